@@ -1,0 +1,73 @@
+//! An agent as its registration tells it.
+
+use jiff::Timestamp;
+
+use super::{AgentName, Harness, Recorded, SessionId};
+
+/// One session of a harness that has joined a mesh.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    pub name: AgentName,
+    pub session: SessionId,
+    /// The long-lived process that hosts the agent; the agent lives no longer than it.
+    pub process: Recorded,
+    /// `None` if whoever registered it didn't say: then it is pi-messenger's.
+    pub harness: Option<Harness>,
+    pub cwd: String,
+    pub model: String,
+    pub started_at: Timestamp,
+    pub git_branch: Option<String>,
+    pub spec: Option<String>,
+    pub is_human: bool,
+    pub status: Option<String>,
+    /// The tmux pane that it runs in.
+    pub tmux: Option<String>,
+    /// Its last activity, where the registration tells; ours tell by `presence/` instead.
+    pub last_activity: Option<Timestamp>,
+    pub reservations: Vec<Reservation>,
+    pub formerly: Vec<FormerName>,
+    /// The grave whose mail is still on its way back to this agent; whoever acts as it next goes on with that.
+    pub restores: Option<String>,
+}
+
+/// A path pattern that one agent alone may change.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Reservation {
+    pub pattern: String,
+    pub reason: Option<String>,
+    pub since: Timestamp,
+    /// The directory that a relative pattern starts from; pi-messenger's start from the agent's `cwd`.
+    pub root: Option<String>,
+    pub expires_at: Option<Timestamp>,
+}
+
+/// A name that the agent gave up. Until then it stays taken, and whoever uses it is led to the present one.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct FormerName {
+    pub name: AgentName,
+    pub until: Timestamp,
+}
+
+impl Agent {
+    /// Registered by pi-messenger: we read it and never rewrite it.
+    pub fn is_foreign(&self) -> bool {
+        matches!(self.process, Recorded::Bare(_))
+    }
+
+    /// Does `name` still lead to this agent, as its present name or as a former one that has not run out?
+    pub fn answers_to(&self, name: &AgentName, now: Timestamp) -> bool {
+        self.name == *name || self.formerly.iter().any(|former| former.name == *name && former.until > now)
+    }
+
+    /// The same session in the same process: two registrations of which this holds are one agent.
+    pub fn is_same_session(&self, other: &Self) -> bool {
+        self.session == other.session && self.process == other.process
+    }
+
+    /// Is this what `newer` was before a rename that was cut short?
+    pub fn is_superseded_by(&self, newer: &Self) -> bool {
+        self.name != newer.name
+            && self.is_same_session(newer)
+            && newer.formerly.iter().any(|former| former.name == self.name)
+    }
+}

@@ -1,0 +1,255 @@
+//! The programs that agents run in, and how each is recognised.
+
+use std::fmt;
+
+/// The program that hosts an agent.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Harness {
+    Claude,
+    Codex,
+    Gemini,
+    Opencode,
+    Pi,
+    Copilot,
+    /// A person.
+    Terminal,
+    Other,
+}
+
+/// How a harness shows itself among processes and in the environment of what it starts.
+struct Traits {
+    harness: Harness,
+    name: &'static str,
+    /// Directories of the package, for a program that runs under an interpreter or from a versions folder.
+    packages: &'static [&'static str],
+    /// Variables that carry the session id into the shell of the model, best first.
+    session_variables: &'static [&'static str],
+    /// One process may host several sessions at once.
+    hosts_many: bool,
+}
+
+const TRAITS: [Traits; 8] = [
+    Traits {
+        harness: Harness::Claude,
+        name: "claude",
+        packages: &["@anthropic-ai/claude-code", "claude/versions"],
+        session_variables: &["CLAUDE_CODE_SESSION_ID"],
+        hosts_many: false,
+    },
+    Traits {
+        harness: Harness::Codex,
+        name: "codex",
+        packages: &["@openai/codex"],
+        session_variables: &["CODEX_THREAD_ID", "CODEX_SESSION_ID"],
+        hosts_many: true,
+    },
+    Traits {
+        harness: Harness::Gemini,
+        name: "gemini",
+        packages: &["@google/gemini-cli"],
+        session_variables: &["GEMINI_SESSION_ID"],
+        hosts_many: false,
+    },
+    Traits {
+        harness: Harness::Opencode,
+        name: "opencode",
+        packages: &["opencode-ai"],
+        // OpenCode tells its shell no session; our plugin sets this one.
+        session_variables: &["OPENCODE_SESSION_ID"],
+        hosts_many: true,
+    },
+    Traits {
+        harness: Harness::Pi,
+        name: "pi",
+        packages: &["pi-coding-agent"],
+        session_variables: &["PI_SESSION_ID"],
+        hosts_many: false,
+    },
+    Traits {
+        harness: Harness::Copilot,
+        name: "copilot",
+        packages: &["@github/copilot", "@github/copilot-linux-x64"],
+        session_variables: &["COPILOT_AGENT_SESSION_ID"],
+        hosts_many: false,
+    },
+    Traits {
+        harness: Harness::Terminal,
+        name: "terminal",
+        packages: &[],
+        session_variables: &[],
+        hosts_many: false,
+    },
+    Traits {
+        harness: Harness::Other,
+        name: "other",
+        packages: &[],
+        session_variables: &[],
+        hosts_many: false,
+    },
+];
+
+/// Programs whose arguments tell what they run.
+const INTERPRETERS: [&str; 8] = ["node", "nodejs", "bun", "deno", "python", "python3", "npx", "tsx"];
+
+/// What can be seen of a process from outside.
+#[derive(Clone, Debug, Default)]
+pub struct ProcessLook {
+    /// The kernel's short name of it.
+    pub comm: String,
+    /// The file that it runs, where we may know it.
+    pub exe: Option<String>,
+    pub args: Vec<String>,
+}
+
+impl Harness {
+    pub const ALL: [Self; 8] = [
+        Self::Claude,
+        Self::Codex,
+        Self::Gemini,
+        Self::Opencode,
+        Self::Pi,
+        Self::Copilot,
+        Self::Terminal,
+        Self::Other,
+    ];
+
+    pub fn name(self) -> &'static str {
+        self.traits().name
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|harness| harness.name() == text)
+    }
+
+    pub fn session_variables(self) -> &'static [&'static str] {
+        self.traits().session_variables
+    }
+
+    /// Codex's daemon and an OpenCode server run many sessions in one process: there, a new session id is a
+    /// new agent, not the same one after `/clear`.
+    pub fn hosts_many(self) -> bool {
+        self.traits().hosts_many
+    }
+
+    /// Which harness is this process, and by what was it recognised?
+    pub fn recognise(look: &ProcessLook) -> Option<(Self, String)> {
+        let programs = [look.exe.as_deref(), look.args.first().map(String::as_str), Some(&look.comm)];
+        for program in programs.into_iter().flatten() {
+            if let Some(harness) = Self::of_program(program) {
+                return Some((harness, format!("it runs `{program}`")));
+            }
+        }
+        let interpreted = programs.into_iter().flatten().any(is_interpreter);
+        if !interpreted {
+            return None;
+        }
+        // Flags come before the script; their values are rarely paths that look like a harness.
+        let script = look.args.iter().skip(1).filter(|arg| !arg.starts_with('-')).take(3);
+        script.into_iter().find_map(|arg| {
+            Self::of_program(arg).map(|harness| (harness, format!("its interpreter runs `{arg}`")))
+        })
+    }
+
+    fn of_program(path: &str) -> Option<Self> {
+        let stem = stem(path);
+        TRAITS
+            .iter()
+            .filter(|traits| !matches!(traits.harness, Self::Terminal | Self::Other))
+            .find(|traits| {
+                traits.name == stem || traits.packages.iter().any(|package| lies_in(path, package))
+            })
+            .map(|traits| traits.harness)
+    }
+
+    fn traits(self) -> &'static Traits {
+        &TRAITS[self as usize]
+    }
+}
+
+impl fmt::Display for Harness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The file name without the extension of a script.
+fn stem(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    // A login shell's `-bash`, and the ` (deleted)` of an executable that was replaced by an update.
+    let name = name.trim_start_matches('-').trim_end_matches(" (deleted)");
+    [".js", ".mjs", ".cjs", ".ts", ".py", ".exe"]
+        .iter()
+        .find_map(|extension| name.strip_suffix(extension))
+        .unwrap_or(name)
+}
+
+fn is_interpreter(path: &str) -> bool {
+    let stem = stem(path);
+    INTERPRETERS.contains(&stem) || stem.starts_with("python3.")
+}
+
+/// Is `package` a run of whole components of `path`?
+fn lies_in(path: &str, package: &str) -> bool {
+    path.match_indices(package).any(|(at, _)| {
+        let before = path[..at].chars().next_back();
+        let after = path[at + package.len()..].chars().next();
+        matches!(before, None | Some('/')) && matches!(after, Some('/'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(exe: &str, args: &[&str], expected: Option<Harness>) {
+        let comm = stem(exe).chars().take(15).collect();
+        let look = ProcessLook {
+            comm,
+            exe: Some(exe.to_string()),
+            args: args.iter().map(|arg| arg.to_string()).collect(),
+        };
+        assert_eq!(Harness::recognise(&look).map(|(harness, _)| harness), expected, "{exe} {args:?}");
+    }
+
+    #[test]
+    fn traits_stand_where_their_harness_points() {
+        for harness in Harness::ALL {
+            assert_eq!(harness.traits().harness, harness);
+            assert_eq!(Harness::parse(harness.name()), Some(harness));
+        }
+    }
+
+    #[test]
+    fn recognised() {
+        use Harness::*;
+        check("/home/dev/.local/share/claude/versions/2.1.325", &["claude", "-p"], Some(Claude));
+        check("/home/dev/.local/share/claude/versions/2.1.325", &["2.1.325"], Some(Claude));
+        check(
+            "/usr/bin/node",
+            &["node", "/usr/lib/node_modules/@anthropic-ai/claude-code/cli.js"],
+            Some(Claude),
+        );
+        check("/opt/codex/bin/codex", &["codex", "exec"], Some(Codex));
+        check("/usr/bin/node", &["node", "/usr/bin/codex"], Some(Codex));
+        check("/usr/bin/node", &["node", "--no-warnings=DEP0040", "/usr/local/bin/gemini"], Some(Gemini));
+        check("/usr/bin/node", &["node", "/x/node_modules/@google/gemini-cli/dist/index.js"], Some(Gemini));
+        check("/x/opencode-linux-x64/bin/opencode", &["opencode", "run"], Some(Opencode));
+        check("/usr/bin/node", &["pi"], Some(Pi));
+        check(
+            "/usr/bin/node",
+            &["node", "/x/node_modules/@earendil-works/pi-coding-agent/dist/cli.js"],
+            Some(Pi),
+        );
+        check("/x/@github/copilot-linux-x64/copilot", &["copilot"], Some(Copilot));
+    }
+
+    #[test]
+    fn not_mistaken() {
+        check("/bin/bash", &["-bash"], None);
+        check("/usr/bin/vim", &["vim", "/x/claude"], None);
+        check("/bin/bash", &["bash", "/x/gemini"], None);
+        check("/usr/bin/node", &["node", "server.js"], None);
+        check("/usr/bin/node", &["node", "/x/my-claude-codes/index.js"], None);
+        check("/usr/bin/terminal", &["terminal"], None);
+    }
+}

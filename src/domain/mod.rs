@@ -1,0 +1,21 @@
+//! Values and rules. Nothing here does I/O, reads a clock or knows a file format.
+
+mod agent;
+mod harness;
+mod name;
+mod presence;
+pub mod process;
+mod session;
+pub mod settings;
+mod suggest;
+mod visible;
+pub mod words;
+
+pub use agent::{Agent, FormerName, Reservation};
+pub use harness::{Harness, ProcessLook};
+pub use name::{AgentName, MAX_NAME, NameError};
+pub use presence::Presence;
+pub use process::{Identity, Liveness, Pid, Place, Recorded};
+pub use session::{SessionId, SessionIdError};
+pub use suggest::nearest;
+pub use visible::visible;

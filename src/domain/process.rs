@@ -1,0 +1,194 @@
+//! Which process, and is it still that one?
+//!
+//! A pid alone says little: it is reused, it means another process in another container, and after a reboot
+//! it means nothing. [`Identity`] pins a process down, and [`judge`] is the only place that decides from what
+//! was recorded and what can be seen now whether it lives.
+
+use std::fmt;
+
+/// A process id that can be one: positive, and no larger than any kernel gives out.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Pid(i32);
+
+/// 2^22, the limit of 64-bit Linux; other systems stay far below it.
+const MAX_PID: i64 = 1 << 22;
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{0} can't be the id of a process")]
+pub struct PidError(pub i64);
+
+impl Pid {
+    /// Zero and negative numbers address groups of processes when they reach `kill`: they are refused here.
+    pub fn new(number: i64) -> Result<Self, PidError> {
+        if (1..=MAX_PID).contains(&number) { Ok(Self(number as i32)) } else { Err(PidError(number)) }
+    }
+
+    pub fn get(self) -> i32 {
+        self.0
+    }
+}
+
+impl fmt::Display for Pid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The machine, boot and pid namespace that pids are read in. `None` where the system doesn't tell.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Place {
+    pub boot_id: Option<String>,
+    pub machine_id: Option<String>,
+    pub pid_ns: Option<String>,
+}
+
+/// One process, for as long as the world lasts.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Identity {
+    pub pid: Pid,
+    /// When it started, in the ticks of its system's clock. Together with the pid it is unique within a boot.
+    pub start_ticks: u64,
+    pub place: Place,
+}
+
+/// A process as somebody recorded it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Recorded {
+    /// With all that pins it down.
+    Pinned(Identity),
+    /// A pid and nothing else, as pi-messenger writes it.
+    Bare(Pid),
+}
+
+impl Recorded {
+    pub fn pid(&self) -> Pid {
+        match self {
+            Self::Pinned(identity) => identity.pid,
+            Self::Bare(pid) => *pid,
+        }
+    }
+}
+
+/// What the system says of a pid, here and now.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Sighting {
+    /// No process has that pid.
+    Absent,
+    /// It has ended and waits for its parent to notice.
+    Zombie,
+    /// It runs (or sleeps, or is stopped) since then.
+    Running { start_ticks: u64 },
+    /// Something has that pid, but we may not look at it.
+    Hidden,
+}
+
+/// Does it live? Only [`Liveness::Gone`] is proof of death: what can't be known keeps what it has.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Liveness {
+    Alive,
+    Gone,
+    Unknown,
+}
+
+/// Where a recorded process has to be looked for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Jurisdiction {
+    /// Its pid means here what it meant to the writer.
+    Here,
+    /// The machine was started anew since.
+    EarlierBoot,
+    /// Another machine or pid namespace: nothing that we see says anything about it.
+    Elsewhere,
+}
+
+pub fn jurisdiction(recorded: &Place, here: &Place) -> Jurisdiction {
+    fn same(a: &Option<String>, b: &Option<String>) -> bool {
+        a.is_some() && a == b
+    }
+    if same(&recorded.boot_id, &here.boot_id) {
+        if recorded.pid_ns == here.pid_ns { Jurisdiction::Here } else { Jurisdiction::Elsewhere }
+    } else if same(&recorded.machine_id, &here.machine_id)
+        && recorded.boot_id.is_some()
+        && here.boot_id.is_some()
+    {
+        Jurisdiction::EarlierBoot
+    } else {
+        Jurisdiction::Elsewhere
+    }
+}
+
+/// Decides whether `recorded` lives, given the place we are in and a way to look at a pid.
+pub fn judge(recorded: &Recorded, here: &Place, look: impl FnOnce(Pid) -> Sighting) -> Liveness {
+    match recorded {
+        Recorded::Bare(pid) => match look(*pid) {
+            Sighting::Absent | Sighting::Zombie => Liveness::Gone,
+            Sighting::Running { .. } | Sighting::Hidden => Liveness::Alive,
+        },
+        Recorded::Pinned(identity) => match jurisdiction(&identity.place, here) {
+            Jurisdiction::EarlierBoot => Liveness::Gone,
+            Jurisdiction::Elsewhere => Liveness::Unknown,
+            Jurisdiction::Here => match look(identity.pid) {
+                Sighting::Absent | Sighting::Zombie => Liveness::Gone,
+                Sighting::Running { start_ticks } if start_ticks != identity.start_ticks => Liveness::Gone,
+                Sighting::Running { .. } | Sighting::Hidden => Liveness::Alive,
+            },
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(boot: &str, machine: &str, ns: &str) -> Place {
+        let some = |text: &str| (!text.is_empty()).then(|| text.to_string());
+        Place { boot_id: some(boot), machine_id: some(machine), pid_ns: some(ns) }
+    }
+
+    fn check(recorded_place: Place, sighting: Sighting, expected: Liveness) {
+        let recorded =
+            Recorded::Pinned(Identity { pid: Pid(7), start_ticks: 100, place: recorded_place.clone() });
+        let verdict = judge(&recorded, &place("b1", "m1", "ns1"), |_| sighting);
+        assert_eq!(verdict, expected, "{recorded_place:?}, {sighting:?}");
+    }
+
+    #[test]
+    fn verdicts() {
+        use Liveness::*;
+        let here = || place("b1", "m1", "ns1");
+        check(here(), Sighting::Running { start_ticks: 100 }, Alive);
+        check(here(), Sighting::Running { start_ticks: 101 }, Gone);
+        check(here(), Sighting::Absent, Gone);
+        check(here(), Sighting::Zombie, Gone);
+        check(here(), Sighting::Hidden, Alive);
+        check(place("b0", "m1", "ns1"), Sighting::Running { start_ticks: 100 }, Gone);
+        check(place("b0", "m2", "ns1"), Sighting::Absent, Unknown);
+        check(place("b1", "m1", "ns2"), Sighting::Absent, Unknown);
+        check(place("b0", "", "ns1"), Sighting::Absent, Unknown);
+        check(place("", "m1", "ns1"), Sighting::Absent, Unknown);
+    }
+
+    #[test]
+    fn two_places_that_tell_nothing_are_not_the_same_place() {
+        let recorded = Recorded::Pinned(Identity { pid: Pid(7), start_ticks: 1, place: Place::default() });
+        assert_eq!(judge(&recorded, &Place::default(), |_| Sighting::Absent), Liveness::Unknown);
+    }
+
+    #[test]
+    fn a_bare_pid_is_judged_as_pi_judges_it() {
+        let bare = Recorded::Bare(Pid(7));
+        let here = place("b1", "m1", "ns1");
+        assert_eq!(judge(&bare, &here, |_| Sighting::Absent), Liveness::Gone);
+        assert_eq!(judge(&bare, &here, |_| Sighting::Zombie), Liveness::Gone);
+        assert_eq!(judge(&bare, &here, |_| Sighting::Hidden), Liveness::Alive);
+        assert_eq!(judge(&bare, &here, |_| Sighting::Running { start_ticks: 3 }), Liveness::Alive);
+    }
+
+    #[test]
+    fn absurd_pids_are_errors() {
+        for number in [0, -1, i64::MIN, MAX_PID + 1, i64::MAX] {
+            assert_eq!(Pid::new(number), Err(PidError(number)));
+        }
+        assert_eq!(Pid::new(1).map(Pid::get), Ok(1));
+    }
+}

@@ -1,0 +1,416 @@
+//! What can be configured: the keys, what each may hold, and its default.
+//!
+//! A [`Settings`] holds for every key of [`KEYS`] a value of the key's kind and where it came from: both are
+//! checked when a value is put in, so that reading one can't fail.
+
+use std::time::Duration;
+
+use super::words::{BUILT_IN, Theme, WordsError};
+
+/// A value before it is known to fit its key; what a JSON file, a variable or an argument can say.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Raw {
+    Null,
+    Bool(bool),
+    Number(f64),
+    Text(String),
+    List(Vec<Raw>),
+    Object(Vec<(String, Raw)>),
+}
+
+/// A value that fits its key.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    Unset,
+    Bool(bool),
+    Number(f64),
+    Text(String),
+    List(Vec<String>),
+    Words { adjectives: Vec<String>, nouns: Vec<String> },
+    Wake { enabled: bool, paste: bool },
+}
+
+/// Where a value came from, lowest precedence first.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Source {
+    Default,
+    /// A configuration file, as it is shown to a person.
+    File(String),
+    /// An environment variable.
+    Variable(String),
+    /// A flag of the command line.
+    Flag(&'static str),
+    /// It follows from another key.
+    Implied(&'static str),
+}
+
+/// What a key may hold.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Bool(bool),
+    /// A number, the least and the greatest that make sense.
+    Number {
+        default: f64,
+        least: f64,
+        most: f64,
+    },
+    /// One of these words; the first is the default.
+    Choice(&'static [&'static str]),
+    /// A directory.
+    Path,
+    /// A list of globs.
+    Globs,
+    Words,
+    Wake,
+}
+
+/// One key.
+#[derive(Debug)]
+pub struct Key {
+    pub name: &'static str,
+    kind: Kind,
+    /// A project's file comes with a clone, so it may not decide about the user's machine.
+    pub project_may_set: bool,
+    pub about: &'static str,
+}
+
+const fn key(name: &'static str, kind: Kind, about: &'static str) -> Key {
+    Key { name, kind, project_may_set: true, about }
+}
+
+const fn personal(name: &'static str, kind: Kind, about: &'static str) -> Key {
+    Key { name, kind, project_may_set: false, about }
+}
+
+pub const KEYS: [Key; 20] = [
+    personal("mesh", Kind::Path, "the directory that agents share"),
+    key("autoRegister", Kind::Bool(false), "join when a harness session starts"),
+    key("autoRegisterPaths", Kind::Globs, "folders in which sessions join by themselves"),
+    key("scopeToFolder", Kind::Bool(false), "see and address only agents of the same folder by default"),
+    key(
+        "nameTheme",
+        Kind::Choice(&["default", "nature", "space", "minimal", "custom"]),
+        "words of generated names",
+    ),
+    key("nameWords", Kind::Words, "the words of the theme `custom`: {\"adjectives\": […], \"nouns\": […]}"),
+    key(
+        "contextMode",
+        Kind::Choice(&["full", "minimal", "none"]),
+        "how much a model is told: `none`, `minimal` (the reply hint) or `full` (as the three keys below say)",
+    ),
+    key("registrationContext", Kind::Bool(true), "tell a joining model who is here"),
+    key("replyHint", Kind::Bool(true), "tell how to reply beneath a message"),
+    key("senderDetailsOnFirstContact", Kind::Bool(true), "tell who a new sender is"),
+    key(
+        "stuckThreshold",
+        Kind::Number { default: 900.0, least: 1.0, most: 604_800.0 },
+        "seconds of silence after which an agent that holds something counts as stuck",
+    ),
+    key(
+        "feedRetention",
+        Kind::Number { default: 10_000.0, least: 0.0, most: 10_000_000.0 },
+        "how many events the feed keeps",
+    ),
+    key(
+        "feedPrivacy",
+        Kind::Choice(&["names", "text"]),
+        "whether the feed shows only who wrote to whom, or the text of direct messages too",
+    ),
+    key(
+        "dependencies",
+        Kind::Choice(&["strict", "advisory"]),
+        "whether a task whose dependencies are not done may be claimed",
+    ),
+    key(
+        "mailTurns",
+        Kind::Number { default: 5.0, least: 0.0, most: 1000.0 },
+        "how often waiting mail may keep an agent going per prompt of its user",
+    ),
+    personal("wake", Kind::Wake, "whether mail may wake an idle agent, and by a tmux paste too"),
+    personal(
+        "durability",
+        Kind::Choice(&["process", "power"]),
+        "`process`: what was accepted outlives any process; `power`: a power cut too (slower)",
+    ),
+    personal(
+        "strict",
+        Kind::Bool(false),
+        "a hook that fails refuses the tool call instead of letting it through",
+    ),
+    personal(
+        "lockTimeout",
+        Kind::Number { default: 10.0, least: 0.0, most: 3600.0 },
+        "seconds to wait for a lock of the mesh",
+    ),
+    key(
+        "graveDays",
+        Kind::Number { default: 30.0, least: 1.0, most: 36_500.0 },
+        "days for which a session that is gone is remembered; its unread mail stays longer",
+    ),
+];
+
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SettingError {
+    #[error("there is no key `{}`", .0.escape_debug())]
+    UnknownKey(String),
+    #[error("`{key}` must be {expected}")]
+    WrongKind { key: &'static str, expected: String },
+    #[error("`{key}`: {source}")]
+    Words {
+        key: &'static str,
+        #[source]
+        source: WordsError,
+    },
+}
+
+pub fn find_key(name: &str) -> Result<(usize, &'static Key), SettingError> {
+    KEYS.iter()
+        .enumerate()
+        .find(|(_, key)| key.name == name)
+        .ok_or_else(|| SettingError::UnknownKey(name.to_string()))
+}
+
+impl Key {
+    /// Text is meant as it stands, even if it looks like a number or a list.
+    pub fn is_plain_text(&self) -> bool {
+        matches!(self.kind, Kind::Path | Kind::Choice(_))
+    }
+
+    fn default(&self) -> Value {
+        match self.kind {
+            Kind::Bool(default) => Value::Bool(default),
+            Kind::Number { default, .. } => Value::Number(default),
+            Kind::Choice(words) => Value::Text(words[0].to_string()),
+            Kind::Path | Kind::Words => Value::Unset,
+            Kind::Globs => Value::List(Vec::new()),
+            Kind::Wake => Value::Wake { enabled: true, paste: false },
+        }
+    }
+
+    /// Checks a raw value. `current` is what an object's missing members keep.
+    pub fn check(&self, raw: &Raw, current: &Value) -> Result<Value, SettingError> {
+        let wrong =
+            |expected: &str| SettingError::WrongKind { key: self.name, expected: expected.to_string() };
+        match (self.kind, raw) {
+            (Kind::Bool(_), Raw::Bool(yes)) => Ok(Value::Bool(*yes)),
+            (Kind::Bool(_), _) => Err(wrong("true or false")),
+            (Kind::Number { least, most, .. }, Raw::Number(number)) if (least..=most).contains(number) => {
+                Ok(Value::Number(*number))
+            }
+            (Kind::Number { least, most, .. }, _) => Err(wrong(&format!("a number from {least} to {most}"))),
+            (Kind::Choice(words), Raw::Text(text)) if words.contains(&text.as_str()) => {
+                Ok(Value::Text(text.clone()))
+            }
+            (Kind::Choice(words), _) => Err(wrong(&format!("one of `{}`", words.join("`, `")))),
+            (Kind::Path, Raw::Text(text)) if !text.is_empty() && !text.contains('\0') => {
+                Ok(Value::Text(text.clone()))
+            }
+            (Kind::Path, _) => Err(wrong("the path of a directory")),
+            (Kind::Globs, Raw::List(items)) => {
+                texts(items).map(Value::List).ok_or_else(|| wrong("a list of globs"))
+            }
+            (Kind::Globs, Raw::Text(text)) => Ok(Value::List(split_list(text))),
+            (Kind::Globs, _) => Err(wrong("a list of globs")),
+            (Kind::Words, Raw::Object(members)) => {
+                let list = |name: &str| match members.iter().find(|(key, _)| key == name) {
+                    Some((_, Raw::List(items))) => texts(items),
+                    _ => None,
+                };
+                let (Some(adjectives), Some(nouns)) = (list("adjectives"), list("nouns")) else {
+                    return Err(wrong("{\"adjectives\": [words], \"nouns\": [words]}"));
+                };
+                Theme::custom(adjectives.clone(), nouns.clone())
+                    .map_err(|source| SettingError::Words { key: self.name, source })?;
+                Ok(Value::Words { adjectives, nouns })
+            }
+            (Kind::Words, _) => Err(wrong("{\"adjectives\": [words], \"nouns\": [words]}")),
+            (Kind::Wake, raw) => self.check_wake(raw, current),
+        }
+    }
+
+    fn check_wake(&self, raw: &Raw, current: &Value) -> Result<Value, SettingError> {
+        let expected = "true, false or {\"enabled\": true|false, \"paste\": true|false}";
+        let wrong = || SettingError::WrongKind { key: self.name, expected: expected.to_string() };
+        let (mut enabled, mut paste) = match current {
+            Value::Wake { enabled, paste } => (*enabled, *paste),
+            _ => (true, false),
+        };
+        match raw {
+            Raw::Bool(yes) => enabled = *yes,
+            Raw::Object(members) => {
+                for (name, value) in members {
+                    match (name.as_str(), value) {
+                        ("enabled", Raw::Bool(yes)) => enabled = *yes,
+                        ("paste", Raw::Bool(yes)) => paste = *yes,
+                        _ => return Err(wrong()),
+                    }
+                }
+            }
+            _ => return Err(wrong()),
+        }
+        Ok(Value::Wake { enabled, paste })
+    }
+}
+
+fn texts(items: &[Raw]) -> Option<Vec<String>> {
+    items.iter().map(|item| if let Raw::Text(text) = item { Some(text.clone()) } else { None }).collect()
+}
+
+fn split_list(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_string).collect()
+}
+
+/// How sure an accepted write must be.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Durability {
+    /// It outlives every process.
+    #[default]
+    Process,
+    /// It outlives the machine losing power: file and directory are synced.
+    Power,
+}
+
+/// A value for every key.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    values: Vec<(Value, Source)>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { values: KEYS.iter().map(|key| (key.default(), Source::Default)).collect() }
+    }
+}
+
+impl Settings {
+    /// Puts a value in, over what was there.
+    pub fn set(&mut self, name: &str, raw: &Raw, source: Source) -> Result<(), SettingError> {
+        let (index, key) = find_key(name)?;
+        let value = key.check(raw, &self.values[index].0)?;
+        self.values[index] = (value, source);
+        Ok(())
+    }
+
+    /// Lets `contextMode` decide about the three keys that it is a shortcut for.
+    pub fn apply_shortcuts(&mut self) {
+        let hint = match self.text("contextMode") {
+            Some("none") => false,
+            Some("minimal") => true,
+            _ => return,
+        };
+        let implied =
+            [("registrationContext", false), ("replyHint", hint), ("senderDetailsOnFirstContact", false)];
+        for (name, yes) in implied {
+            if let Ok((index, _)) = find_key(name) {
+                self.values[index] = (Value::Bool(yes), Source::Implied("contextMode"));
+            }
+        }
+    }
+
+    /// Every key with its value, in the order of [`KEYS`].
+    pub fn iter(&self) -> impl Iterator<Item = (&'static Key, &Value, &Source)> {
+        KEYS.iter().zip(&self.values).map(|(key, (value, source))| (key, value, source))
+    }
+
+    pub fn get(&self, name: &str) -> Result<(&Value, &Source), SettingError> {
+        let (index, _) = find_key(name)?;
+        let (value, source) = &self.values[index];
+        Ok((value, source))
+    }
+
+    pub fn mesh(&self) -> Option<(&str, &Source)> {
+        match self.get("mesh") {
+            Ok((Value::Text(path), source)) => Some((path, source)),
+            _ => None,
+        }
+    }
+
+    /// The theme of generated names; `None` if it is `custom` and no words are configured.
+    pub fn theme(&self) -> Option<Theme> {
+        match self.text("nameTheme") {
+            Some("custom") => match self.get("nameWords") {
+                Ok((Value::Words { adjectives, nouns }, _)) => {
+                    Theme::custom(adjectives.clone(), nouns.clone()).ok()
+                }
+                _ => None,
+            },
+            Some(name) => Theme::built_in(name),
+            None => Theme::built_in(BUILT_IN[0]),
+        }
+    }
+
+    pub fn scope_to_folder(&self) -> bool {
+        matches!(self.get("scopeToFolder"), Ok((Value::Bool(true), _)))
+    }
+
+    pub fn lock_timeout(&self) -> Duration {
+        Duration::from_secs_f64(self.number("lockTimeout"))
+    }
+
+    pub fn grave_days(&self) -> u32 {
+        self.number("graveDays") as u32
+    }
+
+    pub fn durability(&self) -> Durability {
+        if self.text("durability") == Some("power") { Durability::Power } else { Durability::Process }
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        match self.get(name) {
+            Ok((Value::Text(text), _)) => Some(text),
+            _ => None,
+        }
+    }
+
+    fn number(&self, name: &str) -> f64 {
+        match self.get(name) {
+            Ok((Value::Number(number), _)) => *number,
+            _ => 0.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_have_names_of_their_own() {
+        for key in &KEYS {
+            assert!(KEYS.iter().filter(|other| other.name == key.name).count() == 1, "{}", key.name);
+        }
+    }
+
+    #[test]
+    fn values_of_the_wrong_kind_are_refused() {
+        let mut settings = Settings::default();
+        let mut refused =
+            |name: &str, raw: Raw| assert!(settings.set(name, &raw, Source::Default).is_err(), "{name}");
+        refused("strict", Raw::Text("yes".into()));
+        refused("mailTurns", Raw::Number(-1.0));
+        refused("mailTurns", Raw::Number(f64::NAN));
+        refused("durability", Raw::Text("paper".into()));
+        refused("mesh", Raw::Text(String::new()));
+        refused("wake", Raw::Object(vec![("loud".into(), Raw::Bool(true))]));
+        refused("nameWords", Raw::Object(vec![("adjectives".into(), Raw::List(vec![]))]));
+        refused("nosuch", Raw::Null);
+    }
+
+    #[test]
+    fn the_shortcut_decides_about_its_three() {
+        let mut settings = Settings::default();
+        settings.set("contextMode", &Raw::Text("minimal".into()), Source::Default).unwrap();
+        settings.apply_shortcuts();
+        assert_eq!(settings.get("replyHint").unwrap().0, &Value::Bool(true));
+        assert_eq!(settings.get("registrationContext").unwrap().0, &Value::Bool(false));
+    }
+
+    #[test]
+    fn an_objects_missing_members_keep_what_they_have() {
+        let mut settings = Settings::default();
+        let object = |name: &str| Raw::Object(vec![(name.to_string(), Raw::Bool(true))]);
+        settings.set("wake", &Raw::Bool(false), Source::Default).unwrap();
+        settings.set("wake", &object("paste"), Source::Default).unwrap();
+        assert_eq!(settings.get("wake").unwrap().0, &Value::Wake { enabled: false, paste: true });
+    }
+}

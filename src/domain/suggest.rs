@@ -1,0 +1,26 @@
+//! "Did you mean …?"
+
+/// The known words nearest to `wanted`, nearest first, at most three; none that is nothing like it.
+pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    const ALIKE: f64 = 0.75;
+    let wanted = wanted.to_lowercase();
+    let mut scored: Vec<(f64, &str)> = known
+        .into_iter()
+        .map(|word| (strsim::jaro_winkler(&wanted, &word.to_lowercase()), word))
+        .filter(|(score, _)| *score >= ALIKE)
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    scored.into_iter().take(3).map(|(_, word)| word).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn near_and_far() {
+        let known = ["SwiftRaven", "GoldFalcon", "SwiftRiver"];
+        assert_eq!(nearest("swiftravn", known), ["SwiftRaven", "SwiftRiver"]);
+        assert!(nearest("zzz", known).is_empty());
+    }
+}

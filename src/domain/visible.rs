@@ -1,0 +1,39 @@
+//! Text from others, made fit for a terminal.
+
+use std::borrow::Cow;
+
+/// The text with everything that a terminal would obey, or a reader would not see, written out: control characters
+/// and escape sequences, marks that turn the direction of writing, characters without width.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_hidden(c) {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::visible;
+
+    #[test]
+    fn nothing_is_obeyed() {
+        assert_eq!(visible("plain – ü 漢字"), "plain – ü 漢字");
+        assert_eq!(visible("\x1b[31mred\x07"), "\\u{1b}[31mred\\u{7}");
+        assert_eq!(visible("a\u{202e}b\u{9b}c\n"), "a\\u{202e}b\\u{9b}c\\n");
+    }
+}

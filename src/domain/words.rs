@@ -1,0 +1,178 @@
+//! The words that generated names are made of.
+
+use super::{AgentName, MAX_NAME};
+
+/// Where generated names come from.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Theme {
+    first: Vec<String>,
+    /// Empty for themes of single words.
+    second: Vec<String>,
+}
+
+/// Why a word list can't be used.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum WordsError {
+    #[error("the list `{0}` is empty")]
+    Empty(&'static str),
+    #[error("the word `{}` in `{list}` can't be part of a name: letters, digits, `_` and `-` only", .word.escape_debug())]
+    BadWord { list: &'static str, word: String },
+    #[error("`{0}` would be no valid name: {1}")]
+    BadName(String, super::NameError),
+}
+
+/// The largest number that is put behind a name when all names of a theme are taken.
+pub const MAX_SUFFIX: u32 = 99;
+
+/// The built-in themes, by name. `custom` is not among them: its words come from the configuration.
+pub const BUILT_IN: [&str; 4] = ["default", "nature", "space", "minimal"];
+
+impl Theme {
+    /// One of [`BUILT_IN`].
+    pub fn built_in(name: &str) -> Option<Self> {
+        let (first, second) = match name {
+            "default" => (DEFAULT_ADJECTIVES.as_slice(), DEFAULT_NOUNS.as_slice()),
+            "nature" => (NATURE_ADJECTIVES.as_slice(), NATURE_NOUNS.as_slice()),
+            "space" => (SPACE_ADJECTIVES.as_slice(), SPACE_NOUNS.as_slice()),
+            "minimal" => (LETTERS.as_slice(), [].as_slice()),
+            _ => return None,
+        };
+        let owned = |words: &[&str]| words.iter().map(|word| word.to_string()).collect();
+        Some(Self { first: owned(first), second: owned(second) })
+    }
+
+    /// Words of the user's own. Every name that they could give must be one.
+    pub fn custom(adjectives: Vec<String>, nouns: Vec<String>) -> Result<Self, WordsError> {
+        for (list, words) in [("adjectives", &adjectives), ("nouns", &nouns)] {
+            if words.is_empty() {
+                return Err(WordsError::Empty(list));
+            }
+            // Two digits have to fit behind the longest name.
+            let bad = |word: &&String| {
+                word.len() > MAX_NAME - 2 || AgentName::new(format!("x{word}")).is_err() || word.is_empty()
+            };
+            if let Some(word) = words.iter().find(bad) {
+                return Err(WordsError::BadWord { list, word: word.clone() });
+            }
+        }
+        let theme = Self { first: adjectives, second: nouns };
+        for index in 0..theme.len() {
+            let name = format!("{}{MAX_SUFFIX}", theme.word(index));
+            AgentName::new(&name).map_err(|error| WordsError::BadName(name, error))?;
+            let name = theme.word(index);
+            AgentName::new(&name).map_err(|error| WordsError::BadName(name, error))?;
+        }
+        Ok(theme)
+    }
+
+    /// How many different names there are before numbers are put behind them.
+    pub fn len(&self) -> usize {
+        self.first.len() * self.second.len().max(1)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A free name. `order` is a permutation of `0..len()`: the order in which names are tried; numbers come
+    /// only when every plain name is taken, because `SwiftRaven2` is easily mistaken for `SwiftRaven`.
+    pub fn pick(&self, order: &[usize], taken: impl Fn(&AgentName) -> bool) -> Option<AgentName> {
+        let free = |text: String| AgentName::new(text).ok().filter(|name| !taken(name));
+        order.iter().find_map(|&index| free(self.word(index))).or_else(|| {
+            (2..=MAX_SUFFIX)
+                .flat_map(|number| order.iter().map(move |&index| (index, number)))
+                .find_map(|(index, number)| free(format!("{}{number}", self.word(index))))
+        })
+    }
+
+    fn word(&self, index: usize) -> String {
+        let first = &self.first[index % self.first.len()];
+        match self.second.get(index / self.first.len()) {
+            Some(second) => format!("{first}{second}"),
+            None => first.clone(),
+        }
+    }
+}
+
+const DEFAULT_ADJECTIVES: [&str; 25] = [
+    "Swift", "Gold", "Calm", "Bold", "Bright", "Keen", "Quiet", "Brave", "Clever", "Amber", "Silver",
+    "Copper", "Iron", "Jade", "Scarlet", "Azure", "Misty", "Sunny", "Stormy", "Frosty", "Nimble", "Steady",
+    "Merry", "Noble", "Wild",
+];
+
+const DEFAULT_NOUNS: [&str; 26] = [
+    "Raven", "Falcon", "Otter", "Badger", "Heron", "Lynx", "Wolf", "Fox", "Bear", "Hawk", "Owl", "Crane",
+    "Stag", "Hare", "Marten", "Osprey", "Puffin", "Salmon", "Turtle", "Viper", "Weasel", "Bison", "Cougar",
+    "Dolphin", "Eagle", "Magpie",
+];
+
+const NATURE_ADJECTIVES: [&str; 16] = [
+    "Mossy", "Sunlit", "Windy", "Snowy", "Dewy", "Leafy", "Stony", "Sandy", "Rainy", "Hazel", "Mellow",
+    "Rooted", "Autumn", "Vernal", "Tidal", "Dusky",
+];
+
+const NATURE_NOUNS: [&str; 18] = [
+    "Oak", "Birch", "River", "Meadow", "Canyon", "Glacier", "Fern", "Willow", "Harbor", "Ridge", "Valley",
+    "Brook", "Cedar", "Island", "Prairie", "Reef", "Summit", "Thicket",
+];
+
+const SPACE_ADJECTIVES: [&str; 15] = [
+    "Solar", "Lunar", "Stellar", "Cosmic", "Radiant", "Orbital", "Distant", "Binary", "Dark", "Ionic",
+    "Polar", "Silent", "Spiral", "Rising", "Violet",
+];
+
+const SPACE_NOUNS: [&str; 18] = [
+    "Comet", "Nova", "Quasar", "Pulsar", "Nebula", "Meteor", "Orbit", "Galaxy", "Eclipse", "Photon", "Probe",
+    "Rocket", "Saturn", "Titan", "Vega", "Zenith", "Horizon", "Aurora",
+];
+
+const LETTERS: [&str; 24] = [
+    "Alpha", "Beta", "Gamma", "Delta", "Epsilon", "Zeta", "Eta", "Theta", "Iota", "Kappa", "Lambda", "Mu",
+    "Nu", "Xi", "Omicron", "Pi", "Rho", "Sigma", "Tau", "Upsilon", "Phi", "Chi", "Psi", "Omega",
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn every_built_in_name_is_a_name_and_none_comes_twice() {
+        for name in BUILT_IN {
+            let theme = Theme::built_in(name).unwrap();
+            let names: HashSet<AgentName> =
+                (0..theme.len()).map(|index| AgentName::new(theme.word(index)).unwrap()).collect();
+            assert_eq!(names.len(), theme.len(), "{name}");
+        }
+        assert_eq!(Theme::built_in("default").unwrap().len(), 25 * 26);
+    }
+
+    #[test]
+    fn numbers_come_last() {
+        let theme = Theme::custom(vec!["Red".into(), "Blue".into()], vec!["Fox".into()]).unwrap();
+        let mut taken = HashSet::new();
+        for expected in ["BlueFox", "RedFox", "BlueFox2", "RedFox2"] {
+            let name = theme.pick(&[1, 0], |name| taken.contains(name)).unwrap();
+            assert_eq!(name.as_str(), expected);
+            taken.insert(name);
+        }
+    }
+
+    #[test]
+    fn a_full_theme_says_so() {
+        let theme = Theme::custom(vec!["Red".into()], vec!["Fox".into()]).unwrap();
+        assert_eq!(theme.pick(&[0], |_| true), None);
+    }
+
+    #[test]
+    fn bad_words_are_refused() {
+        let custom = |word: &str| Theme::custom(vec![word.into()], vec!["Fox".into()]);
+        for bad in ["", "../x", "a b", "Ä", "a\0", &"x".repeat(50)] {
+            assert!(custom(bad).is_err(), "{bad:?}");
+        }
+        assert!(custom("-x").is_err(), "the name would start with a dash");
+        assert!(Theme::custom(vec!["A".into()], vec!["ll".into()]).is_err(), "All is reserved");
+        assert!(Theme::custom(vec![], vec!["Fox".into()]).is_err());
+    }
+}

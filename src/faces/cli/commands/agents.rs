@@ -1,0 +1,125 @@
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use crate::domain::visible;
+use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::profile;
+use crate::faces::cli::table::{Cell, Table};
+use crate::ops::{self, CommandError, Context, Filter, Gone, Listing};
+use crate::store::{Why, iso};
+use crate::sys::clock;
+use crate::sys::environment::Home;
+
+/// Who is there, and what they are at
+///
+/// A star marks yourself. Presence is `active` (a sign of life within 30 s), `idle` (within 5 min), `away`, or
+/// `unknown` where nobody can tell from here.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg agents
+  msg agents --here            only those in this folder
+  msg agents --gone            those who left or ended, and the mail that waits for them
+  msg agents --json | jq -r '.agents[].name'")]
+pub(in crate::faces::cli) struct AgentsArgs {
+    /// Those who are gone, instead of those who are there
+    #[arg(long)]
+    gone: bool,
+    /// Only those in this folder, or in the same git work tree
+    #[arg(long)]
+    here: bool,
+}
+
+pub(super) fn run(ctx: &Context, args: AgentsArgs) -> Result<Outcome, CommandError> {
+    let listing = ops::agents(ctx, Filter { gone: args.gone, here: args.here })?;
+    for file in &listing.unreadable {
+        ctx.notice(format!("`{}` can't be read: {} (`msg doctor` tells more)", file.path, file.reason));
+    }
+    Ok(AgentsReport { listing, gone: args.gone, home: ctx.home.clone() }.into())
+}
+
+struct AgentsReport {
+    listing: Listing,
+    gone: bool,
+    home: Home,
+}
+
+impl Report for AgentsReport {
+    fn json(&self) -> Map<String, Value> {
+        let is_me = |name| self.listing.me.as_ref() == Some(name);
+        let agents: Vec<Value> = if self.gone {
+            self.listing.gone.iter().map(gone_json).collect()
+        } else {
+            let listed = self.listing.agents.iter();
+            listed.map(|profile| profile::json(profile, is_me(&profile.agent.name))).collect()
+        };
+        let unreadable = self.listing.unreadable.iter();
+        let unreadable: Vec<Value> =
+            unreadable.map(|file| json!({ "file": file.path, "reason": file.reason })).collect();
+        let mut object = Map::new();
+        object.insert("agents".to_string(), Value::Array(agents));
+        object.insert("unreadable".to_string(), Value::Array(unreadable));
+        object
+    }
+
+    fn text(&self, page: &mut Page) {
+        let mut table = Table::default();
+        if self.gone {
+            self.listing.gone.iter().for_each(|gone| table.row(gone_row(gone)));
+        } else {
+            for profile in &self.listing.agents {
+                let agent = &profile.agent;
+                if page.quiet {
+                    table.row(vec![Cell::plain(agent.name.as_str())]);
+                    continue;
+                }
+                let star = if self.listing.me.as_ref() == Some(&agent.name) { "*" } else { "" };
+                table.row(vec![
+                    Cell::styled(&format!("{}{star}", agent.name), style::bold),
+                    profile::presence_cell(profile.presence),
+                    Cell::plain(profile::harness(profile)),
+                    Cell::plain(&visible(&self.home.shorten(&agent.cwd))),
+                    Cell::plain(&visible(agent.git_branch.as_deref().unwrap_or_default())),
+                    Cell::plain(&profile::notes(profile)),
+                ]);
+            }
+        }
+        let lines = table.lines();
+        if lines.is_empty() && !page.quiet {
+            page.line(if self.gone { "Nobody is gone." } else { "Nobody is here." });
+        }
+        lines.into_iter().for_each(|line| page.line(line));
+    }
+}
+
+fn gone_json(gone: &Gone) -> Value {
+    json!({
+        "name": gone.name,
+        "presence": "gone",
+        "why": word(gone.why),
+        "at": iso(gone.at),
+        "by": gone.by,
+        "unread": gone.unread,
+        "cwd": gone.cwd,
+    })
+}
+
+fn gone_row(gone: &Gone) -> Vec<Cell> {
+    let by = gone.by.as_deref().map_or(String::new(), |by| format!(" by {}", visible(by)));
+    let ago = profile::duration(clock::now(), gone.at);
+    let mail = if gone.unread > 0 { format!("{} unread", gone.unread) } else { String::new() };
+    vec![
+        Cell::styled(&gone.name, style::bold),
+        Cell::plain(&format!("{}{by} {ago} ago", word(gone.why))),
+        Cell::plain(&mail),
+    ]
+}
+
+fn word(why: Why) -> &'static str {
+    match why {
+        Why::Died => "ended",
+        Why::Left => "left",
+        Why::Evicted => "evicted",
+        Why::Lost => "lost mail",
+    }
+}

@@ -1,0 +1,169 @@
+use clap::{Args, Subcommand};
+use serde_json::{Map, Value as Json, json};
+
+use crate::domain::settings::{Source, Value};
+use crate::domain::visible;
+use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::table::{Cell, Table};
+use crate::ops::config::{self, Entry};
+use crate::ops::{CommandError, Context};
+use crate::store::config::{Scope, number_json, variable_of};
+
+/// Show and change settings
+///
+/// Each file has the last word over those before it: pi-messenger's own, ~/.config/ravenry/config.json,
+/// pi-messenger's in the project, .ravenry/config.json in the project; then variables such as $MSG_MAIL_TURNS, then
+/// flags.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg config                             every key, its value and where that comes from
+  msg config get mesh
+  msg config set nameTheme space
+  msg config set --project stuckThreshold 600
+  msg config unset nameTheme")]
+pub(in crate::faces::cli) struct ConfigArgs {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Every key, its value and where that comes from
+    List,
+    /// One value
+    Get { key: String },
+    /// Change a value in your own file, or in the project's
+    Set {
+        key: String,
+        /// Text, a number, true or false, or JSON
+        #[arg(allow_hyphen_values = true)]
+        value: String,
+        /// In the project's .ravenry/config.json
+        #[arg(long)]
+        project: bool,
+    },
+    /// Remove a value from your own file, or from the project's
+    Unset {
+        key: String,
+        /// In the project's .ravenry/config.json
+        #[arg(long)]
+        project: bool,
+    },
+}
+
+pub(super) fn run(ctx: &Context, args: ConfigArgs) -> Result<Outcome, CommandError> {
+    let scope = |project| if project { Scope::Project } else { Scope::User };
+    let report = match args.action {
+        None | Some(Action::List) => ConfigReport { entries: config::list(ctx), shape: Shape::List },
+        Some(Action::Get { key }) => {
+            ConfigReport { entries: vec![config::get(ctx, &key)?], shape: Shape::One }
+        }
+        Some(Action::Set { key, value, project }) => {
+            let (entry, file) = config::set(ctx, scope(project), &key, &value)?;
+            ConfigReport { entries: vec![entry], shape: Shape::Changed(file) }
+        }
+        Some(Action::Unset { key, project }) => {
+            let (entry, file) = config::unset(ctx, scope(project), &key)?;
+            ConfigReport { entries: vec![entry], shape: Shape::Changed(file) }
+        }
+    };
+    Ok(report.into())
+}
+
+enum Shape {
+    List,
+    One,
+    /// In that file.
+    Changed(String),
+}
+
+struct ConfigReport {
+    entries: Vec<Entry>,
+    shape: Shape,
+}
+
+impl Report for ConfigReport {
+    fn json(&self) -> Map<String, Json> {
+        let entry = |entry: &Entry| {
+            (entry.key.to_string(), json!({ "value": value_json(&entry.value), "from": from(&entry.source) }))
+        };
+        let mut object = Map::new();
+        object.insert("values".to_string(), Json::Object(self.entries.iter().map(entry).collect()));
+        if let Shape::Changed(file) = &self.shape {
+            object.insert("file".to_string(), json!(file));
+        }
+        object
+    }
+
+    fn text(&self, page: &mut Page) {
+        match &self.shape {
+            Shape::List => {
+                let mut table = Table::default();
+                for entry in &self.entries {
+                    let mut row = vec![
+                        Cell::styled(entry.key, style::bold),
+                        Cell::plain(&visible(&shown(&entry.value))),
+                        Cell::styled(&visible(&from(&entry.source)), style::dim),
+                    ];
+                    if page.verbose {
+                        row.push(Cell::styled(&variable_of(entry.key), style::dim));
+                        row.push(Cell::plain(entry.about));
+                    }
+                    table.row(row);
+                }
+                table.lines().into_iter().for_each(|line| page.line(line));
+            }
+            Shape::One => self.entries.iter().for_each(|entry| page.line(visible(&shown(&entry.value)))),
+            Shape::Changed(file) => {
+                for entry in &self.entries {
+                    page.line(format!(
+                        "{} is {} now.",
+                        style::bold(entry.key),
+                        visible(&shown(&entry.value))
+                    ));
+                    if !matches!(&entry.source, Source::File(source) if source == file) {
+                        let source = from(&entry.source);
+                        page.line(style::dim(&format!(
+                            "`{file}` was changed, but the value comes from: {source}"
+                        )));
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_answer(&self) -> bool {
+        !matches!(self.shape, Shape::Changed(_))
+    }
+}
+
+fn value_json(value: &Value) -> Json {
+    match value {
+        Value::Unset => Json::Null,
+        Value::Bool(yes) => json!(yes),
+        Value::Number(number) => number_json(*number),
+        Value::Text(text) => json!(text),
+        Value::List(items) => json!(items),
+        Value::Words { adjectives, nouns } => json!({ "adjectives": adjectives, "nouns": nouns }),
+        Value::Wake { enabled, paste } => json!({ "enabled": enabled, "paste": paste }),
+    }
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Unset => "(not set)".to_string(),
+        Value::Text(text) => text.clone(),
+        other => value_json(other).to_string(),
+    }
+}
+
+fn from(source: &Source) -> String {
+    match source {
+        Source::Default => "default".to_string(),
+        Source::File(file) => file.clone(),
+        Source::Variable(name) => format!("${name}"),
+        Source::Flag(flag) => (*flag).to_string(),
+        Source::Implied(key) => (*key).to_string(),
+    }
+}

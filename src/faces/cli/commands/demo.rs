@@ -1,0 +1,199 @@
+//! The main job on a mesh that is thrown away, with real processes: every line that is shown was run.
+
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::Args;
+use serde_json::{Map, Value, json};
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::ops::{CommandError, Kind};
+
+/// See it work, on a mesh that is thrown away
+///
+/// Starts real processes, lets agents come and go among them, and cleans up behind itself. Your own mesh and
+/// configuration are not touched.
+#[derive(Args, Debug)]
+pub(in crate::faces::cli) struct DemoArgs {}
+
+pub(super) fn run(_: DemoArgs) -> Result<Outcome, CommandError> {
+    let stage = Stage::set()?;
+    let steps = play(&stage)?;
+    Ok(DemoReport(steps).into())
+}
+
+/// The processes that stand in for harnesses; ended when the demo is over, however it ends.
+struct Actor(Child);
+
+impl Actor {
+    fn pid(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// `kill -9`.
+    fn kill(&mut self) -> Result<(), CommandError> {
+        self.0.kill().and_then(|()| self.0.wait().map(drop)).map_err(|error| failed(&error))
+    }
+}
+
+impl Drop for Actor {
+    fn drop(&mut self) {
+        // One that has ended already is fine.
+        drop(self.kill());
+    }
+}
+
+struct Stage {
+    dir: tempfile::TempDir,
+    msg: PathBuf,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Stage {
+    fn set() -> Result<Self, CommandError> {
+        let interrupted = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM] {
+            signal_hook::flag::register(signal, Arc::clone(&interrupted)).map_err(|error| failed(&error))?;
+        }
+        let dir = tempfile::Builder::new().prefix("msg-demo-").tempdir().map_err(|error| failed(&error))?;
+        let msg = std::env::current_exe().map_err(|error| failed(&error))?;
+        Ok(Self { dir, msg, interrupted })
+    }
+
+    fn actor(&self) -> Result<Actor, CommandError> {
+        let child = Command::new("sleep").arg("600").stdin(Stdio::null()).stdout(Stdio::null()).spawn();
+        child.map(Actor).map_err(|error| failed(&error))
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(&self.msg);
+        command.args(args).arg("--mesh").arg(self.dir.path().join("mesh"));
+        command.env_clear().env("HOME", self.dir.path()).current_dir(self.dir.path()).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs `msg` with these arguments. `hidden` are those that only the demo needs.
+    fn msg(&self, args: &[&str], hidden: &[&str]) -> Result<Line, CommandError> {
+        if self.interrupted.load(Ordering::SeqCst) {
+            return Err(CommandError::new(Kind::Interrupted, "interrupted; nothing is left behind"));
+        }
+        let all: Vec<&str> = args.iter().chain(hidden).copied().collect();
+        let output = self.command(&all).output().map_err(|error| failed(&error))?;
+        let text = [output.stdout, output.stderr].concat();
+        Ok(Line {
+            command: shown(args),
+            exit: output.status.code(),
+            output: String::from_utf8_lossy(&text).trim_end().to_string(),
+        })
+    }
+}
+
+fn shown(args: &[&str]) -> String {
+    let quoted =
+        args.iter().map(|arg| if arg.contains(' ') { format!("\"{arg}\"") } else { (*arg).to_string() });
+    std::iter::once("msg".to_string()).chain(quoted).collect::<Vec<_>>().join(" ")
+}
+
+fn failed(error: &std::io::Error) -> CommandError {
+    CommandError::new(Kind::Io, format!("the demo could not go on: {error}"))
+}
+
+struct Step {
+    title: &'static str,
+    lines: Vec<Line>,
+}
+
+struct Line {
+    command: String,
+    exit: Option<i32>,
+    output: String,
+}
+
+fn play(stage: &Stage) -> Result<Vec<Step>, CommandError> {
+    let mut steps = Vec::new();
+    let (mut claude, codex, person) = (stage.actor()?, stage.actor()?, stage.actor()?);
+    let pids = [&claude, &codex, &person].map(|actor| actor.pid().to_string());
+    let join = |name: &str, harness: &str, session: &str, pid: &str| {
+        stage.msg(&["join", name], &["--harness", harness, "--session", session, "--pid", pid])
+    };
+    steps.push(Step {
+        title: "Three agents join, each for as long as its process lives",
+        lines: vec![
+            join("SwiftRaven", "claude", "one", &pids[0])?,
+            join("GoldFalcon", "codex", "two", &pids[1])?,
+            join("Robin", "terminal", "three", &pids[2])?,
+            stage.msg(&["set-status", "--as", "GoldFalcon", "reviewing the login flow"], &[])?,
+            stage.msg(&["agents"], &[])?,
+        ],
+    });
+    steps.push(Step {
+        title: "Eight more want one name at the same moment: one gets it",
+        lines: vec![race(stage)?],
+    });
+    steps.push(Step {
+        title: "A new name; the old one still leads to it",
+        lines: vec![
+            stage.msg(&["rename", "SilverHeron", "--as", "GoldFalcon"], &[])?,
+            stage.msg(&["whois", "GoldFalcon"], &[])?,
+        ],
+    });
+    claude.kill()?;
+    steps.push(Step {
+        title: "SwiftRaven's process is killed (SIGKILL): it is gone at the next look",
+        lines: vec![stage.msg(&["agents"], &[])?, stage.msg(&["agents", "--gone"], &[])?],
+    });
+    let again = stage.actor()?;
+    steps.push(Step {
+        title: "Its session is resumed in a new process, and is SwiftRaven again",
+        lines: vec![stage.msg(
+            &["join"],
+            &["--harness", "claude", "--session", "one", "--pid", &again.pid().to_string()],
+        )?],
+    });
+    Ok(steps)
+}
+
+/// Eight processes join under one name at once.
+fn race(stage: &Stage) -> Result<Line, CommandError> {
+    let actors = (0..8).map(|_| stage.actor()).collect::<Result<Vec<_>, _>>()?;
+    let mut runners = Vec::new();
+    for actor in &actors {
+        let args = ["join", "KeenOtter", "--pid", &actor.pid().to_string()];
+        let child = stage.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        runners.push(child.map_err(|error| failed(&error))?);
+    }
+    let mut winners = 0;
+    for mut runner in runners {
+        winners += usize::from(runner.wait().map_err(|error| failed(&error))?.success());
+    }
+    let output = format!("joined: {winners}, refused because the name is taken: {}", actors.len() - winners);
+    Ok(Line { command: "msg join KeenOtter".to_string(), exit: Some(0), output })
+}
+
+struct DemoReport(Vec<Step>);
+
+impl Report for DemoReport {
+    fn json(&self) -> Map<String, Value> {
+        let line = |line: &Line| json!({ "command": line.command, "exit": line.exit, "output": line.output });
+        let step = |step: &Step| json!({ "title": step.title, "commands": step.lines.iter().map(line).collect::<Vec<_>>() });
+        Map::from_iter([("steps".to_string(), self.0.iter().map(step).collect())])
+    }
+
+    fn text(&self, page: &mut Page) {
+        for (number, step) in self.0.iter().enumerate() {
+            if number > 0 {
+                page.line("");
+            }
+            page.line(style::bold(&format!("{}. {}", number + 1, step.title)));
+            for line in &step.lines {
+                page.line(format!("{} {}", style::dim("$"), style::good(&line.command)));
+                line.output.lines().for_each(|text| page.line(text));
+            }
+        }
+        page.line("");
+        page.line(style::dim("That was a mesh of its own, and it is gone. Yours starts with `msg join`."));
+    }
+}

@@ -1,0 +1,62 @@
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use crate::domain::visible;
+use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::table::{Cell, Table};
+use crate::ops::doctor::{self, Check, State};
+use crate::ops::{CommandError, Globals};
+
+/// What is wrong with the mesh, and mend what is safe to mend
+///
+/// Exit code 4 if something is wrong that needs you.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg doctor
+  msg doctor --repair    bury who is gone, remove stale locks and temporary files")]
+pub(in crate::faces::cli) struct DoctorArgs {
+    /// Mend what can be mended without a risk
+    #[arg(long)]
+    repair: bool,
+}
+
+pub(super) fn run(globals: &Globals, args: &DoctorArgs) -> Result<Outcome, CommandError> {
+    let checks = doctor::doctor(globals, args.repair)?;
+    let error = doctor::verdict(&checks);
+    Ok(Outcome { report: Box::new(DoctorReport(checks)), error })
+}
+
+struct DoctorReport(Vec<Check>);
+
+impl Report for DoctorReport {
+    fn json(&self) -> Map<String, Value> {
+        let check = |check: &Check| {
+            json!({
+                "name": check.name,
+                "state": check.state.name(),
+                "message": check.message,
+                "fix": check.fix,
+            })
+        };
+        Map::from_iter([("checks".to_string(), self.0.iter().map(check).collect())])
+    }
+
+    fn text(&self, page: &mut Page) {
+        let mut table = Table::default();
+        for check in self.0.iter().filter(|check| !page.quiet || check.state != State::Ok) {
+            let paint = match check.state {
+                State::Ok => style::good,
+                State::Warn => style::warn,
+                State::Fail => style::bad,
+            };
+            let fix = check.fix.as_deref().map_or(String::new(), |fix| format!(": {fix}"));
+            table.row(vec![
+                Cell::styled(check.state.name(), paint),
+                Cell::styled(check.name, style::bold),
+                Cell::plain(&visible(&format!("{}{fix}", check.message))),
+            ]);
+        }
+        table.lines().into_iter().for_each(|line| page.line(line));
+    }
+}

@@ -1,0 +1,50 @@
+use clap::Args;
+use serde_json::{Map, Value};
+
+use crate::domain::{AgentName, visible};
+use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::profile;
+use crate::ops::{self, CommandError, Context, Evicted};
+
+/// Remove an agent that nobody can tell is alive
+///
+/// Its name, tasks and paths become free; its mail is kept for when it comes back. An agent whose process has ended
+/// needs no evicting: that is noticed by itself. One that lives is evicted only with `--force`, and is told so.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg evict GoldFalcon
+  msg evict GoldFalcon --force    although it is alive")]
+pub(in crate::faces::cli) struct EvictArgs {
+    name: String,
+    /// Although it is alive
+    #[arg(long)]
+    force: bool,
+}
+
+pub(super) fn run(ctx: &Context, args: EvictArgs) -> Result<Outcome, CommandError> {
+    Ok(EvictReport(ops::evict(ctx, &AgentName::new(args.name)?, args.force)?).into())
+}
+
+struct EvictReport(Evicted);
+
+impl Report for EvictReport {
+    fn json(&self) -> Map<String, Value> {
+        Map::from_iter([
+            ("agent".to_string(), profile::json(&self.0.profile, false)),
+            ("unclaimed".to_string(), self.0.unclaimed.iter().map(profile::claim_json).collect()),
+        ])
+    }
+
+    fn text(&self, page: &mut Page) {
+        let mut line = format!("{} is evicted.", style::bold(self.0.profile.agent.name.as_str()));
+        for claim in &self.0.unclaimed {
+            line.push_str(&format!(" {} is free again.", visible(&claim.task)));
+        }
+        page.line(line);
+    }
+
+    fn is_answer(&self) -> bool {
+        false
+    }
+}

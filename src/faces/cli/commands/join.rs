@@ -1,0 +1,108 @@
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use crate::domain::{AgentName, Harness, SessionId};
+use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::profile;
+use crate::ops::{self, Arrival, CommandError, Context, Joined, Kind, Request};
+
+/// Join the mesh under a name of your own or a made-up one
+///
+/// You stay for as long as the program that you run in: the harness, or the shell of your terminal. When it ends,
+/// however it ends, your name, tasks and paths are free; when the same session starts again, it is you again.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg join                        a made-up name, such as SwiftRaven
+  msg join GoldFalcon             a name of your own
+  msg join --spec docs/spec.md    and work through that spec
+  msg join --pid $$               from a script: live as long as this shell")]
+pub(in crate::faces::cli) struct JoinArgs {
+    /// Letters, digits, `_` and `-`, at most 50; without it $MSG_AGENT, else a made-up one
+    name: Option<String>,
+    /// The Markdown file whose tasks you work through
+    #[arg(long, value_name = "PATH")]
+    spec: Option<String>,
+    /// What you run in: claude, codex, gemini, opencode, pi, copilot, terminal or other
+    #[arg(long, value_name = "NAME")]
+    harness: Option<String>,
+    /// The harness's id of your session
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// The process that you live as long as
+    #[arg(long, value_name = "PID", allow_negative_numbers = true)]
+    pid: Option<i64>,
+    /// The model that you are
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+}
+
+pub(super) fn run(ctx: &Context, args: JoinArgs) -> Result<Outcome, CommandError> {
+    let harness = args.harness.map(|name| {
+        Harness::parse(&name).ok_or_else(|| {
+            let known: Vec<&str> = Harness::ALL.iter().map(|harness| harness.name()).collect();
+            CommandError::new(Kind::InvalidValue, format!("there is no harness `{}`", name.escape_debug()))
+                .hint(format!("one of: {}", known.join(", ")))
+        })
+    });
+    let request = Request {
+        name: args.name.map(AgentName::new).transpose()?,
+        spec: args.spec,
+        harness: harness.transpose()?,
+        session: args.session.map(SessionId::new).transpose()?,
+        pid: args.pid,
+        model: args.model,
+    };
+    let joined = ops::join(ctx, &request)?;
+    Ok(JoinReport { joined, mesh: ctx.location.to_string() }.into())
+}
+
+struct JoinReport {
+    joined: Joined,
+    mesh: String,
+}
+
+impl Report for JoinReport {
+    fn json(&self) -> Map<String, Value> {
+        let mut object = Map::new();
+        object.insert("agent".to_string(), profile::json(&self.joined.profile, true));
+        let arrival = match self.joined.arrival {
+            Arrival::New => "new",
+            Arrival::Already => "already",
+            Arrival::Back { .. } => "back",
+        };
+        object.insert("arrival".to_string(), json!(arrival));
+        object.insert("peers".to_string(), json!(self.joined.peers));
+        object
+    }
+
+    fn text(&self, page: &mut Page) {
+        let name = style::bold(self.joined.profile.agent.name.as_str());
+        let peers = match self.joined.peers {
+            0 => "Nobody else is here yet.".to_string(),
+            1 => "One other is here: `msg agents`.".to_string(),
+            peers => format!("{peers} others are here: `msg agents`."),
+        };
+        page.line(match self.joined.arrival {
+            Arrival::New => format!("Joined as {name}. {peers}"),
+            Arrival::Already => format!("You are {name} already."),
+            Arrival::Back { mail: 0 } => format!("Welcome back, {name}. {peers}"),
+            Arrival::Back { mail: 1 } => {
+                format!("Welcome back, {name}. One message has waited for you. {peers}")
+            }
+            Arrival::Back { mail } => {
+                format!("Welcome back, {name}. {mail} messages have waited for you. {peers}")
+            }
+        });
+        if let Some(file) = &self.joined.settled_in {
+            page.line(style::dim(&format!("The mesh is {} from now on: `{file}` says so.", self.mesh)));
+        }
+        if page.verbose {
+            page.line(style::dim(&format!("{} in {}", self.joined.why, self.mesh)));
+        }
+    }
+
+    fn is_answer(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,52 @@
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use crate::domain::AgentName;
+use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::profile;
+use crate::ops::{self, CommandError, Context, Profile};
+
+/// Take another name; mail, tasks and paths go along
+///
+/// For ten minutes the old name stays yours: whoever writes to it reaches you.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg rename GoldFalcon")]
+pub(in crate::faces::cli) struct RenameArgs {
+    /// The new name
+    #[arg(value_name = "NEW")]
+    name: String,
+}
+
+pub(super) fn run(ctx: &Context, args: RenameArgs) -> Result<Outcome, CommandError> {
+    let (profile, old) = ops::rename(ctx, &AgentName::new(args.name)?)?;
+    Ok(RenameReport { profile, old }.into())
+}
+
+struct RenameReport {
+    profile: Profile,
+    old: AgentName,
+}
+
+impl Report for RenameReport {
+    fn json(&self) -> Map<String, Value> {
+        Map::from_iter([
+            ("agent".to_string(), profile::json(&self.profile, true)),
+            ("was".to_string(), json!(self.old.as_str())),
+        ])
+    }
+
+    fn text(&self, page: &mut Page) {
+        let name = style::bold(self.profile.agent.name.as_str());
+        page.line(if self.profile.agent.name == self.old {
+            format!("You are {name} already.")
+        } else {
+            format!("{} is {name} now. The old name leads to you for ten minutes.", self.old)
+        });
+    }
+
+    fn is_answer(&self) -> bool {
+        false
+    }
+}

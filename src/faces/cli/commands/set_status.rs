@@ -1,0 +1,44 @@
+use clap::Args;
+use serde_json::{Map, Value};
+
+use crate::domain::visible;
+use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::profile;
+use crate::faces::cli::text::TextArgs;
+use crate::ops::{self, CommandError, Context, Profile};
+
+/// Say what others see beside your name; without a text, nothing
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg set-status \"reviewing the login flow\"
+  msg set-status                 clears it")]
+pub(in crate::faces::cli) struct SetStatusArgs {
+    #[command(flatten)]
+    text: TextArgs,
+}
+
+pub(super) fn run(ctx: &Context, args: SetStatusArgs) -> Result<Outcome, CommandError> {
+    let text = args.text.read()?;
+    Ok(StatusReport(ops::set_status(ctx, text.as_deref())?).into())
+}
+
+struct StatusReport(Profile);
+
+impl Report for StatusReport {
+    fn json(&self) -> Map<String, Value> {
+        Map::from_iter([("agent".to_string(), profile::json(&self.0, true))])
+    }
+
+    fn text(&self, page: &mut Page) {
+        let name = style::bold(self.0.agent.name.as_str());
+        page.line(match &self.0.agent.status {
+            Some(status) => format!("{name}: “{}”", visible(status)),
+            None => format!("{name}: no status"),
+        });
+    }
+
+    fn is_answer(&self) -> bool {
+        false
+    }
+}

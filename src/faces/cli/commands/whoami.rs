@@ -1,0 +1,78 @@
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use crate::domain::Recorded;
+use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::profile;
+use crate::ops::{self, CommandError, Context, Profile};
+use crate::sys::clock;
+use crate::sys::environment::Home;
+use crate::sys::{ancestry, process};
+
+/// Yourself, as others see you
+///
+/// With `-v` also how you were recognised, and which process you live as long as.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg whoami
+  msg whoami -q          the name alone
+  msg whoami -v          and how that is known")]
+pub(in crate::faces::cli) struct WhoamiArgs {}
+
+pub(super) fn run(ctx: &Context, _: WhoamiArgs, verbose: bool) -> Result<Outcome, CommandError> {
+    let (profile, how) = ops::whoami(ctx)?;
+    let host = verbose.then(|| host(&profile));
+    Ok(WhoamiReport { profile, how, host, mesh: ctx.location.to_string(), home: ctx.home.clone() }.into())
+}
+
+/// What can be said of the registered process, and why it is that one.
+fn host(profile: &Profile) -> String {
+    let recorded = &profile.agent.process;
+    let is_this = |host: &ancestry::Host| *recorded == Recorded::Pinned(host.process.clone());
+    let found = ancestry::find_host(&ancestry::ancestors()).filter(is_this);
+    let named = || ancestry::named_host(recorded.pid());
+    let why = found.map(|host| host.why).or_else(|| named().map(|host| host.why));
+    why.unwrap_or_else(|| {
+        let seen = process::details(recorded.pid()).is_some();
+        format!("process {} {}", recorded.pid(), if seen { "runs" } else { "can't be seen from here" })
+    })
+}
+
+struct WhoamiReport {
+    profile: Profile,
+    how: String,
+    host: Option<String>,
+    mesh: String,
+    home: Home,
+}
+
+impl Report for WhoamiReport {
+    fn json(&self) -> Map<String, Value> {
+        let mut object = Map::new();
+        object.insert("agent".to_string(), profile::json(&self.profile, true));
+        object.insert("how".to_string(), json!(self.how));
+        object.insert("mesh".to_string(), json!(self.mesh));
+        if let Some(host) = &self.host {
+            object.insert("host".to_string(), json!(host));
+        }
+        object
+    }
+
+    fn text(&self, page: &mut Page) {
+        if page.quiet {
+            page.line(self.profile.agent.name.as_str());
+            return;
+        }
+        profile::text(page, &self.profile, &self.home, clock::now());
+        if let Some(host) = &self.host {
+            let mut row = |label: &str, value: &str| {
+                page.line(format!("  {}  {value}", style::dim(&format!("{label:<8}"))));
+            };
+            row("known by", &self.how);
+            row("host", host);
+            row("session", self.profile.agent.session.as_str());
+            row("mesh", &self.home.shorten(&self.mesh));
+        }
+    }
+}

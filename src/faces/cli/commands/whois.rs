@@ -1,0 +1,40 @@
+use clap::Args;
+use serde_json::{Map, Value};
+
+use crate::domain::AgentName;
+use crate::faces::cli::output::{Outcome, Page, Report};
+use crate::faces::cli::profile;
+use crate::ops::{self, CommandError, Context, Profile};
+use crate::sys::clock;
+use crate::sys::environment::Home;
+
+/// One agent in full
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg whois GoldFalcon
+  msg whois GoldFalcon --json")]
+pub(in crate::faces::cli) struct WhoisArgs {
+    /// Its name, or one that it had until lately
+    name: String,
+}
+
+pub(super) fn run(ctx: &Context, args: WhoisArgs) -> Result<Outcome, CommandError> {
+    let profile = ops::whois(ctx, &AgentName::new(args.name)?)?;
+    Ok(WhoisReport { profile, home: ctx.home.clone() }.into())
+}
+
+struct WhoisReport {
+    profile: Profile,
+    home: Home,
+}
+
+impl Report for WhoisReport {
+    fn json(&self) -> Map<String, Value> {
+        Map::from_iter([("agent".to_string(), profile::json(&self.profile, false))])
+    }
+
+    fn text(&self, page: &mut Page) {
+        profile::text(page, &self.profile, &self.home, clock::now());
+    }
+}

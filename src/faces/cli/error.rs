@@ -1,0 +1,28 @@
+//! Exit codes.
+
+use crate::ops::Kind;
+
+/// The exit code of an error. They are part of the contract.
+pub(super) fn exit_code(kind: Kind) -> u8 {
+    match kind {
+        Kind::AlreadyJoined
+        | Kind::ForeignAgent
+        | Kind::NameTaken
+        | Kind::NoNameLeft
+        | Kind::NotRunning
+        | Kind::StillAlive
+        | Kind::UnknownAgent => 1,
+        Kind::InvalidName | Kind::InvalidValue | Kind::UnknownKey | Kind::Usage => 2,
+        Kind::AmbiguousCaller | Kind::Evicted | Kind::NoHost | Kind::NotJoined => 3,
+        Kind::BadConfig
+        | Kind::Corrupt
+        | Kind::DiskFull
+        | Kind::Io
+        | Kind::NoFlock
+        | Kind::UnhealthyMesh
+        | Kind::UnsafeMesh => 4,
+        Kind::LockTimeout => 5,
+        Kind::Bug => 70,
+        Kind::Interrupted => 130,
+    }
+}

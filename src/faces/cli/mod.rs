@@ -1,0 +1,65 @@
+//! The command line: `msg`.
+//!
+//! A thin wrapper around the ops: `commands/` has a file for each command with its arguments, whose doc comments are
+//! the help, and what it says. Everything is printed by `output`, in text or in JSON.
+
+mod args;
+mod commands;
+mod error;
+mod output;
+mod profile;
+mod table;
+mod text;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches};
+
+use crate::domain::AgentName;
+use crate::ops::{CommandError, Globals, Kind};
+
+use args::Cli;
+use commands::Call;
+use output::Ui;
+
+/// Runs the command that the arguments ask for.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args: Vec<OsString> = args.into_iter().collect();
+    // A command that can't be parsed answers in JSON too, if it asks for that.
+    let wants_json = args.iter().skip(1).take_while(|arg| *arg != "--").any(|arg| arg == "--json");
+    let parsed =
+        Cli::command().try_get_matches_from(args).and_then(|matches| Cli::from_arg_matches(&matches));
+    match parsed {
+        Ok(cli) => dispatch(cli),
+        Err(error) => usage(error, wants_json),
+    }
+}
+
+fn dispatch(cli: Cli) -> ExitCode {
+    let ui = Ui::new(&cli.global);
+    let Some(command) = cli.command else {
+        return ui.print_text(&Cli::command().render_help());
+    };
+    let speaker = match cli.global.speaker.map(AgentName::new).transpose() {
+        Ok(speaker) => speaker,
+        Err(error) => return ui.finish(Err(error.into()), &[]),
+    };
+    let call = Call::new(Globals { mesh: cli.global.mesh, speaker }, cli.global.verbose);
+    let outcome = commands::run(&call, command);
+    ui.finish(outcome, &call.take_notices())
+}
+
+fn usage(error: clap::Error, wants_json: bool) -> ExitCode {
+    use clap::error::ErrorKind;
+    let ui = Ui::plain(wants_json);
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        return ui.print_text(&error.render());
+    }
+    if !wants_json {
+        return ui.print_usage(&error.render());
+    }
+    let text = error.render().to_string();
+    let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_string();
+    ui.finish(Err(CommandError::new(Kind::Usage, message).hint("`msg help` tells how it is used")), &[])
+}

@@ -1,0 +1,219 @@
+//! The one place that prints.
+//!
+//! A command gives back a [`Report`], which can say itself in text and in JSON; what was noticed on the way goes to
+//! standard error. Whoever reads us may stop reading at any time: a broken pipe is no error.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anstream::{AutoStream, ColorChoice};
+use clap::builder::StyledStr;
+use serde_json::{Map, Value, json};
+
+use crate::domain::visible;
+use crate::ops::{CommandError, Fact};
+use crate::sys::seams;
+
+use super::args::{GlobalArgs, When};
+use super::error::exit_code;
+
+/// What a command has to say.
+pub(super) trait Report {
+    /// For programs: the members beside `ok`.
+    fn json(&self) -> Map<String, Value>;
+
+    /// For people and models.
+    fn text(&self, page: &mut Page);
+
+    /// Said with `--quiet` too, because it is what was asked for.
+    fn is_answer(&self) -> bool {
+        true
+    }
+}
+
+/// A report, and an error beside it if not all went well.
+pub(super) struct Outcome {
+    pub(super) report: Box<dyn Report>,
+    pub(super) error: Option<CommandError>,
+}
+
+impl<R: Report + 'static> From<R> for Outcome {
+    fn from(report: R) -> Self {
+        Self { report: Box::new(report), error: None }
+    }
+}
+
+/// Text on its way to a terminal or a pipe.
+#[derive(Debug, Default)]
+pub(super) struct Page {
+    text: String,
+    pub(super) verbose: bool,
+    pub(super) quiet: bool,
+}
+
+impl Page {
+    pub(super) fn line(&mut self, line: impl AsRef<str>) {
+        self.text.push_str(line.as_ref());
+        self.text.push('\n');
+    }
+}
+
+/// How things are marked. Styles are dropped on the way out where colours are not wanted.
+pub(super) mod style {
+    use anstyle::{AnsiColor, Style};
+
+    const BOLD: Style = Style::new().bold();
+    const DIM: Style = Style::new().dimmed();
+    const GOOD: Style = AnsiColor::Green.on_default();
+    const WARN: Style = AnsiColor::Yellow.on_default();
+    const BAD: Style = AnsiColor::Red.on_default().bold();
+
+    fn paint(style: Style, text: &str) -> String {
+        format!("{style}{text}{style:#}")
+    }
+
+    pub(in crate::faces::cli) fn bold(text: &str) -> String {
+        paint(BOLD, text)
+    }
+
+    pub(in crate::faces::cli) fn dim(text: &str) -> String {
+        paint(DIM, text)
+    }
+
+    pub(in crate::faces::cli) fn good(text: &str) -> String {
+        paint(GOOD, text)
+    }
+
+    pub(in crate::faces::cli) fn warn(text: &str) -> String {
+        paint(WARN, text)
+    }
+
+    pub(in crate::faces::cli) fn bad(text: &str) -> String {
+        paint(BAD, text)
+    }
+}
+
+pub(super) struct Ui {
+    json: bool,
+    color: ColorChoice,
+    quiet: bool,
+    verbose: bool,
+}
+
+impl Ui {
+    pub(super) fn new(args: &GlobalArgs) -> Self {
+        let color = match args.color {
+            When::Auto => ColorChoice::Auto,
+            When::Always => ColorChoice::Always,
+            When::Never => ColorChoice::Never,
+        };
+        Self { json: args.json, color, quiet: args.quiet, verbose: args.verbose }
+    }
+
+    /// Before the arguments are understood.
+    pub(super) fn plain(json: bool) -> Self {
+        Self { json, color: ColorChoice::Auto, quiet: false, verbose: false }
+    }
+
+    /// Says how the command ended.
+    pub(super) fn finish(&self, outcome: Result<Outcome, CommandError>, notices: &[String]) -> ExitCode {
+        let (report, error) = match outcome {
+            Ok(Outcome { report, error }) => (Some(report), error),
+            Err(error) => (None, Some(error)),
+        };
+        if !self.quiet {
+            for notice in notices {
+                self.complain(&format!("{}: {}", style::warn("note"), visible(notice)));
+            }
+        }
+        let out = if self.json {
+            json_text(report.as_deref(), error.as_ref())
+        } else {
+            self.text(report.as_deref())
+        };
+        if let (false, Some(error)) = (self.json, &error) {
+            self.complain(&error_text(error));
+        }
+        let code = error.map_or(0, |error| exit_code(error.kind));
+        match self.write(&out) {
+            Ok(()) => ExitCode::from(code),
+            Err(failure) => failure,
+        }
+    }
+
+    pub(super) fn print_text(&self, text: &StyledStr) -> ExitCode {
+        self.write(&text.ansi().to_string()).err().unwrap_or(ExitCode::SUCCESS)
+    }
+
+    pub(super) fn print_usage(&self, text: &StyledStr) -> ExitCode {
+        self.complain(text.ansi().to_string().trim_end());
+        ExitCode::from(2)
+    }
+
+    fn text(&self, report: Option<&dyn Report>) -> String {
+        let mut page = Page { verbose: self.verbose, quiet: self.quiet, ..Page::default() };
+        if let Some(report) = report
+            && (report.is_answer() || !self.quiet)
+        {
+            report.text(&mut page);
+        }
+        page.text
+    }
+
+    fn write(&self, text: &str) -> Result<(), ExitCode> {
+        seams::step();
+        let mut stdout = AutoStream::new(io::stdout().lock(), self.color);
+        let written = done(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()));
+        seams::step();
+        written
+    }
+
+    fn complain(&self, text: &str) {
+        let mut stderr = AutoStream::new(io::stderr().lock(), self.color);
+        // There is nobody left to tell if this fails.
+        drop(writeln!(stderr, "{text}"));
+    }
+}
+
+/// Whoever read us has had enough: fine. Anything else means that the answer is lost.
+fn done(result: io::Result<()>) -> Result<(), ExitCode> {
+    match result {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(ExitCode::from(4)),
+        _ => Ok(()),
+    }
+}
+
+fn json_text(report: Option<&dyn Report>, error: Option<&CommandError>) -> String {
+    let mut object = Map::new();
+    object.insert("ok".to_string(), Value::Bool(error.is_none()));
+    if let Some(error) = error {
+        object.insert("error".to_string(), error_json(error));
+    }
+    if let Some(report) = report {
+        object.extend(report.json());
+    }
+    format!("{}\n", Value::Object(object))
+}
+
+fn error_json(error: &CommandError) -> Value {
+    let mut object = Map::new();
+    object.insert("kind".to_string(), json!(error.kind.name()));
+    object.insert("message".to_string(), json!(error.message));
+    object.insert("hints".to_string(), json!(error.hints));
+    for (name, fact) in &error.facts {
+        let value = match fact {
+            Fact::Text(text) => json!(text),
+            Fact::List(list) => json!(list),
+        };
+        object.insert((*name).to_string(), value);
+    }
+    Value::Object(object)
+}
+
+fn error_text(error: &CommandError) -> String {
+    let mut text = format!("{}: {}", style::bad("error"), visible(&error.message));
+    for hint in &error.hints {
+        text.push_str(&format!("\n{}: {}", style::dim("hint"), visible(hint)));
+    }
+    text
+}

@@ -1,0 +1,143 @@
+//! How an agent is shown.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::domain::{Presence, Reservation, visible};
+use crate::ops::Profile;
+use crate::store::{Claim, iso};
+use crate::sys::environment::Home;
+
+use super::output::{Page, style};
+use super::table::Cell;
+
+pub(super) fn json(profile: &Profile, is_me: bool) -> Value {
+    let agent = &profile.agent;
+    json!({
+        "name": agent.name.as_str(),
+        "presence": profile.presence.name(),
+        "harness": harness(profile),
+        "pid": agent.process.pid().get(),
+        "sessionId": agent.session.as_str(),
+        "cwd": agent.cwd,
+        "model": agent.model,
+        "gitBranch": agent.git_branch,
+        "spec": agent.spec,
+        "statusMessage": agent.status,
+        "isHuman": agent.is_human,
+        "startedAt": iso(agent.started_at),
+        "lastActivityAt": iso(profile.last_sign),
+        "reservations": agent.reservations.iter().map(reservation_json).collect::<Vec<_>>(),
+        "claim": profile.claims.first().map(claim_json),
+        "unread": profile.unread,
+        "formerly": agent.formerly.iter().map(|former| former.name.as_str()).collect::<Vec<_>>(),
+        "foreign": agent.is_foreign(),
+        "me": is_me,
+    })
+}
+
+fn reservation_json(reservation: &Reservation) -> Value {
+    json!({
+        "pattern": reservation.pattern,
+        "root": reservation.root,
+        "reason": reservation.reason,
+        "since": iso(reservation.since),
+        "expiresAt": reservation.expires_at.map(iso),
+    })
+}
+
+pub(super) fn claim_json(claim: &Claim) -> Value {
+    json!({
+        "task": claim.task,
+        "spec": claim.spec,
+        "agent": claim.agent,
+        "sessionId": claim.session,
+        "pid": claim.process.pid().get(),
+        "claimedAt": iso(claim.claimed_at),
+        "reason": claim.reason,
+    })
+}
+
+/// A registration that doesn't say is pi-messenger's.
+pub(super) fn harness(profile: &Profile) -> &'static str {
+    profile.agent.harness.map_or("pi", |harness| harness.name())
+}
+
+pub(super) fn presence_cell(presence: Presence) -> Cell {
+    let style = match presence {
+        Presence::Active => style::good,
+        Presence::Idle => style::bold,
+        Presence::Away | Presence::Gone => style::dim,
+        Presence::Unknown => style::warn,
+    };
+    Cell::styled(presence.name(), style)
+}
+
+/// What an agent is at, in few words.
+pub(super) fn notes(profile: &Profile) -> String {
+    let agent = &profile.agent;
+    let mut notes = Vec::new();
+    notes.extend(profile.claims.iter().map(|claim| format!("on {}", visible(&claim.task))));
+    match agent.reservations.as_slice() {
+        [] => {}
+        [one] => notes.push(format!("holds {}", visible(&one.pattern))),
+        [first, rest @ ..] => {
+            notes.push(format!("holds {} and {} more", visible(&first.pattern), rest.len()));
+        }
+    }
+    if profile.unread > 0 {
+        notes.push(format!("{} unread", profile.unread));
+    }
+    notes.extend(agent.status.iter().map(|status| format!("“{}”", visible(status))));
+    notes.join(", ")
+}
+
+/// One agent in full.
+pub(super) fn text(page: &mut Page, profile: &Profile, home: &Home, now: Timestamp) {
+    let agent = &profile.agent;
+    page.line(format!("{}  {}", style::bold(agent.name.as_str()), profile.presence));
+    let mut row =
+        |label: &str, value: String| page.line(format!("  {}  {value}", style::dim(&format!("{label:<8}"))));
+    let branch =
+        agent.git_branch.as_deref().map_or(String::new(), |branch| format!(" on {}", visible(branch)));
+    let model = match agent.model.as_str() {
+        "unknown" | "human" => String::new(),
+        model => format!(" ({})", visible(model)),
+    };
+    row("harness", format!("{}{model}, process {}", harness(profile), agent.process.pid()));
+    row("folder", format!("{}{branch}", visible(&home.shorten(&agent.cwd))));
+    row("here for", duration(now, agent.started_at));
+    if let Some(spec) = &agent.spec {
+        row("spec", visible(&home.shorten(spec)).into_owned());
+    }
+    for claim in &profile.claims {
+        let reason =
+            claim.reason.as_deref().map_or(String::new(), |reason| format!(" – {}", visible(reason)));
+        row("task", format!("{} for {}{reason}", visible(&claim.task), duration(now, claim.claimed_at)));
+    }
+    for reservation in &agent.reservations {
+        let reason =
+            reservation.reason.as_deref().map_or(String::new(), |reason| format!(" – {}", visible(reason)));
+        row("holds", format!("{}{reason}", visible(&reservation.pattern)));
+    }
+    if profile.unread > 0 {
+        row("unread", profile.unread.to_string());
+    }
+    if let Some(status) = &agent.status {
+        row("status", visible(status).into_owned());
+    }
+    for former in agent.formerly.iter().filter(|former| former.until > now) {
+        row("formerly", former.name.to_string());
+    }
+}
+
+/// How long ago, in the largest unit that says enough.
+pub(super) fn duration(now: Timestamp, then: Timestamp) -> String {
+    let seconds = now.duration_since(then).as_secs().max(0);
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        3600..86_400 => format!("{} h", seconds / 3600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}

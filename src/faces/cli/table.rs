@@ -1,0 +1,66 @@
+//! Columns that line up, also with wide characters.
+
+use unicode_width::UnicodeWidthStr;
+
+/// Rows of cells. A cell is its plain text and how it is to be shown.
+#[derive(Default)]
+pub(super) struct Table {
+    rows: Vec<Vec<Cell>>,
+}
+
+pub(super) struct Cell {
+    width: usize,
+    shown: String,
+}
+
+impl Cell {
+    pub(super) fn plain(text: &str) -> Self {
+        Self { width: text.width(), shown: text.to_string() }
+    }
+
+    pub(super) fn styled(text: &str, style: fn(&str) -> String) -> Self {
+        Self { width: text.width(), shown: style(text) }
+    }
+}
+
+impl Table {
+    pub(super) fn row(&mut self, cells: Vec<Cell>) {
+        self.rows.push(cells);
+    }
+
+    /// The lines. Columns that are empty in every row are left out.
+    pub(super) fn lines(self) -> Vec<String> {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width =
+            |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.width).max();
+        let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+        let line = |row: &Vec<Cell>| {
+            let mut line = String::new();
+            let mut owed = 0;
+            for (cell, width) in row.iter().zip(&widths).filter(|(_, width)| **width > 0) {
+                if cell.width > 0 {
+                    line.push_str(&" ".repeat(owed));
+                    line.push_str(&cell.shown);
+                    owed = 0;
+                }
+                owed += width - cell.width + 2;
+            }
+            line
+        };
+        self.rows.iter().map(line).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cell, Table};
+
+    #[test]
+    fn wide_characters_and_empty_columns() {
+        let mut table = Table::default();
+        for row in [["漢字", "", "x"], ["a", "", "y"], ["b", "", ""]] {
+            table.row(row.into_iter().map(Cell::plain).collect());
+        }
+        assert_eq!(table.lines(), ["漢字  x", "a     y", "b"]);
+    }
+}

@@ -1,0 +1,28 @@
+//! Coding agents that run side by side on one machine find each other, talk, keep out of each other's files and split
+//! a spec into tasks. `ravenry` is the package; `msg` is the one binary it builds.
+//!
+//! # Layers
+//!
+//! Imports run one way, and a test holds that line: [`faces`] → [`ops`] → [`store`] → [`sys`] → [`domain`].
+//!
+//! # Which module owns which file
+//!
+//! | in the mesh | module |
+//! | --- | --- |
+//! | `registry/<Name>.json` | `store::registry`, `store::wire::registration` |
+//! | `inbox/<Name>/` | `store::locked` (moves mail with its owner) |
+//! | `sessions/<hash>.json` | `store::sessions` |
+//! | `graves/<Name>-<hash>/` | `store::graves` |
+//! | `presence/<Name>` | `store::mesh` |
+//! | `claims.json` | `store::swarm` |
+//! | `mesh.lock` | `store::locked`, on `sys::flock` |
+//! | `swarm.lock` | `store::swarm_lock` |
+//! | `tmp/` | `sys::files` |
+//!
+//! Configuration files are `store::config`'s.
+
+pub mod domain;
+pub mod faces;
+pub mod ops;
+pub mod store;
+pub mod sys;

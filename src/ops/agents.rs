@@ -1,0 +1,127 @@
+//! Who is there?
+
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use crate::domain::{AgentName, Liveness};
+use crate::store::{Claims, Grave, Mesh, Record, Unreadable, Why};
+use crate::sys::{clock, process};
+
+use super::bury::bury_in_passing;
+use super::context::{Context, same_folder};
+use super::error::{CommandError, Kind};
+use super::identity::{self, with_nearest};
+use super::profile::Profile;
+
+/// Whom to list.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Filter {
+    /// Those who are gone, instead of those who are there.
+    pub gone: bool,
+    /// Only those in this folder.
+    pub here: bool,
+}
+
+/// An agent that is no longer there.
+#[derive(Clone, Debug)]
+pub struct Gone {
+    pub name: String,
+    pub why: Why,
+    pub at: Timestamp,
+    pub by: Option<String>,
+    pub unread: usize,
+    pub cwd: Option<String>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    pub agents: Vec<Profile>,
+    pub gone: Vec<Gone>,
+    pub unreadable: Vec<Unreadable>,
+    pub me: Option<AgentName>,
+}
+
+pub fn agents(ctx: &Context, filter: Filter) -> Result<Listing, CommandError> {
+    let Some(mesh) = ctx.mesh()? else { return Ok(Listing::default()) };
+    let census = mesh.census()?;
+    let me = identity::glance(ctx, &census);
+    let claims = claims_to_look_at(ctx, &mesh);
+    let here = filter.here || ctx.settings.scope_to_folder();
+    let in_scope = |cwd: &str| !here || same_folder(Path::new(cwd), &ctx.cwd);
+    let mut listing = Listing { me, unreadable: census.unreadable, ..Listing::default() };
+    let mut seen_dead = false;
+    for Record { agent, .. } in census.records {
+        let liveness = process::liveness(&agent.process);
+        if liveness == Liveness::Gone {
+            seen_dead |= !agent.is_foreign();
+        } else if in_scope(&agent.cwd) {
+            listing.agents.push(Profile::with_liveness(&mesh, agent, &claims, liveness)?);
+        }
+    }
+    if seen_dead && let Err(error) = bury_in_passing(&mesh) {
+        ctx.notice(format!("those who are gone could not be buried: {error}"));
+    }
+    if filter.gone {
+        listing.agents.clear();
+        listing.gone = mesh
+            .graves()?
+            .into_iter()
+            .map(gone)
+            .filter(|gone| gone.cwd.as_deref().is_none_or(in_scope))
+            .collect();
+        listing.gone.sort_by_key(|gone| gone.at);
+    }
+    Ok(listing)
+}
+
+pub fn whois(ctx: &Context, name: &AgentName) -> Result<Profile, CommandError> {
+    let unknown = || CommandError::new(Kind::UnknownAgent, format!("no agent is called {name}"));
+    let Some(mesh) = ctx.mesh()? else { return Err(unknown().hint("nobody has joined this mesh yet")) };
+    let census = mesh.census()?;
+    if let Some(record) = census.find(name, clock::now()) {
+        return Profile::of(&mesh, record.agent.clone(), &claims_to_look_at(ctx, &mesh));
+    }
+    if let Some(file) = census.unreadable(name) {
+        let text = format!("the registration of {name}, `{}`, can't be read: {}", file.path, file.reason);
+        return Err(CommandError::new(Kind::Corrupt, text).fact("file", file.path.as_str()));
+    }
+    let is_of = |grave: &&Grave| grave.record.as_ref().is_some_and(|record| record.agent.name == *name);
+    let mut graves = mesh.graves()?;
+    graves.sort_by_key(|grave| std::cmp::Reverse(grave.at));
+    if let Some(grave) = graves.iter().find(is_of) {
+        let verb = verb(grave.why);
+        let text = format!("{name} is gone: it {verb} at {}", crate::store::iso(grave.at));
+        return Err(CommandError::new(Kind::NotRunning, text)
+            .hint("`msg agents --gone` tells of all who are")
+            .fact("since", crate::store::iso(grave.at)));
+    }
+    Err(with_nearest(unknown(), name, &census))
+}
+
+/// Claims that can't be read must not hide who is there.
+fn claims_to_look_at(ctx: &Context, mesh: &Mesh) -> Claims {
+    mesh.claims().unwrap_or_else(|error| {
+        ctx.notice(format!("who works on what is not known: {error}"));
+        Claims::default()
+    })
+}
+
+fn gone(grave: Grave) -> Gone {
+    let name = match &grave.record {
+        Some(record) => record.agent.name.to_string(),
+        None => grave.id.as_str().split_once('-').map_or(grave.id.to_string(), |(name, _)| name.to_string()),
+    };
+    let cwd = grave.record.map(|record| record.agent.cwd);
+    Gone { name, why: grave.why, at: grave.at, by: grave.by, unread: grave.unread, cwd }
+}
+
+/// What happened, as a verb.
+pub(super) fn verb(why: Why) -> &'static str {
+    match why {
+        Why::Died => "ended",
+        Why::Left => "left",
+        Why::Evicted => "was evicted",
+        Why::Lost => "was never there",
+    }
+}

@@ -1,0 +1,69 @@
+//! Reading and changing the configuration.
+
+use crate::domain::settings::{KEYS, Source, Value, find_key};
+use crate::store::config::{self, Scope};
+
+use super::context::Context;
+use super::error::{CommandError, Kind};
+
+/// A value and where it comes from.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub key: &'static str,
+    pub value: Value,
+    pub source: Source,
+    pub about: &'static str,
+}
+
+pub fn list(ctx: &Context) -> Vec<Entry> {
+    let entry = |(key, value, source): (&'static crate::domain::settings::Key, &Value, &Source)| Entry {
+        key: key.name,
+        value: value.clone(),
+        source: source.clone(),
+        about: key.about,
+    };
+    ctx.settings.iter().map(entry).collect()
+}
+
+pub fn get(ctx: &Context, name: &str) -> Result<Entry, CommandError> {
+    list(ctx).into_iter().find(|entry| entry.key == name).ok_or_else(|| unknown(name))
+}
+
+/// Checks the value and writes it. Returns the entry as it holds now, and the file.
+pub fn set(ctx: &Context, scope: Scope, name: &str, text: &str) -> Result<(Entry, String), CommandError> {
+    let (_, key) = find_key(name).map_err(|_| unknown(name))?;
+    refuse_for_project(scope, key.project_may_set, name)?;
+    let raw = config::raw_from_text(name, text);
+    key.check(&raw, ctx.settings.get(name)?.0)?;
+    let file = config::set(&ctx.home, &ctx.cwd, scope, name, &raw)?;
+    Ok((reloaded(ctx, name)?, file))
+}
+
+pub fn unset(ctx: &Context, scope: Scope, name: &str) -> Result<(Entry, String), CommandError> {
+    find_key(name).map_err(|_| unknown(name))?;
+    let file = config::unset(&ctx.home, &ctx.cwd, scope, name)?;
+    Ok((reloaded(ctx, name)?, file))
+}
+
+fn reloaded(ctx: &Context, name: &str) -> Result<Entry, CommandError> {
+    let loaded = config::load(&ctx.home, &ctx.cwd, None)?;
+    let (_, key) = find_key(name)?;
+    let (value, source) = loaded.settings.get(name)?;
+    Ok(Entry { key: key.name, value: value.clone(), source: source.clone(), about: key.about })
+}
+
+fn refuse_for_project(scope: Scope, may: bool, name: &str) -> Result<(), CommandError> {
+    if scope == Scope::Project && !may {
+        let text = format!("a project may not set `{name}`: its file may come with a clone");
+        return Err(
+            CommandError::new(Kind::InvalidValue, text).hint("leave out `--project` to set it for yourself")
+        );
+    }
+    Ok(())
+}
+
+fn unknown(name: &str) -> CommandError {
+    let text = format!("there is no key `{}`{}", name.escape_debug(), config::did_you_mean(name));
+    let names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
+    CommandError::new(Kind::UnknownKey, text).hint(format!("the keys are: {}", names.join(", ")))
+}

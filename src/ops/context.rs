@@ -1,0 +1,110 @@
+//! What a command knows before it starts: who and where it was called, the settings, and the mesh.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+use crate::domain::AgentName;
+use crate::domain::settings::{Raw, Settings, Source};
+use crate::store::{Location, Mesh, Options, config};
+use crate::sys::environment::{self, Home};
+use crate::sys::files::FileError;
+
+use super::error::CommandError;
+
+/// What every command may be told.
+#[derive(Clone, Debug, Default)]
+pub struct Globals {
+    pub mesh: Option<String>,
+    /// `--as`: whom the caller says to be.
+    pub speaker: Option<AgentName>,
+}
+
+#[derive(Debug)]
+pub struct Context {
+    pub home: Home,
+    pub cwd: PathBuf,
+    pub settings: Settings,
+    pub location: Location,
+    pub speaker: Option<AgentName>,
+    notices: RefCell<Vec<String>>,
+}
+
+impl Context {
+    pub fn new(globals: Globals) -> Result<Self, CommandError> {
+        let (home, cwd) = surroundings()?;
+        let loaded = config::load(&home, &cwd, globals.mesh.as_deref())?;
+        let location = Location::find(&loaded.settings, &home)?;
+        let notices = RefCell::new(loaded.warnings);
+        Ok(Self { home, cwd, settings: loaded.settings, location, speaker: globals.speaker, notices })
+    }
+
+    /// For those who have to go on although a configuration file can't be read: the defaults and the flags.
+    pub(super) fn without_config(globals: Globals) -> Result<Self, CommandError> {
+        let (home, cwd) = surroundings()?;
+        let mut settings = Settings::default();
+        if let Some(dir) = globals.mesh.or_else(|| environment::variable("MSG_MESH")) {
+            settings.set("mesh", &Raw::Text(dir), Source::Flag("--mesh"))?;
+        }
+        let location = Location::find(&settings, &home)?;
+        Ok(Self { home, cwd, settings, location, speaker: globals.speaker, notices: RefCell::default() })
+    }
+
+    /// The mesh, or `None` if nobody has joined it yet.
+    pub fn mesh(&self) -> Result<Option<Mesh>, CommandError> {
+        let mesh = Mesh::open(&self.location, self.options())?;
+        if let Some(mesh) = &mesh {
+            self.tell_of_tightening(mesh);
+        }
+        Ok(mesh)
+    }
+
+    /// The mesh, made if there is none.
+    pub fn create_mesh(&self) -> Result<Mesh, CommandError> {
+        let mesh = Mesh::create(&self.location, self.options())?;
+        self.tell_of_tightening(&mesh);
+        Ok(mesh)
+    }
+
+    /// Something that a person should know although the command goes on.
+    pub fn notice(&self, text: impl Into<String>) {
+        self.notices.borrow_mut().push(text.into());
+    }
+
+    pub fn take_notices(&self) -> Vec<String> {
+        self.notices.take()
+    }
+
+    /// The working directory as registrations have it.
+    pub fn folder(&self) -> String {
+        self.cwd.to_string_lossy().into_owned()
+    }
+
+    fn options(&self) -> Options {
+        Options { durability: self.settings.durability(), lock_timeout: self.settings.lock_timeout() }
+    }
+
+    fn tell_of_tightening(&self, mesh: &Mesh) {
+        if let Some(tightened) = mesh.tightened() {
+            let (path, mode) = (&tightened.path, tightened.mode);
+            self.notice(format!(
+                "`{path}` was open to others (mode {mode:03o}); now it is yours alone (mode 700)"
+            ));
+        }
+    }
+}
+
+/// Home and working directory.
+pub(super) fn surroundings() -> Result<(Home, PathBuf), CommandError> {
+    let cwd = environment::cwd().map_err(|source| {
+        let text = format!("the working directory can't be read: {source}");
+        FileError::from(std::io::Error::new(source.kind(), text))
+    })?;
+    Ok((Home::find()?, cwd))
+}
+
+/// Are two directories the same folder to people who work there: the same directory, or the same work tree?
+pub(super) fn same_folder(a: &Path, b: &Path) -> bool {
+    use crate::sys::git::WorkTree;
+    let root = |dir: &Path| WorkTree::containing(dir).map(|tree| tree.root);
+    a == b || matches!((root(a), root(b)), (Some(a), Some(b)) if a == b)
+}

@@ -1,0 +1,352 @@
+//! What is wrong with the mesh, and what of it can be mended without a risk.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+
+use crate::domain::Liveness;
+use crate::domain::settings::Source;
+use crate::store::{Location, Mesh, Obstacle, Reason, Sessions, StoreError};
+use crate::sys::{clock, process};
+
+use super::bury::bury_dead;
+use super::context::{Context, Globals};
+use super::error::{CommandError, Kind};
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum State {
+    Ok,
+    Warn,
+    Fail,
+}
+
+impl State {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Warn => "warn",
+            Self::Fail => "fail",
+        }
+    }
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug)]
+pub struct Check {
+    pub name: &'static str,
+    pub state: State,
+    pub message: String,
+    /// What to do about it.
+    pub fix: Option<String>,
+}
+
+impl Check {
+    fn ok(name: &'static str, message: impl Into<String>) -> Self {
+        Self { name, state: State::Ok, message: message.into(), fix: None }
+    }
+
+    fn warn(name: &'static str, message: impl Into<String>, fix: &str) -> Self {
+        Self { name, state: State::Warn, message: message.into(), fix: Some(fix.to_string()) }
+    }
+
+    fn fail(name: &'static str, message: impl Into<String>, fix: &str) -> Self {
+        Self { name, state: State::Fail, message: message.into(), fix: Some(fix.to_string()) }
+    }
+
+    fn failed(name: &'static str, error: impl Into<CommandError>) -> Self {
+        let CommandError { message, hints, .. } = error.into();
+        Self { name, state: State::Fail, message, fix: hints.into_iter().next() }
+    }
+}
+
+const REPAIR: &str = "`msg doctor --repair` does it";
+
+/// Looks at everything. With `repair`, mends what is safe to mend and says so.
+pub fn doctor(globals: &Globals, repair: bool) -> Result<Vec<Check>, CommandError> {
+    let mut checks = Vec::new();
+    let ctx = match Context::new(globals.clone()) {
+        Ok(ctx) => ctx,
+        Err(error) => {
+            checks.push(Check::failed("config", error));
+            Context::without_config(globals.clone())?
+        }
+    };
+    for warning in ctx.take_notices() {
+        checks.push(Check::warn("config", warning, "mend the file"));
+    }
+    if checks.is_empty() {
+        checks.push(Check::ok("config", "every file can be read"));
+    }
+    checks.push(Check::ok("mesh", format!("{}: {}", ctx.location, why(&ctx.location))));
+    match ctx.mesh() {
+        Ok(Some(mesh)) => {
+            let tightened = ctx.take_notices();
+            let message =
+                tightened.into_iter().next().unwrap_or_else(|| "nobody but you may look in".to_string());
+            checks.push(Check::ok("permissions", message));
+            let visit = Visit { ctx: &ctx, mesh: &mesh, repair };
+            checks.extend(visit.checks());
+        }
+        Ok(None) => checks.push(Check::ok("permissions", "there is no mesh yet: nobody has joined")),
+        Err(error) => checks.push(Check::failed("permissions", error)),
+    }
+    checks.push(inotify());
+    Ok(checks)
+}
+
+/// The error that `doctor` ends in when something failed.
+pub fn verdict(checks: &[Check]) -> Option<CommandError> {
+    let failed = checks.iter().filter(|check| check.state == State::Fail).count();
+    let things = if failed == 1 { "one thing is" } else { "several things are" };
+    (failed > 0).then(|| CommandError::new(Kind::UnhealthyMesh, format!("{things} wrong with this mesh")))
+}
+
+fn why(location: &Location) -> String {
+    match &location.reason {
+        Reason::Told(Source::Flag(flag)) => format!("{flag} says so"),
+        Reason::Told(Source::Variable(name)) => format!("${name} says so"),
+        Reason::Told(Source::File(file)) => format!("`{file}` says so"),
+        Reason::Told(Source::Default | Source::Implied(_)) | Reason::Fallback => "the default".to_string(),
+        Reason::PiMessenger => "pi-messenger's, which is there already".to_string(),
+    }
+}
+
+struct Visit<'a> {
+    ctx: &'a Context,
+    mesh: &'a Mesh,
+    repair: bool,
+}
+
+impl Visit<'_> {
+    fn checks(&self) -> Vec<Check> {
+        let of = |name, checks: Result<Vec<Check>, StoreError>| {
+            checks.unwrap_or_else(|error| vec![Check::failed(name, error)])
+        };
+        [
+            of("file system", self.file_system()),
+            of("mesh.lock", self.mesh_lock()),
+            of("swarm.lock", self.swarm_lock()),
+            of("registry", self.registry()),
+            of("sessions", self.sessions()),
+            of("claims", self.claims()),
+            of("graves", self.graves()),
+            of("temporary files", self.temporary_files()),
+            of("clock", self.clock()),
+        ]
+        .concat()
+    }
+
+    fn file_system(&self) -> Result<Vec<Check>, StoreError> {
+        const NAME: &str = "file system";
+        Ok(vec![match self.mesh.file_system() {
+            None => Check::ok(NAME, "of a kind that this system doesn't tell"),
+            Some(kind) if kind.network => Check::warn(
+                NAME,
+                format!(
+                    "{}, which other machines may share: agents there count as unknown, and their mail is noticed \
+                     at the next look instead of at once",
+                    kind.name
+                ),
+                "put the mesh on a local disk: `msg config set mesh DIR`",
+            ),
+            Some(kind) => Check::ok(NAME, kind.name),
+        }])
+    }
+
+    fn mesh_lock(&self) -> Result<Vec<Check>, StoreError> {
+        const NAME: &str = "mesh.lock";
+        Ok(vec![match self.mesh.try_lock()? {
+            Some(locked) => {
+                locked.probe()?;
+                Check::ok(NAME, "free, and keeps others out")
+            }
+            None => {
+                let holder = self
+                    .mesh
+                    .lock_holder()
+                    .map_or("another process".to_string(), |pid| format!("process {pid}"));
+                Check::ok(NAME, format!("held by {holder} at this moment"))
+            }
+        }])
+    }
+
+    fn swarm_lock(&self) -> Result<Vec<Check>, StoreError> {
+        const NAME: &str = "swarm.lock";
+        Ok(vec![match self.mesh.swarm_obstacle()? {
+            None => Check::ok(NAME, "free"),
+            Some(Obstacle::Held(holder)) => Check::ok(NAME, format!("held by {holder} at this moment")),
+            Some(Obstacle::Stale(why)) if self.repair => {
+                drop(self.mesh.lock()?.swarm()?);
+                Check::ok(NAME, format!("a stale one was removed: {why}"))
+            }
+            Some(Obstacle::Stale(why)) => {
+                Check::warn(NAME, format!("a stale one lies there: {why}"), "whoever claims next removes it")
+            }
+        }])
+    }
+
+    fn registry(&self) -> Result<Vec<Check>, StoreError> {
+        const NAME: &str = "registry";
+        let mut census = self.mesh.census()?;
+        let mut buried = Vec::new();
+        if self.repair {
+            let locked = self.mesh.lock()?;
+            buried = bury_dead(&locked, &locked.census()?, clock::now())?;
+            census = locked.census()?;
+        }
+        let (mut live, mut checks) = (0, Vec::new());
+        for record in &census.records {
+            let agent = &record.agent;
+            match process::liveness(&agent.process) {
+                Liveness::Alive => live += 1,
+                Liveness::Gone if agent.is_foreign() => checks.push(Check::ok(
+                    NAME,
+                    format!("{} of pi-messenger is gone; pi-messenger will clear it away", agent.name),
+                )),
+                Liveness::Gone => {
+                    let text = format!("{} is gone and not buried yet", agent.name);
+                    checks.push(Check::warn(
+                        NAME,
+                        text,
+                        "whoever joins next buries it; `msg doctor --repair` too",
+                    ));
+                }
+                Liveness::Unknown => {
+                    let text = format!("nobody can tell from here whether {} lives", agent.name);
+                    let fix = format!("if you know that it does not: `msg evict {}`", agent.name);
+                    checks.push(Check::warn(NAME, text, &fix));
+                }
+            }
+            if agent.started_at > clock::now() + SignedDuration::from_mins(1) {
+                let text = format!("{} says that it started in the future", agent.name);
+                checks.push(Check::warn(NAME, text, "check the clock of this machine"));
+            }
+        }
+        for file in &census.unreadable {
+            let text = format!("`{}` can't be read: {}", file.path, file.reason);
+            checks.push(Check::fail(NAME, text, "look at the file; if nobody needs it, move it away"));
+        }
+        for old in &census.superseded {
+            let text =
+                format!("the former registration {} of a renamed agent is still there", old.agent.name);
+            checks.push(Check::warn(NAME, text, REPAIR));
+        }
+        let mut text = format!("{live} {}", if live == 1 { "agent is there" } else { "agents are there" });
+        if !buried.is_empty() {
+            let names: Vec<&str> = buried.iter().map(|name| name.as_str()).collect();
+            text = format!("{text}; buried: {}", names.join(", "));
+        }
+        checks.insert(0, Check::ok(NAME, text));
+        Ok(checks)
+    }
+
+    fn sessions(&self) -> Result<Vec<Check>, StoreError> {
+        const NAME: &str = "sessions";
+        let Sessions { records, unreadable } = self.mesh.sessions()?;
+        let too_old =
+            clock::now() - SignedDuration::from_hours(24 * i64::from(self.ctx.settings.grave_days()));
+        let mut forgotten = 0;
+        if self.repair {
+            let locked = self.mesh.lock()?;
+            for record in &records {
+                let agent = &record.last.agent;
+                let gone = process::liveness(&agent.process) == Liveness::Gone;
+                if gone && agent.started_at < too_old && self.mesh.graves_of(&agent.session)?.is_empty() {
+                    locked.forget(&agent.session)?;
+                    forgotten += 1;
+                }
+            }
+        }
+        let unreadable = unreadable.iter().map(|file| {
+            let text = format!("`{}` can't be read: {}", file.path, file.reason);
+            Check::fail(NAME, text, "remove the file; its session will be a new one if it comes back")
+        });
+        let remembered = records.len() - forgotten;
+        let mut text = format!("{remembered} remembered");
+        if forgotten > 0 {
+            text = format!("{text}, {forgotten} forgotten");
+        }
+        Ok(std::iter::once(Check::ok(NAME, text)).chain(unreadable).collect())
+    }
+
+    fn claims(&self) -> Result<Vec<Check>, StoreError> {
+        let claims = self.mesh.claims()?.iter().count();
+        Ok(vec![Check::ok("claims", format!("{claims} can be read"))])
+    }
+
+    fn graves(&self) -> Result<Vec<Check>, StoreError> {
+        const NAME: &str = "graves";
+        let graves = self.mesh.graves()?;
+        let mail: usize = graves.iter().map(|grave| grave.unread).sum();
+        let too_old =
+            clock::now() - SignedDuration::from_hours(24 * i64::from(self.ctx.settings.grave_days()));
+        let old = || graves.iter().filter(|grave| grave.unread == 0 && grave.at < too_old);
+        let mut text = format!("{} with {mail} unread messages", graves.len());
+        if self.repair && old().next().is_some() {
+            let locked = self.mesh.lock()?;
+            for grave in old() {
+                locked.close_grave(&grave.id)?;
+            }
+            text = format!("{text}; {} old and empty ones were closed", old().count());
+        }
+        Ok(vec![Check::ok(NAME, text)])
+    }
+
+    fn temporary_files(&self) -> Result<Vec<Check>, StoreError> {
+        const NAME: &str = "temporary files";
+        let strays = self.mesh.strays()?;
+        let dead = strays.iter().filter(|stray| stray.liveness == Liveness::Gone).count();
+        let unknown = strays.iter().filter(|stray| stray.liveness == Liveness::Unknown).count();
+        let mut checks = vec![match dead {
+            0 => Check::ok(NAME, "none that a dead process left"),
+            _ if self.repair => {
+                let swept = self.mesh.lock()?.sweep()?;
+                Check::ok(NAME, format!("{swept} that dead processes left were removed"))
+            }
+            _ => Check::warn(
+                NAME,
+                format!("{dead} that dead processes left"),
+                "whoever joins next removes them",
+            ),
+        }];
+        if unknown > 0 {
+            let text = format!("{unknown} of processes that nobody can tell of from here");
+            checks.push(Check::warn(NAME, text, "remove them from `tmp/` if they are old"));
+        }
+        Ok(checks)
+    }
+
+    fn clock(&self) -> Result<Vec<Check>, StoreError> {
+        const NAME: &str = "clock";
+        let skew = self.mesh.clock_skew()?;
+        Ok(vec![if skew < Duration::from_secs(2) {
+            Check::ok(NAME, "files are dated by the clock of this machine")
+        } else {
+            let text = format!("files are dated {} s off the clock of this machine", skew.as_secs());
+            Check::warn(NAME, text, "set the clocks of the machines that share this file system")
+        }])
+    }
+}
+
+/// `watch` needs one watch and one instance; harnesses and editors use them up by the thousand.
+fn inotify() -> Check {
+    const NAME: &str = "inotify";
+    let limit = |name: &str| -> Option<u64> {
+        std::fs::read_to_string(format!("/proc/sys/fs/inotify/{name}")).ok()?.trim().parse().ok()
+    };
+    match (limit("max_user_watches"), limit("max_user_instances")) {
+        (Some(watches), Some(instances)) => {
+            let text = format!("{watches} watches and {instances} instances allowed");
+            if watches >= 8192 && instances >= 64 {
+                Check::ok(NAME, text)
+            } else {
+                Check::warn(
+                    NAME,
+                    text,
+                    "raise them with `sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512`",
+                )
+            }
+        }
+        _ => Check::ok(NAME, "not on this system"),
+    }
+}

@@ -1,0 +1,62 @@
+//! The way out when nobody can tell whether an agent lives.
+
+use crate::domain::{AgentName, Liveness};
+use crate::store::{Claim, StoreError, Why};
+use crate::sys::{clock, process};
+
+use super::claims;
+use super::context::Context;
+use super::error::{CommandError, Kind};
+use super::identity::{self, with_nearest};
+use super::profile::Profile;
+
+#[derive(Clone, Debug)]
+pub struct Evicted {
+    /// As it was before.
+    pub profile: Profile,
+    pub unclaimed: Vec<Claim>,
+}
+
+/// Takes name, claims and reservations from an agent. One that lives must be meant, by `force`: it is told at its
+/// next command, and its mail waits for it.
+pub fn evict(ctx: &Context, name: &AgentName, force: bool) -> Result<Evicted, CommandError> {
+    let (mesh, caller) = identity::caller(ctx)?;
+    let locked = mesh.lock()?;
+    let census = locked.census()?;
+    let now = clock::now();
+    let Some(record) = census.find(name, now) else {
+        if let Some(file) = census.unreadable(name) {
+            let text = format!("the registration of {name}, `{}`, can't be read: {}", file.path, file.reason);
+            return Err(CommandError::new(Kind::Corrupt, text)
+                .hint("look at the file; if nobody needs it, move it away")
+                .fact("file", file.path.as_str()));
+        }
+        let error = CommandError::new(Kind::UnknownAgent, format!("no agent is called {name}"));
+        return Err(with_nearest(error, name, &census));
+    };
+    let agent = &record.agent;
+    if agent.is_same_session(&caller.agent) {
+        let text = format!("{} is you", agent.name);
+        return Err(CommandError::new(Kind::StillAlive, text).hint("`msg leave` leaves"));
+    }
+    let liveness = process::liveness(&agent.process);
+    if liveness == Liveness::Alive {
+        if agent.is_foreign() {
+            return Err(StoreError::Foreign(agent.name.to_string()).into());
+        }
+        if !force {
+            let text = format!("{} is alive: process {} runs", agent.name, agent.process.pid());
+            return Err(CommandError::new(Kind::StillAlive, text)
+                .hint(format!(
+                    "`msg evict {} --force` takes its name, tasks and paths all the same",
+                    agent.name
+                ))
+                .fact("agent", agent.name.as_str()));
+        }
+    }
+    let claims_before = locked.claims()?;
+    let profile = Profile::with_liveness(&mesh, agent.clone(), &claims_before, liveness)?;
+    let unclaimed = claims::give_up(&locked, agent)?;
+    locked.bury(record, Why::Evicted, now, Some(caller.agent.name.as_str()))?;
+    Ok(Evicted { profile, unclaimed })
+}

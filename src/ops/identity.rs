@@ -1,0 +1,300 @@
+//! Who is calling?
+//!
+//! The first that answers: `--as`; the session variable of the nearest harness among the ancestors (an outer one's is
+//! inherited and doesn't count); the nearest ancestor process that exactly one live registration names;
+//! `$MSG_AGENT`.
+
+use crate::domain::{Agent, AgentName, Liveness, Recorded, SessionId, nearest};
+use crate::store::{Census, Locked, Mesh, Record, SessionRecord};
+use crate::sys::ancestry::{self, Host};
+use crate::sys::environment::variable;
+use crate::sys::process::Details;
+use crate::sys::{clock, process};
+
+use super::claims;
+use super::context::Context;
+use super::error::{CommandError, Kind};
+use super::profile::Profile;
+
+/// An agent that a command acts for, and how it was found.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    pub agent: Agent,
+    pub how: String,
+}
+
+/// What the caller's surroundings say about it.
+#[derive(Debug)]
+pub(super) struct Traces {
+    pub(super) ancestors: Vec<Details>,
+    pub(super) harness: Option<Host>,
+    /// The session of the nearest harness, and the variable that told it.
+    pub(super) session: Option<(SessionId, &'static str)>,
+}
+
+impl Traces {
+    pub(super) fn gather() -> Self {
+        let ancestors = ancestry::ancestors();
+        let harness = ancestry::nearest_harness(&ancestors);
+        let session = harness.as_ref().and_then(|host| {
+            host.harness.session_variables().iter().find_map(|name| {
+                let session = SessionId::new(variable(name)?).ok()?;
+                Some((session, *name))
+            })
+        });
+        Self { ancestors, harness, session }
+    }
+
+    /// Does this registration name one of the processes above us? The nearest has the smallest number.
+    fn distance(&self, recorded: &Recorded) -> Option<usize> {
+        self.ancestors.iter().position(|details| runs_as(recorded, details))
+    }
+
+    /// A process that hosts many sessions, of which ours has another id than any that is registered, tells nothing.
+    fn knows_better(&self, agent: &Agent) -> bool {
+        let many = self.harness.as_ref().is_some_and(|host| host.harness.hosts_many());
+        many && self.session.as_ref().is_some_and(|(session, _)| *session != agent.session)
+    }
+}
+
+fn runs_as(recorded: &Recorded, details: &Details) -> bool {
+    match recorded {
+        Recorded::Bare(pid) => *pid == details.pid,
+        Recorded::Pinned(identity) => {
+            identity.pid == details.pid
+                && identity.start_ticks == details.start_ticks
+                && identity.place == *process::place()
+        }
+    }
+}
+
+/// The mesh, and the agent that the command acts for in it. Acting is a sign of life, and mends what a crash or a stranger left undone.
+pub fn caller(ctx: &Context) -> Result<(Mesh, Caller), CommandError> {
+    let mesh = ctx.mesh()?.ok_or_else(not_joined)?;
+    let census = mesh.census()?;
+    let traces = Traces::gather();
+    let found = match find(ctx, &census, &traces)? {
+        Some(found) => found,
+        None => revive(ctx, &mesh, &traces)?.ok_or_else(not_joined)?,
+    };
+    let found = mend(&mesh, &census, &traces, found)?;
+    mesh.touch(&found.agent.name)?;
+    Ok((mesh, found))
+}
+
+/// The caller with all that others see of it; for `whoami`.
+pub fn whoami(ctx: &Context) -> Result<(Profile, String), CommandError> {
+    let (mesh, caller) = caller(ctx)?;
+    let profile = Profile::of(&mesh, caller.agent, &mesh.claims()?)?;
+    Ok((profile, caller.how))
+}
+
+/// Who is calling, if that can be told without a doubt; for those who only look.
+pub(super) fn glance(ctx: &Context, census: &Census) -> Option<AgentName> {
+    let found = find(ctx, census, &Traces::gather()).ok()??;
+    Some(found.agent.name)
+}
+
+fn find(ctx: &Context, census: &Census, traces: &Traces) -> Result<Option<Caller>, CommandError> {
+    if let Some(name) = &ctx.speaker {
+        return by_name(census, name, "`--as`");
+    }
+    let alive = |record: &&Record| process::liveness(&record.agent.process) != Liveness::Gone;
+    if let Some((session, variable)) = &traces.session {
+        let of_session = |record: &&Record| record.agent.session == *session && alive(record);
+        if let Some(record) = census.records.iter().find(of_session) {
+            return Ok(Some(found(record, format!("${variable} is its session"))));
+        }
+    }
+    let mut near: Vec<(usize, &Record)> = census
+        .records
+        .iter()
+        .filter(|record| !traces.knows_better(&record.agent))
+        .filter_map(|record| Some((traces.distance(&record.agent.process)?, record)))
+        .collect();
+    near.sort_by_key(|(distance, _)| *distance);
+    if let Some((nearest, record)) = near.first() {
+        let rivals: Vec<String> = near
+            .iter()
+            .filter(|(distance, _)| distance == nearest)
+            .map(|(_, record)| record.agent.name.to_string())
+            .collect();
+        if rivals.len() > 1 {
+            return Err(ambiguous(rivals));
+        }
+        let pid = record.agent.process.pid();
+        return Ok(Some(found(record, format!("process {pid}, which started this command, is its host"))));
+    }
+    match variable("MSG_AGENT") {
+        Some(text) => by_name(census, &AgentName::new(text)?, "$MSG_AGENT"),
+        None => Ok(None),
+    }
+}
+
+fn found(record: &Record, how: String) -> Caller {
+    Caller { agent: record.agent.clone(), how }
+}
+
+/// `None`: nobody of that name is registered.
+fn by_name(census: &Census, name: &AgentName, told_by: &str) -> Result<Option<Caller>, CommandError> {
+    let Some(record) = census.find(name, clock::now()) else {
+        if let Some(file) = census.unreadable(name) {
+            let text = format!("the registration of {name}, `{}`, can't be read: {}", file.path, file.reason);
+            return Err(CommandError::new(Kind::Corrupt, text).hint("`msg doctor` tells more"));
+        }
+        return Ok(None);
+    };
+    if process::liveness(&record.agent.process) == Liveness::Gone {
+        let pid = record.agent.process.pid();
+        let text = format!("{} is gone: its process {pid} has ended", record.agent.name);
+        // Nobody can act for a dead agent, so to the caller this is the same as not having joined.
+        return Err(CommandError::new(Kind::NotJoined, text).hint("`msg join` joins as somebody new"));
+    }
+    Ok(Some(found(record, format!("{told_by} says so"))))
+}
+
+/// The caller is registered nowhere. If it was, it lives, and it neither left nor was evicted, its registration is
+/// written again.
+fn revive(ctx: &Context, mesh: &Mesh, traces: &Traces) -> Result<Option<Caller>, CommandError> {
+    let Some(known) = remembered(ctx, mesh, traces)? else {
+        return match wanted_name(ctx)? {
+            Some(name) => Err(unknown_speaker(mesh, &name)?),
+            None => Ok(None),
+        };
+    };
+    let agent = &known.last.agent;
+    if let Some(eviction) = &known.evicted {
+        let by = eviction.by.as_deref().unwrap_or("somebody");
+        let text = format!("{} was evicted by {by} at {}", agent.name, crate::store::iso(eviction.at));
+        return Err(CommandError::new(Kind::Evicted, text).hint("`msg join` comes back, with your mail"));
+    }
+    if !known.is_current() {
+        return Ok(None);
+    }
+    let locked = mesh.lock()?;
+    let census = locked.census()?;
+    let now = clock::now();
+    if let Some(same) = census.records.iter().find(|record| record.agent.is_same_session(agent)) {
+        return Ok(Some(found(same, "its session is known".to_string())));
+    }
+    if let Some(holder) = census.find(&agent.name, now) {
+        let text =
+            format!("your registration is gone, and another agent is called {} now", holder.agent.name);
+        return Err(CommandError::new(Kind::NotJoined, text).hint("`msg join` comes back under a new name"));
+    }
+    if census.unreadable(&agent.name).is_some()
+        || locked.register(&known.last)? == crate::sys::files::Published::Exists
+    {
+        return Ok(None);
+    }
+    ctx.notice(format!("the registration of {} had vanished; it is written again", agent.name));
+    Ok(Some(found(&known.last, "its session is known".to_string())))
+}
+
+/// The session record that fits the caller, if the session's process lives.
+fn remembered(ctx: &Context, mesh: &Mesh, traces: &Traces) -> Result<Option<SessionRecord>, CommandError> {
+    let alive = |known: &SessionRecord| process::liveness(&known.last.agent.process) == Liveness::Alive;
+    let wanted = wanted_name(ctx)?;
+    if ctx.speaker.is_none()
+        && let Some((session, _)) = &traces.session
+        && let Some(known) = mesh.session(session)?.filter(alive)
+    {
+        return Ok(Some(known));
+    }
+    let sessions = mesh.sessions()?.records;
+    let fits = |known: &SessionRecord| match &ctx.speaker {
+        Some(name) => known.last.agent.name == *name,
+        None => {
+            let agent = &known.last.agent;
+            let near = !traces.knows_better(agent) && traces.distance(&agent.process).is_some();
+            near || wanted.as_ref() == Some(&agent.name)
+        }
+    };
+    let mut fitting: Vec<SessionRecord> =
+        sessions.into_iter().filter(|known| alive(known) && fits(known)).collect();
+    fitting.sort_by_key(|known| traces.distance(&known.last.agent.process).unwrap_or(usize::MAX));
+    Ok(fitting.into_iter().next())
+}
+
+fn wanted_name(ctx: &Context) -> Result<Option<AgentName>, CommandError> {
+    match (&ctx.speaker, variable("MSG_AGENT")) {
+        (Some(name), _) => Ok(Some(name.clone())),
+        (None, Some(text)) => Ok(Some(AgentName::new(text)?)),
+        (None, None) => Ok(None),
+    }
+}
+
+/// Goes on with what was cut short: a rename, a return from the grave, a session id that changed.
+fn mend(mesh: &Mesh, census: &Census, traces: &Traces, caller: Caller) -> Result<Caller, CommandError> {
+    let agent = &caller.agent;
+    if agent.is_foreign() {
+        return Ok(caller);
+    }
+    let new_session = new_session(agent, traces);
+    let half_renamed = census.superseded.iter().any(|old| old.agent.is_superseded_by(agent));
+    if new_session.is_none() && !half_renamed && agent.restores.is_none() {
+        return Ok(caller);
+    }
+    let locked = mesh.lock()?;
+    for old in locked.census()?.superseded {
+        locked.unregister(&old.agent.name)?;
+    }
+    if half_renamed {
+        claims::carry_over(&locked, agent, &agent.name, &agent.session)?;
+    }
+    if agent.restores.is_some() {
+        collect_mail(mesh, &locked, agent)?;
+    }
+    if let Some(session) = &new_session {
+        claims::carry_over(&locked, agent, &agent.name, session)?;
+    }
+    let record = locked.edit(&agent.name, |agent| {
+        agent.restores = None;
+        agent.session = new_session.unwrap_or(agent.session.clone());
+    })?;
+    Ok(Caller { agent: record.agent, how: caller.how })
+}
+
+/// What the session left in its graves comes back to it. Returns how much mail there was.
+pub(super) fn collect_mail(mesh: &Mesh, locked: &Locked<'_>, agent: &Agent) -> Result<usize, CommandError> {
+    let mut mail = 0;
+    for grave in mesh.graves_of(&agent.session)? {
+        mail += locked.exhume(&grave, &agent.name)?;
+    }
+    Ok(mail)
+}
+
+/// `/clear` and the like give a session a new id. The agent stays who it was.
+fn new_session(agent: &Agent, traces: &Traces) -> Option<SessionId> {
+    let (host, (session, _)) = (traces.harness.as_ref()?, traces.session.as_ref()?);
+    let same_process = agent.process == Recorded::Pinned(host.process.clone());
+    (same_process && !host.harness.hosts_many() && agent.session != *session).then(|| session.clone())
+}
+
+fn not_joined() -> CommandError {
+    CommandError::new(Kind::NotJoined, "you have not joined this mesh").hint("`msg join` joins it")
+}
+
+fn unknown_speaker(mesh: &Mesh, name: &AgentName) -> Result<CommandError, CommandError> {
+    let census = mesh.census()?;
+    Ok(with_nearest(CommandError::new(Kind::NotJoined, format!("no agent is called {name}")), name, &census))
+}
+
+/// Adds whom the caller may have meant.
+pub(super) fn with_nearest(error: CommandError, name: &AgentName, census: &Census) -> CommandError {
+    let names: Vec<&str> = census.records.iter().map(|record| record.agent.name.as_str()).collect();
+    match nearest(name.as_str(), names.iter().copied()).as_slice() {
+        [] => error.hint("`msg agents` tells who is there"),
+        near => {
+            let near: Vec<String> = near.iter().map(|name| name.to_string()).collect();
+            error.hint(format!("did you mean {}?", near.join(" or "))).facts("nearest", near)
+        }
+    }
+}
+
+pub(super) fn ambiguous(names: Vec<String>) -> CommandError {
+    let text = format!("several agents share this process: {}", names.join(", "));
+    CommandError::new(Kind::AmbiguousCaller, text)
+        .hint("say who you are with `--as NAME`")
+        .facts("agents", names)
+}

@@ -1,0 +1,377 @@
+//! Joining: a new agent, one that is there already, or one that comes back.
+
+use jiff::Timestamp;
+
+use crate::domain::words::Theme;
+use crate::domain::{Agent, AgentName, Harness, Pid, Recorded, SessionId};
+use crate::store::{Census, Locked, Mesh, Record, SessionRecord, config};
+use crate::sys::ancestry::{self, Host};
+use crate::sys::environment::variable;
+use crate::sys::files::{self, Published};
+use crate::sys::git::WorkTree;
+use crate::sys::{clock, process, random};
+
+use super::claims;
+use super::context::Context;
+use super::error::{CommandError, Kind};
+use super::identity::{self, Traces};
+use super::names::{self, holder, is_live, name_taken};
+use super::profile::Profile;
+
+/// What the caller asks for.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    pub name: Option<AgentName>,
+    pub spec: Option<String>,
+    pub harness: Option<Harness>,
+    pub session: Option<SessionId>,
+    pub pid: Option<i64>,
+    pub model: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Arrival {
+    New,
+    /// It was there already.
+    Already,
+    /// A known session, after a time away.
+    Back {
+        mail: usize,
+    },
+}
+
+#[derive(Clone, Debug)]
+pub struct Joined {
+    pub profile: Profile,
+    pub arrival: Arrival,
+    /// Why that process was registered.
+    pub why: String,
+    /// How many others are there.
+    pub peers: usize,
+    /// The mesh was written into the user's configuration.
+    pub settled_in: Option<String>,
+}
+
+/// Who is to be registered: found out before the lock is taken.
+struct Newcomer {
+    host: Host,
+    /// The session's id, if anyone told one.
+    session: Option<SessionId>,
+    harness: Harness,
+    /// The ancestors host it, not a process that `--pid` names.
+    is_ours: bool,
+}
+
+pub fn join(ctx: &Context, request: &Request) -> Result<Joined, CommandError> {
+    let newcomer = Newcomer::find(request)?;
+    let default_name = default_name()?;
+    let spec = request.spec.as_deref().map(|path| spec_path(ctx, path)).transpose()?;
+    let theme = ctx.settings.theme().ok_or_else(|| {
+        CommandError::new(Kind::BadConfig, "`nameTheme` is `custom`, but there are no `nameWords`").hint(
+            "set them with `msg config set nameWords '{\"adjectives\": [\"Red\"], \"nouns\": [\"Fox\"]}'`",
+        )
+    })?;
+    let mesh = ctx.create_mesh()?;
+    let locked = mesh.lock()?;
+    locked.probe()?;
+    locked.sweep()?;
+    let visit = Visit { ctx, request, mesh: &mesh, locked: &locked, newcomer: &newcomer, spec };
+    let (agent, arrival) = match visit.find_self(&locked.census()?)? {
+        Some(record) => (visit.stay(record)?, Arrival::Already),
+        None => visit.arrive(&theme, default_name)?,
+    };
+    drop(locked);
+    mesh.touch(&agent.name)?;
+    let settled_in = settle(ctx)?;
+    let peers = count_peers(&mesh, &agent)?;
+    let profile = Profile::of(&mesh, agent, &mesh.claims()?)?;
+    Ok(Joined { profile, arrival, why: newcomer.host.why, peers, settled_in })
+}
+
+impl Newcomer {
+    fn find(request: &Request) -> Result<Self, CommandError> {
+        let traces = Traces::gather();
+        let found = ancestry::find_host(&traces.ancestors);
+        let host = match request.pid {
+            Some(number) => named_host(number)?,
+            None => found.clone().ok_or_else(no_host)?,
+        };
+        let is_ours = found.is_some_and(|found| found.process == host.process);
+        let told = traces.session.filter(|_| is_ours).map(|(session, _)| session);
+        let session = request.session.clone().or(told);
+        let harness = request.harness.unwrap_or(host.harness);
+        Ok(Self { host, session, harness, is_ours })
+    }
+
+    fn process(&self) -> Recorded {
+        Recorded::Pinned(self.host.process.clone())
+    }
+
+    /// Does the registration name our host? pi-messenger's name it by its pid alone.
+    fn shares_process(&self, agent: &Agent) -> bool {
+        match &agent.process {
+            Recorded::Pinned(identity) => *identity == self.host.process,
+            Recorded::Bare(pid) => *pid == self.host.process.pid,
+        }
+    }
+}
+
+fn named_host(number: i64) -> Result<Host, CommandError> {
+    let pid = Pid::new(number).map_err(|error| {
+        CommandError::new(Kind::InvalidValue, error.to_string())
+            .hint("`--pid` takes the id of a live process")
+    })?;
+    let host = ancestry::named_host(pid).ok_or_else(|| {
+        CommandError::new(Kind::NotRunning, format!("there is no process {pid}"))
+            .hint("`--pid` takes the id of a live process")
+    })?;
+    let me = nix::unistd::geteuid().as_raw();
+    match process::owner(pid) {
+        Some(owner) if owner != me && me != 0 => {
+            let text = format!("process {pid} belongs to another user (uid {owner})");
+            Err(CommandError::new(Kind::InvalidValue, text).hint("`--pid` takes a process of your own"))
+        }
+        _ => Ok(host),
+    }
+}
+
+fn no_host() -> CommandError {
+    let text = "no harness and no terminal is among the processes that started this command";
+    CommandError::new(Kind::NoHost, text)
+        .hint("an agent lives as long as a process: name the one that stays with `--pid PID`")
+}
+
+/// The name that the environment wants for whoever joins without saying one.
+fn default_name() -> Result<Option<AgentName>, CommandError> {
+    let told = ["MSG_AGENT", "PI_AGENT_NAME"].into_iter().find_map(|name| Some((name, variable(name)?)));
+    let Some((variable, text)) = told else { return Ok(None) };
+    AgentName::new(text).map(Some).map_err(|error| {
+        let mut error = CommandError::from(error);
+        error.message = format!("${variable}: {}", error.message);
+        error
+    })
+}
+
+fn spec_path(ctx: &Context, path: &str) -> Result<String, CommandError> {
+    let full = ctx.cwd.join(ctx.home.expand(path));
+    if !full.is_file() {
+        let text = format!("there is no spec `{}`", full.display());
+        return Err(
+            CommandError::new(Kind::InvalidValue, text).hint("`--spec` takes the path of a Markdown file")
+        );
+    }
+    let full = fs_err::canonicalize(full).map_err(files::FileError::from)?;
+    Ok(full.to_string_lossy().into_owned())
+}
+
+/// One `join` with the lock held.
+struct Visit<'a> {
+    ctx: &'a Context,
+    request: &'a Request,
+    mesh: &'a Mesh,
+    locked: &'a Locked<'a>,
+    newcomer: &'a Newcomer,
+    spec: Option<String>,
+}
+
+impl Visit<'_> {
+    /// The live registration that is the caller's own, if it has one.
+    fn find_self<'c>(&self, census: &'c Census) -> Result<Option<&'c Record>, CommandError> {
+        let newcomer = self.newcomer;
+        if let Some(session) = &newcomer.session {
+            let known =
+                census.records.iter().find(|record| record.agent.session == *session && is_live(record));
+            if known.is_some() {
+                return Ok(known);
+            }
+        }
+        let here: Vec<&Record> = census
+            .records
+            .iter()
+            .filter(|record| newcomer.shares_process(&record.agent) && is_live(record))
+            .collect();
+        match (here.as_slice(), &newcomer.session) {
+            ([], _) => Ok(None),
+            ([only], None) => Ok(Some(only)),
+            (several, None) => {
+                match several.iter().find(|record| Some(&record.agent.name) == self.request.name.as_ref()) {
+                    Some(record) => Ok(Some(record)),
+                    None => Err(identity::ambiguous(
+                        several.iter().map(|record| record.agent.name.to_string()).collect(),
+                    )),
+                }
+            }
+            (_, Some(_)) if newcomer.harness.hosts_many() => Ok(None),
+            ([only], Some(_)) if self.is_another(&only.agent) => Ok(None),
+            // The session got a new id inside its process.
+            ([only], Some(_)) => Ok(Some(only)),
+            (_, Some(_)) => Ok(None),
+        }
+    }
+
+    /// A harness that we know nothing of may host several sessions: another id with another name is another agent.
+    fn is_another(&self, agent: &Agent) -> bool {
+        let unknown = matches!(self.newcomer.harness, Harness::Other | Harness::Terminal);
+        unknown && self.request.name.as_ref().is_some_and(|name| *name != agent.name)
+    }
+
+    /// Joining twice changes nothing but what has changed: the session's id, its process, the spec, the model.
+    fn stay(&self, record: &Record) -> Result<Agent, CommandError> {
+        let agent = &record.agent;
+        if let Some(name) = &self.request.name
+            && !agent.answers_to(name, clock::now())
+        {
+            let text = format!("you have joined as {} already", agent.name);
+            return Err(CommandError::new(Kind::AlreadyJoined, text)
+                .hint(format!("`msg rename {name}` changes your name"))
+                .fact("agent", agent.name.as_str()));
+        }
+        if agent.is_foreign() {
+            return Ok(agent.clone());
+        }
+        let session = self.newcomer.session.clone().unwrap_or(agent.session.clone());
+        let moved = agent.process != self.newcomer.process() || agent.session != session;
+        let wants = |new: &Option<String>, old: Option<&String>| new.is_some() && new.as_ref() != old;
+        let changed =
+            wants(&self.spec, agent.spec.as_ref()) || wants(&self.request.model, Some(&agent.model));
+        let restoring = agent.restores.is_some();
+        if restoring {
+            identity::collect_mail(self.mesh, self.locked, agent)?;
+        }
+        if agent.session != session {
+            claims::carry_over(self.locked, agent, &agent.name, &session)?;
+        }
+        let unknown_session = self.mesh.session(&session)?.is_none();
+        if !(moved || changed || restoring || unknown_session) {
+            return Ok(agent.clone());
+        }
+        let edited = self.locked.edit(&agent.name, |agent| {
+            agent.session = session;
+            agent.process = self.newcomer.process();
+            agent.restores = None;
+            if let Some(spec) = &self.spec {
+                agent.spec = Some(spec.clone());
+            }
+            if let Some(model) = &self.request.model {
+                agent.model = model.clone();
+            }
+        })?;
+        Ok(edited.agent)
+    }
+
+    fn arrive(
+        &self,
+        theme: &Theme,
+        default_name: Option<AgentName>,
+    ) -> Result<(Agent, Arrival), CommandError> {
+        loop {
+            let now = clock::now();
+            let census = self.locked.census()?;
+            let known = match &self.newcomer.session {
+                Some(session) => self.mesh.session(session)?,
+                None => None,
+            };
+            let name = self.choose(&census, theme, default_name.as_ref(), known.as_ref(), now)?;
+            names::clear(self.locked, &census, &name, None, now)?;
+            let mut record = self.record(name, known, now);
+            let graves = self.mesh.graves_of(&record.agent.session)?;
+            record.agent.restores = graves.first().map(|grave| grave.to_string());
+            if self.locked.register(&record)? == Published::Exists {
+                // pi-messenger takes no lock: it was faster.
+                continue;
+            }
+            if graves.is_empty() {
+                return Ok((record.agent, Arrival::New));
+            }
+            let mail = identity::collect_mail(self.mesh, self.locked, &record.agent)?;
+            let record = self.locked.edit(&record.agent.name, |agent| agent.restores = None)?;
+            return Ok((record.agent, Arrival::Back { mail }));
+        }
+    }
+
+    /// The name to take, free at this moment.
+    fn choose(
+        &self,
+        census: &Census,
+        theme: &Theme,
+        default_name: Option<&AgentName>,
+        known: Option<&SessionRecord>,
+        now: Timestamp,
+    ) -> Result<AgentName, CommandError> {
+        let is_taken = |name: &AgentName| holder(census, name, None, now).is_some();
+        if let Some(name) = &self.request.name {
+            return holder(census, name, None, now)
+                .map_or(Ok(name.clone()), |text| Err(name_taken(name, &text)));
+        }
+        if let Some(known) = known.filter(|known| !is_taken(&known.last.agent.name)) {
+            return Ok(known.last.agent.name.clone());
+        }
+        if let (Some(name), None) = (default_name, known) {
+            return holder(census, name, None, now)
+                .map_or(Ok(name.clone()), |text| Err(name_taken(name, &text)));
+        }
+        theme.pick(&random::shuffled(theme.len()), is_taken).ok_or_else(|| {
+            CommandError::new(Kind::NoNameLeft, "every name of this theme is taken")
+                .hint("`msg join NAME` takes one of your own")
+        })
+    }
+
+    fn record(&self, name: AgentName, known: Option<SessionRecord>, now: Timestamp) -> Record {
+        let newcomer = self.newcomer;
+        let session = newcomer.session.clone().or_else(|| SessionId::new(random::uuid().to_string()).ok());
+        let is_human = newcomer.harness == Harness::Terminal;
+        let last = known.as_ref().map(|known| known.last.agent.clone());
+        let unnamed = if is_human { "human" } else { "unknown" };
+        let model = self.request.model.clone().or(last.as_ref().map(|last| last.model.clone()));
+        let agent = Agent {
+            name,
+            session: session.unwrap_or_else(|| newcomer_session(&newcomer.host)),
+            process: newcomer.process(),
+            harness: Some(newcomer.harness),
+            cwd: self.ctx.folder(),
+            model: model.unwrap_or_else(|| unnamed.to_string()),
+            started_at: now,
+            git_branch: WorkTree::containing(&self.ctx.cwd).and_then(|tree| tree.branch()),
+            spec: self.spec.clone().or(last.as_ref().and_then(|last| last.spec.clone())),
+            is_human,
+            status: last.and_then(|last| last.status),
+            tmux: newcomer.is_ours.then(tmux_pane).flatten(),
+            last_activity: None,
+            reservations: Vec::new(),
+            formerly: Vec::new(),
+            restores: None,
+        };
+        match known {
+            Some(known) => known.last.with(agent),
+            None => Record::new(agent),
+        }
+    }
+}
+
+/// A session id for a host that has none, if chance fails us.
+fn newcomer_session(host: &Host) -> SessionId {
+    let text = format!("{}-{}", host.process.pid, host.process.start_ticks);
+    #[expect(clippy::expect_used, reason = "two numbers and a dash")]
+    SessionId::new(text).expect("two numbers are a session id")
+}
+
+/// A mesh that nobody named is written down, so that installing pi later moves nobody.
+fn settle(ctx: &Context) -> Result<Option<String>, CommandError> {
+    if !ctx.location.was_guessed() {
+        return Ok(None);
+    }
+    let raw = crate::domain::settings::Raw::Text(ctx.location.to_string());
+    Ok(Some(config::set(&ctx.home, &ctx.cwd, config::Scope::User, "mesh", &raw)?))
+}
+
+fn count_peers(mesh: &Mesh, agent: &Agent) -> Result<usize, CommandError> {
+    let census = mesh.census()?;
+    Ok(census.records.iter().filter(|record| record.agent.name != agent.name && is_live(record)).count())
+}
+
+/// The pane and the server's socket, as `tmux -S SOCKET … -t PANE` wants them.
+fn tmux_pane() -> Option<String> {
+    let pane = variable("TMUX_PANE")?;
+    let server = variable("TMUX")?;
+    Some(format!("{pane}@{}", server.split(',').next()?))
+}

@@ -1,0 +1,37 @@
+//! Leaving: tasks and paths become free, unread mail waits for the session to come back.
+
+use crate::domain::AgentName;
+use crate::store::{Claim, Record, StoreError, Why};
+use crate::sys::clock;
+
+use super::claims;
+use super::context::Context;
+use super::error::CommandError;
+use super::identity;
+
+#[derive(Clone, Debug)]
+pub struct Left {
+    pub name: AgentName,
+    pub unclaimed: Vec<Claim>,
+    pub released: usize,
+    /// Mail that was not read; it comes back with the session.
+    pub unread: usize,
+}
+
+pub fn leave(ctx: &Context) -> Result<Left, CommandError> {
+    let (mesh, caller) = identity::caller(ctx)?;
+    if caller.agent.is_foreign() {
+        return Err(StoreError::Foreign(caller.agent.name.to_string()).into());
+    }
+    let locked = mesh.lock()?;
+    let census = locked.census()?;
+    let record: &Record = census
+        .records
+        .iter()
+        .find(|record| record.agent.is_same_session(&caller.agent))
+        .ok_or_else(|| StoreError::NoRegistration(caller.agent.name.to_string()))?;
+    let unclaimed = claims::give_up(&locked, &record.agent)?;
+    let unread = mesh.unread(&record.agent)?;
+    locked.bury(record, Why::Left, clock::now(), None)?;
+    Ok(Left { name: record.agent.name.clone(), unclaimed, released: record.agent.reservations.len(), unread })
+}

@@ -1,0 +1,302 @@
+//! Configuration files, in layers: each has the last word over those before it.
+//!
+//! Our own files are held to account: what doesn't fit is an error that names file, line and column, and a key that
+//! we don't know gets a hint. pi-messenger's are read for what they have in common with ours.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value as Json};
+
+use super::error::StoreError;
+use crate::domain::nearest;
+use crate::domain::settings::{KEYS, Raw, Settings, Source, find_key};
+use crate::sys::environment::{Home, variable};
+use crate::sys::files::{self, FileError, Files};
+use crate::sys::flock::FileLock;
+use crate::sys::git::WorkTree;
+
+/// The settings that hold here and now.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    pub settings: Settings,
+    /// What was not taken as it stands, and why.
+    pub warnings: Vec<String>,
+}
+
+/// Whose file it is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Scope {
+    User,
+    Project,
+}
+
+/// A file that may hold settings.
+struct Layer {
+    path: PathBuf,
+    /// The key beneath which the settings are, if they are not the whole file.
+    beneath: Option<&'static str>,
+    ours: bool,
+    scope: Scope,
+}
+
+fn layers(home: &Home, cwd: &Path) -> Vec<Layer> {
+    let pi = home.home.join(".pi/agent");
+    let layer = |path, beneath, ours, scope| Layer { path, beneath, ours, scope };
+    let mut layers = vec![
+        layer(pi.join("settings.json"), Some("messenger"), false, Scope::User),
+        layer(pi.join("pi-messenger.json"), None, false, Scope::User),
+        layer(user_file(home), None, true, Scope::User),
+    ];
+    for (name, ours) in [(".pi/pi-messenger.json", false), (".ravenry/config.json", true)] {
+        // A project that is the home directory is no project: its files are the user's.
+        let found = project_dirs(cwd).into_iter().filter(|dir| *dir != home.home).map(|dir| dir.join(name));
+        layers.extend(
+            found.into_iter().find(|path| path.is_file()).map(|path| layer(path, None, ours, Scope::Project)),
+        );
+    }
+    layers
+}
+
+/// From here up to the root of the work tree, which are the directories that a project's file may be in.
+fn project_dirs(cwd: &Path) -> Vec<PathBuf> {
+    match WorkTree::containing(cwd) {
+        Some(tree) => {
+            cwd.ancestors().take_while(|dir| dir.starts_with(&tree.root)).map(Path::to_path_buf).collect()
+        }
+        None => vec![cwd.to_path_buf()],
+    }
+}
+
+fn user_file(home: &Home) -> PathBuf {
+    home.config.join("ravenry/config.json")
+}
+
+fn project_file(cwd: &Path) -> PathBuf {
+    let root = WorkTree::containing(cwd).map_or_else(|| cwd.to_path_buf(), |tree| tree.root);
+    root.join(".ravenry/config.json")
+}
+
+/// Reads all layers. `mesh_flag` is what `--mesh` said.
+pub fn load(home: &Home, cwd: &Path, mesh_flag: Option<&str>) -> Result<Loaded, StoreError> {
+    let mut loaded = Loaded { settings: Settings::default(), warnings: Vec::new() };
+    for layer in layers(home, cwd) {
+        loaded.add(&layer, home)?;
+    }
+    loaded.add_environment()?;
+    if let Some(dir) = mesh_flag {
+        let flag = Source::Flag("--mesh");
+        let set = loaded.settings.set("mesh", &Raw::Text(dir.to_string()), flag);
+        set.map_err(|error| StoreError::BadSetting { path: "--mesh".into(), reason: error.to_string() })?;
+    }
+    loaded.settings.apply_shortcuts();
+    Ok(loaded)
+}
+
+impl Loaded {
+    fn add(&mut self, layer: &Layer, home: &Home) -> Result<(), StoreError> {
+        let Some(mut document) = read(&layer.path)? else { return Ok(()) };
+        if let Some(key) = layer.beneath {
+            let Some(Json::Object(inner)) = document.remove(key) else { return Ok(()) };
+            document = inner;
+        }
+        let shown = home.shorten(&layer.path.to_string_lossy());
+        for (name, json) in &document {
+            let key = match find_key(name) {
+                Ok((_, key)) => key,
+                Err(_) if layer.ours => {
+                    self.warnings.push(format!(
+                        "`{shown}`: there is no key `{}`{}",
+                        name.escape_debug(),
+                        did_you_mean(name)
+                    ));
+                    continue;
+                }
+                Err(_) => continue,
+            };
+            if layer.scope == Scope::Project && !key.project_may_set {
+                self.warnings
+                    .push(format!("`{shown}`: `{name}` is ignored, because a project may not set it"));
+                continue;
+            }
+            match self.settings.set(name, &raw(json), Source::File(shown.clone())) {
+                Ok(()) => {}
+                Err(error) if layer.ours => {
+                    return Err(StoreError::BadSetting {
+                        path: layer.path.clone(),
+                        reason: error.to_string(),
+                    });
+                }
+                Err(error) => self.warnings.push(format!("`{shown}`: {error}; it is ignored")),
+            }
+        }
+        Ok(())
+    }
+
+    fn add_environment(&mut self) -> Result<(), StoreError> {
+        for key in &KEYS {
+            let own = variable_of(key.name);
+            let names =
+                if key.name == "mesh" { vec!["PI_MESSENGER_DIR".to_string(), own] } else { vec![own] };
+            for name in names {
+                let Some(text) = variable(&name) else { continue };
+                let raw = raw_from_text(key.name, &text);
+                self.settings.set(key.name, &raw, Source::Variable(name.clone())).map_err(|error| {
+                    StoreError::BadSetting { path: format!("${name}").into(), reason: error.to_string() }
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The environment variable of a key: `stuckThreshold` is `MSG_STUCK_THRESHOLD`.
+pub fn variable_of(key: &str) -> String {
+    let mut name = "MSG_".to_string();
+    for c in key.chars() {
+        if c.is_ascii_uppercase() {
+            name.push('_');
+        }
+        name.push(c.to_ascii_uppercase());
+    }
+    name
+}
+
+/// `; did you mean …?`, or nothing.
+pub fn did_you_mean(name: &str) -> String {
+    match nearest(name, KEYS.iter().map(|key| key.name)).first() {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None => String::new(),
+    }
+}
+
+/// What an argument or a variable says: JSON where the key takes more than text.
+pub fn raw_from_text(key: &str, text: &str) -> Raw {
+    let plain = find_key(key).is_ok_and(|(_, key)| key.is_plain_text());
+    match serde_json::from_str::<Json>(text) {
+        Ok(json) if !plain => raw(&json),
+        _ => Raw::Text(text.to_string()),
+    }
+}
+
+/// Writes one value into a file of ours, which is made if there is none. Returns the file.
+pub fn set(home: &Home, cwd: &Path, scope: Scope, name: &str, raw: &Raw) -> Result<String, StoreError> {
+    rewrite(home, cwd, scope, |document| {
+        let value = match (document.get(name), json(raw)) {
+            // Members that are not mentioned stay.
+            (Some(Json::Object(old)), Json::Object(new)) if name == "wake" => {
+                let mut merged = old.clone();
+                merged.extend(new);
+                Json::Object(merged)
+            }
+            (_, value) => value,
+        };
+        document.insert(name.to_string(), value);
+    })
+}
+
+/// Takes one value out of a file of ours. Returns the file.
+pub fn unset(home: &Home, cwd: &Path, scope: Scope, name: &str) -> Result<String, StoreError> {
+    rewrite(home, cwd, scope, |document| {
+        document.shift_remove(name);
+    })
+}
+
+fn rewrite(
+    home: &Home,
+    cwd: &Path,
+    scope: Scope,
+    change: impl FnOnce(&mut Map<String, Json>),
+) -> Result<String, StoreError> {
+    let named = match scope {
+        Scope::User => user_file(home),
+        Scope::Project => project_file(cwd),
+    };
+    // Dotfiles are often links into a repository: the file is written where it is.
+    let path =
+        if named.is_symlink() { fs_err::canonicalize(&named).map_err(FileError::from)? } else { named };
+    let dir = path.parent().unwrap_or(Path::new("/")).to_path_buf();
+    if !files::exists(&dir)? {
+        files::create_dir(&dir)?;
+    }
+    let lock = dir.join(".config.lock");
+    let held = FileLock::acquire(&lock, Settings::default().lock_timeout())?;
+    let mut document = read(&path)?.unwrap_or_default();
+    change(&mut document);
+    let files = Files::new(dir, crate::domain::settings::Durability::Process);
+    files.replace(&path, &super::wire::pretty(&document))?;
+    files.sweep()?;
+    files::remove(&lock)?;
+    drop(held);
+    Ok(home.shorten(&path.to_string_lossy()))
+}
+
+/// The object in a file; `None` if there is no file. An empty file is an empty object.
+fn read(path: &Path) -> Result<Option<Map<String, Json>>, StoreError> {
+    let Some(bytes) = files::read(path)? else { return Ok(None) };
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Ok(Some(Map::new()));
+    }
+    match serde_json::from_slice(&bytes) {
+        Ok(Json::Object(document)) => Ok(Some(document)),
+        Ok(_) => Err(bad(path, "it holds no object".to_string(), 1, 1)),
+        Err(error) => {
+            let text = error.to_string();
+            let reason = text.split(" at line ").next().unwrap_or(&text).to_string();
+            Err(bad(path, reason, error.line(), error.column()))
+        }
+    }
+}
+
+fn bad(path: &Path, reason: String, line: usize, column: usize) -> StoreError {
+    StoreError::BadConfig { path: path.to_path_buf(), reason, line, column }
+}
+
+fn raw(json: &Json) -> Raw {
+    match json {
+        Json::Null => Raw::Null,
+        Json::Bool(yes) => Raw::Bool(*yes),
+        Json::Number(number) => Raw::Number(number.as_f64().unwrap_or(f64::NAN)),
+        Json::String(text) => Raw::Text(text.clone()),
+        Json::Array(items) => Raw::List(items.iter().map(raw).collect()),
+        Json::Object(members) => {
+            Raw::Object(members.iter().map(|(name, value)| (name.clone(), raw(value))).collect())
+        }
+    }
+}
+
+fn json(raw: &Raw) -> Json {
+    match raw {
+        Raw::Null => Json::Null,
+        Raw::Bool(yes) => Json::Bool(*yes),
+        Raw::Number(number) => number_json(*number),
+        Raw::Text(text) => Json::String(text.clone()),
+        Raw::List(items) => Json::Array(items.iter().map(json).collect()),
+        Raw::Object(members) => {
+            Json::Object(members.iter().map(|(name, value)| (name.clone(), json(value))).collect())
+        }
+    }
+}
+
+/// Whole numbers without a fraction.
+pub fn number_json(number: f64) -> Json {
+    if number.fract() == 0.0 && number.abs() < 1e15 { Json::from(number as i64) } else { Json::from(number) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables() {
+        assert_eq!(variable_of("mesh"), "MSG_MESH");
+        assert_eq!(variable_of("stuckThreshold"), "MSG_STUCK_THRESHOLD");
+    }
+
+    #[test]
+    fn text_is_taken_as_its_key_wants_it() {
+        assert_eq!(raw_from_text("mesh", "1"), Raw::Text("1".to_string()));
+        assert_eq!(raw_from_text("mailTurns", "1"), Raw::Number(1.0));
+        assert_eq!(raw_from_text("strict", "true"), Raw::Bool(true));
+        assert_eq!(raw_from_text("autoRegisterPaths", "a,b"), Raw::Text("a,b".to_string()));
+    }
+}

@@ -1,0 +1,32 @@
+//! What can go wrong with the mesh on disk.
+
+use std::path::PathBuf;
+
+use crate::sys::files::FileError;
+use crate::sys::flock::LockError;
+use crate::sys::trust::Distrust;
+
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The mesh is no place for private files.
+    #[error("the mesh is not safe: {0}")]
+    Unsafe(#[source] Distrust),
+    #[error("`{}` is held by {holder} for longer than {limit} s", .path.display())]
+    SwarmLockTimedOut { path: PathBuf, holder: String, limit: f64 },
+    /// A file that can't be understood. It is left as it is.
+    #[error("`{}` can't be read: {reason}", .path.display())]
+    Corrupt { path: PathBuf, reason: String },
+    #[error("`{}` can't be read: {reason} (line {line}, column {column})", .path.display())]
+    BadConfig { path: PathBuf, reason: String, line: usize, column: usize },
+    #[error("`{}`: {reason}", .path.display())]
+    BadSetting { path: PathBuf, reason: String },
+    /// pi-messenger registered it: it is not ours to rewrite.
+    #[error("{0} is an agent of pi-messenger, which keeps its own registration")]
+    Foreign(String),
+    #[error("the registration of {0} is gone")]
+    NoRegistration(String),
+}

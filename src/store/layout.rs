@@ -1,0 +1,81 @@
+//! Which file is where. Paths are made of checked names and hashes only.
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::{AgentName, SessionId};
+
+/// The directory of a mesh and what lies in it.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    root: PathBuf,
+}
+
+/// The directories that a mesh has from the start.
+pub(super) const DIRECTORIES: [&str; 6] = ["registry", "inbox", "sessions", "graves", "presence", "tmp"];
+
+impl Layout {
+    pub(super) fn new(root: PathBuf) -> Self {
+        Self { root }
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(super) fn directory(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    pub(super) fn registry(&self) -> PathBuf {
+        self.root.join("registry")
+    }
+
+    pub(super) fn registration(&self, name: &AgentName) -> PathBuf {
+        self.root.join(format!("registry/{name}.json"))
+    }
+
+    pub(super) fn inbox(&self, name: &AgentName) -> PathBuf {
+        self.root.join(format!("inbox/{name}"))
+    }
+
+    pub(super) fn presence(&self, name: &AgentName) -> PathBuf {
+        self.root.join(format!("presence/{name}"))
+    }
+
+    pub(super) fn sessions(&self) -> PathBuf {
+        self.root.join("sessions")
+    }
+
+    pub(super) fn session(&self, session: &SessionId) -> PathBuf {
+        self.root.join(format!("sessions/{}.json", session_hash(session)))
+    }
+
+    pub(super) fn graves(&self) -> PathBuf {
+        self.root.join("graves")
+    }
+
+    pub(super) fn grave(&self, grave: &super::GraveId) -> PathBuf {
+        self.root.join("graves").join(grave.as_str())
+    }
+
+    pub(super) fn claims(&self) -> PathBuf {
+        self.root.join("claims.json")
+    }
+
+    pub(super) fn mesh_lock(&self) -> PathBuf {
+        self.root.join("mesh.lock")
+    }
+
+    pub(super) fn swarm_lock(&self) -> PathBuf {
+        self.root.join("swarm.lock")
+    }
+
+    pub(super) fn tmp(&self) -> PathBuf {
+        self.root.join("tmp")
+    }
+}
+
+/// Session ids are somebody else's text: files are named after a hash of them.
+pub(super) fn session_hash(session: &SessionId) -> String {
+    uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_OID, session.as_str().as_bytes()).simple().to_string()
+}

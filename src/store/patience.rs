@@ -1,0 +1,40 @@
+//! Reading files that pi-messenger writes in place.
+//!
+//! What can't be understood may be half written. It is looked at again while it is young, and only then is it said
+//! to be unreadable; it is never said to be empty.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::sys::clock;
+use crate::sys::files::{self, FileError};
+
+const YOUNG: Duration = Duration::from_secs(1);
+const LOOK_AGAIN: Duration = Duration::from_millis(2);
+
+/// `None`: there is no such file. An inner error says why it can't be understood.
+pub(super) fn read<T>(
+    path: &Path,
+    parse: impl Fn(&[u8]) -> Result<T, String>,
+) -> Result<Option<Result<T, String>>, FileError> {
+    let give_up = Instant::now() + YOUNG;
+    loop {
+        let bytes = match files::read(path) {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => return Ok(None),
+            // A directory or the like in the place of a file is damage to that one, not to the disk.
+            Err(error) if !path.is_file() => return Ok(Some(Err(error.to_string()))),
+            Err(error) => return Err(error),
+        };
+        let reason = match parse(&bytes) {
+            Ok(value) => return Ok(Some(Ok(value))),
+            Err(reason) => reason,
+        };
+        let modified = files::metadata(path)?.and_then(|metadata| metadata.modified().ok());
+        let young = modified.is_none_or(|modified| clock::age(modified) < YOUNG);
+        if !young || Instant::now() >= give_up {
+            return Ok(Some(Err(reason)));
+        }
+        clock::pause(LOOK_AGAIN);
+    }
+}

@@ -1,0 +1,108 @@
+//! Registrations: reading them all, or one.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::layout::Layout;
+use super::patience;
+use super::wire::registration;
+use crate::domain::{Agent, AgentName};
+use crate::sys::files::{self, FileError};
+
+/// A registration as it lies on disk: what we know of it, and the rest.
+#[derive(Clone, Debug)]
+pub struct Record {
+    pub agent: Agent,
+    pub(super) document: Map<String, Value>,
+}
+
+impl Record {
+    /// A registration that nobody has written yet.
+    pub fn new(agent: Agent) -> Self {
+        let mut document = Map::new();
+        registration::overlay(&mut document, &agent);
+        Self { agent, document }
+    }
+
+    /// Another agent over the same document: what others wrote there stays.
+    pub fn with(self, agent: Agent) -> Self {
+        Self { agent, document: self.document }
+    }
+
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        let mut document = self.document.clone();
+        registration::overlay(&mut document, &self.agent);
+        super::wire::pretty(&document)
+    }
+}
+
+/// A registration that can't be understood. Its name stays taken, and it is never removed.
+#[derive(Clone, Debug)]
+pub struct Unreadable {
+    /// The file's name without the extension; not always a name.
+    pub stem: String,
+    pub path: String,
+    pub reason: String,
+}
+
+/// Everyone who is registered.
+#[derive(Clone, Debug, Default)]
+pub struct Census {
+    pub records: Vec<Record>,
+    pub unreadable: Vec<Unreadable>,
+    /// What is left of renames that were cut short: the same agents under their former names.
+    pub superseded: Vec<Record>,
+}
+
+impl Census {
+    /// Whoever answers to the name, by its present name or by a former one that has not run out.
+    pub fn find(&self, name: &AgentName, now: jiff::Timestamp) -> Option<&Record> {
+        let present = self.records.iter().find(|record| record.agent.name == *name);
+        present.or_else(|| self.records.iter().find(|record| record.agent.answers_to(name, now)))
+    }
+
+    /// The file of that name that can't be read, if there is one.
+    pub fn unreadable(&self, name: &AgentName) -> Option<&Unreadable> {
+        self.unreadable.iter().find(|file| file.stem.eq_ignore_ascii_case(name.as_str()))
+    }
+
+    fn set_superseded_aside(&mut self) {
+        let all = std::mem::take(&mut self.records);
+        // Only an agent that was renamed can stand for another registration.
+        let renamed: Vec<Agent> = all
+            .iter()
+            .filter(|record| !record.agent.formerly.is_empty())
+            .map(|record| record.agent.clone())
+            .collect();
+        let is_old = |record: &Record| renamed.iter().any(|newer| record.agent.is_superseded_by(newer));
+        (self.superseded, self.records) = all.into_iter().partition(is_old);
+    }
+}
+
+pub(super) fn census(layout: &Layout) -> Result<Census, FileError> {
+    let dir = layout.registry();
+    let mut census = Census::default();
+    for file_name in files::list(&dir)? {
+        let Some(stem) = file_name.strip_suffix(".json") else { continue };
+        match read(&dir.join(&file_name), stem)? {
+            Some(Ok(record)) => census.records.push(record),
+            Some(Err(unreadable)) => census.unreadable.push(unreadable),
+            None => {}
+        }
+    }
+    census.set_superseded_aside();
+    Ok(census)
+}
+
+/// One registration, or `None` if there is none.
+pub(super) fn read(path: &Path, stem: &str) -> Result<Option<Result<Record, Unreadable>>, FileError> {
+    let parse = |bytes: &[u8]| match registration::parse(bytes)? {
+        (agent, _) if agent.name.as_str() != stem => {
+            Err(format!("it says that its name is `{}`", agent.name))
+        }
+        (agent, document) => Ok(Record { agent, document }),
+    };
+    let unreadable = |reason| Unreadable { stem: stem.to_string(), path: path.display().to_string(), reason };
+    Ok(patience::read(path, parse)?.map(|read| read.map_err(unreadable)))
+}

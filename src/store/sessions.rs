@@ -1,0 +1,101 @@
+//! `sessions/<hash>.json`: session id → name and process, so that a session that comes back is recognised, and a
+//! registration that vanished under a live agent can be written again.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::layout::Layout;
+use super::registry::{Record, Unreadable};
+use super::wire::{registration, time};
+use crate::domain::SessionId;
+use crate::sys::files::{self, FileError};
+
+/// What is known of a session.
+#[derive(Clone, Debug)]
+pub struct SessionRecord {
+    /// Its registration as it was last.
+    pub last: Record,
+    /// It said good-bye, then.
+    pub left: Option<Timestamp>,
+    pub evicted: Option<Eviction>,
+}
+
+/// Somebody removed the agent although it lives.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Eviction {
+    /// Its name; none for a person who has not joined.
+    pub by: Option<String>,
+    #[serde(with = "time")]
+    pub at: Timestamp,
+}
+
+impl SessionRecord {
+    /// Is the session one that lives on in its registration?
+    pub fn is_current(&self) -> bool {
+        self.left.is_none() && self.evicted.is_none()
+    }
+
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        let mut document = self.last.document.clone();
+        registration::overlay(&mut document, &self.last.agent);
+        super::wire::pretty(&Keys {
+            session_id: self.last.agent.session.to_string(),
+            name: self.last.agent.name.to_string(),
+            left: self.left,
+            evicted: self.evicted.clone(),
+            registration: document,
+        })
+    }
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Keys {
+    session_id: String,
+    name: String,
+    #[serde(default, with = "time::option", skip_serializing_if = "Option::is_none")]
+    left: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    evicted: Option<Eviction>,
+    registration: Map<String, Value>,
+}
+
+/// What is known of that session; `None` if nothing is, or if its file can't be understood: then it is as if the
+/// session had never been here, and `doctor` tells of the file.
+pub(super) fn read(layout: &Layout, session: &SessionId) -> Result<Option<SessionRecord>, FileError> {
+    let bytes = files::read(&layout.session(session))?;
+    let record = bytes.and_then(|bytes| parse(&bytes).ok());
+    Ok(record.filter(|record| record.last.agent.session == *session))
+}
+
+/// Every session that is remembered, and the files that can't be understood.
+#[derive(Clone, Debug, Default)]
+pub struct Sessions {
+    pub records: Vec<SessionRecord>,
+    pub unreadable: Vec<Unreadable>,
+}
+
+pub(super) fn all(layout: &Layout) -> Result<Sessions, FileError> {
+    let mut sessions = Sessions::default();
+    for file_name in files::list(&layout.sessions())? {
+        let Some(stem) = file_name.strip_suffix(".json") else { continue };
+        let path = layout.sessions().join(&file_name);
+        let Some(bytes) = files::read(&path)? else { continue };
+        match parse(&bytes) {
+            Ok(record) => sessions.records.push(record),
+            Err(reason) => {
+                let (stem, path) = (stem.to_string(), path.display().to_string());
+                sessions.unreadable.push(Unreadable { stem, path, reason });
+            }
+        }
+    }
+    Ok(sessions)
+}
+
+fn parse(bytes: &[u8]) -> Result<SessionRecord, String> {
+    let keys: Keys = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    let agent = registration::agent_of(&keys.registration)?;
+    let last = Record { agent, document: keys.registration };
+    Ok(SessionRecord { last, left: keys.left, evicted: keys.evicted })
+}

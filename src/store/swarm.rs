@@ -1,0 +1,193 @@
+//! `claims.json` behind `swarm.lock`.
+//!
+//! For now only what coming, going and renaming need of it.
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::error::StoreError;
+use super::layout::Layout;
+use super::locked::Locked;
+use super::patience;
+use super::swarm_lock::SwarmLock;
+use super::wire::process::{ProcessKey, recorded};
+use super::wire::time;
+use crate::domain::{Agent, AgentName, Recorded, SessionId};
+
+/// `claims.json`, whole and of the right shape.
+#[derive(Clone, Debug, Default)]
+pub struct Claims {
+    document: Map<String, Value>,
+}
+
+/// Who works on a task.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    pub spec: String,
+    pub task: String,
+    pub agent: String,
+    pub session: String,
+    pub process: Recorded,
+    pub claimed_at: Timestamp,
+    pub reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ClaimKeys {
+    agent: String,
+    session_id: String,
+    pid: i64,
+    #[serde(with = "time")]
+    claimed_at: Timestamp,
+    reason: Option<String>,
+    process: Option<ProcessKey>,
+}
+
+impl Claims {
+    fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let document: Map<String, Value> =
+            serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        for (spec, tasks) in &document {
+            let tasks = tasks
+                .as_object()
+                .ok_or_else(|| format!("the value of `{}` is no object", spec.escape_debug()))?;
+            for (task, entry) in tasks {
+                claim(spec, task, entry).map_err(|reason| {
+                    format!("the claim of `{}` can't be understood: {reason}", task.escape_debug())
+                })?;
+            }
+        }
+        Ok(Self { document })
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = Claim> {
+        self.document.iter().flat_map(|(spec, tasks)| {
+            let tasks = tasks.as_object().into_iter().flatten();
+            tasks.filter_map(move |(task, entry)| claim(spec, task, entry).ok())
+        })
+    }
+
+    /// The claims of an agent, whatever name of it they bear.
+    pub fn of(&self, agent: &Agent) -> Vec<Claim> {
+        self.iter().filter(|claim| claim.is_of(agent)).collect()
+    }
+
+    /// Gives up the agent's claims. Returns what it had.
+    pub fn give_up(&mut self, agent: &Agent) -> Vec<Claim> {
+        let had = self.of(agent);
+        for claim in &had {
+            if let Some(tasks) = self.document.get_mut(&claim.spec).and_then(Value::as_object_mut) {
+                tasks.shift_remove(&claim.task);
+                if tasks.is_empty() {
+                    self.document.shift_remove(&claim.spec);
+                }
+            }
+        }
+        had
+    }
+
+    /// Writes another name and session into the agent's claims. `false`: it has none.
+    pub fn carry_over(&mut self, agent: &Agent, name: &AgentName, session: &SessionId) -> bool {
+        let had = self.of(agent);
+        for claim in &had {
+            let entry = self.document.get_mut(&claim.spec).and_then(|tasks| tasks.get_mut(&claim.task));
+            if let Some(entry) = entry.and_then(Value::as_object_mut) {
+                entry.insert("agent".to_string(), Value::from(name.as_str()));
+                entry.insert("sessionId".to_string(), Value::from(session.as_str()));
+            }
+        }
+        !had.is_empty()
+    }
+}
+
+impl Claim {
+    fn is_of(&self, agent: &Agent) -> bool {
+        let names = || std::iter::once(&agent.name).chain(agent.formerly.iter().map(|former| &former.name));
+        // A session id may change inside a process; a bare pid says too little without one.
+        let same = match self.process {
+            Recorded::Pinned(_) => self.process == agent.process,
+            Recorded::Bare(pid) => pid == agent.process.pid() && self.session == agent.session.as_str(),
+        };
+        same && names().any(|name| name.as_str().eq_ignore_ascii_case(&self.agent))
+    }
+}
+
+fn claim(spec: &str, task: &str, entry: &Value) -> Result<Claim, String> {
+    let keys = ClaimKeys::deserialize(entry).map_err(|error| error.to_string())?;
+    Ok(Claim {
+        spec: spec.to_string(),
+        task: task.to_string(),
+        agent: keys.agent,
+        session: keys.session_id,
+        process: recorded(keys.pid, keys.process).map_err(|error| error.to_string())?,
+        claimed_at: keys.claimed_at,
+        reason: keys.reason,
+    })
+}
+
+/// Both locks held: what may touch the claims.
+#[derive(Debug)]
+#[must_use = "the lock is free again as soon as this is dropped"]
+pub struct Swarm<'l> {
+    locked: &'l Locked<'l>,
+    _held: SwarmLock,
+}
+
+impl<'l> Swarm<'l> {
+    pub(super) fn lock(locked: &'l Locked<'l>) -> Result<Self, StoreError> {
+        let mesh = locked.mesh;
+        let held = SwarmLock::acquire(&mesh.layout.swarm_lock(), &mesh.files, mesh.options.lock_timeout)?;
+        Ok(Self { locked, _held: held })
+    }
+
+    pub fn claims(&self) -> Result<Claims, StoreError> {
+        read_claims(&self.locked.mesh.layout)
+    }
+
+    pub fn write(&self, claims: &Claims) -> Result<(), StoreError> {
+        let path = self.locked.mesh.layout.claims();
+        Ok(self.locked.mesh.files.replace(&path, &super::wire::pretty(&claims.document))?)
+    }
+}
+
+/// No file is no claims. A file that can't be understood is an error: unreadable state is never an empty state.
+pub(super) fn read_claims(layout: &Layout) -> Result<Claims, StoreError> {
+    let path = layout.claims();
+    match patience::read(&path, Claims::parse)? {
+        None => Ok(Claims::default()),
+        Some(Ok(claims)) => Ok(claims),
+        Some(Err(reason)) => Err(StoreError::Corrupt { path, reason }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PI: &str = include_str!("../../fixtures/pi-messenger/claims.json");
+
+    #[test]
+    fn what_pi_messenger_writes_is_read() {
+        let claims = Claims::parse(PI.as_bytes()).unwrap();
+        let claim = claims.iter().next().unwrap();
+        assert_eq!((claim.task.as_str(), claim.agent.as_str()), ("TASK-01", "RedIce"));
+        assert_eq!(claim.reason.as_deref(), Some("Implementing login flow"));
+    }
+
+    #[test]
+    fn what_is_no_claims_file() {
+        for bad in [
+            "",
+            "[]",
+            "null",
+            "{\"spec\": []}",
+            "{\"spec\": {\"T\": null}}",
+            "{\"spec\": {\"T\": {}}}",
+            "{\"a\"",
+        ] {
+            assert!(Claims::parse(bad.as_bytes()).is_err(), "{bad:?}");
+        }
+    }
+}

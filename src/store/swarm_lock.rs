@@ -1,0 +1,161 @@
+//! `swarm.lock`, as pi-messenger knows it: a file that exists while somebody holds it.
+//!
+//! Ours is held only while `mesh.lock` is held, so it is never in the way of another of ours; what stands in the
+//! way is pi-messenger's, or was left by a process that died. Its first line is the pid, which is all that
+//! pi-messenger reads; the second pins the process down.
+//!
+//! # Limitations
+//!
+//! pi-messenger removes a lock that is older than ten seconds without asking whose it is. We hold it for
+//! milliseconds, but a process that is stopped in between can lose it.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use jiff::SignedDuration;
+use serde::{Deserialize, Serialize};
+
+use super::error::StoreError;
+use super::wire::process::{ProcessKey, recorded};
+use crate::domain::{Identity, Liveness, Pid, Recorded};
+use crate::sys::files::{self, Files, Published};
+use crate::sys::{clock, process};
+
+/// An empty or unreadable lock may be one that is being written. pi-messenger gives it this long, and so do we.
+const BEING_WRITTEN: Duration = Duration::from_secs(10);
+
+/// Start times are known to the tick: a process counts as younger than a file only if it is so by more than two.
+const TICKS: SignedDuration = SignedDuration::from_millis(20);
+
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+
+/// The second line of the file.
+#[derive(Deserialize, Serialize)]
+struct Mark {
+    ravenry: u32,
+    process: ProcessKey,
+}
+
+/// What `swarm.lock` says about its holder.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Obstacle {
+    /// Somebody is at work.
+    Held(String),
+    /// Nobody is; the text says why not.
+    Stale(String),
+}
+
+/// `swarm.lock`, held.
+#[derive(Debug)]
+pub struct SwarmLock {
+    path: PathBuf,
+    /// What tells our file from one that another put in its place: inode and time.
+    ours: (u64, i64, i64),
+}
+
+impl SwarmLock {
+    /// Takes the lock. The caller holds `mesh.lock`.
+    pub(super) fn acquire(path: &Path, files: &Files, limit: Duration) -> Result<Self, StoreError> {
+        let deadline = Instant::now() + limit;
+        let content = content(process::identify(process::own_pid()));
+        let mut pause = FIRST_PAUSE;
+        loop {
+            if files.publish(path, &content)? == Published::Done {
+                let ours = file_mark(path)?.unwrap_or_default();
+                return Ok(Self { path: path.to_path_buf(), ours });
+            }
+            loop {
+                let before = file_mark(path)?;
+                match examine(path)? {
+                    None => break,
+                    Some(Obstacle::Stale(_)) => {
+                        // Only what was looked at: pi-messenger may have put a new one there.
+                        if file_mark(path)? == before {
+                            files::remove(path)?;
+                        }
+                        break;
+                    }
+                    Some(Obstacle::Held(holder)) if Instant::now() >= deadline => {
+                        let (path, limit) = (path.to_path_buf(), limit.as_secs_f64());
+                        return Err(StoreError::SwarmLockTimedOut { path, holder, limit });
+                    }
+                    Some(Obstacle::Held(_)) => {
+                        clock::pause(pause);
+                        pause = (pause * 2).min(LONGEST_PAUSE);
+                    }
+                }
+            }
+        }
+    }
+
+    fn release(&self) -> Result<(), StoreError> {
+        if file_mark(&self.path)? == Some(self.ours) {
+            files::remove(&self.path)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for SwarmLock {
+    fn drop(&mut self) {
+        // If it can't be removed it is found stale as soon as this process is gone, and `doctor` tells of it.
+        drop(self.release());
+    }
+}
+
+fn content(own: Option<Identity>) -> Vec<u8> {
+    let mut content = format!("{}\n", process::own_pid()).into_bytes();
+    let process = own.and_then(|own| ProcessKey::of(&Recorded::Pinned(own)));
+    if let Some(line) = process.and_then(|process| serde_json::to_vec(&Mark { ravenry: 1, process }).ok()) {
+        content.extend(line);
+        content.push(b'\n');
+    }
+    content
+}
+
+fn file_mark(path: &Path) -> Result<Option<(u64, i64, i64)>, StoreError> {
+    let metadata = files::link_metadata(path)?;
+    Ok(metadata.map(|metadata| (metadata.ino(), metadata.mtime(), metadata.mtime_nsec())))
+}
+
+/// Whose lock lies there, and does its holder live? `None`: there is none.
+pub(super) fn examine(path: &Path) -> Result<Option<Obstacle>, StoreError> {
+    let Some(metadata) = files::link_metadata(path)? else { return Ok(None) };
+    let Some(bytes) = files::read(path)? else { return Ok(None) };
+    let modified = metadata.modified().map_err(files::FileError::from)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut lines = text.lines();
+    let pid = lines.next().and_then(|line| line.trim().parse().ok()).and_then(|number| Pid::new(number).ok());
+    let Some(pid) = pid else {
+        let age = clock::age(modified);
+        return Ok(Some(if age < BEING_WRITTEN {
+            Obstacle::Held("a process that has not written its pid yet".to_string())
+        } else {
+            Obstacle::Stale(format!("it names no process and is {} s old", age.as_secs()))
+        }));
+    };
+    let mark = lines.next().and_then(|line| serde_json::from_str::<Mark>(line).ok());
+    Ok(Some(match mark {
+        Some(mark) => {
+            match recorded(pid.get().into(), Some(mark.process)).map(|owner| process::liveness(&owner)) {
+                Ok(Liveness::Alive) => Obstacle::Held(format!("process {pid}")),
+                // Whoever has our mark holds `mesh.lock` as well. We hold that, so this one is nobody's, whatever
+                // machine or container its process is on.
+                _ => Obstacle::Stale(format!("process {pid}, which held it, is gone")),
+            }
+        }
+        None => match process::liveness(&Recorded::Bare(pid)) {
+            Liveness::Gone => Obstacle::Stale(format!("process {pid}, which held it, is gone")),
+            _ if is_younger(pid, modified) => {
+                Obstacle::Stale(format!("process {pid} is younger than the lock: another had that pid"))
+            }
+            _ => Obstacle::Held(format!("process {pid}")),
+        },
+    }))
+}
+
+fn is_younger(pid: Pid, than: std::time::SystemTime) -> bool {
+    process::started_at(pid).is_some_and(|started| started > clock::from_system(than) + TICKS)
+}

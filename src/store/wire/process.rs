@@ -1,0 +1,34 @@
+//! A process on disk: the pid where pi-messenger has it, and beside it our `process` key that pins it down.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::process::PidError;
+use crate::domain::{Identity, Pid, Place, Recorded};
+
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::store) struct ProcessKey {
+    start_ticks: u64,
+    boot_id: Option<String>,
+    machine_id: Option<String>,
+    pid_ns: Option<String>,
+}
+
+impl ProcessKey {
+    pub(in crate::store) fn of(recorded: &Recorded) -> Option<Self> {
+        let Recorded::Pinned(identity) = recorded else { return None };
+        let Place { boot_id, machine_id, pid_ns } = identity.place.clone();
+        Some(Self { start_ticks: identity.start_ticks, boot_id, machine_id, pid_ns })
+    }
+}
+
+/// What the two keys say together.
+pub(in crate::store) fn recorded(pid: i64, key: Option<ProcessKey>) -> Result<Recorded, PidError> {
+    let pid = Pid::new(pid)?;
+    Ok(match key {
+        None => Recorded::Bare(pid),
+        Some(ProcessKey { start_ticks, boot_id, machine_id, pid_ns }) => {
+            Recorded::Pinned(Identity { pid, start_ticks, place: Place { boot_id, machine_id, pid_ns } })
+        }
+    })
+}

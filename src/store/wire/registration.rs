@@ -1,0 +1,235 @@
+//! `registry/<Name>.json`.
+//!
+//! A registration is read into an [`Agent`] and kept as the document that it was: writing lays what we know over
+//! the document, so that keys of other programs and of later versions stay where they are.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::process::{ProcessKey, recorded};
+use super::time;
+use crate::domain::{Agent, AgentName, FormerName, Harness, Reservation, SessionId};
+
+/// What we read. Everything that can be missing may be.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Known {
+    name: String,
+    pid: i64,
+    session_id: String,
+    cwd: String,
+    model: String,
+    #[serde(with = "time")]
+    started_at: Timestamp,
+    git_branch: Option<String>,
+    spec: Option<String>,
+    is_human: Option<bool>,
+    status_message: Option<String>,
+    tmux: Option<String>,
+    activity: Option<Activity>,
+    reservations: Option<Vec<ReservationKeys>>,
+    harness: Option<String>,
+    process: Option<ProcessKey>,
+    formerly: Option<Vec<FormerKeys>>,
+    restores: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Activity {
+    #[serde(default, with = "time::option")]
+    last_activity_at: Option<Timestamp>,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ReservationKeys {
+    pattern: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    #[serde(with = "time")]
+    since: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    root: Option<String>,
+    #[serde(default, with = "time::option", skip_serializing_if = "Option::is_none")]
+    expires_at: Option<Timestamp>,
+}
+
+#[derive(Deserialize, Serialize)]
+struct FormerKeys {
+    name: String,
+    #[serde(with = "time")]
+    until: Timestamp,
+}
+
+/// Reads a registration. The error says what is wrong with it.
+pub(in crate::store) fn parse(bytes: &[u8]) -> Result<(Agent, Map<String, Value>), String> {
+    let document: Map<String, Value> = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    let agent = agent_of(&document)?;
+    Ok((agent, document))
+}
+
+/// What a document says about its agent.
+pub(in crate::store) fn agent_of(document: &Map<String, Value>) -> Result<Agent, String> {
+    fn text(error: impl ToString) -> String {
+        error.to_string()
+    }
+    let known = Known::deserialize(document).map_err(text)?;
+    let former = |keys: FormerKeys| -> Result<FormerName, String> {
+        Ok(FormerName { name: AgentName::new(keys.name).map_err(text)?, until: keys.until })
+    };
+    let reservation = |keys: ReservationKeys| {
+        let ReservationKeys { pattern, reason, since, root, expires_at } = keys;
+        Reservation { pattern, reason, since, root, expires_at }
+    };
+    let harness = known.harness.as_deref().map(|name| Harness::parse(name).unwrap_or(Harness::Other));
+    Ok(Agent {
+        name: AgentName::new(known.name).map_err(text)?,
+        session: SessionId::new(known.session_id).map_err(text)?,
+        process: recorded(known.pid, known.process).map_err(text)?,
+        harness,
+        cwd: known.cwd,
+        model: known.model,
+        started_at: known.started_at,
+        git_branch: known.git_branch,
+        spec: known.spec,
+        is_human: known.is_human.unwrap_or(false),
+        status: known.status_message,
+        tmux: known.tmux,
+        last_activity: known.activity.and_then(|activity| activity.last_activity_at),
+        reservations: known.reservations.unwrap_or_default().into_iter().map(reservation).collect(),
+        formerly: known.formerly.unwrap_or_default().into_iter().map(former).collect::<Result<_, _>>()?,
+        restores: known.restores,
+    })
+}
+
+/// Lays what we know of the agent over the document.
+pub(in crate::store) fn overlay(document: &mut Map<String, Value>, agent: &Agent) {
+    let mut put = |key: &str, value: Option<Value>| match value {
+        Some(value) => {
+            document.insert(key.to_string(), value);
+        }
+        // Keeps the order of what stays.
+        None => {
+            document.shift_remove(key);
+        }
+    };
+    let text = |text: &str| Some(Value::from(text));
+    let optional = |text: &Option<String>| text.as_deref().map(Value::from);
+    put("name", text(agent.name.as_str()));
+    put("pid", Some(Value::from(agent.process.pid().get())));
+    put("sessionId", text(agent.session.as_str()));
+    put("cwd", text(&agent.cwd));
+    put("model", text(&agent.model));
+    put("startedAt", Some(Value::from(time::iso(agent.started_at))));
+    put("gitBranch", optional(&agent.git_branch));
+    put("spec", optional(&agent.spec));
+    put("isHuman", agent.is_human.then_some(Value::Bool(true)));
+    put("statusMessage", optional(&agent.status));
+    put("harness", agent.harness.map(|harness| Value::from(harness.name())));
+    put("process", ProcessKey::of(&agent.process).map(plain));
+    put("tmux", optional(&agent.tmux));
+    let formerly: Vec<Value> = agent
+        .formerly
+        .iter()
+        .map(|former| plain(FormerKeys { name: former.name.to_string(), until: former.until }))
+        .collect();
+    put("formerly", (!formerly.is_empty()).then_some(Value::Array(formerly)));
+    put("restores", optional(&agent.restores));
+    overlay_reservations(document, &agent.reservations);
+}
+
+/// Reservations keep keys that we don't know as well: they are matched by pattern and time.
+fn overlay_reservations(document: &mut Map<String, Value>, reservations: &[Reservation]) {
+    if reservations.is_empty() {
+        document.shift_remove("reservations");
+        return;
+    }
+    let old = document.get("reservations").and_then(Value::as_array).cloned().unwrap_or_default();
+    let merged = reservations.iter().map(|reservation| {
+        let since = time::iso(reservation.since);
+        let mut entry = old
+            .iter()
+            .filter_map(Value::as_object)
+            .find(|entry| {
+                entry.get("pattern").and_then(Value::as_str) == Some(&reservation.pattern)
+                    && entry.get("since").and_then(Value::as_str) == Some(&since)
+            })
+            .cloned()
+            .unwrap_or_default();
+        let Reservation { pattern, reason, since, root, expires_at } = reservation.clone();
+        let keys = plain(ReservationKeys { pattern, reason, since, root, expires_at });
+        entry.extend(keys.as_object().cloned().unwrap_or_default());
+        Value::Object(entry)
+    });
+    document.insert("reservations".to_string(), Value::Array(merged.collect()));
+}
+
+#[expect(clippy::expect_used, reason = "these values hold nothing that JSON can't say")]
+fn plain(value: impl Serialize) -> Value {
+    serde_json::to_value(value).expect("plain data")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PI: &str = include_str!("../../../fixtures/pi-messenger/registry-RedIce.json");
+    const PI_050: &str = include_str!("../../../fixtures/pi-messenger/v050-registry-IronZenith.json");
+
+    #[test]
+    fn what_pi_messenger_writes_is_read() {
+        for (text, name) in [(PI, "RedIce"), (PI_050, "IronZenith")] {
+            let (agent, _) = parse(text.as_bytes()).unwrap();
+            assert_eq!(agent.name.as_str(), name);
+            assert!(agent.is_foreign());
+            assert_eq!(agent.git_branch.as_deref(), Some("main"));
+            assert_eq!(agent.reservations[0].pattern, "src/auth/");
+        }
+    }
+
+    #[test]
+    fn laying_over_changes_nothing_by_itself() {
+        let (agent, document) = parse(PI.as_bytes()).unwrap();
+        let mut copy = document.clone();
+        overlay(&mut copy, &agent);
+        assert_eq!(copy, document);
+        assert_eq!(
+            serde_json::to_string_pretty(&copy).unwrap(),
+            PI.trim_end(),
+            "the order of the keys stays as well"
+        );
+    }
+
+    #[test]
+    fn unknown_keys_survive_a_rewrite() {
+        let mut document: Map<String, Value> = serde_json::from_str(PI).unwrap();
+        document.insert("later".to_string(), serde_json::json!({"deep": [1, 2.5, null]}));
+        document["reservations"][0]["colour"] = Value::from("red");
+        let mut agent = agent_of(&document).unwrap();
+        agent.status = None;
+        agent.reservations.pop();
+        overlay(&mut document, &agent);
+        assert_eq!(document["later"]["deep"][1], 2.5);
+        assert_eq!(document["reservations"][0]["colour"], "red");
+        assert_eq!(document["session"]["toolCalls"], 3);
+        assert!(!document.contains_key("statusMessage"));
+    }
+
+    #[test]
+    fn what_is_no_registration() {
+        let with = |key: &str, value: Value| {
+            let mut document: Map<String, Value> = serde_json::from_str(PI).unwrap();
+            document.insert(key.to_string(), value);
+            agent_of(&document)
+        };
+        assert!(with("pid", 0.into()).is_err());
+        assert!(with("pid", (-1).into()).is_err());
+        assert!(with("pid", 1.5.into()).is_err());
+        assert!(with("pid", Value::Null).is_err());
+        assert!(with("name", "../x".into()).is_err());
+        assert!(with("sessionId", "".into()).is_err());
+        assert!(parse(b"").is_err() && parse(b"[]").is_err() && parse(b"null").is_err());
+    }
+}

@@ -1,0 +1,70 @@
+//! The processes above this one, and which of them hosts an agent.
+
+use crate::domain::{Harness, Identity, Pid};
+
+use super::process::{self, Details};
+use super::seams;
+
+/// Longer chains than this are somebody's fault.
+const MAX_DEPTH: usize = 64;
+
+/// The processes above this one, nearest first.
+pub fn ancestors() -> Vec<Details> {
+    let end = seams::value(seams::ANCESTRY_END).and_then(|text| text.parse().ok());
+    let mut chain = Vec::new();
+    let mut next = process::details(process::own_pid()).and_then(|own| own.parent);
+    while let Some(pid) = next {
+        if Some(pid.get()) == end || chain.len() == MAX_DEPTH {
+            break;
+        }
+        let Some(details) = process::details(pid) else { break };
+        next = details.parent;
+        chain.push(details);
+    }
+    chain
+}
+
+/// The long-lived process that an agent lives as long as.
+#[derive(Clone, Debug)]
+pub struct Host {
+    pub process: Identity,
+    pub harness: Harness,
+    /// Why this process was taken, for `whoami -v`.
+    pub why: String,
+}
+
+/// The nearest harness above this process, else the login shell of the terminal. Never this process itself.
+pub fn find_host(ancestors: &[Details]) -> Option<Host> {
+    nearest_harness(ancestors).or_else(|| login_shell(ancestors))
+}
+
+/// The nearest ancestor that is a harness.
+pub fn nearest_harness(ancestors: &[Details]) -> Option<Host> {
+    ancestors.iter().find_map(|details| {
+        let (harness, sign) = Harness::recognise(&details.look)?;
+        let why = format!("process {} is {harness}: {sign}", details.pid);
+        Some(Host { process: identity(details), harness, why })
+    })
+}
+
+fn login_shell(ancestors: &[Details]) -> Option<Host> {
+    let own = process::details(process::own_pid())?;
+    let leader = own.leader.filter(|_| own.has_terminal)?;
+    let shell = ancestors.iter().find(|details| details.pid == leader)?;
+    let why = format!("process {leader} (`{}`) leads the session of this terminal", shell.look.comm);
+    Some(Host { process: identity(shell), harness: Harness::Terminal, why })
+}
+
+/// The host that `--pid` names. What it is called decides about the harness.
+pub fn named_host(pid: Pid) -> Option<Host> {
+    let details = process::details(pid).filter(|details| !details.zombie)?;
+    let (harness, why) = match Harness::recognise(&details.look) {
+        Some((harness, sign)) => (harness, format!("process {pid} was named, and is {harness}: {sign}")),
+        None => (Harness::Other, format!("process {pid} (`{}`) was named", details.look.comm)),
+    };
+    Some(Host { process: identity(&details), harness, why })
+}
+
+fn identity(details: &Details) -> Identity {
+    Identity { pid: details.pid, start_ticks: details.start_ticks, place: process::place().clone() }
+}

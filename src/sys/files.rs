@@ -1,0 +1,427 @@
+//! The one place that changes the file system.
+//!
+//! Whatever another process may look at is written under a private name in `tmp/` and then *published* (must not
+//! exist yet) or *replaced* (may exist) in one step, so that nobody ever sees half a file. What several may want
+//! is *taken* by a rename, which exactly one of them wins. Every call that changes anything goes through
+//! [`seams::step`] first, so that a test can kill the process before any one of them.
+
+use std::fs::Metadata;
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use fs_err as fs;
+use fs_err::os::unix::fs::OpenOptionsExt as _;
+
+use crate::domain::settings::Durability;
+use crate::domain::{Identity, Liveness, Pid, Place, Recorded};
+
+use super::seams::step;
+use super::{clock, process};
+
+/// Mode of directories and files of ours: nobody else's business.
+pub const DIR_MODE: u32 = 0o700;
+pub const FILE_MODE: u32 = 0o600;
+
+/// What went wrong with which file. The source names the path and what was tried.
+#[derive(Debug, thiserror::Error)]
+#[error("{source}")]
+pub struct FileError {
+    #[source]
+    pub source: io::Error,
+}
+
+impl FileError {
+    /// The disk, or the user's share of it, is full.
+    pub fn is_full(&self) -> bool {
+        matches!(
+            self.source.kind(),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+        )
+    }
+}
+
+impl From<io::Error> for FileError {
+    fn from(source: io::Error) -> Self {
+        Self { source }
+    }
+}
+
+/// Did a file come into being, or was there one already?
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[must_use = "the file may belong to somebody else"]
+pub enum Published {
+    Done,
+    Exists,
+}
+
+/// Writes whole files into directories on one file system, by way of a private directory on it.
+#[derive(Clone, Debug)]
+pub struct Files {
+    tmp: PathBuf,
+    durability: Durability,
+}
+
+impl Files {
+    pub fn new(tmp: PathBuf, durability: Durability) -> Self {
+        Self { tmp, durability }
+    }
+
+    /// Puts a whole file at `target`, unless there is one: then nothing changes.
+    pub fn publish(&self, target: &Path, content: &[u8]) -> Result<Published, FileError> {
+        let private = self.write_private(content)?;
+        let published = private.publish(target)?;
+        self.sync_parent(target)?;
+        Ok(published)
+    }
+
+    /// Puts a whole file at `target`, in place of whatever is there.
+    pub fn replace(&self, target: &Path, content: &[u8]) -> Result<(), FileError> {
+        let private = self.write_private(content)?;
+        private.replace(target)?;
+        self.sync_parent(target)
+    }
+
+    /// Moves a file that others may want too. `false`: somebody else was first.
+    pub fn take(&self, from: &Path, to: &Path) -> Result<bool, FileError> {
+        step();
+        #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
+        match fs::rename(from, to) {
+            Ok(()) => {
+                self.sync_parent(to)?;
+                self.sync_parent(from)?;
+                Ok(true)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !exists(from)? => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Removes private files whose process is gone. Returns how many went.
+    pub fn sweep(&self) -> Result<usize, FileError> {
+        let mut swept = 0;
+        for private in self.strays()? {
+            if private.liveness == Liveness::Gone && remove(&private.path)? {
+                swept += 1;
+            }
+        }
+        Ok(swept)
+    }
+
+    /// Private files of all processes, those that live too.
+    pub fn strays(&self) -> Result<Vec<Stray>, FileError> {
+        let mut strays = Vec::new();
+        for name in list(&self.tmp)? {
+            let liveness = match owner_of(&name) {
+                Some(owner) => process::liveness(&Recorded::Pinned(owner)),
+                None => Liveness::Unknown,
+            };
+            strays.push(Stray { path: self.tmp.join(&name), liveness });
+        }
+        Ok(strays)
+    }
+
+    fn write_private(&self, content: &[u8]) -> Result<Private, FileError> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = self.tmp.join(format!("{}.{count}", own_mark()));
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create_new(true).mode(FILE_MODE);
+        step();
+        let mut file = match options.open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                create_dir(&self.tmp)?;
+                step();
+                options.open(&path)?
+            }
+            opened => opened?,
+        };
+        let private = Private { path };
+        step();
+        file.write_all(content)?;
+        if self.durability == Durability::Power {
+            step();
+            file.sync_all()?;
+        }
+        Ok(private)
+    }
+
+    fn sync_parent(&self, path: &Path) -> Result<(), FileError> {
+        if let (Durability::Power, Some(parent)) = (self.durability, path.parent()) {
+            step();
+            fs::File::open(parent)?.sync_all()?;
+        }
+        Ok(())
+    }
+}
+
+/// A file in `tmp/`.
+#[derive(Debug)]
+pub struct Stray {
+    pub path: PathBuf,
+    /// Of the process that made it; unknown if the name doesn't tell.
+    pub liveness: Liveness,
+}
+
+/// A file that nobody else looks at yet. It is published, put in another's place, or removed.
+struct Private {
+    path: PathBuf,
+}
+
+impl Private {
+    fn publish(self, target: &Path) -> Result<Published, FileError> {
+        match rename_without_replacing(&self.path, target) {
+            Ok(()) => {
+                std::mem::forget(self);
+                Ok(Published::Done)
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Published::Exists),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn replace(self, target: &Path) -> Result<(), FileError> {
+        step();
+        #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
+        fs::rename(&self.path, target)?;
+        std::mem::forget(self);
+        Ok(())
+    }
+}
+
+impl Drop for Private {
+    fn drop(&mut self) {
+        // If this fails too, the file is swept once this process is gone.
+        drop(remove(&self.path));
+    }
+}
+
+/// `rename` that fails if there is something at the target; by way of a link where the kernel can't do it at once.
+fn rename_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        use nix::errno::Errno;
+        use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+        step();
+        match renameat2(AT_FDCWD, from, AT_FDCWD, to, RenameFlags::RENAME_NOREPLACE) {
+            Ok(()) => return Ok(()),
+            // The file system doesn't know how.
+            Err(Errno::EINVAL | Errno::ENOSYS | Errno::EOPNOTSUPP) => {}
+            Err(errno) => {
+                let error = io::Error::from(errno);
+                let text = format!("cannot move a file to `{}`: {error}", to.display());
+                return Err(io::Error::new(error.kind(), text));
+            }
+        }
+    }
+    step();
+    #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
+    fs::hard_link(from, to)?;
+    step();
+    #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
+    fs::remove_file(from)
+}
+
+/// Which process a private file belongs to, as a part of its name: pid, start, boot and namespace.
+pub fn own_mark() -> &'static str {
+    use std::sync::OnceLock;
+    static MARK: OnceLock<String> = OnceLock::new();
+    MARK.get_or_init(|| {
+        let place = process::place();
+        let start = process::identify(process::own_pid()).map_or(0, |own| own.start_ticks);
+        let word = |text: &Option<String>| -> String {
+            text.iter().flat_map(|text| text.chars()).filter(char::is_ascii_alphanumeric).collect()
+        };
+        let (boot, ns, machine) = (word(&place.boot_id), word(&place.pid_ns), word(&place.machine_id));
+        format!("{}.{start}.{boot}.{ns}.{machine}", process::own_pid())
+    })
+}
+
+/// The inverse of [`own_mark`]. The words of a place are compared in the short form that the mark has.
+fn owner_of(file_name: &str) -> Option<Identity> {
+    let mut words = file_name.split('.');
+    let pid = Pid::new(words.next()?.parse().ok()?).ok()?;
+    let start_ticks = words.next()?.parse().ok()?;
+    let here = process::place();
+    // What stands for a word of ours is put back to that word, so that places can be compared.
+    let mut restore = |ours: &Option<String>| -> Option<Option<String>> {
+        let word = words.next()?;
+        let short: String =
+            ours.iter().flat_map(|text| text.chars()).filter(char::is_ascii_alphanumeric).collect();
+        Some(if word == short { ours.clone() } else { Some(word.to_string()) })
+    };
+    let boot_id = restore(&here.boot_id)?;
+    let pid_ns = restore(&here.pid_ns)?;
+    let machine_id = restore(&here.machine_id)?;
+    Some(Identity { pid, start_ticks, place: Place { boot_id, machine_id, pid_ns } })
+}
+
+/// Creates a directory and its missing parents, for nobody but the user.
+pub fn create_dir(path: &Path) -> Result<(), FileError> {
+    step();
+    #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
+    let created = std::fs::DirBuilder::new().recursive(true).mode(DIR_MODE).create(path);
+    created.map_err(|error| {
+        let text = format!("cannot create the directory `{}`: {error}", path.display());
+        io::Error::new(error.kind(), text).into()
+    })
+}
+
+/// Removes a file. `false`: there was none.
+pub fn remove(path: &Path) -> Result<bool, FileError> {
+    step();
+    #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
+    found(fs::remove_file(path))
+}
+
+/// Removes an empty directory. `false`: there was none, or something is still in it.
+pub fn remove_dir(path: &Path) -> Result<bool, FileError> {
+    step();
+    #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
+    match fs::remove_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(false),
+        result => found(result),
+    }
+}
+
+/// Sets a file's time to now, creating it if need be.
+pub fn touch(path: &Path) -> Result<(), FileError> {
+    step();
+    let file = fs::OpenOptions::new().write(true).create(true).truncate(false).mode(FILE_MODE).open(path)?;
+    step();
+    Ok(file.set_modified(clock::machine_time())?)
+}
+
+/// Takes permissions away.
+pub fn set_mode(path: &Path, mode: u32) -> Result<(), FileError> {
+    step();
+    #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
+    Ok(fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?)
+}
+
+/// Opens a lock file, creating it if need be. Its content means nothing.
+pub fn open_lock_file(path: &Path) -> Result<fs::File, FileError> {
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(true);
+    match options.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            step();
+            Ok(options.create(true).mode(FILE_MODE).open(path)?)
+        }
+        opened => Ok(opened?),
+    }
+}
+
+/// The content of a file, or `None` if there is none.
+pub fn read(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
+    absent_is_none(fs::read(path))
+}
+
+/// What `stat` says, or `None` if there is nothing.
+pub fn metadata(path: &Path) -> Result<Option<Metadata>, FileError> {
+    absent_is_none(fs::metadata(path))
+}
+
+/// What `lstat` says, or `None` if there is nothing.
+pub fn link_metadata(path: &Path) -> Result<Option<Metadata>, FileError> {
+    absent_is_none(fs::symlink_metadata(path))
+}
+
+pub fn exists(path: &Path) -> Result<bool, FileError> {
+    Ok(link_metadata(path)?.is_some())
+}
+
+/// The names in a directory, sorted; none if there is no directory. Names that are not text are left out: none of
+/// ours is like that.
+pub fn list(path: &Path) -> Result<Vec<String>, FileError> {
+    let entries = match fs::read_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        if let Ok(name) = entry?.file_name().into_string() {
+            names.push(name);
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+fn absent_is_none<T>(result: io::Result<T>) -> Result<Option<T>, FileError> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        // A path beneath something that is a file leads nowhere either.
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn found(result: io::Result<()>) -> Result<bool, FileError> {
+    absent_is_none(result).map(|done| done.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files() -> (tempfile::TempDir, Files) {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::new(dir.path().join("tmp"), Durability::Power);
+        (dir, files)
+    }
+
+    #[test]
+    fn publishing_never_replaces() {
+        let (dir, files) = files();
+        let target = dir.path().join("x");
+        assert_eq!(files.publish(&target, b"one").unwrap(), Published::Done);
+        assert_eq!(files.publish(&target, b"two").unwrap(), Published::Exists);
+        assert_eq!(read(&target).unwrap().unwrap(), b"one");
+        files.replace(&target, b"three").unwrap();
+        assert_eq!(read(&target).unwrap().unwrap(), b"three");
+        assert!(list(&dir.path().join("tmp")).unwrap().is_empty(), "nothing private is left");
+    }
+
+    #[test]
+    fn one_of_two_takes() {
+        let (dir, files) = files();
+        let [from, to, other] = ["from", "to", "other"].map(|name| dir.path().join(name));
+        files.replace(&from, b"").unwrap();
+        assert!(files.take(&from, &to).unwrap());
+        assert!(!files.take(&from, &other).unwrap());
+        assert!(files.take(&to, &dir.path().join("no/such/dir")).is_err(), "that is no lost race");
+    }
+
+    #[test]
+    fn private_files_are_swept_when_their_process_is_gone() {
+        let (dir, files) = files();
+        let tmp = dir.path().join("tmp");
+        create_dir(&tmp).unwrap();
+        let place = own_mark().splitn(3, '.').nth(2).unwrap().to_string();
+        let mine = format!("{}.0", own_mark());
+        let reused = format!("{}.1.{place}.0", process::own_pid());
+        let elsewhere = format!("{}.1.otherboot.ns.othermachine.0", process::own_pid());
+        for name in [&mine, &reused, &elsewhere, &"notes.txt".to_string()] {
+            touch(&tmp.join(name)).unwrap();
+        }
+        assert_eq!(files.sweep().unwrap(), 1);
+        let left = list(&tmp).unwrap();
+        assert!(!left.contains(&reused), "its pid is ours, its start is not");
+        assert_eq!(left.len(), 3);
+    }
+
+    #[test]
+    fn files_are_private() {
+        let (dir, files) = files();
+        let target = dir.path().join("x");
+        files.replace(&target, b"").unwrap();
+        assert_eq!(metadata(&target).unwrap().unwrap().permissions().mode() & 0o777, FILE_MODE);
+        assert_eq!(
+            metadata(&dir.path().join("tmp")).unwrap().unwrap().permissions().mode() & 0o777,
+            DIR_MODE
+        );
+    }
+}

@@ -1,0 +1,243 @@
+//! A lock that the kernel frees with its holder.
+//!
+//! `flock` can wait for ever or not at all; a wait with a limit is made of a thread that waits for ever in the
+//! kernel's queue. If it comes too late, nobody is there to take what it got, and dropping that frees the lock.
+//! Polling would need no thread, but it gives up the queue: slower to hand over, and unfair.
+//!
+//! # Limitations
+//!
+//! Not every file system has it. [`FileLock::probe`] tells those that refuse and those that grant everything.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
+
+use crate::domain::Pid;
+
+use super::files::{self, FileError};
+use super::seams;
+
+/// How often an attempt is made at once before the thread is sent to wait: most holders are done by then.
+const ATTEMPTS: usize = 4;
+
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    #[error("`{path}` is held by {holder} for longer than {} s", .limit.as_secs_f64(), path = .path.display(),
+        holder = .holder.map_or("another process".to_string(), |pid| format!("process {pid}")))]
+    TimedOut { path: PathBuf, holder: Option<Pid>, limit: Duration },
+    #[error("the file system of `{path}` has no working `flock`: {reason}", path = .path.display())]
+    Unsupported { path: PathBuf, reason: String },
+    #[error("cannot lock `{path}`: {errno}", path = .path.display())]
+    Failed { path: PathBuf, errno: Errno },
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+/// The lock, held. Dropping it frees it, and so does the end of the process, however it comes.
+#[derive(Debug)]
+#[must_use = "the lock is free again as soon as this is dropped"]
+pub struct FileLock {
+    _held: Flock<std::fs::File>,
+}
+
+enum Attempt {
+    Held(Flock<std::fs::File>),
+    Busy(std::fs::File),
+}
+
+impl FileLock {
+    /// Waits for the lock until `limit` has passed.
+    pub fn acquire(path: &Path, limit: Duration) -> Result<Self, LockError> {
+        let deadline = Instant::now() + limit;
+        loop {
+            let held = match attempt(path, ATTEMPTS)? {
+                Attempt::Held(held) => held,
+                Attempt::Busy(file) => wait_in_queue(path, file, deadline, limit)?,
+            };
+            if leads_to(path, &held)? {
+                return Ok(Self { _held: held });
+            }
+        }
+    }
+
+    /// The lock if it is free at once.
+    pub fn try_acquire(path: &Path) -> Result<Option<Self>, LockError> {
+        loop {
+            match attempt(path, 1)? {
+                Attempt::Held(held) if leads_to(path, &held)? => return Ok(Some(Self { _held: held })),
+                Attempt::Held(_) => {}
+                Attempt::Busy(_) => return Ok(None),
+            }
+        }
+    }
+
+    /// Does the lock keep others out? Asked while it is held.
+    pub fn probe(&self, path: &Path) -> Result<(), LockError> {
+        match attempt(path, 1)? {
+            Attempt::Busy(_) => Ok(()),
+            Attempt::Held(_) => {
+                let reason = "it was granted twice at once".to_string();
+                Err(LockError::Unsupported { path: path.to_path_buf(), reason })
+            }
+        }
+    }
+}
+
+fn attempt(path: &Path, times: usize) -> Result<Attempt, LockError> {
+    let mut file = files::open_lock_file(path)?.into_file();
+    if seams::value(seams::FLOCK).as_deref() == Some("unsupported") {
+        return Err(failed(path, Errno::ENOLCK));
+    }
+    for again in (0..times).rev() {
+        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Ok(held) => return Ok(Attempt::Held(held)),
+            Err((same, Errno::EWOULDBLOCK | Errno::EINTR)) => file = same,
+            Err((_, errno)) => return Err(failed(path, errno)),
+        }
+        if again > 0 {
+            thread::yield_now();
+        }
+    }
+    Ok(Attempt::Busy(file))
+}
+
+fn wait_in_queue(
+    path: &Path,
+    file: std::fs::File,
+    deadline: Instant,
+    limit: Duration,
+) -> Result<Flock<std::fs::File>, LockError> {
+    let timed_out = || LockError::TimedOut { path: path.to_path_buf(), holder: holder(path), limit };
+    if limit.is_zero() {
+        return Err(timed_out());
+    }
+    let (sender, receiver) = mpsc::sync_channel(1);
+    let wait = move || {
+        let mut file = file;
+        let result = loop {
+            match Flock::lock(file, FlockArg::LockExclusive) {
+                Err((same, Errno::EINTR)) => file = same,
+                Err((_, errno)) => break Err(errno),
+                Ok(held) => break Ok(held),
+            }
+        };
+        // If nobody waits for it any more, the lock is freed as the result is dropped with the channel.
+        drop(sender.send(result));
+    };
+    let thread = thread::Builder::new().name("lock".to_string()).stack_size(64 * 1024).spawn(wait);
+    thread.map_err(FileError::from)?;
+    match receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        Ok(Ok(held)) => Ok(held),
+        Ok(Err(errno)) => Err(failed(path, errno)),
+        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Err(timed_out()),
+    }
+}
+
+/// Is what we locked still what others will lock? The directory may have been removed and made anew meanwhile.
+fn leads_to(path: &Path, held: &Flock<std::fs::File>) -> Result<bool, LockError> {
+    let ours = held.metadata().map_err(FileError::from)?;
+    let there = files::metadata(path)?;
+    Ok(there.is_some_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())))
+}
+
+fn failed(path: &Path, errno: Errno) -> LockError {
+    let path = path.to_path_buf();
+    match errno {
+        Errno::ENOLCK | Errno::ENOSYS | Errno::EOPNOTSUPP | Errno::EINVAL => {
+            LockError::Unsupported { path, reason: errno.desc().to_string() }
+        }
+        errno => LockError::Failed { path, errno },
+    }
+}
+
+/// Who holds the lock on `path`, where the kernel tells.
+pub fn holder(path: &Path) -> Option<Pid> {
+    let metadata = files::metadata(path).ok()??;
+    let locks = std::fs::read_to_string("/proc/locks").ok()?;
+    holder_in(&locks, metadata.ino())
+}
+
+/// Lines are `1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF`. The device is not compared: on btrfs and overlayfs
+/// it is another than `stat` tells.
+fn holder_in(locks: &str, inode: u64) -> Option<Pid> {
+    locks.lines().find_map(|line| {
+        let mut words = line.split_whitespace().skip(1);
+        // Those who wait have an arrow in front.
+        if words.next()? != "FLOCK" {
+            return None;
+        }
+        let pid = words.nth(2)?;
+        let number = words.next()?.rsplit(':').next()?;
+        if number.parse() == Ok(inode) { Pid::new(pid.parse().ok()?).ok() } else { None }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::process::own_pid;
+
+    fn lock_file() -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.lock");
+        (dir, path)
+    }
+
+    #[test]
+    fn a_held_lock_times_out_and_names_its_holder() {
+        let (_dir, path) = lock_file();
+        let held = FileLock::acquire(&path, Duration::ZERO).unwrap();
+        held.probe(&path).unwrap();
+        assert!(FileLock::try_acquire(&path).unwrap().is_none());
+        let error = FileLock::acquire(&path, Duration::from_millis(20)).unwrap_err();
+        let LockError::TimedOut { holder, .. } = &error else { panic!("{error}") };
+        if cfg!(target_os = "linux") {
+            assert_eq!(*holder, Some(own_pid()));
+            let text =
+                format!("`{}` is held by process {} for longer than 0.02 s", path.display(), own_pid());
+            assert_eq!(error.to_string(), text);
+        }
+        drop(held);
+        drop(FileLock::acquire(&path, Duration::from_secs(60)).unwrap());
+    }
+
+    #[test]
+    fn the_thread_that_came_too_late_leaves_the_lock_free() {
+        let (_dir, path) = lock_file();
+        let held = FileLock::acquire(&path, Duration::ZERO).unwrap();
+        FileLock::acquire(&path, Duration::from_millis(1)).unwrap_err();
+        drop(held);
+        // The late thread is first in the queue: we get the lock only because it lets go.
+        drop(FileLock::acquire(&path, Duration::from_secs(60)).unwrap());
+    }
+
+    #[test]
+    fn a_lock_file_that_was_replaced_is_not_the_lock() {
+        let (_dir, path) = lock_file();
+        let old = FileLock::acquire(&path, Duration::ZERO).unwrap();
+        let waiter = {
+            let path = path.clone();
+            thread::spawn(move || FileLock::acquire(&path, Duration::from_secs(60)).map(drop))
+        };
+        files::remove(&path).unwrap();
+        let new = FileLock::acquire(&path, Duration::ZERO).unwrap();
+        drop(old);
+        assert!(FileLock::try_acquire(&path).unwrap().is_none(), "whoever comes now waits for the new one");
+        drop(new);
+        waiter.join().unwrap().unwrap();
+    }
+
+    #[test]
+    fn the_kernels_table() {
+        let table = "1: POSIX  ADVISORY  WRITE 7 fe:00:99 0 EOF\n\
+                     2: FLOCK  ADVISORY  WRITE 42 fe:00:99 0 EOF\n\
+                     2: -> FLOCK  ADVISORY  WRITE 43 fe:00:99 0 EOF\n";
+        assert_eq!(holder_in(table, 99).map(Pid::get), Some(42));
+        assert_eq!(holder_in(table, 98), None);
+    }
+}

@@ -1,0 +1,123 @@
+//! The git work tree that a directory lies in, and its branch, without starting `git` in the common case.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A work tree: the main one or a linked one.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct WorkTree {
+    pub root: PathBuf,
+    /// Where this work tree's `HEAD` is.
+    git_dir: PathBuf,
+}
+
+impl WorkTree {
+    /// The work tree that `dir` lies in, if any.
+    pub fn containing(dir: &Path) -> Option<Self> {
+        dir.ancestors().find_map(|root| {
+            let git_dir = git_dir_at(root)?;
+            git_dir.join("HEAD").is_file().then(|| Self { root: root.to_path_buf(), git_dir })
+        })
+    }
+
+    /// The branch that is checked out; `@` and the first seven digits of the commit when none is.
+    pub fn branch(&self) -> Option<String> {
+        let head = std::fs::read_to_string(self.git_dir.join("HEAD")).ok()?;
+        match head.trim().strip_prefix("ref:").map(str::trim) {
+            // Repositories with reftables keep a HEAD that is no branch, for the sake of older readers.
+            Some("refs/heads/.invalid") => self.ask_git(),
+            Some(reference) => Some(short(reference)),
+            None => detached(head.trim()),
+        }
+    }
+
+    fn ask_git(&self) -> Option<String> {
+        let symbolic = self.git(&["symbolic-ref", "-q", "HEAD"]).map(|reference| short(&reference));
+        symbolic.or_else(|| detached(&self.git(&["rev-parse", "--verify", "-q", "HEAD"])?))
+    }
+
+    fn git(&self, args: &[&str]) -> Option<String> {
+        let output =
+            Command::new("git").arg("-C").arg(&self.root).args(args).stderr(Stdio::null()).output().ok()?;
+        let text = String::from_utf8(output.stdout).ok()?.trim().to_string();
+        (output.status.success() && !text.is_empty()).then_some(text)
+    }
+}
+
+/// `.git` is a directory, or in a linked work tree or submodule a file that tells where the directory is.
+fn git_dir_at(root: &Path) -> Option<PathBuf> {
+    let dot_git = root.join(".git");
+    let metadata = std::fs::metadata(&dot_git).ok()?;
+    if metadata.is_dir() {
+        return Some(dot_git);
+    }
+    let text = std::fs::read_to_string(&dot_git).ok()?;
+    Some(root.join(text.strip_prefix("gitdir:")?.trim()))
+}
+
+fn short(reference: &str) -> String {
+    reference.strip_prefix("refs/heads/").unwrap_or(reference).to_string()
+}
+
+fn detached(commit: &str) -> Option<String> {
+    let is_hash = commit.len() >= 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hash.then(|| format!("@{}", &commit[..7]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[expect(clippy::disallowed_methods, reason = "makes a repository, not a mesh")]
+    fn write(path: &Path, text: &str) {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    fn branch_in(dir: &Path) -> Option<String> {
+        WorkTree::containing(dir)?.branch()
+    }
+
+    #[test]
+    fn plain_repositories() {
+        let dir = tempfile::tempdir().unwrap();
+        let sub = dir.path().join("src/deep");
+        write(&sub.join("x"), "");
+        assert_eq!(branch_in(&sub), None, "no repository");
+        write(&dir.path().join(".git/HEAD"), "ref: refs/heads/feature/login\n");
+        assert_eq!(branch_in(&sub).as_deref(), Some("feature/login"));
+        write(&dir.path().join(".git/HEAD"), "3890d112605d372894a6fab37e3f056c89ad692c\n");
+        assert_eq!(branch_in(&sub).as_deref(), Some("@3890d11"));
+        write(&dir.path().join(".git/HEAD"), "garbage");
+        assert_eq!(branch_in(&sub), None);
+    }
+
+    #[test]
+    fn linked_work_trees_have_a_head_of_their_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let main = dir.path().join("main");
+        let linked = dir.path().join("linked");
+        write(&main.join(".git/HEAD"), "ref: refs/heads/main\n");
+        write(&main.join(".git/worktrees/linked/HEAD"), "ref: refs/heads/topic\n");
+        write(&linked.join(".git"), "gitdir: ../main/.git/worktrees/linked\n");
+        assert_eq!(branch_in(&main).as_deref(), Some("main"));
+        assert_eq!(branch_in(&linked).as_deref(), Some("topic"));
+    }
+
+    /// With the real `git`, where it is there and knows reftables (2.45); else the branch is simply not known.
+    #[test]
+    fn reftables() {
+        let dir = tempfile::tempdir().unwrap();
+        let init = Command::new("git")
+            .args(["init", "-q", "-b", "topic", "--ref-format=reftable"])
+            .arg(dir.path())
+            .stderr(Stdio::null())
+            .status();
+        if init.is_ok_and(|status| status.success()) {
+            assert_eq!(branch_in(dir.path()).as_deref(), Some("topic"));
+        } else {
+            write(&dir.path().join(".git/HEAD"), "ref: refs/heads/.invalid\n");
+            assert_eq!(branch_in(dir.path()), None);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! All that touches the operating system: files, locks, processes, the clock, git, the environment.
+//!
+//! Nothing here knows what a mesh is.
+
+pub mod ancestry;
+pub mod clock;
+pub mod environment;
+pub mod files;
+pub mod filesystem;
+pub mod flock;
+pub mod git;
+pub mod process;
+pub mod random;
+pub mod seams;
+pub mod trust;

@@ -1,0 +1,111 @@
+//! Processes as `/proc` tells them.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+use jiff::{SignedDuration, Timestamp};
+use nix::unistd::{SysconfVar, sysconf};
+
+use super::Details;
+use crate::domain::process::Sighting;
+use crate::domain::{Pid, Place, ProcessLook};
+use crate::sys::clock;
+
+pub(super) fn place() -> Place {
+    let line = |path: &str| {
+        let text = fs::read_to_string(path).ok()?;
+        let text = text.trim();
+        (!text.is_empty()).then(|| text.to_string())
+    };
+    Place {
+        boot_id: line("/proc/sys/kernel/random/boot_id"),
+        machine_id: line("/etc/machine-id").or_else(|| line("/var/lib/dbus/machine-id")),
+        pid_ns: fs::read_link("/proc/self/ns/pid").ok().map(|link| link.to_string_lossy().into_owned()),
+    }
+}
+
+pub(super) fn sight(pid: Pid) -> Sighting {
+    match read_stat(pid) {
+        Some(stat) if stat.zombie => Sighting::Zombie,
+        Some(stat) => Sighting::Running { start_ticks: stat.start_ticks },
+        None => Sighting::Absent,
+    }
+}
+
+pub(super) fn details(pid: Pid) -> Option<Details> {
+    let stat = read_stat(pid)?;
+    let exe = fs::read_link(format!("/proc/{pid}/exe")).ok().map(|path| path.to_string_lossy().into_owned());
+    let cmdline = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let args = cmdline
+        .split(|&byte| byte == 0)
+        .filter(|arg| !arg.is_empty())
+        .map(|arg| String::from_utf8_lossy(arg).into_owned())
+        .collect();
+    Some(Details {
+        pid,
+        parent: Pid::new(stat.parent).ok(),
+        leader: Pid::new(stat.session).ok(),
+        has_terminal: stat.terminal != 0,
+        start_ticks: stat.start_ticks,
+        zombie: stat.zombie,
+        look: ProcessLook { comm: stat.comm, exe, args },
+    })
+}
+
+pub(super) fn owner(pid: Pid) -> Option<u32> {
+    fs::metadata(format!("/proc/{pid}")).ok().map(|metadata| metadata.uid())
+}
+
+pub(super) fn started_at(pid: Pid) -> Option<Timestamp> {
+    let stat = read_stat(pid)?;
+    let ticks_per_second = u64::try_from(sysconf(SysconfVar::CLK_TCK).ok()??).ok()?;
+    // Start times count from the boot, and so does the uptime.
+    let uptime: f64 = fs::read_to_string("/proc/uptime").ok()?.split_whitespace().next()?.parse().ok()?;
+    let started_after_boot = stat.start_ticks as f64 / ticks_per_second as f64;
+    let age = SignedDuration::try_from_secs_f64(uptime - started_after_boot).ok()?;
+    clock::from_system(clock::machine_time()).checked_sub(age).ok()
+}
+
+struct Stat {
+    comm: String,
+    zombie: bool,
+    parent: i64,
+    session: i64,
+    terminal: i64,
+    start_ticks: u64,
+}
+
+fn read_stat(pid: Pid) -> Option<Stat> {
+    parse_stat(&fs::read(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// `pid (comm) state ppid pgrp session tty_nr …`; comm may hold spaces and parentheses of its own.
+fn parse_stat(bytes: &[u8]) -> Option<Stat> {
+    let open = bytes.iter().position(|&byte| byte == b'(')?;
+    let close = bytes.iter().rposition(|&byte| byte == b')')?;
+    let comm = String::from_utf8_lossy(bytes.get(open + 1..close)?).into_owned();
+    let rest = std::str::from_utf8(bytes.get(close + 1..)?).ok()?;
+    let mut fields = rest.split_ascii_whitespace();
+    let state = fields.next()?;
+    let parent = fields.next()?.parse().ok()?;
+    let session = fields.nth(1)?.parse().ok()?;
+    let terminal = fields.next()?.parse().ok()?;
+    let start_ticks = fields.nth(14)?.parse().ok()?;
+    Some(Stat { comm, zombie: matches!(state, "Z" | "X" | "x"), parent, session, terminal, start_ticks })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_stat;
+
+    #[test]
+    fn a_name_can_imitate_the_fields_behind_it() {
+        let line = b"42 (a) Z 1 (b) S 7 42 40 34816 42 0 0 0 0 0 0 0 0 0 20 0 1 0 987654 1 2 3\n";
+        let stat = parse_stat(line).unwrap();
+        assert_eq!(stat.comm, "a) Z 1 (b");
+        assert!(!stat.zombie);
+        assert_eq!((stat.parent, stat.session, stat.terminal, stat.start_ticks), (7, 40, 34816, 987_654));
+        assert!(parse_stat(b"42 (sh").is_none());
+        assert!(parse_stat(b")(").is_none());
+    }
+}

@@ -1,0 +1,156 @@
+//! Processes: who runs, since when, and who started whom.
+//!
+//! On Linux `/proc` tells; elsewhere `ps` does (slower by a process start, but the same answers). The `ps` half
+//! is compiled and tested on Linux as well.
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(any(test, not(target_os = "linux")))]
+mod ps;
+
+#[cfg(target_os = "linux")]
+use linux as imp;
+#[cfg(not(target_os = "linux"))]
+use ps as imp;
+
+use std::sync::OnceLock;
+
+use jiff::Timestamp;
+use nix::errno::Errno;
+
+use crate::domain::process::{Sighting, judge};
+use crate::domain::{Identity, Liveness, Pid, Place, ProcessLook, Recorded};
+
+/// A running process, as far as it can be seen.
+#[derive(Clone, Debug)]
+pub struct Details {
+    pub pid: Pid,
+    pub parent: Option<Pid>,
+    /// The leader of its session: for what runs in a terminal, the login shell there.
+    pub leader: Option<Pid>,
+    pub has_terminal: bool,
+    pub start_ticks: u64,
+    pub zombie: bool,
+    pub look: ProcessLook,
+}
+
+/// The machine, boot and pid namespace that this process runs in.
+pub fn place() -> &'static Place {
+    static PLACE: OnceLock<Place> = OnceLock::new();
+    PLACE.get_or_init(imp::place)
+}
+
+/// Everything about a process, or `None` if there is none or we may not look.
+pub fn details(pid: Pid) -> Option<Details> {
+    imp::details(pid)
+}
+
+/// This process.
+pub fn own_pid() -> Pid {
+    #[expect(clippy::expect_used, reason = "the kernel gave us this pid")]
+    Pid::new(i64::from(std::process::id())).expect("our own pid is a pid")
+}
+
+/// What pins the running process `pid` down; `None` if there is none or it has ended.
+pub fn identify(pid: Pid) -> Option<Identity> {
+    match imp::sight(pid) {
+        Sighting::Running { start_ticks } => Some(Identity { pid, start_ticks, place: place().clone() }),
+        Sighting::Absent | Sighting::Zombie | Sighting::Hidden => None,
+    }
+}
+
+/// Does it live?
+pub fn liveness(recorded: &Recorded) -> Liveness {
+    judge(recorded, place(), sight)
+}
+
+/// When a running process started, by the wall clock as it stands now.
+pub fn started_at(pid: Pid) -> Option<Timestamp> {
+    imp::started_at(pid)
+}
+
+/// The numerical user that `pid` runs as.
+pub fn owner(pid: Pid) -> Option<u32> {
+    imp::owner(pid)
+}
+
+fn sight(pid: Pid) -> Sighting {
+    match imp::sight(pid) {
+        // `/proc` may be mounted so that others' processes are hidden. The kernel still answers for the pid.
+        Sighting::Absent => match nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid.get()), None) {
+            Err(Errno::ESRCH) => Sighting::Absent,
+            Err(_) => Sighting::Hidden,
+            // It can be signalled, so we may look at it: either it came just now, or it is gone at the next look.
+            Ok(()) => match imp::sight(pid) {
+                Sighting::Absent => Sighting::Hidden,
+                seen => seen,
+            },
+        },
+        seen => seen,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn we_are_alive_and_so_is_pid_one() {
+        let me = identify(own_pid()).unwrap();
+        assert_eq!(liveness(&Recorded::Pinned(me)), Liveness::Alive);
+        assert_eq!(liveness(&Recorded::Bare(Pid::new(1).unwrap())), Liveness::Alive);
+    }
+
+    #[test]
+    fn a_child_that_ended_is_gone_before_and_after_it_is_reaped() {
+        let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+        let pid = Pid::new(child.id().into()).unwrap();
+        let recorded = Recorded::Pinned(identify(pid).unwrap());
+        assert_eq!(liveness(&recorded), Liveness::Alive);
+        child.kill().unwrap();
+        while !matches!(imp::sight(pid), Sighting::Zombie) {
+            std::thread::yield_now();
+        }
+        assert_eq!(liveness(&recorded), Liveness::Gone, "a zombie");
+        assert_eq!(liveness(&Recorded::Bare(pid)), Liveness::Gone, "a zombie, by its bare pid");
+        child.wait().unwrap();
+        assert_eq!(liveness(&recorded), Liveness::Gone, "reaped");
+    }
+
+    #[test]
+    fn a_start_lies_between_the_clock_readings_around_it() {
+        let clock_now = || super::super::clock::from_system(super::super::clock::machine_time());
+        let before = clock_now();
+        let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+        let after = clock_now();
+        let started = started_at(Pid::new(child.id().into()).unwrap()).unwrap();
+        let tick = jiff::SignedDuration::from_millis(20);
+        assert!(before - tick <= started && started <= after + tick, "{before} {started} {after}");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    /// The half for other systems, held against this one.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn ps_says_the_same_as_proc() {
+        let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+        let pid = Pid::new(child.id().into()).unwrap();
+        // Between fork and exec the child still looks like us.
+        while linux::details(pid).unwrap().look.comm != "sleep" {
+            std::thread::yield_now();
+        }
+        let (theirs, ours) = (ps::details(pid).unwrap(), linux::details(pid).unwrap());
+        assert_eq!(theirs.parent, ours.parent);
+        assert_eq!(theirs.leader, ours.leader);
+        assert_eq!(theirs.zombie, ours.zombie);
+        assert_eq!(theirs.has_terminal, ours.has_terminal);
+        assert_eq!(theirs.look.args, ours.look.args);
+        assert_eq!(ps::owner(pid), linux::owner(pid));
+        let apart = ps::started_at(pid).unwrap().duration_since(linux::started_at(pid).unwrap()).abs();
+        assert!(apart <= jiff::SignedDuration::from_secs(2), "{apart}");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(ps::sight(pid), Sighting::Absent);
+    }
+}

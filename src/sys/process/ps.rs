@@ -1,0 +1,86 @@
+//! Processes as `ps` tells them: for systems without `/proc`.
+
+use std::process::Command;
+
+use jiff::{Timestamp, Zoned, civil::DateTime, tz::TimeZone};
+
+use super::Details;
+use crate::domain::process::Sighting;
+use crate::domain::{Pid, Place, ProcessLook};
+
+#[cfg_attr(
+    target_os = "linux",
+    expect(dead_code, reason = "Linux has a better way; the rest is tested there")
+)]
+pub(super) fn place() -> Place {
+    let host = nix::unistd::gethostname().ok().map(|name| name.to_string_lossy().into_owned());
+    Place { boot_id: output("sysctl", &["-n", "kern.bootsessionuuid"]), machine_id: host, pid_ns: None }
+}
+
+pub(super) fn sight(pid: Pid) -> Sighting {
+    match details(pid) {
+        Some(details) if details.zombie => Sighting::Zombie,
+        Some(details) => Sighting::Running { start_ticks: details.start_ticks },
+        None => Sighting::Absent,
+    }
+}
+
+pub(super) fn details(pid: Pid) -> Option<Details> {
+    let line = fields(pid, "ppid=,state=,tty=,args=")?;
+    let mut rest = line.as_str();
+    let mut word = || {
+        let trimmed = rest.trim_start();
+        let end = trimmed.find(char::is_whitespace).unwrap_or(trimmed.len());
+        let (word, after) = trimmed.split_at(end);
+        rest = after;
+        (!word.is_empty()).then_some(word)
+    };
+    let parent = word()?.parse().ok()?;
+    let state = word()?;
+    let terminal = word()?;
+    // `ps` joins the arguments with blanks; what is told apart by them is good enough to recognise a harness.
+    let args: Vec<String> = rest.split_whitespace().map(str::to_string).collect();
+    let started = started_at(pid)?;
+    Some(Details {
+        pid,
+        parent: Pid::new(parent).ok(),
+        leader: session_leader(pid),
+        has_terminal: !matches!(terminal, "?" | "??" | "-"),
+        start_ticks: u64::try_from(started.as_second()).ok()?,
+        zombie: state.starts_with('Z'),
+        look: ProcessLook {
+            comm: args.first().cloned().unwrap_or_default(),
+            exe: args.first().cloned(),
+            args,
+        },
+    })
+}
+
+pub(super) fn owner(pid: Pid) -> Option<u32> {
+    fields(pid, "uid=")?.trim().parse().ok()
+}
+
+pub(super) fn started_at(pid: Pid) -> Option<Timestamp> {
+    // In UTC, by the environment that `output` sets: the local form is ambiguous when clocks are put back.
+    let text = fields(pid, "lstart=")?;
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let time = DateTime::strptime("%a %b %d %H:%M:%S %Y", words.join(" ")).ok()?;
+    let zoned: Zoned = time.to_zoned(TimeZone::UTC).ok()?;
+    Some(zoned.timestamp())
+}
+
+/// `ps` has no portable word for it; the kernel does.
+fn session_leader(pid: Pid) -> Option<Pid> {
+    let leader = nix::unistd::getsid(Some(nix::unistd::Pid::from_raw(pid.get()))).ok()?;
+    Pid::new(leader.as_raw().into()).ok()
+}
+
+fn fields(pid: Pid, format: &str) -> Option<String> {
+    output("ps", &["-ww", "-o", format, "-p", &pid.to_string()])
+}
+
+fn output(program: &str, args: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(args).env("LC_ALL", "C").env("TZ", "UTC").output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).trim().to_string();
+    (output.status.success() && !text.is_empty()).then_some(text)
+}

@@ -1,0 +1,51 @@
+//! Where tests reach in: time, chance, ancestors, and death before any change to the file system.
+//!
+//! All of it is compiled under `debug_assertions` alone; a release build answers "not set" everywhere, and the
+//! compiler removes what follows from it.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Die before the n-th change to the file system; see [`step`].
+pub const CRASH_AT: &str = "MSG_TEST_CRASH_AT";
+/// The time that [`super::clock::now`] tells.
+pub const NOW: &str = "MSG_TEST_NOW";
+/// The seed of [`super::random`].
+pub const SEED: &str = "MSG_TEST_SEED";
+/// The pid at which the walk through the ancestors ends, so that whatever runs the tests is not found.
+pub const ANCESTRY_END: &str = "MSG_TEST_ANCESTRY_END";
+/// Pretend that `flock` answers with this: `unsupported`, or `useless` (granted to everyone).
+pub const FLOCK: &str = "MSG_TEST_FLOCK";
+
+/// The value of one of the variables above.
+pub fn value(variable: &str) -> Option<String> {
+    if cfg!(debug_assertions) { std::env::var(variable).ok() } else { None }
+}
+
+static STEPS: AtomicU64 = AtomicU64::new(0);
+
+/// Called before every change to the file system, and before output: the n-th call is death if [`CRASH_AT`] is n.
+///
+/// This is what the crash sweep is made of: an op is run with n = 1, 2, 3 … until it survives, and after each
+/// death the next process has to find everything in order.
+pub fn step() {
+    if cfg!(debug_assertions) {
+        static CRASH: OnceLock<Option<u64>> = OnceLock::new();
+        let crash_at = *CRASH.get_or_init(|| value(CRASH_AT).and_then(|text| text.parse().ok()));
+        let this = STEPS.fetch_add(1, Ordering::SeqCst) + 1;
+        if crash_at == Some(this) {
+            die();
+        }
+    }
+}
+
+fn die() {
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+    if kill(Pid::this(), Signal::SIGKILL).is_ok() {
+        // The signal is on its way; whatever this thread did now would be after its death.
+        loop {
+            std::thread::park();
+        }
+    }
+}

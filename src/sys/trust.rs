@@ -1,0 +1,86 @@
+//! May others change what lies in a directory?
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::files::{self, FileError};
+
+const OTHERS_WRITE: u32 = 0o002;
+const GROUP_WRITE: u32 = 0o020;
+const NOT_ONLY_MINE: u32 = 0o077;
+const STICKY: u32 = 0o1000;
+
+/// What is wrong with the directory as a place for private files.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum Distrust {
+    #[error("`{}` is not a directory", .0.display())]
+    NotADirectory(PathBuf),
+    #[error("`{}` belongs to another user (uid {owner})", .path.display())]
+    OthersOwn { path: PathBuf, owner: u32 },
+    #[error("`{}` may be written to by other users (mode {mode:03o})", .path.display())]
+    OthersWrite { path: PathBuf, mode: u32 },
+    #[error("`{}` is a symbolic link that belongs to another user (uid {owner})", .path.display())]
+    OthersLink { path: PathBuf, owner: u32 },
+}
+
+impl Distrust {
+    /// The command that mends it, where one does.
+    pub fn remedy(&self) -> Option<String> {
+        match self {
+            Self::OthersWrite { path, mode } => {
+                let right =
+                    if mode & NOT_ONLY_MINE & !OTHERS_WRITE & !GROUP_WRITE == 0o055 { "go-w" } else { "o-w" };
+                Some(format!("chmod {right} {}", quoted(path)))
+            }
+            Self::OthersOwn { path, .. } => Some(format!("sudo chown -R \"$(id -un)\" {}", quoted(path))),
+            Self::NotADirectory(_) | Self::OthersLink { .. } => None,
+        }
+    }
+}
+
+/// How private a directory of mine is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Privacy {
+    Private,
+    /// Mine, but open to more than me; nobody but my group could have written to it.
+    Loose {
+        mode: u32,
+    },
+}
+
+/// Looks at a directory, at links to it, and at all directories above it. `None`: there is none.
+pub fn inspect(dir: &Path) -> Result<Option<Result<Privacy, Distrust>>, FileError> {
+    let me = nix::unistd::geteuid().as_raw();
+    let Some(link) = files::link_metadata(dir)? else { return Ok(None) };
+    if link.file_type().is_symlink() && link.uid() != me && link.uid() != 0 {
+        return Ok(Some(Err(Distrust::OthersLink { path: dir.to_path_buf(), owner: link.uid() })));
+    }
+    let real = fs_err::canonicalize(dir)?;
+    let Some(metadata) = files::metadata(&real)? else { return Ok(None) };
+    if !metadata.is_dir() {
+        return Ok(Some(Err(Distrust::NotADirectory(real))));
+    }
+    if metadata.uid() != me {
+        return Ok(Some(Err(Distrust::OthersOwn { path: real, owner: metadata.uid() })));
+    }
+    let mode = metadata.mode() & 0o777;
+    if mode & OTHERS_WRITE != 0 {
+        return Ok(Some(Err(Distrust::OthersWrite { path: real, mode })));
+    }
+    for above in real.ancestors().skip(1) {
+        let Some(metadata) = files::metadata(above)? else { continue };
+        // Whoever may write to a directory may put another in the place of what lies in it, unless it is sticky.
+        if metadata.mode() & OTHERS_WRITE != 0 && metadata.mode() & STICKY == 0 {
+            let mode = metadata.mode() & 0o777;
+            return Ok(Some(Err(Distrust::OthersWrite { path: above.to_path_buf(), mode })));
+        }
+    }
+    let privacy = if mode & NOT_ONLY_MINE == 0 { Privacy::Private } else { Privacy::Loose { mode } };
+    Ok(Some(Ok(privacy)))
+}
+
+fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,=".contains(c);
+    if text.chars().all(plain) { text.into_owned() } else { format!("'{}'", text.replace('\'', "'\\\''")) }
+}
