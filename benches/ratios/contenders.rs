@@ -1,0 +1,145 @@
+//! Processes that all want the same lock.
+//!
+//! Each is this very program, started anew: threads of one process would share what processes don't. They get
+//! ready, wait at one gate and then take and free the lock until the time is up.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::fcntl::{Flock, FlockArg};
+use ravenry::domain::settings::Durability;
+use ravenry::store::{Location, Mesh, Options};
+
+/// What tells a contender from the benchmark itself.
+pub const FLAG: &str = "--contend";
+
+const CONTENDERS: usize = 8;
+const WALL_TIME: Duration = Duration::from_millis(500);
+
+/// What a contender does again and again.
+#[derive(Clone, Copy, Debug)]
+pub enum Way {
+    MeshLock,
+    /// `flock` on a file that stays open.
+    Flock,
+    /// `flock` on a file that is opened each time.
+    OpenAndFlock,
+    SwarmLock,
+    /// `flock` on a file that stays open, and within it another file that comes and goes.
+    FlockAndFile,
+}
+
+impl Way {
+    const ALL: [Self; 5] =
+        [Self::MeshLock, Self::Flock, Self::OpenAndFlock, Self::SwarmLock, Self::FlockAndFile];
+}
+
+/// How it went with all of them at once.
+pub struct Run {
+    /// How often the lock was had, per second.
+    pub rate: f64,
+    /// How often the one that had it least did, against the mean.
+    pub slowest: f64,
+}
+
+/// Lets them contend for the lock in `dir`.
+pub fn contend(way: Way, dir: &Path) -> Run {
+    // Closing the one end opens the gate for all who read from the other.
+    let (gate, closed) = std::io::pipe().unwrap();
+    let mut contenders: Vec<Contender> = (0..CONTENDERS)
+        .map(|_| {
+            let mut command = Command::new(std::env::current_exe().unwrap());
+            command.arg(FLAG).arg(format!("{way:?}")).arg(dir);
+            command.stdin(gate.try_clone().unwrap()).stdout(Stdio::piped());
+            Contender(command.spawn().unwrap())
+        })
+        .collect();
+    contenders.iter_mut().for_each(Contender::wait_until_ready);
+    drop(closed);
+    let counts: Vec<f64> = contenders.iter_mut().map(Contender::count).collect();
+    let sum: f64 = counts.iter().sum();
+    let least = counts.iter().copied().fold(f64::INFINITY, f64::min);
+    Run { rate: sum / WALL_TIME.as_secs_f64(), slowest: least / (sum / CONTENDERS as f64) }
+}
+
+struct Contender(Child);
+
+impl Contender {
+    fn wait_until_ready(&mut self) {
+        self.0.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+    }
+
+    fn count(&mut self) -> f64 {
+        let mut count = String::new();
+        self.0.stdout.as_mut().unwrap().read_to_string(&mut count).unwrap();
+        count.parse().unwrap()
+    }
+}
+
+impl Drop for Contender {
+    fn drop(&mut self) {
+        // It has ended by itself unless something went wrong.
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+/// The life of a contender.
+pub fn run(args: &[String]) {
+    let [way, dir] = args else { panic!("a contender is told what to do and where") };
+    let way = Way::ALL.into_iter().find(|known| format!("{known:?}") == *way).unwrap();
+    let dir = Path::new(dir);
+    let options = Options { durability: Durability::Process, lock_timeout: Duration::from_secs(30) };
+    let mesh = Mesh::create(&Location::at(dir), options).unwrap();
+    let lock_file = dir.join("plain.lock");
+    match way {
+        Way::MeshLock => repeat(|| drop(mesh.lock().unwrap())),
+        Way::SwarmLock => repeat(|| drop(mesh.lock().unwrap().swarm().unwrap())),
+        Way::OpenAndFlock => repeat(|| drop(lock(open(&lock_file)))),
+        Way::Flock => repeat_with(open(&lock_file), || {}),
+        Way::FlockAndFile => {
+            let file = dir.join("plain.swarm");
+            repeat_with(open(&lock_file), || {
+                drop(OpenOptions::new().write(true).create_new(true).open(&file).unwrap());
+                std::fs::remove_file(&file).unwrap();
+            });
+        }
+    }
+}
+
+fn repeat_with(lock_file: File, mut work: impl FnMut()) {
+    let mut free = Some(lock_file);
+    repeat(|| {
+        let held = lock(free.take().unwrap());
+        work();
+        free = Some(held.unlock().unwrap());
+    });
+}
+
+fn repeat(mut once: impl FnMut()) {
+    // What is made at the first use is made now.
+    once();
+    let mut stdout = std::io::stdout();
+    stdout.write_all(b"!").unwrap();
+    stdout.flush().unwrap();
+    // Nothing is ever written: this is the gate.
+    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+    let started = Instant::now();
+    let mut count = 0_u64;
+    while started.elapsed() < WALL_TIME {
+        once();
+        count += 1;
+    }
+    write!(stdout, "{count}").unwrap();
+}
+
+fn open(path: &Path) -> File {
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).unwrap()
+}
+
+fn lock(file: File) -> Flock<File> {
+    Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, errno)| errno).unwrap()
+}

@@ -1,0 +1,80 @@
+//! A line of the table, and the table.
+
+use std::fmt::Write as _;
+
+/// What many repetitions of one measurement come to.
+#[derive(Clone, Copy)]
+pub struct Spread {
+    /// The middle half lies between these two.
+    low: f64,
+    high: f64,
+    pub median: f64,
+}
+
+impl Spread {
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Self {
+        let mut values: Vec<f64> = values.into_iter().collect();
+        values.sort_by(f64::total_cmp);
+        let at = |part: f64| values[((values.len() - 1) as f64 * part).round() as usize];
+        Self { low: at(0.25), high: at(0.75), median: at(0.5) }
+    }
+
+    /// Of two rows measured in turns, each value of the one against its neighbour in the other: what slows the
+    /// machine down for a while slows both.
+    pub fn of_pairs(ours: &[f64], theirs: &[f64], compare: impl Fn(f64, f64) -> f64) -> Self {
+        Self::of(ours.iter().zip(theirs).map(|(ours, theirs)| compare(*ours, *theirs)))
+    }
+}
+
+pub enum Aim {
+    Below(f64),
+    AtLeast(f64),
+    /// Told for its own sake.
+    None,
+}
+
+pub struct Figure {
+    pub name: &'static str,
+    pub ours: String,
+    pub baseline: String,
+    pub result: Spread,
+    /// What the result is counted in; a ratio has none.
+    pub unit: &'static str,
+    pub aim: Aim,
+}
+
+pub fn table(figures: &[Figure]) -> String {
+    let mut rows = vec![["name", "ours", "baseline", "ratio", "middle half", "aim", ""].map(str::to_string)];
+    rows.extend(figures.iter().map(row));
+    let widths: [usize; 7] =
+        std::array::from_fn(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));
+    let mut text = String::new();
+    for row in rows {
+        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
+        writeln!(text, "{}", cells.collect::<Vec<_>>().join("  ").trim_end()).unwrap();
+    }
+    text
+}
+
+fn row(figure: &Figure) -> [String; 7] {
+    let Figure { name, ours, baseline, result, unit, aim } = figure;
+    let (aim, met) = match *aim {
+        Aim::Below(limit) => (format!("< {limit}{unit}"), Some(result.median < limit)),
+        Aim::AtLeast(limit) => (format!("≥ {limit}{unit}"), Some(result.median >= limit)),
+        Aim::None => (String::new(), None),
+    };
+    let verdict = match met {
+        Some(true) => "met",
+        Some(false) => "MISSED",
+        None => "",
+    };
+    [
+        name.to_string(),
+        ours.clone(),
+        baseline.clone(),
+        format!("{:.2}{unit}", result.median),
+        format!("{:.2}–{:.2}", result.low, result.high),
+        aim,
+        verdict.to_string(),
+    ]
+}

@@ -1,0 +1,72 @@
+//! A mesh to be thrown away, and processes for agents to live in.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// A directory that goes with its owner, and in it a mesh.
+pub struct Scratch {
+    home: TempDir,
+    hosts: Vec<Host>,
+}
+
+impl Scratch {
+    pub fn new() -> Self {
+        Self { home: TempDir::new().unwrap(), hosts: Vec::new() }
+    }
+
+    pub fn mesh(&self) -> PathBuf {
+        self.home.path().join("mesh")
+    }
+
+    /// A program to run with nothing of our surroundings but this directory for a home.
+    pub fn command(&self, program: impl AsRef<Path>) -> Command {
+        let mut command = Command::new(program.as_ref());
+        command.env_clear().env("HOME", self.home.path()).current_dir(self.home.path());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    /// `msg` on this mesh.
+    pub fn msg(&self, args: &[&str]) -> Command {
+        let mut command = self.command(env!("CARGO_BIN_EXE_msg"));
+        command.args(args).arg("--mesh").arg(self.mesh());
+        command
+    }
+
+    /// Joins an agent with a process of its own.
+    pub fn join(&mut self, name: &str) {
+        let host = Host::start();
+        let pid = host.0.id().to_string();
+        assert!(self.msg(&["join", name, "--pid", &pid]).status().unwrap().success(), "{name} can't join");
+        self.hosts.push(host);
+    }
+}
+
+/// A process that does nothing, and ends with its owner.
+struct Host(Child);
+
+impl Host {
+    fn start() -> Self {
+        // Longer than all measurements together; if we are killed, it doesn't stay for long.
+        Self(Command::new("sleep").arg("120").stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap())
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+/// From the start of a process to its end.
+pub fn time(command: &mut Command) -> Duration {
+    let started = Instant::now();
+    let status = command.status().unwrap();
+    let taken = started.elapsed();
+    assert!(status.success(), "{command:?}: {status}");
+    taken
+}

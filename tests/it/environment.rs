@@ -1,0 +1,235 @@
+//! What every test stands on: a mesh and a home of its own, an empty environment, and processes to be agents of.
+
+use std::cell::RefCell;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use ravenry::domain::settings::Durability;
+use ravenry::store::{Location, Mesh, Options};
+use ravenry::sys::seams;
+use serde_json::Value;
+
+/// The longest that a test waits for a state. Reaching it is a failure, so it may be generous.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits until something is so.
+#[track_caller]
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let give_up = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < give_up, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// A home and a mesh that are thrown away. Nothing of the surroundings of the test reaches the program: neither
+/// variables, nor the harness that may have started the tests.
+pub struct TestEnvironment {
+    dir: tempfile::TempDir,
+    hosts: RefCell<Vec<Child>>,
+}
+
+/// How a command ended.
+pub struct Ended {
+    pub code: Option<i32>,
+    pub signal: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Ended {
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self}"))
+    }
+
+    /// The kind of the error that it answered with.
+    #[track_caller]
+    pub fn kind(&self) -> String {
+        self.json()["error"]["kind"].as_str().unwrap_or_else(|| panic!("no error: {self}")).to_string()
+    }
+
+    #[track_caller]
+    pub fn expect_code(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self}");
+        self
+    }
+}
+
+impl std::fmt::Display for Ended {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.code, self.signal) {
+            (Some(0), _) => {}
+            (Some(code), _) => writeln!(f, "[exit {code}]")?,
+            (None, signal) => writeln!(f, "[signal {signal:?}]")?,
+        }
+        write!(f, "{}", self.stdout)?;
+        if !self.stderr.is_empty() {
+            write!(f, "--- stderr\n{}", self.stderr)?;
+        }
+        Ok(())
+    }
+}
+
+impl TestEnvironment {
+    pub fn new() -> Self {
+        let dir = tempfile::Builder::new().prefix("ravenry-").tempdir().unwrap();
+        for name in ["home", "work"] {
+            fs::create_dir(dir.path().join(name)).unwrap();
+        }
+        Self { dir, hosts: RefCell::default() }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.path().join("home")
+    }
+
+    /// The directory that commands run in.
+    pub fn work(&self) -> PathBuf {
+        self.path().join("work")
+    }
+
+    pub fn mesh(&self) -> PathBuf {
+        self.path().join("mesh")
+    }
+
+    /// The mesh, from inside.
+    pub fn store(&self) -> Mesh {
+        open_mesh(&self.mesh(), Duration::from_secs(30))
+    }
+
+    pub fn msg(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_msg"));
+        command.env_clear().env("HOME", self.home()).env("MSG_MESH", self.mesh()).env("PATH", path());
+        command.env(seams::ANCESTRY_END, std::process::id().to_string());
+        command.current_dir(self.work()).stdin(Stdio::null());
+        command
+    }
+
+    pub fn run(&self, args: &[&str]) -> Ended {
+        end(self.msg().args(args))
+    }
+
+    pub fn run_with(&self, args: &[&str], variables: &[(&str, &str)]) -> Ended {
+        end(self.msg().args(args).envs(variables.iter().copied()))
+    }
+
+    /// Runs a command that must succeed; returns what it said in JSON.
+    #[track_caller]
+    pub fn ok(&self, args: &[&str]) -> Value {
+        self.run(&[args, &["--json"]].concat()).expect_code(0).json()
+    }
+
+    /// Runs a command that must fail with that exit code; returns the kind of the error.
+    #[track_caller]
+    pub fn fails(&self, code: i32, args: &[&str]) -> String {
+        self.run(&[args, &["--json"]].concat()).expect_code(code).kind()
+    }
+
+    /// A process that lives until it is killed, or until the test is over.
+    pub fn host(&self) -> u32 {
+        let child = Command::new("sleep").arg("1000").stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+        let pid = child.id();
+        self.hosts.borrow_mut().push(child);
+        pid
+    }
+
+    /// SIGKILL, and nothing of it is left.
+    pub fn kill(&self, pid: u32) {
+        let mut hosts = self.hosts.borrow_mut();
+        let at = hosts.iter().position(|child| child.id() == pid).expect("a host of this test");
+        let mut child = hosts.remove(at);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    /// Joins under that name, with a host and a session of its own. Returns the host.
+    #[track_caller]
+    pub fn join(&self, name: &str) -> u32 {
+        let host = self.host();
+        self.ok(&["join", name, "--pid", &host.to_string(), "--session", &format!("session of {name}")]);
+        host
+    }
+
+    /// The names of those who are there, as `agents` tells them.
+    #[track_caller]
+    pub fn names(&self) -> Vec<String> {
+        let listing = self.ok(&["agents"]);
+        let agents = listing["agents"].as_array().unwrap();
+        agents.iter().map(|agent| agent["name"].as_str().unwrap().to_string()).collect()
+    }
+
+    /// A registration as it lies on disk.
+    #[track_caller]
+    pub fn registration(&self, name: &str) -> Value {
+        let text = fs::read_to_string(self.mesh().join(format!("registry/{name}.json"))).unwrap();
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// Puts a file as pi-messenger would write it into an inbox.
+    pub fn drop_mail(&self, name: &str, file: &str) {
+        let inbox = self.mesh().join("inbox").join(name);
+        fs::create_dir_all(&inbox).unwrap();
+        let text = format!(
+            "{{\"id\":\"{file}\",\"from\":\"X\",\"to\":\"{name}\",\"text\":\"hi\",\
+             \"timestamp\":\"2026-11-14T23:57:56.113Z\",\"replyTo\":null}}"
+        );
+        fs::write(inbox.join(format!("{file}.json")), text).unwrap();
+    }
+
+    /// Every message in the mesh, wherever it lies: `inbox/<Name>/x.json`, `graves/<Name>-…/inbox/x.json`.
+    pub fn mail(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut look = |dir: PathBuf| {
+            let Ok(entries) = fs::read_dir(&dir) else { return };
+            for entry in entries {
+                let path = entry.unwrap().path();
+                let shown = path.strip_prefix(self.mesh()).unwrap().display().to_string();
+                found.push(shown);
+            }
+        };
+        for place in ["inbox", "graves"] {
+            for entry in fs::read_dir(self.mesh().join(place)).unwrap() {
+                let dir = entry.unwrap().path();
+                look(if place == "graves" { dir.join("inbox") } else { dir });
+            }
+        }
+        found.sort();
+        found
+    }
+}
+
+impl Drop for TestEnvironment {
+    fn drop(&mut self) {
+        for child in self.hosts.get_mut() {
+            child.kill().ok();
+            child.wait().ok();
+        }
+    }
+}
+
+pub fn end(command: &mut Command) -> Ended {
+    let output = command.output().unwrap();
+    Ended {
+        code: output.status.code(),
+        signal: output.status.signal(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+pub fn open_mesh(dir: &Path, lock_timeout: Duration) -> Mesh {
+    let options = Options { durability: Durability::Process, lock_timeout };
+    Mesh::create(&Location::at(dir), options).unwrap()
+}
+
+fn path() -> String {
+    std::env::var("PATH").unwrap_or_default()
+}

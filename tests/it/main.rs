@@ -1,0 +1,20 @@
+//! One binary for all integration tests. They run the real `msg` in real processes, some of which are really killed.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test may fail loudly, and makes the files that it needs"
+)]
+
+mod configuration;
+mod crashes;
+mod doctor;
+mod environment;
+mod joining;
+mod layering;
+mod locks;
+mod registry;
+mod safety;
+mod terminal;
+mod texts;
