@@ -3,10 +3,24 @@
 use jiff::Timestamp;
 
 use crate::domain::{AgentName, Liveness};
-use crate::store::{Census, Locked, Mesh, StoreError, Why};
+use crate::store::{Census, Locked, Mesh, Record, StoreError, Why};
 use crate::sys::{clock, process};
 
-/// Buries everyone in the census whose process is gone, and removes what renames left. The lock is held, so nobody
+use super::claims;
+
+/// Goes on with renames that were cut short. The old registration goes last: until then this is done again.
+pub(super) fn finish_renames(locked: &Locked<'_>, census: &Census) -> Result<(), StoreError> {
+    for old in &census.superseded {
+        let renamed = census.records.iter().find(|record| old.agent.is_superseded_by(&record.agent));
+        if let Some(Record { agent, .. }) = renamed {
+            claims::carry_over(locked, agent, &agent.name, &agent.session)?;
+        }
+        locked.unregister(&old.agent.name)?;
+    }
+    Ok(())
+}
+
+/// Buries everyone in the census whose process is gone, and finishes renames. The lock is held, so nobody
 /// can have come back between the look and the burial.
 ///
 /// Agents of pi-messenger are left to pi-messenger: it expects their inbox where it was.
@@ -15,9 +29,7 @@ pub(super) fn bury_dead(
     census: &Census,
     now: Timestamp,
 ) -> Result<Vec<AgentName>, StoreError> {
-    for old in &census.superseded {
-        locked.unregister(&old.agent.name)?;
-    }
+    finish_renames(locked, census)?;
     let mut buried = Vec::new();
     for record in &census.records {
         let agent = &record.agent;

@@ -11,6 +11,7 @@ use crate::sys::environment::variable;
 use crate::sys::process::Details;
 use crate::sys::{clock, process};
 
+use super::bury::finish_renames;
 use super::claims;
 use super::context::Context;
 use super::error::{CommandError, Kind};
@@ -236,12 +237,7 @@ fn mend(mesh: &Mesh, census: &Census, traces: &Traces, caller: Caller) -> Result
         return Ok(caller);
     }
     let locked = mesh.lock()?;
-    for old in locked.census()?.superseded {
-        locked.unregister(&old.agent.name)?;
-    }
-    if half_renamed {
-        claims::carry_over(&locked, agent, &agent.name, &agent.session)?;
-    }
+    finish_renames(&locked, &locked.census()?)?;
     if agent.restores.is_some() {
         collect_mail(mesh, &locked, agent)?;
     }

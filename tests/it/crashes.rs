@@ -1,1 +1,363 @@
+//! The crash sweep: a command is killed before its first change to the file system, before its second, and so on until
+//! it survives. After each death the promises must hold, and the next command must find its way; that one is swept
+//! as well.
 
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use ravenry::store::Obstacle;
+use ravenry::sys::seams::CRASH_AT;
+use serde_json::{Value, json};
+
+use crate::environment::{Ended, TestEnvironment};
+
+/// A mesh that can be put back to how it was, as often as need be.
+struct Scene {
+    env: TestEnvironment,
+    /// The ids of all mail, which must never get lost or double.
+    mail: BTreeSet<String>,
+}
+
+/// What is swept, and what has to be so in the end.
+struct Sweep<'a> {
+    command: &'a [&'a str],
+    /// What is called after a death, and the exit codes with which it may end: the command may have been done.
+    recovery: &'a [&'a str],
+    codes: &'a [i32],
+    settled: &'a dyn Fn(&TestEnvironment),
+}
+
+impl Scene {
+    fn new(build: impl FnOnce(&TestEnvironment)) -> Self {
+        let env = TestEnvironment::new();
+        build(&env);
+        let mail = ids(&env);
+        copy(&env.mesh(), &env.path().join("before"));
+        Self { env, mail }
+    }
+
+    fn reset(&self) {
+        fs::remove_dir_all(self.env.mesh()).unwrap();
+        copy(&self.env.path().join("before"), &self.env.mesh());
+    }
+
+    /// Runs a command that dies before its n-th change. `None`: it died.
+    fn crash(&self, args: &[&str], n: usize) -> Option<Ended> {
+        let ended = self.env.run_with(&[args, &["--json"]].concat(), &[(CRASH_AT, &n.to_string())]);
+        if ended.signal == Some(9) { None } else { Some(ended) }
+    }
+
+    /// What holds at any time, whoever died.
+    #[track_caller]
+    fn assert_promises(&self, when: &str) {
+        let census = self.env.store().census().unwrap();
+        assert!(census.unreadable.is_empty(), "{when}: {:?}", census.unreadable);
+        let names: BTreeSet<String> =
+            census.records.iter().map(|record| record.agent.name.folded()).collect();
+        assert_eq!(names.len(), census.records.len(), "{when}: one owner per name");
+        let sessions: BTreeSet<&str> =
+            census.records.iter().map(|record| record.agent.session.as_str()).collect();
+        assert_eq!(sessions.len(), census.records.len(), "{when}: one registration per session");
+        assert_eq!(ids(&self.env), self.mail, "{when}: no mail is lost: {:?}", self.env.mail());
+        assert_eq!(self.env.mail().len(), self.mail.len(), "{when}: or doubled: {:?}", self.env.mail());
+        self.env.store().claims().unwrap();
+    }
+
+    fn sweep(&self, sweep: &Sweep<'_>) {
+        let mut deaths = 0;
+        for n in 1.. {
+            self.reset();
+            let when = format!("{:?} killed at {n}", sweep.command);
+            let survived = self.crash(sweep.command, n);
+            self.assert_promises(&when);
+            if let Some(ended) = survived {
+                ended.expect_code(0);
+                self.assert_settled(sweep, &when);
+                break;
+            }
+            deaths = n;
+            self.sweep_recovery(sweep, n);
+        }
+        assert!(deaths >= 3, "{:?} changes more than {deaths} things", sweep.command);
+    }
+
+    /// The command died before its n-th change; the recovery is killed at every step too.
+    fn sweep_recovery(&self, sweep: &Sweep<'_>, n: usize) {
+        for m in 1.. {
+            self.reset();
+            assert!(self.crash(sweep.command, n).is_none(), "{:?} dies at {n} every time", sweep.command);
+            let when = format!("{:?} killed at {n}, {:?} at {m}", sweep.command, sweep.recovery);
+            let survived = self.crash(sweep.recovery, m);
+            self.assert_promises(&when);
+            self.recover(sweep, &when);
+            self.assert_promises(&when);
+            self.assert_settled(sweep, &when);
+            if survived.is_some() {
+                break;
+            }
+        }
+    }
+
+    fn recover(&self, sweep: &Sweep<'_>, when: &str) {
+        let ended = self.env.run(&[sweep.recovery, &["--json"]].concat());
+        assert!(sweep.codes.contains(&ended.code.unwrap_or(-1)), "{when}: {ended}");
+    }
+
+    fn assert_settled(&self, sweep: &Sweep<'_>, when: &str) {
+        let settled = || (sweep.settled)(&self.env);
+        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(settled)).is_err() {
+            panic!("{when}: that is not how it should be in the end");
+        }
+        // A dead holder's lock may lie there still, but it is in nobody's way.
+        let obstacle = self.env.store().swarm_obstacle().unwrap();
+        assert!(!matches!(obstacle, Some(Obstacle::Held(_))), "{when}: {obstacle:?}");
+    }
+}
+
+/// The ids of all mail, wherever it lies.
+fn ids(env: &TestEnvironment) -> BTreeSet<String> {
+    env.mail().iter().map(|path| path.rsplit('/').next().unwrap().to_string()).collect()
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    fs::set_permissions(to, fs::Permissions::from_mode(0o700)).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path: PathBuf = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &target);
+        } else {
+            fs::copy(&path, &target).unwrap();
+        }
+    }
+}
+
+fn claim(env: &TestEnvironment, name: &str) {
+    let registration = env.registration(name);
+    let entry = json!({
+        "agent": name, "sessionId": registration["sessionId"], "pid": registration["pid"],
+        "claimedAt": "2026-11-14T23:57:56.081Z", "process": registration["process"],
+    });
+    fs::write(env.mesh().join("claims.json"), json!({ "/spec.md": { "TASK-01": entry } }).to_string())
+        .unwrap();
+}
+
+fn claims(env: &TestEnvironment) -> Value {
+    serde_json::from_str(&fs::read_to_string(env.mesh().join("claims.json")).unwrap()).unwrap()
+}
+
+/// Alice and Bob are there; Alice has mail and a claim.
+fn alice_and_bob() -> Scene {
+    Scene::new(|env| {
+        env.join("Alice");
+        env.join("Bob");
+        env.drop_mail("Alice", "one");
+        env.drop_mail("Alice", "two");
+        claim(env, "Alice");
+    })
+}
+
+/// Alice is dead and has mail.
+fn dead_alice(env: &TestEnvironment) {
+    let host = env.join("Alice");
+    env.join("Bob");
+    env.drop_mail("Alice", "one");
+    env.drop_mail("Alice", "two");
+    env.kill(host);
+}
+
+#[test]
+fn joining() {
+    let scene = Scene::new(|env| {
+        env.join("Bob");
+    });
+    let host = scene.env.host().to_string();
+    let join = ["join", "Alice", "--pid", &host, "--session", "new"];
+    scene.sweep(&Sweep {
+        command: &join,
+        recovery: &join,
+        codes: &[0],
+        settled: &|env| {
+            assert_eq!(env.names(), ["Alice", "Bob"]);
+            assert_eq!(fs::read_dir(env.mesh().join("tmp")).unwrap().count(), 0, "swept");
+            assert!(env.mesh().join("inbox/Alice").is_dir());
+        },
+    });
+}
+
+#[test]
+fn coming_back() {
+    let scene = Scene::new(|env| {
+        dead_alice(env);
+        assert_eq!(env.names(), ["Bob"]);
+    });
+    let host = scene.env.host().to_string();
+    let join = ["join", "--pid", &host, "--session", "session of Alice"];
+    let settled = |env: &TestEnvironment| {
+        assert_eq!(env.names(), ["Alice", "Bob"]);
+        assert_eq!(env.mail(), ["inbox/Alice/one.json", "inbox/Alice/two.json"]);
+        assert_eq!(fs::read_dir(env.mesh().join("graves")).unwrap().count(), 0);
+        assert!(env.registration("Alice").get("restores").is_none());
+    };
+    scene.sweep(&Sweep { command: &join, recovery: &join, codes: &[0], settled: &settled });
+}
+
+/// Whoever returns need not join again for its mail: any command of its own goes on with it.
+#[test]
+fn coming_back_is_finished_by_any_command() {
+    let scene = Scene::new(|env| {
+        dead_alice(env);
+        assert_eq!(env.names(), ["Bob"]);
+    });
+    let host = scene.env.host().to_string();
+    let join = ["join", "--pid", &host, "--session", "session of Alice"];
+    let mut half_way = 0;
+    for n in 1.. {
+        scene.reset();
+        if scene.crash(&join, n).is_some() {
+            break;
+        }
+        if scene.env.mesh().join("registry/Alice.json").exists() {
+            half_way += 1;
+            scene.env.ok(&["whoami", "--as", "Alice"]);
+            assert_eq!(scene.env.mail(), ["inbox/Alice/one.json", "inbox/Alice/two.json"], "killed at {n}");
+        }
+    }
+    assert!(half_way > 0);
+}
+
+#[test]
+fn taking_a_dead_ones_name() {
+    let scene = Scene::new(dead_alice);
+    let host = scene.env.host().to_string();
+    let join = ["join", "Alice", "--pid", &host, "--session", "stranger"];
+    scene.sweep(&Sweep {
+        command: &join,
+        recovery: &join,
+        codes: &[0],
+        settled: &|env| {
+            assert_eq!(env.names(), ["Alice", "Bob"]);
+            assert_eq!(env.ok(&["whois", "Alice"])["agent"]["unread"], 0, "{:?}", env.mail());
+            assert!(env.mail().iter().all(|path| path.starts_with("graves/Alice-")), "{:?}", env.mail());
+        },
+    });
+}
+
+#[test]
+fn burying() {
+    let scene = Scene::new(dead_alice);
+    scene.sweep(&Sweep {
+        command: &["agents"],
+        recovery: &["agents"],
+        codes: &[0],
+        settled: &|env| {
+            assert_eq!(env.names(), ["Bob"]);
+            assert!(!env.mesh().join("registry/Alice.json").exists());
+            assert_eq!(env.ok(&["agents", "--gone"])["agents"][0]["unread"], 2);
+        },
+    });
+}
+
+#[test]
+fn leaving() {
+    let scene = alice_and_bob();
+    let leave = ["leave", "--as", "Alice"];
+    scene.sweep(&Sweep {
+        command: &leave,
+        recovery: &leave,
+        codes: &[0, 3],
+        settled: &|env| {
+            assert_eq!(env.names(), ["Bob"]);
+            assert_eq!(claims(env), json!({}));
+            assert!(env.mail().iter().all(|path| path.starts_with("graves/Alice-")), "{:?}", env.mail());
+        },
+    });
+}
+
+#[test]
+fn renaming() {
+    let scene = alice_and_bob();
+    let rename = ["rename", "Carol", "--as", "Alice"];
+    scene.sweep(&Sweep {
+        command: &rename,
+        recovery: &rename,
+        codes: &[0],
+        settled: &|env| {
+            assert_eq!(env.names(), ["Bob", "Carol"]);
+            assert!(!env.mesh().join("registry/Alice.json").exists());
+            let carol = env.ok(&["whois", "Carol"])["agent"].clone();
+            assert_eq!((&carol["unread"], &carol["claim"]["agent"]), (&json!(2), &json!("Carol")));
+        },
+    });
+}
+
+/// Others see one agent under one name all the way.
+#[test]
+fn renaming_is_never_seen_half_done() {
+    let scene = alice_and_bob();
+    for n in 1.. {
+        scene.reset();
+        let survived = scene.crash(&["rename", "Carol", "--as", "Alice"], n);
+        let names = scene.env.names();
+        assert!(names == ["Alice", "Bob"] || names == ["Bob", "Carol"], "killed at {n}: {names:?}");
+        let alice = scene.env.ok(&["whois", "Alice"])["agent"].clone();
+        assert_eq!(
+            (&alice["unread"], &alice["claim"]["task"]),
+            (&json!(2), &json!("TASK-01")),
+            "killed at {n}"
+        );
+        if survived.is_some() {
+            break;
+        }
+    }
+}
+
+#[test]
+fn evicting() {
+    let scene = alice_and_bob();
+    let evict = ["evict", "Alice", "--as", "Bob", "--force"];
+    scene.sweep(&Sweep {
+        command: &evict,
+        recovery: &evict,
+        codes: &[0, 1],
+        settled: &|env| {
+            assert_eq!(env.names(), ["Bob"]);
+            assert_eq!(claims(env), json!({}));
+            assert_eq!(env.fails(3, &["whoami", "--as", "Alice"]), "evicted");
+        },
+    });
+}
+
+#[test]
+fn a_new_session_id() {
+    let scene = alice_and_bob();
+    let pid = scene.env.registration("Alice")["pid"].to_string();
+    let join = ["join", "--pid", &pid, "--session", "after clear"];
+    scene.sweep(&Sweep {
+        command: &join,
+        recovery: &join,
+        codes: &[0],
+        settled: &|env| {
+            let alice = env.ok(&["whois", "Alice"])["agent"].clone();
+            assert_eq!(
+                (&alice["sessionId"], &alice["claim"]["sessionId"]),
+                (&json!("after clear"), &json!("after clear"))
+            );
+        },
+    });
+}
+
+#[test]
+fn setting_a_status() {
+    let scene = alice_and_bob();
+    let command = ["set-status", "thinking", "--as", "Alice"];
+    scene.sweep(&Sweep {
+        command: &command,
+        recovery: &command,
+        codes: &[0],
+        settled: &|env| assert_eq!(env.registration("Alice")["statusMessage"], "thinking"),
+    });
+}

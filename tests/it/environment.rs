@@ -135,7 +135,8 @@ impl TestEnvironment {
 
     /// A process that lives until it is killed, or until the test is over.
     pub fn host(&self) -> u32 {
-        let child = Command::new("sleep").arg("1000").stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+        let child =
+            Command::new("sleep").arg("1000").stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
         let pid = child.id();
         self.hosts.borrow_mut().push(child);
         pid

@@ -1,1 +1,178 @@
+//! Imports run one way: faces → ops → store → sys → domain. And what ARCHITECTURE.md says is absent, is absent.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use syn::visit::Visit;
+
+/// The layers, lowest first.
+const LAYERS: [&str; 5] = ["domain", "sys", "store", "ops", "faces"];
+
+/// Paths that the domain has no business with: I/O, the clock, file formats.
+const NOT_IN_DOMAIN: [&str; 10] = [
+    "std::fs",
+    "std::io",
+    "std::net",
+    "std::process",
+    "std::env",
+    "std::time::SystemTime",
+    "std::time::Instant",
+    "serde",
+    "serde_json",
+    "nix",
+];
+
+/// Every path that a file mentions, `use` groups taken apart.
+#[derive(Default)]
+struct Paths {
+    /// The modules that lead to where we are.
+    here: Vec<String>,
+    found: Vec<Vec<String>>,
+}
+
+impl Paths {
+    fn add(&mut self, segments: Vec<String>) {
+        let up = segments.iter().take_while(|segment| *segment == "super").count();
+        let full = match segments.first().map(String::as_str) {
+            Some("super") => {
+                let mut full = vec!["crate".to_string()];
+                full.extend_from_slice(&self.here[..self.here.len().saturating_sub(up)]);
+                full.extend_from_slice(&segments[up..]);
+                full
+            }
+            Some("ravenry") => {
+                std::iter::once("crate".to_string()).chain(segments[1..].iter().cloned()).collect()
+            }
+            _ => segments,
+        };
+        self.found.push(full);
+    }
+
+    fn add_tree(&mut self, before: &[String], tree: &syn::UseTree) {
+        let with = |name: &syn::Ident| [before, &[name.to_string()]].concat();
+        match tree {
+            syn::UseTree::Path(path) => self.add_tree(&with(&path.ident), &path.tree),
+            syn::UseTree::Name(name) => self.add(with(&name.ident)),
+            syn::UseTree::Rename(rename) => self.add(with(&rename.ident)),
+            syn::UseTree::Glob(_) => self.add(before.to_vec()),
+            syn::UseTree::Group(group) => group.items.iter().for_each(|tree| self.add_tree(before, tree)),
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Paths {
+    fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
+        // What a unit test uses is its own affair.
+        let is_test = module.attrs.iter().any(|attribute| {
+            attribute.path().is_ident("cfg")
+                && attribute.parse_args::<syn::Ident>().is_ok_and(|word| word == "test")
+        });
+        if !is_test {
+            self.here.push(module.ident.to_string());
+            syn::visit::visit_item_mod(self, module);
+            self.here.pop();
+        }
+    }
+
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        self.add_tree(&[], &item.tree);
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        self.add(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
+        syn::visit::visit_path(self, path);
+    }
+}
+
+/// What one file may not do.
+fn faults_in(layer: &str, file: &str, here: Vec<String>, source: &str) -> Vec<String> {
+    let mut paths = Paths { here, found: Vec::new() };
+    paths.visit_file(&syn::parse_file(source).unwrap());
+    let rank = |name: &str| LAYERS.iter().position(|layer| *layer == name);
+    let own = rank(layer).unwrap();
+    let own_face = (layer == "faces")
+        .then(|| file.split('/').nth(1).unwrap_or_default().trim_end_matches(".rs").to_string());
+    let mut faults = Vec::new();
+    for path in &paths.found {
+        let shown = path.join("::");
+        let target = (path[0] == "crate").then(|| path.get(1)).flatten();
+        if target.and_then(|target| rank(target)).is_some_and(|target| target > own) {
+            faults.push(format!("{file} looks up to {shown}"));
+        }
+        if layer == "domain"
+            && NOT_IN_DOMAIN
+                .iter()
+                .any(|banned| shown == *banned || shown.starts_with(&format!("{banned}::")))
+        {
+            faults.push(format!("{file} uses {shown}"));
+        }
+        if let (Some(own_face), Some("faces"), Some(other)) =
+            (&own_face, target.map(String::as_str), path.get(2))
+            && own_face != "mod"
+            && other != own_face
+        {
+            faults.push(format!("{file} knows another face: {shown}"));
+        }
+    }
+    faults
+}
+
+fn rust_files(dir: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn imports_run_one_way() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut faults = Vec::new();
+    let mut seen = 0;
+    for layer in LAYERS {
+        for path in rust_files(&src.join(layer)) {
+            let file = path.strip_prefix(&src).unwrap().with_extension("").display().to_string();
+            let mut here: Vec<String> = file.split('/').map(str::to_string).collect();
+            here.retain(|module| module != "mod");
+            let source = fs::read_to_string(&path).unwrap();
+            faults.extend(faults_in(layer, &format!("{file}.rs"), here, &source));
+            seen += 1;
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(seen > 30, "only {seen} files were looked at");
+}
+
+/// The test above would see these.
+#[test]
+fn every_way_to_look_up_is_seen() {
+    let check = |layer: &str, source: &str| {
+        let here = vec![layer.to_string(), "x".to_string()];
+        !faults_in(layer, &format!("{layer}/x.rs"), here, source).is_empty()
+    };
+    assert!(check("sys", "use crate::store::Mesh;"));
+    assert!(check("sys", "use crate::{domain::Pid, ops};"));
+    assert!(check("store", "fn f() { crate::ops::join(); }"));
+    assert!(check("store", "use super::super::ops::join;"));
+    assert!(check("domain", "use std::{fmt, fs};"));
+    assert!(check("domain", "fn f() -> std::time::SystemTime { loop {} }"));
+    assert!(check("domain", "#[derive(serde::Serialize)] struct X; use serde::Serialize;"));
+    assert!(check("faces", "use crate::faces::tui::Screen;"));
+    assert!(!check("store", "use crate::{domain::Pid, sys::files}; use super::layout::Layout;"));
+    assert!(!check("sys", "#[cfg(test)] mod tests { use crate::store::Mesh; }"));
+    assert!(!check("domain", "use std::{fmt, time::Duration};"));
+}
+
+/// `main.rs` parses, runs and gives the exit code; nothing else.
+#[test]
+fn main_is_a_table_of_contents() {
+    let main = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/main.rs")).unwrap();
+    assert!(main.lines().count() < 20);
+}

@@ -57,8 +57,8 @@ impl Protocol {
             }
             Self::Naive => {
                 let lock = dir.join("naive.lock");
-                while let Err(_exists) = File::create_new(&lock)
-                    .and_then(|mut file| write!(file, "{}", std::process::id()))
+                while let Err(_exists) =
+                    File::create_new(&lock).and_then(|mut file| write!(file, "{}", std::process::id()))
                 {
                     let holder = fs::read_to_string(&lock).ok().and_then(|text| text.parse().ok());
                     if let Some(pid) = holder
@@ -295,7 +295,11 @@ fn swarm_with(content: &str, age: Duration) -> Result<(), StoreError> {
     let locked = mesh.lock()?;
     let swarm = locked.swarm()?;
     let ours = fs::read_to_string(&path).unwrap();
-    assert_eq!(ours.lines().next(), Some(std::process::id().to_string().as_str()), "as pi-messenger reads it");
+    assert_eq!(
+        ours.lines().next(),
+        Some(std::process::id().to_string().as_str()),
+        "as pi-messenger reads it"
+    );
     drop(swarm);
     assert!(!path.exists());
     Ok(())
@@ -308,7 +312,8 @@ fn what_pi_messenger_leaves_in_the_way() {
     env.kill(dead);
     let (now, long_ago) = (Duration::ZERO, Duration::from_secs(3600));
     swarm_with(&dead.to_string(), now).expect("a dead one's is broken");
-    swarm_with(&live.to_string(), long_ago).expect("the process is younger than the lock: its pid was reused");
+    swarm_with(&live.to_string(), long_ago)
+        .expect("the process is younger than the lock: its pid was reused");
     swarm_with("", Duration::from_secs(11)).expect("an empty one is broken after ten seconds");
     swarm_with("garbage", Duration::from_secs(11)).expect("an unreadable one too");
     for held in [live.to_string(), format!("{live}\n"), String::new(), "garbage".to_string()] {
@@ -345,7 +350,8 @@ fn waiting_has_a_limit_and_the_error_names_lock_and_holder() {
     let env = TestEnvironment::new();
     env.join("Alice");
     let held = FileLock::acquire(&env.mesh().join("mesh.lock"), Duration::ZERO).unwrap();
-    let ended = env.run_with(&["set-status", "x", "--as", "Alice", "--json"], &[("MSG_LOCK_TIMEOUT", "0.05")]);
+    let ended =
+        env.run_with(&["set-status", "x", "--as", "Alice", "--json"], &[("MSG_LOCK_TIMEOUT", "0.05")]);
     let error = &ended.expect_code(5).json()["error"];
     assert_eq!(error["kind"], "lock_timeout");
     assert!(error["lock"].as_str().unwrap().ends_with("mesh.lock"));
@@ -361,7 +367,8 @@ fn a_file_system_without_flock_is_refused() {
     let env = TestEnvironment::new();
     let host = env.host().to_string();
     for answer in ["unsupported", "useless"] {
-        let ended = env.run_with(&["join", "--pid", &host, "--json"], &[(ravenry::sys::seams::FLOCK, answer)]);
+        let ended =
+            env.run_with(&["join", "--pid", &host, "--json"], &[(ravenry::sys::seams::FLOCK, answer)]);
         let ended = ended.expect_code(4);
         assert_eq!(ended.kind(), "no_flock", "{answer}");
         assert!(ended.json()["error"]["hints"][0].as_str().unwrap().contains("local disk"));

@@ -1,1 +1,296 @@
+//! Registrations under readers, writers and strangers.
 
+use std::fs;
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use ravenry::domain::{AgentName, Liveness};
+use ravenry::sys::process;
+use serde_json::json;
+
+use crate::environment::{TestEnvironment, end, open_mesh, wait_until};
+
+/// A process of this binary that rewrites a registration until it is killed.
+struct Writer(Child);
+
+impl Writer {
+    fn start(env: &TestEnvironment, manner: &str) -> Self {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "registry::a_rewritten_registration_is_whole", "--nocapture", "--quiet"]);
+        command.env("REGISTRY_WRITER", manner).env("REGISTRY_WRITER_MESH", env.mesh());
+        Self(command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap())
+    }
+
+    /// What such a process does.
+    fn run(manner: &str) {
+        let dir = PathBuf::from(std::env::var("REGISTRY_WRITER_MESH").unwrap());
+        let path = dir.join("registry/Alice.json");
+        match manner {
+            "ours" => {
+                let mesh = open_mesh(&dir, crate::environment::PATIENCE);
+                let name = AgentName::new("Alice").unwrap();
+                for count in 0_u64.. {
+                    mesh.lock().unwrap().edit(&name, |agent| agent.status = Some(count.to_string())).unwrap();
+                }
+            }
+            // As pi-messenger does it: the file is empty, then half written, then whole.
+            _ => {
+                let whole = fs::read(&path).unwrap();
+                let (first, second) = whole.split_at(whole.len() / 2);
+                loop {
+                    let mut file = fs::File::create(&path).unwrap();
+                    std::thread::yield_now();
+                    std::io::Write::write_all(&mut file, first).unwrap();
+                    std::thread::yield_now();
+                    std::io::Write::write_all(&mut file, second).unwrap();
+                    // It has other things to do too.
+                    std::thread::sleep(std::time::Duration::from_micros(200));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+/// This is also what the writers run.
+#[test]
+fn a_rewritten_registration_is_whole() {
+    if let Ok(manner) = std::env::var("REGISTRY_WRITER") {
+        return Writer::run(&manner);
+    }
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let before = env.registration("Alice");
+    env.ok(&["set-status", "x", "--as", "Alice"]);
+    env.ok(&["set-status", "--as", "Alice"]);
+    assert_eq!(env.registration("Alice"), before);
+}
+
+#[test]
+fn whoever_rewrites_in_a_tight_loop_is_seen_by_every_read() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let writer = Writer::start(&env, "ours");
+    let mesh = env.store();
+    let status = || env.registration("Alice")["statusMessage"].as_str().map(str::to_string);
+    wait_until("the writer writes", || status().is_some());
+    let first = status();
+    for read in 0..10_000 {
+        let census = mesh.census().unwrap();
+        assert_eq!(census.records.len(), 1, "read {read}: {:?}", census.unreadable);
+    }
+    assert_ne!(status(), first, "it went on meanwhile");
+    drop(writer);
+}
+
+#[test]
+fn a_writer_that_truncates_in_place_is_never_taken_for_dead() {
+    let env = TestEnvironment::new();
+    env.join("Bob");
+    let host = env.host();
+    let foreign = json!({
+        "name": "Alice", "pid": host, "sessionId": "s", "cwd": "/", "model": "m",
+        "startedAt": "2026-11-14T23:57:56.070Z",
+    });
+    let path = env.mesh().join("registry/Alice.json");
+    fs::write(&path, foreign.to_string()).unwrap();
+    let writer = Writer::start(&env, "foreign");
+    let mesh = env.store();
+    let mut torn = 0;
+    for read in 0..2_000 {
+        torn += usize::from(fs::read(&path).is_ok_and(|bytes| bytes.len() < foreign.to_string().len()));
+        let census = mesh.census().unwrap();
+        let found = census.records.iter().find(|record| record.agent.name.as_str() == "Alice");
+        let alice = found.unwrap_or_else(|| panic!("read {read}: {:?}", census.unreadable));
+        assert_eq!(process::liveness(&alice.agent.process), Liveness::Alive);
+    }
+    assert!(torn > 0, "the writer was never caught in the act, so this proves nothing");
+    for _ in 0..20 {
+        assert_eq!(env.names(), ["Alice", "Bob"]);
+    }
+    drop(writer);
+    // It may have been killed half way through.
+    fs::write(&path, foreign.to_string()).unwrap();
+    assert_eq!(env.fails(1, &["set-status", "x", "--as", "Alice"]), "foreign_agent");
+    assert_eq!(env.fails(1, &["rename", "Carol", "--as", "Alice"]), "foreign_agent");
+    assert_eq!(env.fails(1, &["leave", "--as", "Alice"]), "foreign_agent");
+    assert_eq!(env.fails(1, &["evict", "Alice", "--as", "Bob", "--force"]), "foreign_agent");
+}
+
+#[test]
+fn two_commands_that_rewrite_one_registration_lose_nothing_of_either() {
+    const TIMES: usize = 100;
+    let env = TestEnvironment::new();
+    let host = env.join("Alice").to_string();
+    std::thread::scope(|scope| {
+        let run = |command: &mut Command| end(command).expect_code(0).json()["agent"].clone();
+        let mut statuses: Vec<Command> = (0..TIMES)
+            .map(|count| {
+                let mut command = env.msg();
+                command.args(["set-status", &format!("status {count}"), "--as", "Alice", "--json"]);
+                command
+            })
+            .collect();
+        let mut models: Vec<Command> = (0..TIMES)
+            .map(|count| {
+                let mut command = env.msg();
+                command.args(["join", "--pid", &host, "--model", &format!("model {count}"), "--json"]);
+                command
+            })
+            .collect();
+        scope.spawn(move || {
+            for (count, command) in statuses.iter_mut().enumerate() {
+                assert_eq!(run(command)["statusMessage"], format!("status {count}"));
+            }
+        });
+        scope.spawn(move || {
+            for (count, command) in models.iter_mut().enumerate() {
+                assert_eq!(run(command)["model"], format!("model {count}"));
+            }
+        });
+    });
+    let registration = env.registration("Alice");
+    assert_eq!(registration["statusMessage"], format!("status {}", TIMES - 1));
+    assert_eq!(registration["model"], format!("model {}", TIMES - 1));
+}
+
+#[test]
+fn keys_of_others_survive_our_rewrite() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let mut registration = env.registration("Alice");
+    registration["later"] = json!({ "deep": [1, 2.5, null] });
+    registration["session"] = json!({ "toolCalls": 3, "tokens": 12, "filesModified": [] });
+    fs::write(env.mesh().join("registry/Alice.json"), registration.to_string()).unwrap();
+    env.ok(&["set-status", "x", "--as", "Alice"]);
+    env.ok(&["rename", "Bob", "--as", "Alice"]);
+    let after = env.registration("Bob");
+    assert_eq!((&after["later"], &after["session"]), (&registration["later"], &registration["session"]));
+}
+
+#[test]
+fn a_registration_that_vanished_is_written_again_by_its_agent() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    env.ok(&["set-status", "thinking", "--as", "Alice"]);
+    fs::remove_file(env.mesh().join("registry/Alice.json")).unwrap();
+    assert!(env.names().is_empty(), "nobody else can know");
+    let agent = env.ok(&["whoami", "--as", "Alice"])["agent"].clone();
+    assert_eq!((&agent["name"], &agent["statusMessage"]), (&json!("Alice"), &json!("thinking")));
+    assert_eq!(env.names(), ["Alice"]);
+}
+
+#[test]
+fn a_vanished_registration_does_not_come_back_over_a_stranger() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    fs::remove_file(env.mesh().join("registry/Alice.json")).unwrap();
+    let stranger = env.host();
+    env.ok(&["join", "Alice", "--pid", &stranger.to_string(), "--session", "stranger"]);
+    assert_eq!(env.registration("Alice")["pid"], stranger);
+    assert_eq!(env.ok(&["whoami", "--as", "Alice"])["agent"]["pid"], stranger);
+}
+
+#[test]
+fn what_can_not_be_read_is_reported_keeps_its_name_and_stays() {
+    let env = TestEnvironment::new();
+    env.join("Bob");
+    let registry = env.mesh().join("registry");
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    let damaged = [
+        ("Alice", "{\"name\": \"Al"),
+        ("Carol", ""),
+        ("Dave", "{\"name\":\"Eve\",\"pid\":1}"),
+        ("Frank", "[]"),
+    ];
+    for (name, content) in damaged {
+        let path = registry.join(format!("{name}.json"));
+        fs::write(&path, content).unwrap();
+        fs::File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
+    }
+    fs::create_dir(registry.join("Grace.json")).unwrap();
+    let listing = env.ok(&["agents"]);
+    assert_eq!(listing["agents"].as_array().unwrap().len(), 1);
+    assert_eq!(listing["unreadable"].as_array().unwrap().len(), 5);
+    for name in ["Alice", "Carol", "Dave", "Frank", "Grace"] {
+        assert_eq!(env.fails(1, &["join", name, "--pid", &env.host().to_string()]), "name_taken", "{name}");
+        assert_eq!(env.fails(4, &["whoami", "--as", name]), "corrupt", "{name}");
+        assert_eq!(env.fails(4, &["evict", name, "--as", "Bob"]), "corrupt", "{name}");
+    }
+    env.run(&["doctor", "--repair"]).expect_code(4);
+    for (name, content) in damaged {
+        assert_eq!(fs::read_to_string(registry.join(format!("{name}.json"))).unwrap(), content);
+    }
+}
+
+#[test]
+fn a_zombie_is_buried() {
+    let env = TestEnvironment::new();
+    let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
+    env.ok(&["join", "Alice", "--pid", &child.id().to_string()]);
+    child.kill().unwrap();
+    // Not waited for: it stays a zombie until the end of the test.
+    wait_until("it has ended", || env.names().is_empty());
+    assert!(!env.mesh().join("registry/Alice.json").exists());
+    child.wait().unwrap();
+}
+
+/// Root looks as somebody else at a process of root; anyone else looks at process 1.
+#[test]
+fn whom_we_may_not_signal_is_not_buried() {
+    const NOBODY: u32 = 65534;
+    let env = TestEnvironment::new();
+    let is_root = nix::unistd::geteuid().is_root();
+    let host = env.join("Alice");
+    let pid = if is_root { host } else { 1 };
+    let mut registration = env.registration("Alice");
+    if !is_root {
+        registration["pid"] = json!(1);
+        let ticks = process::identify(ravenry::domain::Pid::new(1).unwrap()).unwrap().start_ticks;
+        registration["process"]["startTicks"] = json!(ticks);
+    }
+    for (name, pinned) in [("Alice", true), ("Bob", false)] {
+        let mut theirs = registration.clone();
+        theirs["name"] = json!(name);
+        theirs["pid"] = json!(pid);
+        if !pinned {
+            theirs.as_object_mut().unwrap().remove("process");
+        }
+        fs::write(env.mesh().join(format!("registry/{name}.json")), theirs.to_string()).unwrap();
+    }
+    let mut look = env.msg();
+    look.args(["agents", "--json"]);
+    if is_root {
+        give_to(env.path(), NOBODY);
+        // The binary may lie where only its owner can go.
+        let copy = env.path().join("msg");
+        fs::copy(env!("CARGO_BIN_EXE_msg"), &copy).unwrap();
+        look = Command::new(copy);
+        look.args(["agents", "--json"]).env_clear().env("HOME", env.home()).env("MSG_MESH", env.mesh());
+        look.env(ravenry::sys::seams::ANCESTRY_END, std::process::id().to_string());
+        look.current_dir(env.work()).uid(NOBODY).gid(NOBODY);
+    }
+    let listing = end(&mut look).expect_code(0).json();
+    assert_eq!(listing["agents"].as_array().unwrap().len(), 2, "{listing}");
+    assert!(env.mesh().join("registry/Alice.json").exists() && env.mesh().join("registry/Bob.json").exists());
+    if is_root {
+        give_to(env.path(), 0);
+    }
+}
+
+fn give_to(path: &std::path::Path, user: u32) {
+    chown(path, Some(user), Some(user)).unwrap();
+    if path.is_dir() {
+        for entry in fs::read_dir(path).unwrap() {
+            give_to(&entry.unwrap().path(), user);
+        }
+    }
+}
