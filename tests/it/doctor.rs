@@ -1,1 +1,428 @@
+//! Every check of `doctor`, when all is well and when it is not, and what `--repair` mends and leaves alone.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use ravenry::sys::flock::FileLock;
+use ravenry::sys::{clock, seams};
+use serde_json::{Value, json};
+
+use crate::environment::{Ended, TestEnvironment, end, put, put_old};
+
+/// What `doctor` found.
+struct Findings {
+    ended: Ended,
+    checks: Vec<Value>,
+}
+
+impl Findings {
+    #[track_caller]
+    fn of(ended: Ended) -> Self {
+        let said = ended.json();
+        let checks: Vec<Value> = said["checks"].as_array().unwrap_or_else(|| panic!("{ended}")).clone();
+        let failed = checks.iter().any(|check| check["state"] == "fail");
+        assert_eq!(ended.code, Some(if failed { 4 } else { 0 }), "{ended}");
+        assert_eq!(said["ok"], !failed);
+        assert_eq!(said["error"]["kind"], if failed { json!("unhealthy_mesh") } else { Value::Null });
+        Self { ended, checks }
+    }
+
+    /// The checks of that name: state and message.
+    fn named(&self, name: &str) -> Vec<(&str, &str)> {
+        let of_name = self.checks.iter().filter(|check| check["name"] == name);
+        of_name
+            .map(|check| (check["state"].as_str().unwrap(), check["message"].as_str().unwrap()))
+            .collect()
+    }
+
+    /// A check of that name is in that state, and its message has that in it.
+    #[track_caller]
+    fn expect(&self, name: &str, state: &str, part: &str) -> &Self {
+        let found = self.named(name);
+        let so = found.iter().any(|(is, message)| *is == state && message.contains(part));
+        assert!(so, "no check `{name}` that is {state} with `{part}`: {}", self.ended);
+        self
+    }
+
+    /// What is to be done about the first check of that name that is not all right.
+    #[track_caller]
+    fn fix(&self, name: &str) -> &str {
+        let bad = self.checks.iter().find(|check| check["name"] == name && check["state"] != "ok");
+        bad.unwrap_or_else(|| panic!("`{name}` is well: {}", self.ended))["fix"].as_str().unwrap()
+    }
+}
+
+#[track_caller]
+fn doctor(env: &TestEnvironment) -> Findings {
+    Findings::of(env.run(&["doctor", "--json"]))
+}
+
+#[track_caller]
+fn repair(env: &TestEnvironment) -> Findings {
+    Findings::of(env.run(&["doctor", "--repair", "--json"]))
+}
+
+fn at(env: &TestEnvironment, name: &str) -> PathBuf {
+    env.mesh().join(name)
+}
+
+/// A file that can't be read is a failure, with and without `--repair`, and stays as it is.
+#[track_caller]
+fn stays_a_failure(env: &TestEnvironment, check: &str, path: &Path, part: &str) {
+    let before = fs::read(path).unwrap();
+    doctor(env).expect(check, "fail", part).expect(check, "fail", &path.display().to_string());
+    repair(env).expect(check, "fail", part);
+    assert_eq!(fs::read(path).unwrap(), before);
+}
+
+#[test]
+fn all_is_well() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let findings = doctor(&env);
+    let names: Vec<&str> = findings.checks.iter().map(|check| check["name"].as_str().unwrap()).collect();
+    let expected = [
+        "config",
+        "mesh",
+        "permissions",
+        "file system",
+        "mesh.lock",
+        "swarm.lock",
+        "registry",
+        "sessions",
+        "claims",
+        "graves",
+        "temporary files",
+        "clock",
+        "inotify",
+    ];
+    assert_eq!(names, expected);
+    for check in &findings.checks {
+        let mut keys: Vec<&str> = check.as_object().unwrap().keys().map(String::as_str).collect();
+        keys.sort_unstable();
+        assert_eq!(keys, ["fix", "message", "name", "state"]);
+        // These two depend on the machine that the tests run on.
+        if check["name"] != "file system" && check["name"] != "inotify" {
+            assert_eq!((&check["state"], &check["fix"]), (&json!("ok"), &Value::Null), "{check}");
+        }
+    }
+    findings.expect("registry", "ok", "1 agent is there").expect("sessions", "ok", "1 remembered");
+    let again = repair(&env);
+    assert_eq!(again.checks, findings.checks, "there is nothing to repair");
+}
+
+#[test]
+fn there_is_no_mesh_yet() {
+    let env = TestEnvironment::new();
+    doctor(&env).expect("permissions", "ok", "nobody has joined");
+    repair(&env).expect("permissions", "ok", "nobody has joined");
+    assert!(!env.mesh().exists(), "looking makes none");
+}
+
+#[test]
+fn a_configuration_that_cannot_be_read() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let config = env.home().join(".config/ravenry/config.json");
+    put(&config, "{\n oops");
+    let findings = doctor(&env);
+    findings.expect("config", "fail", "(line 2, column 2)").expect("config", "fail", config.to_str().unwrap());
+    findings.expect("registry", "ok", "1 agent is there");
+    put(&config, r#"{"mailTurns": "many"}"#);
+    doctor(&env).expect("config", "fail", "`mailTurns` must be a number");
+    put(&config, r#"{"mailTurn": 7}"#);
+    doctor(&env).expect("config", "warn", "did you mean `mailTurns`?");
+    repair(&env).expect("config", "warn", "did you mean `mailTurns`?");
+    assert_eq!(fs::read_to_string(config).unwrap(), r#"{"mailTurn": 7}"#);
+}
+
+fn chmod(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn a_mesh_that_others_may_write_to_comes_with_the_command_that_mends_it() {
+    for loose in [0o777, 0o757, 0o707] {
+        let env = TestEnvironment::new();
+        env.join("Alice");
+        chmod(&env.mesh(), loose);
+        let findings = doctor(&env);
+        findings.expect("permissions", "fail", &format!("may be written to by other users (mode {loose:o})"));
+        assert!(findings.named("registry").is_empty(), "nobody looks in");
+        repair(&env).expect("permissions", "fail", "may be written to");
+        assert_eq!(mode(&env.mesh()), loose, "whoever wrote to it may have left something in it");
+        let command = findings.fix("permissions").split('`').nth(1).unwrap();
+        assert!(command.starts_with("chmod "), "{command}");
+        assert!(Command::new("sh").args(["-c", command]).status().unwrap().success());
+        doctor(&env).expect("permissions", "ok", "").expect("registry", "ok", "1 agent is there");
+    }
+}
+
+#[test]
+fn a_mesh_that_the_group_may_write_to_is_tightened_and_that_is_said_once() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    chmod(&env.mesh(), 0o775);
+    let text = format!(
+        "`{}` was open to others (mode 775); now it is yours alone (mode 700)",
+        env.mesh().display()
+    );
+    assert_eq!(env.run(&["agents"]).expect_code(0).stderr, format!("note: {text}\n"));
+    assert_eq!(mode(&env.mesh()), 0o700);
+    assert_eq!(env.run(&["agents"]).expect_code(0).stderr, "");
+    chmod(&env.mesh(), 0o770);
+    doctor(&env).expect("permissions", "ok", "was open to others (mode 770)");
+    doctor(&env).expect("permissions", "ok", "nobody but you may look in");
+}
+
+#[test]
+fn a_mesh_that_is_no_directory() {
+    let env = TestEnvironment::new();
+    put(&env.mesh(), "");
+    doctor(&env).expect("permissions", "fail", "is not a directory");
+}
+
+#[test]
+fn the_lock_of_the_mesh() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let held = FileLock::acquire(&at(&env, "mesh.lock"), Duration::ZERO).unwrap();
+    let holder = if cfg!(target_os = "linux") {
+        format!("held by process {} at this moment", std::process::id())
+    } else {
+        "held by".to_string()
+    };
+    doctor(&env).expect("mesh.lock", "ok", &holder);
+    drop(held);
+    doctor(&env).expect("mesh.lock", "ok", "free, and keeps others out");
+    for answer in ["unsupported", "useless"] {
+        let findings = Findings::of(env.run_with(&["doctor", "--json"], &[(seams::FLOCK, answer)]));
+        findings.expect("mesh.lock", "fail", "no working `flock`");
+        assert!(findings.fix("mesh.lock").contains("local disk"));
+    }
+}
+
+#[test]
+fn a_swarm_lock_that_nobody_holds() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let lock = at(&env, "swarm.lock");
+    let (live, dead) = (env.host(), env.host());
+    env.kill(dead);
+    put(&lock, &live.to_string());
+    doctor(&env).expect("swarm.lock", "ok", &format!("held by process {live} at this moment"));
+    repair(&env).expect("swarm.lock", "ok", &format!("held by process {live}"));
+    assert!(lock.exists(), "its holder lives");
+    let stale: [(&dyn Fn(), &str); 3] = [
+        (&|| put(&lock, &dead.to_string()), "is gone"),
+        (&|| put_old(&lock, &live.to_string()), "is younger than the lock"),
+        (&|| put_old(&lock, ""), "names no process"),
+    ];
+    for (leave, why) in stale {
+        leave();
+        doctor(&env).expect("swarm.lock", "warn", why);
+        assert!(lock.exists(), "looking mends nothing");
+        repair(&env).expect("swarm.lock", "ok", "a stale one was removed");
+        assert!(!lock.exists());
+    }
+}
+
+#[test]
+fn an_agent_that_is_gone_and_not_buried() {
+    let env = TestEnvironment::new();
+    env.join("Bob");
+    env.kill(env.join("Alice"));
+    doctor(&env).expect("registry", "warn", "Alice is gone and not buried yet");
+    assert!(at(&env, "registry/Alice.json").exists(), "looking buries nobody");
+    repair(&env).expect("registry", "ok", "1 agent is there; buried: Alice").expect("graves", "ok", "1 ");
+    assert!(!at(&env, "registry/Alice.json").exists());
+    assert_eq!(doctor(&env).named("registry"), [("ok", "1 agent is there")]);
+}
+
+#[test]
+fn pi_messengers_dead_are_left_to_it() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let dead = env.host();
+    env.kill(dead);
+    let text = include_str!("../../fixtures/pi-messenger/registry-RedIce.json");
+    let path = at(&env, "registry/RedIce.json");
+    put(&path, &text.replace("16024", &dead.to_string()));
+    doctor(&env).expect("registry", "ok", "RedIce of pi-messenger is gone");
+    repair(&env).expect("registry", "ok", "RedIce of pi-messenger is gone");
+    assert!(path.exists());
+}
+
+/// Changes a registration by hand.
+fn rewrite(env: &TestEnvironment, name: &str, change: impl FnOnce(&mut Value)) {
+    let mut registration = env.registration(name);
+    change(&mut registration);
+    put(&at(env, &format!("registry/{name}.json")), &registration.to_string());
+}
+
+#[test]
+fn an_agent_of_which_nobody_can_tell() {
+    let env = TestEnvironment::new();
+    env.kill(env.join("Alice"));
+    rewrite(&env, "Alice", |registration| {
+        registration["process"]["bootId"] = json!("elsewhere");
+        registration["process"]["machineId"] = json!("elsewhere");
+    });
+    let findings = repair(&env);
+    findings.expect("registry", "warn", "nobody can tell from here whether Alice lives");
+    assert!(findings.fix("registry").contains("`msg evict Alice`"));
+    assert!(at(&env, "registry/Alice.json").exists(), "it keeps what it has");
+}
+
+#[test]
+fn an_agent_from_the_future() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    rewrite(&env, "Alice", |registration| registration["startedAt"] = json!("2999-01-01T00:00:00.000Z"));
+    doctor(&env).expect("registry", "warn", "Alice says that it started in the future");
+}
+
+#[test]
+fn a_rename_that_was_cut_short() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let old = at(&env, "registry/Alice.json");
+    let before = fs::read_to_string(&old).unwrap();
+    env.ok(&["rename", "Carol", "--as", "Alice"]);
+    put(&old, &before);
+    doctor(&env).expect("registry", "warn", "Alice of a renamed agent is still there");
+    assert!(old.exists());
+    assert_eq!(repair(&env).named("registry"), [("ok", "1 agent is there")]);
+    assert!(!old.exists());
+    assert_eq!(env.names(), ["Carol"]);
+}
+
+#[test]
+fn a_registration_that_cannot_be_read() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    for (name, text, part) in [
+        ("Bob", "{\"name\": \"Bob\", ", "EOF while parsing"),
+        ("Bob", "", "EOF while parsing"),
+        ("Bob", "null", "invalid type: null"),
+        ("Bob", "{\"name\": \"Bob\", \"pid\": 0}", "missing field"),
+        ("not a name", "{}", "missing field"),
+    ] {
+        let path = at(&env, &format!("registry/{name}.json"));
+        put_old(&path, text);
+        stays_a_failure(&env, "registry", &path, part);
+        doctor(&env).expect("registry", "ok", "1 agent is there");
+        fs::remove_file(path).unwrap();
+    }
+    let copy = at(&env, "registry/Bob.json");
+    put_old(&copy, &env.registration("Alice").to_string());
+    stays_a_failure(&env, "registry", &copy, "it says that its name is `Alice`");
+}
+
+#[test]
+fn a_session_that_cannot_be_read() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let path = at(&env, "sessions/0123456789abcdef.json");
+    put_old(&path, "{\"sessionId\": ");
+    stays_a_failure(&env, "sessions", &path, "EOF while parsing");
+    doctor(&env).expect("sessions", "ok", "1 remembered");
+}
+
+#[test]
+fn claims_that_cannot_be_read() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let path = at(&env, "claims.json");
+    let claims = include_str!("../../fixtures/pi-messenger/claims.json");
+    put(&path, claims);
+    doctor(&env).expect("claims", "ok", "1 ");
+    put_old(&path, &claims[..40]);
+    stays_a_failure(&env, "claims", &path, "EOF while parsing");
+    put_old(&path, "[]");
+    stays_a_failure(&env, "claims", &path, "invalid type: sequence");
+}
+
+/// `doctor --repair` so many days from now.
+fn repair_in(env: &TestEnvironment, days: i64) -> Findings {
+    let then = clock::now() + SignedDuration::from_hours(24 * days);
+    Findings::of(env.run_with(&["doctor", "--repair", "--json"], &[(seams::NOW, &then.to_string())]))
+}
+
+#[test]
+fn graves_and_sessions_are_kept_for_a_month_and_mail_for_ever() {
+    let env = TestEnvironment::new();
+    for name in ["Alice", "Bob"] {
+        let host = env.join(name);
+        if name == "Bob" {
+            env.drop_mail(name, "1794700676113-abcdef");
+        }
+        env.ok(&["leave", "--as", name]);
+        env.kill(host);
+    }
+    repair_in(&env, 29).expect("graves", "ok", "2 with 1 unread").expect("sessions", "ok", "2 remembered");
+    repair_in(&env, 31).expect("graves", "ok", "1 old and empty");
+    let findings = repair_in(&env, 31);
+    findings.expect("graves", "ok", "1 with 1 unread").expect("sessions", "ok", "1 remembered");
+    env.ok(&["config", "set", "graveDays", "1"]);
+    repair_in(&env, 2);
+    assert_eq!(env.mail().len(), 1, "mail stays");
+    let back = env.host().to_string();
+    env.ok(&["join", "--pid", &back, "--session", "session of Bob"]);
+    assert_eq!(env.mail(), ["inbox/Bob/1794700676113-abcdef.json"]);
+}
+
+/// A real one, of a `msg` that was killed while it wrote.
+#[test]
+fn a_temporary_file_of_a_process_that_is_gone() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let strays = || fs::read_dir(at(&env, "tmp")).unwrap().count();
+    for step in 1.. {
+        let crash = step.to_string();
+        let ended = env.run_with(&["set-status", "x", "--as", "Alice"], &[(seams::CRASH_AT, &crash)]);
+        assert_eq!(ended.signal, Some(9), "it was never killed while it wrote: {ended}");
+        if strays() > 0 {
+            break;
+        }
+    }
+    doctor(&env).expect("temporary files", "warn", "1 that dead processes left");
+    assert_eq!(strays(), 1, "looking removes nothing");
+    put(&at(&env, "tmp/notes.txt"), "whose is this?");
+    let findings = repair(&env);
+    findings.expect("temporary files", "ok", "1 that dead processes left were removed");
+    findings.expect("temporary files", "warn", "nobody can tell of");
+    assert_eq!(strays(), 1);
+    assert!(at(&env, "tmp/notes.txt").exists(), "what nobody can tell of stays");
+}
+
+#[test]
+fn nothing_that_is_wrong_hides_anything_else() {
+    let env = TestEnvironment::new();
+    env.join("Bob");
+    env.kill(env.join("Alice"));
+    put(&env.home().join(".config/ravenry/config.json"), "oops");
+    put_old(&at(&env, "registry/Carol.json"), "{");
+    put_old(&at(&env, "sessions/00.json"), "{");
+    put_old(&at(&env, "claims.json"), "{");
+    put_old(&at(&env, "swarm.lock"), "");
+    put(&at(&env, "tmp/notes.txt"), "");
+    let findings = doctor(&env);
+    for name in ["config", "registry", "sessions", "claims"] {
+        findings.expect(name, "fail", "");
+    }
+    for name in ["registry", "swarm.lock", "temporary files"] {
+        findings.expect(name, "warn", "");
+    }
+    assert_eq!(findings.ended.json()["error"]["message"], "several things are wrong with this mesh");
+    let quiet = end(env.msg().args(["doctor", "-q"])).expect_code(4);
+    assert!(quiet.stdout.lines().all(|line| !line.starts_with("ok")), "{quiet}");
+}

@@ -234,3 +234,21 @@ pub fn open_mesh(dir: &Path, lock_timeout: Duration) -> Mesh {
 fn path() -> String {
     std::env::var("PATH").unwrap_or_default()
 }
+
+/// Writes a file, and makes the directories above it.
+pub fn put(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// Writes a file that looks an hour old: one that is younger than a second may be half written, so it is looked at
+/// again and again before it counts as damaged.
+pub fn put_old(path: &Path, text: &str) {
+    put(path, text);
+    date(path, std::time::SystemTime::now() - Duration::from_secs(3600));
+}
+
+/// Sets the time at which a file was changed last.
+pub fn date(path: &Path, time: std::time::SystemTime) {
+    fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+}
