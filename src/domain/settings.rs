@@ -207,9 +207,9 @@ impl Key {
             }
             (Kind::Path, _) => Err(wrong("the path of a directory")),
             (Kind::Globs, Raw::List(items)) => {
-                texts(items).map(Value::List).ok_or_else(|| wrong("a list of globs"))
+                self.check_globs(texts(items).ok_or_else(|| wrong("a list of globs"))?)
             }
-            (Kind::Globs, Raw::Text(text)) => Ok(Value::List(split_list(text))),
+            (Kind::Globs, Raw::Text(text)) => self.check_globs(split_list(text)),
             (Kind::Globs, _) => Err(wrong("a list of globs")),
             (Kind::Words, Raw::Object(members)) => {
                 let list = |name: &str| match members.iter().find(|(key, _)| key == name) {
@@ -225,6 +225,16 @@ impl Key {
             }
             (Kind::Words, _) => Err(wrong("{\"adjectives\": [words], \"nouns\": [words]}")),
             (Kind::Wake, raw) => self.check_wake(raw, current),
+        }
+    }
+
+    fn check_globs(&self, globs: Vec<String>) -> Result<Value, SettingError> {
+        match globs.iter().find_map(|glob| globset::Glob::new(glob).err()) {
+            Some(error) => {
+                let expected = format!("a list of globs, but {error}");
+                Err(SettingError::WrongKind { key: self.name, expected })
+            }
+            None => Ok(Value::List(globs)),
         }
     }
 
@@ -393,6 +403,7 @@ mod tests {
         refused("mesh", Raw::Text(String::new()));
         refused("wake", Raw::Object(vec![("loud".into(), Raw::Bool(true))]));
         refused("nameWords", Raw::Object(vec![("adjectives".into(), Raw::List(vec![]))]));
+        refused("autoRegisterPaths", Raw::Text("a,[".into()));
         refused("nosuch", Raw::Null);
     }
 

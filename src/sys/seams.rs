@@ -14,6 +14,8 @@ pub const NOW: &str = "MSG_TEST_NOW";
 pub const SEED: &str = "MSG_TEST_SEED";
 /// The pid at which the walk through the ancestors ends, so that whatever runs the tests is not found.
 pub const ANCESTRY_END: &str = "MSG_TEST_ANCESTRY_END";
+/// Panic with this text, to see that a bug of ours is reported as one.
+pub const PANIC: &str = "MSG_TEST_PANIC";
 /// Pretend that `flock` answers with this: `unsupported`, or `useless` (granted to everyone).
 pub const FLOCK: &str = "MSG_TEST_FLOCK";
 

@@ -117,6 +117,14 @@ fn session_ids_of_any_kind_stay_inside() {
     assert_eq!(env.fails(2, &["join", "--pid", &host, "--session", "a\nb"]), "invalid_value");
 }
 
+#[test]
+fn a_bug_of_ours_is_reported_as_one() {
+    let env = TestEnvironment::new();
+    let ended = env.run_with(&["agents", "--json"], &[(ravenry::sys::seams::PANIC, "oh no")]).expect_code(70);
+    assert_eq!(ended.kind(), "bug");
+    assert!(ended.stderr.contains("oh no"), "{ended}");
+}
+
 fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }

@@ -12,22 +12,32 @@ mod table;
 mod text;
 
 use std::ffi::OsString;
+use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
 
 use crate::domain::AgentName;
 use crate::ops::{CommandError, Globals, Kind};
+use crate::sys::seams;
 
 use args::Cli;
 use commands::Call;
 use output::Ui;
 
-/// Runs the command that the arguments ask for.
+/// Runs the command that the arguments ask for. A bug of ours is an error like others.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     // A command that can't be parsed answers in JSON too, if it asks for that.
     let wants_json = args.iter().skip(1).take_while(|arg| *arg != "--").any(|arg| arg == "--json");
+    let run = AssertUnwindSafe(|| parse_and_run(args, wants_json));
+    std::panic::catch_unwind(run).unwrap_or_else(|_| {
+        let error = CommandError::new(Kind::Bug, "this is a bug in msg; what it said is above");
+        Ui::plain(wants_json).finish(Err(error.hint("please report it with the command that you ran")), &[])
+    })
+}
+
+fn parse_and_run(args: Vec<OsString>, wants_json: bool) -> ExitCode {
     let parsed =
         Cli::command().try_get_matches_from(args).and_then(|matches| Cli::from_arg_matches(&matches));
     match parsed {
@@ -45,9 +55,17 @@ fn dispatch(cli: Cli) -> ExitCode {
         Ok(speaker) => speaker,
         Err(error) => return ui.finish(Err(error.into()), &[]),
     };
+    if let Some(text) = seams::value(seams::PANIC) {
+        panic_as_told(&text);
+    }
     let call = Call::new(Globals { mesh: cli.global.mesh, speaker }, cli.global.verbose);
     let outcome = commands::run(&call, command);
     ui.finish(outcome, &call.take_notices())
+}
+
+#[expect(clippy::panic, reason = "a test wants to see what happens")]
+fn panic_as_told(text: &str) {
+    panic!("{text}");
 }
 
 fn usage(error: clap::Error, wants_json: bool) -> ExitCode {

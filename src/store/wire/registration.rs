@@ -174,6 +174,7 @@ fn plain(value: impl Serialize) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::Record;
 
     const PI: &str = include_str!("../../../fixtures/pi-messenger/registry-RedIce.json");
     const PI_050: &str = include_str!("../../../fixtures/pi-messenger/v050-registry-IronZenith.json");
@@ -215,6 +216,33 @@ mod tests {
         assert_eq!(document["reservations"][0]["colour"], "red");
         assert_eq!(document["session"]["toolCalls"], 3);
         assert!(!document.contains_key("statusMessage"));
+    }
+
+    proptest::proptest! {
+        /// Whatever another program keeps in a registration is there after any change of ours.
+        #[test]
+        fn no_key_of_others_is_lost(
+            keys in proptest::collection::btree_map("[a-zA-Z]{1,12}", "[^\\x00]{0,12}", 0..8),
+            status in proptest::option::of("[a-z ]{0,20}"),
+        ) {
+            let mut document: Map<String, Value> = serde_json::from_str(PI).unwrap();
+            let ours: Vec<String> = Record::new(agent_of(&document).unwrap()).document.keys().cloned().collect();
+            let is_theirs = |key: &String| !ours.contains(key) && agent_key(key);
+            let theirs: Vec<(String, Value)> =
+                keys.into_iter().filter(|(key, _)| is_theirs(key)).map(|(key, text)| (key, text.into())).collect();
+            document.extend(theirs.clone());
+            let mut agent = agent_of(&document).unwrap();
+            agent.status = status;
+            overlay(&mut document, &agent);
+            for (key, value) in theirs {
+                proptest::prop_assert_eq!(document.get(&key), Some(&value));
+            }
+        }
+    }
+
+    /// Not one of the optional keys that we give a meaning to.
+    fn agent_key(key: &str) -> bool {
+        !["harness", "process", "tmux", "formerly", "restores", "activity"].contains(&key)
     }
 
     #[test]
