@@ -51,7 +51,8 @@ pub fn measure() -> Vec<Figure> {
             baseline: format!("{:.2} µs", median(&of_some)),
             result: Spread::of_pairs(&of_many, &of_some, |many, some| many / some),
             unit: "",
-            aim: Aim::Below(1.2),
+            // A thousand outgrow the caches of the processor; what was quadratic would be near ten.
+            aim: Aim::Below(1.5),
         },
     ]
 }

@@ -18,13 +18,17 @@ pub const FLAG: &str = "--contend";
 
 const CONTENDERS: usize = 8;
 const WALL_TIME: Duration = Duration::from_millis(500);
+/// About as long as it takes to write a small file and move it into place.
+const HOLD: Duration = Duration::from_micros(20);
 
 /// What a contender does again and again.
 #[derive(Clone, Copy, Debug)]
 pub enum Way {
     MeshLock,
+    MeshLockHeld,
     /// `flock` on a file that stays open.
     Flock,
+    FlockHeld,
     /// `flock` on a file that is opened each time.
     OpenAndFlock,
     SwarmLock,
@@ -33,8 +37,15 @@ pub enum Way {
 }
 
 impl Way {
-    const ALL: [Self; 5] =
-        [Self::MeshLock, Self::Flock, Self::OpenAndFlock, Self::SwarmLock, Self::FlockAndFile];
+    const ALL: [Self; 7] = [
+        Self::MeshLock,
+        Self::MeshLockHeld,
+        Self::Flock,
+        Self::FlockHeld,
+        Self::OpenAndFlock,
+        Self::SwarmLock,
+        Self::FlockAndFile,
+    ];
 }
 
 /// How it went with all of them at once.
@@ -82,8 +93,8 @@ impl Contender {
 impl Drop for Contender {
     fn drop(&mut self) {
         // It has ended by itself unless something went wrong.
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
+        drop(self.0.kill());
+        drop(self.0.wait());
     }
 }
 
@@ -97,9 +108,15 @@ pub fn run(args: &[String]) {
     let lock_file = dir.join("plain.lock");
     match way {
         Way::MeshLock => repeat(|| drop(mesh.lock().unwrap())),
+        Way::MeshLockHeld => repeat(|| {
+            let locked = mesh.lock().unwrap();
+            hold();
+            drop(locked);
+        }),
         Way::SwarmLock => repeat(|| drop(mesh.lock().unwrap().swarm().unwrap())),
         Way::OpenAndFlock => repeat(|| drop(lock(open(&lock_file)))),
         Way::Flock => repeat_with(open(&lock_file), || {}),
+        Way::FlockHeld => repeat_with(open(&lock_file), hold),
         Way::FlockAndFile => {
             let file = dir.join("plain.swarm");
             repeat_with(open(&lock_file), || {
@@ -134,6 +151,13 @@ fn repeat(mut once: impl FnMut()) {
         count += 1;
     }
     write!(stdout, "{count}").unwrap();
+}
+
+fn hold() {
+    let started = Instant::now();
+    while started.elapsed() < HOLD {
+        std::hint::spin_loop();
+    }
 }
 
 fn open(path: &Path) -> File {

@@ -24,8 +24,9 @@ mod start;
 
 use figure::Figure;
 
-/// Names, and what measures them.
-const MEASUREMENTS: [(&str, fn() -> Vec<Figure>); 4] = [
+type Measurement = fn() -> Vec<Figure>;
+
+const MEASUREMENTS: [(&str, Measurement); 4] = [
     ("start", start::measure),
     ("mesh.lock", locks::mesh),
     ("swarm.lock", locks::swarm),

@@ -57,8 +57,8 @@ impl Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
+        drop(self.0.kill());
+        drop(self.0.wait());
     }
 }
 

@@ -16,6 +16,8 @@ pub struct Agent {
     pub cwd: String,
     pub model: String,
     pub started_at: Timestamp,
+    /// When the session joined first. What lies under its name from before that is a predecessor's.
+    pub joined_at: Timestamp,
     pub git_branch: Option<String>,
     pub spec: Option<String>,
     pub is_human: bool,
@@ -57,6 +59,11 @@ impl Agent {
     /// Does `name` still lead to this agent, as its present name or as a former one that has not run out?
     pub fn answers_to(&self, name: &AgentName, now: Timestamp) -> bool {
         self.name == *name || self.formerly.iter().any(|former| former.name == *name && former.until > now)
+    }
+
+    /// Its name and the names that it had: mail may lie under any of them.
+    pub fn all_names(&self) -> impl Iterator<Item = &AgentName> {
+        std::iter::once(&self.name).chain(self.formerly.iter().map(|former| &former.name))
     }
 
     /// The same session in the same process: two registrations of which this holds are one agent.

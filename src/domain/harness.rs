@@ -143,11 +143,10 @@ impl Harness {
         if !interpreted {
             return None;
         }
-        // Flags come before the script; their values are rarely paths that look like a harness.
-        let script = look.args.iter().skip(1).filter(|arg| !arg.starts_with('-')).take(3);
-        script.into_iter().find_map(|arg| {
-            Self::of_program(arg).map(|harness| (harness, format!("its interpreter runs `{arg}`")))
-        })
+        // The script is the first that is no flag; what follows are its own arguments.
+        let mut words = look.args.iter().skip(1).filter(|arg| !arg.starts_with('-') && *arg != "run");
+        let script = words.next()?;
+        Some((Self::of_program(script)?, format!("its interpreter runs `{script}`")))
     }
 
     fn of_program(path: &str) -> Option<Self> {
@@ -249,6 +248,7 @@ mod tests {
         check("/usr/bin/vim", &["vim", "/x/claude"], None);
         check("/bin/bash", &["bash", "/x/gemini"], None);
         check("/usr/bin/node", &["node", "server.js"], None);
+        check("/usr/bin/python3", &["python3", "s.py", "claude"], None);
         check("/usr/bin/node", &["node", "/x/my-claude-codes/index.js"], None);
         check("/usr/bin/terminal", &["terminal"], None);
     }

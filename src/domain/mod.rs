@@ -2,6 +2,7 @@
 
 mod agent;
 mod harness;
+mod message;
 mod name;
 mod presence;
 pub mod process;
@@ -13,6 +14,7 @@ pub mod words;
 
 pub use agent::{Agent, FormerName, Reservation};
 pub use harness::{Harness, ProcessLook};
+pub use message::{Importance, MAX_TEXT, Message, MessageId, MessageIdError, Stamp};
 pub use name::{AgentName, MAX_NAME, NameError};
 pub use presence::Presence;
 pub use process::{Identity, Liveness, Pid, Place, Recorded};

@@ -350,7 +350,12 @@ impl Settings {
     }
 
     pub fn scope_to_folder(&self) -> bool {
-        matches!(self.get("scopeToFolder"), Ok((Value::Bool(true), _)))
+        self.is_on("scopeToFolder")
+    }
+
+    /// Is that key there, and true?
+    pub fn is_on(&self, name: &str) -> bool {
+        matches!(self.get(name), Ok((Value::Bool(true), _)))
     }
 
     pub fn lock_timeout(&self) -> Duration {

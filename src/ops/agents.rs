@@ -5,14 +5,15 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use crate::domain::{AgentName, Liveness};
-use crate::store::{Claims, Grave, Mesh, Record, Unreadable, Why};
+use crate::store::{Grave, Record, Unreadable, Why};
 use crate::sys::{clock, process};
 
 use super::bury::bury_in_passing;
 use super::context::{Context, same_folder};
 use super::error::{CommandError, Kind};
 use super::identity::{self, with_nearest};
-use super::profile::Profile;
+use super::names::is_live;
+use super::profile::{Profile, claims_to_look_at};
 
 /// Whom to list.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,7 +46,7 @@ pub struct Listing {
 pub fn agents(ctx: &Context, filter: Filter) -> Result<Listing, CommandError> {
     let Some(mesh) = ctx.mesh()? else { return Ok(Listing::default()) };
     let census = mesh.census()?;
-    let me = identity::glance(ctx, &census);
+    let me = identity::glance(ctx, &mesh, &census);
     let claims = claims_to_look_at(ctx, &mesh);
     let here = filter.here || ctx.settings.scope_to_folder();
     let in_scope = |cwd: &str| !here || same_folder(Path::new(cwd), &ctx.cwd);
@@ -64,30 +65,37 @@ pub fn agents(ctx: &Context, filter: Filter) -> Result<Listing, CommandError> {
     }
     if filter.gone {
         listing.agents.clear();
-        listing.gone = mesh
-            .graves()?
-            .into_iter()
-            .map(gone)
-            .filter(|gone| gone.cwd.as_deref().is_none_or(in_scope))
-            .collect();
+        let graves = mesh.graves()?;
+        listing.unreadable.extend(graves.unreadable);
+        let gone = graves.graves.into_iter().map(gone);
+        listing.gone = gone.filter(|gone| gone.cwd.as_deref().is_none_or(in_scope)).collect();
         listing.gone.sort_by_key(|gone| gone.at);
     }
     Ok(listing)
 }
 
-pub fn whois(ctx: &Context, name: &AgentName) -> Result<Profile, CommandError> {
+/// One agent, and whether it is the caller.
+pub fn whois(ctx: &Context, name: &AgentName) -> Result<(Profile, bool), CommandError> {
     let unknown = || CommandError::new(Kind::UnknownAgent, format!("no agent is called {name}"));
     let Some(mesh) = ctx.mesh()? else { return Err(unknown().hint("nobody has joined this mesh yet")) };
     let census = mesh.census()?;
-    if let Some(record) = census.find(name, clock::now()) {
-        return Profile::of(&mesh, record.agent.clone(), &claims_to_look_at(ctx, &mesh));
+    if let Some(record) = census.find(name, clock::now()).filter(|record| is_live(record)) {
+        let is_me = identity::glance(ctx, &mesh, &census).as_ref() == Some(&record.agent.name);
+        return Ok((Profile::look(ctx, &mesh, record.agent.clone())?, is_me));
     }
     if let Some(file) = census.unreadable(name) {
         let text = format!("the registration of {name}, `{}`, can't be read: {}", file.path, file.reason);
         return Err(CommandError::new(Kind::Corrupt, text).fact("file", file.path.as_str()));
     }
+    if let Some(record) = census.find(name, clock::now()) {
+        let (name, pid) = (&record.agent.name, record.agent.process.pid());
+        return Err(CommandError::new(
+            Kind::NotRunning,
+            format!("{name} is gone: its process {pid} has ended"),
+        ));
+    }
     let is_of = |grave: &&Grave| grave.record.as_ref().is_some_and(|record| record.agent.name == *name);
-    let mut graves = mesh.graves()?;
+    let mut graves = mesh.graves()?.graves;
     graves.sort_by_key(|grave| std::cmp::Reverse(grave.at));
     if let Some(grave) = graves.iter().find(is_of) {
         let verb = verb(grave.why);
@@ -99,19 +107,8 @@ pub fn whois(ctx: &Context, name: &AgentName) -> Result<Profile, CommandError> {
     Err(with_nearest(unknown(), name, &census))
 }
 
-/// Claims that can't be read must not hide who is there.
-fn claims_to_look_at(ctx: &Context, mesh: &Mesh) -> Claims {
-    mesh.claims().unwrap_or_else(|error| {
-        ctx.notice(format!("who works on what is not known: {error}"));
-        Claims::default()
-    })
-}
-
 fn gone(grave: Grave) -> Gone {
-    let name = match &grave.record {
-        Some(record) => record.agent.name.to_string(),
-        None => grave.id.as_str().split_once('-').map_or(grave.id.to_string(), |(name, _)| name.to_string()),
-    };
+    let name = grave.id.name().to_string();
     let cwd = grave.record.map(|record| record.agent.cwd);
     Gone { name, why: grave.why, at: grave.at, by: grave.by, unread: grave.unread, cwd }
 }

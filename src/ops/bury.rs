@@ -12,10 +12,13 @@ use super::claims;
 pub(super) fn finish_renames(locked: &Locked<'_>, census: &Census) -> Result<(), StoreError> {
     for old in &census.superseded {
         let renamed = census.records.iter().find(|record| old.agent.is_superseded_by(&record.agent));
-        if let Some(Record { agent, .. }) = renamed {
-            claims::carry_over(locked, agent, &agent.name, &agent.session)?;
+        let Some(Record { agent, .. }) = renamed else { continue };
+        match claims::carry_over(locked, agent, agent) {
+            Ok(()) => locked.unregister(&old.agent.name)?,
+            // Somebody else's damaged file is no reason not to go on; the agent's own next command says so.
+            Err(StoreError::Corrupt { .. }) => {}
+            Err(error) => return Err(error),
         }
-        locked.unregister(&old.agent.name)?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Changes to claims that follow from something else: leaving, a new name, a new session id.
 
-use crate::domain::{Agent, AgentName, SessionId};
+use crate::domain::Agent;
 use crate::store::{Claim, Claims, Locked, StoreError};
 
 /// Gives up what the agent claimed. Returns what it had.
@@ -10,16 +10,9 @@ pub(super) fn give_up(locked: &Locked<'_>, agent: &Agent) -> Result<Vec<Claim>, 
     Ok(had)
 }
 
-/// Writes another name and session into what the agent claimed.
-pub(super) fn carry_over(
-    locked: &Locked<'_>,
-    agent: &Agent,
-    name: &AgentName,
-    session: &SessionId,
-) -> Result<(), StoreError> {
-    change(locked, agent, |claims| {
-        claims.carry_over(agent, name, session);
-    })
+/// Writes the agent's new name, session or process into what it claimed.
+pub(super) fn carry_over(locked: &Locked<'_>, before: &Agent, after: &Agent) -> Result<(), StoreError> {
+    change(locked, before, |claims| claims.carry_over(before, after))
 }
 
 /// `swarm.lock` is taken only if there is something to change: none of ours can add a claim meanwhile, because that

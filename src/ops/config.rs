@@ -33,7 +33,8 @@ pub fn get(ctx: &Context, name: &str) -> Result<Entry, CommandError> {
 pub fn set(ctx: &Context, scope: Scope, name: &str, text: &str) -> Result<(Entry, String), CommandError> {
     let (_, key) = find_key(name).map_err(|_| unknown(name))?;
     refuse_for_project(scope, key.project_may_set, name)?;
-    let raw = config::raw_from_text(name, text);
+    let text = if name == "mesh" { absolute(ctx, text) } else { text.to_string() };
+    let raw = config::raw_from_text(name, &text);
     key.check(&raw, ctx.settings.get(name)?.0)?;
     let file = config::set(&ctx.home, &ctx.cwd, scope, name, &raw)?;
     Ok((reloaded(ctx, name)?, file))
@@ -45,8 +46,16 @@ pub fn unset(ctx: &Context, scope: Scope, name: &str) -> Result<(Entry, String),
     Ok((reloaded(ctx, name)?, file))
 }
 
+/// A directory is meant from here; whoever reads the file is elsewhere.
+fn absolute(ctx: &Context, path: &str) -> String {
+    if path.is_empty() || path.starts_with('~') {
+        return path.to_string();
+    }
+    ctx.cwd.join(path).to_string_lossy().into_owned()
+}
+
 fn reloaded(ctx: &Context, name: &str) -> Result<Entry, CommandError> {
-    let loaded = config::load(&ctx.home, &ctx.cwd, None)?;
+    let loaded = config::load(&ctx.home, &ctx.cwd, None);
     let (_, key) = find_key(name)?;
     let (value, source) = loaded.settings.get(name)?;
     Ok(Entry { key: key.name, value: value.clone(), source: source.clone(), about: key.about })

@@ -4,12 +4,11 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use crate::domain::AgentName;
-use crate::domain::settings::{Raw, Settings, Source};
+use crate::domain::settings::Settings;
 use crate::store::{Location, Mesh, Options, config};
 use crate::sys::environment::{self, Home};
-use crate::sys::files::FileError;
 
-use super::error::CommandError;
+use super::error::{CommandError, Kind};
 
 /// What every command may be told.
 #[derive(Clone, Debug, Default)]
@@ -30,23 +29,23 @@ pub struct Context {
 }
 
 impl Context {
+    /// Stops at the first configuration file that can't be used.
     pub fn new(globals: Globals) -> Result<Self, CommandError> {
-        let (home, cwd) = surroundings()?;
-        let loaded = config::load(&home, &cwd, globals.mesh.as_deref())?;
-        let location = Location::find(&loaded.settings, &home)?;
-        let notices = RefCell::new(loaded.warnings);
-        Ok(Self { home, cwd, settings: loaded.settings, location, speaker: globals.speaker, notices })
+        let (ctx, errors) = Self::tolerant(globals)?;
+        errors.into_iter().next().map_or(Ok(ctx), Err)
     }
 
-    /// For those who have to go on although a configuration file can't be read: the defaults and the flags.
-    pub(super) fn without_config(globals: Globals) -> Result<Self, CommandError> {
-        let (home, cwd) = surroundings()?;
-        let mut settings = Settings::default();
-        if let Some(dir) = globals.mesh.or_else(|| environment::variable("MSG_MESH")) {
-            settings.set("mesh", &Raw::Text(dir), Source::Flag("--mesh"))?;
+    /// For those who are there to mend such files: goes on with what could be read.
+    pub fn tolerant(globals: Globals) -> Result<(Self, Vec<CommandError>), CommandError> {
+        if globals.mesh.as_deref() == Some("") {
+            return Err(CommandError::new(Kind::InvalidValue, "`--mesh` must be the path of a directory"));
         }
-        let location = Location::find(&settings, &home)?;
-        Ok(Self { home, cwd, settings, location, speaker: globals.speaker, notices: RefCell::default() })
+        let (home, cwd) = surroundings()?;
+        let loaded = config::load(&home, &cwd, globals.mesh.as_deref());
+        let location = Location::find(&loaded.settings, &home)?;
+        let notices = RefCell::new(loaded.warnings);
+        let ctx = Self { home, cwd, settings: loaded.settings, location, speaker: globals.speaker, notices };
+        Ok((ctx, loaded.errors.into_iter().map(CommandError::from).collect()))
     }
 
     /// The mesh, or `None` if nobody has joined it yet.
@@ -97,7 +96,7 @@ impl Context {
 pub(super) fn surroundings() -> Result<(Home, PathBuf), CommandError> {
     let cwd = environment::cwd().map_err(|source| {
         let text = format!("the working directory can't be read: {source}");
-        FileError::from(std::io::Error::new(source.kind(), text))
+        CommandError::new(Kind::Io, text).hint("was it removed? go to another one")
     })?;
     Ok((Home::find()?, cwd))
 }

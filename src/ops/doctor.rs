@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 
 use crate::domain::Liveness;
 use crate::domain::settings::Source;
-use crate::store::{Location, Mesh, Obstacle, Reason, Sessions, StoreError};
+use crate::store::{Graves, Location, Mesh, Obstacle, Reason, Salvaged, Sessions, StoreError};
 use crate::sys::{clock, process};
 
 use super::bury::bury_dead;
@@ -64,13 +64,8 @@ const REPAIR: &str = "`msg doctor --repair` does it";
 /// Looks at everything. With `repair`, mends what is safe to mend and says so.
 pub fn doctor(globals: &Globals, repair: bool) -> Result<Vec<Check>, CommandError> {
     let mut checks = Vec::new();
-    let ctx = match Context::new(globals.clone()) {
-        Ok(ctx) => ctx,
-        Err(error) => {
-            checks.push(Check::failed("config", error));
-            Context::without_config(globals.clone())?
-        }
-    };
+    let (ctx, errors) = Context::tolerant(globals.clone())?;
+    checks.extend(errors.into_iter().map(|error| Check::failed("config", error)));
     for warning in ctx.take_notices() {
         checks.push(Check::warn("config", warning, "mend the file"));
     }
@@ -127,10 +122,11 @@ impl Visit<'_> {
             of("mesh.lock", self.mesh_lock()),
             of("swarm.lock", self.swarm_lock()),
             of("registry", self.registry()),
-            of("sessions", self.sessions()),
             of("claims", self.claims()),
             of("graves", self.graves()),
+            of("sessions", self.sessions()),
             of("temporary files", self.temporary_files()),
+            of("quarantine", self.quarantine()),
             of("clock", self.clock()),
         ]
         .concat()
@@ -242,54 +238,92 @@ impl Visit<'_> {
 
     fn sessions(&self) -> Result<Vec<Check>, StoreError> {
         const NAME: &str = "sessions";
+        let locked = if self.repair { Some(self.mesh.lock()?) } else { None };
         let Sessions { records, unreadable } = self.mesh.sessions()?;
-        let too_old =
-            clock::now() - SignedDuration::from_hours(24 * i64::from(self.ctx.settings.grave_days()));
+        let mut checks = Vec::new();
         let mut forgotten = 0;
-        if self.repair {
-            let locked = self.mesh.lock()?;
+        if let Some(locked) = &locked {
             for record in &records {
                 let agent = &record.last.agent;
                 let gone = process::liveness(&agent.process) == Liveness::Gone;
-                if gone && agent.started_at < too_old && self.mesh.graves_of(&agent.session)?.is_empty() {
+                if gone
+                    && agent.started_at < self.too_old()
+                    && self.mesh.graves_of(&agent.session)?.is_empty()
+                {
                     locked.forget(&agent.session)?;
                     forgotten += 1;
                 }
             }
         }
-        let unreadable = unreadable.iter().map(|file| {
+        for file in &unreadable {
             let text = format!("`{}` can't be read: {}", file.path, file.reason);
-            Check::fail(NAME, text, "remove the file; its session will be a new one if it comes back")
-        });
-        let remembered = records.len() - forgotten;
-        let mut text = format!("{remembered} remembered");
+            checks.push(match &locked {
+                Some(locked) => {
+                    let aside = locked.put_session_aside(&file.stem)?;
+                    Check::warn(NAME, text, &format!("it was put aside as `{aside}`"))
+                }
+                None => Check::fail(NAME, text, REPAIR),
+            });
+        }
+        let mut text = format!("{} remembered", records.len() - forgotten);
         if forgotten > 0 {
             text = format!("{text}, {forgotten} forgotten");
         }
-        Ok(std::iter::once(Check::ok(NAME, text)).chain(unreadable).collect())
+        checks.insert(0, Check::ok(NAME, text));
+        Ok(checks)
     }
 
     fn claims(&self) -> Result<Vec<Check>, StoreError> {
-        let claims = self.mesh.claims()?.iter().count();
-        Ok(vec![Check::ok("claims", format!("{claims} can be read"))])
+        const NAME: &str = "claims";
+        let (path, reason) = match self.mesh.claims() {
+            Ok(claims) => return Ok(vec![Check::ok(NAME, count(claims.iter().count(), "claim"))]),
+            Err(StoreError::Corrupt { path, reason }) => (path, reason),
+            Err(error) => return Err(error),
+        };
+        let text = format!("`{}` can't be read: {reason}", path.display());
+        if !self.repair {
+            let fix = "`msg doctor --repair` saves what is whole and puts the original aside";
+            return Ok(vec![Check::fail(NAME, text, fix)]);
+        }
+        Ok(vec![match self.mesh.lock()?.swarm()?.salvage()? {
+            Some(Salvaged { kept, dropped, aside }) => {
+                let text = format!("{text}; {kept} were saved, {dropped} were not");
+                Check::warn(NAME, text, &format!("the original is `{aside}`"))
+            }
+            None => Check::ok(NAME, "can be read"),
+        }])
     }
 
     fn graves(&self) -> Result<Vec<Check>, StoreError> {
         const NAME: &str = "graves";
-        let graves = self.mesh.graves()?;
+        let locked = if self.repair { Some(self.mesh.lock()?) } else { None };
+        let Graves { graves, unreadable } = self.mesh.graves()?;
         let mail: usize = graves.iter().map(|grave| grave.unread).sum();
-        let too_old =
-            clock::now() - SignedDuration::from_hours(24 * i64::from(self.ctx.settings.grave_days()));
-        let old = || graves.iter().filter(|grave| grave.unread == 0 && grave.at < too_old);
-        let mut text = format!("{} with {mail} unread messages", graves.len());
-        if self.repair && old().next().is_some() {
-            let locked = self.mesh.lock()?;
-            for grave in old() {
+        let mut text = match graves.len() {
+            0 => "none".to_string(),
+            graves => format!("{}, with {}", count(graves, "grave"), count(mail, "unread message")),
+        };
+        if let Some(locked) = &locked {
+            let old = graves.iter().filter(|grave| grave.unread == 0 && grave.at < self.too_old());
+            let mut closed = 0;
+            for grave in old {
                 locked.close_grave(&grave.id)?;
+                closed += 1;
             }
-            text = format!("{text}; {} old and empty ones were closed", old().count());
+            if closed > 0 {
+                text = format!("{text}; {closed} old and empty ones were closed");
+            }
         }
-        Ok(vec![Check::ok(NAME, text)])
+        let damaged = unreadable.iter().map(|file| {
+            let text = format!("`{}` can't be read: {}", file.path, file.reason);
+            Check::fail(NAME, text, "mail in its `inbox/` is still there: look at it, and move it away")
+        });
+        Ok(std::iter::once(Check::ok(NAME, text)).chain(damaged).collect())
+    }
+
+    /// What is older than this is not remembered.
+    fn too_old(&self) -> jiff::Timestamp {
+        clock::now() - SignedDuration::from_hours(24 * i64::from(self.ctx.settings.grave_days()))
     }
 
     fn temporary_files(&self) -> Result<Vec<Check>, StoreError> {
@@ -314,6 +348,18 @@ impl Visit<'_> {
             checks.push(Check::warn(NAME, text, "remove them from `tmp/` if they are old"));
         }
         Ok(checks)
+    }
+
+    fn quarantine(&self) -> Result<Vec<Check>, StoreError> {
+        const NAME: &str = "quarantine";
+        let files = self.mesh.quarantined()?;
+        Ok(vec![match files.first() {
+            None => Check::ok(NAME, "empty"),
+            Some(first) => {
+                let text = format!("{} that could not be read and were set aside: `{first}` …", files.len());
+                Check::warn(NAME, text, "the reason is beside each; remove them when nobody needs them")
+            }
+        }])
     }
 
     fn clock(&self) -> Result<Vec<Check>, StoreError> {
@@ -348,5 +394,13 @@ fn inotify() -> Check {
             }
         }
         _ => Check::ok(NAME, "not on this system"),
+    }
+}
+
+fn count(number: usize, what: &str) -> String {
+    match number {
+        0 => format!("no {what}s"),
+        1 => format!("one {what}"),
+        _ => format!("{number} {what}s"),
     }
 }

@@ -11,10 +11,12 @@ use crate::sys::flock::LockError;
 pub enum Kind {
     AlreadyJoined,
     AmbiguousCaller,
+    AmbiguousMessage,
     BadConfig,
     Bug,
     Corrupt,
     DiskFull,
+    Empty,
     Evicted,
     ForeignAgent,
     Interrupted,
@@ -26,12 +28,16 @@ pub enum Kind {
     NoFlock,
     NoHost,
     NoNameLeft,
+    NotAllSent,
     NotJoined,
     NotRunning,
     StillAlive,
+    TimedOut,
+    TooLarge,
     UnhealthyMesh,
     UnknownAgent,
     UnknownKey,
+    UnknownMessage,
     UnsafeMesh,
     Usage,
 }
@@ -41,10 +47,12 @@ impl Kind {
         match self {
             Self::AlreadyJoined => "already_joined",
             Self::AmbiguousCaller => "ambiguous_caller",
+            Self::AmbiguousMessage => "ambiguous_message",
             Self::BadConfig => "bad_config",
             Self::Bug => "bug",
             Self::Corrupt => "corrupt",
             Self::DiskFull => "disk_full",
+            Self::Empty => "empty",
             Self::Evicted => "evicted",
             Self::ForeignAgent => "foreign_agent",
             Self::Interrupted => "interrupted",
@@ -56,12 +64,16 @@ impl Kind {
             Self::NoFlock => "no_flock",
             Self::NoHost => "no_host",
             Self::NoNameLeft => "no_name_left",
+            Self::NotAllSent => "not_all_sent",
             Self::NotJoined => "not_joined",
             Self::NotRunning => "not_running",
             Self::StillAlive => "still_alive",
+            Self::TimedOut => "timed_out",
+            Self::TooLarge => "too_large",
             Self::UnhealthyMesh => "unhealthy_mesh",
             Self::UnknownAgent => "unknown_agent",
             Self::UnknownKey => "unknown_key",
+            Self::UnknownMessage => "unknown_message",
             Self::UnsafeMesh => "unsafe_mesh",
             Self::Usage => "usage",
         }
@@ -72,6 +84,7 @@ impl Kind {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Fact {
     Text(String),
+    Number(u64),
     List(Vec<String>),
 }
 
@@ -104,6 +117,12 @@ impl CommandError {
     }
 
     #[must_use]
+    pub fn number(mut self, name: &'static str, number: u64) -> Self {
+        self.facts.push((name, Fact::Number(number)));
+        self
+    }
+
+    #[must_use]
     pub fn facts(mut self, name: &'static str, list: Vec<String>) -> Self {
         self.facts.push((name, Fact::List(list)));
         self
@@ -132,7 +151,7 @@ impl From<LockError> for CommandError {
                 let mut error = Self::new(Kind::LockTimeout, message).hint(hint);
                 error = error.fact("lock", path.display().to_string());
                 match holder {
-                    Some(pid) => error.fact("holder", pid.to_string()),
+                    Some(pid) => error.number("holder", pid.get().unsigned_abs().into()),
                     None => error,
                 }
             }
@@ -162,15 +181,15 @@ impl From<StoreError> for CommandError {
                 .hint("it is freed when that process ends; `msg doctor` tells more")
                 .fact("lock", path.display().to_string()),
             StoreError::Corrupt { path, .. } => Self::new(Kind::Corrupt, message)
-                .hint("nothing was changed; `msg doctor --repair` mends what can be mended")
+                .hint("it is left as it is; `msg doctor --repair` mends what can be mended")
                 .fact("file", path.display().to_string()),
             StoreError::BadConfig { path, line, column, .. } => Self::new(Kind::BadConfig, message)
                 .hint("mend the file, or move it away to go on with the defaults")
                 .fact("file", path.display().to_string())
-                .fact("line", line.to_string())
-                .fact("column", column.to_string()),
+                .number("line", line as u64)
+                .number("column", column as u64),
             StoreError::BadSetting { path, .. } => Self::new(Kind::BadConfig, message)
-                .hint("`msg config list` shows the keys and where each value comes from")
+                .hint("mend it there; `msg config list -v` shows the keys and what each is for")
                 .fact("file", path.display().to_string()),
             StoreError::Foreign(name) => {
                 Self::new(Kind::ForeignAgent, message).hint("do it in pi itself").fact("agent", name)

@@ -1,7 +1,7 @@
 //! The way out when nobody can tell whether an agent lives.
 
 use crate::domain::{AgentName, Liveness};
-use crate::store::{Claim, StoreError, Why};
+use crate::store::{Claim, Why};
 use crate::sys::{clock, process};
 
 use super::claims;
@@ -41,9 +41,6 @@ pub fn evict(ctx: &Context, name: &AgentName, force: bool) -> Result<Evicted, Co
     }
     let liveness = process::liveness(&agent.process);
     if liveness == Liveness::Alive {
-        if agent.is_foreign() {
-            return Err(StoreError::Foreign(agent.name.to_string()).into());
-        }
         if !force {
             let text = format!("{} is alive: process {} runs", agent.name, agent.process.pid());
             return Err(CommandError::new(Kind::StillAlive, text)
@@ -54,8 +51,7 @@ pub fn evict(ctx: &Context, name: &AgentName, force: bool) -> Result<Evicted, Co
                 .fact("agent", agent.name.as_str()));
         }
     }
-    let claims_before = locked.claims()?;
-    let profile = Profile::with_liveness(&mesh, agent.clone(), &claims_before, liveness)?;
+    let profile = Profile::with_liveness(&mesh, agent.clone(), &locked.claims()?, liveness)?;
     let unclaimed = claims::give_up(&locked, agent)?;
     locked.bury(record, Why::Evicted, now, Some(caller.agent.name.as_str()))?;
     Ok(Evicted { profile, unclaimed })

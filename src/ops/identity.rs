@@ -2,9 +2,12 @@
 //!
 //! The first that answers: `--as`; the session variable of the nearest harness among the ancestors (an outer one's is
 //! inherited and doesn't count); the nearest ancestor process that exactly one live registration names;
-//! `$MSG_AGENT`.
+//! `$MSG_AGENT`. The ancestors are followed up to the nearest harness and no further: beyond it is whoever started it,
+//! and a model must not speak as that person because it left, was evicted, or never joined.
 
-use crate::domain::{Agent, AgentName, Liveness, Recorded, SessionId, nearest};
+use jiff::SignedDuration;
+
+use crate::domain::{Agent, AgentName, Liveness, Pid, Recorded, SessionId, nearest};
 use crate::store::{Census, Locked, Mesh, Record, SessionRecord};
 use crate::sys::ancestry::{self, Host};
 use crate::sys::environment::variable;
@@ -46,9 +49,16 @@ impl Traces {
         Self { ancestors, harness, session }
     }
 
+    /// The ancestors that may be the caller's host, nearest first.
+    fn hosts(&self) -> &[Details] {
+        let harness = self.harness.as_ref().map(|host| host.process.pid);
+        let at = self.ancestors.iter().position(|details| Some(details.pid) == harness);
+        at.map_or(&self.ancestors, |at| &self.ancestors[..=at])
+    }
+
     /// Does this registration name one of the processes above us? The nearest has the smallest number.
-    fn distance(&self, recorded: &Recorded) -> Option<usize> {
-        self.ancestors.iter().position(|details| runs_as(recorded, details))
+    fn distance(&self, agent: &Agent) -> Option<usize> {
+        self.hosts().iter().position(|details| is_host(agent, details.pid, details.start_ticks))
     }
 
     /// A process that hosts many sessions, of which ours has another id than any that is registered, tells nothing.
@@ -58,13 +68,16 @@ impl Traces {
     }
 }
 
-fn runs_as(recorded: &Recorded, details: &Details) -> bool {
-    match recorded {
-        Recorded::Bare(pid) => *pid == details.pid,
+/// Is the agent hosted by that running process? A bare pid tells only together with the time: a process that is younger
+/// than the registration has the pid of another.
+pub(super) fn is_host(agent: &Agent, pid: Pid, start_ticks: u64) -> bool {
+    const SLACK: SignedDuration = SignedDuration::from_secs(2);
+    match &agent.process {
+        Recorded::Bare(bare) => {
+            *bare == pid && process::started_at(pid).is_none_or(|started| started <= agent.started_at + SLACK)
+        }
         Recorded::Pinned(identity) => {
-            identity.pid == details.pid
-                && identity.start_ticks == details.start_ticks
-                && identity.place == *process::place()
+            identity.pid == pid && identity.start_ticks == start_ticks && identity.place == *process::place()
         }
     }
 }
@@ -74,29 +87,35 @@ pub fn caller(ctx: &Context) -> Result<(Mesh, Caller), CommandError> {
     let mesh = ctx.mesh()?.ok_or_else(not_joined)?;
     let census = mesh.census()?;
     let traces = Traces::gather();
-    let found = match find(ctx, &census, &traces)? {
+    let found = match find(ctx, &mesh, &census, &traces)? {
         Some(found) => found,
         None => revive(ctx, &mesh, &traces)?.ok_or_else(not_joined)?,
     };
     let found = mend(&mesh, &census, &traces, found)?;
-    mesh.touch(&found.agent.name)?;
+    if let Err(error) = mesh.touch(&found.agent.name) {
+        ctx.notice(format!("your presence could not be noted: {error}"));
+    }
     Ok((mesh, found))
 }
 
 /// The caller with all that others see of it; for `whoami`.
 pub fn whoami(ctx: &Context) -> Result<(Profile, String), CommandError> {
     let (mesh, caller) = caller(ctx)?;
-    let profile = Profile::of(&mesh, caller.agent, &mesh.claims()?)?;
-    Ok((profile, caller.how))
+    Ok((Profile::look(ctx, &mesh, caller.agent)?, caller.how))
 }
 
 /// Who is calling, if that can be told without a doubt; for those who only look.
-pub(super) fn glance(ctx: &Context, census: &Census) -> Option<AgentName> {
-    let found = find(ctx, census, &Traces::gather()).ok()??;
+pub(super) fn glance(ctx: &Context, mesh: &Mesh, census: &Census) -> Option<AgentName> {
+    let found = find(ctx, mesh, census, &Traces::gather()).ok()??;
     Some(found.agent.name)
 }
 
-fn find(ctx: &Context, census: &Census, traces: &Traces) -> Result<Option<Caller>, CommandError> {
+fn find(
+    ctx: &Context,
+    mesh: &Mesh,
+    census: &Census,
+    traces: &Traces,
+) -> Result<Option<Caller>, CommandError> {
     if let Some(name) = &ctx.speaker {
         return by_name(census, name, "`--as`");
     }
@@ -106,12 +125,16 @@ fn find(ctx: &Context, census: &Census, traces: &Traces) -> Result<Option<Caller
         if let Some(record) = census.records.iter().find(of_session) {
             return Ok(Some(found(record, format!("${variable} is its session"))));
         }
+        // It was here: that it left, was evicted or lost its registration is for `revive` to say.
+        if mesh.session(session)?.is_some() {
+            return Ok(None);
+        }
     }
     let mut near: Vec<(usize, &Record)> = census
         .records
         .iter()
         .filter(|record| !traces.knows_better(&record.agent))
-        .filter_map(|record| Some((traces.distance(&record.agent.process)?, record)))
+        .filter_map(|record| Some((traces.distance(&record.agent)?, record)))
         .collect();
     near.sort_by_key(|(distance, _)| *distance);
     if let Some((nearest, record)) = near.first() {
@@ -207,13 +230,18 @@ fn remembered(ctx: &Context, mesh: &Mesh, traces: &Traces) -> Result<Option<Sess
         Some(name) => known.last.agent.name == *name,
         None => {
             let agent = &known.last.agent;
-            let near = !traces.knows_better(agent) && traces.distance(&agent.process).is_some();
+            let near = !traces.knows_better(agent) && traces.distance(agent).is_some();
             near || wanted.as_ref() == Some(&agent.name)
         }
     };
     let mut fitting: Vec<SessionRecord> =
         sessions.into_iter().filter(|known| alive(known) && fits(known)).collect();
-    fitting.sort_by_key(|known| traces.distance(&known.last.agent.process).unwrap_or(usize::MAX));
+    // One that is still current before one that left, where a process had several.
+    fitting.sort_by_key(|known| {
+        let agent = &known.last.agent;
+        let distance = traces.distance(agent).unwrap_or(usize::MAX);
+        (distance, !known.is_current(), std::cmp::Reverse(agent.started_at))
+    });
     Ok(fitting.into_iter().next())
 }
 
@@ -238,15 +266,18 @@ fn mend(mesh: &Mesh, census: &Census, traces: &Traces, caller: Caller) -> Result
     }
     let locked = mesh.lock()?;
     finish_renames(&locked, &locked.census()?)?;
-    if agent.restores.is_some() {
-        collect_mail(mesh, &locked, agent)?;
+    // It may have been renamed or evicted since we looked.
+    let agent = locked.own_record(agent)?.agent;
+    let session = new_session.unwrap_or_else(|| agent.session.clone());
+    let after = Agent { session: session.clone(), ..agent.clone() };
+    if agent.restores.is_some() || session != agent.session {
+        claims::carry_over(&locked, &agent, &after)?;
+        collect_mail(mesh, &locked, &agent)?;
+        collect_mail(mesh, &locked, &after)?;
     }
-    if let Some(session) = &new_session {
-        claims::carry_over(&locked, agent, &agent.name, session)?;
-    }
-    let record = locked.edit(&agent.name, |agent| {
+    let record = locked.edit(&agent, |agent| {
         agent.restores = None;
-        agent.session = new_session.unwrap_or(agent.session.clone());
+        agent.session = session;
     })?;
     Ok(Caller { agent: record.agent, how: caller.how })
 }

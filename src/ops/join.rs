@@ -18,6 +18,9 @@ use super::identity::{self, Traces};
 use super::names::{self, holder, is_live, name_taken};
 use super::profile::Profile;
 
+/// How often a name is tried to be taken.
+const TRIES: usize = 10;
+
 /// What the caller asks for.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
@@ -81,10 +84,14 @@ pub fn join(ctx: &Context, request: &Request) -> Result<Joined, CommandError> {
         None => visit.arrive(&theme, default_name)?,
     };
     drop(locked);
+    // From here on it has joined, whatever else goes wrong.
     mesh.touch(&agent.name)?;
-    let settled_in = settle(ctx)?;
+    let settled_in = settle(ctx).unwrap_or_else(|error| {
+        ctx.notice(format!("the choice of this mesh could not be written down: {error}"));
+        None
+    });
     let peers = count_peers(&mesh, &agent)?;
-    let profile = Profile::of(&mesh, agent, &mesh.claims()?)?;
+    let profile = Profile::look(ctx, &mesh, agent)?;
     Ok(Joined { profile, arrival, why: newcomer.host.why, peers, settled_in })
 }
 
@@ -109,10 +116,7 @@ impl Newcomer {
 
     /// Does the registration name our host? pi-messenger's name it by its pid alone.
     fn shares_process(&self, agent: &Agent) -> bool {
-        match &agent.process {
-            Recorded::Pinned(identity) => *identity == self.host.process,
-            Recorded::Bare(pid) => *pid == self.host.process.pid,
-        }
+        identity::is_host(agent, self.host.process.pid, self.host.process.start_ticks)
     }
 }
 
@@ -229,33 +233,26 @@ impl Visit<'_> {
         if agent.is_foreign() {
             return Ok(agent.clone());
         }
-        let session = self.newcomer.session.clone().unwrap_or(agent.session.clone());
-        let moved = agent.process != self.newcomer.process() || agent.session != session;
-        let wants = |new: &Option<String>, old: Option<&String>| new.is_some() && new.as_ref() != old;
-        let changed =
-            wants(&self.spec, agent.spec.as_ref()) || wants(&self.request.model, Some(&agent.model));
-        let restoring = agent.restores.is_some();
-        if restoring {
+        let mut after = agent.clone();
+        after.session = self.newcomer.session.clone().unwrap_or(after.session);
+        after.process = self.newcomer.process();
+        after.spec = self.spec.clone().or(after.spec);
+        after.model = self.request.model.clone().unwrap_or(after.model);
+        after.restores = None;
+        let moved = !agent.is_same_session(&after);
+        if moved {
+            claims::carry_over(self.locked, agent, &after)?;
+        }
+        if moved || agent.restores.is_some() {
             identity::collect_mail(self.mesh, self.locked, agent)?;
+            identity::collect_mail(self.mesh, self.locked, &after)?;
         }
-        if agent.session != session {
-            claims::carry_over(self.locked, agent, &agent.name, &session)?;
+        let changed =
+            moved || after.spec != agent.spec || after.model != agent.model || agent.restores.is_some();
+        if !changed && self.mesh.session(&after.session)?.is_some() {
+            return Ok(after);
         }
-        let unknown_session = self.mesh.session(&session)?.is_none();
-        if !(moved || changed || restoring || unknown_session) {
-            return Ok(agent.clone());
-        }
-        let edited = self.locked.edit(&agent.name, |agent| {
-            agent.session = session;
-            agent.process = self.newcomer.process();
-            agent.restores = None;
-            if let Some(spec) = &self.spec {
-                agent.spec = Some(spec.clone());
-            }
-            if let Some(model) = &self.request.model {
-                agent.model = model.clone();
-            }
-        })?;
+        let edited = self.locked.edit(agent, |agent| *agent = after)?;
         Ok(edited.agent)
     }
 
@@ -264,29 +261,41 @@ impl Visit<'_> {
         theme: &Theme,
         default_name: Option<AgentName>,
     ) -> Result<(Agent, Arrival), CommandError> {
-        loop {
+        // pi-messenger takes no lock, so it may be faster; but not for ever.
+        for _ in 0..TRIES {
             let now = clock::now();
             let census = self.locked.census()?;
-            let known = match &self.newcomer.session {
-                Some(session) => self.mesh.session(session)?,
-                None => None,
-            };
+            let known = self.known_session()?;
             let name = self.choose(&census, theme, default_name.as_ref(), known.as_ref(), now)?;
-            names::clear(self.locked, &census, &name, None, now)?;
+            names::clear(self.locked, &census, &name, now)?;
             let mut record = self.record(name, known, now);
             let graves = self.mesh.graves_of(&record.agent.session)?;
             record.agent.restores = graves.first().map(|grave| grave.to_string());
             if self.locked.register(&record)? == Published::Exists {
-                // pi-messenger takes no lock: it was faster.
                 continue;
             }
             if graves.is_empty() {
                 return Ok((record.agent, Arrival::New));
             }
             let mail = identity::collect_mail(self.mesh, self.locked, &record.agent)?;
-            let record = self.locked.edit(&record.agent.name, |agent| agent.restores = None)?;
+            let record = self.locked.edit(&record.agent, |agent| agent.restores = None)?;
             return Ok((record.agent, Arrival::Back { mail }));
         }
+        Err(CommandError::new(Kind::NameTaken, "others were faster, time and again").hint("try again"))
+    }
+
+    /// What is known of the caller's session. Where nobody told an id, as at a terminal, the process tells.
+    fn known_session(&self) -> Result<Option<SessionRecord>, CommandError> {
+        if let Some(session) = &self.newcomer.session {
+            return Ok(self.mesh.session(session)?);
+        }
+        if self.newcomer.harness.hosts_many() {
+            return Ok(None);
+        }
+        let process = self.newcomer.process();
+        let sessions = self.mesh.sessions()?.records.into_iter();
+        let own = sessions.filter(|known| known.last.agent.process == process);
+        Ok(own.max_by_key(|known| known.last.agent.started_at))
     }
 
     /// The name to take, free at this moment.
@@ -299,7 +308,7 @@ impl Visit<'_> {
         now: Timestamp,
     ) -> Result<AgentName, CommandError> {
         let is_taken = |name: &AgentName| holder(census, name, None, now).is_some();
-        if let Some(name) = &self.request.name {
+        if let Some(name) = self.request.name.as_ref().or(self.ctx.speaker.as_ref()) {
             return holder(census, name, None, now)
                 .map_or(Ok(name.clone()), |text| Err(name_taken(name, &text)));
         }
@@ -318,19 +327,20 @@ impl Visit<'_> {
 
     fn record(&self, name: AgentName, known: Option<SessionRecord>, now: Timestamp) -> Record {
         let newcomer = self.newcomer;
-        let session = newcomer.session.clone().or_else(|| SessionId::new(random::uuid().to_string()).ok());
         let is_human = newcomer.harness == Harness::Terminal;
         let last = known.as_ref().map(|known| known.last.agent.clone());
+        let session = newcomer.session.clone().or(last.as_ref().map(|last| last.session.clone()));
         let unnamed = if is_human { "human" } else { "unknown" };
         let model = self.request.model.clone().or(last.as_ref().map(|last| last.model.clone()));
         let agent = Agent {
             name,
-            session: session.unwrap_or_else(|| newcomer_session(&newcomer.host)),
+            session: session.unwrap_or_else(new_session),
             process: newcomer.process(),
             harness: Some(newcomer.harness),
             cwd: self.ctx.folder(),
             model: model.unwrap_or_else(|| unnamed.to_string()),
             started_at: now,
+            joined_at: last.as_ref().map_or(now, |last| last.joined_at),
             git_branch: WorkTree::containing(&self.ctx.cwd).and_then(|tree| tree.branch()),
             spec: self.spec.clone().or(last.as_ref().and_then(|last| last.spec.clone())),
             is_human,
@@ -348,11 +358,10 @@ impl Visit<'_> {
     }
 }
 
-/// A session id for a host that has none, if chance fails us.
-fn newcomer_session(host: &Host) -> SessionId {
-    let text = format!("{}-{}", host.process.pid, host.process.start_ticks);
-    #[expect(clippy::expect_used, reason = "two numbers and a dash")]
-    SessionId::new(text).expect("two numbers are a session id")
+/// An id for a session whose host has none for it.
+#[expect(clippy::expect_used, reason = "a UUID is short and plain")]
+fn new_session() -> SessionId {
+    SessionId::new(random::uuid().to_string()).expect("a UUID is a session id")
 }
 
 /// A mesh that nobody named is written down, so that installing pi later moves nobody.

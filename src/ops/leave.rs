@@ -1,7 +1,7 @@
 //! Leaving: tasks and paths become free, unread mail waits for the session to come back.
 
 use crate::domain::AgentName;
-use crate::store::{Claim, Record, StoreError, Why};
+use crate::store::{Claim, StoreError, Why};
 use crate::sys::clock;
 
 use super::claims;
@@ -24,14 +24,9 @@ pub fn leave(ctx: &Context) -> Result<Left, CommandError> {
         return Err(StoreError::Foreign(caller.agent.name.to_string()).into());
     }
     let locked = mesh.lock()?;
-    let census = locked.census()?;
-    let record: &Record = census
-        .records
-        .iter()
-        .find(|record| record.agent.is_same_session(&caller.agent))
-        .ok_or_else(|| StoreError::NoRegistration(caller.agent.name.to_string()))?;
+    let record = locked.own_record(&caller.agent)?;
     let unclaimed = claims::give_up(&locked, &record.agent)?;
     let unread = mesh.unread(&record.agent)?;
-    locked.bury(record, Why::Left, clock::now(), None)?;
+    locked.bury(&record, Why::Left, clock::now(), None)?;
     Ok(Left { name: record.agent.name.clone(), unclaimed, released: record.agent.reservations.len(), unread })
 }

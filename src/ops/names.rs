@@ -40,13 +40,12 @@ pub(super) fn name_taken(name: &AgentName, holder: &str) -> CommandError {
         .fact("name", name.as_str())
 }
 
-/// Buries the dead, and makes room under a name that is free: what still lies there is not for who takes it.
-/// `own` takes the name; mail under a name that it had itself stays.
+/// Buries the dead, and makes room under a name that is free: what still lies there is not for who takes it. Whoever
+/// had the name before a rename gives it up for good, and gets the mail that lies under it.
 pub(super) fn clear(
     locked: &Locked<'_>,
     census: &Census,
     name: &AgentName,
-    own: Option<&Agent>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     bury_dead(locked, census, now)?;
@@ -55,13 +54,9 @@ pub(super) fn clear(
         locked.bury(record, Why::Died, now, None)?;
     }
     let had_it = |agent: &Agent| agent.formerly.iter().any(|former| former.name == *name);
-    if own.is_some_and(had_it) {
-        return Ok(());
-    }
     if let Some(owner) = census.records.iter().find(|record| had_it(&record.agent) && is_live(record)) {
-        let owner = &owner.agent.name;
-        locked.forward_mail(name, owner)?;
-        locked.edit(owner, |agent| agent.formerly.retain(|former| former.name != *name))?;
+        locked.forward_mail(name, &owner.agent.name)?;
+        locked.edit(&owner.agent, |agent| agent.formerly.retain(|former| former.name != *name))?;
     }
     locked.bury_lost_mail(name, now)?;
     Ok(())

@@ -6,6 +6,7 @@ use crate::domain::{Agent, Liveness, Presence};
 use crate::store::{Claim, Claims, Mesh};
 use crate::sys::{clock, process};
 
+use super::context::Context;
 use super::error::CommandError;
 
 /// What a registration says, and what can be seen around it.
@@ -25,6 +26,11 @@ impl Profile {
         Self::with_liveness(mesh, agent, claims, liveness)
     }
 
+    /// After a change was made: what can't be told then is a notice, not a failure.
+    pub(super) fn look(ctx: &Context, mesh: &Mesh, agent: Agent) -> Result<Self, CommandError> {
+        Self::of(mesh, agent, &claims_to_look_at(ctx, mesh))
+    }
+
     pub(super) fn with_liveness(
         mesh: &Mesh,
         agent: Agent,
@@ -37,4 +43,12 @@ impl Profile {
         let claims = claims.of(&agent);
         Ok(Self { agent, liveness, presence, last_sign, unread, claims })
     }
+}
+
+/// Claims that can't be read must not hide who is there.
+pub(super) fn claims_to_look_at(ctx: &Context, mesh: &Mesh) -> Claims {
+    mesh.claims().unwrap_or_else(|error| {
+        ctx.notice(format!("who works on what is not known: {error}"));
+        Claims::default()
+    })
 }

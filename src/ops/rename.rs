@@ -33,7 +33,7 @@ pub fn rename(ctx: &Context, new: &AgentName) -> Result<(Profile, AgentName), Co
     } else {
         change(&mesh, &caller.agent, new)?
     };
-    let profile = Profile::of(&mesh, agent, &mesh.claims()?)?;
+    let profile = Profile::look(ctx, &mesh, agent)?;
     Ok((profile, old))
 }
 
@@ -43,26 +43,32 @@ fn change(mesh: &Mesh, caller: &Agent, new: &AgentName) -> Result<Agent, Command
     let locked = mesh.lock()?;
     let now = clock::now();
     let census = locked.census()?;
-    let record = census
-        .records
-        .iter()
-        .find(|record| record.agent.is_same_session(caller))
-        .ok_or_else(|| StoreError::NoRegistration(caller.name.to_string()))?;
-    let old = &record.agent;
-    if let Some(holder) = holder(&census, new, Some(old), now) {
+    let own = locked.own_record(caller)?.agent;
+    if let Some(holder) = holder(&census, new, Some(&own), now) {
         return Err(name_taken(new, &holder));
     }
-    names::clear(&locked, &census, new, Some(old), now)?;
-    let mut renamed = record.clone();
+    // Claims that can't be read stop it here, while nothing has changed.
+    locked.claims()?;
+    names::clear(&locked, &census, new, now)?;
+    let old = locked.own_record(caller)?;
+    let mut renamed = old.clone();
     renamed.agent.name = new.clone();
-    // A former name that has run out harms nobody, and mail may still lie under it.
-    renamed.agent.formerly.retain(|former| former.name != *new);
-    renamed.agent.formerly.push(FormerName { name: old.name.clone(), until: now + FOLLOWED });
+    let mut formerly = Vec::new();
+    for former in old.agent.formerly.iter().filter(|former| former.name != *new) {
+        // One that has run out is of use only while mail lies under it.
+        if former.until > now || mesh.has_mail(&former.name)? {
+            formerly.push(former.clone());
+        }
+    }
+    formerly.push(FormerName { name: old.agent.name.clone(), until: now + FOLLOWED });
+    renamed.agent.formerly = formerly;
     if locked.register(&renamed)? == Published::Exists {
         return Err(name_taken(new, "an agent of pi-messenger, who was faster"));
     }
-    claims::carry_over(&locked, &renamed.agent, new, &renamed.agent.session)?;
-    locked.unregister(&old.name)?;
+    claims::carry_over(&locked, &old.agent, &renamed.agent)?;
+    locked.unregister(&old.agent.name)?;
+    // A `watch` of this agent has two inboxes to look after from now on.
+    locked.nudge(&old.agent.name)?;
     mesh.touch(new)?;
     Ok(renamed.agent)
 }

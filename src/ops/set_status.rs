@@ -24,6 +24,6 @@ pub fn set_status(ctx: &Context, text: Option<&str>) -> Result<Profile, CommandE
         }
     }
     let (mesh, caller) = identity::caller(ctx)?;
-    let record = mesh.lock()?.edit(&caller.agent.name, |agent| agent.status = status)?;
-    Profile::of(&mesh, record.agent, &mesh.claims()?)
+    let record = mesh.lock()?.edit(&caller.agent, |agent| agent.status = status)?;
+    Profile::look(ctx, &mesh, record.agent)
 }

@@ -16,11 +16,13 @@ use crate::sys::flock::FileLock;
 use crate::sys::git::WorkTree;
 
 /// The settings that hold here and now.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Loaded {
     pub settings: Settings,
     /// What was not taken as it stands, and why.
     pub warnings: Vec<String>,
+    /// Files and variables that can't be used at all. What the others say holds.
+    pub errors: Vec<StoreError>,
 }
 
 /// Whose file it is.
@@ -77,19 +79,24 @@ fn project_file(cwd: &Path) -> PathBuf {
 }
 
 /// Reads all layers. `mesh_flag` is what `--mesh` said.
-pub fn load(home: &Home, cwd: &Path, mesh_flag: Option<&str>) -> Result<Loaded, StoreError> {
-    let mut loaded = Loaded { settings: Settings::default(), warnings: Vec::new() };
+pub fn load(home: &Home, cwd: &Path, mesh_flag: Option<&str>) -> Loaded {
+    let mut loaded = Loaded { settings: Settings::default(), warnings: Vec::new(), errors: Vec::new() };
     for layer in layers(home, cwd) {
-        loaded.add(&layer, home)?;
+        if let Err(error) = loaded.add(&layer, home) {
+            loaded.errors.push(error);
+        }
     }
-    loaded.add_environment()?;
+    loaded.add_environment();
     if let Some(dir) = mesh_flag {
-        let flag = Source::Flag("--mesh");
-        let set = loaded.settings.set("mesh", &Raw::Text(dir.to_string()), flag);
-        set.map_err(|error| StoreError::BadSetting { path: "--mesh".into(), reason: error.to_string() })?;
+        let set = loaded.settings.set("mesh", &Raw::Text(dir.to_string()), Source::Flag("--mesh"));
+        loaded.errors.extend(set.err().map(|error| bad_setting("--mesh", &error)));
     }
     loaded.settings.apply_shortcuts();
-    Ok(loaded)
+    loaded
+}
+
+fn bad_setting(place: &str, reason: &impl ToString) -> StoreError {
+    StoreError::BadSetting { path: place.into(), reason: reason.to_string() }
 }
 
 impl Loaded {
@@ -118,21 +125,22 @@ impl Loaded {
                     .push(format!("`{shown}`: `{name}` is ignored, because a project may not set it"));
                 continue;
             }
-            match self.settings.set(name, &raw(json), Source::File(shown.clone())) {
+            let fits = check_absolute(name, json).and_then(|()| {
+                let set = self.settings.set(name, &raw(json), Source::File(shown.clone()));
+                set.map_err(|error| error.to_string())
+            });
+            match fits {
                 Ok(()) => {}
-                Err(error) if layer.ours => {
-                    return Err(StoreError::BadSetting {
-                        path: layer.path.clone(),
-                        reason: error.to_string(),
-                    });
+                Err(reason) if layer.ours => {
+                    self.errors.push(StoreError::BadSetting { path: layer.path.clone(), reason });
                 }
-                Err(error) => self.warnings.push(format!("`{shown}`: {error}; it is ignored")),
+                Err(reason) => self.warnings.push(format!("`{shown}`: {reason}; it is ignored")),
             }
         }
         Ok(())
     }
 
-    fn add_environment(&mut self) -> Result<(), StoreError> {
+    fn add_environment(&mut self) {
         for key in &KEYS {
             let own = variable_of(key.name);
             let names =
@@ -140,12 +148,20 @@ impl Loaded {
             for name in names {
                 let Some(text) = variable(&name) else { continue };
                 let raw = raw_from_text(key.name, &text);
-                self.settings.set(key.name, &raw, Source::Variable(name.clone())).map_err(|error| {
-                    StoreError::BadSetting { path: format!("${name}").into(), reason: error.to_string() }
-                })?;
+                let set = self.settings.set(key.name, &raw, Source::Variable(name.clone()));
+                self.errors.extend(set.err().map(|error| bad_setting(&format!("${name}"), &error)));
             }
         }
-        Ok(())
+    }
+}
+
+/// In a file, a relative path would be another directory for each who reads it.
+fn check_absolute(name: &str, json: &Json) -> Result<(), String> {
+    match json.as_str() {
+        Some(path) if name == "mesh" && !path.is_empty() && !path.starts_with(['/', '~']) => {
+            Err("`mesh` must start with `/` or `~`".to_string())
+        }
+        _ => Ok(()),
     }
 }
 

@@ -15,7 +15,7 @@ pub enum StoreError {
     /// The mesh is no place for private files.
     #[error("the mesh is not safe: {0}")]
     Unsafe(#[source] Distrust),
-    #[error("`{}` is held by {holder} for longer than {limit} s", .path.display())]
+    #[error("`{}` has been held by {holder} for more than {limit} s", .path.display())]
     SwarmLockTimedOut { path: PathBuf, holder: String, limit: f64 },
     /// A file that can't be understood. It is left as it is.
     #[error("`{}` can't be read: {reason}", .path.display())]

@@ -12,10 +12,13 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::layout::{Layout, session_hash};
-use super::registry::{self, Record};
+use super::registry::{self, Record, Unreadable};
 use super::wire::time;
 use crate::domain::{Agent, AgentName, SessionId};
 use crate::sys::files::{self, FileError};
+
+/// How much of a session's hash tells its grave from others of the name.
+const HASH: usize = 12;
 
 /// The name of a grave's directory.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -31,12 +34,25 @@ impl GraveId {
         Self(format!("{name}-lost-{}", now.as_millisecond()))
     }
 
-    /// A grave's name as a registration tells it; whatever else stands there leads nowhere.
+    /// A grave's name as a directory or a registration tells it; whatever else stands there leads nowhere.
     pub fn parse(text: &str) -> Option<Self> {
-        let (name, rest) = text.split_once('-')?;
-        let plain =
-            |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
-        (AgentName::new(name).is_ok() && plain(rest)).then(|| Self(text.to_string()))
+        let grave = Self(text.to_string());
+        AgentName::new(grave.name_part()?).is_ok().then_some(grave)
+    }
+
+    /// Whose grave it is. Names may have dashes, so they are read from the end.
+    pub fn name(&self) -> &str {
+        self.name_part().unwrap_or(&self.0)
+    }
+
+    fn name_part(&self) -> Option<&str> {
+        let (name, ending) = self.0.rsplit_once('-')?;
+        if let Some(name) = name.strip_suffix("-lost")
+            && ending.bytes().all(|byte| byte.is_ascii_digit())
+        {
+            return Some(name);
+        }
+        (ending.len() == HASH && ending.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(name)
     }
 
     pub fn as_str(&self) -> &str {
@@ -51,7 +67,7 @@ impl fmt::Display for GraveId {
 }
 
 fn short_hash(session: &SessionId) -> String {
-    session_hash(session)[..12].to_string()
+    session_hash(session)[..HASH].to_string()
 }
 
 /// Why an agent is no longer there.
@@ -99,25 +115,41 @@ pub(super) fn of_session(layout: &Layout, session: &SessionId) -> Result<Vec<Gra
         .collect())
 }
 
-/// Every grave; those without an inscription are of a burial that was cut short and is not counted yet.
-pub(super) fn all(layout: &Layout) -> Result<Vec<Grave>, FileError> {
-    let mut graves = Vec::new();
-    for name in files::list(&layout.graves())? {
-        if let Some(id) = GraveId::parse(&name) {
-            graves.extend(read(layout, id)?);
-        }
-    }
-    Ok(graves)
+/// Every grave, and those whose inscription can't be read: their mail is still there.
+#[derive(Clone, Debug, Default)]
+pub struct Graves {
+    pub graves: Vec<Grave>,
+    pub unreadable: Vec<Unreadable>,
 }
 
-fn read(layout: &Layout, id: GraveId) -> Result<Option<Grave>, FileError> {
-    let dir = layout.grave(&id);
-    let Some(bytes) = files::read(&dir.join("grave.json"))? else { return Ok(None) };
-    let Ok(Inscription { why, at, by }) = serde_json::from_slice(&bytes) else { return Ok(None) };
-    let stem = id.0.rsplit_once('-').map_or("", |(name, _)| name).to_string();
-    let record = registry::read(&dir.join("registration.json"), &stem)?.and_then(Result::ok);
+pub(super) fn all(layout: &Layout) -> Result<Graves, FileError> {
+    let mut found = Graves::default();
+    for name in files::list(&layout.graves())? {
+        let Some(id) = GraveId::parse(&name) else { continue };
+        match read(layout, &id)? {
+            Ok(grave) => found.graves.push(grave),
+            Err(reason) => {
+                let path = layout.grave(&id).display().to_string();
+                found.unreadable.push(Unreadable { stem: name, path, reason });
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn read(layout: &Layout, id: &GraveId) -> Result<Result<Grave, String>, FileError> {
+    let dir = layout.grave(id);
+    let inscription = match files::read(&dir.join("grave.json"))? {
+        Some(bytes) => serde_json::from_slice(&bytes).map_err(|error| format!("`grave.json`: {error}")),
+        None => Err("it has no `grave.json`".to_string()),
+    };
+    let Inscription { why, at, by } = match inscription {
+        Ok(inscription) => inscription,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let record = registry::read(&dir.join("registration.json"), id.name())?.and_then(Result::ok);
     let unread = files::list(&dir.join("inbox"))?.iter().filter(|name| name.ends_with(".json")).count();
-    Ok(Some(Grave { id, why, at, by, record, unread }))
+    Ok(Ok(Grave { id: id.clone(), why, at, by, record, unread }))
 }
 
 #[cfg(test)]
@@ -126,10 +158,17 @@ mod tests {
 
     #[test]
     fn a_grave_is_in_its_graveyard() {
-        for bad in ["", "..", "../x", "a/b-c", "-x", "SwiftRaven", "SwiftRaven-../..", "Swift Raven-1"] {
+        for bad in
+            ["", "..", "../x", "a/b-0123456789ab", "-0123456789ab", "SwiftRaven", "SwiftRaven-../..", "x-1"]
+        {
             assert_eq!(GraveId::parse(bad), None, "{bad:?}");
         }
-        assert!(GraveId::parse("SwiftRaven-0123456789ab").is_some());
-        assert!(GraveId::parse("a-b-0123456789ab").is_some(), "names may have dashes");
+        for (text, name) in [
+            ("SwiftRaven-0123456789ab", "SwiftRaven"),
+            ("all-star-0123456789ab", "all-star"),
+            ("gold-falcon-lost-1794700676113", "gold-falcon"),
+        ] {
+            assert_eq!(GraveId::parse(text).unwrap().name(), name);
+        }
     }
 }

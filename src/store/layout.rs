@@ -38,6 +38,23 @@ impl Layout {
         self.root.join(format!("inbox/{name}"))
     }
 
+    pub(super) fn seen(&self, name: &AgentName) -> PathBuf {
+        self.root.join(format!("seen/{name}"))
+    }
+
+    pub(super) fn contacts(&self, name: &AgentName) -> PathBuf {
+        self.root.join(format!("seen/{name}/.contacts"))
+    }
+
+    pub(super) fn sent(&self, name: &AgentName) -> PathBuf {
+        self.root.join(format!("sent/{name}"))
+    }
+
+    /// The sender's last stamp, which is also the lock of its turn.
+    pub(super) fn stamp(&self, name: &AgentName) -> PathBuf {
+        self.root.join(format!("sent/{name}/.stamp"))
+    }
+
     pub(super) fn presence(&self, name: &AgentName) -> PathBuf {
         self.root.join(format!("presence/{name}"))
     }

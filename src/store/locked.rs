@@ -1,5 +1,7 @@
 //! What may be done while `mesh.lock` is held: taking, changing and giving up names.
 
+use std::path::Path;
+
 use jiff::Timestamp;
 
 use super::error::StoreError;
@@ -60,17 +62,14 @@ impl<'m> Locked<'m> {
         Ok(published)
     }
 
-    /// Changes a registration of ours, starting from what lies on disk now.
-    pub fn edit(&self, name: &AgentName, change: impl FnOnce(&mut Agent)) -> Result<Record, StoreError> {
-        let path = self.mesh.layout.registration(name);
-        let mut record = match registry::read(&path, name.as_str())? {
-            Some(Ok(record)) => record,
-            Some(Err(bad)) => return Err(StoreError::Corrupt { path, reason: bad.reason }),
-            None => return Err(StoreError::NoRegistration(name.to_string())),
-        };
+    /// Changes a registration of ours, starting from what lies on disk now. It is found by session and process, not by
+    /// its name: that may be another, or another's, since the caller looked.
+    pub fn edit(&self, who: &Agent, change: impl FnOnce(&mut Agent)) -> Result<Record, StoreError> {
+        let mut record = self.own_record(who)?;
         if record.agent.is_foreign() {
-            return Err(StoreError::Foreign(name.to_string()));
+            return Err(StoreError::Foreign(record.agent.name.to_string()));
         }
+        let path = self.mesh.layout.registration(&record.agent.name);
         let session = record.agent.session.clone();
         change(&mut record.agent);
         self.mesh.files.replace(&path, &record.bytes())?;
@@ -81,6 +80,28 @@ impl<'m> Locked<'m> {
         Ok(record)
     }
 
+    /// The registration of that session in that process, whatever its name is by now.
+    pub fn own_record(&self, who: &Agent) -> Result<Record, StoreError> {
+        let path = self.mesh.layout.registration(&who.name);
+        match registry::read(&path, who.name.as_str())? {
+            Some(Ok(record)) if record.agent.is_same_session(who) => return Ok(record),
+            Some(Err(bad)) => return Err(StoreError::Corrupt { path, reason: bad.reason }),
+            _ => {}
+        }
+        let own = |record: &Record| record.agent.is_same_session(who);
+        let found = self.census()?.records.into_iter().find(own);
+        found.ok_or_else(|| StoreError::NoRegistration(who.name.to_string()))
+    }
+
+    /// Whoever watches that inbox looks again.
+    pub fn nudge(&self, name: &AgentName) -> Result<(), StoreError> {
+        let inbox = self.mesh.layout.inbox(name);
+        if files::exists(&inbox)? {
+            files::touch_dir(&inbox)?;
+        }
+        Ok(())
+    }
+
     /// Removes what a rename left of the old name.
     pub fn unregister(&self, name: &AgentName) -> Result<(), StoreError> {
         files::remove(&self.mesh.layout.registration(name))?;
@@ -89,7 +110,7 @@ impl<'m> Locked<'m> {
     }
 
     /// Moves registration and unread mail into a grave. The registration goes last: until then a burial that was
-    /// cut short is simply done again.
+    /// cut short is done again, or, if the agent lives and comes first, undone.
     pub fn bury(
         &self,
         record: &Record,
@@ -97,25 +118,34 @@ impl<'m> Locked<'m> {
         at: Timestamp,
         by: Option<&str>,
     ) -> Result<GraveId, StoreError> {
-        let (layout, files) = (&self.mesh.layout, &self.mesh.files);
+        let layout = &self.mesh.layout;
         let agent = &record.agent;
         let grave = GraveId::of(agent);
         let by = by.map(str::to_string);
         self.open_grave(&grave, &Inscription { why, at, by: by.clone() })?;
-        let left = (why == Why::Left).then_some(at);
-        let evicted = (why == Why::Evicted).then_some(Eviction { by, at });
-        if left.is_some() || evicted.is_some() {
-            // First of all, so that the agent itself does not take its registration for lost.
+        let (left, evicted) = match why {
+            Why::Left => (Some(at), None),
+            Why::Evicted => (None, Some(Eviction { by, at })),
+            Why::Died | Why::Lost => (None, None),
+        };
+        let lives_on = left.is_some() || evicted.is_some();
+        if lives_on && !agent.is_foreign() {
+            self.edit(agent, |agent| agent.restores = Some(grave.to_string()))?;
+        }
+        if lives_on || !files::exists(&layout.session(&agent.session))? {
             self.remember(SessionRecord { last: record.clone(), left, evicted })?;
         }
-        let names = || std::iter::once(&agent.name).chain(agent.formerly.iter().map(|former| &former.name));
-        for name in names() {
-            self.move_mail(name, &grave)?;
+        let names = self.mesh.mailboxes(agent)?;
+        let there = layout.grave(&grave).join("inbox");
+        for name in &names {
+            self.move_mail(&layout.inbox(name), &there)?;
         }
-        files.take(&layout.registration(&agent.name), &layout.grave(&grave).join("registration.json"))?;
-        for name in names() {
+        self.mesh
+            .files
+            .take(&layout.registration(&agent.name), &layout.grave(&grave).join("registration.json"))?;
+        for name in &names {
             // Mail that came in meanwhile.
-            self.move_mail(name, &grave)?;
+            self.move_mail(&layout.inbox(name), &there)?;
             files::remove_dir(&layout.inbox(name))?;
         }
         files::remove(&layout.presence(&agent.name))?;
@@ -124,35 +154,27 @@ impl<'m> Locked<'m> {
 
     /// Mail in the inbox of a name that nobody has is not for whoever takes the name next.
     pub fn bury_lost_mail(&self, name: &AgentName, at: Timestamp) -> Result<Option<GraveId>, StoreError> {
-        if files::list(&self.mesh.layout.inbox(name))?.is_empty() {
+        if !self.mesh.has_mail(name)? {
             return Ok(None);
         }
         let grave = GraveId::of_lost_mail(name, at);
         self.open_grave(&grave, &Inscription { why: Why::Lost, at, by: None })?;
-        self.move_mail(name, &grave)?;
+        self.move_mail(&self.mesh.layout.inbox(name), &self.mesh.layout.grave(&grave).join("inbox"))?;
         Ok(Some(grave))
     }
 
     /// Mail that came for a name which its owner gave up goes to the owner.
     pub fn forward_mail(&self, from: &AgentName, to: &AgentName) -> Result<(), StoreError> {
-        let (inbox, there) = (self.mesh.layout.inbox(from), self.mesh.layout.inbox(to));
-        for file in files::list(&inbox)? {
-            self.mesh.files.take(&inbox.join(&file), &there.join(&file))?;
-        }
+        let inbox = self.mesh.layout.inbox(from);
+        self.move_mail(&inbox, &self.mesh.layout.inbox(to))?;
         files::remove_dir(&inbox)?;
         Ok(())
     }
 
-    /// Gives the mail of a grave to a registered agent and closes the grave.
+    /// Gives the mail of a grave to a registered agent and closes the grave. Returns how much there was.
     pub fn exhume(&self, grave: &GraveId, name: &AgentName) -> Result<usize, StoreError> {
-        let (layout, files) = (&self.mesh.layout, &self.mesh.files);
-        let dir = layout.grave(grave);
-        let mut moved = 0;
-        for file in files::list(&dir.join("inbox"))? {
-            if files.take(&dir.join("inbox").join(&file), &layout.inbox(name).join(&file))? {
-                moved += 1;
-            }
-        }
+        let there = self.mesh.layout.grave(grave).join("inbox");
+        let moved = self.move_mail(&there, &self.mesh.layout.inbox(name))?;
         self.close_grave(grave)?;
         Ok(moved)
     }
@@ -175,6 +197,13 @@ impl<'m> Locked<'m> {
         Ok(self.mesh.files.replace(&path, &record.bytes())?)
     }
 
+    /// Puts the unreadable record of a session aside; it will be a new one if it comes back.
+    pub fn put_session_aside(&self, stem: &str) -> Result<String, StoreError> {
+        let hash: String = stem.chars().filter(char::is_ascii_hexdigit).collect();
+        let path = self.mesh.layout.sessions().join(format!("{hash}.json"));
+        self.mesh.put_aside(&path, "session", "it could not be read")
+    }
+
     pub fn forget(&self, session: &SessionId) -> Result<(), StoreError> {
         files::remove(&self.mesh.layout.session(session))?;
         Ok(())
@@ -191,12 +220,12 @@ impl<'m> Locked<'m> {
         self.mesh.files.replace(&dir.join("grave.json"), &wire::pretty(inscription))
     }
 
-    fn move_mail(&self, name: &AgentName, grave: &GraveId) -> Result<(), FileError> {
-        let inbox = self.mesh.layout.inbox(name);
-        let there = self.mesh.layout.grave(grave).join("inbox");
-        for file in files::list(&inbox)? {
-            self.mesh.files.take(&inbox.join(&file), &there.join(&file))?;
+    /// Moves all that lies in one directory into another, which is made if need be.
+    fn move_mail(&self, from: &Path, to: &Path) -> Result<usize, FileError> {
+        let mut moved = 0;
+        for file in files::list(from)? {
+            moved += usize::from(self.mesh.files.take_into(&from.join(&file), to, &to.join(&file))?);
         }
-        Ok(())
+        Ok(moved)
     }
 }

@@ -5,11 +5,11 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::error::StoreError;
-use super::graves::{self, Grave, GraveId};
+use super::graves::{self, GraveId, Graves};
 use super::layout::{DIRECTORIES, Layout};
 use super::locate::Location;
 use super::locked::Locked;
-use super::registry::{self, Census};
+use super::registry::{self, Census, Record};
 use super::sessions::{self, SessionRecord, Sessions};
 use super::swarm::{self, Claims};
 use crate::domain::settings::Durability;
@@ -46,15 +46,13 @@ pub struct Mesh {
 impl Mesh {
     /// The mesh at that place, or `None` if there is none yet. One that others could write to is an error.
     pub fn open(location: &Location, options: Options) -> Result<Option<Self>, StoreError> {
-        let layout = Layout::new(location.dir.clone());
-        let Some(verdict) = trust::inspect(layout.root())? else { return Ok(None) };
+        let Some(verdict) = trust::inspect(&location.dir)? else { return Ok(None) };
+        // Links on the way were looked at once; from here on they can't be turned to somewhere else.
+        let layout = Layout::new(fs_err::canonicalize(&location.dir).map_err(files::FileError::from)?);
         let tightened = match verdict.map_err(StoreError::Unsafe)? {
             Privacy::Private => None,
             Privacy::Loose { mode } => {
-                files::set_mode(
-                    &fs_err::canonicalize(layout.root()).map_err(files::FileError::from)?,
-                    files::DIR_MODE,
-                )?;
+                files::set_mode(layout.root(), files::DIR_MODE)?;
                 Some(Tightened { path: location.to_string(), mode })
             }
         };
@@ -67,14 +65,11 @@ impl Mesh {
         if !files::exists(&location.dir)? {
             files::create_dir(&location.dir)?;
         }
-        let Some(mesh) = Self::open(location, options)? else {
-            // A link that leads nowhere.
-            files::create_dir(&location.dir)?;
-            return Self::open(location, options)?.ok_or_else(|| StoreError::Corrupt {
-                path: location.dir.clone(),
-                reason: "it is removed as soon as it is made".to_string(),
-            });
+        let vanished = || StoreError::Corrupt {
+            path: location.dir.clone(),
+            reason: "it was removed as soon as it was made".to_string(),
         };
+        let mesh = Self::open(location, options)?.ok_or_else(vanished)?;
         for name in DIRECTORIES {
             let dir = mesh.layout.directory(name);
             if !files::exists(&dir)? {
@@ -106,15 +101,21 @@ impl Mesh {
         Ok(registry::census(&self.layout)?)
     }
 
+    /// One registration, if there is a readable one of exactly that name.
+    pub fn registration(&self, name: &AgentName) -> Result<Option<Record>, StoreError> {
+        let read = registry::read(&self.layout.registration(name), name.as_str())?;
+        Ok(read.and_then(Result::ok))
+    }
+
     pub fn session(&self, session: &SessionId) -> Result<Option<SessionRecord>, StoreError> {
-        Ok(sessions::read(&self.layout, session)?)
+        sessions::read(&self.layout, session)
     }
 
     pub fn sessions(&self) -> Result<Sessions, StoreError> {
         Ok(sessions::all(&self.layout)?)
     }
 
-    pub fn graves(&self) -> Result<Vec<Grave>, StoreError> {
+    pub fn graves(&self) -> Result<Graves, StoreError> {
         Ok(graves::all(&self.layout)?)
     }
 
@@ -138,17 +139,42 @@ impl Mesh {
 
     /// A sign of life, now.
     pub fn touch(&self, name: &AgentName) -> Result<(), StoreError> {
-        Ok(files::touch(&self.layout.presence(name))?)
+        let path = self.layout.presence(name);
+        match files::touch(&path) {
+            Err(_) if !files::exists(&self.layout.directory("presence"))? => {
+                files::create_dir(&self.layout.directory("presence"))?;
+                Ok(files::touch(&path)?)
+            }
+            touched => Ok(touched?),
+        }
     }
 
-    /// How many messages wait for the agent, under its former names too.
+    /// The names under which mail for the agent lies: its own, and former ones, unless another agent has such a name
+    /// now. Ours don't take it for ten minutes, but pi-messenger knows nothing of former names.
+    pub fn mailboxes<'a>(&self, agent: &'a Agent) -> Result<Vec<&'a AgentName>, StoreError> {
+        let mut names = vec![&agent.name];
+        for former in agent.formerly.iter().map(|former| &former.name) {
+            let registered = registry::read(&self.layout.registration(former), former.as_str())?;
+            if registered.is_none_or(|read| read.is_ok_and(|record| record.agent.is_same_session(agent))) {
+                names.push(former);
+            }
+        }
+        Ok(names)
+    }
+
+    /// How many messages wait for the agent.
     pub fn unread(&self, agent: &Agent) -> Result<usize, StoreError> {
         let mut unread = 0;
-        for name in std::iter::once(&agent.name).chain(agent.formerly.iter().map(|former| &former.name)) {
+        for name in self.mailboxes(agent)? {
             let waiting = files::list(&self.layout.inbox(name))?;
             unread += waiting.iter().filter(|file| file.ends_with(".json") && !file.starts_with('.')).count();
         }
         Ok(unread)
+    }
+
+    /// Does anything lie in the inbox of that name?
+    pub fn has_mail(&self, name: &AgentName) -> Result<bool, StoreError> {
+        Ok(!files::list(&self.layout.inbox(name))?.is_empty())
     }
 
     pub fn file_system(&self) -> Option<filesystem::Kind> {

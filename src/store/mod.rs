@@ -3,27 +3,36 @@
 //! Nothing outside this layer knows a path inside the mesh. What may be done only under a lock is a method of the
 //! guard that taking the lock returns: [`Locked`] for names and registrations, [`Swarm`] for claims.
 
+mod archive;
 pub mod config;
 mod error;
 mod graves;
+mod inbox;
 mod layout;
 mod locate;
 mod locked;
+mod mail;
 mod mesh;
+mod outbox;
 mod patience;
+mod quarantine;
 mod registry;
 mod sessions;
 mod swarm;
 mod swarm_lock;
 mod wire;
 
+pub use archive::{Filed, Place, Whereabouts};
 pub use error::StoreError;
-pub use graves::{Grave, GraveId, Why};
+pub use graves::{Grave, GraveId, Graves, Why};
+pub use inbox::{Contacts, Delivery, Scan, Unripe, Waiting};
 pub use locate::{Location, Reason};
 pub use locked::Locked;
+pub use mail::{Seen, Sent, Stem, Via};
 pub use mesh::{Mesh, Options, Tightened};
+pub use outbox::{Outbox, Posted};
 pub use registry::{Census, Record, Unreadable};
 pub use sessions::{Eviction, SessionRecord, Sessions};
-pub use swarm::{Claim, Claims, Swarm};
+pub use swarm::{Claim, Claims, Salvaged, Swarm};
 pub use swarm_lock::{Obstacle, SwarmLock};
 pub use wire::time::iso;

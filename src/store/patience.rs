@@ -21,6 +21,9 @@ pub(super) fn read<T>(
     loop {
         let bytes = match files::read(path) {
             Ok(Some(bytes)) => bytes,
+            Ok(None) if files::exists(path)? => {
+                return Ok(Some(Err("it is a link that leads nowhere".to_string())));
+            }
             Ok(None) => return Ok(None),
             // A directory or the like in the place of a file is damage to that one, not to the disk.
             Err(error) if !path.is_file() => return Ok(Some(Err(error.to_string()))),

@@ -80,19 +80,35 @@ impl Census {
     }
 }
 
+/// Everyone, as of one moment: a file that was listed but is gone when it is read may have been renamed to one that was
+/// not listed, so then the directory is listed again.
 pub(super) fn census(layout: &Layout) -> Result<Census, FileError> {
+    const LOOKS: usize = 5;
+    let mut last = None;
+    for _ in 0..LOOKS {
+        let (mut census, all_there) = take_census(layout)?;
+        census.set_superseded_aside();
+        if all_there {
+            return Ok(census);
+        }
+        last = Some(census);
+    }
+    Ok(last.unwrap_or_default())
+}
+
+fn take_census(layout: &Layout) -> Result<(Census, bool), FileError> {
     let dir = layout.registry();
     let mut census = Census::default();
+    let mut all_there = true;
     for file_name in files::list(&dir)? {
         let Some(stem) = file_name.strip_suffix(".json") else { continue };
         match read(&dir.join(&file_name), stem)? {
             Some(Ok(record)) => census.records.push(record),
             Some(Err(unreadable)) => census.unreadable.push(unreadable),
-            None => {}
+            None => all_there = false,
         }
     }
-    census.set_superseded_aside();
-    Ok(census)
+    Ok((census, all_there))
 }
 
 /// One registration, or `None` if there is none.

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::error::StoreError;
 use super::layout::Layout;
 use super::registry::{Record, Unreadable};
 use super::wire::{registration, time};
@@ -61,12 +62,14 @@ struct Keys {
     registration: Map<String, Value>,
 }
 
-/// What is known of that session; `None` if nothing is, or if its file can't be understood: then it is as if the
-/// session had never been here, and `doctor` tells of the file.
-pub(super) fn read(layout: &Layout, session: &SessionId) -> Result<Option<SessionRecord>, FileError> {
-    let bytes = files::read(&layout.session(session))?;
-    let record = bytes.and_then(|bytes| parse(&bytes).ok());
-    Ok(record.filter(|record| record.last.agent.session == *session))
+/// What is known of that session; `None` if nothing is.
+pub(super) fn read(layout: &Layout, session: &SessionId) -> Result<Option<SessionRecord>, StoreError> {
+    let path = layout.session(session);
+    let Some(bytes) = files::read(&path)? else { return Ok(None) };
+    match parse(&bytes) {
+        Ok(record) => Ok(Some(record).filter(|record| record.last.agent.session == *session)),
+        Err(reason) => Err(StoreError::Corrupt { path, reason }),
+    }
 }
 
 /// Every session that is remembered, and the files that can't be understood.

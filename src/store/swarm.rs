@@ -13,12 +13,22 @@ use super::patience;
 use super::swarm_lock::SwarmLock;
 use super::wire::process::{ProcessKey, recorded};
 use super::wire::time;
-use crate::domain::{Agent, AgentName, Recorded, SessionId};
+use crate::domain::{Agent, Recorded};
+use crate::sys::files;
 
 /// `claims.json`, whole and of the right shape.
 #[derive(Clone, Debug, Default)]
 pub struct Claims {
     document: Map<String, Value>,
+}
+
+/// What was saved of a damaged file.
+#[derive(Clone, Debug)]
+pub struct Salvaged {
+    pub kept: usize,
+    pub dropped: usize,
+    /// Where the original is now.
+    pub aside: String,
 }
 
 /// Who works on a task.
@@ -62,6 +72,25 @@ impl Claims {
         Ok(Self { document })
     }
 
+    /// What is whole in a file that is not, and how many entries are not.
+    fn salvage(bytes: &[u8]) -> (Self, usize) {
+        let mut document: Map<String, Value> = serde_json::from_slice(bytes).unwrap_or_default();
+        let mut dropped = 0;
+        document.retain(|spec, tasks| {
+            let Some(tasks) = tasks.as_object_mut() else {
+                dropped += 1;
+                return false;
+            };
+            tasks.retain(|task, entry| {
+                let whole = claim(spec, task, entry).is_ok();
+                dropped += usize::from(!whole);
+                whole
+            });
+            true
+        });
+        (Self { document }, dropped)
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = Claim> {
         self.document.iter().flat_map(|(spec, tasks)| {
             let tasks = tasks.as_object().into_iter().flatten();
@@ -88,29 +117,30 @@ impl Claims {
         had
     }
 
-    /// Writes another name and session into the agent's claims. `false`: it has none.
-    pub fn carry_over(&mut self, agent: &Agent, name: &AgentName, session: &SessionId) -> bool {
-        let had = self.of(agent);
+    /// The agent has another name, session or process by now: that is written into its claims.
+    pub fn carry_over(&mut self, before: &Agent, after: &Agent) {
+        let had = self.of(before);
         for claim in &had {
             let entry = self.document.get_mut(&claim.spec).and_then(|tasks| tasks.get_mut(&claim.task));
             if let Some(entry) = entry.and_then(Value::as_object_mut) {
-                entry.insert("agent".to_string(), Value::from(name.as_str()));
-                entry.insert("sessionId".to_string(), Value::from(session.as_str()));
+                entry.insert("agent".to_string(), Value::from(after.name.as_str()));
+                entry.insert("sessionId".to_string(), Value::from(after.session.as_str()));
+                entry.insert("pid".to_string(), Value::from(after.process.pid().get()));
+                let process = ProcessKey::of(&after.process).and_then(|key| serde_json::to_value(key).ok());
+                entry.extend(process.map(|process| ("process".to_string(), process)));
             }
         }
-        !had.is_empty()
     }
 }
 
 impl Claim {
     fn is_of(&self, agent: &Agent) -> bool {
-        let names = || std::iter::once(&agent.name).chain(agent.formerly.iter().map(|former| &former.name));
         // A session id may change inside a process; a bare pid says too little without one.
         let same = match self.process {
             Recorded::Pinned(_) => self.process == agent.process,
             Recorded::Bare(pid) => pid == agent.process.pid() && self.session == agent.session.as_str(),
         };
-        same && names().any(|name| name.as_str().eq_ignore_ascii_case(&self.agent))
+        same && agent.all_names().any(|name| name.as_str().eq_ignore_ascii_case(&self.agent))
     }
 }
 
@@ -146,6 +176,21 @@ impl<'l> Swarm<'l> {
         read_claims(&self.locked.mesh.layout)
     }
 
+    /// Mends a file that can't be read: what is whole in it is kept, the original is put aside. `None`: nothing was
+    /// wrong.
+    pub fn salvage(&self) -> Result<Option<Salvaged>, StoreError> {
+        let path = self.locked.mesh.layout.claims();
+        let Some(bytes) = files::read(&path)? else { return Ok(None) };
+        if Claims::parse(&bytes).is_ok() {
+            return Ok(None);
+        }
+        let (claims, dropped) = Claims::salvage(&bytes);
+        let kept = claims.iter().count();
+        let aside = self.locked.mesh.put_aside(&path, "claims", "it could not be read")?;
+        self.write(&claims)?;
+        Ok(Some(Salvaged { kept, dropped, aside }))
+    }
+
     pub fn write(&self, claims: &Claims) -> Result<(), StoreError> {
         let path = self.locked.mesh.layout.claims();
         Ok(self.locked.mesh.files.replace(&path, &super::wire::pretty(&claims.document))?)
@@ -174,6 +219,16 @@ mod tests {
         let claim = claims.iter().next().unwrap();
         assert_eq!((claim.task.as_str(), claim.agent.as_str()), ("TASK-01", "RedIce"));
         assert_eq!(claim.reason.as_deref(), Some("Implementing login flow"));
+    }
+
+    #[test]
+    fn what_is_whole_is_salvaged() {
+        let mut document: Value = serde_json::from_str(PI).unwrap();
+        document["/home/dev/proj/spec.md"]["TASK-02"] = Value::Null;
+        document["/other.md"] = Value::Array(Vec::new());
+        let (claims, dropped) = Claims::salvage(document.to_string().as_bytes());
+        assert_eq!((claims.iter().count(), dropped), (1, 2));
+        assert_eq!(Claims::salvage(b"{\"a\"").0.iter().count(), 0);
     }
 
     #[test]

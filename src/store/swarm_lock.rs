@@ -62,6 +62,9 @@ impl SwarmLock {
         let content = content(process::identify(process::own_pid()));
         let mut pause = FIRST_PAUSE;
         loop {
+            if Instant::now() > deadline + LONGEST_PAUSE {
+                return Err(timed_out(path, "others, one after another".to_string(), limit));
+            }
             if files.publish(path, &content)? == Published::Done {
                 let ours = file_mark(path)?.unwrap_or_default();
                 return Ok(Self { path: path.to_path_buf(), ours });
@@ -78,8 +81,7 @@ impl SwarmLock {
                         break;
                     }
                     Some(Obstacle::Held(holder)) if Instant::now() >= deadline => {
-                        let (path, limit) = (path.to_path_buf(), limit.as_secs_f64());
-                        return Err(StoreError::SwarmLockTimedOut { path, holder, limit });
+                        return Err(timed_out(path, holder, limit));
                     }
                     Some(Obstacle::Held(_)) => {
                         clock::pause(pause);
@@ -105,6 +107,10 @@ impl Drop for SwarmLock {
     }
 }
 
+fn timed_out(path: &Path, holder: String, limit: Duration) -> StoreError {
+    StoreError::SwarmLockTimedOut { path: path.to_path_buf(), holder, limit: limit.as_secs_f64() }
+}
+
 fn content(own: Option<Identity>) -> Vec<u8> {
     let mut content = format!("{}\n", process::own_pid()).into_bytes();
     let process = own.and_then(|own| ProcessKey::of(&Recorded::Pinned(own)));
@@ -123,7 +129,11 @@ fn file_mark(path: &Path) -> Result<Option<(u64, i64, i64)>, StoreError> {
 /// Whose lock lies there, and does its holder live? `None`: there is none.
 pub(super) fn examine(path: &Path) -> Result<Option<Obstacle>, StoreError> {
     let Some(metadata) = files::link_metadata(path)? else { return Ok(None) };
-    let Some(bytes) = files::read(path)? else { return Ok(None) };
+    // A link that leads nowhere says as little as an empty file.
+    let bytes = match files::read(path)? {
+        None if !metadata.file_type().is_symlink() => return Ok(None),
+        read => read.unwrap_or_default(),
+    };
     let modified = metadata.modified().map_err(files::FileError::from)?;
     let text = String::from_utf8_lossy(&bytes);
     let mut lines = text.lines();

@@ -83,6 +83,44 @@ impl Files {
         self.sync_parent(target)
     }
 
+    /// Puts a whole file at two places at once, as links to one file: at `target`, unless there is one, and then at
+    /// `record`. `None`: the directory of `target` is not there.
+    pub fn publish_twice(
+        &self,
+        target: &Path,
+        record: &Path,
+        content: &[u8],
+    ) -> Result<Option<Published>, FileError> {
+        let private = self.write_private(content)?;
+        step();
+        #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
+        match fs::hard_link(&private.path, target) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(Some(Published::Exists)),
+            Err(error) => return Err(error.into()),
+        }
+        self.sync_parent(target)?;
+        match rename_without_replacing(&private.path, record) {
+            Ok(()) => std::mem::forget(private),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error.into()),
+        }
+        self.sync_parent(record)?;
+        Ok(Some(Published::Done))
+    }
+
+    /// [`Files::take`] into a directory that may have to be made first.
+    pub fn take_into(&self, from: &Path, dir: &Path, to: &Path) -> Result<bool, FileError> {
+        match self.take(from, to) {
+            Err(error) if error.source.kind() == io::ErrorKind::NotFound && !exists(dir)? => {
+                create_dir(dir)?;
+                self.take(from, to)
+            }
+            taken => taken,
+        }
+    }
+
     /// Moves a file that others may want too. `false`: somebody else was first.
     pub fn take(&self, from: &Path, to: &Path) -> Result<bool, FileError> {
         step();
@@ -239,7 +277,7 @@ pub fn own_mark() -> &'static str {
 }
 
 /// The inverse of [`own_mark`]. The words of a place are compared in the short form that the mark has.
-fn owner_of(file_name: &str) -> Option<Identity> {
+pub fn owner_of(file_name: &str) -> Option<Identity> {
     let mut words = file_name.split('.');
     let pid = Pid::new(words.next()?.parse().ok()?).ok()?;
     let start_ticks = words.next()?.parse().ok()?;
@@ -255,6 +293,23 @@ fn owner_of(file_name: &str) -> Option<Identity> {
     let pid_ns = restore(&here.pid_ns)?;
     let machine_id = restore(&here.machine_id)?;
     Some(Identity { pid, start_ticks, place: Place { boot_id, machine_id, pid_ns } })
+}
+
+/// Moves a file to where nothing is. `None`: there is no such file.
+pub fn move_without_replacing(from: &Path, to: &Path) -> Result<Option<Published>, FileError> {
+    match rename_without_replacing(from, to) {
+        Ok(()) => Ok(Some(Published::Done)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Some(Published::Exists)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Writes over the start of a file that is there.
+pub fn overwrite(path: &Path, content: &[u8]) -> Result<(), FileError> {
+    let mut file = fs::OpenOptions::new().write(true).open(path)?;
+    step();
+    Ok(file.write_all(content)?)
 }
 
 /// Creates a directory and its missing parents, for nobody but the user.
@@ -293,6 +348,12 @@ pub fn touch(path: &Path) -> Result<(), FileError> {
     Ok(file.set_modified(clock::machine_time())?)
 }
 
+/// Sets the time of a directory to now, which whoever watches it notices.
+pub fn touch_dir(path: &Path) -> Result<(), FileError> {
+    step();
+    Ok(fs::File::open(path)?.set_modified(clock::machine_time())?)
+}
+
 /// Takes permissions away.
 pub fn set_mode(path: &Path, mode: u32) -> Result<(), FileError> {
     step();
@@ -316,6 +377,20 @@ pub fn open_lock_file(path: &Path) -> Result<fs::File, FileError> {
 /// The content of a file, or `None` if there is none.
 pub fn read(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     absent_is_none(fs::read(path))
+}
+
+/// The content of a plain file, without following a link; `Some(None)` if it is longer than `most`.
+pub fn read_at_most(path: &Path, most: u64) -> Result<Option<Option<Vec<u8>>>, FileError> {
+    let flags = nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK;
+    let opened = fs::OpenOptions::new().read(true).custom_flags(flags).open(path);
+    let Some(mut file) = absent_is_none(opened)? else { return Ok(None) };
+    let metadata = file.metadata()?;
+    if metadata.len() > most {
+        return Ok(Some(None));
+    }
+    let mut content = Vec::with_capacity(metadata.len() as usize + 1);
+    io::Read::read_to_end(&mut file, &mut content)?;
+    Ok(Some(Some(content)))
 }
 
 /// What `stat` says, or `None` if there is nothing.
@@ -347,6 +422,27 @@ pub fn list(path: &Path) -> Result<Vec<String>, FileError> {
     }
     names.sort_unstable();
     Ok(names)
+}
+
+/// A name in a directory, and whether it is a plain file.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub name: String,
+    pub is_file: bool,
+}
+
+/// Like [`list`], with what kind each is.
+pub fn entries(path: &Path) -> Result<Vec<Entry>, FileError> {
+    let Some(read) = absent_is_none(fs::read_dir(path))? else { return Ok(Vec::new()) };
+    let mut entries = Vec::new();
+    for entry in read {
+        let entry = entry?;
+        if let Ok(name) = entry.file_name().into_string() {
+            entries.push(Entry { name, is_file: entry.file_type()?.is_file() });
+        }
+    }
+    entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    Ok(entries)
 }
 
 fn absent_is_none<T>(result: io::Result<T>) -> Result<Option<T>, FileError> {

@@ -27,7 +27,7 @@ const ATTEMPTS: usize = 4;
 
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    #[error("`{path}` is held by {holder} for longer than {} s", .limit.as_secs_f64(), path = .path.display(),
+    #[error("`{path}` has been held by {holder} for more than {} s", .limit.as_secs_f64(), path = .path.display(),
         holder = .holder.map_or("another process".to_string(), |pid| format!("process {pid}")))]
     TimedOut { path: PathBuf, holder: Option<Pid>, limit: Duration },
     #[error("the file system of `{path}` has no working `flock`: {reason}", path = .path.display())]
@@ -199,7 +199,7 @@ mod tests {
         if cfg!(target_os = "linux") {
             assert_eq!(*holder, Some(own_pid()));
             let text =
-                format!("`{}` is held by process {} for longer than 0.02 s", path.display(), own_pid());
+                format!("`{}` has been held by process {} for more than 0.02 s", path.display(), own_pid());
             assert_eq!(error.to_string(), text);
         }
         drop(held);

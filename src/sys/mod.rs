@@ -12,4 +12,6 @@ pub mod git;
 pub mod process;
 pub mod random;
 pub mod seams;
+pub mod signals;
 pub mod trust;
+pub mod watch;

@@ -20,6 +20,10 @@ pub fn shuffled(n: usize) -> Vec<usize> {
     order
 }
 
+pub fn number() -> u32 {
+    generator().next_u32()
+}
+
 /// A random UUID (version 4).
 pub fn uuid() -> uuid::Uuid {
     let mut bytes = [0; 16];

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use super::files::{self, FileError};
 
 const OTHERS_WRITE: u32 = 0o002;
-const GROUP_WRITE: u32 = 0o020;
 const NOT_ONLY_MINE: u32 = 0o077;
 const STICKY: u32 = 0o1000;
 
@@ -27,11 +26,7 @@ impl Distrust {
     /// The command that mends it, where one does.
     pub fn remedy(&self) -> Option<String> {
         match self {
-            Self::OthersWrite { path, mode } => {
-                let right =
-                    if mode & NOT_ONLY_MINE & !OTHERS_WRITE & !GROUP_WRITE == 0o055 { "go-w" } else { "o-w" };
-                Some(format!("chmod {right} {}", quoted(path)))
-            }
+            Self::OthersWrite { path, .. } => Some(format!("chmod go-w {}", quoted(path))),
             Self::OthersOwn { path, .. } => Some(format!("sudo chown -R \"$(id -un)\" {}", quoted(path))),
             Self::NotADirectory(_) | Self::OthersLink { .. } => None,
         }
@@ -52,7 +47,7 @@ pub enum Privacy {
 pub fn inspect(dir: &Path) -> Result<Option<Result<Privacy, Distrust>>, FileError> {
     let me = nix::unistd::geteuid().as_raw();
     let Some(link) = files::link_metadata(dir)? else { return Ok(None) };
-    if link.file_type().is_symlink() && link.uid() != me && link.uid() != 0 {
+    if link.file_type().is_symlink() && !is_trusted(link.uid(), me) {
         return Ok(Some(Err(Distrust::OthersLink { path: dir.to_path_buf(), owner: link.uid() })));
     }
     let real = fs_err::canonicalize(dir)?;
@@ -69,14 +64,33 @@ pub fn inspect(dir: &Path) -> Result<Option<Result<Privacy, Distrust>>, FileErro
     }
     for above in real.ancestors().skip(1) {
         let Some(metadata) = files::metadata(above)? else { continue };
-        // Whoever may write to a directory may put another in the place of what lies in it, unless it is sticky.
-        if metadata.mode() & OTHERS_WRITE != 0 && metadata.mode() & STICKY == 0 {
-            let mode = metadata.mode() & 0o777;
-            return Ok(Some(Err(Distrust::OthersWrite { path: above.to_path_buf(), mode })));
+        let (owner, mode) = (metadata.uid(), metadata.mode());
+        // Whoever owns a directory, or may write to one that is not sticky, may put another in the place of what lies
+        // in it.
+        if !is_trusted(owner, me) {
+            return Ok(Some(Err(Distrust::OthersOwn { path: above.to_path_buf(), owner })));
+        }
+        if mode & OTHERS_WRITE != 0 && mode & STICKY == 0 {
+            return Ok(Some(Err(Distrust::OthersWrite { path: above.to_path_buf(), mode: mode & 0o777 })));
         }
     }
     let privacy = if mode & NOT_ONLY_MINE == 0 { Privacy::Private } else { Privacy::Loose { mode } };
     Ok(Some(Ok(privacy)))
+}
+
+/// Root may do anything anyway. Inside a user namespace that has no root, as sandboxes make them, the real root's files
+/// show as the overflow user's.
+fn is_trusted(owner: u32, me: u32) -> bool {
+    owner == me || owner == 0 || (!has_root() && Some(owner) == overflow_user())
+}
+
+fn has_root() -> bool {
+    let Ok(map) = std::fs::read_to_string("/proc/self/uid_map") else { return true };
+    map.lines().any(|line| line.split_whitespace().next() == Some("0"))
+}
+
+fn overflow_user() -> Option<u32> {
+    std::fs::read_to_string("/proc/sys/kernel/overflowuid").ok()?.trim().parse().ok()
 }
 
 fn quoted(path: &Path) -> String {

@@ -294,6 +294,74 @@ fn renaming() {
     });
 }
 
+/// Each of the two names is the former one of the other.
+#[test]
+fn renaming_back() {
+    let scene = Scene::new(|env| {
+        env.join("Alice");
+        env.join("Bob");
+        env.drop_mail("Alice", "one");
+        env.ok(&["rename", "Carol", "--as", "Alice"]);
+        env.drop_mail("Carol", "two");
+        claim(env, "Carol");
+    });
+    let rename = ["rename", "Alice", "--as", "Carol"];
+    scene.sweep(&Sweep {
+        command: &rename,
+        recovery: &rename,
+        codes: &[0],
+        settled: &|env| {
+            assert_eq!(env.names(), ["Alice", "Bob"]);
+            let alice = env.ok(&["whois", "Alice"])["agent"].clone();
+            assert_eq!((&alice["unread"], &alice["claim"]["agent"]), (&json!(2), &json!("Alice")));
+        },
+    });
+}
+
+/// Whoever evicted may die half way; the victim, which lives, then comes first.
+#[test]
+fn an_eviction_cut_short_costs_its_victim_nothing() {
+    let scene = alice_and_bob();
+    let mut half_way = 0;
+    for n in 1.. {
+        scene.reset();
+        if scene.crash(&["evict", "Alice", "--as", "Bob", "--force"], n).is_some() {
+            break;
+        }
+        if scene.env.mesh().join("registry/Alice.json").exists() {
+            half_way += usize::from(scene.env.mail()[0].starts_with("graves"));
+            scene.env.ok(&["whoami", "--as", "Alice"]);
+            assert_eq!(scene.env.mail(), ["inbox/Alice/one.json", "inbox/Alice/two.json"], "killed at {n}");
+            scene.env.ok(&["whoami", "--as", "Alice"]);
+        }
+    }
+    assert!(half_way > 0);
+}
+
+/// Whoever joined and was killed before its session was written down is known again all the same.
+#[test]
+fn a_join_cut_short_keeps_its_name() {
+    let scene = Scene::new(|env| {
+        env.join("Bob");
+    });
+    for n in 1.. {
+        scene.reset();
+        let host = scene.env.host();
+        let survived = scene.crash(&["join", "Alice", "--pid", &host.to_string(), "--session", "new"], n);
+        let registered = scene.env.mesh().join("registry/Alice.json").exists();
+        scene.env.kill(host);
+        assert_eq!(scene.env.names(), ["Bob"]);
+        if registered {
+            let again = scene.env.host().to_string();
+            let back = scene.env.ok(&["join", "--pid", &again, "--session", "new"]);
+            assert_eq!(back["agent"]["name"], "Alice", "killed at {n}");
+        }
+        if survived.is_some() {
+            break;
+        }
+    }
+}
+
 /// Others see one agent under one name all the way.
 #[test]
 fn renaming_is_never_seen_half_done() {

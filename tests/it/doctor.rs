@@ -34,9 +34,7 @@ impl Findings {
     /// The checks of that name: state and message.
     fn named(&self, name: &str) -> Vec<(&str, &str)> {
         let of_name = self.checks.iter().filter(|check| check["name"] == name);
-        of_name
-            .map(|check| (check["state"].as_str().unwrap(), check["message"].as_str().unwrap()))
-            .collect()
+        of_name.map(|check| (check["state"].as_str().unwrap(), check["message"].as_str().unwrap())).collect()
     }
 
     /// A check of that name is in that state, and its message has that in it.
@@ -130,7 +128,11 @@ fn a_configuration_that_cannot_be_read() {
     let config = env.home().join(".config/ravenry/config.json");
     put(&config, "{\n oops");
     let findings = doctor(&env);
-    findings.expect("config", "fail", "(line 2, column 2)").expect("config", "fail", config.to_str().unwrap());
+    findings.expect("config", "fail", "(line 2, column 2)").expect(
+        "config",
+        "fail",
+        config.to_str().unwrap(),
+    );
     findings.expect("registry", "ok", "1 agent is there");
     put(&config, r#"{"mailTurns": "many"}"#);
     doctor(&env).expect("config", "fail", "`mailTurns` must be a number");
@@ -171,10 +173,8 @@ fn a_mesh_that_the_group_may_write_to_is_tightened_and_that_is_said_once() {
     let env = TestEnvironment::new();
     env.join("Alice");
     chmod(&env.mesh(), 0o775);
-    let text = format!(
-        "`{}` was open to others (mode 775); now it is yours alone (mode 700)",
-        env.mesh().display()
-    );
+    let text =
+        format!("`{}` was open to others (mode 775); now it is yours alone (mode 700)", env.mesh().display());
     assert_eq!(env.run(&["agents"]).expect_code(0).stderr, format!("note: {text}\n"));
     assert_eq!(mode(&env.mesh()), 0o700);
     assert_eq!(env.run(&["agents"]).expect_code(0).stderr, "");

@@ -339,3 +339,67 @@ fn joining_sweeps_what_the_dead_left_in_tmp() {
     env.ok(&["join", "--pid", &host]);
     assert_eq!(std::fs::read_dir(&tmp).unwrap().count(), 0);
 }
+
+#[test]
+fn without_a_session_id_the_process_tells_who_comes_back() {
+    let env = TestEnvironment::new();
+    let host = env.host().to_string();
+    env.ok(&["join", "Robin", "--pid", &host]);
+    env.drop_mail("Robin", "one");
+    env.ok(&["leave", "--as", "Robin"]);
+    let back = env.ok(&["join", "--pid", &host])["agent"].clone();
+    assert_eq!((&back["name"], &back["unread"]), (&json!("Robin"), &json!(1)));
+}
+
+#[test]
+fn names_with_dashes_have_graves_too() {
+    let env = TestEnvironment::new();
+    let host = env.join("all-star");
+    env.drop_mail("all-star", "one");
+    env.kill(host);
+    env.names();
+    assert_eq!(env.ok(&["agents", "--gone"])["agents"][0]["name"], "all-star");
+    let back = env.ok(&["join", "--pid", &env.host().to_string(), "--session", "session of all-star"]);
+    assert_eq!((&back["agent"]["name"], &back["agent"]["unread"]), (&json!("all-star"), &json!(1)));
+}
+
+#[test]
+fn a_session_that_moves_to_another_process_takes_its_claim_along() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    claim(&env, "Alice");
+    let host = env.host();
+    let agent =
+        env.ok(&["join", "--pid", &host.to_string(), "--session", "session of Alice"])["agent"].clone();
+    assert_eq!((&agent["name"], &agent["claim"]["pid"]), (&json!("Alice"), &json!(host)));
+    env.ok(&["leave", "--as", "Alice"]);
+    assert_eq!(claims(&env), json!({}));
+}
+
+#[test]
+fn an_older_session_that_is_resumed_in_a_live_process_gets_its_mail() {
+    let env = TestEnvironment::new();
+    let host = env.join("Alice");
+    env.drop_mail("Alice", "one");
+    env.kill(host);
+    let host = env.host().to_string();
+    env.ok(&["join", "Bob", "--pid", &host, "--session", "fresh", "--harness", "claude"]);
+    let agent =
+        env.ok(&["join", "--pid", &host, "--session", "session of Alice", "--harness", "claude"])["agent"]
+            .clone();
+    assert_eq!((&agent["name"], &agent["unread"]), (&json!("Bob"), &json!(1)));
+}
+
+#[test]
+fn former_names_do_not_pile_up() {
+    let env = TestEnvironment::new();
+    env.join("A0");
+    let time = |number: i64| [(ravenry::sys::seams::NOW, jiff_later(number * 20))];
+    for number in 0..5 {
+        let (old, new) = (format!("A{number}"), format!("A{}", number + 1));
+        let time = time(number);
+        let variables: Vec<(&str, &str)> = time.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        env.run_with(&["rename", &new, "--as", &old], &variables).expect_code(0);
+    }
+    assert_eq!(env.registration("A5")["formerly"].as_array().unwrap().len(), 1);
+}

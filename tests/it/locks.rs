@@ -356,7 +356,7 @@ fn waiting_has_a_limit_and_the_error_names_lock_and_holder() {
     assert_eq!(error["kind"], "lock_timeout");
     assert!(error["lock"].as_str().unwrap().ends_with("mesh.lock"));
     if cfg!(target_os = "linux") {
-        assert_eq!(error["holder"], std::process::id().to_string());
+        assert_eq!(error["holder"], std::process::id());
     }
     drop(held);
     env.ok(&["set-status", "x", "--as", "Alice"]);

@@ -14,6 +14,7 @@ mod environment;
 mod joining;
 mod layering;
 mod locks;
+mod messages;
 mod registry;
 mod safety;
 mod terminal;

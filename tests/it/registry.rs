@@ -10,7 +10,7 @@ use ravenry::domain::{AgentName, Liveness};
 use ravenry::sys::process;
 use serde_json::json;
 
-use crate::environment::{TestEnvironment, end, open_mesh, wait_until};
+use crate::environment::{TestEnvironment, end, open_mesh, put_old, wait_until};
 
 /// A process of this binary that rewrites a registration until it is killed.
 struct Writer(Child);
@@ -30,9 +30,12 @@ impl Writer {
         match manner {
             "ours" => {
                 let mesh = open_mesh(&dir, crate::environment::PATIENCE);
-                let name = AgentName::new("Alice").unwrap();
+                let alice = mesh.registration(&AgentName::new("Alice").unwrap()).unwrap().unwrap().agent;
                 for count in 0_u64.. {
-                    mesh.lock().unwrap().edit(&name, |agent| agent.status = Some(count.to_string())).unwrap();
+                    mesh.lock()
+                        .unwrap()
+                        .edit(&alice, |agent| agent.status = Some(count.to_string()))
+                        .unwrap();
                 }
             }
             // As pi-messenger does it: the file is empty, then half written, then whole.
@@ -122,7 +125,9 @@ fn a_writer_that_truncates_in_place_is_never_taken_for_dead() {
     assert_eq!(env.fails(1, &["set-status", "x", "--as", "Alice"]), "foreign_agent");
     assert_eq!(env.fails(1, &["rename", "Carol", "--as", "Alice"]), "foreign_agent");
     assert_eq!(env.fails(1, &["leave", "--as", "Alice"]), "foreign_agent");
-    assert_eq!(env.fails(1, &["evict", "Alice", "--as", "Bob", "--force"]), "foreign_agent");
+    assert_eq!(env.fails(1, &["evict", "Alice", "--as", "Bob"]), "still_alive");
+    env.ok(&["evict", "Alice", "--as", "Bob", "--force"]);
+    assert_eq!(env.names(), ["Bob"]);
 }
 
 #[test]
@@ -293,4 +298,83 @@ fn give_to(path: &std::path::Path, user: u32) {
             give_to(&entry.unwrap().path(), user);
         }
     }
+}
+
+/// pi-messenger knows nothing of former names: what it does under one is its own.
+#[test]
+fn mail_of_a_foreign_agent_under_a_former_name_is_left_alone() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    env.ok(&["rename", "Carol", "--as", "Alice"]);
+    let foreign = json!({
+        "name": "Alice", "pid": env.host(), "sessionId": "s", "cwd": "/", "model": "m",
+        "startedAt": "2036-11-14T23:57:56.070Z",
+    });
+    fs::write(env.mesh().join("registry/Alice.json"), foreign.to_string()).unwrap();
+    env.drop_mail("Alice", "theirs");
+    assert_eq!(env.ok(&["whois", "Carol"])["agent"]["unread"], 0);
+    assert!(env.ok(&["read", "--as", "Carol"])["messages"].as_array().unwrap().is_empty());
+    env.ok(&["leave", "--as", "Carol"]);
+    assert_eq!(env.mail(), ["inbox/Alice/theirs.json"]);
+}
+
+#[test]
+fn a_reused_pid_does_not_make_us_a_dead_foreign_agent() {
+    let env = TestEnvironment::new();
+    let host = env.host();
+    env.join("Bob");
+    let foreign = json!({
+        "name": "RedIce", "pid": host, "sessionId": "s", "cwd": "/", "model": "m",
+        "startedAt": "2020-01-01T00:00:00.000Z",
+    });
+    fs::write(env.mesh().join("registry/RedIce.json"), foreign.to_string()).unwrap();
+    let joined =
+        env.ok(&["join", "Fred", "--pid", &host.to_string(), "--session", "new", "--harness", "claude"]);
+    assert_eq!(joined["agent"]["name"], "Fred");
+}
+
+#[test]
+fn links_that_lead_nowhere_hold_up_nobody() {
+    let env = TestEnvironment::new();
+    env.join("Bob");
+    std::os::unix::fs::symlink("/nonexistent", env.mesh().join("registry/Foo.json")).unwrap();
+    assert_eq!(env.fails(1, &["join", "Foo", "--pid", &env.host().to_string()]), "name_taken");
+    std::os::unix::fs::symlink("/nonexistent", env.mesh().join("swarm.lock")).unwrap();
+    let mesh = open_mesh(&env.mesh(), std::time::Duration::from_millis(50));
+    let locked = mesh.lock().unwrap();
+    let error = locked.swarm().unwrap_err();
+    assert!(matches!(error, ravenry::store::StoreError::SwarmLockTimedOut { .. }), "{error}");
+}
+
+#[test]
+fn a_mesh_that_pi_messenger_made_is_enough() {
+    let env = TestEnvironment::new();
+    for dir in ["registry", "inbox"] {
+        fs::create_dir_all(env.mesh().join(dir)).unwrap();
+    }
+    let foreign = json!({
+        "name": "RedIce", "pid": env.host(), "sessionId": "s", "cwd": "/", "model": "m",
+        "startedAt": "2036-11-14T23:57:56.070Z",
+    });
+    fs::write(env.mesh().join("registry/RedIce.json"), foreign.to_string()).unwrap();
+    assert_eq!(env.ok(&["whoami", "--as", "RedIce"])["agent"]["name"], "RedIce");
+    env.join("Bob");
+    fs::remove_dir(env.mesh().join("inbox/Bob")).unwrap();
+    env.ok(&["leave", "--as", "Bob"]);
+}
+
+#[test]
+fn damaged_claims_stop_what_needs_them_and_nothing_else() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let path = env.mesh().join("claims.json");
+    put_old(&path, "{\"/spec.md\": {\"TASK-01\": null}}");
+    assert_eq!(env.fails(4, &["rename", "Carol", "--as", "Alice"]), "corrupt");
+    assert_eq!(env.names(), ["Alice"], "nothing was changed");
+    env.ok(&["set-status", "x", "--as", "Alice"]);
+    env.join("Bob");
+    assert_eq!(env.fails(4, &["leave", "--as", "Alice"]), "corrupt");
+    env.run(&["doctor"]).expect_code(4);
+    env.run(&["doctor", "--repair"]).expect_code(0);
+    env.ok(&["leave", "--as", "Alice"]);
 }

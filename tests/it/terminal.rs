@@ -1,1 +1,339 @@
+//! Who hosts an agent: real shells on real terminals, and programs that look like harnesses.
+//!
+//! A shell here reads lines and runs them, as the shell of a person or the tool of a harness does. What each line
+//! said and how it ended comes back in files, so that the shell may sit on a terminal or have none.
 
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::{fs, thread};
+
+use pty_process::blocking as pty;
+use serde_json::Value;
+
+use crate::environment::{Ended, TestEnvironment, end, put, wait_until};
+
+/// A process that runs lines until it is killed or told to stop.
+const LOOP: &str = "while read -r line; do eval \"$line\"; done";
+
+struct Shell {
+    child: Child,
+    input: Box<dyn Write>,
+    dir: PathBuf,
+    lines: usize,
+}
+
+impl Shell {
+    fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Runs a line; what it says goes to files.
+    fn run(&mut self, line: &str) -> Ended {
+        self.lines += 1;
+        let file = |name: &str| self.dir.join(format!("{}.{}.{name}", self.child.id(), self.lines));
+        let [out, err, code, script] = ["out", "err", "code", "sh"].map(file);
+        let [to, errors, done] = [&out, &err, &code].map(|path| path.display());
+        // The code comes last, and at once, so that it says that all the rest is there.
+        let text = format!("{{ {line}\n}} >{to} 2>{errors}\necho $? >{done}.part\nmv {done}.part {done}\n");
+        fs::write(&script, text).unwrap();
+        writeln!(self.input, ". {}", script.display()).unwrap();
+        self.input.flush().unwrap();
+        wait_until("the line was run", || code.exists());
+        let read = |path: &Path| fs::read_to_string(path).unwrap();
+        Ended { code: read(&code).trim().parse().ok(), signal: None, stdout: read(&out), stderr: read(&err) }
+    }
+
+    /// Runs a command of `msg` that must succeed.
+    #[track_caller]
+    fn msg(&mut self, line: &str) -> Value {
+        self.run(&format!("{line} --json")).expect_code(0).json()
+    }
+
+    fn kill(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// The environment of a shell: that of every test, `msg` and the stand-ins in the path.
+fn surroundings(env: &TestEnvironment, program: impl AsRef<std::ffi::OsStr>) -> Command {
+    let tests = env.msg();
+    let mut command = Command::new(program);
+    command.env_clear().current_dir(env.work()).env("TERM", "xterm");
+    let given = tests.get_envs().filter_map(|(name, value)| Some((name, value?)));
+    command.envs(given);
+    let msg = Path::new(env!("CARGO_BIN_EXE_msg")).parent().unwrap();
+    let path = std::env::var("PATH").unwrap_or_default();
+    command.env("PATH", format!("{}:{}:{path}", env.path().join("bin").display(), msg.display()));
+    command
+}
+
+/// A copy of `sh` that is called otherwise. Copied by another process: if this one had it open for writing while a
+/// test beside this one forks, it could not be run.
+fn stand_in(env: &TestEnvironment, name: &str) -> PathBuf {
+    let bin = env.path().join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    let copied = Command::new("cp").args(["-L", "/bin/sh"]).arg(bin.join(name)).status();
+    assert!(copied.unwrap().success());
+    bin.join(name)
+}
+
+/// A process that looks like that harness, without a terminal of its own.
+fn harness(env: &TestEnvironment, name: &str) -> Shell {
+    let program = stand_in(env, name);
+    let mut command = surroundings(env, program);
+    let mut child = command.args(["-c", LOOP]).stdin(Stdio::piped()).spawn().unwrap();
+    let input = Box::new(child.stdin.take().unwrap());
+    Shell { child, input, dir: env.path().to_path_buf(), lines: 0 }
+}
+
+/// A shell that leads the session of a terminal.
+struct Terminal {
+    shell: Shell,
+    screen: Arc<Mutex<String>>,
+}
+
+impl Terminal {
+    fn open(env: &TestEnvironment) -> Self {
+        let (terminal, pts) = pty::open().unwrap();
+        let mut command = surroundings(env, "sh");
+        command.args(["-c", LOOP]);
+        let child = pty::Command::from(command).spawn(pts).unwrap();
+        let mut output = File::from(std::os::fd::AsFd::as_fd(&terminal).try_clone_to_owned().unwrap());
+        let screen = Arc::<Mutex<String>>::default();
+        let shown = Arc::clone(&screen);
+        thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = output.read(&mut bytes) {
+                shown.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..count]));
+            }
+        });
+        let shell = Shell { child, input: Box::new(terminal), dir: env.path().to_path_buf(), lines: 0 };
+        Self { shell, screen }
+    }
+
+    /// Runs a line whose output goes to the terminal; returns what appears there.
+    fn show(&mut self, line: &str) -> String {
+        let before = self.screen.lock().unwrap().len();
+        self.shell.run(&format!("{{ {line}; echo end of the line; }} >/dev/tty 2>&1"));
+        let text = || self.screen.lock().unwrap()[before..].to_string();
+        wait_until("the terminal shows it", || text().contains("end of the line"));
+        text()
+    }
+}
+
+#[test]
+fn a_person_is_hosted_by_the_shell_of_the_terminal() {
+    let env = TestEnvironment::new();
+    let mut terminal = Terminal::open(&env);
+    let shell = terminal.shell.pid();
+    let agent = terminal.shell.msg("msg join Alice")["agent"].clone();
+    assert_eq!((&agent["pid"], &agent["harness"]), (&shell.into(), &"terminal".into()));
+    assert_eq!((&agent["isHuman"], &agent["model"]), (&true.into(), &"human".into()));
+    assert_eq!(env.registration("Alice")["pid"], shell);
+    assert_eq!(terminal.shell.msg("msg join")["arrival"], "already");
+    let me = terminal.shell.msg("msg whoami -v");
+    assert_eq!(me["agent"]["name"], "Alice");
+    let host = me["host"].as_str().unwrap();
+    assert!(host.starts_with(&format!("process {shell} ")), "{host}");
+    assert!(host.ends_with("leads the session of this terminal"), "{host}");
+    let listed = terminal.shell.msg("msg agents")["agents"][0].clone();
+    assert_eq!((&listed["name"], &listed["me"]), (&"Alice".into(), &true.into()));
+}
+
+#[test]
+fn a_script_in_a_script_is_still_in_that_shell() {
+    let env = TestEnvironment::new();
+    put(&env.work().join("outer.sh"), "sh inner.sh; true\n");
+    put(&env.work().join("inner.sh"), "msg join Alice --json; true\n");
+    let mut terminal = Terminal::open(&env);
+    let agent = terminal.shell.run("sh outer.sh").expect_code(0).json()["agent"].clone();
+    assert_eq!((&agent["pid"], &agent["harness"]), (&terminal.shell.pid().into(), &"terminal".into()));
+    put(&env.work().join("inner.sh"), "msg whoami -q; true\n");
+    assert_eq!(terminal.shell.run("sh outer.sh").stdout, "Alice\n");
+}
+
+#[test]
+fn when_the_shell_is_gone_so_is_the_agent() {
+    let env = TestEnvironment::new();
+    let (mut first, mut second) = (Terminal::open(&env), Terminal::open(&env));
+    first.shell.msg("msg join Alice");
+    second.shell.msg("msg join Bob");
+    assert_eq!(env.names(), ["Alice", "Bob"]);
+    first.shell.kill();
+    assert_eq!(env.names(), ["Bob"]);
+    assert_eq!(second.shell.run("msg whoami -q").stdout, "Bob\n");
+}
+
+#[test]
+fn colours_are_for_terminals() {
+    const BOLD: &str = "\x1b[1m";
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let mut terminal = Terminal::open(&env);
+    let shown = terminal.show("msg whois Alice");
+    assert!(shown.contains(&format!("{BOLD}Alice")), "{shown:?}");
+    let shown = terminal.show("msg whois Nobody");
+    assert!(shown.contains(BOLD) && shown.contains("error"), "errors too: {shown:?}");
+    for line in [
+        "msg whois Alice | cat",
+        "NO_COLOR=1 msg whois Alice",
+        "TERM=dumb msg whois Alice",
+        "msg whois Alice --color never",
+    ] {
+        let shown = terminal.show(line);
+        assert!(shown.contains("Alice") && !shown.contains('\x1b'), "{line}: {shown:?}");
+    }
+    let shown = terminal.show("msg whois Alice --color always | cat");
+    assert!(shown.contains(BOLD), "{shown:?}");
+    assert!(!env.run(&["whois", "Alice"]).stdout.contains('\x1b'));
+}
+
+/// Its terminal is closed, and it goes on without one.
+#[test]
+fn without_a_harness_and_a_terminal_there_is_no_host() {
+    let env = TestEnvironment::new();
+    let (terminal, pts) = pty::open().unwrap();
+    let command = surroundings(&env, "sh");
+    let script = "trap '' HUP; echo >ready; read -r line
+        msg join --json >out 2>err; echo $? >part; mv part code";
+    let mut child = pty::Command::from(command).args(["-c", script]).spawn(pts).unwrap();
+    wait_until("it would survive that", || env.work().join("ready").exists());
+    drop(terminal);
+    wait_until("it has tried to join", || env.work().join("code").exists());
+    child.wait().unwrap();
+    let read = |name: &str| fs::read_to_string(env.work().join(name)).unwrap();
+    assert_eq!(read("code"), "3\n", "{}{}", read("out"), read("err"));
+    let error = serde_json::from_str::<Value>(&read("out")).unwrap()["error"].clone();
+    assert_eq!(error["kind"], "no_host");
+    assert!(error["hints"][0].as_str().unwrap().contains("`--pid PID`"));
+    assert_eq!(env.fails(3, &["join", "Alice"]), "no_host");
+    assert!(!env.mesh().exists());
+}
+
+#[test]
+fn a_harness_among_the_ancestors_is_the_host() {
+    let env = TestEnvironment::new();
+    for name in ["claude", "codex", "gemini", "opencode", "pi", "copilot"] {
+        let mut shell = harness(&env, name);
+        let agent = shell.msg("msg join")["agent"].clone();
+        assert_eq!((&agent["pid"], &agent["harness"]), (&shell.pid().into(), &name.into()));
+        assert_eq!(agent["isHuman"], false);
+        let deep = shell.run("sh -c 'sh -c \"msg whoami -q; true\"; true'").stdout;
+        assert_eq!(deep.trim_end(), agent["name"]);
+        shell.kill();
+        assert!(env.names().is_empty(), "{name} is gone with its process");
+    }
+}
+
+#[test]
+fn a_harness_in_a_terminal_is_no_person() {
+    let env = TestEnvironment::new();
+    stand_in(&env, "claude");
+    let mut terminal = Terminal::open(&env);
+    terminal.shell.msg("msg join Person");
+    let said = terminal.shell.run("claude -c 'echo $$ >pid; msg join Model --json; true'").expect_code(0);
+    let agent = &said.json()["agent"];
+    let pid = fs::read_to_string(env.work().join("pid")).unwrap();
+    assert_eq!(agent["pid"].to_string(), pid.trim());
+    assert_eq!((&agent["harness"], &agent["isHuman"]), (&"claude".into(), &false.into()));
+    assert_eq!(terminal.shell.run("msg whoami -q").stdout, "Person\n");
+}
+
+#[test]
+fn the_nearest_harness_counts_and_so_does_its_session_alone() {
+    let env = TestEnvironment::new();
+    stand_in(&env, "codex");
+    let mut claude = harness(&env, "claude");
+    claude.run("export CLAUDE_CODE_SESSION_ID=of-claude").expect_code(0);
+    let agent = claude.msg("msg join Outer")["agent"].clone();
+    assert_eq!((&agent["harness"], &agent["sessionId"]), (&"claude".into(), &"of-claude".into()));
+    let in_codex = "codex -c 'echo $$ >pid; msg join --json; true'";
+    let agent = claude.run(in_codex).expect_code(0).json()["agent"].clone();
+    assert_eq!(agent["harness"], "codex");
+    assert_eq!(agent["pid"].to_string(), fs::read_to_string(env.work().join("pid")).unwrap().trim());
+    assert_ne!(agent["sessionId"], "of-claude", "that is the outer one's");
+    let agent = claude.run(&format!("CODEX_THREAD_ID=of-codex {in_codex}")).json()["agent"].clone();
+    assert_eq!((&agent["harness"], &agent["sessionId"]), (&"codex".into(), &"of-codex".into()));
+    let name = claude.run("CODEX_THREAD_ID=of-codex msg whoami -q").stdout;
+    assert_eq!(name, "Outer\n", "no codex is among the ancestors now");
+}
+
+#[test]
+fn two_sessions_of_one_process_are_told_apart_by_their_variable() {
+    let env = TestEnvironment::new();
+    let mut codex = harness(&env, "codex");
+    for (thread, name) in [("t1", "One"), ("t2", "Two")] {
+        let joined = codex.msg(&format!("CODEX_THREAD_ID={thread} msg join {name}"));
+        assert_eq!((&joined["arrival"], &joined["agent"]["pid"]), (&"new".into(), &codex.pid().into()));
+    }
+    for (thread, name) in [("t1", "One"), ("t2", "Two")] {
+        let me = codex.msg(&format!("CODEX_THREAD_ID={thread} msg whoami"));
+        assert_eq!(me["agent"]["name"], name);
+        assert_eq!(me["how"], "$CODEX_THREAD_ID is its session");
+    }
+    let ended = codex.run("msg whoami --json").expect_code(3);
+    assert_eq!(ended.kind(), "ambiguous_caller");
+    assert_eq!(ended.json()["error"]["agents"], serde_json::json!(["One", "Two"]));
+    assert_eq!(codex.run("msg join --json").expect_code(3).kind(), "ambiguous_caller");
+    assert_eq!(codex.run("CODEX_THREAD_ID=t3 msg whoami --json").expect_code(3).kind(), "not_joined");
+    assert_eq!(codex.run("msg whoami -q --as Two").stdout, "Two\n");
+    codex.msg("CODEX_THREAD_ID=t1 msg leave");
+    assert_eq!(codex.run("msg whoami -q").stdout, "Two\n", "only one is left");
+}
+
+#[test]
+fn a_new_session_id_in_the_same_process_is_the_same_agent() {
+    let env = TestEnvironment::new();
+    let mut claude = harness(&env, "claude");
+    claude.msg("CLAUDE_CODE_SESSION_ID=before msg join Alice");
+    claude.msg("CLAUDE_CODE_SESSION_ID=before msg set-status busy");
+    let me = claude.msg("CLAUDE_CODE_SESSION_ID=after msg whoami")["agent"].clone();
+    assert_eq!((&me["name"], &me["sessionId"]), (&"Alice".into(), &"after".into()));
+    assert_eq!(me["statusMessage"], "busy");
+    assert_eq!(env.registration("Alice")["sessionId"], "after", "it is written down");
+    assert_eq!(claude.msg("CLAUDE_CODE_SESSION_ID=after msg join")["arrival"], "already");
+    claude.kill();
+    assert!(env.names().is_empty());
+    let mut claude = harness(&env, "claude");
+    let back = claude.msg("CLAUDE_CODE_SESSION_ID=after msg join");
+    assert_eq!((&back["arrival"], &back["agent"]["name"]), (&"back".into(), &"Alice".into()));
+}
+
+#[test]
+fn a_harness_that_an_interpreter_runs() {
+    let env = TestEnvironment::new();
+    let node = stand_in(&env, "node");
+    let join = "msg join --json; true\n";
+    let run = |script: &str| {
+        put(&env.work().join(script), join);
+        end(surroundings(&env, &node).arg(env.work().join(script)).stdin(Stdio::null()))
+    };
+    for (script, name) in
+        [("gemini", "gemini"), ("node_modules/@anthropic-ai/claude-code/cli.js", "claude"), ("pi.mjs", "pi")]
+    {
+        assert_eq!(run(script).expect_code(0).json()["agent"]["harness"], name, "{script}");
+    }
+    assert_eq!(run("server.js").kind(), "no_host");
+}
+
+/// What a person says with `--pid` and `--harness` counts more than what is found.
+#[test]
+fn a_host_that_is_named() {
+    let env = TestEnvironment::new();
+    let claude = harness(&env, "claude");
+    let mut codex = harness(&env, "codex");
+    let agent = codex.msg(&format!("msg join --pid {}", claude.pid()))["agent"].clone();
+    assert_eq!((&agent["pid"], &agent["harness"]), (&claude.pid().into(), &"claude".into()));
+    let agent = codex.msg("msg join --harness other")["agent"].clone();
+    assert_eq!((&agent["pid"], &agent["harness"]), (&codex.pid().into(), &"other".into()));
+}

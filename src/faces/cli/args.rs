@@ -1,6 +1,6 @@
 //! The arguments, as they are parsed; what they mean is made of them in `commands/`.
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use super::commands;
 
@@ -15,6 +15,19 @@ Come and go:
   leave        Leave: tasks and paths become free, unread mail is kept
   rename       Take another name; mail, tasks and paths go along
   set-status   Say what others see beside your name
+
+Talk:
+  send         Send a message to one agent, or to several
+  broadcast    Send a message to everyone
+  reply        Answer a message
+  read         Take what waits for you
+  inbox        Look at what waits, and leave it there
+  watch        Follow your inbox
+  wait         Block until there is mail
+  show         One message in full
+  ack          Confirm messages
+  receipt      Where a message that you sent stands
+  history      A conversation, oldest first
 
 Look around:
   agents       Who is there, and what they are at
@@ -44,6 +57,22 @@ pub(super) struct Cli {
     pub(super) global: GlobalArgs,
     #[command(subcommand)]
     pub(super) command: Option<Command>,
+}
+
+/// The program's arguments. What a command's doc comment says after its first line stands above its examples, so that
+/// `--help` is one compact page.
+pub(super) fn command() -> clap::Command {
+    Cli::command().mut_subcommands(|command| {
+        let (Some(long), Some(short)) = (command.get_long_about(), command.get_about()) else {
+            return command;
+        };
+        let (long, short) = (long.to_string(), short.to_string());
+        let more = long.strip_prefix(&short).unwrap_or(&long).trim().to_string();
+        let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let below =
+            [more, examples].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
+        command.about(short).long_about(None::<&str>).after_help(below)
+    })
 }
 
 /// Flags of every command, allowed anywhere on the line.
@@ -88,6 +117,17 @@ pub(super) enum Command {
     Rename(commands::rename::RenameArgs),
     SetStatus(commands::set_status::SetStatusArgs),
     Evict(commands::evict::EvictArgs),
+    Send(commands::send::SendArgs),
+    Broadcast(commands::broadcast::BroadcastArgs),
+    Reply(commands::reply::ReplyArgs),
+    Read(commands::read::ReadArgs),
+    Inbox(commands::inbox::InboxArgs),
+    Watch(commands::watch::WatchArgs),
+    Wait(commands::wait::WaitArgs),
+    Show(commands::show::ShowArgs),
+    Ack(commands::ack::AckArgs),
+    Receipt(commands::receipt::ReceiptArgs),
+    History(commands::history::HistoryArgs),
     Config(commands::config::ConfigArgs),
     Doctor(commands::doctor::DoctorArgs),
     Demo(commands::demo::DemoArgs),

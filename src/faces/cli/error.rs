@@ -6,13 +6,21 @@ use crate::ops::Kind;
 pub(super) fn exit_code(kind: Kind) -> u8 {
     match kind {
         Kind::AlreadyJoined
+        | Kind::AmbiguousMessage
         | Kind::ForeignAgent
         | Kind::NameTaken
         | Kind::NoNameLeft
+        | Kind::NotAllSent
         | Kind::NotRunning
         | Kind::StillAlive
-        | Kind::UnknownAgent => 1,
-        Kind::InvalidName | Kind::InvalidValue | Kind::UnknownKey | Kind::Usage => 2,
+        | Kind::UnknownAgent
+        | Kind::UnknownMessage => 1,
+        Kind::Empty
+        | Kind::InvalidName
+        | Kind::InvalidValue
+        | Kind::TooLarge
+        | Kind::UnknownKey
+        | Kind::Usage => 2,
         Kind::AmbiguousCaller | Kind::Evicted | Kind::NoHost | Kind::NotJoined => 3,
         Kind::BadConfig
         | Kind::Corrupt
@@ -21,7 +29,7 @@ pub(super) fn exit_code(kind: Kind) -> u8 {
         | Kind::NoFlock
         | Kind::UnhealthyMesh
         | Kind::UnsafeMesh => 4,
-        Kind::LockTimeout => 5,
+        Kind::LockTimeout | Kind::TimedOut => 5,
         Kind::Bug => 70,
         Kind::Interrupted => 130,
     }

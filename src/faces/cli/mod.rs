@@ -6,6 +6,7 @@
 mod args;
 mod commands;
 mod error;
+mod messages;
 mod output;
 mod profile;
 mod table;
@@ -15,7 +16,7 @@ use std::ffi::OsString;
 use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::FromArgMatches;
 
 use crate::domain::AgentName;
 use crate::ops::{CommandError, Globals, Kind};
@@ -37,9 +38,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     })
 }
 
-fn parse_and_run(args: Vec<OsString>, wants_json: bool) -> ExitCode {
+fn parse_and_run(words: Vec<OsString>, wants_json: bool) -> ExitCode {
     let parsed =
-        Cli::command().try_get_matches_from(args).and_then(|matches| Cli::from_arg_matches(&matches));
+        args::command().try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches));
     match parsed {
         Ok(cli) => dispatch(cli),
         Err(error) => usage(error, wants_json),
@@ -49,7 +50,7 @@ fn parse_and_run(args: Vec<OsString>, wants_json: bool) -> ExitCode {
 fn dispatch(cli: Cli) -> ExitCode {
     let ui = Ui::new(&cli.global);
     let Some(command) = cli.command else {
-        return ui.print_text(&Cli::command().render_help());
+        return ui.print_text(&args::command().render_help());
     };
     let speaker = match cli.global.speaker.map(AgentName::new).transpose() {
         Ok(speaker) => speaker,
@@ -58,7 +59,7 @@ fn dispatch(cli: Cli) -> ExitCode {
     if let Some(text) = seams::value(seams::PANIC) {
         panic_as_told(&text);
     }
-    let call = Call::new(Globals { mesh: cli.global.mesh, speaker }, cli.global.verbose);
+    let call = Call::new(Globals { mesh: cli.global.mesh, speaker }, cli.global.verbose, &ui);
     let outcome = commands::run(&call, command);
     ui.finish(outcome, &call.take_notices())
 }
@@ -78,6 +79,8 @@ fn usage(error: clap::Error, wants_json: bool) -> ExitCode {
         return ui.print_usage(&error.render());
     }
     let text = error.render().to_string();
-    let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_string();
+    let lines = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));
+    let message = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+    let message = message.trim_start_matches("error: ");
     ui.finish(Err(CommandError::new(Kind::Usage, message).hint("`msg help` tells how it is used")), &[])
 }

@@ -3,7 +3,7 @@
 //! A command gives back a [`Report`], which can say itself in text and in JSON; what was noticed on the way goes to
 //! standard error. Whoever reads us may stop reading at any time: a broken pipe is no error.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use anstream::{AutoStream, ColorChoice};
@@ -11,7 +11,7 @@ use clap::builder::StyledStr;
 use serde_json::{Map, Value, json};
 
 use crate::domain::visible;
-use crate::ops::{CommandError, Fact};
+use crate::ops::{CommandError, Fact, Reached};
 use crate::sys::seams;
 
 use super::args::{GlobalArgs, When};
@@ -33,13 +33,21 @@ pub(super) trait Report {
 
 /// A report, and an error beside it if not all went well.
 pub(super) struct Outcome {
-    pub(super) report: Box<dyn Report>,
+    /// `None`: all was said already.
+    pub(super) report: Option<Box<dyn Report>>,
     pub(super) error: Option<CommandError>,
+}
+
+impl Outcome {
+    /// All was said already.
+    pub(super) fn said(error: Option<CommandError>) -> Self {
+        Self { report: None, error }
+    }
 }
 
 impl<R: Report + 'static> From<R> for Outcome {
     fn from(report: R) -> Self {
-        Self { report: Box::new(report), error: None }
+        Self { report: Some(Box::new(report)), error: None }
     }
 }
 
@@ -117,27 +125,56 @@ impl Ui {
 
     /// Says how the command ended.
     pub(super) fn finish(&self, outcome: Result<Outcome, CommandError>, notices: &[String]) -> ExitCode {
-        let (report, error) = match outcome {
-            Ok(Outcome { report, error }) => (Some(report), error),
-            Err(error) => (None, Some(error)),
+        let (report, error, said) = match outcome {
+            Ok(Outcome { report, error }) => (report, error, true),
+            Err(error) => (None, Some(error), false),
         };
-        if !self.quiet {
-            for notice in notices {
-                self.complain(&format!("{}: {}", style::warn("note"), visible(notice)));
-            }
-        }
+        notices.iter().for_each(|notice| self.note(notice));
+        let code = error.as_ref().map_or(0, |error| exit_code(error.kind));
+        let is_silent = said && report.is_none();
         let out = if self.json {
             json_text(report.as_deref(), error.as_ref())
         } else {
             self.text(report.as_deref())
         };
-        if let (false, Some(error)) = (self.json, &error) {
-            self.complain(&error_text(error));
+        let written = if is_silent { Ok(()) } else { self.write(&out) };
+        if let Some(error) = error.filter(|_| !self.json) {
+            self.complain(&error_text(&error));
         }
-        let code = error.map_or(0, |error| exit_code(error.kind));
-        match self.write(&out) {
+        match written {
             Ok(()) => ExitCode::from(code),
             Err(failure) => failure,
+        }
+    }
+
+    /// Says something before the command is over, and whether it got through.
+    pub(super) fn say(&self, text: &str) -> Reached {
+        seams::step();
+        let mut stdout = AutoStream::new(io::stdout().lock(), self.color);
+        match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+            Ok(()) => Reached::Yes,
+            Err(_) => Reached::No,
+        }
+    }
+
+    /// [`Ui::say`] in JSON, as one object with `ok`.
+    pub(super) fn say_report(&self, report: &dyn Report) -> Reached {
+        let text = if self.json { json_text(Some(report), None) } else { self.text(Some(report)) };
+        self.say(&text)
+    }
+
+    pub(super) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Does a person read this?
+    pub(super) fn is_terminal(&self) -> bool {
+        io::stdout().is_terminal()
+    }
+
+    pub(super) fn note(&self, notice: &str) {
+        if !self.quiet {
+            self.complain(&format!("{}: {}", style::warn("note"), visible(notice)));
         }
     }
 
@@ -163,23 +200,22 @@ impl Ui {
     fn write(&self, text: &str) -> Result<(), ExitCode> {
         seams::step();
         let mut stdout = AutoStream::new(io::stdout().lock(), self.color);
-        let written = done(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()));
+        let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
         seams::step();
-        written
+        match written {
+            // Whoever read us has had enough: fine.
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                self.complain(&format!("{}: the answer could not be written: {error}", style::bad("error")));
+                Err(ExitCode::from(4))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn complain(&self, text: &str) {
         let mut stderr = AutoStream::new(io::stderr().lock(), self.color);
         // There is nobody left to tell if this fails.
         drop(writeln!(stderr, "{text}"));
-    }
-}
-
-/// Whoever read us has had enough: fine. Anything else means that the answer is lost.
-fn done(result: io::Result<()>) -> Result<(), ExitCode> {
-    match result {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(ExitCode::from(4)),
-        _ => Ok(()),
     }
 }
 
@@ -203,6 +239,7 @@ fn error_json(error: &CommandError) -> Value {
     for (name, fact) in &error.facts {
         let value = match fact {
             Fact::Text(text) => json!(text),
+            Fact::Number(number) => json!(number),
             Fact::List(list) => json!(list),
         };
         object.insert((*name).to_string(), value);

@@ -55,6 +55,7 @@ pub(super) fn claim_json(claim: &Claim) -> Value {
         "pid": claim.process.pid().get(),
         "claimedAt": iso(claim.claimed_at),
         "reason": claim.reason,
+        "reservations": [],
     })
 }
 

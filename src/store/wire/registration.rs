@@ -33,6 +33,8 @@ struct Known {
     process: Option<ProcessKey>,
     formerly: Option<Vec<FormerKeys>>,
     restores: Option<String>,
+    #[serde(default, with = "time::option")]
+    joined_at: Option<Timestamp>,
 }
 
 #[derive(Deserialize)]
@@ -92,6 +94,7 @@ pub(in crate::store) fn agent_of(document: &Map<String, Value>) -> Result<Agent,
         cwd: known.cwd,
         model: known.model,
         started_at: known.started_at,
+        joined_at: known.joined_at.unwrap_or(known.started_at),
         git_branch: known.git_branch,
         spec: known.spec,
         is_human: known.is_human.unwrap_or(false),
@@ -123,47 +126,63 @@ pub(in crate::store) fn overlay(document: &mut Map<String, Value>, agent: &Agent
     put("cwd", text(&agent.cwd));
     put("model", text(&agent.model));
     put("startedAt", Some(Value::from(time::iso(agent.started_at))));
+    let came_back = agent.joined_at != agent.started_at;
+    put("joinedAt", came_back.then(|| Value::from(time::iso(agent.joined_at))));
     put("gitBranch", optional(&agent.git_branch));
     put("spec", optional(&agent.spec));
     put("isHuman", agent.is_human.then_some(Value::Bool(true)));
     put("statusMessage", optional(&agent.status));
     put("harness", agent.harness.map(|harness| Value::from(harness.name())));
-    put("process", ProcessKey::of(&agent.process).map(plain));
     put("tmux", optional(&agent.tmux));
-    let formerly: Vec<Value> = agent
-        .formerly
-        .iter()
-        .map(|former| plain(FormerKeys { name: former.name.to_string(), until: former.until }))
-        .collect();
-    put("formerly", (!formerly.is_empty()).then_some(Value::Array(formerly)));
     put("restores", optional(&agent.restores));
-    overlay_reservations(document, &agent.reservations);
+    overlay_process(document, agent);
+    let formerly = agent.formerly.iter().map(|former| {
+        let keys = plain(FormerKeys { name: former.name.to_string(), until: former.until });
+        (keys, same_text("name", former.name.as_str()))
+    });
+    overlay_list(document, "formerly", formerly.collect());
+    let reservations = agent.reservations.iter().map(|reservation| {
+        let Reservation { pattern, reason, since, root, expires_at } = reservation.clone();
+        let is_same = same_text("pattern", &pattern);
+        (plain(ReservationKeys { pattern, reason, since, root, expires_at }), is_same)
+    });
+    overlay_list(document, "reservations", reservations.collect());
 }
 
-/// Reservations keep keys that we don't know as well: they are matched by pattern and time.
-fn overlay_reservations(document: &mut Map<String, Value>, reservations: &[Reservation]) {
-    if reservations.is_empty() {
-        document.shift_remove("reservations");
+fn overlay_process(document: &mut Map<String, Value>, agent: &Agent) {
+    match (ProcessKey::of(&agent.process).map(plain), document.get_mut("process")) {
+        (Some(Value::Object(keys)), Some(Value::Object(old))) => old.extend(keys),
+        (Some(keys), _) => {
+            document.insert("process".to_string(), keys);
+        }
+        (None, _) => {
+            document.shift_remove("process");
+        }
+    }
+}
+
+/// Is an old entry the one that a new one replaces?
+type IsSame = Box<dyn Fn(&Map<String, Value>) -> bool>;
+
+fn same_text(key: &'static str, text: &str) -> IsSame {
+    let text = text.to_string();
+    Box::new(move |entry| entry.get(key).and_then(Value::as_str) == Some(&text))
+}
+
+/// Entries of a list keep the keys of theirs that we don't know.
+fn overlay_list(document: &mut Map<String, Value>, key: &str, entries: Vec<(Value, IsSame)>) {
+    if entries.is_empty() {
+        document.shift_remove(key);
         return;
     }
-    let old = document.get("reservations").and_then(Value::as_array).cloned().unwrap_or_default();
-    let merged = reservations.iter().map(|reservation| {
-        let since = time::iso(reservation.since);
-        let mut entry = old
-            .iter()
-            .filter_map(Value::as_object)
-            .find(|entry| {
-                entry.get("pattern").and_then(Value::as_str) == Some(&reservation.pattern)
-                    && entry.get("since").and_then(Value::as_str) == Some(&since)
-            })
-            .cloned()
-            .unwrap_or_default();
-        let Reservation { pattern, reason, since, root, expires_at } = reservation.clone();
-        let keys = plain(ReservationKeys { pattern, reason, since, root, expires_at });
+    let old = document.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+    let merged = entries.into_iter().map(|(keys, is_same)| {
+        let mut entry =
+            old.iter().filter_map(Value::as_object).find(|entry| is_same(entry)).cloned().unwrap_or_default();
         entry.extend(keys.as_object().cloned().unwrap_or_default());
         Value::Object(entry)
     });
-    document.insert("reservations".to_string(), Value::Array(merged.collect()));
+    document.insert(key.to_string(), Value::Array(merged.collect()));
 }
 
 #[expect(clippy::expect_used, reason = "these values hold nothing that JSON can't say")]
@@ -208,12 +227,17 @@ mod tests {
         let mut document: Map<String, Value> = serde_json::from_str(PI).unwrap();
         document.insert("later".to_string(), serde_json::json!({"deep": [1, 2.5, null]}));
         document["reservations"][0]["colour"] = Value::from("red");
+        document["process"] = serde_json::json!({ "startTicks": 1, "colour": "blue" });
+        document["formerly"] =
+            serde_json::json!([{ "name": "Al", "until": "2026-11-14T23:57:56Z", "colour": "green" }]);
         let mut agent = agent_of(&document).unwrap();
         agent.status = None;
         agent.reservations.pop();
         overlay(&mut document, &agent);
         assert_eq!(document["later"]["deep"][1], 2.5);
         assert_eq!(document["reservations"][0]["colour"], "red");
+        assert_eq!(document["process"]["colour"], "blue");
+        assert_eq!(document["formerly"][0]["colour"], "green");
         assert_eq!(document["session"]["toolCalls"], 3);
         assert!(!document.contains_key("statusMessage"));
     }
@@ -242,7 +266,7 @@ mod tests {
 
     /// Not one of the optional keys that we give a meaning to.
     fn agent_key(key: &str) -> bool {
-        !["harness", "process", "tmux", "formerly", "restores", "activity"].contains(&key)
+        !["harness", "process", "tmux", "formerly", "restores", "joinedAt", "activity"].contains(&key)
     }
 
     #[test]

@@ -32,9 +32,13 @@ enum Action {
     /// Every key, its value and where that comes from
     List,
     /// One value
-    Get { key: String },
+    Get {
+        /// One of those that `msg config` lists
+        key: String,
+    },
     /// Change a value in your own file, or in the project's
     Set {
+        /// One of those that `msg config` lists
         key: String,
         /// Text, a number, true or false, or JSON
         #[arg(allow_hyphen_values = true)]
@@ -45,6 +49,7 @@ enum Action {
     },
     /// Remove a value from your own file, or from the project's
     Unset {
+        /// One of those that `msg config` lists
         key: String,
         /// In the project's .ravenry/config.json
         #[arg(long)]

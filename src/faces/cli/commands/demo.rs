@@ -17,6 +17,10 @@ use crate::ops::{CommandError, Kind};
 /// Starts real processes, lets agents come and go among them, and cleans up behind itself. Your own mesh and
 /// configuration are not touched.
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg demo
+  msg demo --json        the same, for a program to look at")]
 pub(in crate::faces::cli) struct DemoArgs {}
 
 pub(super) fn run(_: DemoArgs) -> Result<Outcome, CommandError> {

@@ -24,7 +24,7 @@ pub(in crate::faces::cli) struct DoctorArgs {
 pub(super) fn run(globals: &Globals, args: &DoctorArgs) -> Result<Outcome, CommandError> {
     let checks = doctor::doctor(globals, args.repair)?;
     let error = doctor::verdict(&checks);
-    Ok(Outcome { report: Box::new(DoctorReport(checks)), error })
+    Ok(Outcome { report: Some(Box::new(DoctorReport(checks))), error })
 }
 
 struct DoctorReport(Vec<Check>);
@@ -50,12 +50,18 @@ impl Report for DoctorReport {
                 State::Warn => style::warn,
                 State::Fail => style::bad,
             };
-            let fix = check.fix.as_deref().map_or(String::new(), |fix| format!(": {fix}"));
             table.row(vec![
                 Cell::styled(check.state.name(), paint),
                 Cell::styled(check.name, style::bold),
-                Cell::plain(&visible(&format!("{}{fix}", check.message))),
+                Cell::plain(&visible(&check.message)),
             ]);
+            if let Some(fix) = &check.fix {
+                table.row(vec![
+                    Cell::plain(""),
+                    Cell::plain(""),
+                    Cell::styled(&format!("→ {}", visible(fix)), style::dim),
+                ]);
+            }
         }
         table.lines().into_iter().for_each(|line| page.line(line));
     }

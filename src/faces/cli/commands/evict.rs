@@ -16,6 +16,7 @@ Examples:
   msg evict GoldFalcon
   msg evict GoldFalcon --force    although it is alive")]
 pub(in crate::faces::cli) struct EvictArgs {
+    /// Its name, or one that it had until lately
     name: String,
     /// Although it is alive
     #[arg(long)]

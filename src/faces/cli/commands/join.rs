@@ -1,7 +1,7 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::domain::{AgentName, Harness, SessionId};
+use crate::domain::{AgentName, Harness, SessionId, visible};
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::profile;
 use crate::ops::{self, Arrival, CommandError, Context, Joined, Kind, Request};
@@ -98,7 +98,7 @@ impl Report for JoinReport {
             page.line(style::dim(&format!("The mesh is {} from now on: `{file}` says so.", self.mesh)));
         }
         if page.verbose {
-            page.line(style::dim(&format!("{} in {}", self.joined.why, self.mesh)));
+            page.line(style::dim(&format!("{}; the mesh is {}", visible(&self.joined.why), self.mesh)));
         }
     }
 

@@ -1,15 +1,26 @@
 //! One file per command: its arguments, which op it calls, and what it says.
 
+pub(super) mod ack;
 pub(super) mod agents;
+pub(super) mod broadcast;
 pub(super) mod completions;
 pub(super) mod config;
 pub(super) mod demo;
 pub(super) mod doctor;
 pub(super) mod evict;
+pub(super) mod history;
+pub(super) mod inbox;
 pub(super) mod join;
 pub(super) mod leave;
+pub(super) mod read;
+pub(super) mod receipt;
 pub(super) mod rename;
+pub(super) mod reply;
+pub(super) mod send;
 pub(super) mod set_status;
+pub(super) mod show;
+pub(super) mod wait;
+pub(super) mod watch;
 pub(super) mod whoami;
 pub(super) mod whois;
 
@@ -18,19 +29,20 @@ use std::cell::RefCell;
 use crate::ops::{CommandError, Context, Globals};
 
 use super::args::Command;
-use super::output::Outcome;
+use super::output::{Outcome, Ui};
 
 /// One call of the program.
-#[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct Call<'a> {
     pub(super) globals: Globals,
     pub(super) verbose: bool,
+    /// For commands that speak before they are done.
+    pub(super) ui: &'a Ui,
     notices: RefCell<Vec<String>>,
 }
 
-impl Call {
-    pub(super) fn new(globals: Globals, verbose: bool) -> Self {
-        Self { globals, verbose, notices: RefCell::default() }
+impl<'a> Call<'a> {
+    pub(super) fn new(globals: Globals, verbose: bool, ui: &'a Ui) -> Self {
+        Self { globals, verbose, ui, notices: RefCell::default() }
     }
 
     /// Runs what needs the settings, and keeps what was noticed on the way, also if it fails.
@@ -44,12 +56,25 @@ impl Call {
         outcome
     }
 
+    /// The same for what mends the settings: it goes on if some of them can't be read.
+    fn in_spite_of_errors(
+        &self,
+        run: impl FnOnce(&Context) -> Result<Outcome, CommandError>,
+    ) -> Result<Outcome, CommandError> {
+        let (ctx, errors) = Context::tolerant(self.globals.clone())?;
+        let outcome = run(&ctx);
+        let mut notices = self.notices.borrow_mut();
+        notices.extend(errors.into_iter().map(|error| error.message));
+        notices.extend(ctx.take_notices());
+        outcome
+    }
+
     pub(super) fn take_notices(&self) -> Vec<String> {
         self.notices.take()
     }
 }
 
-pub(super) fn run(call: &Call, command: Command) -> Result<Outcome, CommandError> {
+pub(super) fn run(call: &Call<'_>, command: Command) -> Result<Outcome, CommandError> {
     match command {
         Command::Join(args) => call.in_context(|ctx| join::run(ctx, args)),
         Command::Leave(args) => call.in_context(|ctx| leave::run(ctx, args)),
@@ -59,7 +84,18 @@ pub(super) fn run(call: &Call, command: Command) -> Result<Outcome, CommandError
         Command::Rename(args) => call.in_context(|ctx| rename::run(ctx, args)),
         Command::SetStatus(args) => call.in_context(|ctx| set_status::run(ctx, args)),
         Command::Evict(args) => call.in_context(|ctx| evict::run(ctx, args)),
-        Command::Config(args) => call.in_context(|ctx| config::run(ctx, args)),
+        Command::Send(args) => call.in_context(|ctx| send::run(ctx, args)),
+        Command::Broadcast(args) => call.in_context(|ctx| broadcast::run(ctx, args)),
+        Command::Reply(args) => call.in_context(|ctx| reply::run(ctx, args)),
+        Command::Inbox(args) => call.in_context(|ctx| inbox::run(ctx, args)),
+        Command::Read(args) => call.in_context(|ctx| read::run(ctx, args, call.ui)),
+        Command::Show(args) => call.in_context(|ctx| show::run(ctx, args)),
+        Command::Ack(args) => call.in_context(|ctx| ack::run(ctx, args)),
+        Command::Receipt(args) => call.in_context(|ctx| receipt::run(ctx, args)),
+        Command::History(args) => call.in_context(|ctx| history::run(ctx, args)),
+        Command::Watch(args) => call.in_context(|ctx| watch::run(ctx, args, call.ui)),
+        Command::Wait(args) => call.in_context(|ctx| wait::run(ctx, args, call.ui)),
+        Command::Config(args) => call.in_spite_of_errors(|ctx| config::run(ctx, args)),
         Command::Doctor(args) => doctor::run(&call.globals, &args),
         Command::Demo(args) => demo::run(args),
         Command::Completions(args) => Ok(completions::run(args)),

@@ -1,7 +1,7 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::domain::Recorded;
+use crate::domain::{Recorded, visible};
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::profile;
 use crate::ops::{self, CommandError, Context, Profile};
@@ -67,7 +67,7 @@ impl Report for WhoamiReport {
         profile::text(page, &self.profile, &self.home, clock::now());
         if let Some(host) = &self.host {
             let mut row = |label: &str, value: &str| {
-                page.line(format!("  {}  {value}", style::dim(&format!("{label:<8}"))));
+                page.line(format!("  {}  {}", style::dim(&format!("{label:<8}")), visible(value)));
             };
             row("known by", &self.how);
             row("host", host);

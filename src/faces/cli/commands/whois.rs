@@ -20,18 +20,19 @@ pub(in crate::faces::cli) struct WhoisArgs {
 }
 
 pub(super) fn run(ctx: &Context, args: WhoisArgs) -> Result<Outcome, CommandError> {
-    let profile = ops::whois(ctx, &AgentName::new(args.name)?)?;
-    Ok(WhoisReport { profile, home: ctx.home.clone() }.into())
+    let (profile, is_me) = ops::whois(ctx, &AgentName::new(args.name)?)?;
+    Ok(WhoisReport { profile, is_me, home: ctx.home.clone() }.into())
 }
 
 struct WhoisReport {
     profile: Profile,
+    is_me: bool,
     home: Home,
 }
 
 impl Report for WhoisReport {
     fn json(&self) -> Map<String, Value> {
-        Map::from_iter([("agent".to_string(), profile::json(&self.profile, false))])
+        Map::from_iter([("agent".to_string(), profile::json(&self.profile, self.is_me))])
     }
 
     fn text(&self, page: &mut Page) {

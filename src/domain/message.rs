@@ -1,0 +1,215 @@
+//! Messages, their ids and the order they come in.
+
+use std::fmt;
+
+use jiff::Timestamp;
+
+/// The longest text, in bytes.
+pub const MAX_TEXT: usize = 1024 * 1024;
+
+/// One message to one recipient.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Message {
+    pub id: MessageId,
+    pub from: String,
+    pub to: String,
+    pub text: String,
+    pub timestamp: Timestamp,
+    pub reply_to: Option<MessageId>,
+    pub thread: Option<String>,
+    pub importance: Importance,
+    pub ack_required: bool,
+    pub broadcast: bool,
+}
+
+/// How much a message matters. `Low` never wakes anyone; `High` and `Urgent` come first.
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Importance {
+    Low,
+    #[default]
+    Normal,
+    High,
+    Urgent,
+}
+
+impl Importance {
+    pub const ALL: [Self; 4] = [Self::Low, Self::Normal, Self::High, Self::Urgent];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Normal => "normal",
+            Self::High => "high",
+            Self::Urgent => "urgent",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|importance| importance.name() == text)
+    }
+
+    /// Comes before whatever else waits.
+    pub fn goes_first(self) -> bool {
+        self >= Self::High
+    }
+}
+
+/// What a message is called: any 1 to 128 printable ASCII characters; ours are UUIDs that tell their [`Stamp`].
+#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct MessageId(String);
+
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("`{}` can't be the id of a message", .0.escape_debug())]
+pub struct MessageIdError(String);
+
+impl MessageId {
+    pub fn new(text: impl Into<String>) -> Result<Self, MessageIdError> {
+        let text = text.into();
+        let fits = (1..=128).contains(&text.len()) && text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+        if fits { Ok(Self(text)) } else { Err(MessageIdError(text.chars().take(40).collect())) }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for MessageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// When a message was sent, to the microsecond, and chance: what its file is called. Names sort by time.
+///
+/// ```
+/// use ravenry::domain::Stamp;
+/// let stamp = Stamp::new(1_794_700_676_113_042, 7);
+/// assert_eq!(stamp.to_string(), "1794700676113-160007");
+/// assert_eq!(Stamp::parse("1794700676113-160007"), Some(stamp));
+/// assert_eq!(Stamp::of_id(&stamp.id()), Some(stamp));
+/// ```
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Stamp {
+    millis: u64,
+    /// The six letters as a number in base 36.
+    letters: u32,
+}
+
+const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+/// Four letters of chance.
+const CHANCES: u32 = 36 * 36 * 36 * 36;
+const ALL_LETTERS: u32 = CHANCES * 36 * 36;
+/// Thirteen digits of milliseconds last until the year 2286.
+const MAX_MILLIS: u64 = 9_999_999_999_999;
+/// What stands in those bits of our UUIDs that mean nothing.
+const MARK: u16 = 0x7a5;
+
+impl Stamp {
+    pub fn new(micros: u64, chance: u32) -> Self {
+        let millis = (micros / 1000).min(MAX_MILLIS);
+        Self { millis, letters: (micros % 1000) as u32 * CHANCES + chance % CHANCES }
+    }
+
+    /// A file name without its extension; foreign ones have the same form, but their letters are all chance.
+    pub fn parse(stem: &str) -> Option<Self> {
+        let (millis, letters) = stem.split_once('-')?;
+        if millis.len() != 13 || letters.len() != 6 || !millis.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let digit = |byte: u8| DIGITS.iter().position(|digit| *digit == byte);
+        let letters = letters.bytes().try_fold(0_u32, |sum, byte| Some(sum * 36 + digit(byte)? as u32))?;
+        Some(Self { millis: millis.parse().ok()?, letters })
+    }
+
+    pub fn letters(self) -> String {
+        let mut rest = self.letters;
+        let mut letters = [0; 6];
+        for letter in letters.iter_mut().rev() {
+            *letter = DIGITS[(rest % 36) as usize];
+            rest /= 36;
+        }
+        String::from_utf8_lossy(&letters).into_owned()
+    }
+
+    pub fn timestamp(self) -> Timestamp {
+        Timestamp::from_millisecond(self.millis as i64).unwrap_or(Timestamp::MAX)
+    }
+
+    /// The UUID (version 8) that is made of the stamp.
+    pub fn id(self) -> MessageId {
+        let millis = self.millis.to_be_bytes();
+        let letters = self.letters.to_be_bytes();
+        let mark = MARK.to_be_bytes();
+        let mut bytes = [0; 16];
+        bytes[..6].copy_from_slice(&millis[2..]);
+        bytes[6..8].copy_from_slice(&mark);
+        bytes[12..].copy_from_slice(&letters);
+        MessageId(uuid::Builder::from_custom_bytes(bytes).into_uuid().to_string())
+    }
+
+    /// The stamp that an id of ours was made of.
+    pub fn of_id(id: &MessageId) -> Option<Self> {
+        let bytes = *uuid::Uuid::try_parse(&id.0).ok()?.as_bytes();
+        let mut millis = [0; 8];
+        millis[2..].copy_from_slice(&bytes[..6]);
+        let stamp = Self {
+            millis: u64::from_be_bytes(millis),
+            letters: u32::from_be_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]),
+        };
+        let fits = stamp.millis <= MAX_MILLIS && stamp.letters < ALL_LETTERS;
+        (fits && stamp.id() == *id).then_some(stamp)
+    }
+}
+
+impl fmt::Display for Stamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:013}-{}", self.millis, self.letters())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn name_and_id_give_each_other(micros in 0..MAX_MILLIS * 1000, chance: u32) {
+            let stamp = Stamp::new(micros, chance);
+            prop_assert_eq!(Stamp::parse(&stamp.to_string()), Some(stamp));
+            prop_assert_eq!(Stamp::of_id(&stamp.id()), Some(stamp));
+        }
+
+        #[test]
+        fn later_is_larger_as_stamp_and_as_name(micros in 0..MAX_MILLIS * 1000 - 1, a: u32, b: u32) {
+            let (first, second) = (Stamp::new(micros, a), Stamp::new(micros + 1, b));
+            prop_assert!(first < second && first.to_string() < second.to_string());
+        }
+    }
+
+    #[test]
+    fn what_is_no_stamp() {
+        for bad in [
+            "",
+            "1794700676113",
+            "179470067611-gpvjoz",
+            "1794700676113-gpvjo",
+            "1794700676113-GPVJOZ",
+            "../x",
+        ] {
+            assert_eq!(Stamp::parse(bad), None, "{bad:?}");
+        }
+        assert!(Stamp::parse("1794700676113-gpvjoz").is_some(), "pi-messenger's have the same form");
+    }
+
+    #[test]
+    fn foreign_ids_are_not_ours() {
+        let foreign = MessageId::new("41b974ba-1b11-4a81-8997-f6c972f1650b").unwrap();
+        assert_eq!(Stamp::of_id(&foreign), None);
+        for bad in ["", "a\nb", "ü", &"x".repeat(129)] {
+            assert!(MessageId::new(bad).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,53 @@
+use clap::Args;
+use serde_json::{Map, Value};
+
+use crate::domain::AgentName;
+use crate::faces::cli::messages;
+use crate::faces::cli::output::{Outcome, Page, Report};
+use crate::ops::{self, CommandError, Context};
+use crate::store::{Filed, Place};
+use crate::sys::clock;
+
+/// A conversation, oldest first
+///
+/// What you sent and what was handed over to you: with one agent, or with everyone. It is kept for 30 days.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg history
+  msg history GoldFalcon --limit 50")]
+pub(in crate::faces::cli) struct HistoryArgs {
+    /// Only with this agent
+    name: Option<String>,
+    /// The last so many
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+}
+
+pub(super) fn run(ctx: &Context, args: HistoryArgs) -> Result<Outcome, CommandError> {
+    let peer = args.name.map(AgentName::new).transpose()?;
+    Ok(Conversation(ops::history(ctx, peer.as_ref(), args.limit)?).into())
+}
+
+struct Conversation(Vec<Filed>);
+
+impl Report for Conversation {
+    fn json(&self) -> Map<String, Value> {
+        let listed = self.0.iter().map(|filed| messages::json(&filed.message)).collect();
+        Map::from_iter([("messages".to_string(), listed)])
+    }
+
+    fn text(&self, page: &mut Page) {
+        let now = clock::now();
+        for filed in &self.0 {
+            let note = match &filed.place {
+                Place::Seen(seen) if seen.acked.is_some() => "acked",
+                _ => "",
+            };
+            messages::show(page, &filed.message, filed.stem.letters(), note, now);
+        }
+        if self.0.is_empty() && !page.quiet {
+            page.line("Nothing yet.");
+        }
+    }
+}

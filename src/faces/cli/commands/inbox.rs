@@ -1,0 +1,61 @@
+use clap::Args;
+use serde_json::{Map, Value};
+
+use crate::faces::cli::messages;
+use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::ops::{self, CommandError, Context, InboxReport};
+use crate::sys::clock;
+
+/// Look at what waits for you, and leave it there
+///
+/// Also what you were asked to confirm and have not, and what could not be handed over.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg inbox
+  msg inbox --json | jq '.messages | length'")]
+pub(in crate::faces::cli) struct InboxArgs {}
+
+pub(super) fn run(ctx: &Context, _: InboxArgs) -> Result<Outcome, CommandError> {
+    Ok(Look(ops::inbox(ctx)?).into())
+}
+
+struct Look(InboxReport);
+
+impl Report for Look {
+    fn json(&self) -> Map<String, Value> {
+        let InboxReport { scan, owe_ack } = &self.0;
+        Map::from_iter([
+            (
+                "messages".to_string(),
+                scan.waiting.iter().map(|waiting| messages::json(&waiting.message)).collect(),
+            ),
+            (
+                "parked".to_string(),
+                scan.parked.iter().map(|waiting| messages::json(&waiting.message)).collect(),
+            ),
+            ("oweAck".to_string(), owe_ack.iter().map(|filed| messages::json(&filed.message)).collect()),
+        ])
+    }
+
+    fn text(&self, page: &mut Page) {
+        let InboxReport { scan, owe_ack } = &self.0;
+        let now = clock::now();
+        for waiting in &scan.waiting {
+            messages::show(page, &waiting.message, waiting.stem.letters(), "", now);
+        }
+        for waiting in &scan.parked {
+            messages::show(page, &waiting.message, waiting.stem.letters(), "parked", now);
+        }
+        for filed in owe_ack {
+            let letters = filed.stem.letters();
+            page.line(style::dim(&format!(
+                "{letters} from {} waits for `msg ack {letters}`",
+                filed.message.from
+            )));
+        }
+        if scan.waiting.is_empty() && scan.parked.is_empty() && owe_ack.is_empty() && !page.quiet {
+            page.line("No mail.");
+        }
+    }
+}

@@ -1,0 +1,33 @@
+use clap::Args;
+
+use crate::faces::cli::messages::Letters;
+use crate::faces::cli::output::{Outcome, Ui};
+use crate::ops::{self, CommandError, Context, Selection};
+use crate::sys::clock;
+
+/// Take what waits for you
+///
+/// What is printed counts as surfaced: the sender can see that. If the output can't be written, it stays where it is.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg read
+  msg read --limit 5
+  msg read --ack           and confirm what was read
+  msg read --json | jq -r '.messages[].text'")]
+pub(in crate::faces::cli) struct ReadArgs {
+    /// At most so many; the rest waits
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// Confirm them too
+    #[arg(long)]
+    ack: bool,
+}
+
+pub(super) fn run(ctx: &Context, args: ReadArgs, ui: &Ui) -> Result<Outcome, CommandError> {
+    let selection = Selection { limit: args.limit, ack: args.ack, parked: true, ..Selection::default() };
+    ops::read(ctx, &selection, &mut |letters| {
+        ui.say_report(&Letters { letters, for_person: ui.is_terminal(), now: clock::now() })
+    })?;
+    Ok(Outcome::said(None))
+}

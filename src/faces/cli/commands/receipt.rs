@@ -1,0 +1,54 @@
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use crate::domain::visible;
+use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::ops::{self, CommandError, Context, Receipt, age};
+use crate::store::iso;
+use crate::sys::clock;
+
+/// Where a message that you sent stands
+///
+/// `stored`: safe in the inbox. `surfaced`: handed over, and by what. `acked`: confirmed. `taken`: left the inbox of a
+/// peer that keeps no record. `gone`: the reason says why.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg receipt k3x9ab")]
+pub(in crate::faces::cli) struct ReceiptArgs {
+    /// Its six letters, or the start of its id
+    id: String,
+}
+
+pub(super) fn run(ctx: &Context, args: ReceiptArgs) -> Result<Outcome, CommandError> {
+    Ok(ReceiptReport(ops::receipt(ctx, &args.id)?).into())
+}
+
+struct ReceiptReport(Receipt);
+
+impl Report for ReceiptReport {
+    fn json(&self) -> Map<String, Value> {
+        let Receipt { message, state, at, via, reason, .. } = &self.0;
+        Map::from_iter([
+            ("id".to_string(), json!(message.id.as_str())),
+            ("to".to_string(), json!(message.to)),
+            ("state".to_string(), json!(state)),
+            ("at".to_string(), json!(at.map(iso))),
+            ("via".to_string(), json!(via)),
+            ("reason".to_string(), json!(reason)),
+        ])
+    }
+
+    fn text(&self, page: &mut Page) {
+        let Receipt { message, stem, state, at, via, reason } = &self.0;
+        let at = at.map_or(String::new(), |at| format!(" {} ago", age(at, clock::now())));
+        let via = via.as_deref().map_or(String::new(), |via| format!(" by {}", visible(via)));
+        let reason = reason.as_deref().map_or(String::new(), |reason| format!(": {}", visible(reason)));
+        page.line(format!(
+            "{} to {}: {}{at}{via}{reason}",
+            stem.letters(),
+            visible(&message.to),
+            style::bold(state)
+        ));
+    }
+}

@@ -1,0 +1,27 @@
+use clap::Args;
+
+use crate::faces::cli::messages::{self, DraftArgs};
+use crate::faces::cli::output::Outcome;
+use crate::faces::cli::text::TextArgs;
+use crate::ops::{self, CommandError, Context};
+
+/// Answer a message
+///
+/// The answer goes to whoever sent it, in its thread.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg reply k3x9ab \"looks good\"")]
+pub(in crate::faces::cli) struct ReplyArgs {
+    /// The message: its six letters, or the start of its id
+    id: String,
+    #[command(flatten)]
+    text: TextArgs,
+    #[command(flatten)]
+    draft: DraftArgs,
+}
+
+pub(super) fn run(ctx: &Context, args: ReplyArgs) -> Result<Outcome, CommandError> {
+    let draft = args.draft.draft(args.text.read()?)?;
+    Ok(messages::sent(ops::reply(ctx, &args.id, &draft)?))
+}

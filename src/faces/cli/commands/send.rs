@@ -1,0 +1,40 @@
+use clap::Args;
+
+use crate::faces::cli::messages::{self, DraftArgs};
+use crate::faces::cli::output::Outcome;
+use crate::faces::cli::text::TextArgs;
+use crate::ops::{self, CommandError, Context};
+
+/// Send a message to one agent, or to several
+///
+/// It is safe in the recipient's inbox when this returns. `msg receipt` tells whether it was handed over since.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg send GoldFalcon \"auth is ready for review\"
+  msg send GoldFalcon,Robin \"sync at noon?\" --want-ack
+  git diff | msg send GoldFalcon -
+  msg send GoldFalcon --file notes.md --importance high")]
+pub(in crate::faces::cli) struct SendArgs {
+    /// Names, with commas between them
+    #[arg(value_name = "TO[,TO…]")]
+    to: String,
+    #[command(flatten)]
+    text: TextArgs,
+    /// The message that this answers
+    #[arg(long, value_name = "ID")]
+    reply_to: Option<String>,
+    /// Keep it for a known session that is gone; it gets it when it comes back
+    #[arg(long)]
+    hold: bool,
+    #[command(flatten)]
+    draft: DraftArgs,
+}
+
+pub(super) fn run(ctx: &Context, args: SendArgs) -> Result<Outcome, CommandError> {
+    let mut draft = args.draft.draft(args.text.read()?)?;
+    draft.reply_to = args.reply_to;
+    draft.hold = args.hold;
+    let to: Vec<String> = args.to.split(',').map(|name| name.trim().to_string()).collect();
+    Ok(messages::sent(ops::send(ctx, &to, &draft)?))
+}

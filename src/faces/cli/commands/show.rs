@@ -1,0 +1,46 @@
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use crate::faces::cli::messages;
+use crate::faces::cli::output::{Outcome, Page, Report};
+use crate::ops::{self, CommandError, Context};
+use crate::store::{Filed, Place};
+use crate::sys::clock;
+
+/// One message in full, sent or received
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg show k3x9ab")]
+pub(in crate::faces::cli) struct ShowArgs {
+    /// Its six letters, or the start of its id
+    id: String,
+}
+
+pub(super) fn run(ctx: &Context, args: ShowArgs) -> Result<Outcome, CommandError> {
+    Ok(Shown(ops::show(ctx, &args.id)?).into())
+}
+
+struct Shown(Filed);
+
+impl Report for Shown {
+    fn json(&self) -> Map<String, Value> {
+        Map::from_iter([
+            ("message".to_string(), messages::json(&self.0.message)),
+            ("place".to_string(), json!(place(&self.0.place))),
+        ])
+    }
+
+    fn text(&self, page: &mut Page) {
+        messages::show(page, &self.0.message, self.0.stem.letters(), place(&self.0.place), clock::now());
+    }
+}
+
+fn place(place: &Place) -> &'static str {
+    match place {
+        Place::Inbox => "unread",
+        Place::Seen(seen) if seen.acked.is_some() => "acked",
+        Place::Seen(_) => "read",
+        Place::Sent(_) => "sent",
+    }
+}

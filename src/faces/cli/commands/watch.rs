@@ -1,0 +1,71 @@
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use clap::Args;
+
+use crate::faces::cli::messages::{self, Letters};
+use crate::faces::cli::output::{Outcome, Report, Ui};
+use crate::ops::{self, CommandError, Context, End, Kind, Letter, Reached};
+use crate::sys::clock;
+use crate::sys::files::FileError;
+use crate::sys::signals::Stop;
+
+/// Follow your inbox
+///
+/// Prints each message as it comes, until it is stopped; with `--json`, one object a line. With `--exec`, runs a
+/// command for each instead, with the message in JSON on its standard input: a command that fails leaves the message
+/// undelivered and is tried again after 1, 2, 4 … s; after five failures the message is parked, and `msg inbox` shows
+/// it.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg watch
+  msg watch --json | jq -r .text
+  msg watch --exec 'jq -r .text | notify-send -'")]
+pub(in crate::faces::cli) struct WatchArgs {
+    /// Run this in a shell for each message
+    #[arg(long, value_name = "CMD")]
+    exec: Option<String>,
+}
+
+pub(super) fn run(ctx: &Context, args: WatchArgs, ui: &Ui) -> Result<Outcome, CommandError> {
+    let stop = Stop::listen().map_err(FileError::from)?;
+    let end = match &args.exec {
+        Some(command) => ops::watch_each(ctx, &stop, &mut |letter| {
+            tell(ctx, ui);
+            execute(command, letter)
+        })?,
+        None => ops::watch(ctx, &stop, &mut |letters| {
+            tell(ctx, ui);
+            print(ui, letters)
+        })?,
+    };
+    Ok(Outcome::said(match end {
+        End::Closed => None,
+        End::Stopped => Some(CommandError::new(Kind::Interrupted, "stopped; nothing is left in hand")),
+    }))
+}
+
+/// What was noticed so far: this command has no end at which to say it.
+fn tell(ctx: &Context, ui: &Ui) {
+    ctx.take_notices().iter().for_each(|notice| ui.note(notice));
+}
+
+fn print(ui: &Ui, letters: &[Letter]) -> Reached {
+    if !ui.is_json() {
+        return ui.say_report(&Letters { letters, for_person: ui.is_terminal(), now: clock::now() } as &dyn Report);
+    }
+    let lines: String =
+        letters.iter().map(|letter| format!("{}\n", messages::json(&letter.message))).collect();
+    ui.say(&lines)
+}
+
+/// Runs the command with the message on its standard input. Not reading it is its own affair.
+fn execute(command: &str, letter: &Letter) -> bool {
+    let child = Command::new("sh").arg("-c").arg(command).stdin(Stdio::piped()).spawn();
+    let Ok(mut child) = child else { return false };
+    if let Some(mut stdin) = child.stdin.take() {
+        drop(writeln!(stdin, "{}", messages::json(&letter.message)));
+    }
+    child.wait().is_ok_and(|status| status.success())
+}

@@ -1,0 +1,147 @@
+//! How messages are shown, and what sending them says.
+
+use clap::Args;
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use crate::domain::{Importance, Message, MessageId, visible};
+use crate::ops::{Accepted, CommandError, Draft, Kind, Letter, SendReport, age};
+use crate::store::iso;
+
+use super::output::{Outcome, Page, Report, style};
+
+/// What can be said about any message that is sent.
+#[derive(Args, Debug)]
+pub(super) struct DraftArgs {
+    /// The conversation that it belongs to
+    #[arg(long, value_name = "NAME")]
+    thread: Option<String>,
+    /// low, normal, high or urgent: `low` never wakes anyone, `high` and `urgent` come first
+    #[arg(long, value_name = "LEVEL", default_value = "normal")]
+    importance: String,
+    /// Ask the recipient to confirm it with `msg ack`
+    #[arg(long)]
+    want_ack: bool,
+}
+
+impl DraftArgs {
+    pub(super) fn draft(self, text: Option<String>) -> Result<Draft, CommandError> {
+        let importance = Importance::parse(&self.importance).ok_or_else(|| {
+            CommandError::new(
+                Kind::InvalidValue,
+                format!("there is no importance `{}`", self.importance.escape_debug()),
+            )
+            .hint("one of: low, normal, high, urgent")
+        })?;
+        let text = text.unwrap_or_default();
+        Ok(Draft { text, thread: self.thread, importance, want_ack: self.want_ack, ..Draft::default() })
+    }
+}
+
+pub(super) fn json(message: &Message) -> Value {
+    json!({
+        "id": message.id.as_str(),
+        "from": message.from,
+        "to": message.to,
+        "text": message.text,
+        "timestamp": iso(message.timestamp),
+        "replyTo": message.reply_to.as_ref().map(MessageId::as_str),
+        "thread": message.thread,
+        "importance": message.importance.name(),
+        "ackRequired": message.ack_required,
+        "broadcast": message.broadcast,
+    })
+}
+
+/// A message for a person at a terminal.
+pub(super) fn show(page: &mut Page, message: &Message, letters: &str, note: &str, now: Timestamp) {
+    let mut about = format!("{} ago  {letters}", age(message.timestamp, now));
+    if message.importance != Importance::Normal {
+        about.push_str(&format!("  {}", message.importance.name()));
+    }
+    if message.ack_required {
+        about.push_str("  wants an ack");
+    }
+    if !note.is_empty() {
+        about.push_str(&format!("  {note}"));
+    }
+    let to = if message.broadcast { "all" } else { &message.to };
+    page.line(format!("{} → {}  {}", style::bold(&visible(&message.from)), visible(to), style::dim(&about)));
+    for line in message.text.trim_end().split('\n') {
+        page.line(format!("  {}", visible(line.trim_end_matches('\r'))));
+    }
+}
+
+/// Letters that were handed over by `read` or `wait`.
+pub(super) struct Letters<'a> {
+    pub(super) letters: &'a [Letter],
+    pub(super) for_person: bool,
+    pub(super) now: Timestamp,
+}
+
+impl Report for Letters<'_> {
+    fn json(&self) -> Map<String, Value> {
+        let messages = self.letters.iter().map(|letter| json(&letter.message)).collect();
+        Map::from_iter([("messages".to_string(), messages)])
+    }
+
+    fn text(&self, page: &mut Page) {
+        for letter in self.letters {
+            if self.for_person {
+                let note =
+                    letter.introduction.as_deref().map_or(String::new(), |text| visible(text).into_owned());
+                show(page, &letter.message, &letter.letters, &note, self.now);
+            } else {
+                page.line(letter.for_model());
+            }
+        }
+        if self.letters.is_empty() && self.for_person {
+            page.line("No mail.");
+        }
+    }
+}
+
+/// What `send`, `broadcast` and `reply` say.
+pub(super) fn sent(report: SendReport) -> Outcome {
+    let error = report.error();
+    Outcome { report: Some(Box::new(SentReport(report))), error }
+}
+
+struct SentReport(SendReport);
+
+impl Report for SentReport {
+    fn json(&self) -> Map<String, Value> {
+        let accepted = |accepted: &Accepted| json!({ "to": accepted.to.as_str(), "id": accepted.id.as_str(), "state": "stored", "wake": "none" });
+        let failed = self.0.failed.iter().map(|refused| {
+            let CommandError { kind, message, hints, .. } = &refused.error;
+            json!({ "to": refused.to, "kind": kind.name(), "message": message, "hints": hints })
+        });
+        Map::from_iter([
+            ("sent".to_string(), self.0.sent.iter().map(accepted).collect()),
+            ("failed".to_string(), failed.collect()),
+        ])
+    }
+
+    fn text(&self, page: &mut Page) {
+        for accepted in &self.0.sent {
+            page.line(format!(
+                "Sent to {} as {}.",
+                style::bold(accepted.to.as_str()),
+                accepted.stem.letters()
+            ));
+        }
+        if self.0.failed.len() + self.0.sent.len() > 1 {
+            for refused in &self.0.failed {
+                let (to, message) = (visible(&refused.to), visible(&refused.error.message));
+                page.line(format!("{} to {}: {message}", style::warn("Not sent"), style::bold(&to)));
+            }
+        }
+        if self.0.sent.is_empty() && self.0.failed.is_empty() {
+            page.line("Nobody else is here.");
+        }
+    }
+
+    fn is_answer(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,149 @@
+//! Looking at messages that were sent or received: `inbox`, `show`, `ack`, `receipt`, `history`.
+
+use jiff::Timestamp;
+
+use crate::domain::{Agent, AgentName, Message, nearest};
+use crate::store::{Filed, Mesh, Place, Scan, Seen, Stem, Via, Whereabouts};
+use crate::sys::clock;
+
+use super::context::Context;
+use super::error::{CommandError, Kind};
+use super::identity;
+
+/// What lies undelivered, and what is owed.
+#[derive(Clone, Debug)]
+pub struct InboxReport {
+    pub scan: Scan,
+    pub owe_ack: Vec<Filed>,
+}
+
+pub fn inbox(ctx: &Context) -> Result<InboxReport, CommandError> {
+    let (mesh, caller) = identity::caller(ctx)?;
+    let scan = mesh.look(&caller.agent)?;
+    for unripe in &scan.unripe {
+        ctx.notice(format!("`{}` can't be read yet: {}", unripe.file, unripe.reason));
+    }
+    for path in mesh.quarantined()? {
+        ctx.notice(format!("`{path}` could not be read and was set aside; the reason is beside it"));
+    }
+    let owe_ack = mesh.owed_acks(&caller.agent)?;
+    Ok(InboxReport { scan, owe_ack })
+}
+
+pub fn show(ctx: &Context, id: &str) -> Result<Filed, CommandError> {
+    let (mesh, caller) = identity::caller(ctx)?;
+    find(&mesh, &caller.agent, id)
+}
+
+pub fn history(ctx: &Context, peer: Option<&AgentName>, limit: usize) -> Result<Vec<Filed>, CommandError> {
+    let (mesh, caller) = identity::caller(ctx)?;
+    Ok(mesh.history(&caller.agent, peer, limit)?)
+}
+
+/// Acks messages that were received; one that still waits counts as surfaced by that. Returns those acked now.
+pub fn ack(ctx: &Context, ids: &[String]) -> Result<Vec<Message>, CommandError> {
+    let (mesh, caller) = identity::caller(ctx)?;
+    let found = ids.iter().map(|id| find(&mesh, &caller.agent, id)).collect::<Result<Vec<_>, _>>()?;
+    let now = clock::now();
+    for filed in &found {
+        match &filed.place {
+            Place::Seen(seen) => {
+                mesh.ack(&caller.agent, seen, now)?;
+            }
+            Place::Inbox => {
+                let mut waiting = mesh.look(&caller.agent)?.waiting;
+                waiting.retain(|waiting| waiting.stem == filed.stem);
+                mesh.take(waiting)?.record(&Via::new("ack"), now, true)?;
+            }
+            Place::Sent(_) => {
+                let text = format!("{} is a message that you sent", filed.stem.letters());
+                return Err(
+                    CommandError::new(Kind::UnknownMessage, text).hint("only what you received can be acked")
+                );
+            }
+        }
+    }
+    Ok(found.into_iter().map(|filed| filed.message).collect())
+}
+
+/// Where a message stands.
+#[derive(Clone, Debug)]
+pub struct Receipt {
+    pub message: Message,
+    pub stem: Stem,
+    pub state: &'static str,
+    pub at: Option<Timestamp>,
+    pub via: Option<String>,
+    pub reason: Option<String>,
+}
+
+pub fn receipt(ctx: &Context, id: &str) -> Result<Receipt, CommandError> {
+    let (mesh, caller) = identity::caller(ctx)?;
+    let mut found = mesh.find_messages(&caller.agent, id)?;
+    found.retain(|filed| matches!(filed.place, Place::Sent(_)));
+    let filed = only(found, id)?;
+    let Place::Sent(sent) = &filed.place else { return Err(unknown(id)) };
+    let (state, at, via, reason) = match mesh.locate(&sent.stem, &sent.to)? {
+        Whereabouts::Seen(Seen { at, via, acked, .. }) => {
+            let state = if acked.is_some() { "acked" } else { "surfaced" };
+            (state, Some(acked.unwrap_or(at)), Some(via.text()), None)
+        }
+        Whereabouts::Stored => ("stored", Some(filed.message.timestamp), None, None),
+        Whereabouts::InHand => {
+            ("stored", Some(filed.message.timestamp), None, Some("a reader has it in hand".to_string()))
+        }
+        Whereabouts::Parked => {
+            let reason = "it could not be handed over, and waits for `msg read`".to_string();
+            ("stored", Some(filed.message.timestamp), None, Some(reason))
+        }
+        Whereabouts::Grave(_) => {
+            let reason = format!("{} is gone; it gets the message when it comes back", sent.to);
+            ("gone", None, None, Some(reason))
+        }
+        Whereabouts::Quarantine => {
+            ("gone", None, None, Some("it could not be read, and was set aside".to_string()))
+        }
+        Whereabouts::Nowhere => nowhere(&mesh, &sent.to)?,
+    };
+    Ok(Receipt { stem: sent.stem.clone(), message: filed.message, state, at, via, reason })
+}
+
+type Standing = (&'static str, Option<Timestamp>, Option<String>, Option<String>);
+
+/// Not in the inbox and in no record: pi-messenger removes what it reads.
+fn nowhere(mesh: &Mesh, to: &AgentName) -> Result<Standing, CommandError> {
+    let foreign = mesh.registration(to)?.is_some_and(|record| record.agent.is_foreign());
+    let reason = if foreign {
+        format!("{to} is an agent of pi-messenger, which keeps no record")
+    } else {
+        format!("it left the inbox of {to}, and the record of that is no longer kept")
+    };
+    Ok(("taken", None, None, Some(reason)))
+}
+
+/// The one message that `id` means.
+pub(super) fn find(mesh: &Mesh, agent: &Agent, id: &str) -> Result<Filed, CommandError> {
+    only(mesh.find_messages(agent, id)?, id)
+}
+
+fn only(mut found: Vec<Filed>, id: &str) -> Result<Filed, CommandError> {
+    // What one sent to oneself is both sent and received; either will do.
+    found.dedup_by(|a, b| a.message.id == b.message.id);
+    match found.len() {
+        0 => Err(unknown(id)),
+        1 => Ok(found.remove(0)),
+        _ => {
+            let ids: Vec<String> = found.iter().map(|filed| filed.message.id.to_string()).collect();
+            let near = nearest(id, ids.iter().map(String::as_str)).join(", ");
+            let text = format!("`{}` could be {} messages", id.escape_debug(), found.len());
+            let hint =
+                format!("give more of the id: {}", if near.is_empty() { ids.join(", ") } else { near });
+            Err(CommandError::new(Kind::AmbiguousMessage, text).hint(hint).facts("ids", ids))
+        }
+    }
+}
+
+fn unknown(id: &str) -> CommandError {
+    CommandError::new(Kind::UnknownMessage, format!("you have no message `{}`", id.escape_debug()))
+        .hint("`msg history` lists yours; six letters or the start of an id are enough")
+}

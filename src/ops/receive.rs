@@ -1,0 +1,155 @@
+//! Being handed messages: `read`, and what `watch`, `wait` and hooks do.
+//!
+//! Parse, take, hand over, record. Handing over is the caller's: it says whether what it was given reached its reader,
+//! and only then is it recorded.
+
+use jiff::SignedDuration;
+
+use crate::domain::{Agent, AgentName, Message};
+use crate::store::{Delivery, Mesh, Scan, Stem, StoreError, Via};
+use crate::sys::{clock, random};
+
+use super::context::Context;
+use super::error::CommandError;
+use super::identity;
+use super::letter::{self, Letter};
+
+/// What was seen and sent is kept for so long, and so many of each.
+const KEPT: SignedDuration = SignedDuration::from_hours(24 * 30);
+const KEPT_AT_MOST: usize = 5_000;
+/// One in so many readers and senders looks whether there is too much.
+const PRUNE_ONE_IN: u32 = 64;
+
+/// How many messages are in hand at once.
+const BATCH: usize = 64;
+
+/// Did it reach its reader?
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Reached {
+    Yes,
+    /// Nobody reads any more: it goes back.
+    No,
+}
+
+/// Messages on their way to a reader.
+pub type HandOver<'a> = dyn FnMut(&[Letter]) -> Reached + 'a;
+
+/// What is to be read.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    pub limit: Option<usize>,
+    /// Only from this sender.
+    pub from: Option<AgentName>,
+    pub ack: bool,
+    /// Those that could not be handed over before, too.
+    pub parked: bool,
+}
+
+/// Takes what waits and hands it over. Returns how many were.
+pub fn read(
+    ctx: &Context,
+    selection: &Selection,
+    hand_over: &mut HandOver<'_>,
+) -> Result<usize, CommandError> {
+    let (mesh, caller) = identity::caller(ctx)?;
+    let mut desk = Desk::new(ctx, &mesh, caller.agent, Via::new("read"));
+    let done = desk.deliver_together(selection, hand_over)?;
+    desk.prune()?;
+    Ok(done)
+}
+
+/// Where one agent's mail is handed over.
+pub(super) struct Desk<'a> {
+    pub(super) ctx: &'a Context,
+    pub(super) mesh: &'a Mesh,
+    pub(super) agent: Agent,
+    pub(super) via: Via,
+}
+
+impl<'a> Desk<'a> {
+    pub(super) fn new(ctx: &'a Context, mesh: &'a Mesh, agent: Agent, via: Via) -> Self {
+        Self { ctx, mesh, agent, via }
+    }
+
+    /// What waits, after the dead have given back what they had, in the order of handing over.
+    pub(super) fn look(&self) -> Result<Scan, CommandError> {
+        let scan = self.mesh.look(&self.agent)?;
+        if scan.in_hand == 0 && scan.unripe.is_empty() {
+            return Ok(scan);
+        }
+        for unripe in self.mesh.tidy_inbox(&self.agent, &scan)? {
+            self.ctx
+                .notice(format!("`{}` could not be read and was set aside: {}", unripe.file, unripe.reason));
+        }
+        Ok(self.mesh.look(&self.agent)?)
+    }
+
+    fn select(&self, selection: &Selection) -> Result<Vec<crate::store::Waiting>, CommandError> {
+        let scan = self.look()?;
+        let parked = scan.parked.into_iter().filter(|_| selection.parked);
+        let from = |message: &Message| {
+            selection.from.as_ref().is_none_or(|name| name.as_str().eq_ignore_ascii_case(&message.from))
+        };
+        let chosen = scan.waiting.into_iter().chain(parked).filter(|waiting| from(&waiting.message));
+        Ok(chosen.take(selection.limit.unwrap_or(usize::MAX)).collect())
+    }
+
+    /// All that is selected, as one: for what answers once.
+    pub(super) fn deliver_together(
+        &mut self,
+        selection: &Selection,
+        hand_over: &mut HandOver<'_>,
+    ) -> Result<usize, CommandError> {
+        let waiting = self.select(selection)?;
+        let delivery = self.mesh.take(waiting)?;
+        let count = delivery.messages().count();
+        self.finish(delivery, selection.ack, hand_over)?;
+        Ok(count)
+    }
+
+    /// All that waits, a few at a time: for what goes on and on. Stops when nobody reads any more.
+    pub(super) fn deliver_in_batches(
+        &mut self,
+        mut waiting: Vec<crate::store::Waiting>,
+        hand_over: &mut HandOver<'_>,
+        mut go_on: impl FnMut() -> bool,
+    ) -> Result<Reached, CommandError> {
+        while !waiting.is_empty() && go_on() {
+            let rest = waiting.split_off(waiting.len().min(BATCH));
+            let delivery = self.mesh.take(std::mem::replace(&mut waiting, rest))?;
+            if !delivery.is_empty() && self.finish(delivery, false, hand_over)? == Reached::No {
+                return Ok(Reached::No);
+            }
+        }
+        Ok(Reached::Yes)
+    }
+
+    fn finish(
+        &mut self,
+        delivery: Delivery<'_>,
+        ack: bool,
+        hand_over: &mut HandOver<'_>,
+    ) -> Result<Reached, CommandError> {
+        let messages: Vec<(&Stem, &Message)> = delivery.messages().collect();
+        let (letters, contacts) = letter::write(self.ctx, self.mesh, &self.agent, &messages)?;
+        let reached = hand_over(&letters);
+        match reached {
+            Reached::Yes => {
+                delivery.record(&self.via, clock::now(), ack)?;
+                if let Some(contacts) = contacts {
+                    self.mesh.set_contacts(&self.agent.name, &contacts)?;
+                }
+            }
+            Reached::No => delivery.put_back()?,
+        }
+        Ok(reached)
+    }
+
+    /// Keeps history within bounds, now and then.
+    pub(super) fn prune(&self) -> Result<(), StoreError> {
+        if random::number().is_multiple_of(PRUNE_ONE_IN) {
+            self.mesh.prune(&self.agent.name, clock::now() - KEPT, KEPT_AT_MOST)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,210 @@
+//! What was sent and what was seen: history, receipts, and finding a message by what people call it.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+
+use super::error::StoreError;
+use super::mail::{Hidden, Seen, Sent, Stem, is_prefix};
+use super::mesh::Mesh;
+use super::wire::message;
+use crate::domain::{Agent, AgentName, Message};
+use crate::sys::files::{self, FileError};
+
+/// A message that was sent or received.
+#[derive(Clone, Debug)]
+pub struct Filed {
+    pub stem: Stem,
+    pub message: Message,
+    pub place: Place,
+}
+
+/// Where it was found.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Place {
+    /// Waits in the caller's inbox.
+    Inbox,
+    Seen(Seen),
+    Sent(Sent),
+}
+
+/// Where a message that was sent is now.
+#[derive(Clone, Debug)]
+pub enum Whereabouts {
+    Stored,
+    /// In the hands of a reader.
+    InHand,
+    Parked,
+    Seen(Seen),
+    /// In the grave of that name.
+    Grave(String),
+    Quarantine,
+    /// Nowhere in the mesh.
+    Nowhere,
+}
+
+impl Mesh {
+    /// The agent's messages that `text` may mean: a whole id, its start, or the six letters.
+    pub fn find_messages(&self, agent: &Agent, text: &str) -> Result<Vec<Filed>, StoreError> {
+        let mut found: Vec<Filed> = Vec::new();
+        for (path, stem, place) in self.files_of(agent)? {
+            // The id of a foreign message stands only inside it.
+            let by_name = stem.is_meant_by(text);
+            let Some(message) = read(&path)? else { continue };
+            if by_name || is_prefix(text, &message.id) {
+                found.push(Filed { stem, message, place });
+            }
+        }
+        found.sort_by(|a, b| a.stem.cmp(&b.stem));
+        found.dedup_by(|a, b| a.stem == b.stem && a.message.id == b.message.id);
+        Ok(found)
+    }
+
+    /// The agent's conversation, oldest first: all, or that with one peer. At most `limit` messages, the latest.
+    pub fn history(
+        &self,
+        agent: &Agent,
+        peer: Option<&AgentName>,
+        limit: usize,
+    ) -> Result<Vec<Filed>, StoreError> {
+        let mut files = self.files_of(agent)?;
+        files.retain(|(_, _, place)| *place != Place::Inbox);
+        files.sort_by(|a, b| b.1.cmp(&a.1));
+        let mut history = Vec::new();
+        for (path, stem, place) in files {
+            if history.len() == limit {
+                break;
+            }
+            let Some(message) = read(&path)? else { continue };
+            let with = |name: &AgentName| {
+                let other = if matches!(place, Place::Sent(_)) { &message.to } else { &message.from };
+                name.as_str().eq_ignore_ascii_case(other)
+            };
+            if peer.is_none_or(with) {
+                history.push(Filed { stem, message, place });
+            }
+        }
+        history.reverse();
+        Ok(history)
+    }
+
+    fn files_of(&self, agent: &Agent) -> Result<Vec<(PathBuf, Stem, Place)>, FileError> {
+        let mut found = Vec::new();
+        for name in agent.all_names() {
+            let dir = self.layout.inbox(name);
+            for file in files::list(&dir)? {
+                found.extend(Stem::of_file(&file).map(|stem| (dir.join(&file), stem, Place::Inbox)));
+            }
+            let dir = self.layout.seen(name);
+            for file in files::list(&dir)? {
+                found.extend(
+                    Seen::of_file(&file).map(|seen| (dir.join(&file), seen.stem.clone(), Place::Seen(seen))),
+                );
+            }
+            let dir = self.layout.sent(name);
+            for file in files::list(&dir)? {
+                found.extend(
+                    Sent::of_file(&file).map(|sent| (dir.join(&file), sent.stem.clone(), Place::Sent(sent))),
+                );
+            }
+        }
+        // Whoever had the name before has messages of its own.
+        found.retain(|(_, stem, place)| match place {
+            Place::Inbox => true,
+            Place::Seen(seen) => seen.at >= agent.joined_at,
+            Place::Sent(_) => stem.stamp().is_none_or(|stamp| stamp.timestamp() >= agent.joined_at),
+        });
+        Ok(found)
+    }
+
+    /// Acks a message that was surfaced: one rename. `false`: it was acked already.
+    pub fn ack(&self, agent: &Agent, seen: &Seen, at: Timestamp) -> Result<bool, StoreError> {
+        if seen.acked.is_some() {
+            return Ok(false);
+        }
+        let acked = Seen { acked: Some(at), ..seen.clone() };
+        for name in agent.all_names() {
+            let dir = self.layout.seen(name);
+            if self.files.take(&dir.join(seen.file()), &dir.join(acked.file()))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Messages that the agent was handed over and still owes an ack.
+    pub fn owed_acks(&self, agent: &Agent) -> Result<Vec<Filed>, StoreError> {
+        let mut owed = Vec::new();
+        for (path, stem, place) in self.files_of(agent)? {
+            if matches!(&place, Place::Seen(seen) if seen.acked.is_none())
+                && let Some(message) = read(&path)?.filter(|message| message.ack_required)
+            {
+                owed.push(Filed { stem, message, place });
+            }
+        }
+        owed.sort_by(|a, b| a.stem.cmp(&b.stem));
+        Ok(owed)
+    }
+
+    /// Where a message is now that was sent to `to`.
+    pub fn locate(&self, stem: &Stem, to: &AgentName) -> Result<Whereabouts, StoreError> {
+        // Mail may have been forwarded to a new name, so other inboxes are looked at as well, after its own.
+        let inboxes = files::list(&self.layout.directory("inbox"))?;
+        let others = inboxes.iter().filter_map(|name| AgentName::new(name).ok()).filter(|name| name != to);
+        for name in std::iter::once(to.clone()).chain(others) {
+            for seen in files::list(&self.layout.seen(&name))?.iter().filter_map(|file| Seen::of_file(file)) {
+                if seen.stem == *stem {
+                    return Ok(Whereabouts::Seen(seen));
+                }
+            }
+            for file in files::list(&self.layout.inbox(&name))? {
+                if file == stem.file() {
+                    return Ok(Whereabouts::Stored);
+                }
+                match Hidden::of_file(&file) {
+                    Some(Hidden::Parked(parked)) if parked == *stem => return Ok(Whereabouts::Parked),
+                    Some(Hidden::Taken(taken, _)) if taken == *stem => return Ok(Whereabouts::InHand),
+                    _ => {}
+                }
+            }
+        }
+        for grave in files::list(&self.layout.graves())? {
+            let dir = self.layout.graves().join(&grave).join("inbox");
+            if files::exists(&dir.join(stem.file()))? {
+                return Ok(Whereabouts::Grave(grave));
+            }
+        }
+        let ending = format!("-{}", stem.file());
+        let quarantined =
+            files::list(&self.layout.directory("quarantine"))?.iter().any(|name| name.ends_with(&ending));
+        Ok(if quarantined { Whereabouts::Quarantine } else { Whereabouts::Nowhere })
+    }
+
+    /// Keeps what was seen and sent within bounds of age and number. Undelivered mail is elsewhere, and stays.
+    pub fn prune(&self, name: &AgentName, oldest: Timestamp, most: usize) -> Result<usize, StoreError> {
+        let mut pruned = 0;
+        for dir in [self.layout.seen(name), self.layout.sent(name)] {
+            let mut names: Vec<(Stem, String)> = files::list(&dir)?
+                .into_iter()
+                .filter_map(|file| {
+                    let seen = Seen::of_file(&file).map(|seen| seen.stem);
+                    let stem = seen.or_else(|| Sent::of_file(&file).map(|sent| sent.stem))?;
+                    Some((stem, file))
+                })
+                .collect();
+            names.sort();
+            let excess = names.len().saturating_sub(most);
+            for (place, (stem, file)) in names.iter().enumerate() {
+                let is_old = stem.stamp().is_some_and(|stamp| stamp.timestamp() < oldest);
+                if place < excess || is_old {
+                    pruned += usize::from(files::remove(&dir.join(file))?);
+                }
+            }
+        }
+        Ok(pruned)
+    }
+}
+
+fn read(path: &std::path::Path) -> Result<Option<Message>, FileError> {
+    Ok(files::read(path)?.and_then(|bytes| message::parse(&bytes).ok()))
+}

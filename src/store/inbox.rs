@@ -1,0 +1,280 @@
+//! Inboxes: looking, taking, handing over, recording.
+//!
+//! A message is parsed first and taken second, so that nothing unreadable is ever in anyone's hands. Taking is a rename
+//! to a name that bears our process, which one reader wins. A [`Delivery`] is what was taken: it is recorded once it
+//! was handed over, or put back; if we die in between, the next reader puts it back.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::error::StoreError;
+use super::mail::{Hidden, Seen, Stem, Via};
+use super::mesh::Mesh;
+use super::wire::{message, pretty};
+use crate::domain::{Agent, AgentName, Liveness, Message, Recorded};
+use crate::sys::files::{self, Entry, FileError, Published};
+use crate::sys::watch::{DirWatch, WatchError};
+use crate::sys::{clock, process};
+
+/// A foreign writer may be in the middle of a file for so long; after that what can't be read is set aside.
+const BEING_WRITTEN: Duration = Duration::from_secs(10);
+
+/// Files larger than any message could be are not read.
+const MAX_FILE: u64 = 8 * 1024 * 1024;
+
+/// A message that lies there, untouched.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    pub stem: Stem,
+    pub message: Message,
+    /// Whose inbox it lies in: the agent's, or one of a former name.
+    inbox: AgentName,
+    parked: bool,
+}
+
+/// Sender → session.
+pub type Contacts = std::collections::BTreeMap<String, String>;
+
+/// What lies in an agent's inboxes.
+#[derive(Clone, Debug, Default)]
+pub struct Scan {
+    /// In the order in which they are to be handed over.
+    pub waiting: Vec<Waiting>,
+    /// Could not be handed over, time and again.
+    pub parked: Vec<Waiting>,
+    /// Can't be read yet; somebody may be writing them.
+    pub unripe: Vec<Unripe>,
+    /// In the hands of a reader that lives.
+    pub in_hand: usize,
+}
+
+/// A file in an inbox that can't be understood.
+#[derive(Clone, Debug)]
+pub struct Unripe {
+    pub file: String,
+    pub reason: String,
+    inbox: AgentName,
+    is_old: bool,
+}
+
+impl Mesh {
+    /// Watches an agent's inboxes. Armed before they are looked at, so that nothing falls in between.
+    pub fn watch_inbox(&self, agent: &Agent) -> Result<Result<DirWatch, WatchError>, StoreError> {
+        Ok(DirWatch::arm(&self.inboxes(agent)?))
+    }
+
+    /// Does that watch still watch what it has to?
+    pub fn is_sound(&self, watch: &DirWatch, agent: &Agent) -> Result<bool, StoreError> {
+        Ok(watch.is_sound(&self.inboxes(agent)?))
+    }
+
+    /// The directories of the agent's mail; its own is expected to be there, others may be gone.
+    fn inboxes(&self, agent: &Agent) -> Result<Vec<std::path::PathBuf>, StoreError> {
+        let names = self.mailboxes(agent)?;
+        let dirs = names.iter().map(|name| self.layout.inbox(name)).enumerate();
+        Ok(dirs.filter(|(place, dir)| *place == 0 || dir.is_dir()).map(|(_, dir)| dir).collect())
+    }
+
+    /// Looks at an agent's inboxes, and changes nothing.
+    pub fn look(&self, agent: &Agent) -> Result<Scan, StoreError> {
+        let mut scan = Scan::default();
+        for name in self.mailboxes(agent)? {
+            for entry in files::entries(&self.layout.inbox(name))? {
+                self.look_at(&mut scan, name, entry)?;
+            }
+        }
+        scan.waiting.sort_by(|a, b| {
+            let first = b.message.importance.goes_first().cmp(&a.message.importance.goes_first());
+            first.then_with(|| a.stem.cmp(&b.stem))
+        });
+        Ok(scan)
+    }
+
+    fn look_at(&self, scan: &mut Scan, inbox: &AgentName, entry: Entry) -> Result<(), StoreError> {
+        if let Some(hidden) = Hidden::of_file(&entry.name) {
+            match hidden {
+                Hidden::Parked(stem) => {
+                    if let Some(Ok(message)) = self.read_message(inbox, &entry)? {
+                        scan.parked.push(Waiting { stem, message, inbox: inbox.clone(), parked: true });
+                    }
+                }
+                Hidden::Taken(..) => scan.in_hand += 1,
+            }
+            return Ok(());
+        }
+        if !entry.name.ends_with(".json") {
+            return Ok(());
+        }
+        let read = match self.read_message(inbox, &entry)? {
+            None => return Ok(()),
+            Some(read) => read.and_then(|message| {
+                let stem = Stem::of_file(&entry.name).ok_or("its name can't be that of a message")?;
+                Ok(Waiting { stem, message, inbox: inbox.clone(), parked: false })
+            }),
+        };
+        match read {
+            Ok(waiting) => scan.waiting.push(waiting),
+            Err(reason) => {
+                let is_old = !entry.is_file || self.is_old(inbox, &entry.name)?;
+                scan.unripe.push(Unripe { file: entry.name, reason, inbox: inbox.clone(), is_old });
+            }
+        }
+        Ok(())
+    }
+
+    /// `None`: it is gone. An inner error says why it is no message.
+    fn read_message(
+        &self,
+        inbox: &AgentName,
+        entry: &Entry,
+    ) -> Result<Option<Result<Message, String>>, FileError> {
+        if !entry.is_file {
+            return Ok(Some(Err("it is no plain file".to_string())));
+        }
+        let path = self.layout.inbox(inbox).join(&entry.name);
+        let read = files::read_at_most(&path, MAX_FILE)?;
+        Ok(read.map(|bytes| match bytes {
+            Some(bytes) => message::parse(&bytes),
+            None => Err(format!("it is larger than {MAX_FILE} bytes")),
+        }))
+    }
+
+    fn is_old(&self, inbox: &AgentName, file: &str) -> Result<bool, FileError> {
+        let modified = files::link_metadata(&self.layout.inbox(inbox).join(file))?;
+        let modified = modified.and_then(|metadata| metadata.modified().ok());
+        Ok(modified.is_some_and(|modified| clock::age(modified) >= BEING_WRITTEN))
+    }
+
+    /// Puts back what dead readers had in hand, and sets aside what has been unreadable for too long. Returns the
+    /// latter.
+    pub fn tidy_inbox(&self, agent: &Agent, scan: &Scan) -> Result<Vec<Unripe>, StoreError> {
+        if scan.in_hand > 0 {
+            for name in self.mailboxes(agent)? {
+                self.put_back_of_dead(name)?;
+            }
+        }
+        let mut set_aside = Vec::new();
+        for unripe in scan.unripe.iter().filter(|unripe| unripe.is_old) {
+            let path = self.layout.inbox(&unripe.inbox).join(&unripe.file);
+            if files::exists(&path)? {
+                self.put_aside(&path, unripe.inbox.as_str(), &unripe.reason)?;
+                set_aside.push(unripe.clone());
+            }
+        }
+        Ok(set_aside)
+    }
+
+    fn put_back_of_dead(&self, inbox: &AgentName) -> Result<(), FileError> {
+        let dir = self.layout.inbox(inbox);
+        for name in files::list(&dir)? {
+            let Some(Hidden::Taken(stem, mark)) = Hidden::of_file(&name) else { continue };
+            let owner = files::owner_of(&mark).map(Recorded::Pinned);
+            if owner.is_some_and(|owner| process::liveness(&owner) == Liveness::Gone) {
+                // Lost races are fine: somebody else put it back.
+                files::move_without_replacing(&dir.join(&name), &dir.join(stem.file()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The sender's session that the agent was last told of, by sender.
+    pub fn contacts(&self, agent: &AgentName) -> Result<Contacts, StoreError> {
+        let bytes = files::read(&self.layout.contacts(agent))?.unwrap_or_default();
+        // Worth no more than a few words told twice.
+        Ok(serde_json::from_slice(&bytes).unwrap_or_default())
+    }
+
+    pub fn set_contacts(&self, agent: &AgentName, contacts: &Contacts) -> Result<(), StoreError> {
+        let path = self.layout.contacts(agent);
+        files::create_dir(&self.layout.seen(agent))?;
+        Ok(self.files.replace(&path, &pretty(contacts))?)
+    }
+
+    /// Takes messages, in that order. Those that another reader took first are left out.
+    pub fn take(&self, waiting: Vec<Waiting>) -> Result<Delivery<'_>, StoreError> {
+        let mut delivery = Delivery { mesh: self, taken: Vec::new() };
+        for waiting in waiting {
+            let dir = self.layout.inbox(&waiting.inbox);
+            let file = if waiting.parked { waiting.stem.parked() } else { waiting.stem.file() };
+            if self.files.take(&dir.join(file), &dir.join(waiting.stem.taken_by(files::own_mark())))? {
+                delivery.taken.push(waiting);
+            }
+        }
+        Ok(delivery)
+    }
+}
+
+/// Messages in our hands. Dropped, they go back to where they were.
+#[derive(Debug)]
+#[must_use = "what was taken has to be recorded or put back"]
+pub struct Delivery<'m> {
+    mesh: &'m Mesh,
+    taken: Vec<Waiting>,
+}
+
+impl Delivery<'_> {
+    pub fn is_empty(&self) -> bool {
+        self.taken.is_empty()
+    }
+
+    pub fn messages(&self) -> impl Iterator<Item = (&Stem, &Message)> {
+        self.taken.iter().map(|waiting| (&waiting.stem, &waiting.message))
+    }
+
+    /// They were handed over: one rename each. If one can't be recorded, it and those after it go back.
+    pub fn record(mut self, via: &Via, at: Timestamp, acked: bool) -> Result<(), StoreError> {
+        let mut taken = std::mem::take(&mut self.taken).into_iter();
+        while let Some(waiting) = taken.next() {
+            if let Err(error) = self.record_one(&waiting, via, at, acked) {
+                self.taken = std::iter::once(waiting).chain(taken).collect();
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn record_one(&self, waiting: &Waiting, via: &Via, at: Timestamp, acked: bool) -> Result<(), StoreError> {
+        let seen = Seen { stem: waiting.stem.clone(), at, via: via.clone(), acked: acked.then_some(at) };
+        let dir = self.mesh.layout.seen(&waiting.inbox);
+        let taken = self.path(waiting);
+        if !self.mesh.files.take_into(&taken, &dir, &dir.join(seen.file()))? {
+            return Err(StoreError::Corrupt { path: taken, reason: "somebody removed it".to_string() });
+        }
+        Ok(())
+    }
+
+    /// It can't be handed over: `inbox` shows it, `read` tries again.
+    pub fn park(mut self) -> Result<(), StoreError> {
+        while let Some(waiting) = self.taken.pop() {
+            let parked = self.mesh.layout.inbox(&waiting.inbox).join(waiting.stem.parked());
+            self.mesh.files.take(&self.path(&waiting), &parked)?;
+        }
+        Ok(())
+    }
+
+    pub fn put_back(mut self) -> Result<(), StoreError> {
+        self.give_back()
+    }
+
+    fn give_back(&mut self) -> Result<(), StoreError> {
+        while let Some(waiting) = self.taken.pop() {
+            let dir = self.mesh.layout.inbox(&waiting.inbox);
+            let file = if waiting.parked { waiting.stem.parked() } else { waiting.stem.file() };
+            let published = files::move_without_replacing(&self.path(&waiting), &dir.join(file))?;
+            debug_assert_ne!(published, Some(Published::Exists), "a name is used once");
+        }
+        Ok(())
+    }
+
+    fn path(&self, waiting: &Waiting) -> std::path::PathBuf {
+        self.mesh.layout.inbox(&waiting.inbox).join(waiting.stem.taken_by(files::own_mark()))
+    }
+}
+
+impl Drop for Delivery<'_> {
+    fn drop(&mut self) {
+        // If this fails the next reader puts them back, once this process is gone.
+        drop(self.give_back());
+    }
+}

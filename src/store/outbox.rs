@@ -1,0 +1,98 @@
+//! Sending: a whole file appears in the recipient's inbox, named in the order of sending.
+
+use super::error::StoreError;
+use super::graves::GraveId;
+use super::mail::{Sent, Stem};
+use super::mesh::Mesh;
+use super::wire::message;
+use crate::domain::{AgentName, Message, Stamp};
+use crate::sys::files::{self, Published};
+use crate::sys::flock::FileLock;
+use crate::sys::{clock, random};
+
+/// The sender's turn: while it is held, no other process of this sender stamps a message.
+#[derive(Debug)]
+pub struct Outbox<'m> {
+    mesh: &'m Mesh,
+    from: AgentName,
+    last: u64,
+    _held: FileLock,
+}
+
+/// Where a message went.
+#[derive(Clone, Debug)]
+pub struct Posted {
+    pub stem: Stem,
+    pub message: Message,
+}
+
+impl Mesh {
+    pub fn outbox(&self, from: &AgentName) -> Result<Outbox<'_>, StoreError> {
+        let dir = self.layout.sent(from);
+        if !files::exists(&dir)? {
+            files::create_dir(&dir)?;
+        }
+        let path = self.layout.stamp(from);
+        let held = FileLock::acquire(&path, self.options.lock_timeout)?;
+        let last = files::read(&path)?.and_then(|bytes| String::from_utf8(bytes).ok()?.trim().parse().ok());
+        Ok(Outbox { mesh: self, from: from.clone(), last: last.unwrap_or(0), _held: held })
+    }
+}
+
+impl Outbox<'_> {
+    /// The next stamp: now, or a microsecond after the last if the clock stands still or went back.
+    pub fn stamp(&mut self) -> Result<Stamp, StoreError> {
+        let now = u64::try_from(clock::now().as_microsecond()).unwrap_or(0);
+        self.last = now.max(self.last + 1);
+        // Of fixed width, so that overwriting it leaves either the old or the new.
+        files::overwrite(&self.mesh.layout.stamp(&self.from), format!("{:020}\n", self.last).as_bytes())?;
+        Ok(Stamp::new(self.last, random::number()))
+    }
+
+    /// Puts the message into the recipient's inbox. `None`: the recipient has no inbox (any more).
+    pub fn post(&self, stamp: Stamp, to: &AgentName, message: Message) -> Result<Option<Posted>, StoreError> {
+        self.post_into(&self.mesh.layout.inbox(to), stamp, to, message)
+    }
+
+    /// Keeps the message for a session that is gone; it gets it when it comes back.
+    pub fn hold(
+        &self,
+        grave: &GraveId,
+        stamp: Stamp,
+        to: &AgentName,
+        message: Message,
+    ) -> Result<Option<Posted>, StoreError> {
+        self.post_into(&self.mesh.layout.grave(grave).join("inbox"), stamp, to, message)
+    }
+
+    fn post_into(
+        &self,
+        dir: &std::path::Path,
+        stamp: Stamp,
+        to: &AgentName,
+        message: Message,
+    ) -> Result<Option<Posted>, StoreError> {
+        let stem = Stem::of_stamp(stamp);
+        let sent = Sent { stem: stem.clone(), to: to.clone() };
+        let record = self.mesh.layout.sent(&self.from).join(sent.file());
+        let target = dir.join(stem.file());
+        match self.mesh.files.publish_twice(&target, &record, &message::bytes(&message))? {
+            Some(Published::Done) => Ok(Some(Posted { stem, message })),
+            Some(Published::Exists) => Err(StoreError::Corrupt {
+                path: target,
+                reason: "it was there before it was sent".to_string(),
+            }),
+            None => Ok(None),
+        }
+    }
+
+    /// Takes a message back that came too late: the recipient went away meanwhile. `false`: it is out of our hands.
+    pub fn take_back(&self, to: &AgentName, posted: &Posted) -> Result<bool, StoreError> {
+        let removed = files::remove(&self.mesh.layout.inbox(to).join(posted.stem.file()))?;
+        if removed {
+            let sent = Sent { stem: posted.stem.clone(), to: to.clone() };
+            files::remove(&self.mesh.layout.sent(&self.from).join(sent.file()))?;
+        }
+        Ok(removed)
+    }
+}

@@ -1,0 +1,118 @@
+//! A message on disk: pi-messenger's six keys, and ours on top, which it ignores.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::time;
+use crate::domain::{Importance, Message, MessageId};
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Keys {
+    id: String,
+    from: String,
+    to: String,
+    text: String,
+    #[serde(with = "time")]
+    timestamp: Timestamp,
+    reply_to: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    importance: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    ack_required: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    broadcast: bool,
+}
+
+pub(in crate::store) fn parse(bytes: &[u8]) -> Result<Message, String> {
+    fn text(error: impl ToString) -> String {
+        error.to_string()
+    }
+    let keys: Keys = serde_json::from_slice(bytes).map_err(text)?;
+    // What we don't understand of a later version's importance is at least not urgent.
+    let importance = keys.importance.as_deref().and_then(Importance::parse).unwrap_or_default();
+    // pi-messenger passes on whatever the model took for an id.
+    let reply_to = keys.reply_to.and_then(|id| MessageId::new(id).ok());
+    Ok(Message {
+        id: MessageId::new(keys.id).map_err(text)?,
+        from: keys.from,
+        to: keys.to,
+        text: keys.text,
+        timestamp: keys.timestamp,
+        reply_to,
+        thread: keys.thread,
+        importance,
+        ack_required: keys.ack_required,
+        broadcast: keys.broadcast,
+    })
+}
+
+pub(in crate::store) fn bytes(message: &Message) -> Vec<u8> {
+    let importance =
+        (message.importance != Importance::Normal).then(|| message.importance.name().to_string());
+    super::pretty(&Keys {
+        id: message.id.to_string(),
+        from: message.from.clone(),
+        to: message.to.clone(),
+        text: message.text.clone(),
+        timestamp: message.timestamp,
+        reply_to: message.reply_to.as_ref().map(MessageId::to_string),
+        thread: message.thread.clone(),
+        importance,
+        ack_required: message.ack_required,
+        broadcast: message.broadcast,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Stamp;
+
+    const PI: &str = include_str!("../../../fixtures/pi-messenger/message-1794700676113-gpvjoz.json");
+    const PI_050: &str =
+        include_str!("../../../fixtures/pi-messenger/v050-message-1794700687456-ymrfai.json");
+
+    #[test]
+    fn what_pi_messenger_writes_is_read() {
+        let message = parse(PI.as_bytes()).unwrap();
+        assert_eq!((message.from.as_str(), message.to.as_str()), ("RedIce", "GoldFalcon"));
+        assert_eq!(message.text, "Auth module is ready for review\nsecond line");
+        assert_eq!(message.reply_to, None);
+        let reply = parse(PI_050.as_bytes()).unwrap().reply_to.unwrap();
+        assert_eq!(reply.as_str(), "550e8400-e29b-41d4-a716-446655440000");
+    }
+
+    /// An ordinary message has the keys of pi-messenger's and no others, of the same types.
+    #[test]
+    fn what_we_write_is_what_pi_messenger_reads() {
+        let mut message = parse(PI.as_bytes()).unwrap();
+        message.id = Stamp::new(1_794_700_676_113_000, 1).id();
+        let ours: serde_json::Value = serde_json::from_slice(&bytes(&message)).unwrap();
+        let theirs: serde_json::Value = serde_json::from_str(PI).unwrap();
+        let shape = |value: &serde_json::Value| -> Vec<(String, std::mem::Discriminant<serde_json::Value>)> {
+            let members = value.as_object().unwrap().iter();
+            members.map(|(key, value)| (key.clone(), std::mem::discriminant(value))).collect()
+        };
+        assert_eq!(shape(&ours), shape(&theirs));
+    }
+
+    #[test]
+    fn ours_come_back_as_they_were() {
+        let message = Message {
+            id: Stamp::new(1, 2).id(),
+            from: "A".into(),
+            to: "B".into(),
+            text: "\u{1b}[0m \0 ü".into(),
+            timestamp: "2026-11-14T23:57:56.113Z".parse().unwrap(),
+            reply_to: Some(Stamp::new(3, 4).id()),
+            thread: Some("t".into()),
+            importance: Importance::Urgent,
+            ack_required: true,
+            broadcast: true,
+        };
+        assert_eq!(parse(&bytes(&message)).unwrap(), message);
+    }
+}

@@ -1,0 +1,42 @@
+//! Being asked to stop, without dropping what is in hand.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crossbeam_channel::{Receiver, bounded};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+/// SIGINT and SIGTERM, as something that can be looked at and waited for.
+#[derive(Clone, Debug)]
+pub struct Stop {
+    asked: Arc<AtomicBool>,
+    wake: Receiver<()>,
+}
+
+impl Stop {
+    /// From now on those signals end nothing by themselves.
+    pub fn listen() -> io::Result<Self> {
+        let mut signals = Signals::new([SIGINT, SIGTERM])?;
+        let asked = Arc::new(AtomicBool::new(false));
+        let (sender, wake) = bounded(1);
+        let flag = Arc::clone(&asked);
+        std::thread::Builder::new().name("signals".to_string()).stack_size(64 * 1024).spawn(move || {
+            for _ in &mut signals {
+                flag.store(true, Ordering::SeqCst);
+                let _ = sender.try_send(());
+            }
+        })?;
+        Ok(Self { asked, wake })
+    }
+
+    pub fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::SeqCst)
+    }
+
+    /// Something comes out of here when we are asked to stop.
+    pub fn wake(&self) -> &Receiver<()> {
+        &self.wake
+    }
+}

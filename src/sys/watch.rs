@@ -1,0 +1,108 @@
+//! Hints that something changed in a directory.
+//!
+//! Events are hints and the directory is the truth, so nothing is kept of them but one flag: the first sets it, and
+//! those that follow before somebody looks find it set. A burst costs few looks, and a stream postpones none.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crossbeam_channel::{Receiver, bounded};
+use notify::event::{EventKind, ModifyKind, RemoveKind};
+use notify::{Config, Event, RecommendedWatcher, RecursiveMode, Watcher};
+
+/// Why a directory can't be watched.
+#[derive(Debug, thiserror::Error)]
+pub enum WatchError {
+    #[error("`{}` is not there", .0.display())]
+    Absent(PathBuf),
+    /// Waiting won't help: there are no watches left, or this system has none.
+    #[error("no more directories can be watched: {0}")]
+    Exhausted(String),
+    #[error("`{}` can't be watched: {reason}", .path.display())]
+    Failed { path: PathBuf, reason: String },
+}
+
+/// A watch on some directories, not on what lies beneath them.
+pub struct DirWatch {
+    hints: Receiver<()>,
+    trouble: Arc<AtomicBool>,
+    armed: Vec<(PathBuf, u64)>,
+    _watcher: RecommendedWatcher,
+}
+
+impl DirWatch {
+    /// Starts watching. What happens from now on gives a hint; what is there already has to be looked at.
+    pub fn arm(dirs: &[PathBuf]) -> Result<Self, WatchError> {
+        let (sender, hints) = bounded(1);
+        let trouble = Arc::new(AtomicBool::new(false));
+        let handler = {
+            let (trouble, dirs) = (Arc::clone(&trouble), dirs.to_vec());
+            move |event: notify::Result<Event>| {
+                if matches!(&event, Ok(event) if event.kind.is_access()) {
+                    return;
+                }
+                if is_trouble(&event, &dirs) {
+                    trouble.store(true, Ordering::SeqCst);
+                }
+                // If the flag is up already, whoever looks will see this too.
+                let _ = sender.try_send(());
+            }
+        };
+        let mut watcher = RecommendedWatcher::new(handler, Config::default())
+            .map_err(|error| WatchError::Exhausted(error.to_string()))?;
+        let mut armed = Vec::new();
+        for dir in dirs {
+            watcher.watch(dir, RecursiveMode::NonRecursive).map_err(|error| failure(dir, error))?;
+            let inode = inode(dir).ok_or_else(|| WatchError::Absent(dir.clone()))?;
+            armed.push((dir.clone(), inode));
+        }
+        Ok(Self { hints, trouble, armed, _watcher: watcher })
+    }
+
+    /// Something comes out of here when there may be something to see.
+    pub fn hints(&self) -> &Receiver<()> {
+        &self.hints
+    }
+
+    /// Do we still watch those directories: was no event lost, and was none removed or made anew?
+    pub fn is_sound(&self, dirs: &[PathBuf]) -> bool {
+        let same = self.armed.iter().map(|(dir, _)| dir).eq(dirs);
+        same && !self.trouble.load(Ordering::SeqCst)
+            && self.armed.iter().all(|(dir, ino)| inode(dir) == Some(*ino))
+    }
+}
+
+impl std::fmt::Debug for DirWatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DirWatch").field("armed", &self.armed).finish_non_exhaustive()
+    }
+}
+
+/// An overflow, an error, or one of the directories itself removed or moved away.
+fn is_trouble(event: &notify::Result<Event>, dirs: &[PathBuf]) -> bool {
+    let Ok(event) = event else { return true };
+    let of_itself = || event.paths.iter().any(|path| dirs.contains(path));
+    event.need_rescan()
+        || match event.kind {
+            EventKind::Remove(RemoveKind::Folder | RemoveKind::Any | RemoveKind::Other) => of_itself(),
+            EventKind::Modify(ModifyKind::Name(_)) => of_itself(),
+            _ => false,
+        }
+}
+
+fn failure(dir: &Path, error: notify::Error) -> WatchError {
+    match error.kind {
+        notify::ErrorKind::PathNotFound => WatchError::Absent(dir.to_path_buf()),
+        notify::ErrorKind::MaxFilesWatch => WatchError::Exhausted(error.to_string()),
+        notify::ErrorKind::Io(ref source) if source.kind() == std::io::ErrorKind::NotFound => {
+            WatchError::Absent(dir.to_path_buf())
+        }
+        _ => WatchError::Failed { path: dir.to_path_buf(), reason: error.to_string() },
+    }
+}
+
+fn inode(dir: &Path) -> Option<u64> {
+    std::fs::metadata(dir).ok().map(|metadata| metadata.ino())
+}

@@ -1,0 +1,133 @@
+//! The demo, and readers that go away.
+
+use std::fs;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::environment::{TestEnvironment, end, wait_until};
+use crate::texts::{one_object, snapshot, spoken};
+
+/// A demo whose temporary files are in a directory of its own.
+fn demo(env: &TestEnvironment) -> (Command, PathBuf) {
+    let tmp = env.path().join("tmp");
+    fs::create_dir_all(&tmp).unwrap();
+    let mut command = env.msg();
+    command.arg("demo").env("TMPDIR", &tmp);
+    (command, tmp)
+}
+
+/// Neither files nor processes: whatever the demo starts has its directory in the environment.
+#[track_caller]
+fn assert_nothing_is_left(tmp: &Path) {
+    assert_eq!(fs::read_dir(tmp).unwrap().count(), 0, "files are left in {}", tmp.display());
+    let sign = tmp.display().to_string();
+    for entry in fs::read_dir("/proc").into_iter().flatten() {
+        let environment = fs::read(entry.unwrap().path().join("environ")).unwrap_or_default();
+        assert!(!String::from_utf8_lossy(&environment).contains(&sign), "a process is left");
+    }
+}
+
+#[test]
+fn the_demo_shows_the_main_job_and_leaves_nothing_behind() {
+    let env = TestEnvironment::new();
+    let (mut command, tmp) = demo(&env);
+    let (text, code) = spoken(&mut command);
+    assert_eq!(code, Some(0), "{text}");
+    assert_nothing_is_left(&tmp);
+    assert!(
+        !env.mesh().exists() && fs::read_dir(env.home()).unwrap().count() == 0,
+        "neither here nor at home"
+    );
+    let filters = [(r"process \d+", "process [PID]"), (r"\b\d+ s\b", "0 s")];
+    snapshot("demo", text.trim_end(), &filters);
+}
+
+#[test]
+fn the_demo_in_json() {
+    let env = TestEnvironment::new();
+    let ended = end(demo(&env).0.arg("--json")).expect_code(0);
+    let said = one_object("msg demo", &ended.stdout, ended.code);
+    let steps = said["steps"].as_array().unwrap();
+    assert_eq!(steps.len(), 5);
+    for step in steps {
+        assert!(step["title"].is_string());
+        for command in step["commands"].as_array().unwrap() {
+            assert!(command["command"].as_str().unwrap().starts_with("msg "), "{command}");
+            assert_eq!(command["exit"], 0, "{command}");
+        }
+    }
+}
+
+/// Interrupts a demo that has begun; returns how it ended and what it said. `None`: it was done before that.
+fn interrupted(signal: Signal, whole_group: bool) -> Option<(Option<i32>, String)> {
+    let env = TestEnvironment::new();
+    let (mut command, tmp) = demo(&env);
+    command.process_group(0).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    wait_until("the demo has begun or is done", || {
+        fs::read_dir(&tmp).unwrap().count() > 0 || child.try_wait().unwrap().is_some()
+    });
+    if child.try_wait().unwrap().is_none() {
+        let pid = i32::try_from(child.id()).unwrap();
+        // One that ended meanwhile is not reaped yet, so the pid is nobody else's.
+        kill(Pid::from_raw(if whole_group { -pid } else { pid }), signal).unwrap();
+    }
+    let output = child.wait_with_output().unwrap();
+    assert_nothing_is_left(&tmp);
+    let said = String::from_utf8(output.stderr).unwrap();
+    (!output.status.success()).then(|| (output.status.code(), said))
+}
+
+#[test]
+fn a_demo_that_is_interrupted_leaves_nothing_behind() {
+    const TRIES: usize = 20;
+    // Ctrl-C in a terminal reaches all that the demo has started as well.
+    for (signal, whole_group) in [(Signal::SIGINT, false), (Signal::SIGINT, true), (Signal::SIGTERM, false)] {
+        let ended = (0..TRIES).find_map(|_| interrupted(signal, whole_group));
+        let said = "error: interrupted; nothing is left behind\n".to_string();
+        assert_eq!(ended, Some((Some(130), said)), "{signal}");
+    }
+}
+
+/// A pipe that nobody reads.
+fn closed() -> Stdio {
+    let (reader, writer) = io::pipe().unwrap();
+    drop(reader);
+    writer.into()
+}
+
+#[test]
+fn a_reader_that_has_had_enough_is_no_error() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    for args in [
+        &["agents"][..],
+        &["agents", "--json"],
+        &["config"],
+        &["help"],
+        &["join", "--help"],
+        &["completions", "bash"],
+    ] {
+        let mut child = env.msg().args(args).stdout(closed()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut said = String::new();
+        io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut said).unwrap();
+        assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(0), ""), "{args:?}");
+    }
+    let mut failing = env.msg();
+    failing.args(["whois", "Nobody"]).stdout(closed()).stderr(closed());
+    assert_eq!(failing.status().unwrap().code(), Some(1), "the exit code still tells");
+}
+
+/// An answer that can't be written is an error.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_no_reader() {
+    let env = TestEnvironment::new();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    assert_eq!(env.msg().arg("config").stdout(full).status().unwrap().code(), Some(4));
+}

@@ -1,0 +1,87 @@
+//! Help, as one meets it first.
+
+use crate::environment::TestEnvironment;
+use crate::texts::{one_object, snapshot};
+
+const COMMANDS: [&str; 12] = [
+    "join",
+    "leave",
+    "agents",
+    "whoami",
+    "whois",
+    "rename",
+    "set-status",
+    "evict",
+    "config",
+    "doctor",
+    "demo",
+    "completions",
+];
+
+/// What a command says when it is asked for help, which goes to standard output.
+fn help(args: &[&str]) -> String {
+    let ended = TestEnvironment::new().run(args).expect_code(0);
+    assert_eq!(ended.stderr, "", "{args:?}");
+    ended.stdout
+}
+
+fn check(name: &str, all: &[&[&str]]) {
+    let page = |args: &&[&str]| format!("$ msg {}\n{}", args.join(" "), help(args));
+    // The parser pads lines that it leaves empty.
+    let text: Vec<String> = all.iter().map(page).collect();
+    let lines: Vec<&str> = text.iter().flat_map(|page| page.lines().chain([""])).map(str::trim_end).collect();
+    snapshot(name, lines.join("\n").trim_end(), &[]);
+}
+
+#[test]
+fn the_overview() {
+    check("help", &[&[]]);
+    for same in [&["help"][..], &["--help"], &["-h"]] {
+        assert_eq!(help(same), help(&[]), "{same:?}");
+    }
+}
+
+#[test]
+fn of_coming_and_going() {
+    check("help-join", &[&["join", "--help"]]);
+    check("help-come-and-go", &[&["leave", "--help"], &["rename", "--help"], &["set-status", "--help"]]);
+}
+
+#[test]
+fn of_looking_around() {
+    check("help-look-around", &[&["agents", "--help"], &["whois", "--help"], &["whoami", "--help"]]);
+}
+
+#[test]
+fn of_looking_after_it() {
+    let pages: [&[&str]; 9] = [
+        &["doctor", "--help"],
+        &["evict", "--help"],
+        &["config", "--help"],
+        &["config", "list", "--help"],
+        &["config", "get", "--help"],
+        &["config", "set", "--help"],
+        &["config", "unset", "--help"],
+        &["completions", "--help"],
+        &["demo", "--help"],
+    ];
+    check("help-look-after", &pages);
+}
+
+#[test]
+fn every_command_has_help_and_shells_complete_it() {
+    for command in COMMANDS {
+        assert_eq!(help(&["help", command]), help(&[command, "--help"]));
+        assert!(help(&[command, "-h"]).contains("Usage: msg"), "{command}");
+        assert!(help(&[]).contains(&format!("\n  {command} ")), "{command}");
+    }
+    for shell in ["bash", "zsh", "fish"] {
+        let script = help(&["completions", shell]);
+        for command in COMMANDS.iter().chain(&["list", "ls", "mesh", "repair"]) {
+            assert!(script.contains(command), "{shell} does not complete {command}");
+        }
+        let json = one_object("msg completions", &help(&["completions", shell, "--json"]), Some(0));
+        assert_eq!(json["script"].as_str().unwrap().trim_end(), script.trim_end());
+    }
+    assert_eq!(help(&["--version"]), format!("msg {}\n", env!("CARGO_PKG_VERSION")));
+}
