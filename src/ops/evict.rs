@@ -7,6 +7,7 @@ use crate::sys::{clock, process};
 use super::claims;
 use super::context::Context;
 use super::error::{CommandError, Kind};
+use super::feed;
 use super::identity::{self, with_nearest};
 use super::profile::Profile;
 
@@ -54,5 +55,6 @@ pub fn evict(ctx: &Context, name: &AgentName, force: bool) -> Result<Evicted, Co
     let profile = Profile::with_liveness(&mesh, agent.clone(), &locked.claims()?, liveness)?;
     let unclaimed = claims::give_up(&locked, agent)?;
     locked.bury(record, Why::Evicted, now, Some(caller.agent.name.as_str()))?;
+    feed::tell(ctx, &mesh, "evict", &caller.agent.name, Some(name.as_str()), None);
     Ok(Evicted { profile, unclaimed })
 }

@@ -14,6 +14,7 @@ use crate::sys::{clock, process, random};
 use super::claims;
 use super::context::Context;
 use super::error::{CommandError, Kind};
+use super::feed;
 use super::identity::{self, Traces};
 use super::names::{self, holder, is_live, name_taken};
 use super::profile::Profile;
@@ -90,6 +91,9 @@ pub fn join(ctx: &Context, request: &Request) -> Result<Joined, CommandError> {
         ctx.notice(format!("the choice of this mesh could not be written down: {error}"));
         None
     });
+    if arrival != Arrival::Already {
+        feed::tell(ctx, &mesh, "join", &agent.name, None, None);
+    }
     let peers = count_peers(&mesh, &agent)?;
     let profile = Profile::look(ctx, &mesh, agent)?;
     Ok(Joined { profile, arrival, why: newcomer.host.why, peers, settled_in })

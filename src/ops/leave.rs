@@ -7,6 +7,7 @@ use crate::sys::clock;
 use super::claims;
 use super::context::Context;
 use super::error::CommandError;
+use super::feed;
 use super::identity;
 
 #[derive(Clone, Debug)]
@@ -28,5 +29,6 @@ pub fn leave(ctx: &Context) -> Result<Left, CommandError> {
     let unclaimed = claims::give_up(&locked, &record.agent)?;
     let unread = mesh.unread(&record.agent)?;
     locked.bury(&record, Why::Left, clock::now(), None)?;
+    feed::tell(ctx, &mesh, "leave", &record.agent.name, None, None);
     Ok(Left { name: record.agent.name.clone(), unclaimed, released: record.agent.reservations.len(), unread })
 }

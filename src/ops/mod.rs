@@ -8,6 +8,7 @@ mod context;
 pub mod doctor;
 mod error;
 mod evict;
+mod feed;
 mod identity;
 mod join;
 mod leave;

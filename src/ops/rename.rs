@@ -10,6 +10,7 @@ use crate::sys::files::Published;
 use super::claims;
 use super::context::Context;
 use super::error::{CommandError, Kind};
+use super::feed;
 use super::identity;
 use super::names::{self, holder, name_taken};
 use super::profile::Profile;
@@ -33,6 +34,9 @@ pub fn rename(ctx: &Context, new: &AgentName) -> Result<(Profile, AgentName), Co
     } else {
         change(&mesh, &caller.agent, new)?
     };
+    if agent.name != old {
+        feed::tell(ctx, &mesh, "rename", &old, Some(new.as_str()), None);
+    }
     let profile = Profile::look(ctx, &mesh, agent)?;
     Ok((profile, old))
 }

@@ -8,6 +8,7 @@ use crate::sys::{clock, process};
 
 use super::context::{Context, same_folder};
 use super::error::{CommandError, Kind};
+use super::feed;
 use super::identity::{self, with_nearest};
 use super::messages;
 
@@ -72,7 +73,7 @@ pub fn send(ctx: &Context, to: &[String], draft: &Draft) -> Result<SendReport, C
             post.send_to(name)?;
         }
     }
-    Ok(post.report)
+    Ok(post.done(ctx))
 }
 
 /// To every live agent but oneself; with `here`, to those in this folder.
@@ -91,7 +92,7 @@ pub fn broadcast(ctx: &Context, draft: &Draft, here: bool) -> Result<SendReport,
             post.send_to(agent.name.as_str())?;
         }
     }
-    Ok(post.report)
+    Ok(post.done(ctx))
 }
 
 /// To the sender of a message, in its thread.
@@ -104,7 +105,7 @@ pub fn reply(ctx: &Context, id: &str, draft: &Draft) -> Result<SendReport, Comma
     let thread = answered.message.thread.clone().unwrap_or_else(|| answered.message.id.to_string());
     let mut post = Post::new(&mesh, &caller.agent, draft, Some(answered.message.id.clone()), Some(thread))?;
     post.send_to(to)?;
-    Ok(post.report)
+    Ok(post.done(ctx))
 }
 
 fn check_text(text: &str) -> Result<(), CommandError> {
@@ -153,6 +154,30 @@ impl<'a> Post<'a> {
         let outbox = mesh.outbox(&from.name)?;
         let report = SendReport::default();
         Ok(Self { mesh, from, outbox, draft, reply_to, thread, broadcast: false, report })
+    }
+
+    /// Tells the feed who wrote to whom.
+    fn done(self, ctx: &Context) -> SendReport {
+        let preview = feed::preview(ctx, &self.draft.text, self.broadcast);
+        match self.report.sent.as_slice() {
+            [] => {}
+            _ if self.broadcast => {
+                feed::tell(ctx, self.mesh, "message", &self.from.name, Some("all"), preview)
+            }
+            sent => {
+                for accepted in sent {
+                    feed::tell(
+                        ctx,
+                        self.mesh,
+                        "message",
+                        &self.from.name,
+                        Some(accepted.to.as_str()),
+                        preview,
+                    );
+                }
+            }
+        }
+        self.report
     }
 
     /// Errors of one recipient are kept in the report; a full disk ends it all.

@@ -6,6 +6,7 @@
 mod archive;
 pub mod config;
 mod error;
+mod feed;
 mod graves;
 mod inbox;
 mod layout;
@@ -24,6 +25,7 @@ mod wire;
 
 pub use archive::{Filed, Place, Whereabouts};
 pub use error::StoreError;
+pub use feed::Event;
 pub use graves::{Grave, GraveId, Graves, Why};
 pub use inbox::{Contacts, Delivery, Scan, Unripe, Waiting};
 pub use locate::{Location, Reason};

@@ -312,6 +312,21 @@ pub fn overwrite(path: &Path, content: &[u8]) -> Result<(), FileError> {
     Ok(file.write_all(content)?)
 }
 
+/// Appends a line, which ends in a newline, by one write. If the last one was cut short, a newline ends it first.
+pub fn append_line(path: &Path, line: &[u8]) -> Result<(), FileError> {
+    use std::os::unix::fs::FileExt;
+    step();
+    let mut file = fs::OpenOptions::new().read(true).append(true).create(true).mode(FILE_MODE).open(path)?;
+    let length = file.metadata()?.len();
+    let mut last = [b'\n'];
+    if length > 0 {
+        file.file().read_at(&mut last, length - 1)?;
+    }
+    let whole = if last == [b'\n'] { line.to_vec() } else { [b"\n", line].concat() };
+    step();
+    Ok(file.write_all(&whole)?)
+}
+
 /// Creates a directory and its missing parents, for nobody but the user.
 pub fn create_dir(path: &Path) -> Result<(), FileError> {
     step();
@@ -507,6 +522,18 @@ mod tests {
         let left = list(&tmp).unwrap();
         assert!(!left.contains(&reused), "its pid is ours, its start is not");
         assert_eq!(left.len(), 3);
+    }
+
+    #[test]
+    fn a_line_that_was_cut_short_spoils_no_other() {
+        let (dir, _) = files();
+        let path = dir.path().join("feed");
+        append_line(&path, b"one\n").unwrap();
+        std::io::Write::write_all(&mut fs::OpenOptions::new().append(true).open(&path).unwrap(), b"tw")
+            .unwrap();
+        append_line(&path, b"three\n").unwrap();
+        append_line(&path, b"four\n").unwrap();
+        assert_eq!(read(&path).unwrap().unwrap(), b"one\ntw\nthree\nfour\n");
     }
 
     #[test]

@@ -227,9 +227,11 @@ mod tests {
         let mut document: Map<String, Value> = serde_json::from_str(PI).unwrap();
         document.insert("later".to_string(), serde_json::json!({"deep": [1, 2.5, null]}));
         document["reservations"][0]["colour"] = Value::from("red");
-        document["process"] = serde_json::json!({ "startTicks": 1, "colour": "blue" });
-        document["formerly"] =
-            serde_json::json!([{ "name": "Al", "until": "2026-11-14T23:57:56Z", "colour": "green" }]);
+        document.insert("process".to_string(), serde_json::json!({ "startTicks": 1, "colour": "blue" }));
+        document.insert(
+            "formerly".to_string(),
+            serde_json::json!([{ "name": "Al", "until": "2026-11-14T23:57:56Z", "colour": "green" }]),
+        );
         let mut agent = agent_of(&document).unwrap();
         agent.status = None;
         agent.reservations.pop();
