@@ -1,5 +1,7 @@
-//! The main job on a mesh that is thrown away, with real processes: every line that is shown was run.
+//! The main job on a mesh that is thrown away, with real processes: everything that is shown was run, and did what is
+//! said of it, or the demo fails.
 
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -35,6 +37,17 @@ struct Actor(Child);
 impl Actor {
     fn pid(&self) -> u32 {
         self.0.id()
+    }
+
+    /// Asks it to end, and waits until it has.
+    fn stop(&mut self) -> Result<(), CommandError> {
+        let pid = i32::try_from(self.0.id()).unwrap_or(i32::MAX);
+        let asked =
+            nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGTERM);
+        asked
+            .map_err(std::io::Error::from)
+            .and_then(|()| self.0.wait().map(drop))
+            .map_err(|error| failed(&error))
     }
 
     /// `kill -9`.
@@ -87,11 +100,16 @@ impl Stage {
         let all: Vec<&str> = args.iter().chain(hidden).copied().collect();
         let output = self.command(&all).output().map_err(|error| failed(&error))?;
         let text = [output.stdout, output.stderr].concat();
-        Ok(Line {
+        let line = Line {
             command: shown(args),
             exit: output.status.code(),
             output: String::from_utf8_lossy(&text).trim_end().to_string(),
-        })
+        };
+        if !output.status.success() {
+            let text = format!("`{}` ended with {}: {}", line.command, output.status, line.output);
+            return Err(CommandError::new(Kind::Bug, text));
+        }
+        Ok(line)
     }
 }
 
@@ -144,6 +162,10 @@ fn play(stage: &Stage) -> Result<Vec<Step>, CommandError> {
             stage.msg(&["whois", "GoldFalcon"], &[])?,
         ],
     });
+    steps.push(Step {
+        title: "A message, sent to the old name, is handed over at once and confirmed",
+        lines: talk(stage)?,
+    });
     claude.kill()?;
     steps.push(Step {
         title: "SwiftRaven's process is killed (SIGKILL): it is gone at the next look",
@@ -160,6 +182,35 @@ fn play(stage: &Stage) -> Result<Vec<Step>, CommandError> {
     Ok(steps)
 }
 
+/// One sends, the other follows its inbox.
+fn talk(stage: &Stage) -> Result<Vec<Line>, CommandError> {
+    let follower = stage.command(&["watch", "--as", "SilverHeron"]).stdout(Stdio::piped()).spawn();
+    let mut follower = Actor(follower.map_err(|error| failed(&error))?);
+    let mut heard = BufReader::new(follower.0.stdout.take().ok_or_else(silent)?);
+    let sent = stage.msg(
+        &["send", "GoldFalcon", "the login flow is ready for review", "--as", "Robin", "--want-ack"],
+        &[],
+    )?;
+    let mut letter = String::new();
+    for _ in 0..2 {
+        heard.read_line(&mut letter).map_err(|error| failed(&error))?;
+    }
+    let watched = Line {
+        command: "msg watch --as SilverHeron".to_string(),
+        exit: None,
+        output: letter.trim_end().to_string(),
+    };
+    follower.stop()?;
+    let id = sent.output.trim_end_matches('.').rsplit(' ').next().unwrap_or_default().to_string();
+    let ack = stage.msg(&["ack", &id, "--as", "SilverHeron"], &[])?;
+    let receipt = stage.msg(&["receipt", &id, "--as", "Robin"], &[])?;
+    Ok(vec![sent, watched, ack, receipt])
+}
+
+fn silent() -> CommandError {
+    CommandError::new(Kind::Bug, "the watcher has nothing to say")
+}
+
 /// Eight processes join under one name at once.
 fn race(stage: &Stage) -> Result<Line, CommandError> {
     let actors = (0..8).map(|_| stage.actor()).collect::<Result<Vec<_>, _>>()?;
@@ -171,7 +222,14 @@ fn race(stage: &Stage) -> Result<Line, CommandError> {
     }
     let mut winners = 0;
     for mut runner in runners {
-        winners += usize::from(runner.wait().map_err(|error| failed(&error))?.success());
+        match runner.wait().map_err(|error| failed(&error))?.code() {
+            Some(0) => winners += 1,
+            Some(1) => {}
+            code => return Err(CommandError::new(Kind::Bug, format!("a `join` ended with {code:?}"))),
+        }
+    }
+    if winners != 1 {
+        return Err(CommandError::new(Kind::Bug, format!("{winners} agents got one name")));
     }
     let output = format!("joined: {winners}, refused because the name is taken: {}", actors.len() - winners);
     Ok(Line { command: "msg join KeenOtter".to_string(), exit: Some(0), output })
