@@ -41,16 +41,11 @@ pub fn evict(ctx: &Context, name: &AgentName, force: bool) -> Result<Evicted, Co
         return Err(CommandError::new(Kind::StillAlive, text).hint("`msg leave` leaves"));
     }
     let liveness = process::liveness(&agent.process);
-    if liveness == Liveness::Alive {
-        if !force {
-            let text = format!("{} is alive: process {} runs", agent.name, agent.process.pid());
-            return Err(CommandError::new(Kind::StillAlive, text)
-                .hint(format!(
-                    "`msg evict {} --force` takes its name, tasks and paths all the same",
-                    agent.name
-                ))
-                .fact("agent", agent.name.as_str()));
-        }
+    if liveness == Liveness::Alive && !force {
+        let text = format!("{} is alive: process {} runs", agent.name, agent.process.pid());
+        return Err(CommandError::new(Kind::StillAlive, text)
+            .hint(format!("`msg evict {} --force` takes its name, tasks and paths all the same", agent.name))
+            .fact("agent", agent.name.as_str()));
     }
     let profile = Profile::with_liveness(&mesh, agent.clone(), &locked.claims()?, liveness)?;
     let unclaimed = claims::give_up(&locked, agent)?;

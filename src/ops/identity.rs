@@ -37,6 +37,14 @@ pub(super) struct Traces {
 }
 
 impl Traces {
+    /// For whoever is not told by `--as`.
+    fn of_caller(ctx: &Context) -> Self {
+        match ctx.speaker {
+            Some(_) => Self { ancestors: Vec::new(), harness: None, session: None },
+            None => Self::gather(),
+        }
+    }
+
     pub(super) fn gather() -> Self {
         let ancestors = ancestry::ancestors();
         let harness = ancestry::nearest_harness(&ancestors);
@@ -49,16 +57,9 @@ impl Traces {
         Self { ancestors, harness, session }
     }
 
-    /// The ancestors that may be the caller's host, nearest first.
-    fn hosts(&self) -> &[Details] {
-        let harness = self.harness.as_ref().map(|host| host.process.pid);
-        let at = self.ancestors.iter().position(|details| Some(details.pid) == harness);
-        at.map_or(&self.ancestors, |at| &self.ancestors[..=at])
-    }
-
     /// Does this registration name one of the processes above us? The nearest has the smallest number.
     fn distance(&self, agent: &Agent) -> Option<usize> {
-        self.hosts().iter().position(|details| is_host(agent, details.pid, details.start_ticks))
+        self.ancestors.iter().position(|details| is_host(agent, details.pid, details.start_ticks))
     }
 
     /// A process that hosts many sessions, of which ours has another id than any that is registered, tells nothing.
@@ -86,7 +87,7 @@ pub(super) fn is_host(agent: &Agent, pid: Pid, start_ticks: u64) -> bool {
 pub fn caller(ctx: &Context) -> Result<(Mesh, Caller), CommandError> {
     let mesh = ctx.mesh()?.ok_or_else(not_joined)?;
     let census = mesh.census()?;
-    let traces = Traces::gather();
+    let traces = Traces::of_caller(ctx);
     let found = match find(ctx, &mesh, &census, &traces)? {
         Some(found) => found,
         None => revive(ctx, &mesh, &traces)?.ok_or_else(not_joined)?,
@@ -106,7 +107,7 @@ pub fn whoami(ctx: &Context) -> Result<(Profile, String), CommandError> {
 
 /// Who is calling, if that can be told without a doubt; for those who only look.
 pub(super) fn glance(ctx: &Context, mesh: &Mesh, census: &Census) -> Option<AgentName> {
-    let found = find(ctx, mesh, census, &Traces::gather()).ok()??;
+    let found = find(ctx, mesh, census, &Traces::of_caller(ctx)).ok()??;
     Some(found.agent.name)
 }
 

@@ -136,8 +136,11 @@ impl<'a> Desk<'a> {
         match reached {
             Reached::Yes => {
                 delivery.record(&self.via, clock::now(), ack)?;
-                if let Some(contacts) = contacts {
-                    self.mesh.set_contacts(&self.agent.name, &contacts)?;
+                if let Some(contacts) = contacts
+                    && let Err(error) = self.mesh.set_contacts(&self.agent.name, &contacts)
+                {
+                    // All is handed over and recorded: a few words told twice are no reason to fail.
+                    self.ctx.notice(format!("who wrote is not kept: {error}"));
                 }
             }
             Reached::No => delivery.put_back()?,

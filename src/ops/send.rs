@@ -162,7 +162,7 @@ impl<'a> Post<'a> {
         match self.report.sent.as_slice() {
             [] => {}
             _ if self.broadcast => {
-                feed::tell(ctx, self.mesh, "message", &self.from.name, Some("all"), preview)
+                feed::tell(ctx, self.mesh, "message", &self.from.name, Some("all"), preview);
             }
             sent => {
                 for accepted in sent {

@@ -11,6 +11,7 @@ use crossbeam_channel::{after, never, select};
 
 use crate::domain::AgentName;
 use crate::store::{Stem, StoreError, Via, Waiting};
+use crate::sys::seams;
 use crate::sys::signals::Stop;
 use crate::sys::watch::DirWatch;
 
@@ -65,7 +66,9 @@ pub fn watch_each(
     let mut failures = Failures::default();
     loop {
         follower.arm()?;
-        for waiting in follower.desk.look()?.waiting {
+        let all = follower.desk.look()?.waiting;
+        failures.keep(&all);
+        for waiting in all {
             if stop.is_asked() {
                 break;
             }
@@ -92,7 +95,7 @@ fn run_one(
         vec![waiting.clone()],
         &mut |letters| {
             ran = true;
-            succeeded = letters.iter().all(|letter| run(letter));
+            succeeded = letters.iter().all(&mut *run);
             if succeeded { Reached::Yes } else { Reached::No }
         },
         || true,
@@ -117,7 +120,8 @@ pub fn wait(
     hand_over: &mut HandOver<'_>,
 ) -> Result<Option<usize>, CommandError> {
     let (mesh, caller) = identity::caller(ctx)?;
-    let deadline = timeout.map(|timeout| Instant::now() + timeout);
+    // A deadline beyond what the clock can tell never comes.
+    let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
     let mut follower = Follower::new(Desk::new(ctx, &mesh, caller.agent, Via::new("wait")));
     loop {
         follower.arm()?;
@@ -253,6 +257,12 @@ impl<'a> Follower<'a> {
     }
 }
 
+/// The delay after the first failure of a command.
+fn first_retry() -> Duration {
+    let set = seams::value(seams::RETRY_MS).and_then(|text| text.parse().ok());
+    set.map_or(FIRST_RETRY, Duration::from_millis)
+}
+
 /// Messages for which a command failed, and when each is tried again.
 #[derive(Default)]
 struct Failures {
@@ -267,9 +277,16 @@ impl Failures {
     /// Counts one more failure. The next try comes after 1, 2, 4 … s.
     fn count(&mut self, stem: &Stem) -> u32 {
         let entry = self.tries.entry(stem.to_string()).or_insert((0, Instant::now()));
-        entry.1 = Instant::now() + FIRST_RETRY * 2_u32.pow(entry.0.min(5));
+        entry.1 = Instant::now() + first_retry() * 2_u32.pow(entry.0.min(5));
         entry.0 += 1;
         entry.0
+    }
+
+    /// Forgets what somebody else took before its next try was due: nothing is to be waited for then.
+    fn keep(&mut self, waiting: &[Waiting]) {
+        let now = Instant::now();
+        self.tries
+            .retain(|stem, (_, at)| *at > now || waiting.iter().any(|waiting| waiting.stem.as_str() == stem));
     }
 
     fn forget(&mut self, stem: &Stem) {

@@ -168,9 +168,7 @@ impl Mesh {
     fn put_back_of_dead(&self, inbox: &AgentName) -> Result<(), FileError> {
         let dir = self.layout.inbox(inbox);
         for name in files::list(&dir)? {
-            let Some(Hidden::Taken(stem, mark)) = Hidden::of_file(&name) else { continue };
-            let owner = files::owner_of(&mark).map(Recorded::Pinned);
-            if owner.is_some_and(|owner| process::liveness(&owner) == Liveness::Gone) {
+            if let Some(stem) = dropped_by_dead(&name) {
                 // Lost races are fine: somebody else put it back.
                 files::move_without_replacing(&dir.join(&name), &dir.join(stem.file()))?;
             }
@@ -203,6 +201,13 @@ impl Mesh {
         }
         Ok(delivery)
     }
+}
+
+/// Is this what a reader had in hand that is dead by now? Then that is its proper name.
+pub(super) fn dropped_by_dead(file: &str) -> Option<Stem> {
+    let Some(Hidden::Taken(stem, mark)) = Hidden::of_file(file) else { return None };
+    let owner = Recorded::Pinned(files::owner_of(&mark)?);
+    (process::liveness(&owner) == Liveness::Gone).then_some(stem)
 }
 
 /// Messages in our hands. Dropped, they go back to where they were.

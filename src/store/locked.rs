@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use super::error::StoreError;
 use super::graves::{GraveId, Inscription, Why};
+use super::inbox::dropped_by_dead;
 use super::mesh::Mesh;
 use super::registry::{self, Census, Record};
 use super::sessions::{Eviction, SessionRecord};
@@ -220,11 +221,13 @@ impl<'m> Locked<'m> {
         self.mesh.files.replace(&dir.join("grave.json"), &wire::pretty(inscription))
     }
 
-    /// Moves all that lies in one directory into another, which is made if need be.
+    /// Moves all that lies in one directory into another, which is made if need be. What dead readers had in hand
+    /// goes back to what it was.
     fn move_mail(&self, from: &Path, to: &Path) -> Result<usize, FileError> {
         let mut moved = 0;
         for file in files::list(from)? {
-            moved += usize::from(self.mesh.files.take_into(&from.join(&file), to, &to.join(&file))?);
+            let target = dropped_by_dead(&file).map_or_else(|| file.clone(), |stem| stem.file());
+            moved += usize::from(self.mesh.files.take_into(&from.join(&file), to, &to.join(target))?);
         }
         Ok(moved)
     }

@@ -1,21 +1,24 @@
 //! A mesh: the directory, and what anyone may look at without a lock.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
 use super::error::StoreError;
 use super::graves::{self, GraveId, Graves};
+use super::inbox::dropped_by_dead;
 use super::layout::{DIRECTORIES, Layout};
 use super::locate::Location;
 use super::locked::Locked;
 use super::registry::{self, Census, Record};
 use super::sessions::{self, SessionRecord, Sessions};
 use super::swarm::{self, Claims};
+use super::swarm_lock;
 use crate::domain::settings::Durability;
 use crate::domain::{Agent, AgentName, SessionId};
 use crate::sys::clock;
-use crate::sys::files::{self, Files, Stray};
+use crate::sys::files::{self, Files, Kept, Stray};
 use crate::sys::filesystem;
 use crate::sys::flock::FileLock;
 use crate::sys::trust::{self, Privacy};
@@ -41,6 +44,8 @@ pub struct Mesh {
     pub(super) files: Files,
     pub(super) options: Options,
     tightened: Option<Tightened>,
+    /// See [`swarm_lock::token`].
+    token: OnceLock<Kept>,
 }
 
 impl Mesh {
@@ -57,7 +62,7 @@ impl Mesh {
             }
         };
         let files = Files::new(layout.tmp(), options.durability);
-        Ok(Some(Self { layout, files, options, tightened }))
+        Ok(Some(Self { layout, files, options, tightened, token: OnceLock::new() }))
     }
 
     /// The mesh at that place, made if there is none.
@@ -167,7 +172,11 @@ impl Mesh {
         let mut unread = 0;
         for name in self.mailboxes(agent)? {
             let waiting = files::list(&self.layout.inbox(name))?;
-            unread += waiting.iter().filter(|file| file.ends_with(".json") && !file.starts_with('.')).count();
+            let counts = |file: &&String| match file.starts_with('.') {
+                true => dropped_by_dead(file).is_some(),
+                false => file.ends_with(".json"),
+            };
+            unread += waiting.iter().filter(counts).count();
         }
         Ok(unread)
     }
@@ -191,9 +200,17 @@ impl Mesh {
         crate::sys::flock::holder(&self.layout.mesh_lock())
     }
 
+    pub(super) fn swarm_token(&self) -> Result<&Kept, StoreError> {
+        if let Some(token) = self.token.get() {
+            return Ok(token);
+        }
+        let token = swarm_lock::token(&self.files)?;
+        Ok(self.token.get_or_init(|| token))
+    }
+
     /// What stands in the way of `swarm.lock`.
     pub fn swarm_obstacle(&self) -> Result<Option<super::Obstacle>, StoreError> {
-        super::swarm_lock::examine(&self.layout.swarm_lock())
+        swarm_lock::examine(&self.layout.swarm_lock())
     }
 
     /// The difference between the clock that dates the files and the machine's own.

@@ -10,30 +10,38 @@ use super::wire::registration;
 use crate::domain::{Agent, AgentName};
 use crate::sys::files::{self, FileError};
 
-/// A registration as it lies on disk: what we know of it, and the rest.
+/// A registration as it lies on disk: what we know of it, and the whole, for the sake of what we don't know.
 #[derive(Clone, Debug)]
 pub struct Record {
     pub agent: Agent,
-    pub(super) document: Map<String, Value>,
+    /// A JSON object. It is taken apart only when it is to be written again: reading is what happens all the time.
+    whole: Vec<u8>,
 }
 
 impl Record {
     /// A registration that nobody has written yet.
     pub fn new(agent: Agent) -> Self {
-        let mut document = Map::new();
-        registration::overlay(&mut document, &agent);
-        Self { agent, document }
+        Self { agent, whole: b"{}".to_vec() }
+    }
+
+    pub(super) fn of_document(agent: Agent, document: &Map<String, Value>) -> Self {
+        Self { agent, whole: super::wire::pretty(document) }
     }
 
     /// Another agent over the same document: what others wrote there stays.
     pub fn with(self, agent: Agent) -> Self {
-        Self { agent, document: self.document }
+        Self { agent, whole: self.whole }
+    }
+
+    /// What is to be written: all that was there, with what we know laid over it.
+    pub(super) fn document(&self) -> Map<String, Value> {
+        let mut document = serde_json::from_slice(&self.whole).unwrap_or_default();
+        registration::overlay(&mut document, &self.agent);
+        document
     }
 
     pub(super) fn bytes(&self) -> Vec<u8> {
-        let mut document = self.document.clone();
-        registration::overlay(&mut document, &self.agent);
-        super::wire::pretty(&document)
+        super::wire::pretty(&self.document())
     }
 }
 
@@ -114,10 +122,8 @@ fn take_census(layout: &Layout) -> Result<(Census, bool), FileError> {
 /// One registration, or `None` if there is none.
 pub(super) fn read(path: &Path, stem: &str) -> Result<Option<Result<Record, Unreadable>>, FileError> {
     let parse = |bytes: &[u8]| match registration::parse(bytes)? {
-        (agent, _) if agent.name.as_str() != stem => {
-            Err(format!("it says that its name is `{}`", agent.name))
-        }
-        (agent, document) => Ok(Record { agent, document }),
+        agent if agent.name.as_str() != stem => Err(format!("it says that its name is `{}`", agent.name)),
+        agent => Ok(Record { agent, whole: bytes.to_vec() }),
     };
     let unreadable = |reason| Unreadable { stem: stem.to_string(), path: path.display().to_string(), reason };
     Ok(patience::read(path, parse)?.map(|read| read.map_err(unreadable)))

@@ -38,14 +38,12 @@ impl SessionRecord {
     }
 
     pub(super) fn bytes(&self) -> Vec<u8> {
-        let mut document = self.last.document.clone();
-        registration::overlay(&mut document, &self.last.agent);
         super::wire::pretty(&Keys {
             session_id: self.last.agent.session.to_string(),
             name: self.last.agent.name.to_string(),
             left: self.left,
             evicted: self.evicted.clone(),
-            registration: document,
+            registration: self.last.document(),
         })
     }
 }
@@ -98,7 +96,7 @@ pub(super) fn all(layout: &Layout) -> Result<Sessions, FileError> {
 
 fn parse(bytes: &[u8]) -> Result<SessionRecord, String> {
     let keys: Keys = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
-    let agent = registration::agent_of(&keys.registration)?;
-    let last = Record { agent, document: keys.registration };
+    let agent = registration::parse_value(&keys.registration)?;
+    let last = Record::of_document(agent, &keys.registration);
     Ok(SessionRecord { last, left: keys.left, evicted: keys.evicted })
 }

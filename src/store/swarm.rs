@@ -168,7 +168,8 @@ pub struct Swarm<'l> {
 impl<'l> Swarm<'l> {
     pub(super) fn lock(locked: &'l Locked<'l>) -> Result<Self, StoreError> {
         let mesh = locked.mesh;
-        let held = SwarmLock::acquire(&mesh.layout.swarm_lock(), &mesh.files, mesh.options.lock_timeout)?;
+        let held =
+            SwarmLock::acquire(&mesh.layout.swarm_lock(), mesh.swarm_token()?, mesh.options.lock_timeout)?;
         Ok(Self { locked, _held: held })
     }
 

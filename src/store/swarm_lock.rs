@@ -9,6 +9,7 @@
 //! pi-messenger removes a lock that is older than ten seconds without asking whose it is. We hold it for
 //! milliseconds, but a process that is stopped in between can lose it.
 
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -19,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::error::StoreError;
 use super::wire::process::{ProcessKey, recorded};
 use crate::domain::{Identity, Liveness, Pid, Recorded};
-use crate::sys::files::{self, Files, Published};
+use crate::sys::files::{self, Files, Kept, Published};
 use crate::sys::{clock, process};
 
 /// An empty or unreadable lock may be one that is being written. pi-messenger gives it this long, and so do we.
@@ -47,27 +48,32 @@ pub enum Obstacle {
     Stale(String),
 }
 
+/// What tells a file from one that another put in its place: inode and time.
+type FileMark = (u64, i64, i64);
+
 /// `swarm.lock`, held.
 #[derive(Debug)]
 pub struct SwarmLock {
     path: PathBuf,
-    /// What tells our file from one that another put in its place: inode and time.
-    ours: (u64, i64, i64),
+    ours: FileMark,
+}
+
+/// What this process shows as `swarm.lock` while it holds it. Made once, linked each time.
+pub(super) fn token(files: &Files) -> Result<Kept, StoreError> {
+    Ok(files.keep(&content(process::identify(process::own_pid())))?)
 }
 
 impl SwarmLock {
     /// Takes the lock. The caller holds `mesh.lock`.
-    pub(super) fn acquire(path: &Path, files: &Files, limit: Duration) -> Result<Self, StoreError> {
+    pub(super) fn acquire(path: &Path, token: &Kept, limit: Duration) -> Result<Self, StoreError> {
         let deadline = Instant::now() + limit;
-        let content = content(process::identify(process::own_pid()));
         let mut pause = FIRST_PAUSE;
         loop {
             if Instant::now() > deadline + LONGEST_PAUSE {
                 return Err(timed_out(path, "others, one after another".to_string(), limit));
             }
-            if files.publish(path, &content)? == Published::Done {
-                let ours = file_mark(path)?.unwrap_or_default();
-                return Ok(Self { path: path.to_path_buf(), ours });
+            if token.show(path)? == Published::Done {
+                return Ok(Self { path: path.to_path_buf(), ours: mark_of(&token.metadata()?) });
             }
             loop {
                 let before = file_mark(path)?;
@@ -121,9 +127,12 @@ fn content(own: Option<Identity>) -> Vec<u8> {
     content
 }
 
-fn file_mark(path: &Path) -> Result<Option<(u64, i64, i64)>, StoreError> {
-    let metadata = files::link_metadata(path)?;
-    Ok(metadata.map(|metadata| (metadata.ino(), metadata.mtime(), metadata.mtime_nsec())))
+fn file_mark(path: &Path) -> Result<Option<FileMark>, StoreError> {
+    Ok(files::link_metadata(path)?.as_ref().map(mark_of))
+}
+
+fn mark_of(metadata: &Metadata) -> FileMark {
+    (metadata.ino(), metadata.mtime(), metadata.mtime_nsec())
 }
 
 /// Whose lock lies there, and does its holder live? `None`: there is none.

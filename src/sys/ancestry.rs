@@ -8,17 +8,18 @@ use super::seams;
 /// Longer chains than this are somebody's fault.
 const MAX_DEPTH: usize = 64;
 
-/// The processes above this one, nearest first.
+/// The processes above this one, nearest first, up to and including the nearest harness: what lies beyond it is no
+/// business of what it started.
 pub fn ancestors() -> Vec<Details> {
     let end = seams::value(seams::ANCESTRY_END).and_then(|text| text.parse().ok());
     let mut chain = Vec::new();
-    let mut next = process::details(process::own_pid()).and_then(|own| own.parent);
+    let mut next = Pid::new(nix::unistd::getppid().as_raw().into()).ok();
     while let Some(pid) = next {
         if Some(pid.get()) == end || chain.len() == MAX_DEPTH {
             break;
         }
         let Some(details) = process::details(pid) else { break };
-        next = details.parent;
+        next = details.parent.filter(|_| Harness::recognise(&details.look).is_none());
         chain.push(details);
     }
     chain

@@ -83,6 +83,13 @@ impl Files {
         self.sync_parent(target)
     }
 
+    /// A private file that is there for as long as the value is, to be linked to where others look.
+    pub fn keep(&self, content: &[u8]) -> Result<Kept, FileError> {
+        let private = self.write_private(content)?;
+        let file = fs::OpenOptions::new().write(true).open(&private.path)?;
+        Ok(Kept { private, file })
+    }
+
     /// Puts a whole file at two places at once, as links to one file: at `target`, unless there is one, and then at
     /// `record`. `None`: the directory of `target` is not there.
     pub fn publish_twice(
@@ -202,7 +209,34 @@ pub struct Stray {
     pub liveness: Liveness,
 }
 
+/// A private file that can be shown and hidden again, time after time, by a link.
+#[derive(Debug)]
+pub struct Kept {
+    private: Private,
+    file: fs::File,
+}
+
+impl Kept {
+    /// Shows it at `target` as of now, unless there is a file.
+    pub fn show(&self, target: &Path) -> Result<Published, FileError> {
+        step();
+        self.file.set_modified(clock::machine_time())?;
+        step();
+        #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
+        match fs::hard_link(&self.private.path, target) {
+            Ok(()) => Ok(Published::Done),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Published::Exists),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    pub fn metadata(&self) -> Result<Metadata, FileError> {
+        Ok(self.file.metadata()?)
+    }
+}
+
 /// A file that nobody else looks at yet. It is published, put in another's place, or removed.
+#[derive(Debug)]
 struct Private {
     path: PathBuf,
 }
@@ -389,9 +423,24 @@ pub fn open_lock_file(path: &Path) -> Result<fs::File, FileError> {
     }
 }
 
-/// The content of a file, or `None` if there is none.
+/// The content of a file, or `None` if there is none. Nearly all of ours fit into one read, without asking for their
+/// length first: a mesh is many small files.
 pub fn read(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
-    absent_is_none(fs::read(path))
+    let Some(mut file) = absent_is_none(fs::File::open(path))? else { return Ok(None) };
+    let mut buffer = [0; 4096];
+    let mut content = Vec::new();
+    loop {
+        match io::Read::read(&mut file, &mut buffer) {
+            Ok(length) => {
+                content.extend_from_slice(&buffer[..length]);
+                if length < buffer.len() {
+                    return Ok(Some(content));
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 /// The content of a plain file, without following a link; `Some(None)` if it is longer than `most`.

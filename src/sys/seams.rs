@@ -18,6 +18,8 @@ pub const ANCESTRY_END: &str = "MSG_TEST_ANCESTRY_END";
 pub const PANIC: &str = "MSG_TEST_PANIC";
 /// Pretend that `flock` answers with this: `unsupported`, or `useless` (granted to everyone).
 pub const FLOCK: &str = "MSG_TEST_FLOCK";
+/// How many milliseconds `watch --exec` waits after a message's first failure, instead of a second.
+pub const RETRY_MS: &str = "MSG_TEST_RETRY_MS";
 
 /// The value of one of the variables above.
 pub fn value(variable: &str) -> Option<String> {

@@ -1,6 +1,6 @@
 //! The arguments, as they are parsed; what they mean is made of them in `commands/`.
 
-use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, ArgMatches, Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use super::commands;
 
@@ -59,22 +59,6 @@ pub(super) struct Cli {
     pub(super) command: Option<Command>,
 }
 
-/// The program's arguments. What a command's doc comment says after its first line stands above its examples, so that
-/// `--help` is one compact page.
-pub(super) fn command() -> clap::Command {
-    Cli::command().mut_subcommands(|command| {
-        let (Some(long), Some(short)) = (command.get_long_about(), command.get_about()) else {
-            return command;
-        };
-        let (long, short) = (long.to_string(), short.to_string());
-        let more = long.strip_prefix(&short).unwrap_or(&long).trim().to_string();
-        let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-        let below =
-            [more, examples].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
-        command.about(short).long_about(None::<&str>).after_help(below)
-    })
-}
-
 /// Flags of every command, allowed anywhere on the line.
 #[derive(Args, Debug)]
 pub(super) struct GlobalArgs {
@@ -106,32 +90,84 @@ pub(super) enum When {
     Never,
 }
 
-#[derive(Debug, Subcommand)]
-pub(super) enum Command {
-    Join(commands::join::JoinArgs),
-    Leave(commands::leave::LeaveArgs),
-    #[command(visible_aliases = ["list", "ls"])]
-    Agents(commands::agents::AgentsArgs),
-    Whoami(commands::whoami::WhoamiArgs),
-    Whois(commands::whois::WhoisArgs),
-    Rename(commands::rename::RenameArgs),
-    SetStatus(commands::set_status::SetStatusArgs),
-    Evict(commands::evict::EvictArgs),
-    Send(commands::send::SendArgs),
-    Broadcast(commands::broadcast::BroadcastArgs),
-    Reply(commands::reply::ReplyArgs),
-    Read(commands::read::ReadArgs),
-    Inbox(commands::inbox::InboxArgs),
-    Watch(commands::watch::WatchArgs),
-    Wait(commands::wait::WaitArgs),
-    Show(commands::show::ShowArgs),
-    Ack(commands::ack::AckArgs),
-    Receipt(commands::receipt::ReceiptArgs),
-    History(commands::history::HistoryArgs),
-    Config(commands::config::ConfigArgs),
-    Doctor(commands::doctor::DoctorArgs),
-    Demo(commands::demo::DemoArgs),
-    Completions(commands::completions::CompletionsArgs),
+/// Declares the commands: an enum of their arguments, each of which is built only when it is called. Building all of
+/// them would cost more than most commands take.
+macro_rules! commands {
+    ($($variant:ident($module:ident::$args:ident) = $name:literal $([$($alias:literal),+])?;)+) => {
+        #[derive(Debug)]
+        pub(super) enum Command {
+            $($variant(commands::$module::$args),)+
+        }
+
+        impl Subcommand for Command {
+            fn augment_subcommands(program: clap::Command) -> clap::Command {
+                program$(.subcommand(
+                    clap::Command::new($name)
+                        $(.visible_aliases([$($alias),+]))?
+                        .defer(|command| compact(commands::$module::$args::augment_args(command))),
+                ))+
+            }
+
+            fn augment_subcommands_for_update(program: clap::Command) -> clap::Command {
+                Self::augment_subcommands(program)
+            }
+
+            fn has_subcommand(name: &str) -> bool {
+                [$($name $(, $($alias),+)?),+].contains(&name)
+            }
+        }
+
+        impl FromArgMatches for Command {
+            fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+                match matches.subcommand() {
+                    $(Some(($name, matches)) => commands::$module::$args::from_arg_matches(matches).map(Self::$variant),)+
+                    _ => Err(clap::Error::new(clap::error::ErrorKind::MissingSubcommand)),
+                }
+            }
+
+            fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+                *self = Self::from_arg_matches(matches)?;
+                Ok(())
+            }
+        }
+    };
+}
+
+commands! {
+    Join(join::JoinArgs) = "join";
+    Leave(leave::LeaveArgs) = "leave";
+    Rename(rename::RenameArgs) = "rename";
+    SetStatus(set_status::SetStatusArgs) = "set-status";
+    Send(send::SendArgs) = "send";
+    Broadcast(broadcast::BroadcastArgs) = "broadcast";
+    Reply(reply::ReplyArgs) = "reply";
+    Read(read::ReadArgs) = "read";
+    Inbox(inbox::InboxArgs) = "inbox";
+    Watch(watch::WatchArgs) = "watch";
+    Wait(wait::WaitArgs) = "wait";
+    Show(show::ShowArgs) = "show";
+    Ack(ack::AckArgs) = "ack";
+    Receipt(receipt::ReceiptArgs) = "receipt";
+    History(history::HistoryArgs) = "history";
+    Agents(agents::AgentsArgs) = "agents" ["list", "ls"];
+    Whois(whois::WhoisArgs) = "whois";
+    Whoami(whoami::WhoamiArgs) = "whoami";
+    Doctor(doctor::DoctorArgs) = "doctor";
+    Evict(evict::EvictArgs) = "evict";
+    Config(config::ConfigArgs) = "config";
+    Completions(completions::CompletionsArgs) = "completions";
+    Demo(demo::DemoArgs) = "demo";
+}
+
+/// What a command's doc comment says after its first line goes above its examples, so that `--help` is one compact
+/// page.
+fn compact(command: clap::Command) -> clap::Command {
+    let (Some(long), Some(short)) = (command.get_long_about(), command.get_about()) else { return command };
+    let (long, short) = (long.to_string(), short.to_string());
+    let more = long.strip_prefix(&short).unwrap_or(&long).trim().to_string();
+    let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let below = [more, examples].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
+    command.about(short).long_about(None::<&str>).after_help(below)
 }
 
 #[cfg(test)]

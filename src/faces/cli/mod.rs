@@ -16,7 +16,7 @@ use std::ffi::OsString;
 use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 
-use clap::FromArgMatches;
+use clap::{CommandFactory, FromArgMatches};
 
 use crate::domain::AgentName;
 use crate::ops::{CommandError, Globals, Kind};
@@ -40,7 +40,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn parse_and_run(words: Vec<OsString>, wants_json: bool) -> ExitCode {
     let parsed =
-        args::command().try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches));
+        Cli::command().try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches));
     match parsed {
         Ok(cli) => dispatch(cli),
         Err(error) => usage(error, wants_json),
@@ -50,7 +50,7 @@ fn parse_and_run(words: Vec<OsString>, wants_json: bool) -> ExitCode {
 fn dispatch(cli: Cli) -> ExitCode {
     let ui = Ui::new(&cli.global);
     let Some(command) = cli.command else {
-        return ui.print_text(&args::command().render_help());
+        return ui.print_text(&Cli::command().render_help());
     };
     let speaker = match cli.global.speaker.map(AgentName::new).transpose() {
         Ok(speaker) => speaker,

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use anstream::{AutoStream, ColorChoice};
 use clap::builder::StyledStr;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::domain::visible;
@@ -21,6 +22,13 @@ use super::error::exit_code;
 pub(super) trait Report {
     /// For programs: the members beside `ok`.
     fn json(&self) -> Map<String, Value>;
+
+    /// The same, written one by one; worth it for what may be long.
+    fn write_json(&self, members: &mut Members) {
+        for (name, value) in self.json() {
+            members.write(&name, &value);
+        }
+    }
 
     /// For people and models.
     fn text(&self, page: &mut Page);
@@ -138,7 +146,8 @@ impl Ui {
             self.text(report.as_deref())
         };
         let written = if is_silent { Ok(()) } else { self.write(&out) };
-        if let Some(error) = error.filter(|_| !self.json) {
+        // Whoever pressed Ctrl-C knows it.
+        if let Some(error) = error.filter(|error| !self.json && !error.message.is_empty()) {
             self.complain(&error_text(&error));
         }
         match written {
@@ -150,8 +159,7 @@ impl Ui {
     /// Says something before the command is over, and whether it got through.
     pub(super) fn say(&self, text: &str) -> Reached {
         seams::step();
-        let mut stdout = AutoStream::new(io::stdout().lock(), self.color);
-        match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        match self.put(text) {
             Ok(()) => Reached::Yes,
             Err(_) => Reached::No,
         }
@@ -199,8 +207,7 @@ impl Ui {
 
     fn write(&self, text: &str) -> Result<(), ExitCode> {
         seams::step();
-        let mut stdout = AutoStream::new(io::stdout().lock(), self.color);
-        let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+        let written = self.put(text);
         seams::step();
         match written {
             // Whoever read us has had enough: fine.
@@ -212,6 +219,18 @@ impl Ui {
         }
     }
 
+    fn put(&self, text: &str) -> io::Result<()> {
+        let mut stdout = io::stdout().lock();
+        if self.json {
+            // Nothing in it is a style.
+            stdout.write_all(text.as_bytes())?;
+            return stdout.flush();
+        }
+        let mut styled = AutoStream::new(stdout, self.color);
+        styled.write_all(text.as_bytes())?;
+        styled.flush()
+    }
+
     fn complain(&self, text: &str) {
         let mut stderr = AutoStream::new(io::stderr().lock(), self.color);
         // There is nobody left to tell if this fails.
@@ -219,16 +238,29 @@ impl Ui {
     }
 }
 
+/// The members of the one object that is printed.
+pub(super) struct Members(String);
+
+impl Members {
+    /// What can't be said in JSON is null.
+    pub(super) fn write(&mut self, name: &str, value: &impl Serialize) {
+        let value = serde_json::to_string(value).unwrap_or_else(|_| "null".to_string());
+        let comma = if self.0.len() > 1 { "," } else { "" };
+        self.0.push_str(&format!("{comma}{}:{value}", Value::from(name)));
+    }
+}
+
 fn json_text(report: Option<&dyn Report>, error: Option<&CommandError>) -> String {
-    let mut object = Map::new();
-    object.insert("ok".to_string(), Value::Bool(error.is_none()));
+    let mut members = Members("{".to_string());
+    members.write("ok", &error.is_none());
     if let Some(error) = error {
-        object.insert("error".to_string(), error_json(error));
+        members.write("error", &error_json(error));
     }
     if let Some(report) = report {
-        object.extend(report.json());
+        report.write_json(&mut members);
     }
-    format!("{}\n", Value::Object(object))
+    members.0.push_str("}\n");
+    members.0
 }
 
 fn error_json(error: &CommandError) -> Value {

@@ -1,6 +1,7 @@
 //! How an agent is shown.
 
 use jiff::Timestamp;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::domain::{Presence, Reservation, visible};
@@ -11,29 +12,61 @@ use crate::sys::environment::Home;
 use super::output::{Page, style};
 use super::table::Cell;
 
+/// An agent for programs. A struct and not a [`Value`]: there may be a thousand of them.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct AgentJson<'a> {
+    name: &'a str,
+    presence: &'static str,
+    harness: &'static str,
+    pid: i32,
+    session_id: &'a str,
+    cwd: &'a str,
+    model: &'a str,
+    git_branch: Option<&'a str>,
+    spec: Option<&'a str>,
+    status_message: Option<&'a str>,
+    is_human: bool,
+    started_at: String,
+    last_activity_at: String,
+    reservations: Vec<Value>,
+    claim: Option<Value>,
+    unread: usize,
+    formerly: Vec<&'a str>,
+    foreign: bool,
+    me: bool,
+}
+
+impl<'a> AgentJson<'a> {
+    pub(super) fn of(profile: &'a Profile, is_me: bool) -> Self {
+        let agent = &profile.agent;
+        Self {
+            name: agent.name.as_str(),
+            presence: profile.presence.name(),
+            harness: harness(profile),
+            pid: agent.process.pid().get(),
+            session_id: agent.session.as_str(),
+            cwd: &agent.cwd,
+            model: &agent.model,
+            git_branch: agent.git_branch.as_deref(),
+            spec: agent.spec.as_deref(),
+            status_message: agent.status.as_deref(),
+            is_human: agent.is_human,
+            started_at: iso(agent.started_at),
+            last_activity_at: iso(profile.last_sign),
+            reservations: agent.reservations.iter().map(reservation_json).collect(),
+            claim: profile.claims.first().map(claim_json),
+            unread: profile.unread,
+            formerly: agent.formerly.iter().map(|former| former.name.as_str()).collect(),
+            foreign: agent.is_foreign(),
+            me: is_me,
+        }
+    }
+}
+
+/// [`AgentJson`] as a value, for those who show one.
 pub(super) fn json(profile: &Profile, is_me: bool) -> Value {
-    let agent = &profile.agent;
-    json!({
-        "name": agent.name.as_str(),
-        "presence": profile.presence.name(),
-        "harness": harness(profile),
-        "pid": agent.process.pid().get(),
-        "sessionId": agent.session.as_str(),
-        "cwd": agent.cwd,
-        "model": agent.model,
-        "gitBranch": agent.git_branch,
-        "spec": agent.spec,
-        "statusMessage": agent.status,
-        "isHuman": agent.is_human,
-        "startedAt": iso(agent.started_at),
-        "lastActivityAt": iso(profile.last_sign),
-        "reservations": agent.reservations.iter().map(reservation_json).collect::<Vec<_>>(),
-        "claim": profile.claims.first().map(claim_json),
-        "unread": profile.unread,
-        "formerly": agent.formerly.iter().map(|former| former.name.as_str()).collect::<Vec<_>>(),
-        "foreign": agent.is_foreign(),
-        "me": is_me,
-    })
+    json!(AgentJson::of(profile, is_me))
 }
 
 fn reservation_json(reservation: &Reservation) -> Value {

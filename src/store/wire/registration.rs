@@ -66,18 +66,20 @@ struct FormerKeys {
 }
 
 /// Reads a registration. The error says what is wrong with it.
-pub(in crate::store) fn parse(bytes: &[u8]) -> Result<(Agent, Map<String, Value>), String> {
-    let document: Map<String, Value> = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
-    let agent = agent_of(&document)?;
-    Ok((agent, document))
+pub(in crate::store) fn parse(bytes: &[u8]) -> Result<Agent, String> {
+    agent_of(serde_json::from_slice(bytes).map_err(text)?)
 }
 
-/// What a document says about its agent.
-pub(in crate::store) fn agent_of(document: &Map<String, Value>) -> Result<Agent, String> {
-    fn text(error: impl ToString) -> String {
-        error.to_string()
-    }
-    let known = Known::deserialize(document).map_err(text)?;
+/// What a registration that stands inside another document says.
+pub(in crate::store) fn parse_value(document: &Map<String, Value>) -> Result<Agent, String> {
+    agent_of(Known::deserialize(document).map_err(text)?)
+}
+
+fn text(error: impl ToString) -> String {
+    error.to_string()
+}
+
+fn agent_of(known: Known) -> Result<Agent, String> {
     let former = |keys: FormerKeys| -> Result<FormerName, String> {
         Ok(FormerName { name: AgentName::new(keys.name).map_err(text)?, until: keys.until })
     };
@@ -201,7 +203,7 @@ mod tests {
     #[test]
     fn what_pi_messenger_writes_is_read() {
         for (text, name) in [(PI, "RedIce"), (PI_050, "IronZenith")] {
-            let (agent, _) = parse(text.as_bytes()).unwrap();
+            let agent = parse(text.as_bytes()).unwrap();
             assert_eq!(agent.name.as_str(), name);
             assert!(agent.is_foreign());
             assert_eq!(agent.git_branch.as_deref(), Some("main"));
@@ -211,7 +213,8 @@ mod tests {
 
     #[test]
     fn laying_over_changes_nothing_by_itself() {
-        let (agent, document) = parse(PI.as_bytes()).unwrap();
+        let agent = parse(PI.as_bytes()).unwrap();
+        let document: Map<String, Value> = serde_json::from_str(PI).unwrap();
         let mut copy = document.clone();
         overlay(&mut copy, &agent);
         assert_eq!(copy, document);
@@ -232,7 +235,7 @@ mod tests {
             "formerly".to_string(),
             serde_json::json!([{ "name": "Al", "until": "2026-11-14T23:57:56Z", "colour": "green" }]),
         );
-        let mut agent = agent_of(&document).unwrap();
+        let mut agent = parse_value(&document).unwrap();
         agent.status = None;
         agent.reservations.pop();
         overlay(&mut document, &agent);
@@ -252,12 +255,12 @@ mod tests {
             status in proptest::option::of("[a-z ]{0,20}"),
         ) {
             let mut document: Map<String, Value> = serde_json::from_str(PI).unwrap();
-            let ours: Vec<String> = Record::new(agent_of(&document).unwrap()).document.keys().cloned().collect();
+            let ours: Vec<String> = Record::new(parse_value(&document).unwrap()).document().keys().cloned().collect();
             let is_theirs = |key: &String| !ours.contains(key) && agent_key(key);
             let theirs: Vec<(String, Value)> =
                 keys.into_iter().filter(|(key, _)| is_theirs(key)).map(|(key, text)| (key, text.into())).collect();
             document.extend(theirs.clone());
-            let mut agent = agent_of(&document).unwrap();
+            let mut agent = parse_value(&document).unwrap();
             agent.status = status;
             overlay(&mut document, &agent);
             for (key, value) in theirs {
@@ -276,7 +279,7 @@ mod tests {
         let with = |key: &str, value: Value| {
             let mut document: Map<String, Value> = serde_json::from_str(PI).unwrap();
             document.insert(key.to_string(), value);
-            agent_of(&document)
+            parse_value(&document)
         };
         assert!(with("pid", 0.into()).is_err());
         assert!(with("pid", (-1).into()).is_err());

@@ -1,6 +1,7 @@
 //! Processes as `/proc` tells them.
 
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 
 use jiff::{SignedDuration, Timestamp};
@@ -75,8 +76,11 @@ struct Stat {
     start_ticks: u64,
 }
 
+/// One line, which the kernel makes up at the first read: asking for its length first would tell nothing.
 fn read_stat(pid: Pid) -> Option<Stat> {
-    parse_stat(&fs::read(format!("/proc/{pid}/stat")).ok()?)
+    let mut line = [0; 1024];
+    let length = fs::File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut line).ok()?;
+    parse_stat(&line[..length])
 }
 
 /// `pid (comm) state ppid pgrp session tty_nr …`; comm may hold spaces and parentheses of its own.

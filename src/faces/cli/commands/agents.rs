@@ -2,8 +2,8 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::domain::visible;
-use crate::faces::cli::output::{Outcome, Page, Report, style};
-use crate::faces::cli::profile;
+use crate::faces::cli::output::{Members, Outcome, Page, Report, style};
+use crate::faces::cli::profile::{self, AgentJson};
 use crate::faces::cli::table::{Cell, Table};
 use crate::ops::{self, CommandError, Context, Filter, Gone, Listing};
 use crate::store::{Why, iso};
@@ -46,20 +46,23 @@ struct AgentsReport {
 
 impl Report for AgentsReport {
     fn json(&self) -> Map<String, Value> {
-        let is_me = |name| self.listing.me.as_ref() == Some(name);
-        let agents: Vec<Value> = if self.gone {
-            self.listing.gone.iter().map(gone_json).collect()
-        } else {
-            let listed = self.listing.agents.iter();
-            listed.map(|profile| profile::json(profile, is_me(&profile.agent.name))).collect()
-        };
         let unreadable = self.listing.unreadable.iter();
-        let unreadable: Vec<Value> =
-            unreadable.map(|file| json!({ "file": file.path, "reason": file.reason })).collect();
-        let mut object = Map::new();
-        object.insert("agents".to_string(), Value::Array(agents));
-        object.insert("unreadable".to_string(), Value::Array(unreadable));
-        object
+        let unreadable = unreadable.map(|file| json!({ "file": file.path, "reason": file.reason }));
+        Map::from_iter([("unreadable".to_string(), unreadable.collect())])
+    }
+
+    fn write_json(&self, members: &mut Members) {
+        if self.gone {
+            members.write("agents", &self.listing.gone.iter().map(gone_json).collect::<Vec<_>>());
+        } else {
+            let is_me = |name| self.listing.me.as_ref() == Some(name);
+            let agents = self.listing.agents.iter();
+            let agents = agents.map(|profile| AgentJson::of(profile, is_me(&profile.agent.name)));
+            members.write("agents", &agents.collect::<Vec<_>>());
+        }
+        for (name, value) in self.json() {
+            members.write(&name, &value);
+        }
     }
 
     fn text(&self, page: &mut Page) {

@@ -1,8 +1,8 @@
-use clap::Args;
+use clap::{Args, CommandFactory};
 use clap_complete::{Shell, generate};
 use serde_json::{Map, Value, json};
 
-use crate::faces::cli::args;
+use crate::faces::cli::args::Cli;
 use crate::faces::cli::output::{Outcome, Page, Report};
 
 /// Completions for your shell
@@ -16,9 +16,9 @@ pub(in crate::faces::cli) struct CompletionsArgs {
     shell: Shell,
 }
 
-pub(super) fn run(wanted: CompletionsArgs) -> Outcome {
+pub(super) fn run(args: CompletionsArgs) -> Outcome {
     let mut script = Vec::new();
-    generate(wanted.shell, &mut args::command(), "msg", &mut script);
+    generate(args.shell, &mut Cli::command(), "msg", &mut script);
     Script(String::from_utf8_lossy(&script).into_owned()).into()
 }
 

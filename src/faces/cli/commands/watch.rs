@@ -42,7 +42,7 @@ pub(super) fn run(ctx: &Context, args: WatchArgs, ui: &Ui) -> Result<Outcome, Co
     };
     Ok(Outcome::said(match end {
         End::Closed => None,
-        End::Stopped => Some(CommandError::new(Kind::Interrupted, "stopped; nothing is left in hand")),
+        End::Stopped => Some(CommandError::new(Kind::Interrupted, "")),
     }))
 }
 
