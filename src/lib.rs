@@ -10,7 +10,10 @@
 //! | in the mesh | module |
 //! | --- | --- |
 //! | `registry/<Name>.json` | `store::registry`, `store::wire::registration` |
-//! | `inbox/<Name>/` | `store::locked` (moves mail with its owner) |
+//! | `inbox/<Name>/` | `store::inbox` (taking), `store::outbox` (posting), `store::locked` (moving with its owner) |
+//! | `seen/<Name>/`, `sent/<Name>/` | `store::archive`; their file names are `store::mail`'s |
+//! | `feed/` | `store::feed` |
+//! | `quarantine/` | `store::quarantine` |
 //! | `sessions/<hash>.json` | `store::sessions` |
 //! | `graves/<Name>-<hash>/` | `store::graves` |
 //! | `presence/<Name>` | `store::mesh` |
