@@ -4,7 +4,8 @@
 //! a baseline that does the least the job could take, and what is printed is the one against the other. A missed
 //! aim is told, not punished: the exit code says only whether it could be measured.
 //!
-//! `cargo bench` runs all of it in less than a minute; `cargo bench -- lock` only what has `lock` in its name.
+//! `cargo bench` runs nearly all of it in a minute and a half; `cargo bench -- lock` only what has `lock` in its
+//! name. Two take long and are asked for by their whole names: `read-100000` and `idle-60`.
 
 #![allow(
     clippy::unwrap_used,
@@ -19,24 +20,40 @@ mod agents;
 mod contenders;
 mod figure;
 mod locks;
+mod messages;
+mod post;
 mod scratch;
 mod start;
+mod watching;
 
 use figure::Figure;
 
 type Measurement = fn() -> Vec<Figure>;
 
-const MEASUREMENTS: [(&str, Measurement); 4] = [
+const MEASUREMENTS: [(&str, Measurement); 9] = [
     ("start", start::measure),
     ("mesh.lock", locks::mesh),
     ("swarm.lock", locks::swarm),
     ("agents", agents::measure),
+    ("send", messages::send),
+    ("post", messages::posting),
+    ("hand-over", watching::hand_over),
+    ("idle", watching::idle),
+    // Last: some file systems are slow to make files for a while after so many were removed.
+    ("read", messages::drain),
 ];
+
+/// What takes long, and is measured only if its whole name is given.
+const ON_DEMAND: [(&str, Measurement); 2] =
+    [("read-100000", messages::drain_many), ("idle-60", watching::idle_long)];
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if args.first().is_some_and(|arg| arg == contenders::FLAG) {
         return contenders::run(&args[1..]);
+    }
+    if args.first().is_some_and(|arg| arg == watching::FLAG) {
+        return watching::follow(&args[1..]);
     }
     if cfg!(debug_assertions) {
         // `cargo test --all-targets` comes by here.
@@ -45,6 +62,7 @@ fn main() {
     // Cargo adds `--bench`.
     let filter = args.iter().find(|arg| !arg.starts_with('-')).map_or("", String::as_str);
     let chosen = MEASUREMENTS.iter().filter(|(name, _)| name.contains(filter));
-    let figures: Vec<Figure> = chosen.flat_map(|(_, measure)| measure()).collect();
+    let demanded = ON_DEMAND.iter().filter(|(name, _)| *name == filter);
+    let figures: Vec<Figure> = chosen.chain(demanded).flat_map(|(_, measure)| measure()).collect();
     print!("{}", figure::table(&figures));
 }

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use ravenry::domain::settings::Durability;
+use ravenry::store::{Location, Mesh, Options};
 use tempfile::TempDir;
 
 /// A directory that goes with its owner, and in it a mesh.
@@ -17,8 +19,25 @@ impl Scratch {
         Self { home: TempDir::new().unwrap(), hosts: Vec::new() }
     }
 
+    /// Where there is such a place, in memory: what a disk takes for a new file depends on what others do to it, and on
+    /// how many were removed a while ago. For figures whose baseline makes no file.
+    pub fn in_memory() -> Self {
+        let home = TempDir::new_in("/dev/shm").or_else(|_| TempDir::new()).unwrap();
+        Self { home, hosts: Vec::new() }
+    }
+
     pub fn mesh(&self) -> PathBuf {
         self.home.path().join("mesh")
+    }
+
+    pub fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    /// The mesh, as the library has it.
+    pub fn open(&self) -> Mesh {
+        let options = Options { durability: Durability::Process, lock_timeout: Duration::from_secs(30) };
+        Mesh::create(&Location::at(&self.mesh()), options).unwrap()
     }
 
     /// A program to run with nothing of our surroundings but this directory for a home.

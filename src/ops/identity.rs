@@ -83,7 +83,8 @@ pub(super) fn is_host(agent: &Agent, pid: Pid, start_ticks: u64) -> bool {
     }
 }
 
-/// The mesh, and the agent that the command acts for in it. Acting is a sign of life, and mends what a crash or a stranger left undone.
+/// The mesh, and the agent that the command acts for in it. Acting is a sign of life, and mends what a crash or a
+/// stranger left undone.
 pub fn caller(ctx: &Context) -> Result<(Mesh, Caller), CommandError> {
     let mesh = ctx.mesh()?.ok_or_else(not_joined)?;
     let census = mesh.census()?;

@@ -51,9 +51,14 @@ pub fn ack(ctx: &Context, ids: &[String]) -> Result<Vec<Message>, CommandError> 
                 mesh.ack(&caller.agent, seen, now)?;
             }
             Place::Inbox => {
-                let mut waiting = mesh.look(&caller.agent)?.waiting;
+                let scan = mesh.look(&caller.agent)?;
+                let mut waiting: Vec<_> = scan.waiting.into_iter().chain(scan.parked).collect();
                 waiting.retain(|waiting| waiting.stem == filed.stem);
                 mesh.take(waiting)?.record(&Via::new("ack"), now, true)?;
+            }
+            Place::InHand => {
+                let text = format!("{} is just being handed over", filed.stem.letters());
+                return Err(CommandError::new(Kind::UnknownMessage, text).hint("ack it when that is done"));
             }
             Place::Sent(_) => {
                 let text = format!("{} is a message that you sent", filed.stem.letters());
@@ -80,7 +85,12 @@ pub struct Receipt {
 pub fn receipt(ctx: &Context, id: &str) -> Result<Receipt, CommandError> {
     let (mesh, caller) = identity::caller(ctx)?;
     let mut found = mesh.find_messages(&caller.agent, id)?;
+    let received = found.len();
     found.retain(|filed| matches!(filed.place, Place::Sent(_)));
+    if found.is_empty() && received > 0 {
+        let text = format!("`{}` is a message that you received", id.escape_debug());
+        return Err(CommandError::new(Kind::UnknownMessage, text).hint("only what you sent has a receipt"));
+    }
     let filed = only(found, id)?;
     let Place::Sent(sent) = &filed.place else { return Err(unknown(id)) };
     let (state, at, via, reason) = match mesh.locate(&sent.stem, &sent.to)? {

@@ -30,6 +30,8 @@ pub struct Accepted {
     pub to: AgentName,
     pub id: MessageId,
     pub stem: Stem,
+    /// It is kept for when the recipient comes back.
+    pub held: bool,
 }
 
 /// A copy that was not, and why.
@@ -110,7 +112,8 @@ pub fn reply(ctx: &Context, id: &str, draft: &Draft) -> Result<SendReport, Comma
 
 fn check_text(text: &str) -> Result<(), CommandError> {
     if text.trim().is_empty() {
-        return Err(CommandError::new(Kind::Empty, "there is no text to send"));
+        return Err(CommandError::new(Kind::Empty, "there is no text to send")
+            .hint("`-` reads it from standard input"));
     }
     if text.len() > MAX_TEXT {
         let text = format!("the text has {} bytes; {MAX_TEXT} is the most", text.len());
@@ -210,7 +213,8 @@ impl<'a> Post<'a> {
             return Err(not_running(&agent.name, "it has just left", clock::now()));
         };
         self.make_sure(agent, &posted)?;
-        Ok(Accepted { to: agent.name.clone(), id: posted.message.id, stem: posted.stem })
+        let held = process::liveness(&agent.process) == Liveness::Gone;
+        Ok(Accepted { to: agent.name.clone(), id: posted.message.id, stem: posted.stem, held })
     }
 
     fn message(&mut self, to: &AgentName) -> Result<(crate::domain::Stamp, Message), CommandError> {
@@ -263,14 +267,16 @@ impl<'a> Post<'a> {
         }
         let (stamp, message) = self.message(name)?;
         match self.outbox.hold(&grave.id, stamp, name, message)? {
-            Some(posted) => Ok(Accepted { to: name.clone(), id: posted.message.id, stem: posted.stem }),
+            Some(posted) => {
+                Ok(Accepted { to: name.clone(), id: posted.message.id, stem: posted.stem, held: true })
+            }
             None => Err(not_running(name, "it has just come back", clock::now())),
         }
     }
 }
 
 fn not_running(name: &AgentName, why: &str, since: jiff::Timestamp) -> CommandError {
-    CommandError::new(Kind::NotRunning, format!("{name} is gone since {}: {why}", iso(since)))
+    CommandError::new(Kind::NotRunning, format!("{name} has been gone since {}: {why}", iso(since)))
         .hint("`--hold` keeps the message for when it comes back")
         .fact("agent", name.as_str())
         .fact("since", iso(since))

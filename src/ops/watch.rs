@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{after, never, select};
 
-use crate::domain::AgentName;
+use crate::domain::{AgentName, Liveness};
 use crate::store::{Stem, StoreError, Via, Waiting};
+use crate::sys::process;
 use crate::sys::seams;
 use crate::sys::signals::Stop;
 use crate::sys::watch::DirWatch;
@@ -244,6 +245,10 @@ impl<'a> Follower<'a> {
             None => mesh.census()?.records.into_iter().find(same),
         };
         let gone = || StoreError::NoRegistration(agent.name.to_string());
+        // An agent lives no longer than its host, and nobody is left to hand anything over to.
+        if process::liveness(&agent.process) == Liveness::Gone {
+            return Err(gone().into());
+        }
         // A registration that vanished comes back with the next command, and a directory that was removed may be
         // made anew: neither is a reason to stop while the session has not said good-bye.
         match record {

@@ -24,6 +24,8 @@ pub struct Filed {
 pub enum Place {
     /// Waits in the caller's inbox.
     Inbox,
+    /// A reader has it: perhaps the one that runs this command for it.
+    InHand,
     Seen(Seen),
     Sent(Sent),
 }
@@ -68,7 +70,7 @@ impl Mesh {
         limit: usize,
     ) -> Result<Vec<Filed>, StoreError> {
         let mut files = self.files_of(agent)?;
-        files.retain(|(_, _, place)| *place != Place::Inbox);
+        files.retain(|(_, _, place)| matches!(place, Place::Seen(_) | Place::Sent(_)));
         files.sort_by(|a, b| b.1.cmp(&a.1));
         let mut history = Vec::new();
         for (path, stem, place) in files {
@@ -93,7 +95,12 @@ impl Mesh {
         for name in agent.all_names() {
             let dir = self.layout.inbox(name);
             for file in files::list(&dir)? {
-                found.extend(Stem::of_file(&file).map(|stem| (dir.join(&file), stem, Place::Inbox)));
+                let (stem, place) = match Hidden::of_file(&file) {
+                    Some(Hidden::Parked(stem)) => (Some(stem), Place::Inbox),
+                    Some(Hidden::Taken(stem, _)) => (Some(stem), Place::InHand),
+                    None => (Stem::of_file(&file), Place::Inbox),
+                };
+                found.extend(stem.map(|stem| (dir.join(&file), stem, place)));
             }
             let dir = self.layout.seen(name);
             for file in files::list(&dir)? {
@@ -110,7 +117,7 @@ impl Mesh {
         }
         // Whoever had the name before has messages of its own.
         found.retain(|(_, stem, place)| match place {
-            Place::Inbox => true,
+            Place::Inbox | Place::InHand => true,
             Place::Seen(seen) => seen.at >= agent.joined_at,
             Place::Sent(_) => stem.stamp().is_none_or(|stamp| stamp.timestamp() >= agent.joined_at),
         });
@@ -170,7 +177,11 @@ impl Mesh {
         }
         for grave in files::list(&self.layout.graves())? {
             let dir = self.layout.graves().join(&grave).join("inbox");
-            if files::exists(&dir.join(stem.file()))? {
+            let is_it = |file: &String| match Hidden::of_file(file) {
+                Some(Hidden::Parked(hidden) | Hidden::Taken(hidden, _)) => hidden == *stem,
+                None => *file == stem.file(),
+            };
+            if files::list(&dir)?.iter().any(is_it) {
                 return Ok(Whereabouts::Grave(grave));
             }
         }

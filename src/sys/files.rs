@@ -5,6 +5,9 @@
 //! is *taken* by a rename, which exactly one of them wins. Every call that changes anything goes through
 //! [`seams::step`] first, so that a test can kill the process before any one of them.
 
+mod look;
+mod mark;
+
 use std::fs::Metadata;
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -15,10 +18,15 @@ use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt as _;
 
 use crate::domain::settings::Durability;
-use crate::domain::{Identity, Liveness, Pid, Place, Recorded};
+use crate::domain::{Liveness, Recorded};
 
 use super::seams::step;
 use super::{clock, process};
+
+pub use look::{Entry, entries, exists, link_metadata, list, metadata, read, read_at_most};
+pub use mark::{own_mark, owner_of};
+
+use look::absent_is_none;
 
 /// Mode of directories and files of ours: nobody else's business.
 pub const DIR_MODE: u32 = 0o700;
@@ -295,40 +303,6 @@ fn rename_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
     fs::remove_file(from)
 }
 
-/// Which process a private file belongs to, as a part of its name: pid, start, boot and namespace.
-pub fn own_mark() -> &'static str {
-    use std::sync::OnceLock;
-    static MARK: OnceLock<String> = OnceLock::new();
-    MARK.get_or_init(|| {
-        let place = process::place();
-        let start = process::identify(process::own_pid()).map_or(0, |own| own.start_ticks);
-        let word = |text: &Option<String>| -> String {
-            text.iter().flat_map(|text| text.chars()).filter(char::is_ascii_alphanumeric).collect()
-        };
-        let (boot, ns, machine) = (word(&place.boot_id), word(&place.pid_ns), word(&place.machine_id));
-        format!("{}.{start}.{boot}.{ns}.{machine}", process::own_pid())
-    })
-}
-
-/// The inverse of [`own_mark`]. The words of a place are compared in the short form that the mark has.
-pub fn owner_of(file_name: &str) -> Option<Identity> {
-    let mut words = file_name.split('.');
-    let pid = Pid::new(words.next()?.parse().ok()?).ok()?;
-    let start_ticks = words.next()?.parse().ok()?;
-    let here = process::place();
-    // What stands for a word of ours is put back to that word, so that places can be compared.
-    let mut restore = |ours: &Option<String>| -> Option<Option<String>> {
-        let word = words.next()?;
-        let short: String =
-            ours.iter().flat_map(|text| text.chars()).filter(char::is_ascii_alphanumeric).collect();
-        Some(if word == short { ours.clone() } else { Some(word.to_string()) })
-    };
-    let boot_id = restore(&here.boot_id)?;
-    let pid_ns = restore(&here.pid_ns)?;
-    let machine_id = restore(&here.machine_id)?;
-    Some(Identity { pid, start_ticks, place: Place { boot_id, machine_id, pid_ns } })
-}
-
 /// Moves a file to where nothing is. `None`: there is no such file.
 pub fn move_without_replacing(from: &Path, to: &Path) -> Result<Option<Published>, FileError> {
     match rename_without_replacing(from, to) {
@@ -420,102 +394,6 @@ pub fn open_lock_file(path: &Path) -> Result<fs::File, FileError> {
             Ok(options.create(true).mode(FILE_MODE).open(path)?)
         }
         opened => Ok(opened?),
-    }
-}
-
-/// The content of a file, or `None` if there is none. Nearly all of ours fit into one read, without asking for their
-/// length first: a mesh is many small files.
-pub fn read(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
-    let Some(mut file) = absent_is_none(fs::File::open(path))? else { return Ok(None) };
-    let mut buffer = [0; 4096];
-    let mut content = Vec::new();
-    loop {
-        match io::Read::read(&mut file, &mut buffer) {
-            Ok(length) => {
-                content.extend_from_slice(&buffer[..length]);
-                if length < buffer.len() {
-                    return Ok(Some(content));
-                }
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
-
-/// The content of a plain file, without following a link; `Some(None)` if it is longer than `most`.
-pub fn read_at_most(path: &Path, most: u64) -> Result<Option<Option<Vec<u8>>>, FileError> {
-    let flags = nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK;
-    let opened = fs::OpenOptions::new().read(true).custom_flags(flags).open(path);
-    let Some(mut file) = absent_is_none(opened)? else { return Ok(None) };
-    let metadata = file.metadata()?;
-    if metadata.len() > most {
-        return Ok(Some(None));
-    }
-    let mut content = Vec::with_capacity(metadata.len() as usize + 1);
-    io::Read::read_to_end(&mut file, &mut content)?;
-    Ok(Some(Some(content)))
-}
-
-/// What `stat` says, or `None` if there is nothing.
-pub fn metadata(path: &Path) -> Result<Option<Metadata>, FileError> {
-    absent_is_none(fs::metadata(path))
-}
-
-/// What `lstat` says, or `None` if there is nothing.
-pub fn link_metadata(path: &Path) -> Result<Option<Metadata>, FileError> {
-    absent_is_none(fs::symlink_metadata(path))
-}
-
-pub fn exists(path: &Path) -> Result<bool, FileError> {
-    Ok(link_metadata(path)?.is_some())
-}
-
-/// The names in a directory, sorted; none if there is no directory. Names that are not text are left out: none of
-/// ours is like that.
-pub fn list(path: &Path) -> Result<Vec<String>, FileError> {
-    let entries = match fs::read_dir(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries?,
-    };
-    let mut names = Vec::new();
-    for entry in entries {
-        if let Ok(name) = entry?.file_name().into_string() {
-            names.push(name);
-        }
-    }
-    names.sort_unstable();
-    Ok(names)
-}
-
-/// A name in a directory, and whether it is a plain file.
-#[derive(Clone, Debug)]
-pub struct Entry {
-    pub name: String,
-    pub is_file: bool,
-}
-
-/// Like [`list`], with what kind each is.
-pub fn entries(path: &Path) -> Result<Vec<Entry>, FileError> {
-    let Some(read) = absent_is_none(fs::read_dir(path))? else { return Ok(Vec::new()) };
-    let mut entries = Vec::new();
-    for entry in read {
-        let entry = entry?;
-        if let Ok(name) = entry.file_name().into_string() {
-            entries.push(Entry { name, is_file: entry.file_type()?.is_file() });
-        }
-    }
-    entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-    Ok(entries)
-}
-
-fn absent_is_none<T>(result: io::Result<T>) -> Result<Option<T>, FileError> {
-    match result {
-        Ok(value) => Ok(Some(value)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        // A path beneath something that is a file leads nowhere either.
-        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(None),
-        Err(error) => Err(error.into()),
     }
 }
 

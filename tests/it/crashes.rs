@@ -2,6 +2,10 @@
 //! it survives. After each death the promises must hold, and the next command must find its way; that one is swept
 //! as well.
 
+mod agents;
+mod messages;
+
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,15 +13,27 @@ use std::path::{Path, PathBuf};
 
 use ravenry::store::Obstacle;
 use ravenry::sys::seams::CRASH_AT;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::environment::{Ended, TestEnvironment};
 
 /// A mesh that can be put back to how it was, as often as need be.
 struct Scene {
     env: TestEnvironment,
-    /// The ids of all mail, which must never get lost or double.
+    /// The files of all mail, which must never get lost or double.
     mail: BTreeSet<String>,
+    /// What holds at any time, beside what holds for every scene.
+    promises: fn(&Self, &str),
+    told: RefCell<Told>,
+}
+
+/// What commands said since the mesh was last put back.
+#[derive(Default)]
+struct Told {
+    /// The ids of messages that were accepted.
+    sent: Vec<String>,
+    /// The ids of messages that were handed over, and whether whoever handed them over died of it.
+    handed: Vec<(String, bool)>,
 }
 
 /// What is swept, and what has to be so in the end.
@@ -31,22 +47,41 @@ struct Sweep<'a> {
 
 impl Scene {
     fn new(build: impl FnOnce(&TestEnvironment)) -> Self {
+        Self::with(Self::assert_mail_stays, build)
+    }
+
+    fn with(promises: fn(&Self, &str), build: impl FnOnce(&TestEnvironment)) -> Self {
         let env = TestEnvironment::new();
         build(&env);
-        let mail = ids(&env);
+        let mail = files(&env);
         copy(&env.mesh(), &env.path().join("before"));
-        Self { env, mail }
+        Self { env, mail, promises, told: RefCell::default() }
     }
 
     fn reset(&self) {
         fs::remove_dir_all(self.env.mesh()).unwrap();
         copy(&self.env.path().join("before"), &self.env.mesh());
+        self.told.take();
     }
 
     /// Runs a command that dies before its n-th change. `None`: it died.
     fn crash(&self, args: &[&str], n: usize) -> Option<Ended> {
-        let ended = self.env.run_with(&[args, &["--json"]].concat(), &[(CRASH_AT, &n.to_string())]);
+        let ended = self.run(args, &[(CRASH_AT, &n.to_string())]);
         if ended.signal == Some(9) { None } else { Some(ended) }
+    }
+
+    /// Runs a command and notes what it says.
+    fn run(&self, args: &[&str], variables: &[(&str, &str)]) -> Ended {
+        let ended = self.env.run_with(&[args, &["--json"]].concat(), variables);
+        let said: Value = serde_json::from_str(&ended.stdout).unwrap_or_default();
+        let ids = |key: &str| -> Vec<String> {
+            let list = said[key].as_array().into_iter().flatten();
+            list.map(|entry| entry["id"].as_str().unwrap().to_string()).collect()
+        };
+        let mut told = self.told.borrow_mut();
+        told.sent.extend(ids("sent"));
+        told.handed.extend(ids("messages").into_iter().map(|id| (id, ended.signal.is_some())));
+        ended
     }
 
     /// What holds at any time, whoever died.
@@ -60,12 +95,32 @@ impl Scene {
         let sessions: BTreeSet<&str> =
             census.records.iter().map(|record| record.agent.session.as_str()).collect();
         assert_eq!(sessions.len(), census.records.len(), "{when}: one registration per session");
-        assert_eq!(ids(&self.env), self.mail, "{when}: no mail is lost: {:?}", self.env.mail());
-        assert_eq!(self.env.mail().len(), self.mail.len(), "{when}: or doubled: {:?}", self.env.mail());
+        (self.promises)(self, when);
         self.env.store().claims().unwrap();
     }
 
+    /// Mail that nobody reads or sends is all there, wherever it is moved.
+    #[track_caller]
+    fn assert_mail_stays(&self, when: &str) {
+        assert_eq!(files(&self.env), self.mail, "{when}: no mail is lost: {:?}", self.env.mail());
+        assert_eq!(self.env.mail().len(), self.mail.len(), "{when}: or doubled: {:?}", self.env.mail());
+    }
+
     fn sweep(&self, sweep: &Sweep<'_>) {
+        self.sweep_with(sweep, Self::sweep_recovery);
+    }
+
+    /// A sweep whose recovery is spared, where another test sweeps the same recovery.
+    fn sweep_once(&self, sweep: &Sweep<'_>) {
+        self.sweep_with(sweep, |scene, sweep, n| {
+            let when = format!("{:?} killed at {n}", sweep.command);
+            scene.recover(sweep, &when);
+            scene.assert_promises(&when);
+            scene.assert_settled(sweep, &when);
+        });
+    }
+
+    fn sweep_with(&self, sweep: &Sweep<'_>, recover: impl Fn(&Self, &Sweep<'_>, usize)) {
         let mut deaths = 0;
         for n in 1.. {
             self.reset();
@@ -78,7 +133,7 @@ impl Scene {
                 break;
             }
             deaths = n;
-            self.sweep_recovery(sweep, n);
+            recover(self, sweep, n);
         }
         assert!(deaths >= 3, "{:?} changes more than {deaths} things", sweep.command);
     }
@@ -101,7 +156,7 @@ impl Scene {
     }
 
     fn recover(&self, sweep: &Sweep<'_>, when: &str) {
-        let ended = self.env.run(&[sweep.recovery, &["--json"]].concat());
+        let ended = self.run(sweep.recovery, &[]);
         assert!(sweep.codes.contains(&ended.code.unwrap_or(-1)), "{when}: {ended}");
     }
 
@@ -116,8 +171,8 @@ impl Scene {
     }
 }
 
-/// The ids of all mail, wherever it lies.
-fn ids(env: &TestEnvironment) -> BTreeSet<String> {
+/// The names of all mail, wherever it lies.
+fn files(env: &TestEnvironment) -> BTreeSet<String> {
     env.mail().iter().map(|path| path.rsplit('/').next().unwrap().to_string()).collect()
 }
 
@@ -133,299 +188,4 @@ fn copy(from: &Path, to: &Path) {
             fs::copy(&path, &target).unwrap();
         }
     }
-}
-
-fn claim(env: &TestEnvironment, name: &str) {
-    let registration = env.registration(name);
-    let entry = json!({
-        "agent": name, "sessionId": registration["sessionId"], "pid": registration["pid"],
-        "claimedAt": "2026-11-14T23:57:56.081Z", "process": registration["process"],
-    });
-    fs::write(env.mesh().join("claims.json"), json!({ "/spec.md": { "TASK-01": entry } }).to_string())
-        .unwrap();
-}
-
-fn claims(env: &TestEnvironment) -> Value {
-    serde_json::from_str(&fs::read_to_string(env.mesh().join("claims.json")).unwrap()).unwrap()
-}
-
-/// Alice and Bob are there; Alice has mail and a claim.
-fn alice_and_bob() -> Scene {
-    Scene::new(|env| {
-        env.join("Alice");
-        env.join("Bob");
-        env.drop_mail("Alice", "one");
-        env.drop_mail("Alice", "two");
-        claim(env, "Alice");
-    })
-}
-
-/// Alice is dead and has mail.
-fn dead_alice(env: &TestEnvironment) {
-    let host = env.join("Alice");
-    env.join("Bob");
-    env.drop_mail("Alice", "one");
-    env.drop_mail("Alice", "two");
-    env.kill(host);
-}
-
-#[test]
-fn joining() {
-    let scene = Scene::new(|env| {
-        env.join("Bob");
-    });
-    let host = scene.env.host().to_string();
-    let join = ["join", "Alice", "--pid", &host, "--session", "new"];
-    scene.sweep(&Sweep {
-        command: &join,
-        recovery: &join,
-        codes: &[0],
-        settled: &|env| {
-            assert_eq!(env.names(), ["Alice", "Bob"]);
-            assert_eq!(fs::read_dir(env.mesh().join("tmp")).unwrap().count(), 0, "swept");
-            assert!(env.mesh().join("inbox/Alice").is_dir());
-        },
-    });
-}
-
-#[test]
-fn coming_back() {
-    let scene = Scene::new(|env| {
-        dead_alice(env);
-        assert_eq!(env.names(), ["Bob"]);
-    });
-    let host = scene.env.host().to_string();
-    let join = ["join", "--pid", &host, "--session", "session of Alice"];
-    let settled = |env: &TestEnvironment| {
-        assert_eq!(env.names(), ["Alice", "Bob"]);
-        assert_eq!(env.mail(), ["inbox/Alice/one.json", "inbox/Alice/two.json"]);
-        assert_eq!(fs::read_dir(env.mesh().join("graves")).unwrap().count(), 0);
-        assert!(env.registration("Alice").get("restores").is_none());
-    };
-    scene.sweep(&Sweep { command: &join, recovery: &join, codes: &[0], settled: &settled });
-}
-
-/// Whoever returns need not join again for its mail: any command of its own goes on with it.
-#[test]
-fn coming_back_is_finished_by_any_command() {
-    let scene = Scene::new(|env| {
-        dead_alice(env);
-        assert_eq!(env.names(), ["Bob"]);
-    });
-    let host = scene.env.host().to_string();
-    let join = ["join", "--pid", &host, "--session", "session of Alice"];
-    let mut half_way = 0;
-    for n in 1.. {
-        scene.reset();
-        if scene.crash(&join, n).is_some() {
-            break;
-        }
-        if scene.env.mesh().join("registry/Alice.json").exists() {
-            half_way += 1;
-            scene.env.ok(&["whoami", "--as", "Alice"]);
-            assert_eq!(scene.env.mail(), ["inbox/Alice/one.json", "inbox/Alice/two.json"], "killed at {n}");
-        }
-    }
-    assert!(half_way > 0);
-}
-
-#[test]
-fn taking_a_dead_ones_name() {
-    let scene = Scene::new(dead_alice);
-    let host = scene.env.host().to_string();
-    let join = ["join", "Alice", "--pid", &host, "--session", "stranger"];
-    scene.sweep(&Sweep {
-        command: &join,
-        recovery: &join,
-        codes: &[0],
-        settled: &|env| {
-            assert_eq!(env.names(), ["Alice", "Bob"]);
-            assert_eq!(env.ok(&["whois", "Alice"])["agent"]["unread"], 0, "{:?}", env.mail());
-            assert!(env.mail().iter().all(|path| path.starts_with("graves/Alice-")), "{:?}", env.mail());
-        },
-    });
-}
-
-#[test]
-fn burying() {
-    let scene = Scene::new(dead_alice);
-    scene.sweep(&Sweep {
-        command: &["agents"],
-        recovery: &["agents"],
-        codes: &[0],
-        settled: &|env| {
-            assert_eq!(env.names(), ["Bob"]);
-            assert!(!env.mesh().join("registry/Alice.json").exists());
-            assert_eq!(env.ok(&["agents", "--gone"])["agents"][0]["unread"], 2);
-        },
-    });
-}
-
-#[test]
-fn leaving() {
-    let scene = alice_and_bob();
-    let leave = ["leave", "--as", "Alice"];
-    scene.sweep(&Sweep {
-        command: &leave,
-        recovery: &leave,
-        codes: &[0, 3],
-        settled: &|env| {
-            assert_eq!(env.names(), ["Bob"]);
-            assert_eq!(claims(env), json!({}));
-            assert!(env.mail().iter().all(|path| path.starts_with("graves/Alice-")), "{:?}", env.mail());
-        },
-    });
-}
-
-#[test]
-fn renaming() {
-    let scene = alice_and_bob();
-    let rename = ["rename", "Carol", "--as", "Alice"];
-    scene.sweep(&Sweep {
-        command: &rename,
-        recovery: &rename,
-        codes: &[0],
-        settled: &|env| {
-            assert_eq!(env.names(), ["Bob", "Carol"]);
-            assert!(!env.mesh().join("registry/Alice.json").exists());
-            let carol = env.ok(&["whois", "Carol"])["agent"].clone();
-            assert_eq!((&carol["unread"], &carol["claim"]["agent"]), (&json!(2), &json!("Carol")));
-        },
-    });
-}
-
-/// Each of the two names is the former one of the other.
-#[test]
-fn renaming_back() {
-    let scene = Scene::new(|env| {
-        env.join("Alice");
-        env.join("Bob");
-        env.drop_mail("Alice", "one");
-        env.ok(&["rename", "Carol", "--as", "Alice"]);
-        env.drop_mail("Carol", "two");
-        claim(env, "Carol");
-    });
-    let rename = ["rename", "Alice", "--as", "Carol"];
-    scene.sweep(&Sweep {
-        command: &rename,
-        recovery: &rename,
-        codes: &[0],
-        settled: &|env| {
-            assert_eq!(env.names(), ["Alice", "Bob"]);
-            let alice = env.ok(&["whois", "Alice"])["agent"].clone();
-            assert_eq!((&alice["unread"], &alice["claim"]["agent"]), (&json!(2), &json!("Alice")));
-        },
-    });
-}
-
-/// Whoever evicted may die half way; the victim, which lives, then comes first.
-#[test]
-fn an_eviction_cut_short_costs_its_victim_nothing() {
-    let scene = alice_and_bob();
-    let mut half_way = 0;
-    for n in 1.. {
-        scene.reset();
-        if scene.crash(&["evict", "Alice", "--as", "Bob", "--force"], n).is_some() {
-            break;
-        }
-        if scene.env.mesh().join("registry/Alice.json").exists() {
-            half_way += usize::from(scene.env.mail()[0].starts_with("graves"));
-            scene.env.ok(&["whoami", "--as", "Alice"]);
-            assert_eq!(scene.env.mail(), ["inbox/Alice/one.json", "inbox/Alice/two.json"], "killed at {n}");
-            scene.env.ok(&["whoami", "--as", "Alice"]);
-        }
-    }
-    assert!(half_way > 0);
-}
-
-/// Whoever joined and was killed before its session was written down is known again all the same.
-#[test]
-fn a_join_cut_short_keeps_its_name() {
-    let scene = Scene::new(|env| {
-        env.join("Bob");
-    });
-    for n in 1.. {
-        scene.reset();
-        let host = scene.env.host();
-        let survived = scene.crash(&["join", "Alice", "--pid", &host.to_string(), "--session", "new"], n);
-        let registered = scene.env.mesh().join("registry/Alice.json").exists();
-        scene.env.kill(host);
-        assert_eq!(scene.env.names(), ["Bob"]);
-        if registered {
-            let again = scene.env.host().to_string();
-            let back = scene.env.ok(&["join", "--pid", &again, "--session", "new"]);
-            assert_eq!(back["agent"]["name"], "Alice", "killed at {n}");
-        }
-        if survived.is_some() {
-            break;
-        }
-    }
-}
-
-/// Others see one agent under one name all the way.
-#[test]
-fn renaming_is_never_seen_half_done() {
-    let scene = alice_and_bob();
-    for n in 1.. {
-        scene.reset();
-        let survived = scene.crash(&["rename", "Carol", "--as", "Alice"], n);
-        let names = scene.env.names();
-        assert!(names == ["Alice", "Bob"] || names == ["Bob", "Carol"], "killed at {n}: {names:?}");
-        let alice = scene.env.ok(&["whois", "Alice"])["agent"].clone();
-        assert_eq!(
-            (&alice["unread"], &alice["claim"]["task"]),
-            (&json!(2), &json!("TASK-01")),
-            "killed at {n}"
-        );
-        if survived.is_some() {
-            break;
-        }
-    }
-}
-
-#[test]
-fn evicting() {
-    let scene = alice_and_bob();
-    let evict = ["evict", "Alice", "--as", "Bob", "--force"];
-    scene.sweep(&Sweep {
-        command: &evict,
-        recovery: &evict,
-        codes: &[0, 1],
-        settled: &|env| {
-            assert_eq!(env.names(), ["Bob"]);
-            assert_eq!(claims(env), json!({}));
-            assert_eq!(env.fails(3, &["whoami", "--as", "Alice"]), "evicted");
-        },
-    });
-}
-
-#[test]
-fn a_new_session_id() {
-    let scene = alice_and_bob();
-    let pid = scene.env.registration("Alice")["pid"].to_string();
-    let join = ["join", "--pid", &pid, "--session", "after clear"];
-    scene.sweep(&Sweep {
-        command: &join,
-        recovery: &join,
-        codes: &[0],
-        settled: &|env| {
-            let alice = env.ok(&["whois", "Alice"])["agent"].clone();
-            assert_eq!(
-                (&alice["sessionId"], &alice["claim"]["sessionId"]),
-                (&json!("after clear"), &json!("after clear"))
-            );
-        },
-    });
-}
-
-#[test]
-fn setting_a_status() {
-    let scene = alice_and_bob();
-    let command = ["set-status", "thinking", "--as", "Alice"];
-    scene.sweep(&Sweep {
-        command: &command,
-        recovery: &command,
-        codes: &[0],
-        settled: &|env| assert_eq!(env.registration("Alice")["statusMessage"], "thinking"),
-    });
 }

@@ -398,3 +398,21 @@ fn a_closed_pipe_leaves_the_mail_where_it_is() {
     assert!(child.wait().unwrap().success());
     assert_eq!(read(&env, "Bob").len(), 1);
 }
+
+#[test]
+fn history_is_kept_within_bounds_and_unread_mail_is_none_of_it() {
+    let env = two();
+    for number in 0..6 {
+        send(&env, &number.to_string());
+    }
+    env.ok(&["read", "--limit", "4", "--as", "Bob"]);
+    let mesh = env.store();
+    let bob = ravenry::domain::AgentName::new("Bob").unwrap();
+    let now = jiff::Timestamp::now();
+    let hour = jiff::SignedDuration::from_hours(1);
+    assert_eq!(mesh.prune(&bob, now - hour, 3).unwrap(), 1, "one too many");
+    let history = env.ok(&["history", "--as", "Bob"])["messages"].as_array().unwrap().clone();
+    assert_eq!(texts(&history), ["1", "2", "3"], "the oldest went");
+    assert_eq!(mesh.prune(&bob, now + hour, 3).unwrap(), 3, "all too old");
+    assert_eq!(texts(&read(&env, "Bob")), ["4", "5"]);
+}

@@ -6,6 +6,7 @@
 mod demo;
 mod errors;
 mod help;
+mod messages;
 mod peers;
 mod scenes;
 

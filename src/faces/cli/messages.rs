@@ -68,7 +68,7 @@ pub(super) fn show(page: &mut Page, message: &Message, letters: &str, note: &str
     let to = if message.broadcast { "all" } else { &message.to };
     page.line(format!("{} → {}  {}", style::bold(&visible(&message.from)), visible(to), style::dim(&about)));
     for line in message.text.trim_end().split('\n') {
-        page.line(format!("  {}", visible(line.trim_end_matches('\r'))));
+        page.line(format!("  {}", visible(&line.trim_end_matches('\r').replace('\t', "    "))));
     }
 }
 
@@ -124,8 +124,9 @@ impl Report for SentReport {
 
     fn text(&self, page: &mut Page) {
         for accepted in &self.0.sent {
+            let done = if accepted.held { "Kept for" } else { "Sent to" };
             page.line(format!(
-                "Sent to {} as {}.",
+                "{done} {} as {}.",
                 style::bold(accepted.to.as_str()),
                 accepted.stem.letters()
             ));

@@ -3,9 +3,20 @@
 use crate::environment::TestEnvironment;
 use crate::texts::{one_object, snapshot};
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 23] = [
     "join",
     "leave",
+    "send",
+    "broadcast",
+    "reply",
+    "inbox",
+    "read",
+    "show",
+    "ack",
+    "receipt",
+    "history",
+    "watch",
+    "wait",
     "agents",
     "whoami",
     "whois",
@@ -45,6 +56,24 @@ fn the_overview() {
 fn of_coming_and_going() {
     check("help-join", &[&["join", "--help"]]);
     check("help-come-and-go", &[&["leave", "--help"], &["rename", "--help"], &["set-status", "--help"]]);
+}
+
+#[test]
+fn of_talking() {
+    let pages: [&[&str]; 11] = [
+        &["send", "--help"],
+        &["broadcast", "--help"],
+        &["reply", "--help"],
+        &["inbox", "--help"],
+        &["read", "--help"],
+        &["watch", "--help"],
+        &["wait", "--help"],
+        &["show", "--help"],
+        &["ack", "--help"],
+        &["receipt", "--help"],
+        &["history", "--help"],
+    ];
+    check("help-talk", &pages);
 }
 
 #[test]

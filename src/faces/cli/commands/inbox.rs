@@ -1,6 +1,7 @@
 use clap::Args;
 use serde_json::{Map, Value};
 
+use crate::domain::visible;
 use crate::faces::cli::messages;
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::ops::{self, CommandError, Context, InboxReport};
@@ -51,7 +52,7 @@ impl Report for Look {
             let letters = filed.stem.letters();
             page.line(style::dim(&format!(
                 "{letters} from {} waits for `msg ack {letters}`",
-                filed.message.from
+                visible(&filed.message.from)
             )));
         }
         if scan.waiting.is_empty() && scan.parked.is_empty() && owe_ack.is_empty() && !page.quiet {

@@ -42,7 +42,9 @@ impl Report for ReceiptReport {
     fn text(&self, page: &mut Page) {
         let Receipt { message, stem, state, at, via, reason } = &self.0;
         let at = at.map_or(String::new(), |at| format!(" {} ago", age(at, clock::now())));
-        let via = via.as_deref().map_or(String::new(), |via| format!(" by {}", visible(via)));
+        let via = via.as_deref().map_or(String::new(), |via| {
+            format!("{} {}", if *state == "acked" { ", handed over by" } else { " by" }, visible(via))
+        });
         let reason = reason.as_deref().map_or(String::new(), |reason| format!(": {}", visible(reason)));
         page.line(format!(
             "{} to {}: {}{at}{via}{reason}",

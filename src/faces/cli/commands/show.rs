@@ -38,7 +38,7 @@ impl Report for Shown {
 
 fn place(place: &Place) -> &'static str {
     match place {
-        Place::Inbox => "unread",
+        Place::Inbox | Place::InHand => "unread",
         Place::Seen(seen) if seen.acked.is_some() => "acked",
         Place::Seen(_) => "read",
         Place::Sent(_) => "sent",

@@ -20,7 +20,7 @@ Examples:
   msg wait --from GoldFalcon")]
 pub(in crate::faces::cli) struct WaitArgs {
     /// Give up after so many seconds
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     timeout: Option<f64>,
     /// Only for mail from this agent
     #[arg(long, value_name = "NAME")]

@@ -1,0 +1,107 @@
+//! Looking at files. Nothing here changes any.
+
+use std::fs::Metadata;
+use std::io;
+use std::path::Path;
+
+use fs_err as fs;
+use fs_err::os::unix::fs::OpenOptionsExt as _;
+
+use super::FileError;
+
+/// The content of a file, or `None` if there is none. Nearly all of ours fit into one read, without asking for their
+/// length first: a mesh is many small files.
+pub fn read(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
+    let Some(mut file) = absent_is_none(fs::File::open(path))? else { return Ok(None) };
+    let mut buffer = [0; 4096];
+    let mut content = Vec::new();
+    loop {
+        match io::Read::read(&mut file, &mut buffer) {
+            Ok(length) => {
+                content.extend_from_slice(&buffer[..length]);
+                if length < buffer.len() {
+                    return Ok(Some(content));
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// The content of a plain file, without following a link; `Some(None)` if it is longer than `most`.
+pub fn read_at_most(path: &Path, most: u64) -> Result<Option<Option<Vec<u8>>>, FileError> {
+    let flags = nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK;
+    let opened = fs::OpenOptions::new().read(true).custom_flags(flags).open(path);
+    let Some(mut file) = absent_is_none(opened)? else { return Ok(None) };
+    let metadata = file.metadata()?;
+    if metadata.len() > most {
+        return Ok(Some(None));
+    }
+    let mut content = Vec::with_capacity(metadata.len() as usize + 1);
+    io::Read::read_to_end(&mut file, &mut content)?;
+    Ok(Some(Some(content)))
+}
+
+/// What `stat` says, or `None` if there is nothing.
+pub fn metadata(path: &Path) -> Result<Option<Metadata>, FileError> {
+    absent_is_none(fs::metadata(path))
+}
+
+/// What `lstat` says, or `None` if there is nothing.
+pub fn link_metadata(path: &Path) -> Result<Option<Metadata>, FileError> {
+    absent_is_none(fs::symlink_metadata(path))
+}
+
+pub fn exists(path: &Path) -> Result<bool, FileError> {
+    Ok(link_metadata(path)?.is_some())
+}
+
+/// The names in a directory, sorted; none if there is no directory. Names that are not text are left out: none of
+/// ours is like that.
+pub fn list(path: &Path) -> Result<Vec<String>, FileError> {
+    let entries = match fs::read_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        if let Ok(name) = entry?.file_name().into_string() {
+            names.push(name);
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// A name in a directory, and whether it is a plain file.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub name: String,
+    pub is_file: bool,
+}
+
+/// Like [`list`], with what kind each is.
+pub fn entries(path: &Path) -> Result<Vec<Entry>, FileError> {
+    let Some(read) = absent_is_none(fs::read_dir(path))? else { return Ok(Vec::new()) };
+    let mut entries = Vec::new();
+    for entry in read {
+        let entry = entry?;
+        if let Ok(name) = entry.file_name().into_string() {
+            entries.push(Entry { name, is_file: entry.file_type()?.is_file() });
+        }
+    }
+    entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    Ok(entries)
+}
+
+/// What is not there is no error.
+pub(super) fn absent_is_none<T>(result: io::Result<T>) -> Result<Option<T>, FileError> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        // A path beneath something that is a file leads nowhere either.
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,230 @@
+//! A disk that is full: what can't be stored is refused and leaves nothing behind, what is stored is not lost.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use nix::unistd::{getgid, getuid};
+
+use crate::environment::{Ended, TestEnvironment, end, put};
+
+/// What there may be too little of.
+#[derive(Clone, Copy, Debug)]
+enum Scarce {
+    Bytes,
+    Files,
+}
+
+/// A mesh on a file system of its own, a small one.
+struct SmallDisk {
+    // Dropped in this order: what is mounted goes before the directory that it is mounted on.
+    mount: Mount,
+    env: TestEnvironment,
+    scarce: Scarce,
+}
+
+struct Mount(PathBuf);
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        Command::new("umount").arg("-l").arg(&self.0).status().ok();
+    }
+}
+
+impl SmallDisk {
+    /// `None`: only root may mount, and not everywhere.
+    #[expect(clippy::print_stderr, reason = "whoever reads the log should know that nothing was tested")]
+    fn new(scarce: Scarce) -> Option<Self> {
+        let env = TestEnvironment::new();
+        fs::create_dir(env.mesh()).unwrap();
+        let size = match scarce {
+            Scarce::Bytes => "size=1m",
+            Scarce::Files => "nr_inodes=100",
+        };
+        let options = format!("{size},mode=700,uid={},gid={}", getuid(), getgid());
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &options, "tmpfs"]).arg(env.mesh()).stderr(Stdio::null());
+        if !mount.status().is_ok_and(|status| status.success()) {
+            eprintln!("skipped: a small disk can't be mounted here");
+            return None;
+        }
+        Some(Self { mount: Mount(env.mesh()), env, scarce })
+    }
+
+    /// Leaves no room for anything.
+    fn fill(&self) {
+        let dir = self.mount.0.join("fill");
+        fs::create_dir(&dir).unwrap();
+        match self.scarce {
+            Scarce::Bytes => {
+                let mut file = File::create(dir.join("0")).unwrap();
+                while file.write_all(&[0; 4096]).is_ok() {}
+            }
+            Scarce::Files => {
+                let mut numbers = 0..;
+                while File::create(dir.join(numbers.next().unwrap().to_string())).is_ok() {}
+            }
+        }
+    }
+
+    fn free(&self) {
+        fs::remove_dir_all(self.mount.0.join("fill")).unwrap();
+    }
+
+    /// The names in a directory of the mesh; those of dead processes in `tmp/` too.
+    fn names(&self, dir: &str) -> Vec<String> {
+        names(&self.env, dir)
+    }
+}
+
+fn names(env: &TestEnvironment, dir: &str) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(env.mesh().join(dir)) else { return Vec::new() };
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[track_caller]
+fn expect_full(ended: Ended) {
+    let ended = ended.expect_code(4);
+    assert_eq!(ended.kind(), "disk_full", "{ended}");
+}
+
+#[test]
+fn what_can_not_be_stored_is_refused_and_what_is_stored_is_read() {
+    for scarce in [Scarce::Bytes, Scarce::Files] {
+        let Some(disk) = SmallDisk::new(scarce) else { return };
+        let env = &disk.env;
+        env.join("Alice");
+        env.join("Bob");
+        for text in ["one", "two"] {
+            env.ok(&["send", "Bob", text, "--as", "Alice"]);
+        }
+        let before = ["inbox/Bob", "sent/Alice", "registry", "sessions"].map(|dir| disk.names(dir));
+        disk.fill();
+        for args in [
+            ["send", "Bob", "three", "--as", "Alice", "--json"].as_slice(),
+            &["send", "Bob,Alice", "three", "--as", "Alice", "--json"],
+            &["broadcast", "three", "--as", "Alice", "--json"],
+            // This one has never sent anything.
+            &["send", "Alice", "three", "--as", "Bob", "--json"],
+        ] {
+            expect_full(env.run(args));
+        }
+        let after = ["inbox/Bob", "sent/Alice", "registry", "sessions"].map(|dir| disk.names(dir));
+        assert_eq!(after, before, "{scarce:?}: nothing half done");
+        assert!(disk.names("tmp").is_empty(), "{scarce:?}: {:?}", disk.names("tmp"));
+        let looked = env.ok(&["inbox", "--as", "Bob"]);
+        assert_eq!(looked["messages"].as_array().unwrap().len(), 2);
+        let read = env.run(&["read", "--limit", "1", "--as", "Bob", "--json"]);
+        let left = disk.names("inbox/Bob");
+        assert!(left.iter().all(|name| name.ends_with(".json")), "{scarce:?}: {left:?}");
+        match read.code {
+            Some(0) => {
+                assert_eq!(read.json()["messages"][0]["text"], "one", "{read}");
+                assert_eq!(left.len(), 1, "{scarce:?}");
+            }
+            // There is not even room for the directory of what was seen.
+            _ => {
+                assert_eq!(read.code, Some(4), "{scarce:?}: {read}");
+                assert_eq!(left.len(), 2, "{scarce:?}: it is still there");
+            }
+        }
+        disk.free();
+        env.ok(&["send", "Bob", "four", "--as", "Alice"]);
+        let history = || env.ok(&["history", "--as", "Bob"])["messages"].clone();
+        env.ok(&["read", "--as", "Bob"]);
+        let texts: Vec<String> = history()
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|message| message["text"].as_str().unwrap().to_string())
+            .collect();
+        assert_eq!(texts, ["one", "two", "four"], "{scarce:?}");
+    }
+}
+
+#[test]
+fn nobody_half_joins_on_a_full_disk() {
+    for scarce in [Scarce::Bytes, Scarce::Files] {
+        let Some(disk) = SmallDisk::new(scarce) else { return };
+        let env = &disk.env;
+        env.join("Alice");
+        disk.fill();
+        let host = env.host().to_string();
+        let join = ["join", "Bob", "--pid", &host, "--session", "s", "--json"];
+        expect_full(env.run(&join));
+        assert_eq!(disk.names("registry"), ["Alice.json"], "{scarce:?}");
+        assert_eq!(disk.names("sessions").len(), 1, "{scarce:?}: {:?}", disk.names("sessions"));
+        assert!(disk.names("tmp").is_empty(), "{scarce:?}: {:?}", disk.names("tmp"));
+        assert_eq!(env.names(), ["Alice"], "{scarce:?}: looking still works");
+        disk.free();
+        env.run(&join).expect_code(0);
+        assert_eq!(env.names(), ["Alice", "Bob"]);
+    }
+}
+
+#[test]
+fn a_watcher_survives_a_full_disk() {
+    let Some(disk) = SmallDisk::new(Scarce::Bytes) else { return };
+    let env = &disk.env;
+    env.join("Alice");
+    env.join("Bob");
+    for text in ["one", "two"] {
+        env.ok(&["send", "Bob", text, "--as", "Alice"]);
+    }
+    disk.fill();
+    let watcher = crate::watching::Running::watch(env);
+    crate::environment::wait_until("they are handed over", || watcher.texts() == ["one", "two"]);
+    crate::environment::wait_until("they are recorded", || disk.names("inbox/Bob").is_empty());
+    disk.free();
+    env.ok(&["send", "Bob", "three", "--as", "Alice"]);
+    crate::environment::wait_until("it goes on", || watcher.texts() == ["one", "two", "three"]);
+}
+
+/// Runs it with a limit of a few hundred bytes for any file that it writes, which needs no privilege.
+fn limited(env: &TestEnvironment, prelude: &str, args: &[&str]) -> Ended {
+    let msg = env.msg();
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", &format!("{prelude} ulimit -f 1; exec \"$@\""), "sh"])
+        .arg(msg.get_program())
+        .args(args);
+    command.env_clear().envs(msg.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    end(command.current_dir(env.work()).stdin(Stdio::null()))
+}
+
+#[test]
+fn a_message_that_exceeds_the_file_size_limit_is_refused_whole() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    env.join("Bob");
+    let text = env.work().join("text");
+    put(&text, &"x".repeat(100_000));
+    let args = ["send", "Bob", "--file", text.to_str().unwrap(), "--as", "Alice", "--json"];
+    expect_full(limited(&env, "trap '' XFSZ;", &args));
+    assert!(names(&env, "inbox/Bob").is_empty());
+    assert!(names(&env, "tmp").is_empty());
+    assert!(names(&env, "sent/Alice").iter().all(|name| !name.ends_with(".json")));
+    env.ok(&args[..args.len() - 1]);
+    let read = limited(&env, "trap '' XFSZ;", &["read", "--as", "Bob", "--json"]).expect_code(0);
+    assert_eq!(read.json()["messages"][0]["text"].as_str().unwrap().len(), 100_000, "a pipe has no size");
+    assert!(names(&env, "inbox/Bob").is_empty());
+}
+
+#[test]
+fn output_on_a_full_disk_leaves_the_mail_where_it_is() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    env.join("Bob");
+    env.ok(&["send", "Bob", "hello", "--as", "Alice"]);
+    for args in [["read", "--json"], ["wait", "--json"], ["watch", "--json"]] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let mut child = env.msg().args(args).args(["--as", "Bob"]).stdout(full).spawn().unwrap();
+        let status = child.wait().unwrap();
+        assert_eq!(names(&env, "inbox/Bob").len(), 1, "{args:?}: {status}");
+    }
+    assert_eq!(env.ok(&["read", "--as", "Bob"])["messages"][0]["text"], "hello");
+}

@@ -1,0 +1,432 @@
+//! Following an inbox: whatever happens to the directory, the events or the watcher, messages arrive once and at once.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::{Pid, getgid, getuid};
+use ravenry::domain::{AgentName, Importance, Message};
+use ravenry::store::Mesh;
+use serde_json::Value;
+
+use crate::environment::{TestEnvironment, date, put, put_old, wait_until};
+
+/// A watcher that missed an event looks by itself after five seconds: what arrives before that was noticed.
+const AT_ONCE: Duration = Duration::from_secs(4);
+
+/// Alice and Bob, who follows his inbox.
+pub fn two() -> TestEnvironment {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    env.join("Bob");
+    env
+}
+
+/// A running `msg`, what it has said so far, and its end, which comes with the test at the latest.
+pub struct Running {
+    pub child: Child,
+    said: PathBuf,
+}
+
+impl Running {
+    /// Standard output goes into a file, so that it can be looked at whenever one likes.
+    pub fn start(env: &TestEnvironment, command: &mut Command) -> Self {
+        let said = env.path().join(format!("said-{}", fs::read_dir(env.path()).unwrap().count()));
+        let file = OpenOptions::new().append(true).create_new(true).open(&said).unwrap();
+        let child = command.stdout(file).stderr(Stdio::null()).spawn().unwrap();
+        Self { child, said }
+    }
+
+    /// `msg watch --json`, as Bob.
+    pub fn watch(env: &TestEnvironment) -> Self {
+        Self::start(env, env.msg().args(["watch", "--json", "--as", "Bob"]))
+    }
+
+    /// [`Running::watch`], which is at work for sure: it has handed over a message.
+    fn watch_at_work(env: &TestEnvironment) -> Self {
+        let watcher = Self::watch(env);
+        post(&env.store(), "Bob", "are you there?");
+        watcher.wait_for(1);
+        watcher
+    }
+
+    pub fn said(&self) -> String {
+        fs::read_to_string(&self.said).unwrap()
+    }
+
+    /// The texts of what it handed over.
+    pub fn texts(&self) -> Vec<String> {
+        let text = |line: &str| {
+            let message: Value = serde_json::from_str(line).unwrap();
+            message["text"].as_str().unwrap().to_string()
+        };
+        let said = self.said();
+        said.split_inclusive('\n').filter(|line| line.ends_with('\n')).map(text).collect()
+    }
+
+    /// Waits until it has handed over so many; returns how long that took.
+    #[track_caller]
+    fn wait_for(&self, count: usize) -> Duration {
+        let start = Instant::now();
+        wait_until("they are handed over", || self.said().matches('\n').count() >= count);
+        start.elapsed()
+    }
+
+    #[track_caller]
+    fn expect_at_once(&self, count: usize, text: &str) {
+        let delay = self.wait_for(count);
+        assert_eq!(self.texts()[count - 1], text);
+        assert!(delay < AT_ONCE, "it took {delay:?}: nobody noticed");
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill(self.pid(), signal).unwrap();
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id() as i32)
+    }
+
+    /// Waits for its end; returns the exit code.
+    #[track_caller]
+    pub fn end(&mut self) -> Option<i32> {
+        wait_until("it ends", || self.child.try_wait().unwrap().is_some());
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// Sends from Alice, without a process of its own.
+pub fn post(mesh: &Mesh, to: &str, text: &str) {
+    let mut outbox = mesh.outbox(&AgentName::new("Alice").unwrap()).unwrap();
+    let stamp = outbox.stamp().unwrap();
+    let message = Message {
+        id: stamp.id(),
+        from: "Alice".to_string(),
+        to: to.to_string(),
+        text: text.to_string(),
+        timestamp: stamp.timestamp(),
+        reply_to: None,
+        thread: None,
+        importance: Importance::Normal,
+        ack_required: false,
+        broadcast: false,
+    };
+    outbox.post(stamp, &AgentName::new(to).unwrap(), message).unwrap().expect("there is an inbox");
+}
+
+pub fn numbers(range: std::ops::Range<usize>) -> Vec<String> {
+    range.map(|number| number.to_string()).collect()
+}
+
+/// The files in Bob's inbox, dot-files too.
+pub fn inbox(env: &TestEnvironment) -> Vec<String> {
+    let entries = fs::read_dir(env.mesh().join("inbox/Bob")).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+#[test]
+fn what_was_there_and_what_comes_is_handed_over_in_order() {
+    let env = two();
+    let send = |text: &str| {
+        env.ok(&["send", "Bob", text, "--as", "Alice"])["sent"][0]["id"].as_str().unwrap().to_string()
+    };
+    let ids: Vec<String> = numbers(0..3).iter().map(|text| send(text)).collect();
+    let watcher = Running::watch(&env);
+    watcher.wait_for(3);
+    let later: Vec<String> = numbers(3..23).iter().map(|text| send(text)).collect();
+    watcher.wait_for(23);
+    assert_eq!(watcher.texts(), numbers(0..23));
+    let line: Value = serde_json::from_str(watcher.said().lines().next().unwrap()).unwrap();
+    assert!(line.get("ok").is_none(), "a message, itself: {line}");
+    for id in [&ids[0], &later[19]] {
+        wait_until("it is recorded", || {
+            let receipt = env.ok(&["receipt", id, "--as", "Alice"]);
+            receipt["state"] == "surfaced" && receipt["via"] == "watch"
+        });
+    }
+}
+
+#[test]
+fn nothing_falls_between_the_first_look_and_the_watch() {
+    let env = two();
+    let mesh = env.store();
+    // Files that never get old enough to be set aside make the look take long, so that much falls into it.
+    let later = SystemTime::now() + Duration::from_secs(3600);
+    for number in 0..200 {
+        let path = env.mesh().join(format!("inbox/Bob/1794700676113-{number}.json"));
+        put(&path, "{");
+        date(&path, later);
+    }
+    for round in 0..80 {
+        let mut watcher = Running::watch(&env);
+        // Each time a little later, so that it comes at any moment of the watcher's start.
+        std::thread::sleep(Duration::from_micros(250 * round));
+        post(&mesh, "Bob", &round.to_string());
+        watcher.expect_at_once(1, &round.to_string());
+        watcher.signal(Signal::SIGTERM);
+        watcher.end();
+    }
+}
+
+#[test]
+fn more_events_than_the_system_keeps_lose_nothing() {
+    const MANY: usize = 30_000;
+    let env = two();
+    let mesh = env.store();
+    let watcher = Running::watch_at_work(&env);
+    watcher.signal(Signal::SIGSTOP);
+    let stopped = waitpid(watcher.pid(), Some(WaitPidFlag::WUNTRACED)).unwrap();
+    assert!(matches!(stopped, WaitStatus::Stopped(..)), "{stopped:?}");
+    for number in 0..MANY {
+        post(&mesh, "Bob", &number.to_string());
+    }
+    if let Ok(most) = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events") {
+        assert!(most.trim().parse::<usize>().unwrap() < MANY, "the queue overflows");
+    }
+    watcher.signal(Signal::SIGCONT);
+    watcher.wait_for(1 + MANY);
+    assert_eq!(watcher.texts()[1..], numbers(0..MANY));
+    post(&mesh, "Bob", "later");
+    watcher.expect_at_once(MANY + 2, "later");
+}
+
+#[test]
+fn an_inbox_may_be_removed_and_made_anew() {
+    let env = two();
+    let mesh = env.store();
+    let dir = env.mesh().join("inbox/Bob");
+    let watcher = Running::watch_at_work(&env);
+    for round in 1..10 {
+        wait_until("nothing is in hand", || inbox(&env).is_empty());
+        fs::remove_dir(&dir).unwrap();
+        fs::create_dir(&dir).unwrap();
+        post(&mesh, "Bob", &round.to_string());
+        watcher.expect_at_once(round + 1, &round.to_string());
+    }
+    let moved = env.mesh().join("inbox/moved");
+    fs::rename(&dir, &moved).unwrap();
+    fs::create_dir(&dir).unwrap();
+    post(&mesh, "Bob", "in the new one");
+    watcher.expect_at_once(11, "in the new one");
+}
+
+#[test]
+fn an_inbox_need_not_be_there_yet() {
+    let env = two();
+    let mesh = env.store();
+    let dir = env.mesh().join("inbox/Bob");
+    fs::remove_dir(&dir).unwrap();
+    let presence = env.mesh().join("presence/Bob");
+    fs::remove_file(&presence).unwrap();
+    let watcher = Running::watch(&env);
+    // That is the last thing it does before it looks for the inbox.
+    wait_until("it is at work", || presence.exists());
+    fs::create_dir(&dir).unwrap();
+    for round in 0..5 {
+        post(&mesh, "Bob", &round.to_string());
+        watcher.expect_at_once(round + 1, &round.to_string());
+    }
+}
+
+/// In a user namespace of its own a process has limits of its own.
+fn without(limit: &str, command: &Command) -> Command {
+    let script = format!(
+        "echo 0 > /proc/sys/user/{limit} && exec unshare --user --map-user={} --map-group={} -- \"$@\"",
+        getuid(),
+        getgid()
+    );
+    let mut limited = Command::new("unshare");
+    limited.args(["--map-root-user", "sh", "-c", &script, "sh"]).arg(command.get_program());
+    limited.args(command.get_args()).env_clear();
+    limited.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    limited.current_dir(command.get_current_dir().unwrap()).stdin(Stdio::null());
+    limited
+}
+
+#[test]
+fn where_nothing_can_be_watched_it_looks_again_and_again() {
+    for limit in ["max_inotify_watches", "max_inotify_instances"] {
+        let env = two();
+        let possible = without(limit, env.msg().args(["agents"])).output();
+        if !possible.is_ok_and(|output| output.status.success()) {
+            eprintln!("skipped: this system lets nobody have a user namespace with limits of its own");
+            return;
+        }
+        let mesh = env.store();
+        let errors = env.path().join("errors");
+        let mut command = without(limit, env.msg().args(["watch", "--json", "--as", "Bob"]));
+        let said = env.path().join("said");
+        let child =
+            command.stdout(File::create(&said).unwrap()).stderr(File::create(&errors).unwrap()).spawn();
+        let mut watcher = Running { child: child.unwrap(), said };
+        for round in 0..5 {
+            post(&mesh, "Bob", &round.to_string());
+            watcher.expect_at_once(round + 1, &round.to_string());
+        }
+        watcher.signal(Signal::SIGTERM);
+        assert_eq!(watcher.end(), Some(130));
+        let errors = fs::read_to_string(errors).unwrap();
+        assert!(errors.contains("no more directories can be watched"), "{limit}: {errors}");
+    }
+}
+
+#[test]
+fn a_new_name_is_followed_at_once() {
+    let env = two();
+    let watcher = Running::watch_at_work(&env);
+    env.ok(&["rename", "Robert", "--as", "Bob"]);
+    for (number, to) in ["Robert", "Bob", "Robert"].into_iter().enumerate() {
+        env.ok(&["send", to, &format!("{number} to {to}"), "--as", "Alice"]);
+        watcher.expect_at_once(number + 2, &format!("{number} to {to}"));
+    }
+}
+
+#[test]
+fn one_who_leaves_is_followed_no_longer() {
+    let env = two();
+    let mut watcher = Running::watch_at_work(&env);
+    env.ok(&["leave", "--as", "Bob"]);
+    let start = Instant::now();
+    assert_eq!(watcher.end(), Some(3));
+    assert!(start.elapsed() < AT_ONCE);
+}
+
+#[test]
+fn a_message_that_is_written_in_two_steps_arrives() {
+    let env = two();
+    let mesh = env.store();
+    let watcher = Running::watch_at_work(&env);
+    let path = env.mesh().join("inbox/Bob/1794700676113-gpvjoz.json");
+    let whole = include_str!("../../fixtures/pi-messenger/message-1794700676113-gpvjoz.json");
+    let (first, second) = whole.split_at(whole.len() / 2);
+    fs::write(&path, first).unwrap();
+    // The pause lasts until the watcher has looked and passed it by.
+    post(&mesh, "Bob", "another");
+    watcher.expect_at_once(2, "another");
+    OpenOptions::new().append(true).open(&path).unwrap().write_all(second.as_bytes()).unwrap();
+    let delay = watcher.wait_for(3);
+    assert!(delay < AT_ONCE, "{delay:?}");
+    let last: Value = serde_json::from_str(watcher.said().lines().last().unwrap()).unwrap();
+    assert_eq!(last["id"], "41b974ba-1b11-4a81-8997-f6c972f1650b");
+}
+
+#[test]
+fn a_stream_of_events_holds_up_nothing() {
+    let env = two();
+    let mesh = env.store();
+    let mut command = env.msg();
+    command.args(["watch", "--json", "--as", "Bob"]).stdout(Stdio::piped());
+    let mut watcher = Running { child: command.spawn().unwrap(), said: PathBuf::new() };
+    let mut lines = BufReader::new(watcher.child.stdout.take().unwrap()).lines();
+    post(&mesh, "Bob", "are you there?");
+    lines.next().unwrap().unwrap();
+    // Every 10 ms for 5 s.
+    let (count, pace) = (500, Duration::from_millis(10));
+    let arrivals = std::thread::spawn(move || {
+        lines.take(count).map(|line| line.map(|_| Instant::now()).unwrap()).collect::<Vec<_>>()
+    });
+    let start = Instant::now();
+    let mut sent = Vec::new();
+    for number in 0..count as u32 {
+        std::thread::sleep((start + pace * number).saturating_duration_since(Instant::now()));
+        post(&mesh, "Bob", "x");
+        sent.push(Instant::now());
+    }
+    let arrivals = arrivals.join().unwrap();
+    let mut delays: Vec<Duration> =
+        arrivals.iter().zip(&sent).map(|(arrived, sent)| arrived.saturating_duration_since(*sent)).collect();
+    assert_eq!(delays.len(), count);
+    assert!(delays[0] < Duration::from_millis(500), "the first took {:?}", delays[0]);
+    delays.sort();
+    assert!(delays[count / 2] < Duration::from_millis(20), "the median is {:?}", delays[count / 2]);
+}
+
+#[test]
+fn one_who_is_asked_to_stop_finishes_what_is_in_hand_and_leaves_nothing_taken() {
+    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        let env = two();
+        let mesh = env.store();
+        let mut watcher = Running::watch_at_work(&env);
+        watcher.signal(signal);
+        assert_eq!(watcher.end(), Some(130), "while it waits");
+        for number in 0..2_000 {
+            post(&mesh, "Bob", &number.to_string());
+        }
+        let mut watcher = Running::watch(&env);
+        watcher.wait_for(1);
+        watcher.signal(signal);
+        assert_eq!(watcher.end(), Some(130), "in the middle of it");
+        let (handed, left) = (watcher.texts(), inbox(&env));
+        assert!(left.iter().all(|name| !name.starts_with('.')), "{left:?}");
+        assert_eq!(handed.len() + left.len(), 2_000, "none twice, none lost");
+        assert_eq!(handed, numbers(0..handed.len()));
+    }
+}
+
+#[test]
+fn when_nobody_reads_any_more_the_message_stays() {
+    let env = two();
+    let mesh = env.store();
+    let mut command = env.msg();
+    command.args(["watch", "--json", "--as", "Bob"]).stdout(Stdio::piped());
+    let mut watcher = Running { child: command.spawn().unwrap(), said: PathBuf::new() };
+    let mut lines = BufReader::new(watcher.child.stdout.take().unwrap()).lines();
+    post(&mesh, "Bob", "are you there?");
+    lines.next().unwrap().unwrap();
+    drop(lines);
+    post(&mesh, "Bob", "for the next one");
+    assert_eq!(watcher.end(), Some(0));
+    assert_eq!(env.ok(&["read", "--as", "Bob"])["messages"][0]["text"], "for the next one");
+}
+
+#[test]
+fn watchers_and_readers_of_one_inbox_share_it() {
+    const MANY: usize = 600;
+    let env = two();
+    let mesh = env.store();
+    let watchers = [Running::watch(&env), Running::watch(&env)];
+    let mut readers: Vec<Running> = Vec::new();
+    for number in 0..MANY {
+        post(&mesh, "Bob", &number.to_string());
+        if number % 20 == 0 {
+            readers.push(Running::start(&env, env.msg().args(["read", "--json", "--as", "Bob"])));
+        }
+    }
+    wait_until("all are read", || inbox(&env).is_empty());
+    let mut handed: Vec<String> = watchers.iter().flat_map(Running::texts).collect();
+    for reader in &mut readers {
+        assert_eq!(reader.end(), Some(0));
+        let answer: Value = serde_json::from_str(&reader.said()).unwrap();
+        let texts = answer["messages"].as_array().unwrap().iter();
+        handed.extend(texts.map(|message| message["text"].as_str().unwrap().to_string()));
+    }
+    assert_eq!(handed.len(), MANY, "each once");
+    let distinct: BTreeSet<String> = handed.into_iter().collect();
+    assert_eq!(distinct, numbers(0..MANY).into_iter().collect());
+}
+
+#[test]
+fn a_file_that_may_not_be_read_holds_up_nothing() {
+    let env = two();
+    let mesh = env.store();
+    let path = env.mesh().join("inbox/Bob/1794700676113-abcdef.json");
+    put_old(&path, "{}");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
+    let watcher = Running::watch(&env);
+    post(&mesh, "Bob", "hello");
+    watcher.expect_at_once(1, "hello");
+    assert!(!path.exists(), "it is set aside");
+}
