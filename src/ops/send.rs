@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::domain::{Agent, AgentName, Importance, Liveness, MAX_TEXT, Message, MessageId};
+use crate::domain::{Agent, AgentName, Importance, Liveness, MAX_TEXT, Message, MessageId, Stamp};
 use crate::store::{Census, Mesh, Outbox, Posted, Stem, iso};
 use crate::sys::{clock, process};
 
@@ -209,15 +209,16 @@ impl<'a> Post<'a> {
             ));
         }
         let (stamp, message) = self.message(&agent.name)?;
-        let Some(posted) = self.outbox.post(stamp, &agent.name, message)? else {
-            return Err(not_running(&agent.name, "it has just left", clock::now()));
+        let posted = match self.outbox.post(stamp, &agent.name, message.clone())? {
+            Some(posted) => posted,
+            None => self.post_anew(agent, stamp, message)?,
         };
         self.make_sure(agent, &posted)?;
         let held = process::liveness(&agent.process) == Liveness::Gone;
         Ok(Accepted { to: agent.name.clone(), id: posted.message.id, stem: posted.stem, held })
     }
 
-    fn message(&mut self, to: &AgentName) -> Result<(crate::domain::Stamp, Message), CommandError> {
+    fn message(&mut self, to: &AgentName) -> Result<(Stamp, Message), CommandError> {
         let stamp = self.outbox.stamp()?;
         let message = Message {
             id: stamp.id(),
@@ -232,6 +233,15 @@ impl<'a> Post<'a> {
             broadcast: self.broadcast,
         };
         Ok((stamp, message))
+    }
+
+    /// There is no inbox. Either the recipient has just left, or somebody removed the directory under it.
+    fn post_anew(&self, agent: &Agent, stamp: Stamp, message: Message) -> Result<Posted, CommandError> {
+        let just_left = || not_running(&agent.name, "it has just left", clock::now());
+        let locked = self.mesh.lock()?;
+        locked.own_record(agent).map_err(|_| just_left())?;
+        locked.make_inbox(&agent.name)?;
+        self.outbox.post(stamp, &agent.name, message)?.ok_or_else(just_left)
     }
 
     /// The recipient may have been buried between our look at it and the arrival of the message. Then either its mail,

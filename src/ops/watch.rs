@@ -45,8 +45,7 @@ pub fn watch(ctx: &Context, stop: &Stop, hand_over: &mut HandOver<'_>) -> Result
     let (mesh, caller) = identity::caller(ctx)?;
     let mut follower = Follower::new(Desk::new(ctx, &mesh, caller.agent, Via::new("watch")));
     loop {
-        follower.arm()?;
-        let waiting = follower.desk.look()?.waiting;
+        let waiting = follower.look()?;
         if follower.desk.deliver_in_batches(waiting, hand_over, || !stop.is_asked())? == Reached::No {
             return Ok(End::Closed);
         }
@@ -66,8 +65,7 @@ pub fn watch_each(
     let mut follower = Follower::new(Desk::new(ctx, &mesh, caller.agent, Via::new("watch --exec")));
     let mut failures = Failures::default();
     loop {
-        follower.arm()?;
-        let all = follower.desk.look()?.waiting;
+        let all = follower.look()?;
         failures.keep(&all);
         for waiting in all {
             if stop.is_asked() {
@@ -125,6 +123,7 @@ pub fn wait(
     let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
     let mut follower = Follower::new(Desk::new(ctx, &mesh, caller.agent, Via::new("wait")));
     loop {
+        follower.refresh()?;
         follower.arm()?;
         let mut closed = false;
         let count = follower.desk.deliver_together(selection, &mut |letters| {
@@ -166,13 +165,16 @@ enum Woken {
 struct Follower<'a> {
     desk: Desk<'a>,
     watch: Option<DirWatch>,
+    /// What other machines do on a shared file system raises no events here.
+    is_on_network: bool,
     retry_at: Instant,
     retry: Duration,
 }
 
 impl<'a> Follower<'a> {
     fn new(desk: Desk<'a>) -> Self {
-        Self { desk, watch: None, retry_at: Instant::now(), retry: FIRST_RETRY }
+        let is_on_network = desk.mesh.file_system().is_some_and(|kind| kind.network);
+        Self { desk, watch: None, is_on_network, retry_at: Instant::now(), retry: FIRST_RETRY }
     }
 
     /// Arms the watch if there is none, or if the one there is has missed something.
@@ -207,12 +209,12 @@ impl<'a> Follower<'a> {
         Ok(())
     }
 
-    /// Waits for a reason to look, `deadline` at the latest. The agent may have a new name by then, or be gone.
+    /// Waits for a reason to look, `deadline` at the latest.
     fn wait(&mut self, stop: &Stop, deadline: Option<Instant>) -> Result<Woken, CommandError> {
         if stop.is_asked() {
             return Ok(Woken::Stopped);
         }
-        let tick = if self.watch.is_some() && !self.is_on_network() { SLOW_TICK } else { POLL };
+        let tick = if self.watch.is_some() && !self.is_on_network { SLOW_TICK } else { POLL };
         let until = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let time = after(until.unwrap_or(tick).min(tick));
         let silence = never();
@@ -222,19 +224,22 @@ impl<'a> Follower<'a> {
             recv(hints) -> _ => Woken::Hint,
             recv(time) -> _ => Woken::Deadline,
         };
-        if woken != Woken::Stopped {
-            self.refresh()?;
-        }
         Ok(woken)
     }
 
-    /// What other machines do on a shared file system raises no events here.
-    fn is_on_network(&self) -> bool {
-        self.desk.mesh.file_system().is_some_and(|kind| kind.network)
+    /// What waits now. Where a hint led to no mail, the agent may have another name by now, or be gone.
+    fn look(&mut self) -> Result<Vec<Waiting>, CommandError> {
+        self.arm()?;
+        let waiting = self.desk.look()?.waiting;
+        if !waiting.is_empty() || !self.refresh()? {
+            return Ok(waiting);
+        }
+        self.arm()?;
+        Ok(self.desk.look()?.waiting)
     }
 
-    /// The agent as it is registered now.
-    fn refresh(&mut self) -> Result<(), CommandError> {
+    /// The agent as it is registered now. Has its name changed?
+    fn refresh(&mut self) -> Result<bool, CommandError> {
         let (mesh, agent) = (self.desk.mesh, &self.desk.agent);
         let same = |record: &crate::store::Record| {
             record.agent.process == agent.process
@@ -252,13 +257,16 @@ impl<'a> Follower<'a> {
         // A registration that vanished comes back with the next command, and a directory that was removed may be
         // made anew: neither is a reason to stop while the session has not said good-bye.
         match record {
-            Some(record) => self.desk.agent = record.agent,
-            None if mesh.session(&agent.session)?.is_some_and(|known| !known.is_current()) => {
-                return Err(gone().into());
+            Some(record) => {
+                let renamed = record.agent.name != agent.name;
+                self.desk.agent = record.agent;
+                Ok(renamed)
             }
-            None => {}
+            None if mesh.session(&agent.session)?.is_some_and(|known| !known.is_current()) => {
+                Err(gone().into())
+            }
+            None => Ok(false),
         }
-        Ok(())
     }
 }
 

@@ -52,15 +52,20 @@ impl<'m> Locked<'m> {
     /// Takes a name that is free. `Exists`: pi-messenger, which takes no lock, was first.
     pub fn register(&self, record: &Record) -> Result<Published, StoreError> {
         let layout = &self.mesh.layout;
-        let inbox = layout.inbox(&record.agent.name);
-        if !files::exists(&inbox)? {
-            files::create_dir(&inbox)?;
-        }
+        self.make_inbox(&record.agent.name)?;
         let published = self.mesh.files.publish(&layout.registration(&record.agent.name), &record.bytes())?;
         if published == Published::Done {
             self.remember(SessionRecord { last: record.clone(), left: None, evicted: None })?;
         }
         Ok(published)
+    }
+
+    pub fn make_inbox(&self, name: &AgentName) -> Result<(), StoreError> {
+        let inbox = self.mesh.layout.inbox(name);
+        if !files::exists(&inbox)? {
+            files::create_dir(&inbox)?;
+        }
+        Ok(())
     }
 
     /// Changes a registration of ours, starting from what lies on disk now. It is found by session and process, not by

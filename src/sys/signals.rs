@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_channel::{Receiver, bounded};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 /// SIGINT and SIGTERM, as something that can be looked at and waited for.
@@ -13,6 +13,12 @@ use signal_hook::iterator::Signals;
 pub struct Stop {
     asked: Arc<AtomicBool>,
     wake: Receiver<()>,
+}
+
+/// A file size limit (`ulimit -f`) ends a process by a signal, in the middle of whatever it does. From now on it is an
+/// error like that of a full disk.
+pub fn survive_file_size_limit() -> io::Result<()> {
+    signal_hook::flag::register(SIGXFSZ, Arc::default()).map(drop)
 }
 
 impl Stop {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_channel::{Receiver, bounded};
-use notify::event::{EventKind, ModifyKind, RemoveKind};
+use notify::event::{EventKind, ModifyKind, RemoveKind, RenameMode};
 use notify::{Config, Event, RecommendedWatcher, RecursiveMode, Watcher};
 
 /// Why a directory can't be watched.
@@ -40,11 +40,10 @@ impl DirWatch {
         let handler = {
             let (trouble, dirs) = (Arc::clone(&trouble), dirs.to_vec());
             move |event: notify::Result<Event>| {
-                if matches!(&event, Ok(event) if event.kind.is_access()) {
-                    return;
-                }
                 if is_trouble(&event, &dirs) {
                     trouble.store(true, Ordering::SeqCst);
+                } else if !is_hint(&event, &dirs) {
+                    return;
                 }
                 // If the flag is up already, whoever looks will see this too.
                 let _ = sender.try_send(());
@@ -78,6 +77,20 @@ impl std::fmt::Debug for DirWatch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("DirWatch").field("armed", &self.armed).finish_non_exhaustive()
     }
+}
+
+/// May there be something new to see? Looking gives Access events, what goes away is nothing new, and dot-names are what
+/// readers have in hand.
+fn is_hint(event: &notify::Result<Event>, dirs: &[PathBuf]) -> bool {
+    let Ok(event) = event else { return true };
+    let is_new = match event.kind {
+        EventKind::Access(_) => return false,
+        EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(RenameMode::From)) => false,
+        _ => true,
+    };
+    let is_hidden =
+        |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    event.paths.iter().any(|path| dirs.contains(path) || (is_new && !is_hidden(path)))
 }
 
 /// An overflow, an error, or one of the directories itself removed or moved away.

@@ -91,10 +91,11 @@ fn all_is_well() {
         "mesh.lock",
         "swarm.lock",
         "registry",
-        "sessions",
         "claims",
         "graves",
+        "sessions",
         "temporary files",
+        "quarantine",
         "clock",
         "inotify",
     ];
@@ -242,7 +243,11 @@ fn an_agent_that_is_gone_and_not_buried() {
     env.kill(env.join("Alice"));
     doctor(&env).expect("registry", "warn", "Alice is gone and not buried yet");
     assert!(at(&env, "registry/Alice.json").exists(), "looking buries nobody");
-    repair(&env).expect("registry", "ok", "1 agent is there; buried: Alice").expect("graves", "ok", "1 ");
+    repair(&env).expect("registry", "ok", "1 agent is there; buried: Alice").expect(
+        "graves",
+        "ok",
+        "one grave",
+    );
     assert!(!at(&env, "registry/Alice.json").exists());
     assert_eq!(doctor(&env).named("registry"), [("ok", "1 agent is there")]);
 }
@@ -333,7 +338,10 @@ fn a_session_that_cannot_be_read() {
     env.join("Alice");
     let path = at(&env, "sessions/0123456789abcdef.json");
     put_old(&path, "{\"sessionId\": ");
-    stays_a_failure(&env, "sessions", &path, "EOF while parsing");
+    doctor(&env).expect("sessions", "fail", "EOF while parsing");
+    assert!(path.exists(), "looking moves nothing");
+    repair(&env).expect("sessions", "warn", "EOF while parsing").expect("quarantine", "warn", "session-");
+    assert!(!path.exists(), "it was put aside");
     doctor(&env).expect("sessions", "ok", "1 remembered");
 }
 
@@ -344,11 +352,14 @@ fn claims_that_cannot_be_read() {
     let path = at(&env, "claims.json");
     let claims = include_str!("../../fixtures/pi-messenger/claims.json");
     put(&path, claims);
-    doctor(&env).expect("claims", "ok", "1 ");
-    put_old(&path, &claims[..40]);
-    stays_a_failure(&env, "claims", &path, "EOF while parsing");
-    put_old(&path, "[]");
-    stays_a_failure(&env, "claims", &path, "invalid type: sequence");
+    doctor(&env).expect("claims", "ok", "one claim");
+    for (damaged, reason) in [(&claims[..40], "EOF while parsing"), ("[]", "invalid type: sequence")] {
+        put_old(&path, damaged);
+        doctor(&env).expect("claims", "fail", reason);
+        assert_eq!(fs::read_to_string(&path).unwrap(), damaged, "looking mends nothing");
+        repair(&env).expect("claims", "warn", "0 were saved");
+        doctor(&env).expect("claims", "ok", "no claims").expect("quarantine", "warn", "claims-");
+    }
 }
 
 /// `doctor --repair` so many days from now.
@@ -368,10 +379,18 @@ fn graves_and_sessions_are_kept_for_a_month_and_mail_for_ever() {
         env.ok(&["leave", "--as", name]);
         env.kill(host);
     }
-    repair_in(&env, 29).expect("graves", "ok", "2 with 1 unread").expect("sessions", "ok", "2 remembered");
+    repair_in(&env, 29).expect("graves", "ok", "2 graves, with one unread message").expect(
+        "sessions",
+        "ok",
+        "2 remembered",
+    );
     repair_in(&env, 31).expect("graves", "ok", "1 old and empty");
     let findings = repair_in(&env, 31);
-    findings.expect("graves", "ok", "1 with 1 unread").expect("sessions", "ok", "1 remembered");
+    findings.expect("graves", "ok", "one grave, with one unread message").expect(
+        "sessions",
+        "ok",
+        "1 remembered",
+    );
     env.ok(&["config", "set", "graveDays", "1"]);
     repair_in(&env, 2);
     assert_eq!(env.mail().len(), 1, "mail stays");

@@ -224,7 +224,8 @@ fn output_on_a_full_disk_leaves_the_mail_where_it_is() {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let mut child = env.msg().args(args).args(["--as", "Bob"]).stdout(full).spawn().unwrap();
         let status = child.wait().unwrap();
-        assert_eq!(names(&env, "inbox/Bob").len(), 1, "{args:?}: {status}");
+        assert_eq!(status.code(), Some(4), "{args:?}");
+        assert_eq!(names(&env, "inbox/Bob").len(), 1, "{args:?}");
     }
     assert_eq!(env.ok(&["read", "--as", "Bob"])["messages"][0]["text"], "hello");
 }

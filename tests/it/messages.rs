@@ -416,3 +416,11 @@ fn history_is_kept_within_bounds_and_unread_mail_is_none_of_it() {
     assert_eq!(mesh.prune(&bob, now + hour, 3).unwrap(), 3, "all too old");
     assert_eq!(texts(&read(&env, "Bob")), ["4", "5"]);
 }
+
+#[test]
+fn an_inbox_that_somebody_removed_is_made_anew() {
+    let env = two();
+    fs::remove_dir(env.mesh().join("inbox/Bob")).unwrap();
+    send(&env, "hello");
+    assert_eq!(texts(&read(&env, "Bob")), ["hello"]);
+}

@@ -20,7 +20,7 @@ use clap::{CommandFactory, FromArgMatches};
 
 use crate::domain::AgentName;
 use crate::ops::{CommandError, Globals, Kind};
-use crate::sys::seams;
+use crate::sys::{seams, signals};
 
 use args::Cli;
 use commands::Call;
@@ -59,6 +59,8 @@ fn dispatch(cli: Cli) -> ExitCode {
     if let Some(text) = seams::value(seams::PANIC) {
         panic_as_told(&text);
     }
+    // Without it a limit is a sudden death, which everything here survives anyway.
+    drop(signals::survive_file_size_limit());
     let call = Call::new(Globals { mesh: cli.global.mesh, speaker }, cli.global.verbose, &ui);
     let outcome = commands::run(&call, command);
     ui.finish(outcome, &call.take_notices())

@@ -3,6 +3,7 @@
 //! A command gives back a [`Report`], which can say itself in text and in JSON; what was noticed on the way goes to
 //! standard error. Whoever reads us may stop reading at any time: a broken pipe is no error.
 
+use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -109,7 +110,11 @@ pub(super) mod style {
     }
 }
 
+/// The exit code when the answer could not be written.
+const LOST: u8 = 4;
+
 pub(super) struct Ui {
+    lost: Cell<bool>,
     json: bool,
     color: ColorChoice,
     quiet: bool,
@@ -123,12 +128,12 @@ impl Ui {
             When::Always => ColorChoice::Always,
             When::Never => ColorChoice::Never,
         };
-        Self { json: args.json, color, quiet: args.quiet, verbose: args.verbose }
+        Self { lost: Cell::default(), json: args.json, color, quiet: args.quiet, verbose: args.verbose }
     }
 
     /// Before the arguments are understood.
     pub(super) fn plain(json: bool) -> Self {
-        Self { json, color: ColorChoice::Auto, quiet: false, verbose: false }
+        Self { lost: Cell::default(), json, color: ColorChoice::Auto, quiet: false, verbose: false }
     }
 
     /// Says how the command ended.
@@ -151,6 +156,7 @@ impl Ui {
             self.complain(&error_text(&error));
         }
         match written {
+            Ok(()) if self.lost.get() => ExitCode::from(LOST),
             Ok(()) => ExitCode::from(code),
             Err(failure) => failure,
         }
@@ -161,7 +167,10 @@ impl Ui {
         seams::step();
         match self.put(text) {
             Ok(()) => Reached::Yes,
-            Err(_) => Reached::No,
+            Err(error) => {
+                self.is_lost(&error);
+                Reached::No
+            }
         }
     }
 
@@ -210,13 +219,19 @@ impl Ui {
         let written = self.put(text);
         seams::step();
         match written {
-            // Whoever read us has had enough: fine.
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                self.complain(&format!("{}: the answer could not be written: {error}", style::bad("error")));
-                Err(ExitCode::from(4))
-            }
+            Err(error) if self.is_lost(&error) => Err(ExitCode::from(LOST)),
             _ => Ok(()),
         }
+    }
+
+    /// Whoever read us has had enough: fine. Anything else means that the answer is lost, and is said.
+    fn is_lost(&self, error: &io::Error) -> bool {
+        let lost = error.kind() != io::ErrorKind::BrokenPipe;
+        if lost {
+            self.complain(&format!("{}: the answer could not be written: {error}", style::bad("error")));
+            self.lost.set(true);
+        }
+        lost
     }
 
     fn put(&self, text: &str) -> io::Result<()> {

@@ -9,16 +9,32 @@ use fs_err::os::unix::fs::OpenOptionsExt as _;
 
 use super::FileError;
 
-/// The content of a file, or `None` if there is none. Nearly all of ours fit into one read, without asking for their
-/// length first: a mesh is many small files.
+/// The content of a file, or `None` if there is none.
 pub fn read(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     let Some(mut file) = absent_is_none(fs::File::open(path))? else { return Ok(None) };
+    read_whole(&mut file, u64::MAX)
+}
+
+/// The content of a plain file, without following a link; `Some(None)` if it is longer than `most`.
+pub fn read_at_most(path: &Path, most: u64) -> Result<Option<Option<Vec<u8>>>, FileError> {
+    let flags = nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK;
+    let opened = fs::OpenOptions::new().read(true).custom_flags(flags).open(path);
+    let Some(mut file) = absent_is_none(opened)? else { return Ok(None) };
+    Ok(Some(read_whole(&mut file, most)?))
+}
+
+/// Nearly all of our files fit into one read, without asking for their length first: a mesh is many small files.
+/// `None`: it is longer than `most`.
+fn read_whole(file: &mut fs::File, most: u64) -> Result<Option<Vec<u8>>, FileError> {
     let mut buffer = [0; 4096];
     let mut content = Vec::new();
     loop {
-        match io::Read::read(&mut file, &mut buffer) {
+        match io::Read::read(file, &mut buffer) {
             Ok(length) => {
                 content.extend_from_slice(&buffer[..length]);
+                if content.len() as u64 > most {
+                    return Ok(None);
+                }
                 if length < buffer.len() {
                     return Ok(Some(content));
                 }
@@ -27,20 +43,6 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
             Err(error) => return Err(error.into()),
         }
     }
-}
-
-/// The content of a plain file, without following a link; `Some(None)` if it is longer than `most`.
-pub fn read_at_most(path: &Path, most: u64) -> Result<Option<Option<Vec<u8>>>, FileError> {
-    let flags = nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK;
-    let opened = fs::OpenOptions::new().read(true).custom_flags(flags).open(path);
-    let Some(mut file) = absent_is_none(opened)? else { return Ok(None) };
-    let metadata = file.metadata()?;
-    if metadata.len() > most {
-        return Ok(Some(None));
-    }
-    let mut content = Vec::with_capacity(metadata.len() as usize + 1);
-    io::Read::read_to_end(&mut file, &mut content)?;
-    Ok(Some(Some(content)))
 }
 
 /// What `stat` says, or `None` if there is nothing.

@@ -57,23 +57,29 @@ enum Action {
     },
 }
 
-pub(super) fn run(ctx: &Context, args: ConfigArgs) -> Result<Outcome, CommandError> {
+/// `errors` are the files and variables that can't be used. Looking shows the rest and fails all the same; a value that
+/// doesn't fit can be mended here, a file that can't be parsed can't.
+pub(super) fn run(
+    ctx: &Context,
+    args: ConfigArgs,
+    errors: Vec<CommandError>,
+) -> Result<Outcome, CommandError> {
     let scope = |project| if project { Scope::Project } else { Scope::User };
-    let report = match args.action {
-        None | Some(Action::List) => ConfigReport { entries: config::list(ctx), shape: Shape::List },
-        Some(Action::Get { key }) => {
-            ConfigReport { entries: vec![config::get(ctx, &key)?], shape: Shape::One }
-        }
-        Some(Action::Set { key, value, project }) => {
-            let (entry, file) = config::set(ctx, scope(project), &key, &value)?;
-            ConfigReport { entries: vec![entry], shape: Shape::Changed(file) }
-        }
-        Some(Action::Unset { key, project }) => {
-            let (entry, file) = config::unset(ctx, scope(project), &key)?;
-            ConfigReport { entries: vec![entry], shape: Shape::Changed(file) }
-        }
+    let looked = |entries, shape| Outcome {
+        report: Some(Box::new(ConfigReport { entries, shape })),
+        error: errors.first().cloned(),
     };
-    Ok(report.into())
+    let unparsed = errors.iter().find(|error| error.facts.iter().any(|(name, _)| *name == "line"));
+    let changed = |(entry, file)| ConfigReport { entries: vec![entry], shape: Shape::Changed(file) }.into();
+    match (args.action, unparsed) {
+        (None | Some(Action::List), _) => Ok(looked(config::list(ctx), Shape::List)),
+        (Some(Action::Get { key }), _) => Ok(looked(vec![config::get(ctx, &key)?], Shape::One)),
+        (Some(_), Some(error)) => Err(error.clone()),
+        (Some(Action::Set { key, value, project }), None) => {
+            config::set(ctx, scope(project), &key, &value).map(changed)
+        }
+        (Some(Action::Unset { key, project }), None) => config::unset(ctx, scope(project), &key).map(changed),
+    }
 }
 
 enum Shape {

@@ -56,16 +56,14 @@ impl<'a> Call<'a> {
         outcome
     }
 
-    /// The same for what mends the settings: it goes on if some of them can't be read.
+    /// The same for what mends the settings: it is told of those that can't be used, and goes on.
     fn in_spite_of_errors(
         &self,
-        run: impl FnOnce(&Context) -> Result<Outcome, CommandError>,
+        run: impl FnOnce(&Context, Vec<CommandError>) -> Result<Outcome, CommandError>,
     ) -> Result<Outcome, CommandError> {
         let (ctx, errors) = Context::tolerant(self.globals.clone())?;
-        let outcome = run(&ctx);
-        let mut notices = self.notices.borrow_mut();
-        notices.extend(errors.into_iter().map(|error| error.message));
-        notices.extend(ctx.take_notices());
+        let outcome = run(&ctx, errors);
+        self.notices.borrow_mut().extend(ctx.take_notices());
         outcome
     }
 
@@ -95,7 +93,7 @@ pub(super) fn run(call: &Call<'_>, command: Command) -> Result<Outcome, CommandE
         Command::History(args) => call.in_context(|ctx| history::run(ctx, args)),
         Command::Watch(args) => call.in_context(|ctx| watch::run(ctx, args, call.ui)),
         Command::Wait(args) => call.in_context(|ctx| wait::run(ctx, args, call.ui)),
-        Command::Config(args) => call.in_spite_of_errors(|ctx| config::run(ctx, args)),
+        Command::Config(args) => call.in_spite_of_errors(|ctx, errors| config::run(ctx, args, errors)),
         Command::Doctor(args) => doctor::run(&call.globals, &args),
         Command::Demo(args) => demo::run(args),
         Command::Completions(args) => Ok(completions::run(args)),
