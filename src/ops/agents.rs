@@ -12,7 +12,7 @@ use super::bury::bury_in_passing;
 use super::context::{Context, same_folder};
 use super::error::{CommandError, Kind};
 use super::identity::{self, with_nearest};
-use super::names::is_live;
+use super::names::{self, is_live};
 use super::profile::{Profile, claims_to_look_at};
 
 /// Whom to list.
@@ -84,8 +84,7 @@ pub fn whois(ctx: &Context, name: &AgentName) -> Result<(Profile, bool), Command
         return Ok((Profile::look(ctx, &mesh, record.agent.clone())?, is_me));
     }
     if let Some(file) = census.unreadable(name) {
-        let text = format!("the registration of {name}, `{}`, can't be read: {}", file.path, file.reason);
-        return Err(CommandError::new(Kind::Corrupt, text).fact("file", file.path.as_str()));
+        return Err(names::unreadable(name, file));
     }
     if let Some(record) = census.find(name, clock::now()) {
         let (name, pid) = (&record.agent.name, record.agent.process.pid());

@@ -9,6 +9,7 @@ use super::context::Context;
 use super::error::{CommandError, Kind};
 use super::feed;
 use super::identity::{self, with_nearest};
+use super::names;
 use super::profile::Profile;
 
 #[derive(Clone, Debug)]
@@ -27,10 +28,7 @@ pub fn evict(ctx: &Context, name: &AgentName, force: bool) -> Result<Evicted, Co
     let now = clock::now();
     let Some(record) = census.find(name, now) else {
         if let Some(file) = census.unreadable(name) {
-            let text = format!("the registration of {name}, `{}`, can't be read: {}", file.path, file.reason);
-            return Err(CommandError::new(Kind::Corrupt, text)
-                .hint("look at the file; if nobody needs it, move it away")
-                .fact("file", file.path.as_str()));
+            return Err(names::unreadable(name, file));
         }
         let error = CommandError::new(Kind::UnknownAgent, format!("no agent is called {name}"));
         return Err(with_nearest(error, name, &census));

@@ -18,6 +18,7 @@ use super::bury::finish_renames;
 use super::claims;
 use super::context::Context;
 use super::error::{CommandError, Kind};
+use super::names;
 use super::profile::Profile;
 
 /// An agent that a command acts for, and how it was found.
@@ -165,8 +166,7 @@ fn found(record: &Record, how: String) -> Caller {
 fn by_name(census: &Census, name: &AgentName, told_by: &str) -> Result<Option<Caller>, CommandError> {
     let Some(record) = census.find(name, clock::now()) else {
         if let Some(file) = census.unreadable(name) {
-            let text = format!("the registration of {name}, `{}`, can't be read: {}", file.path, file.reason);
-            return Err(CommandError::new(Kind::Corrupt, text).hint("`msg doctor` tells more"));
+            return Err(names::unreadable(name, file));
         }
         return Ok(None);
     };

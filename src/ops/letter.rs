@@ -26,22 +26,37 @@ pub struct Letter {
     pub reply_hint: bool,
 }
 
+/// Who reads what is handed over.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Reader {
+    /// It takes the message as it is.
+    Program,
+    /// A person or a model, who wants to know whom it has to do with.
+    Mind,
+}
+
 /// Makes letters of messages. Also returns who is known by now, if that changed.
 pub(super) fn write(
     ctx: &Context,
     mesh: &Mesh,
-    reader: &Agent,
+    reader: (&Agent, Reader),
     messages: &[(&Stem, &Message)],
 ) -> Result<(Vec<Letter>, Option<Contacts>), CommandError> {
-    let introduces = ctx.settings.is_on("senderDetailsOnFirstContact");
-    let before = if introduces { mesh.contacts(&reader.name)? } else { Contacts::default() };
+    let (agent, kind) = reader;
+    let introduces = kind == Reader::Mind && ctx.settings.is_on("senderDetailsOnFirstContact");
+    let before = if introduces { mesh.contacts(&agent.name)? } else { Contacts::default() };
     let mut contacts = before.clone();
     let mut letters = Vec::new();
+    let mut met: Vec<&str> = Vec::new();
     for (stem, message) in messages {
-        let introduction = match introduces {
+        let is_new = introduces && !met.contains(&message.from.as_str());
+        let introduction = match is_new {
             true => introduce(ctx, mesh, &mut contacts, &message.from)?,
             false => None,
         };
+        if is_new {
+            met.push(&message.from);
+        }
         letters.push(Letter {
             message: (*message).clone(),
             letters: stem.letters().to_string(),

@@ -29,7 +29,7 @@ pub use evict::{Evicted, evict};
 pub use identity::{Caller, caller, whoami};
 pub use join::{Arrival, Joined, Request, join};
 pub use leave::{Left, leave};
-pub use letter::{Letter, age};
+pub use letter::{Letter, Reader, age};
 pub use messages::{InboxReport, Receipt, ack, history, inbox, receipt, show};
 pub use profile::Profile;
 pub use receive::{HandOver, Reached, Selection, read};

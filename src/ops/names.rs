@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::domain::{Agent, AgentName, Liveness};
-use crate::store::{Census, Locked, Record, StoreError, Why};
+use crate::store::{Census, Locked, Record, StoreError, Unreadable, Why};
 use crate::sys::process;
 
 use super::bury::bury_dead;
@@ -32,6 +32,14 @@ pub(super) fn holder(
         true => format!("process {}", agent.process.pid()),
         false => format!("{}, who was called that", agent.name),
     })
+}
+
+/// The registration of that name is there, but nobody can tell what it says.
+pub(super) fn unreadable(name: &AgentName, file: &Unreadable) -> CommandError {
+    let text = format!("the registration of {name}, `{}`, can't be read: {}", file.path, file.reason);
+    CommandError::new(Kind::Corrupt, text)
+        .hint("look at the file; if nobody needs it, move it away")
+        .fact("file", file.path.as_str())
 }
 
 pub(super) fn name_taken(name: &AgentName, holder: &str) -> CommandError {

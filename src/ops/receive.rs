@@ -12,7 +12,7 @@ use crate::sys::{clock, random};
 use super::context::Context;
 use super::error::CommandError;
 use super::identity;
-use super::letter::{self, Letter};
+use super::letter::{self, Letter, Reader};
 
 /// What was seen and sent is kept for so long, and so many of each.
 const KEPT: SignedDuration = SignedDuration::from_hours(24 * 30);
@@ -48,11 +48,12 @@ pub struct Selection {
 /// Takes what waits and hands it over. Returns how many were.
 pub fn read(
     ctx: &Context,
+    reader: Reader,
     selection: &Selection,
     hand_over: &mut HandOver<'_>,
 ) -> Result<usize, CommandError> {
     let (mesh, caller) = identity::caller(ctx)?;
-    let mut desk = Desk::new(ctx, &mesh, caller.agent, Via::new("read"));
+    let mut desk = Desk::new(ctx, &mesh, caller.agent, Via::new("read"), reader);
     let done = desk.deliver_together(selection, hand_over)?;
     desk.prune()?;
     Ok(done)
@@ -64,11 +65,12 @@ pub(super) struct Desk<'a> {
     pub(super) mesh: &'a Mesh,
     pub(super) agent: Agent,
     pub(super) via: Via,
+    reader: Reader,
 }
 
 impl<'a> Desk<'a> {
-    pub(super) fn new(ctx: &'a Context, mesh: &'a Mesh, agent: Agent, via: Via) -> Self {
-        Self { ctx, mesh, agent, via }
+    pub(super) fn new(ctx: &'a Context, mesh: &'a Mesh, agent: Agent, via: Via, reader: Reader) -> Self {
+        Self { ctx, mesh, agent, via, reader }
     }
 
     /// What waits, after the dead have given back what they had, in the order of handing over.
@@ -131,7 +133,7 @@ impl<'a> Desk<'a> {
         hand_over: &mut HandOver<'_>,
     ) -> Result<Reached, CommandError> {
         let messages: Vec<(&Stem, &Message)> = delivery.messages().collect();
-        let (letters, contacts) = letter::write(self.ctx, self.mesh, &self.agent, &messages)?;
+        let (letters, contacts) = letter::write(self.ctx, self.mesh, (&self.agent, self.reader), &messages)?;
         let reached = hand_over(&letters);
         match reached {
             Reached::Yes => {

@@ -11,6 +11,7 @@ use super::error::{CommandError, Kind};
 use super::feed;
 use super::identity::{self, with_nearest};
 use super::messages;
+use super::names;
 
 /// What is to be sent.
 #[derive(Clone, Debug, Default)]
@@ -262,8 +263,7 @@ impl<'a> Post<'a> {
     /// Nobody of that name is registered; perhaps somebody was.
     fn send_to_gone(&mut self, name: &AgentName, census: &Census) -> Result<Accepted, CommandError> {
         if let Some(file) = census.unreadable(name) {
-            let text = format!("the registration of {name}, `{}`, can't be read: {}", file.path, file.reason);
-            return Err(CommandError::new(Kind::Corrupt, text).fact("file", file.path.as_str()));
+            return Err(names::unreadable(name, file));
         }
         let _locked = self.mesh.lock()?;
         let mut graves = self.mesh.graves()?.graves;

@@ -19,7 +19,7 @@ use crate::sys::watch::DirWatch;
 use super::context::Context;
 use super::error::{CommandError, Kind};
 use super::identity;
-use super::letter::Letter;
+use super::letter::{Letter, Reader};
 use super::receive::{Desk, HandOver, Reached, Selection};
 
 /// While the watch is sound, looking is only a safeguard.
@@ -41,9 +41,14 @@ pub enum End {
 }
 
 /// Follows the inbox until it is stopped, or until nobody reads any more.
-pub fn watch(ctx: &Context, stop: &Stop, hand_over: &mut HandOver<'_>) -> Result<End, CommandError> {
+pub fn watch(
+    ctx: &Context,
+    reader: Reader,
+    stop: &Stop,
+    hand_over: &mut HandOver<'_>,
+) -> Result<End, CommandError> {
     let (mesh, caller) = identity::caller(ctx)?;
-    let mut follower = Follower::new(Desk::new(ctx, &mesh, caller.agent, Via::new("watch")));
+    let mut follower = Follower::new(Desk::new(ctx, &mesh, caller.agent, Via::new("watch"), reader));
     loop {
         let waiting = follower.look()?;
         if follower.desk.deliver_in_batches(waiting, hand_over, || !stop.is_asked())? == Reached::No {
@@ -62,7 +67,8 @@ pub fn watch_each(
     run: &mut dyn FnMut(&Letter) -> bool,
 ) -> Result<End, CommandError> {
     let (mesh, caller) = identity::caller(ctx)?;
-    let mut follower = Follower::new(Desk::new(ctx, &mesh, caller.agent, Via::new("watch --exec")));
+    let mut follower =
+        Follower::new(Desk::new(ctx, &mesh, caller.agent, Via::new("watch --exec"), Reader::Program));
     let mut failures = Failures::default();
     loop {
         let all = follower.look()?;
@@ -113,6 +119,7 @@ fn run_one(
 /// Blocks until there is mail, then hands it over like `read`. `None`: there was none in time.
 pub fn wait(
     ctx: &Context,
+    reader: Reader,
     stop: &Stop,
     selection: &Selection,
     timeout: Option<Duration>,
@@ -121,7 +128,7 @@ pub fn wait(
     let (mesh, caller) = identity::caller(ctx)?;
     // A deadline beyond what the clock can tell never comes.
     let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-    let mut follower = Follower::new(Desk::new(ctx, &mesh, caller.agent, Via::new("wait")));
+    let mut follower = Follower::new(Desk::new(ctx, &mesh, caller.agent, Via::new("wait"), reader));
     loop {
         follower.refresh()?;
         follower.arm()?;

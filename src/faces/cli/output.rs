@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::domain::visible;
-use crate::ops::{CommandError, Fact, Reached};
+use crate::ops::{CommandError, Fact, Reached, Reader};
 use crate::sys::seams;
 
 use super::args::{GlobalArgs, When};
@@ -178,6 +178,11 @@ impl Ui {
     pub(super) fn say_report(&self, report: &dyn Report) -> Reached {
         let text = if self.json { json_text(Some(report), None) } else { self.text(Some(report)) };
         self.say(&text)
+    }
+
+    /// Who is handed what is said.
+    pub(super) fn reader(&self) -> Reader {
+        if self.json { Reader::Program } else { Reader::Mind }
     }
 
     pub(super) fn is_json(&self) -> bool {

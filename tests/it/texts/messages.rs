@@ -316,7 +316,7 @@ fn read_as_model(how: &[&str], variables: &[(&str, &str)], first: bool) -> Strin
         scene.joined("Bob", "codex");
         if !first {
             scene.sent(&["send", "Bob", "hello", "--as", "SwiftRaven"]);
-            scene.quietly(&["read", "--as", "Bob"]);
+            scene.model_reads(&["read", "--as", "Bob"], &[]);
         }
         scene.at("09:31:00.000101");
         let to: &[&str] = if how.contains(&"broadcast") { &["broadcast"] } else { &["send", "Bob"] };

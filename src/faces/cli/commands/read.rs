@@ -26,7 +26,7 @@ pub(in crate::faces::cli) struct ReadArgs {
 
 pub(super) fn run(ctx: &Context, args: ReadArgs, ui: &Ui) -> Result<Outcome, CommandError> {
     let selection = Selection { limit: args.limit, ack: args.ack, parked: true, ..Selection::default() };
-    ops::read(ctx, &selection, &mut |letters| {
+    ops::read(ctx, ui.reader(), &selection, &mut |letters| {
         ui.say_report(&Letters { letters, for_person: ui.is_terminal(), now: clock::now() })
     })?;
     Ok(Outcome::said(None))

@@ -37,7 +37,7 @@ pub(super) fn run(ctx: &Context, args: WaitArgs, ui: &Ui) -> Result<Outcome, Com
     let from = args.from.map(AgentName::new).transpose()?;
     let stop = Stop::listen().map_err(FileError::from)?;
     let selection = ops::from_sender(from);
-    let found = ops::wait(ctx, &stop, &selection, timeout.transpose()?, &mut |letters| {
+    let found = ops::wait(ctx, ui.reader(), &stop, &selection, timeout.transpose()?, &mut |letters| {
         ui.say_report(&Letters { letters, for_person: ui.is_terminal(), now: clock::now() })
     })?;
     match found {

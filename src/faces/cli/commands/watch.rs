@@ -35,7 +35,7 @@ pub(super) fn run(ctx: &Context, args: WatchArgs, ui: &Ui) -> Result<Outcome, Co
             tell(ctx, ui);
             execute(command, letter)
         })?,
-        None => ops::watch(ctx, &stop, &mut |letters| {
+        None => ops::watch(ctx, ui.reader(), &stop, &mut |letters| {
             tell(ctx, ui);
             print(ui, letters)
         })?,
