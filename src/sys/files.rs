@@ -3,7 +3,7 @@
 //! Whatever another process may look at is written under a private name in `tmp/` and then *published* (must not
 //! exist yet) or *replaced* (may exist) in one step, so that nobody ever sees half a file. What several may want
 //! is *taken* by a rename, which exactly one of them wins. Every call that changes anything goes through
-//! [`seams::step`] first, so that a test can kill the process before any one of them.
+//! [`step`] first, so that a test can kill the process before any one of them.
 
 mod look;
 mod mark;
