@@ -67,6 +67,10 @@ struct FormerKeys {
 
 /// Reads a registration. The error says what is wrong with it.
 pub(in crate::store) fn parse(bytes: &[u8]) -> Result<Agent, String> {
+    // A struct may also be told as a list of its values, but then there are no keys to carry through a rewrite.
+    if bytes.trim_ascii_start().starts_with(b"[") {
+        return Err("it holds no object".to_string());
+    }
     agent_of(serde_json::from_slice(bytes).map_err(text)?)
 }
 
@@ -288,5 +292,9 @@ mod tests {
         assert!(with("name", "../x".into()).is_err());
         assert!(with("sessionId", "".into()).is_err());
         assert!(parse(b"").is_err() && parse(b"[]").is_err() && parse(b"null").is_err());
+        let listed =
+            br#"["RedIce", 7, "s", "/", "m", "2026-11-14T23:57:56Z", null, null, null, null, null, null,
+            null, null, null, null, null, null]"#;
+        assert!(parse(listed).is_err(), "a list with the right values in the right order is no object");
     }
 }
