@@ -2,6 +2,7 @@
 
 mod agent;
 mod harness;
+pub mod hook;
 mod message;
 mod name;
 mod presence;
