@@ -5,6 +5,7 @@ mod harness;
 pub mod hook;
 mod message;
 mod name;
+pub mod pattern;
 mod presence;
 pub mod process;
 mod session;

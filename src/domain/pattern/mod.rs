@@ -1,0 +1,238 @@
+//! Patterns that are reserved, the paths that they cover, and whether two of them have a path in common.
+//!
+//! A pattern is bound to a place: it has a *head*, an absolute path without wildcards, and a *tail*. A literal pattern
+//! covers its head and all beneath it; a glob covers what `globset` says, where `*` stops at `/` and `**` does not.
+//! Whether two patterns overlap is decided by walking the automata of both at once, so the answer is exact.
+
+mod machine;
+mod path;
+
+use std::fmt;
+use std::sync::OnceLock;
+
+use machine::Machine;
+pub use path::PathForm;
+
+/// The longest pattern, in bytes. Longer ones are somebody's mistake, and deciding about them takes long.
+pub const MAX_PATTERN: usize = 1024;
+
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum PatternError {
+    #[error("a pattern must not be empty")]
+    Empty,
+    #[error("a pattern has {0} bytes; {MAX_PATTERN} is the most")]
+    TooLong(usize),
+    #[error("a pattern must not have control characters in it")]
+    Control,
+    #[error("`..` can't follow a wildcard")]
+    ParentAfterWildcard,
+    #[error("it is no glob: {0}")]
+    NoGlob(String),
+}
+
+/// Which paths somebody has to himself.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    head: PathForm,
+    tail: Tail,
+    /// Upper and lower case are the same: the file system says so.
+    ignores_case: bool,
+    machine: OnceLock<Option<Machine>>,
+}
+
+#[derive(Clone, Debug, Eq, PartialEq)]
+enum Tail {
+    /// The head itself and all beneath it.
+    Beneath,
+    /// What the glob matches beneath the head; with `deep`, also all beneath that.
+    Glob { text: String, deep: bool },
+}
+
+impl Pattern {
+    /// Reads a pattern that starts from `root` unless it is absolute itself.
+    pub fn new(text: &str, root: &PathForm) -> Result<Self, PatternError> {
+        check(text)?;
+        let normal = path::composed(text);
+        let (head, rest) = split_at_wildcard(&normal);
+        let head = root.join(head);
+        let tail = match rest {
+            "" => Tail::Beneath,
+            glob => Tail::of_glob(glob)?,
+        };
+        let pattern = Self { head, tail, ignores_case: false, machine: OnceLock::new() };
+        match &pattern.tail {
+            Tail::Glob { text, .. } => build_glob(text, false).map(|_| pattern),
+            Tail::Beneath => Ok(pattern),
+        }
+    }
+
+    /// A path and all beneath it, whatever characters are in it.
+    pub fn literal(path: PathForm) -> Self {
+        Self { head: path, tail: Tail::Beneath, ignores_case: false, machine: OnceLock::new() }
+    }
+
+    /// The same pattern where upper and lower case don't differ.
+    #[must_use]
+    pub fn ignoring_case(self, ignores_case: bool) -> Self {
+        Self { ignores_case, machine: OnceLock::new(), ..self }
+    }
+
+    /// The same pattern at another place: the head is where links lead.
+    #[must_use]
+    pub fn with_head(&self, head: PathForm) -> Self {
+        Self { head, machine: OnceLock::new(), ..self.clone() }
+    }
+
+    /// The path up to the first wildcard.
+    pub fn head(&self) -> &PathForm {
+        &self.head
+    }
+
+    pub fn is_literal(&self) -> bool {
+        self.tail == Tail::Beneath
+    }
+
+    /// Can it cover nothing but its head and what is beneath, and does the path lie there? Cheap, and never wrong when
+    /// it says no.
+    pub fn may_cover(&self, path: &PathForm) -> bool {
+        match self.ignores_case {
+            true => path.folded().is_within(&self.head.folded()),
+            false => path.is_within(&self.head),
+        }
+    }
+
+    pub fn covers(&self, path: &PathForm) -> bool {
+        if !self.may_cover(path) {
+            return false;
+        }
+        match &self.tail {
+            Tail::Beneath => true,
+            // What can't be made a machine was refused when it was read.
+            Tail::Glob { .. } => self.machine().is_some_and(|machine| {
+                let rest = match self.ignores_case {
+                    true => path.folded().beneath(&self.head.folded()).map(str::to_string),
+                    false => path.beneath(&self.head).map(str::to_string),
+                };
+                rest.is_some_and(|rest| machine.accepts(rest.as_bytes()))
+            }),
+        }
+    }
+
+    /// Is there a path that both cover?
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.common_path(other).is_some()
+    }
+
+    /// A path that both cover.
+    pub fn common_path(&self, other: &Self) -> Option<PathForm> {
+        let fold = self.ignores_case || other.ignores_case;
+        let (a, b) = match fold {
+            true => (self.head.folded(), other.head.folded()),
+            false => (self.head.clone(), other.head.clone()),
+        };
+        // The one with the shorter head comes first.
+        let ((near, near_head), (far, far_head)) =
+            if b.is_within(&a) { ((self, a), (other, b)) } else { ((other, b), (self, a)) };
+        let between = far_head.beneath(&near_head)?;
+        if near.is_literal() && far.is_literal() {
+            return Some(far_head);
+        }
+        let (near, far) = (near.regex("", fold), far.regex(between, fold));
+        match (near.and_then(|text| Machine::new(&text)), far.and_then(|text| Machine::new(&text))) {
+            (Some(near), Some(far)) => {
+                let rest = near.meets(&far)?;
+                Some(near_head.join(&String::from_utf8_lossy(&rest[1.min(rest.len())..])))
+            }
+            // Nobody can tell, so they are kept apart.
+            _ => Some(far_head),
+        }
+    }
+
+    fn machine(&self) -> Option<&Machine> {
+        self.machine.get_or_init(|| Machine::new(&self.regex("", self.ignores_case)?)).as_ref()
+    }
+
+    /// What follows the head, as a regular expression over the bytes after it; `between` is put before.
+    fn regex(&self, between: &str, fold: bool) -> Option<String> {
+        let between = machine::escape(between.as_bytes());
+        Some(match &self.tail {
+            Tail::Beneath => format!("{}{between}(?:/.*)?", flags(fold)),
+            Tail::Glob { text, deep } => {
+                let glob = build_glob(text, fold).ok()?;
+                let body = glob.regex().split_once('^')?.1.strip_suffix('$')?.to_string();
+                let beneath = if *deep { "(?:/.*)?" } else { "" };
+                format!("{}{between}/(?:{body}){beneath}", flags(fold))
+            }
+        })
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.head, &self.tail, self.ignores_case) == (&other.head, &other.tail, other.ignores_case)
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.tail {
+            Tail::Beneath => write!(f, "{}", self.head),
+            Tail::Glob { text, deep } => {
+                let slash = if *deep { "/" } else { "" };
+                write!(f, "{}/{text}{slash}", self.head.as_str().trim_end_matches('/'))
+            }
+        }
+    }
+}
+
+impl Tail {
+    fn of_glob(text: &str) -> Result<Self, PatternError> {
+        let deep = text.ends_with('/');
+        let parts: Vec<&str> = text.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+        if parts.contains(&"..") {
+            return Err(PatternError::ParentAfterWildcard);
+        }
+        Ok(Self::Glob { text: parts.join("/"), deep })
+    }
+}
+
+fn check(text: &str) -> Result<(), PatternError> {
+    if text.is_empty() {
+        return Err(PatternError::Empty);
+    }
+    if text.len() > MAX_PATTERN {
+        return Err(PatternError::TooLong(text.len()));
+    }
+    if text.chars().any(char::is_control) {
+        return Err(PatternError::Control);
+    }
+    Ok(())
+}
+
+/// Does the text mean more than one path?
+pub fn has_wildcard(text: &str) -> bool {
+    text.contains(['*', '?', '[', '{', '\\'])
+}
+
+/// The components before the first one with a wildcard in it, and the rest.
+fn split_at_wildcard(text: &str) -> (&str, &str) {
+    let Some(at) = text.find(['*', '?', '[', '{', '\\']) else { return (text, "") };
+    let start = text[..at].rfind('/').map_or(0, |slash| slash + 1);
+    text.split_at(start)
+}
+
+fn build_glob(text: &str, fold: bool) -> Result<globset::Glob, PatternError> {
+    globset::GlobBuilder::new(text)
+        .literal_separator(true)
+        .backslash_escape(true)
+        .case_insensitive(fold)
+        .build()
+        .map_err(|error| PatternError::NoGlob(error.kind().to_string()))
+}
+
+fn flags(fold: bool) -> &'static str {
+    if fold { "(?-u)(?i)" } else { "(?-u)" }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn pattern(text: &str) -> Pattern {
+    Pattern::new(text, &PathForm::absolute("/p")).unwrap()
+}
+
+fn path(text: &str) -> PathForm {
+    PathForm::absolute("/p").join(text)
+}
+
+fn covers(text: &str, covered: &[&str], others: &[&str]) {
+    let pattern = pattern(text);
+    for name in covered {
+        assert!(pattern.covers(&path(name)), "`{text}` should cover `{name}`");
+    }
+    for name in others {
+        assert!(!pattern.covers(&path(name)), "`{text}` should not cover `{name}`");
+    }
+}
+
+#[test]
+fn a_literal_covers_itself_and_all_beneath() {
+    for text in ["src/auth", "src/auth/", "./src//auth", "src/x/../auth/.", "/p/src/auth"] {
+        covers(
+            text,
+            &["src/auth", "src/auth/", "src/auth/login.rs", "src/auth/a/b", "./src//auth/../auth/x"],
+            &["src", "src/authors", "src/auth.rs", "lib/auth", "/src/auth", "/"],
+        );
+    }
+    covers(".", &["", "x", "a/b"], &["/", "/q", "/pp"]);
+    covers("/", &["/", "/q", "x"], &[]);
+}
+
+#[test]
+fn stars_and_slashes() {
+    covers("src/*.rs", &["src/a.rs", "src/.rs"], &["src/a/b.rs", "src/a.rs/x", "a.rs", "src"]);
+    covers("src/**/*.rs", &["src/a.rs", "src/a/b/c.rs"], &["src/a.md", "lib/a.rs"]);
+    covers("**/mod.rs", &["mod.rs", "a/mod.rs", "a/b/mod.rs"], &["amod.rs", "/mod.rs"]);
+    covers("src/**", &["src/a", "src/a/b"], &["src", "srcs"]);
+    covers("packages/*/", &["packages/a", "packages/a/x/y"], &["packages", "package/a"]);
+    covers("src/{a,b}/x.?s", &["src/a/x.rs", "src/b/x.ts"], &["src/c/x.rs", "src/a/x.s"]);
+    covers("src/[a-c]x", &["src/ax", "src/cx"], &["src/dx", "src/a/x"]);
+    covers(r"src/\[id\].tsx", &["src/[id].tsx"], &["src/i.tsx"]);
+}
+
+#[test]
+fn what_is_no_pattern() {
+    let root = PathForm::absolute("/p");
+    let error = |text: &str| Pattern::new(text, &root).unwrap_err();
+    assert_eq!(error(""), PatternError::Empty);
+    assert_eq!(error("a\nb"), PatternError::Control);
+    assert_eq!(error("src/*/../x"), PatternError::ParentAfterWildcard);
+    assert_eq!(error(&"a".repeat(2000)), PatternError::TooLong(2000));
+    for text in ["src/[a", "src/{a", "a{b,{c}", "[z-a]"] {
+        assert!(matches!(error(text), PatternError::NoGlob(_)), "{text}");
+    }
+}
+
+#[test]
+fn unicode_is_compared_composed() {
+    covers("caf\u{e9}/", &["cafe\u{301}/menu"], &["cafe/menu"]);
+    covers("cafe\u{301}/*.md", &["caf\u{e9}/a.md"], &[]);
+}
+
+#[test]
+fn case_counts_where_the_file_system_says_so() {
+    let ignoring = |text: &str| pattern(text).ignoring_case(true);
+    assert!(ignoring("src/Auth").covers(&path("SRC/auth/x")));
+    assert!(ignoring("src/*.RS").covers(&path("Src/a.rs")));
+    assert!(!pattern("src/Auth").covers(&path("src/auth")));
+    assert!(ignoring("src/Auth").overlaps(&pattern("src/auth/x")));
+    assert!(ignoring("SRC/*.rs").overlaps(&pattern("src/a.RS")));
+}
+
+#[test]
+fn overlap() {
+    let check = |a: &str, b: &str, expected: bool| {
+        let (a, b) = (pattern(a), pattern(b));
+        assert_eq!(a.overlaps(&b), expected, "`{a}` and `{b}`");
+        assert_eq!(b.overlaps(&a), expected, "`{b}` and `{a}`");
+        if let Some(path) = a.common_path(&b) {
+            assert!(a.covers(&path) && b.covers(&path), "`{a}` and `{b}` have no `{path}`");
+        }
+    };
+    check("src/auth", "src/auth/login.rs", true);
+    check("src/auth", "src/author", false);
+    check("src/*.rs", "src/a*", true);
+    check("src/*.rs", "src/*.md", false);
+    check("src/a*", "src/*b", true);
+    check("src/a?", "src/a??", false);
+    check("src/**/x", "src/a/b/x", true);
+    check("src/**/x", "src/a/b/y", true); // `src/a/b/y` is a directory as well as a file: `y/x` lies beneath it
+    check("src/**/*.rs", "**/test_*", true);
+    check("src/*/a.rs", "src/b/*.rs", true);
+    check("src/*/a.rs", "src/b.rs", true);
+    check("src/*/a.rs", "src/*/b.rs", false);
+    check("{a,b}/x", "{b,c}/x", true);
+    check("{a,b}/x", "{c,d}/x", false);
+    check("[ab]*", "[!ab]*", false);
+    check("**", "x", true);
+    check("*", "a/b", false);
+    check("*/", "a/b", true);
+    check("/etc/x", "x", false);
+    // Only strings that can be a path count: what these share is `src/` with nothing behind it.
+    check("src/{,a}", "src/{,b}", false);
+    check("src/*/x", "src/x", true);
+}
+
+/// Globs over few letters, so that chance makes them meet.
+fn glob() -> impl Strategy<Value = String> {
+    let part = prop_oneof![
+        4 => "[ab.]{1,2}",
+        2 => Just("*".to_string()),
+        1 => Just("**".to_string()),
+        1 => "[ab]\\*",
+        1 => "\\*[ab]",
+        1 => Just("?".to_string()),
+        1 => Just("[ab]".to_string()),
+        1 => Just("[!a]".to_string()),
+        1 => Just("{a,b}".to_string()),
+        1 => Just("{a*,b?}".to_string()),
+        1 => Just("{,a}b".to_string()),
+    ];
+    let parts = proptest::collection::vec(part, 1..4);
+    (parts, any::<bool>()).prop_map(|(parts, slash)| parts.join("/") + if slash { "/" } else { "" })
+}
+
+/// What `globset` itself says, and what a trailing slash and a literal add to it; slow and without a machine.
+fn reference(text: &str, path: &str) -> bool {
+    let slashless = text.trim_end_matches('/');
+    let parts: Vec<&str> = slashless.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    if !has_wildcard(text) {
+        let literal = parts.join("/");
+        return literal.is_empty() || path == literal || path.starts_with(&format!("{literal}/"));
+    }
+    let glob = globset::GlobBuilder::new(&parts.join("/")).literal_separator(true).build().unwrap();
+    let matcher = glob.compile_matcher();
+    let mut prefixes = path.match_indices('/').map(|(at, _)| &path[..at]).chain([path]);
+    if text.ends_with('/') { prefixes.any(|prefix| matcher.is_match(prefix)) } else { matcher.is_match(path) }
+}
+
+/// `..` moves the head elsewhere, which the reference knows nothing of.
+fn is_plain(text: &str) -> bool {
+    !text.split('/').any(|part| part == "..")
+}
+
+/// Every path of up to four characters over the letters that the globs are made of.
+fn short_paths() -> Vec<String> {
+    let mut all: Vec<String> = vec![String::new()];
+    let mut longest = all.clone();
+    for _ in 0..4 {
+        longest = longest.iter().flat_map(|text| "ab./".chars().map(move |c| format!("{text}{c}"))).collect();
+        all.extend(longest.iter().cloned());
+    }
+    let is_path = |text: &String| text.split('/').all(|part| !["", ".", ".."].contains(&part));
+    all.retain(is_path);
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(250))]
+
+    /// A path is covered exactly when `globset` says so.
+    #[test]
+    fn covering_is_what_globset_says(text in glob()) {
+        let root = PathForm::absolute("/p");
+        let Ok(pattern) = Pattern::new(&text, &root) else { return Ok(()) };
+        prop_assume!(is_plain(&text));
+        for name in short_paths() {
+            prop_assert_eq!(pattern.covers(&path(&name)), reference(&text, &name), "`{}` and `{}`", text, name);
+        }
+    }
+
+    /// Two patterns overlap exactly when some path matches both: what is said to be common is, by the reference, and
+    /// where nothing is said to be, no short path is.
+    #[test]
+    fn overlap_is_exact(one in glob(), two in glob()) {
+        let root = PathForm::absolute("/p");
+        let (Ok(a), Ok(b)) = (Pattern::new(&one, &root), Pattern::new(&two, &root)) else { return Ok(()) };
+        prop_assume!(is_plain(&one) && is_plain(&two));
+        match a.common_path(&b) {
+            Some(path) => {
+                let name = path.relative_to(&root).unwrap();
+                let both = reference(&one, name) && reference(&two, name);
+                prop_assert!(both || name.is_empty(), "`{}` and `{}` have no `{}`", one, two, name);
+            }
+            None => {
+                let both = short_paths().into_iter().find(|name| reference(&one, name) && reference(&two, name));
+                prop_assert_eq!(both, None, "`{}` and `{}`", one, two);
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_panics(text in "\\PC{0,40}", other in "[a-z*?{}/,!\\[\\]\\\\.]{0,20}") {
+        let root = PathForm::absolute("/p");
+        if let (Ok(a), Ok(b)) = (Pattern::new(&text, &root), Pattern::new(&other, &root)) {
+            prop_assert_eq!(a.overlaps(&b), b.overlaps(&a));
+        }
+    }
+}
