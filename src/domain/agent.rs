@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{AgentName, Harness, Recorded, SessionId};
+use super::{AgentName, Harness, Recorded, Reservation, SessionId, Wait};
 
 /// One session of a harness that has joined a mesh.
 #[derive(Clone, Debug)]
@@ -27,20 +27,11 @@ pub struct Agent {
     /// Its last activity, where the registration tells; ours tell by `presence/` instead.
     pub last_activity: Option<Timestamp>,
     pub reservations: Vec<Reservation>,
+    /// What others refused to it; once it is free, the agent is told, once.
+    pub waits_for: Vec<Wait>,
     pub formerly: Vec<FormerName>,
     /// The grave whose mail is still on its way back to this agent; whoever acts as it next goes on with that.
     pub restores: Option<String>,
-}
-
-/// A path pattern that one agent alone may change.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Reservation {
-    pub pattern: String,
-    pub reason: Option<String>,
-    pub since: Timestamp,
-    /// The directory that a relative pattern starts from; pi-messenger's start from the agent's `cwd`.
-    pub root: Option<String>,
-    pub expires_at: Option<Timestamp>,
 }
 
 /// A name that the agent gave up. Until then it stays taken, and whoever uses it is led to the present one.

@@ -64,6 +64,11 @@ impl AgentName {
         Ok(Self(text))
     }
 
+    /// The program itself, as the sender of what it has to tell. Nobody can join under it.
+    pub fn of_program() -> Self {
+        Self(RESERVED[1].to_string())
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -46,7 +46,7 @@ pub struct Listing {
 pub fn agents(ctx: &Context, filter: Filter) -> Result<Listing, CommandError> {
     let Some(mesh) = ctx.mesh()? else { return Ok(Listing::default()) };
     let census = mesh.census()?;
-    let me = identity::glance(ctx, &mesh, &census);
+    let me = identity::glance(ctx, &mesh, &census).map(|agent| agent.name);
     let claims = claims_to_look_at(ctx, &mesh);
     let here = filter.here || ctx.settings.scope_to_folder();
     let in_scope = |cwd: &str| !here || same_folder(Path::new(cwd), &ctx.cwd);
@@ -60,7 +60,7 @@ pub fn agents(ctx: &Context, filter: Filter) -> Result<Listing, CommandError> {
             listing.agents.push(Profile::with_liveness(&mesh, agent, &claims, liveness)?);
         }
     }
-    if seen_dead && let Err(error) = bury_in_passing(&mesh) {
+    if seen_dead && let Err(error) = bury_in_passing(ctx, &mesh) {
         ctx.notice(format!("those who are gone could not be buried: {error}"));
     }
     if filter.gone {
@@ -80,7 +80,8 @@ pub fn whois(ctx: &Context, name: &AgentName) -> Result<(Profile, bool), Command
     let Some(mesh) = ctx.mesh()? else { return Err(unknown().hint("nobody has joined this mesh yet")) };
     let census = mesh.census()?;
     if let Some(record) = census.find(name, clock::now()).filter(|record| is_live(record)) {
-        let is_me = identity::glance(ctx, &mesh, &census).as_ref() == Some(&record.agent.name);
+        let is_me =
+            identity::glance(ctx, &mesh, &census).is_some_and(|agent| agent.name == record.agent.name);
         return Ok((Profile::look(ctx, &mesh, record.agent.clone())?, is_me));
     }
     if let Some(file) = census.unreadable(name) {

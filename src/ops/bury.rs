@@ -7,6 +7,8 @@ use crate::store::{Census, Locked, Mesh, Record, StoreError, Why};
 use crate::sys::{clock, process};
 
 use super::claims;
+use super::context::Context;
+use super::waiting;
 
 /// Goes on with renames that were cut short. The old registration goes last: until then this is done again.
 pub(super) fn finish_renames(locked: &Locked<'_>, census: &Census) -> Result<(), StoreError> {
@@ -45,9 +47,9 @@ pub(super) fn bury_dead(
 }
 
 /// What whoever passes by does if the lock is free at once. Looks again under the lock.
-pub(super) fn bury_in_passing(mesh: &Mesh) -> Result<Vec<AgentName>, StoreError> {
-    match mesh.try_lock()? {
-        Some(locked) => bury_dead(&locked, &locked.census()?, clock::now()),
-        None => Ok(Vec::new()),
-    }
+pub(super) fn bury_in_passing(ctx: &Context, mesh: &Mesh) -> Result<Vec<AgentName>, StoreError> {
+    let Some(locked) = mesh.try_lock()? else { return Ok(Vec::new()) };
+    let buried = bury_dead(&locked, &locked.census()?, clock::now())?;
+    waiting::tell_or_note(ctx, mesh, &locked);
+    Ok(buried)
 }

@@ -12,6 +12,7 @@ use crate::sys::{clock, process};
 use super::bury::bury_dead;
 use super::context::{Context, Globals};
 use super::error::{CommandError, Kind};
+use super::waiting;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum State {
@@ -188,6 +189,7 @@ impl Visit<'_> {
         if self.repair {
             let locked = self.mesh.lock()?;
             buried = bury_dead(&locked, &locked.census()?, clock::now())?;
+            waiting::tell_or_note(self.ctx, self.mesh, &locked);
             census = locked.census()?;
         }
         let (mut live, mut checks) = (0, Vec::new());

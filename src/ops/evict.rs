@@ -11,6 +11,7 @@ use super::feed;
 use super::identity::{self, with_nearest};
 use super::names;
 use super::profile::Profile;
+use super::waiting;
 
 #[derive(Clone, Debug)]
 pub struct Evicted {
@@ -48,6 +49,7 @@ pub fn evict(ctx: &Context, name: &AgentName, force: bool) -> Result<Evicted, Co
     let profile = Profile::with_liveness(&mesh, agent.clone(), &locked.claims()?, liveness)?;
     let unclaimed = claims::give_up(&locked, agent)?;
     locked.bury(record, Why::Evicted, now, Some(caller.agent.name.as_str()))?;
+    waiting::tell_or_note(ctx, &mesh, &locked);
     feed::tell(ctx, &mesh, "evict", &caller.agent.name, Some(name.as_str()), None);
     Ok(Evicted { profile, unclaimed })
 }

@@ -20,6 +20,7 @@ use super::context::Context;
 use super::error::{CommandError, Kind};
 use super::names;
 use super::profile::Profile;
+use super::reserve;
 
 /// An agent that a command acts for, and how it was found.
 #[derive(Clone, Debug)]
@@ -108,9 +109,9 @@ pub fn whoami(ctx: &Context) -> Result<(Profile, String), CommandError> {
 }
 
 /// Who is calling, if that can be told without a doubt; for those who only look.
-pub(super) fn glance(ctx: &Context, mesh: &Mesh, census: &Census) -> Option<AgentName> {
+pub(super) fn glance(ctx: &Context, mesh: &Mesh, census: &Census) -> Option<Agent> {
     let found = find(ctx, mesh, census, &Traces::of_caller(ctx)).ok()??;
-    Some(found.agent.name)
+    Some(found.agent)
 }
 
 fn find(
@@ -208,13 +209,19 @@ fn revive(ctx: &Context, mesh: &Mesh, traces: &Traces) -> Result<Option<Caller>,
             format!("your registration is gone, and another agent is called {} now", holder.agent.name);
         return Err(CommandError::new(Kind::NotJoined, text).hint("`msg join` comes back under a new name"));
     }
+    let mut record = known.last.clone();
+    let held = record.agent.reservations.clone();
+    let lost = reserve::regain(&census.records, &mut record.agent, held, now);
     if census.unreadable(&agent.name).is_some()
-        || locked.register(&known.last)? == crate::sys::files::Published::Exists
+        || locked.register(&record)? == crate::sys::files::Published::Exists
     {
         return Ok(None);
     }
     ctx.notice(format!("the registration of {} had vanished; it is written again", agent.name));
-    Ok(Some(found(&known.last, "its session is known".to_string())))
+    if !lost.is_empty() {
+        ctx.notice(format!("others hold now what you held: `{}`", lost.join("`, `")));
+    }
+    Ok(Some(found(&record, "its session is known".to_string())))
 }
 
 /// The session record that fits the caller, if the session's process lives.

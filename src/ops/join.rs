@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::domain::words::Theme;
-use crate::domain::{Agent, AgentName, Harness, Pid, Recorded, SessionId};
+use crate::domain::{Agent, AgentName, Harness, Pid, Recorded, Reservation, SessionId};
 use crate::store::{Census, Locked, Mesh, Record, SessionRecord, config};
 use crate::sys::ancestry::{self, Host};
 use crate::sys::environment::variable;
@@ -18,6 +18,8 @@ use super::feed;
 use super::identity::{self, Traces};
 use super::names::{self, holder, is_live, name_taken};
 use super::profile::Profile;
+use super::reserve;
+use super::waiting;
 
 /// How often a name is tried to be taken.
 const TRIES: usize = 10;
@@ -52,6 +54,8 @@ pub struct Joined {
     pub why: String,
     /// How many others are there.
     pub peers: usize,
+    /// What the session held before it was gone, and others hold now.
+    pub lost: Vec<String>,
     /// The mesh was written into the user's configuration.
     pub settled_in: Option<String>,
 }
@@ -80,10 +84,13 @@ pub fn join(ctx: &Context, request: &Request) -> Result<Joined, CommandError> {
     locked.probe()?;
     locked.sweep()?;
     let visit = Visit { ctx, request, mesh: &mesh, locked: &locked, newcomer: &newcomer, spec };
-    let (agent, arrival) = match visit.find_self(&locked.census()?)? {
-        Some(record) => (visit.stay(record)?, Arrival::Already),
+    let (agent, arrival, lost) = match visit.find_self(&locked.census()?)? {
+        Some(record) => (visit.stay(record)?, Arrival::Already, Vec::new()),
         None => visit.arrive(&theme, default_name)?,
     };
+    if arrival != Arrival::Already {
+        waiting::tell_or_note(ctx, &mesh, &locked);
+    }
     drop(locked);
     // From here on it has joined, whatever else goes wrong.
     mesh.touch(&agent.name)?;
@@ -96,7 +103,7 @@ pub fn join(ctx: &Context, request: &Request) -> Result<Joined, CommandError> {
     }
     let peers = count_peers(&mesh, &agent)?;
     let profile = Profile::look(ctx, &mesh, agent)?;
-    Ok(Joined { profile, arrival, why: newcomer.host.why, peers, settled_in })
+    Ok(Joined { profile, arrival, why: newcomer.host.why, peers, lost, settled_in })
 }
 
 impl Newcomer {
@@ -264,7 +271,7 @@ impl Visit<'_> {
         &self,
         theme: &Theme,
         default_name: Option<AgentName>,
-    ) -> Result<(Agent, Arrival), CommandError> {
+    ) -> Result<(Agent, Arrival, Vec<String>), CommandError> {
         // pi-messenger takes no lock, so it may be faster; but not for ever.
         for _ in 0..TRIES {
             let now = clock::now();
@@ -272,18 +279,20 @@ impl Visit<'_> {
             let known = self.known_session()?;
             let name = self.choose(&census, theme, default_name.as_ref(), known.as_ref(), now)?;
             names::clear(self.locked, &census, &name, now)?;
+            let held = known.as_ref().map_or(Vec::new(), held_before);
             let mut record = self.record(name, known, now);
+            let lost = reserve::regain(&census.records, &mut record.agent, held, now);
             let graves = self.mesh.graves_of(&record.agent.session)?;
             record.agent.restores = graves.first().map(|grave| grave.to_string());
             if self.locked.register(&record)? == Published::Exists {
                 continue;
             }
             if graves.is_empty() {
-                return Ok((record.agent, Arrival::New));
+                return Ok((record.agent, Arrival::New, lost));
             }
             let mail = identity::collect_mail(self.mesh, self.locked, &record.agent)?;
             let record = self.locked.edit(&record.agent, |agent| agent.restores = None)?;
-            return Ok((record.agent, Arrival::Back { mail }));
+            return Ok((record.agent, Arrival::Back { mail }, lost));
         }
         Err(CommandError::new(Kind::NameTaken, "others were faster, time and again").hint("try again"))
     }
@@ -352,6 +361,7 @@ impl Visit<'_> {
             tmux: newcomer.is_ours.then(tmux_pane).flatten(),
             last_activity: None,
             reservations: Vec::new(),
+            waits_for: Vec::new(),
             formerly: Vec::new(),
             restores: None,
         };
@@ -360,6 +370,11 @@ impl Visit<'_> {
             None => Record::new(agent),
         }
     }
+}
+
+/// What the session held when it was last here. Who left gave it up, and from who was evicted it was taken.
+fn held_before(known: &SessionRecord) -> Vec<Reservation> {
+    if known.is_current() { known.last.agent.reservations.clone() } else { Vec::new() }
 }
 
 /// An id for a session whose host has none for it.

@@ -9,6 +9,7 @@ use super::context::Context;
 use super::error::CommandError;
 use super::feed;
 use super::identity;
+use super::waiting;
 
 #[derive(Clone, Debug)]
 pub struct Left {
@@ -29,6 +30,7 @@ pub fn leave(ctx: &Context) -> Result<Left, CommandError> {
     let unclaimed = claims::give_up(&locked, &record.agent)?;
     let unread = mesh.unread(&record.agent)?;
     locked.bury(&record, Why::Left, clock::now(), None)?;
+    waiting::tell_or_note(ctx, &mesh, &locked);
     feed::tell(ctx, &mesh, "leave", &record.agent.name, None, None);
     Ok(Left { name: record.agent.name.clone(), unclaimed, released: record.agent.reservations.len(), unread })
 }

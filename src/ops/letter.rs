@@ -62,7 +62,8 @@ pub(super) fn write(
             letters: stem.letters().to_string(),
             age: age(message.timestamp, clock::now()),
             introduction,
-            reply_hint: ctx.settings.is_on("replyHint"),
+            // The program itself takes no answers.
+            reply_hint: ctx.settings.is_on("replyHint") && message.from != AgentName::of_program().as_str(),
         });
     }
     let changed = (contacts != before).then_some(contacts);

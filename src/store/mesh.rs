@@ -15,6 +15,7 @@ use super::registry::{self, Census, Record};
 use super::sessions::{self, SessionRecord, Sessions};
 use super::swarm::{self, Claims};
 use super::swarm_lock;
+use crate::domain::pattern::PathForm;
 use crate::domain::settings::Durability;
 use crate::domain::{Agent, AgentName, SessionId};
 use crate::sys::clock;
@@ -104,6 +105,12 @@ impl Mesh {
     /// Everyone who is registered, dead or alive.
     pub fn census(&self) -> Result<Census, StoreError> {
         Ok(registry::census(&self.layout)?)
+    }
+
+    /// Those who may hold something that covers one of these paths, or lies beneath one. Whether they do is the
+    /// caller's to find out.
+    pub fn holders(&self, _heads: &[&PathForm]) -> Result<Vec<Record>, StoreError> {
+        Ok(self.census()?.records)
     }
 
     /// One registration, if there is a readable one of exactly that name.

@@ -20,6 +20,15 @@ impl WorkTree {
         })
     }
 
+    /// Where the repository keeps what all of its work trees share: the same for each of them.
+    pub fn repository(&self) -> Option<PathBuf> {
+        let common = match std::fs::read_to_string(self.git_dir.join("commondir")) {
+            Ok(text) => self.git_dir.join(text.trim()),
+            Err(_) => self.git_dir.clone(),
+        };
+        std::fs::canonicalize(common).ok()
+    }
+
     /// The branch that is checked out; `@` and the first seven digits of the commit when none is.
     pub fn branch(&self) -> Option<String> {
         let head = std::fs::read_to_string(self.git_dir.join("HEAD")).ok()?;

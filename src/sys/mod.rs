@@ -9,6 +9,7 @@ pub mod files;
 pub mod filesystem;
 pub mod flock;
 pub mod git;
+pub mod paths;
 pub mod process;
 pub mod random;
 pub mod seams;

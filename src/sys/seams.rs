@@ -21,6 +21,9 @@ pub const FLOCK: &str = "MSG_TEST_FLOCK";
 /// How many milliseconds `watch --exec` waits after a message's first failure, instead of a second.
 pub const RETRY_MS: &str = "MSG_TEST_RETRY_MS";
 
+/// Pretend that no file system tells upper from lower case.
+pub const CASELESS: &str = "MSG_TEST_CASELESS";
+
 /// The value of one of the variables above.
 pub fn value(variable: &str) -> Option<String> {
     if cfg!(debug_assertions) { std::env::var(variable).ok() } else { None }

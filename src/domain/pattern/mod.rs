@@ -88,6 +88,22 @@ impl Pattern {
         &self.head
     }
 
+    /// How it is written so that it means the same when read from `root`, or anywhere if it lies elsewhere. A literal one
+    /// is written as the path that it is, wildcards and all.
+    pub fn written_from(&self, root: &PathForm) -> String {
+        let near = self.head.relative_to(root);
+        match (&self.tail, near) {
+            (Tail::Beneath, Some("")) => ".".to_string(),
+            (Tail::Beneath, near) => near.unwrap_or(self.head.as_str()).to_string(),
+            (Tail::Glob { text, deep }, near) => {
+                let slash = if *deep { "/" } else { "" };
+                let place = escaped(near.unwrap_or(self.head.as_str()));
+                let joint = if place.is_empty() || place.ends_with('/') { "" } else { "/" };
+                format!("{place}{joint}{text}{slash}")
+            }
+        }
+    }
+
     pub fn is_literal(&self) -> bool {
         self.tail == Tail::Beneath
     }
@@ -212,6 +228,12 @@ fn check(text: &str) -> Result<(), PatternError> {
 /// Does the text mean more than one path?
 pub fn has_wildcard(text: &str) -> bool {
     text.contains(['*', '?', '[', '{', '\\'])
+}
+
+/// A path in which nothing is a wildcard.
+fn escaped(path: &str) -> String {
+    let escape = |c: char| has_wildcard(c.encode_utf8(&mut [0; 4])).then_some('\\').into_iter().chain([c]);
+    path.chars().flat_map(escape).collect()
 }
 
 /// The components before the first one with a wildcard in it, and the rest.

@@ -29,6 +29,12 @@ Talk:
   receipt      Where a message that you sent stands
   history      A conversation, oldest first
 
+Keep out of each other's files:
+  reserve      Take paths to yourself
+  release      Let go of them
+  reservations Who holds which paths
+  check        May you change these paths?
+
 Look around:
   agents       Who is there, and what they are at
   whois        One agent in full
@@ -149,6 +155,10 @@ commands! {
     Ack(ack::AckArgs) = "ack";
     Receipt(receipt::ReceiptArgs) = "receipt";
     History(history::HistoryArgs) = "history";
+    Reserve(reserve::ReserveArgs) = "reserve";
+    Release(release::ReleaseArgs) = "release";
+    Reservations(reservations::ReservationsArgs) = "reservations";
+    Check(check::CheckArgs) = "check";
     Agents(agents::AgentsArgs) = "agents" ["list", "ls"];
     Whois(whois::WhoisArgs) = "whois";
     Whoami(whoami::WhoamiArgs) = "whoami";

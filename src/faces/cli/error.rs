@@ -11,13 +11,18 @@ pub(super) fn exit_code(kind: Kind) -> u8 {
         | Kind::NameTaken
         | Kind::NoNameLeft
         | Kind::NotAllSent
+        | Kind::NotReserved
         | Kind::NotRunning
+        | Kind::Reserved
         | Kind::StillAlive
+        | Kind::TooMany
         | Kind::UnknownAgent
         | Kind::UnknownMessage => 1,
         Kind::Empty
         | Kind::InvalidName
+        | Kind::InvalidPattern
         | Kind::InvalidValue
+        | Kind::TooBroad
         | Kind::TooLarge
         | Kind::UnknownKey
         | Kind::Usage => 2,

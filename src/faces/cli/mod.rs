@@ -9,6 +9,7 @@ mod error;
 mod messages;
 mod output;
 mod profile;
+mod reservations;
 mod table;
 mod text;
 

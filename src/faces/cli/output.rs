@@ -293,6 +293,12 @@ fn error_json(error: &CommandError) -> Value {
             Fact::Text(text) => json!(text),
             Fact::Number(number) => json!(number),
             Fact::List(list) => json!(list),
+            Fact::Rows(rows) => {
+                let row = |row: &Vec<(&str, Option<String>)>| {
+                    row.iter().map(|(name, text)| ((*name).to_string(), json!(text))).collect::<Map<_, _>>()
+                };
+                json!(rows.iter().map(row).collect::<Vec<_>>())
+            }
         };
         object.insert((*name).to_string(), value);
     }

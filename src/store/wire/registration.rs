@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::process::{ProcessKey, recorded};
 use super::time;
-use crate::domain::{Agent, AgentName, FormerName, Harness, Reservation, SessionId};
+use crate::domain::{Agent, AgentName, FormerName, Harness, Reservation, SessionId, Wait};
 
 /// What we read. Everything that can be missing may be.
 #[derive(Deserialize)]
@@ -29,6 +29,7 @@ struct Known {
     tmux: Option<String>,
     activity: Option<Activity>,
     reservations: Option<Vec<ReservationKeys>>,
+    waits_for: Option<Vec<WaitKeys>>,
     harness: Option<String>,
     process: Option<ProcessKey>,
     formerly: Option<Vec<FormerKeys>>,
@@ -56,6 +57,56 @@ struct ReservationKeys {
     root: Option<String>,
     #[serde(default, with = "time::option", skip_serializing_if = "Option::is_none")]
     expires_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    head: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    literal: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ignore_case: Option<bool>,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WaitKeys {
+    pattern: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    root: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    literal: Option<bool>,
+    holder: String,
+    #[serde(with = "time")]
+    since: Timestamp,
+}
+
+impl From<ReservationKeys> for Reservation {
+    fn from(keys: ReservationKeys) -> Self {
+        let ReservationKeys { pattern, reason, since, root, expires_at, head, literal, ignore_case } = keys;
+        let (literal, ignore_case) = (literal == Some(true), ignore_case == Some(true));
+        Self { pattern, reason, since, root, expires_at, head, literal, ignore_case }
+    }
+}
+
+impl From<Reservation> for ReservationKeys {
+    fn from(reservation: Reservation) -> Self {
+        let Reservation { pattern, reason, since, root, expires_at, head, literal, ignore_case } =
+            reservation;
+        let (literal, ignore_case) = (literal.then_some(true), ignore_case.then_some(true));
+        Self { pattern, reason, since, root, expires_at, head, literal, ignore_case }
+    }
+}
+
+impl From<WaitKeys> for Wait {
+    fn from(keys: WaitKeys) -> Self {
+        let WaitKeys { pattern, root, literal, holder, since } = keys;
+        Self { pattern, root, literal: literal == Some(true), holder, since }
+    }
+}
+
+impl From<Wait> for WaitKeys {
+    fn from(wait: Wait) -> Self {
+        let Wait { pattern, root, literal, holder, since } = wait;
+        Self { pattern, root, literal: literal.then_some(true), holder, since }
+    }
 }
 
 #[derive(Deserialize, Serialize)]
@@ -87,10 +138,6 @@ fn agent_of(known: Known) -> Result<Agent, String> {
     let former = |keys: FormerKeys| -> Result<FormerName, String> {
         Ok(FormerName { name: AgentName::new(keys.name).map_err(text)?, until: keys.until })
     };
-    let reservation = |keys: ReservationKeys| {
-        let ReservationKeys { pattern, reason, since, root, expires_at } = keys;
-        Reservation { pattern, reason, since, root, expires_at }
-    };
     let harness = known.harness.as_deref().map(|name| Harness::parse(name).unwrap_or(Harness::Other));
     Ok(Agent {
         name: AgentName::new(known.name).map_err(text)?,
@@ -107,7 +154,8 @@ fn agent_of(known: Known) -> Result<Agent, String> {
         status: known.status_message,
         tmux: known.tmux,
         last_activity: known.activity.and_then(|activity| activity.last_activity_at),
-        reservations: known.reservations.unwrap_or_default().into_iter().map(reservation).collect(),
+        reservations: known.reservations.unwrap_or_default().into_iter().map(Into::into).collect(),
+        waits_for: known.waits_for.unwrap_or_default().into_iter().map(Into::into).collect(),
         formerly: known.formerly.unwrap_or_default().into_iter().map(former).collect::<Result<_, _>>()?,
         restores: known.restores,
     })
@@ -146,13 +194,22 @@ pub(in crate::store) fn overlay(document: &mut Map<String, Value>, agent: &Agent
         let keys = plain(FormerKeys { name: former.name.to_string(), until: former.until });
         (keys, same_text("name", former.name.as_str()))
     });
-    overlay_list(document, "formerly", formerly.collect());
+    overlay_list(document, "formerly", &[], formerly.collect());
     let reservations = agent.reservations.iter().map(|reservation| {
-        let Reservation { pattern, reason, since, root, expires_at } = reservation.clone();
-        let is_same = same_text("pattern", &pattern);
-        (plain(ReservationKeys { pattern, reason, since, root, expires_at }), is_same)
+        let is_same = same_place(&reservation.pattern, reservation.root.as_deref());
+        (plain(ReservationKeys::from(reservation.clone())), is_same)
     });
-    overlay_list(document, "reservations", reservations.collect());
+    overlay_list(
+        document,
+        "reservations",
+        &["expiresAt", "reason", "head", "literal", "ignoreCase"],
+        reservations.collect(),
+    );
+    let waits = agent.waits_for.iter().map(|wait| {
+        let is_same = same_place(&wait.pattern, wait.root.as_deref());
+        (plain(WaitKeys::from(wait.clone())), is_same)
+    });
+    overlay_list(document, "waitsFor", &[], waits.collect());
 }
 
 fn overlay_process(document: &mut Map<String, Value>, agent: &Agent) {
@@ -175,8 +232,17 @@ fn same_text(key: &'static str, text: &str) -> IsSame {
     Box::new(move |entry| entry.get(key).and_then(Value::as_str) == Some(&text))
 }
 
-/// Entries of a list keep the keys of theirs that we don't know.
-fn overlay_list(document: &mut Map<String, Value>, key: &str, entries: Vec<(Value, IsSame)>) {
+/// The same pattern with the same root.
+fn same_place(pattern: &str, root: Option<&str>) -> IsSame {
+    let (pattern, root) = (pattern.to_string(), root.map(str::to_string));
+    Box::new(move |entry| {
+        let text = |key: &str| entry.get(key).and_then(Value::as_str);
+        text("pattern") == Some(&pattern) && text("root") == root.as_deref()
+    })
+}
+
+/// Entries of a list keep the keys of theirs that we don't know; `ours` are optional ones that we do.
+fn overlay_list(document: &mut Map<String, Value>, key: &str, ours: &[&str], entries: Vec<(Value, IsSame)>) {
     if entries.is_empty() {
         document.shift_remove(key);
         return;
@@ -185,7 +251,9 @@ fn overlay_list(document: &mut Map<String, Value>, key: &str, entries: Vec<(Valu
     let merged = entries.into_iter().map(|(keys, is_same)| {
         let mut entry =
             old.iter().filter_map(Value::as_object).find(|entry| is_same(entry)).cloned().unwrap_or_default();
-        entry.extend(keys.as_object().cloned().unwrap_or_default());
+        let keys = keys.as_object().cloned().unwrap_or_default();
+        entry.retain(|key, _| keys.contains_key(key) || !ours.contains(&key.as_str()));
+        entry.extend(keys);
         Value::Object(entry)
     });
     document.insert(key.to_string(), Value::Array(merged.collect()));
@@ -275,7 +343,8 @@ mod tests {
 
     /// Not one of the optional keys that we give a meaning to.
     fn agent_key(key: &str) -> bool {
-        !["harness", "process", "tmux", "formerly", "restores", "joinedAt", "activity"].contains(&key)
+        !["harness", "process", "tmux", "formerly", "restores", "joinedAt", "activity", "waitsFor"]
+            .contains(&key)
     }
 
     #[test]

@@ -73,6 +73,9 @@ impl Report for JoinReport {
         };
         object.insert("arrival".to_string(), json!(arrival));
         object.insert("peers".to_string(), json!(self.joined.peers));
+        if !self.joined.lost.is_empty() {
+            object.insert("lost".to_string(), json!(self.joined.lost));
+        }
         object
     }
 
@@ -94,6 +97,11 @@ impl Report for JoinReport {
                 format!("Welcome back, {name}. {mail} messages have waited for you. {peers}")
             }
         });
+        if !self.joined.lost.is_empty() {
+            let lost: Vec<String> =
+                self.joined.lost.iter().map(|pattern| visible(pattern).into_owned()).collect();
+            page.line(format!("Others hold now what you held before: {}.", lost.join(", ")));
+        }
         if let Some(file) = &self.joined.settled_in {
             page.line(style::dim(&format!("The mesh is {} from now on: `{file}` says so.", self.mesh)));
         }

@@ -3,6 +3,7 @@
 pub(super) mod ack;
 pub(super) mod agents;
 pub(super) mod broadcast;
+pub(super) mod check;
 pub(super) mod completions;
 pub(super) mod config;
 pub(super) mod demo;
@@ -14,8 +15,11 @@ pub(super) mod join;
 pub(super) mod leave;
 pub(super) mod read;
 pub(super) mod receipt;
+pub(super) mod release;
 pub(super) mod rename;
 pub(super) mod reply;
+pub(super) mod reservations;
+pub(super) mod reserve;
 pub(super) mod send;
 pub(super) mod set_status;
 pub(super) mod show;
@@ -82,6 +86,10 @@ pub(super) fn run(call: &Call<'_>, command: Command) -> Result<Outcome, CommandE
         Command::Rename(args) => call.in_context(|ctx| rename::run(ctx, args)),
         Command::SetStatus(args) => call.in_context(|ctx| set_status::run(ctx, args)),
         Command::Evict(args) => call.in_context(|ctx| evict::run(ctx, args)),
+        Command::Reserve(args) => call.in_context(|ctx| reserve::run(ctx, args)),
+        Command::Release(args) => call.in_context(|ctx| release::run(ctx, args)),
+        Command::Reservations(args) => call.in_context(|ctx| reservations::run(ctx, args)),
+        Command::Check(args) => call.in_context(|ctx| check::run(ctx, args)),
         Command::Send(args) => call.in_context(|ctx| send::run(ctx, args)),
         Command::Broadcast(args) => call.in_context(|ctx| broadcast::run(ctx, args)),
         Command::Reply(args) => call.in_context(|ctx| reply::run(ctx, args)),

@@ -1,0 +1,46 @@
+use clap::Args;
+use serde_json::{Map, Value};
+
+use crate::domain::visible;
+use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::reservations::json as reservation_json;
+use crate::ops::{self, CommandError, Context, Released};
+
+/// Let go of paths; those who were refused are told
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg release src/auth/
+  msg release                  all that you hold")]
+pub(in crate::faces::cli) struct ReleaseArgs {
+    /// What you reserved; without it, all
+    #[arg(value_name = "PATTERN")]
+    patterns: Vec<String>,
+}
+
+pub(super) fn run(ctx: &Context, args: ReleaseArgs) -> Result<Outcome, CommandError> {
+    Ok(ReleaseReport(ops::release(ctx, &args.patterns)?).into())
+}
+
+struct ReleaseReport(Released);
+
+impl Report for ReleaseReport {
+    fn json(&self) -> Map<String, Value> {
+        let holder = self.0.holder.as_str();
+        let released = self.0.reservations.iter().map(|reservation| reservation_json(reservation, holder));
+        Map::from_iter([("released".to_string(), released.collect())])
+    }
+
+    fn text(&self, page: &mut Page) {
+        for reservation in &self.0.reservations {
+            page.line(format!("{} is free.", style::bold(&visible(&reservation.pattern))));
+        }
+        if self.0.reservations.is_empty() {
+            page.line("You held nothing.");
+        }
+    }
+
+    fn is_answer(&self) -> bool {
+        false
+    }
+}

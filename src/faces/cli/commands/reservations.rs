@@ -1,0 +1,63 @@
+use clap::Args;
+use serde_json::{Map, Value};
+
+use crate::domain::visible;
+use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::profile;
+use crate::faces::cli::reservations::{json as reservation_json, until};
+use crate::faces::cli::table::{Cell, Table};
+use crate::ops::{self, CommandError, Context, Holding};
+use crate::sys::clock;
+use crate::sys::environment::Home;
+
+/// Who holds which paths
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg reservations
+  msg reservations --mine
+  msg reservations --json | jq -r '.reservations[] | \"\\(.holder) \\(.pattern)\"'")]
+pub(in crate::faces::cli) struct ReservationsArgs {
+    /// Only what you hold yourself
+    #[arg(long)]
+    mine: bool,
+}
+
+pub(super) fn run(ctx: &Context, args: ReservationsArgs) -> Result<Outcome, CommandError> {
+    let holdings = ops::reservations(ctx, args.mine)?;
+    Ok(ReservationsReport { holdings, mine: args.mine, home: ctx.home.clone() }.into())
+}
+
+struct ReservationsReport {
+    holdings: Vec<Holding>,
+    mine: bool,
+    home: Home,
+}
+
+impl Report for ReservationsReport {
+    fn json(&self) -> Map<String, Value> {
+        let row = |holding: &Holding| reservation_json(&holding.reservation, holding.holder.name.as_str());
+        Map::from_iter([("reservations".to_string(), self.holdings.iter().map(row).collect())])
+    }
+
+    fn text(&self, page: &mut Page) {
+        let now = clock::now();
+        let mut table = Table::default();
+        for Holding { holder, reservation } in &self.holdings {
+            let root = reservation.root.as_deref().unwrap_or(&holder.cwd);
+            table.row(vec![
+                Cell::styled(&visible(&reservation.pattern), style::bold),
+                Cell::plain(if self.mine { "" } else { holder.name.as_str() }),
+                Cell::plain(&profile::duration(now, reservation.since)),
+                Cell::plain(&visible(&self.home.shorten(root))),
+                Cell::plain(&until(reservation, now).unwrap_or_default()),
+                Cell::plain(&visible(reservation.reason.as_deref().unwrap_or_default())),
+            ]);
+        }
+        let lines = table.lines();
+        if lines.is_empty() && !page.quiet {
+            page.line(if self.mine { "You hold nothing." } else { "Nothing is reserved." });
+        }
+        lines.into_iter().for_each(|line| page.line(line));
+    }
+}

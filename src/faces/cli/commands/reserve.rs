@@ -1,0 +1,81 @@
+use clap::Args;
+use jiff::SignedDuration;
+use serde_json::{Map, Value, json};
+
+use crate::domain::visible;
+use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::reservations::{json as reservation_json, until};
+use crate::ops::{self, CommandError, Context, Granted, Kind, Wish};
+use crate::sys::clock;
+
+/// Take paths to yourself: others are kept from changing them
+///
+/// A path covers itself and all beneath it; in a glob `*` stops at `/` and `**` does not. Patterns are read from here
+/// and hold in this git work tree. All of them are granted or none. You hold them until you release them, leave or end.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg reserve src/auth/ --reason \"new login\"
+  msg reserve 'src/**/*.sql' Cargo.toml
+  msg reserve docs/ --ttl 30m          for half an hour
+  msg reserve src/auth/                again: renews it")]
+pub(in crate::faces::cli) struct ReserveArgs {
+    /// Paths or globs, read from here
+    #[arg(required = true, value_name = "PATTERN")]
+    patterns: Vec<String>,
+    /// What you are at, for those who find it taken
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// Only for so long: 45s, 30m, 2h, 1d
+    #[arg(long, value_name = "TIME")]
+    ttl: Option<String>,
+    /// Yes, also what lies outside of this work tree
+    #[arg(long)]
+    force_broad: bool,
+}
+
+pub(super) fn run(ctx: &Context, args: ReserveArgs) -> Result<Outcome, CommandError> {
+    let ttl = args.ttl.as_deref().map(duration).transpose()?;
+    let wish = Wish { patterns: args.patterns, reason: args.reason, ttl, force_broad: args.force_broad };
+    Ok(ReserveReport(ops::reserve(ctx, &wish)?).into())
+}
+
+/// More than a second, less than a year: anything else is a slip.
+fn duration(text: &str) -> Result<SignedDuration, CommandError> {
+    let parsed = text.parse::<SignedDuration>().or_else(|_| format!("{text}s").parse());
+    match parsed {
+        Ok(ttl) if ttl >= SignedDuration::from_secs(1) && ttl <= SignedDuration::from_hours(24 * 366) => {
+            Ok(ttl)
+        }
+        _ => {
+            let text = format!("`--ttl {}` is no length of time", text.escape_debug());
+            Err(CommandError::new(Kind::InvalidValue, text).hint("for example 45s, 30m, 2h or 1d"))
+        }
+    }
+}
+
+struct ReserveReport(Granted);
+
+impl Report for ReserveReport {
+    fn json(&self) -> Map<String, Value> {
+        let holder = self.0.holder.as_str();
+        let reservations =
+            self.0.reservations.iter().map(|reservation| reservation_json(reservation, holder));
+        let mut object = Map::new();
+        object.insert("reservations".to_string(), reservations.collect());
+        object.insert("renewed".to_string(), json!(self.0.renewed));
+        object
+    }
+
+    fn text(&self, page: &mut Page) {
+        let now = clock::now();
+        for reservation in &self.0.reservations {
+            let until = until(reservation, now).map_or(String::new(), |until| format!(" {until}"));
+            page.line(format!("{} is yours{until}.", style::bold(&visible(&reservation.pattern))));
+        }
+    }
+
+    fn is_answer(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,69 @@
+//! May these be changed? The one question that `check`, hooks and the git guard ask.
+//!
+//! The registrations answer it: nothing is locked, nothing is written.
+
+use std::path::Path;
+
+use crate::domain::{Agent, Target};
+use crate::store::Mesh;
+use crate::sys::{clock, paths};
+
+use super::context::Context;
+use super::error::{CommandError, Kind};
+use super::holdings::{Holding, held_by_others};
+use super::identity;
+use super::reserve::in_the_way;
+
+/// A path, and who is in the way of changing it.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// As it was given.
+    pub path: String,
+    pub holding: Option<Holding>,
+}
+
+/// May the caller change these? A caller that nobody knows is held to everyone's reservations.
+pub fn check(ctx: &Context, paths: &[String]) -> Result<Vec<Verdict>, CommandError> {
+    let targets: Vec<Target> = paths.iter().map(|path| file(&ctx.cwd, path)).collect();
+    let free = || paths.iter().map(|path| Verdict { path: path.clone(), holding: None }).collect();
+    let Some(mesh) = ctx.mesh()? else { return Ok(free()) };
+    let census = mesh.census()?;
+    let me = identity::glance(ctx, &mesh, &census);
+    for file in &census.unreadable {
+        ctx.notice(format!("what `{}` reserves is not known: {}", file.path, file.reason));
+    }
+    let verdicts = judge(&mesh, me.as_ref(), &targets)?;
+    let pairs = paths.iter().cloned().zip(verdicts);
+    Ok(pairs.map(|(path, holding)| Verdict { path, holding }).collect())
+}
+
+/// What is in the way of changing each of the targets.
+pub(super) fn judge(
+    mesh: &Mesh,
+    me: Option<&Agent>,
+    targets: &[Target],
+) -> Result<Vec<Option<Holding>>, CommandError> {
+    let heads: Vec<_> = targets.iter().flat_map(Target::heads).collect();
+    let records = mesh.holders(&heads)?;
+    let now = clock::now();
+    let judge = |target: &Target| {
+        held_by_others(&records, me, now, |pattern| target.is_hit_by(pattern)).into_iter().next()
+    };
+    Ok(targets.iter().map(judge).collect())
+}
+
+/// One file, as it is called from `cwd`.
+pub(super) fn file(cwd: &Path, path: &str) -> Target {
+    Target::File(paths::spellings(cwd, path))
+}
+
+/// The error that ends a check in which something was not free.
+pub fn verdict(verdicts: &[Verdict]) -> Option<CommandError> {
+    let held: Vec<(&Verdict, &Holding)> =
+        verdicts.iter().filter_map(|verdict| Some((verdict, verdict.holding.as_ref()?))).collect();
+    let (first, holding) = held.first()?;
+    let more = if held.len() > 1 { format!(" (and {} more)", held.len() - 1) } else { String::new() };
+    let text = format!("{}{more}", in_the_way(&first.path, holding, clock::now()));
+    let name = &holding.holder.name;
+    Some(CommandError::new(Kind::Reserved, text).hint(format!("`msg send {name} \"…\"` asks for it")))
+}

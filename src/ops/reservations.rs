@@ -1,0 +1,36 @@
+//! Who holds what, for those who look.
+
+use crate::sys::clock;
+
+use super::context::Context;
+use super::error::CommandError;
+use super::holdings::Holding;
+use super::identity;
+use super::names::is_live;
+
+/// What live agents hold, by holder and then by pattern; with `mine`, what the caller holds.
+pub fn reservations(ctx: &Context, mine: bool) -> Result<Vec<Holding>, CommandError> {
+    let now = clock::now();
+    let (mesh, me) = match mine {
+        true => {
+            let (mesh, caller) = identity::caller(ctx)?;
+            (mesh, Some(caller.agent))
+        }
+        false => match ctx.mesh()? {
+            Some(mesh) => (mesh, None),
+            None => return Ok(Vec::new()),
+        },
+    };
+    let mut holdings = Vec::new();
+    for record in mesh.census()?.records {
+        let agent = &record.agent;
+        let is_meant = me.as_ref().is_none_or(|me| me.session == agent.session);
+        if !is_meant || agent.reservations.is_empty() || !is_live(&record) {
+            continue;
+        }
+        let holding = |reservation| Holding { holder: agent.clone(), reservation };
+        let binding = agent.reservations.iter().filter(|reservation| reservation.binds(now)).cloned();
+        holdings.extend(binding.map(holding));
+    }
+    Ok(holdings)
+}

@@ -1,0 +1,331 @@
+//! Taking paths to oneself: all or none, checked against everyone's under the lock.
+
+use std::path::{Path, PathBuf};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::domain::pattern::{PathForm, Pattern, PatternError, has_wildcard};
+use crate::domain::{Agent, AgentName, Reservation, Wait};
+use crate::store::{Locked, Record, StoreError, iso};
+use crate::sys::git::WorkTree;
+use crate::sys::{clock, files, paths};
+
+use super::context::Context;
+use super::error::{CommandError, Fact, Kind};
+use super::feed;
+use super::holdings::{Holding, held_by_others};
+use super::identity;
+use super::letter::age;
+use super::waiting;
+
+/// The most that one agent can hold. Who needs more wants a directory, or a wildcard.
+pub const MAX_RESERVATIONS: usize = 500;
+/// The longest reason, in characters: it stands in a line with the path.
+const MAX_REASON: usize = 300;
+
+/// What is wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Wish {
+    pub patterns: Vec<String>,
+    pub reason: Option<String>,
+    /// How long it is wanted; else for as long as the agent lives.
+    pub ttl: Option<SignedDuration>,
+    /// Yes, all of that is meant.
+    pub force_broad: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Granted {
+    pub holder: AgentName,
+    pub reservations: Vec<Reservation>,
+    /// How many of them were held before.
+    pub renewed: usize,
+}
+
+pub fn reserve(ctx: &Context, wish: &Wish) -> Result<Granted, CommandError> {
+    let now = clock::now();
+    let place = Place::here(ctx);
+    let reason = reason(wish.reason.as_deref())?;
+    let mut wanted: Vec<Reservation> = Vec::new();
+    for text in &wish.patterns {
+        let reservation = place.draft(ctx, text, wish.force_broad)?;
+        let expires_at = wish.ttl.map(|ttl| now + ttl);
+        if !wanted.iter().any(|other| other.pattern == reservation.pattern) {
+            wanted.push(Reservation { reason: reason.clone(), expires_at, since: now, ..reservation });
+        }
+    }
+    let (mesh, caller) = identity::caller(ctx)?;
+    if caller.agent.is_foreign() {
+        return Err(StoreError::Foreign(caller.agent.name.to_string()).into());
+    }
+    let locked = mesh.lock()?;
+    let me = locked.own_record(&caller.agent)?.agent;
+    let census = locked.census()?;
+    let conflicts = conflicts(&census.records, &me, &wanted, now);
+    if !conflicts.is_empty() {
+        let waits = conflicts.iter().map(|(wanted, holding)| wait(wanted, holding, now)).collect();
+        waiting::remember(&locked, &me, waits)?;
+        feed::tell(ctx, &mesh, "refused", &me.name, Some(&conflicts[0].0.pattern), None);
+        return Err(refusal(&conflicts, now));
+    }
+    place.tell_of_work_trees(ctx, &census.records, &me, &wanted, now);
+    let (after, renewed) = grant(&locked, &me, &wanted)?;
+    drop(locked);
+    for reservation in &wanted {
+        feed::tell(
+            ctx,
+            &mesh,
+            "reserve",
+            &me.name,
+            Some(&reservation.pattern),
+            reservation.reason.as_deref(),
+        );
+    }
+    let is_wanted = |held: &&Reservation| wanted.iter().any(|wanted| same_place(wanted, held));
+    let reservations = after.reservations.iter().filter(is_wanted).cloned().collect();
+    Ok(Granted { holder: after.name, reservations, renewed })
+}
+
+/// Those of `wanted` that others hold, each with what is in the way.
+pub(super) fn conflicts(
+    records: &[Record],
+    me: &Agent,
+    wanted: &[Reservation],
+    now: Timestamp,
+) -> Vec<(Reservation, Holding)> {
+    let mut conflicts = Vec::new();
+    for reservation in wanted {
+        let mine = reservation.patterns(&me.cwd);
+        let hits = |theirs: &Pattern| mine.iter().any(|mine| mine.overlaps(theirs));
+        let held = held_by_others(records, Some(me), now, hits);
+        conflicts.extend(held.into_iter().map(|holding| (reservation.clone(), holding)));
+    }
+    conflicts
+}
+
+/// Gives the agent back what it held, as far as that would be granted now. Returns what would not.
+pub(super) fn regain(
+    records: &[Record],
+    agent: &mut Agent,
+    held: Vec<Reservation>,
+    now: Timestamp,
+) -> Vec<String> {
+    let held: Vec<Reservation> = held.into_iter().filter(|reservation| reservation.binds(now)).collect();
+    let taken = conflicts(records, agent, &held, now);
+    let is_taken = |held: &Reservation| taken.iter().any(|(reservation, _)| reservation == held);
+    let (lost, back): (Vec<_>, Vec<_>) = held.into_iter().partition(is_taken);
+    agent.reservations = back;
+    lost.into_iter().map(|reservation| reservation.pattern).collect()
+}
+
+fn wait(wanted: &Reservation, holding: &Holding, now: Timestamp) -> Wait {
+    let Reservation { pattern, root, literal, .. } = wanted.clone();
+    Wait { pattern, root, literal, holder: holding.holder.name.to_string(), since: now }
+}
+
+/// Writes what was wanted into the registration. What is held already is renewed, and its age stays.
+fn grant(locked: &Locked<'_>, me: &Agent, wanted: &[Reservation]) -> Result<(Agent, usize), CommandError> {
+    let is_new = |wanted: &&Reservation| !me.reservations.iter().any(|held| same_place(wanted, held));
+    let new = wanted.iter().filter(is_new).count();
+    let total = me.reservations.len() + new;
+    if total > MAX_RESERVATIONS {
+        let text = format!("that would be {total} reservations; {MAX_RESERVATIONS} is the most");
+        return Err(CommandError::new(Kind::TooMany, text)
+            .hint("reserve a directory, or use a wildcard; `msg release` lets go of what you don't need"));
+    }
+    let record = locked.edit(me, |agent| {
+        for wanted in wanted {
+            match agent.reservations.iter_mut().find(|held| same_place(wanted, held)) {
+                Some(held) => {
+                    let reason = wanted.reason.clone().or(held.reason.take());
+                    *held = Reservation { since: held.since, reason, ..wanted.clone() };
+                }
+                None => agent.reservations.push(wanted.clone()),
+            }
+        }
+        let patterns: Vec<Pattern> = wanted.iter().flat_map(|wanted| wanted.patterns(&agent.cwd)).collect();
+        let cwd = agent.cwd.clone();
+        agent.waits_for.retain(|wait| !patterns.iter().any(|pattern| pattern.overlaps(&wait.read(&cwd))));
+    })?;
+    Ok((record.agent, wanted.len() - new))
+}
+
+fn same_place(a: &Reservation, b: &Reservation) -> bool {
+    a.pattern == b.pattern && a.root == b.root && a.literal == b.literal
+}
+
+fn reason(text: Option<&str>) -> Result<Option<String>, CommandError> {
+    let Some(text) = text else { return Ok(None) };
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let length = line.chars().count();
+    if length > MAX_REASON {
+        let text = format!("the reason has {length} characters; {MAX_REASON} is the most");
+        return Err(CommandError::new(Kind::InvalidValue, text).hint("say it shorter, or send a message"));
+    }
+    if line.chars().any(char::is_control) {
+        return Err(CommandError::new(Kind::InvalidValue, "the reason has control characters in it"));
+    }
+    Ok(Some(line).filter(|line| !line.is_empty()))
+}
+
+fn refusal(conflicts: &[(Reservation, Holding)], now: Timestamp) -> CommandError {
+    let (wanted, first) = &conflicts[0];
+    let more = match conflicts.len() {
+        1 => String::new(),
+        several => format!(" (and {} more)", several - 1),
+    };
+    let text = format!("{}{more}", in_the_way(&wanted.pattern, first, now));
+    let rows = conflicts.iter().map(|(wanted, holding)| {
+        let theirs = &holding.reservation;
+        vec![
+            ("pattern", Some(theirs.pattern.clone())),
+            ("wanted", Some(wanted.pattern.clone())),
+            ("holder", Some(holding.holder.name.to_string())),
+            ("reason", theirs.reason.clone()),
+            ("since", Some(iso(theirs.since))),
+            ("root", theirs.root.clone()),
+            ("expiresAt", theirs.expires_at.map(iso)),
+        ]
+    });
+    let rows = Fact::Rows(rows.collect());
+    let mut error = CommandError::new(Kind::Reserved, text).hint(format!(
+        "`msg send {} \"…\"` asks for it; you get a message when it is free",
+        first.holder.name
+    ));
+    error.facts.push(("conflicts", rows));
+    error
+}
+
+/// Who is in the way of `wanted`, since when and why.
+pub(super) fn in_the_way(wanted: &str, holding: &Holding, now: Timestamp) -> String {
+    let Holding { holder, reservation } = holding;
+    let reason = reservation.reason.as_deref().map_or(String::new(), |reason| format!(": {reason}"));
+    let held = format!(
+        "{} has held `{}` for {}{reason}",
+        holder.name,
+        reservation.pattern,
+        age(reservation.since, now)
+    );
+    match wanted == reservation.pattern {
+        true => format!("`{wanted}` is reserved: {held}"),
+        false => format!("`{wanted}` is not free: {held}"),
+    }
+}
+
+/// From where patterns are read: the work tree, else the working directory.
+pub(super) struct Place {
+    cwd: PathBuf,
+    root: PathForm,
+    tree: Option<WorkTree>,
+}
+
+impl Place {
+    pub(super) fn here(ctx: &Context) -> Self {
+        Self::at(&ctx.cwd)
+    }
+
+    pub(super) fn at(cwd: &Path) -> Self {
+        let tree = WorkTree::containing(cwd);
+        let root = tree.as_ref().map_or(cwd, |tree| tree.root.as_path());
+        Self { cwd: cwd.to_path_buf(), root: paths::resolve(root), tree }
+    }
+
+    /// What a pattern that was typed here stands for. The age and the like are the caller's to fill in.
+    pub(super) fn draft(&self, ctx: &Context, text: &str, broad: bool) -> Result<Reservation, CommandError> {
+        let expanded = ctx.home.expand(text);
+        let text_here = expanded.to_string_lossy();
+        let cwd = paths::resolve(&self.cwd);
+        // A file that is called `[id].tsx` is meant, not what that would match.
+        let names_a_file =
+            has_wildcard(&text_here) && files::exists(&self.cwd.join(text_here.as_ref())).unwrap_or(false);
+        let pattern = match names_a_file {
+            true => Pattern::literal(cwd.join(&text_here)),
+            false => Pattern::new(&text_here, &cwd).map_err(|error| bad_pattern(text, &error))?,
+        };
+        let led = paths::resolve(Path::new(pattern.head().as_str()));
+        if !broad {
+            self.refuse_broad(ctx, text, &pattern, &led)?;
+        }
+        let at = Path::new(pattern.head().as_str());
+        let is_dir = pattern.is_literal() && (text.ends_with('/') || at.is_dir());
+        let mut written = pattern.written_from(&self.root);
+        if is_dir && !written.ends_with('/') && written != "." {
+            // pi-messenger takes nothing else for a directory.
+            written.push('/');
+        }
+        Ok(Reservation {
+            literal: pattern.is_literal() && has_wildcard(&written),
+            pattern: written,
+            root: Some(self.root.to_string()),
+            head: (led != *pattern.head()).then(|| led.to_string()),
+            ignore_case: paths::ignores_case(at),
+            reason: None,
+            since: clock::now(),
+            expires_at: None,
+        })
+    }
+
+    /// Nobody reserves the whole machine by a slip of the finger.
+    fn refuse_broad(
+        &self,
+        ctx: &Context,
+        text: &str,
+        pattern: &Pattern,
+        led: &PathForm,
+    ) -> Result<(), CommandError> {
+        let home = paths::resolve(&ctx.home.home);
+        let covers_home = [pattern.head(), led].iter().any(|head| home.is_within(head));
+        let covered = ctx.home.shorten(&pattern.to_string());
+        let why = if pattern.head().is_root() || led.is_root() {
+            "the whole file system".to_string()
+        } else if covers_home {
+            format!("your home directory, by `{covered}`")
+        } else if !pattern.head().is_within(&self.root) {
+            format!("`{covered}`, outside of `{}`", ctx.home.shorten(self.root.as_str()))
+        } else {
+            return Ok(());
+        };
+        Err(CommandError::new(Kind::TooBroad, format!("`{text}` would cover {why}"))
+            .hint("if that is meant, say `--force-broad`"))
+    }
+
+    /// The same path of the same repository, in another work tree: other files, but the merge will tell.
+    fn tell_of_work_trees(
+        &self,
+        ctx: &Context,
+        records: &[Record],
+        me: &Agent,
+        wanted: &[Reservation],
+        now: Timestamp,
+    ) {
+        let Some(common) = self.tree.as_ref().and_then(WorkTree::repository) else { return };
+        for record in records.iter().filter(|record| record.agent.session != me.session) {
+            for theirs in record.agent.reservations.iter().filter(|theirs| theirs.binds(now)) {
+                let Some(root) = theirs.root.as_deref().filter(|root| *root != self.root.as_str()) else {
+                    continue;
+                };
+                let here = Reservation { root: Some(self.root.to_string()), head: None, ..theirs.clone() };
+                let meets = |mine: &Reservation| {
+                    mine.patterns(&me.cwd)[0].overlaps(&here.patterns(&record.agent.cwd)[0])
+                };
+                let Some(mine) = wanted.iter().find(|mine| meets(mine)) else { continue };
+                let there = WorkTree::containing(Path::new(root)).and_then(|tree| tree.repository());
+                if there.as_ref() == Some(&common) && super::names::is_live(record) {
+                    ctx.notice(format!(
+                        "{} holds `{}` in another work tree of this repository, `{}`: `{}` is yours here, and will \
+                         have to be merged",
+                        record.agent.name,
+                        theirs.pattern,
+                        ctx.home.shorten(root),
+                        mine.pattern
+                    ));
+                }
+            }
+        }
+    }
+}
+
+pub(super) fn bad_pattern(text: &str, error: &PatternError) -> CommandError {
+    CommandError::new(Kind::InvalidPattern, format!("`{}` can't be reserved: {error}", text.escape_debug()))
+        .hint("for example `src/auth/`, `src/*.rs` or `src/**/*_test.go`")
+}

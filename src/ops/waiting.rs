@@ -1,0 +1,128 @@
+//! Who was refused what, and that they are told once it is free.
+//!
+//! Nothing has to be in time for this: whether something is free follows from the registrations alone, so whoever comes
+//! next with the lock in hand tells what a crash left untold, also of a holder that has died.
+
+use std::path::Path;
+
+use crate::domain::pattern::Pattern;
+use crate::domain::{Agent, AgentName, Importance, Message, Wait};
+use crate::store::{Census, Locked, Mesh};
+use crate::sys::{clock, paths};
+
+use super::context::Context;
+use super::error::CommandError;
+use super::holdings::held_by_others;
+use super::names::is_live;
+
+/// As many refusals are remembered of one agent, the latest ones.
+const MAX_WAITS: usize = 32;
+
+/// Writes down what the agent was refused. Twice the same is once.
+pub(super) fn remember(locked: &Locked<'_>, agent: &Agent, waits: Vec<Wait>) -> Result<(), CommandError> {
+    let is_new = |wait: &Wait| !agent.waits_for.iter().any(|known| same(known, wait));
+    let mut new: Vec<Wait> = Vec::new();
+    for wait in waits.into_iter().filter(is_new) {
+        if !new.iter().any(|known| same(known, &wait)) {
+            new.push(wait);
+        }
+    }
+    if agent.is_foreign() || new.is_empty() {
+        return Ok(());
+    }
+    locked.edit(agent, |agent| {
+        agent.waits_for.extend(new);
+        let surplus = agent.waits_for.len().saturating_sub(MAX_WAITS);
+        agent.waits_for.drain(..surplus);
+    })?;
+    Ok(())
+}
+
+fn same(a: &Wait, b: &Wait) -> bool {
+    (&a.pattern, &a.root, a.literal) == (&b.pattern, &b.root, b.literal)
+}
+
+/// What of that for which the agent waits nobody holds any more.
+pub(super) fn freed(census: &Census, agent: &Agent) -> Vec<Wait> {
+    let is_free = |wait: &&Wait| {
+        let read = wait.read(&agent.cwd);
+        let led = read.with_head(paths::resolve(Path::new(read.head().as_str())));
+        let hits = |theirs: &Pattern| read.overlaps(theirs) || led.overlaps(theirs);
+        held_by_others(&census.records, Some(agent), clock::now(), hits).is_empty()
+    };
+    agent.waits_for.iter().filter(is_free).cloned().collect()
+}
+
+/// Tells everyone who waits for something that is free by now, once.
+pub(super) fn tell(ctx: &Context, mesh: &Mesh, locked: &Locked<'_>) -> Result<(), CommandError> {
+    let census = locked.census()?;
+    for record in &census.records {
+        let agent = &record.agent;
+        if agent.waits_for.is_empty() || agent.is_foreign() || !is_live(record) {
+            continue;
+        }
+        let freed = freed(&census, agent);
+        if freed.is_empty() {
+            continue;
+        }
+        // The message first: told twice after a crash is better than never.
+        if !notify(mesh, &agent.name, &text(&freed))? {
+            ctx.notice(format!("{} could not be told what is free: it has no inbox", agent.name));
+        }
+        locked.edit(agent, |agent| agent.waits_for.retain(|wait| !freed.contains(wait)))?;
+    }
+    Ok(())
+}
+
+/// For those whose own work is done: what fails here is a notice.
+pub(super) fn tell_or_note(ctx: &Context, mesh: &Mesh, locked: &Locked<'_>) {
+    if let Err(error) = tell(ctx, mesh, locked) {
+        ctx.notice(format!("those who wait for what is free now could not be told: {error}"));
+    }
+}
+
+fn text(freed: &[Wait]) -> String {
+    let patterns: Vec<String> = freed.iter().map(|wait| format!("`{}`", wait.pattern)).collect();
+    let mut holders: Vec<&str> = freed.iter().map(|wait| wait.holder.as_str()).collect();
+    holders.sort_unstable();
+    holders.dedup();
+    let (is, it) = if freed.len() == 1 { ("is", "it") } else { ("are", "them") };
+    let hold = if holders.len() == 1 { "holds" } else { "hold" };
+    let commands: Vec<String> = freed.iter().map(|wait| quoted(&wait.pattern)).collect();
+    format!(
+        "{} {is} free: {} no longer {hold} {it}. To have {it} to yourself: msg reserve {}",
+        patterns.join(", "),
+        holders.join(" and "),
+        commands.join(" "),
+    )
+}
+
+/// As a shell takes it.
+fn quoted(pattern: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%,=".contains(c);
+    if pattern.chars().all(plain) {
+        pattern.to_string()
+    } else {
+        format!("'{}'", pattern.replace('\'', "'\\''"))
+    }
+}
+
+/// A message of the program's own. `false`: there is no such inbox.
+pub(super) fn notify(mesh: &Mesh, to: &AgentName, text: &str) -> Result<bool, CommandError> {
+    let from = AgentName::of_program();
+    let mut outbox = mesh.outbox(&from)?;
+    let stamp = outbox.stamp()?;
+    let message = Message {
+        id: stamp.id(),
+        from: from.to_string(),
+        to: to.to_string(),
+        text: text.to_string(),
+        timestamp: stamp.timestamp(),
+        reply_to: None,
+        thread: None,
+        importance: Importance::Normal,
+        ack_required: false,
+        broadcast: false,
+    };
+    Ok(outbox.post(stamp, to, message)?.is_some())
+}
