@@ -1,6 +1,7 @@
 //! The codecs against what real harnesses said, and against what none would say.
 
 mod anything;
+mod captured;
 mod decoding;
 mod encoding;
 
