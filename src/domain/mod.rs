@@ -6,6 +6,7 @@ pub mod hook;
 mod message;
 mod name;
 pub mod pattern;
+pub mod patch;
 mod presence;
 pub mod process;
 mod reservation;

@@ -1,0 +1,98 @@
+//! Copilot CLI. How an event is written decides how all the rest is: `preToolUse` has keys of its own, `PreToolUse`
+//! has Claude Code's, with the same values in them.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::lenient::Maybe;
+use super::payload::Payload;
+use super::tool::{ToolInput, Touch, Words};
+use super::{Can, Codec, lenient, session, words};
+use crate::domain::hook::{HookEvent, Moment, ToolUse};
+
+pub(super) struct Copilot;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct CamelPayload {
+    session_id: Maybe<String>,
+    cwd: Maybe<String>,
+    prompt: Maybe<String>,
+    tool_name: Maybe<String>,
+    tool_args: Maybe<ToolInput>,
+}
+
+impl Codec for Copilot {
+    fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
+        if is_pascal(event) {
+            return Ok(lenient::object::<Payload>(input)?.event(event, touch));
+        }
+        let payload: CamelPayload = lenient::object(input)?;
+        let moment = match event {
+            "sessionStart" => Moment::SessionStarted,
+            "sessionEnd" => Moment::SessionEnded { goes_on: false },
+            "userPromptSubmitted" => Moment::PromptSubmitted { prompt: payload.prompt.0.unwrap_or_default() },
+            "preToolUse" => Moment::BeforeTool(tool_use(payload.tool_name, payload.tool_args)),
+            "postToolUse" | "postToolUseFailure" => {
+                Moment::AfterTool(tool_use(payload.tool_name, payload.tool_args))
+            }
+            "agentStop" => Moment::Stopping,
+            _ => Moment::Other,
+        };
+        let session = session(payload.session_id);
+        Ok(HookEvent { session, cwd: payload.cwd.0, moment, ..HookEvent::default() })
+    }
+
+    fn can(&self, event: &str) -> Can {
+        match event {
+            "preToolUse" | "PreToolUse" => Can::Deny,
+            "sessionStart" | "SessionStart" => Can::Context,
+            "userPromptSubmitted" | "UserPromptSubmit" => Can::Context,
+            "postToolUse" | "PostToolUse" => Can::Context,
+            "agentStop" | "Stop" => Can::GoOn,
+            _ => Can::Nothing,
+        }
+    }
+
+    fn deny(&self, event: &str, reason: &str) -> Value {
+        if is_pascal(event) {
+            words::permission_denied(event, reason)
+        } else {
+            words::top_level_denied(reason)
+        }
+    }
+
+    /// At the top level in both ways of writing.
+    fn context(&self, _: &str, text: &str) -> Value {
+        words::top_level_context(text)
+    }
+
+    fn go_on(&self, text: &str) -> Value {
+        words::block(text)
+    }
+}
+
+fn is_pascal(event: &str) -> bool {
+    event.starts_with(|first: char| first.is_ascii_uppercase())
+}
+
+fn tool_use(tool: Maybe<String>, args: Maybe<ToolInput>) -> ToolUse {
+    let tool = tool.0.unwrap_or_default();
+    let touch = touch(&tool, args.0.unwrap_or_default());
+    ToolUse { tool, edits: touch.edits, command: touch.command, ..ToolUse::default() }
+}
+
+/// In Claude Code's way of writing `Edit` is `edit` or `apply_patch`, and `Write` is `create`.
+fn touch(tool: &str, args: ToolInput) -> Touch {
+    match tool {
+        "bash" | "shell" | "powershell" | "Bash" | "PowerShell" => Touch::run(args.command, None),
+        "str_replace_editor" if matches!(&args.command.0, Some(Words::Line(line)) if line == "view") => {
+            Touch::default()
+        }
+        "edit" | "create" | "str_replace_editor" | "apply_patch" | "Edit" | "Write" => match args.path {
+            Maybe(None) => Touch::patch(args.input.0.as_deref()),
+            path => Touch::edit(path),
+        },
+        _ => Touch::default(),
+    }
+}

@@ -1,0 +1,176 @@
+//! OpenCode. What comes here was written by our plugin: a hook's `input` and `output`, or an event as it is.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::lenient::{Maybe, Object};
+use super::tool::{ToolInput, Touch};
+use super::{Can, Codec, lenient, session, words};
+use crate::domain::hook::{HookEvent, Moment, ToolUse};
+
+pub(super) struct Opencode;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Payload {
+    // What the plugin adds.
+    cwd: Maybe<String>,
+    model: Maybe<String>,
+    #[serde(rename = "parentSessionID")]
+    parent_session_id: Maybe<String>,
+    // A hook.
+    input: Object<Input>,
+    output: Object<Output>,
+    // An event.
+    r#type: Maybe<String>,
+    properties: Object<Properties>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Input {
+    #[serde(rename = "sessionID")]
+    session_id: Maybe<String>,
+    #[serde(rename = "callID")]
+    call_id: Maybe<String>,
+    tool: Maybe<String>,
+    /// After the tool.
+    args: Maybe<ToolInput>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Output {
+    /// Before the tool.
+    args: Maybe<ToolInput>,
+    message: Object<Message>,
+    parts: Maybe<Vec<Object<Part>>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Message {
+    model: Object<Model>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Model {
+    #[serde(rename = "modelID")]
+    model_id: Maybe<String>,
+}
+
+/// A part of what the user said; synthetic if a plugin or the program itself said it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Part {
+    r#type: Maybe<String>,
+    text: Maybe<String>,
+    synthetic: Maybe<bool>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Properties {
+    #[serde(rename = "sessionID")]
+    session_id: Maybe<String>,
+    info: Object<Info>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Info {
+    id: Maybe<String>,
+    #[serde(rename = "parentID")]
+    parent_id: Maybe<String>,
+    directory: Maybe<String>,
+}
+
+impl Codec for Opencode {
+    fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
+        let mut payload: Payload = lenient::object(input)?;
+        let kind = payload.r#type.0.take();
+        let event = if event == "event" { kind.as_deref().unwrap_or_default() } else { event };
+        let moment = match event {
+            "tool.execute.before" => {
+                let args = payload.output.0.args.0.take();
+                Moment::BeforeTool(payload.tool_use(args))
+            }
+            "tool.execute.after" => {
+                let args = payload.input.0.args.0.take();
+                Moment::AfterTool(payload.tool_use(args))
+            }
+            "chat.message" => Moment::PromptSubmitted { prompt: payload.prompt() },
+            "session.created" => Moment::SessionStarted,
+            "session.idle" => Moment::Stopping,
+            "session.deleted" => Moment::SessionEnded { goes_on: false },
+            _ => Moment::Other,
+        };
+        Ok(payload.at(moment))
+    }
+
+    fn can(&self, event: &str) -> Can {
+        match event {
+            "tool.execute.before" => Can::Deny,
+            // The plugin keeps what it is told about a new session for the next message.
+            "tool.execute.after" | "chat.message" | "session.created" => Can::Context,
+            "session.idle" => Can::GoOn,
+            // Which event it is stands in the payload.
+            "event" => Can::ContextOrGoOn,
+            _ => Can::Nothing,
+        }
+    }
+
+    fn deny(&self, _: &str, reason: &str) -> Value {
+        words::shim_deny(reason)
+    }
+
+    fn context(&self, _: &str, text: &str) -> Value {
+        words::shim_context(text)
+    }
+
+    fn go_on(&self, text: &str) -> Value {
+        words::shim_go_on(text)
+    }
+}
+
+impl Payload {
+    fn at(self, moment: Moment) -> HookEvent {
+        let Properties { session_id, info: Object(info) } = self.properties.0;
+        let parent = session(self.parent_session_id).or_else(|| session(info.parent_id));
+        HookEvent {
+            session: session(self.input.0.session_id)
+                .or_else(|| session(session_id))
+                .or_else(|| session(info.id)),
+            in_subagent: parent.is_some(),
+            parent,
+            cwd: self.cwd.0.or(info.directory.0),
+            model: self.model.0.or(self.output.0.message.0.model.0.model_id.0),
+            moment,
+        }
+    }
+
+    fn tool_use(&mut self, args: Option<ToolInput>) -> ToolUse {
+        let tool = self.input.0.tool.0.take().unwrap_or_default();
+        let touch = touch(&tool, args.unwrap_or_default());
+        self.cwd.0 = touch.cwd(self.cwd.0.take());
+        let call = self.input.0.call_id.0.take();
+        ToolUse { tool, call, edits: touch.edits, command: touch.command, ..ToolUse::default() }
+    }
+
+    fn prompt(&mut self) -> String {
+        let parts = self.output.0.parts.0.take().unwrap_or_default().into_iter().map(|part| part.0);
+        let said =
+            parts.filter(|part| part.r#type.0.as_deref() == Some("text") && part.synthetic.0 != Some(true));
+        said.filter_map(|part| part.text.0).collect::<Vec<_>>().join("\n")
+    }
+}
+
+fn touch(tool: &str, args: ToolInput) -> Touch {
+    match tool {
+        "edit" | "write" | "multiedit" => Touch::edit(args.file_path_camel),
+        "apply_patch" | "patch" => Touch::patch(args.patch_text.0.as_deref()),
+        "bash" => Touch::run(args.command, args.workdir.0),
+        _ => Touch::default(),
+    }
+}

@@ -1,0 +1,100 @@
+//! pi. What comes here was written by our extension: an event, and of its context where and in which session it is.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::lenient::{Maybe, Object};
+use super::tool::{ToolInput, Touch};
+use super::{Can, Codec, lenient, session, words};
+use crate::domain::hook::{HookEvent, Moment, ToolUse};
+
+pub(super) struct Pi;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Payload {
+    event: Object<Event>,
+    ctx: Object<Context>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Event {
+    reason: Maybe<String>,
+    prompt: Maybe<String>,
+    tool_name: Maybe<String>,
+    tool_call_id: Maybe<String>,
+    input: Maybe<ToolInput>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Context {
+    session_id: Maybe<String>,
+    cwd: Maybe<String>,
+    model: Maybe<String>,
+}
+
+impl Codec for Pi {
+    fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
+        let Payload { event: Object(said), ctx: Object(context) } = lenient::object(input)?;
+        let moment = match event {
+            "session_start" => Moment::SessionStarted,
+            "session_shutdown" => Moment::SessionEnded { goes_on: said.goes_on() },
+            "before_agent_start" => Moment::PromptSubmitted { prompt: said.prompt.0.unwrap_or_default() },
+            "tool_call" => Moment::BeforeTool(said.tool_use()),
+            "tool_result" => Moment::AfterTool(said.tool_use()),
+            "agent_before_settle" => Moment::Stopping,
+            _ => Moment::Other,
+        };
+        Ok(HookEvent {
+            session: session(context.session_id),
+            cwd: context.cwd.0,
+            model: context.model.0,
+            moment,
+            ..HookEvent::default()
+        })
+    }
+
+    fn can(&self, event: &str) -> Can {
+        match event {
+            "tool_call" => Can::Deny,
+            "tool_result" | "before_agent_start" | "session_start" => Can::Context,
+            "agent_before_settle" => Can::GoOn,
+            _ => Can::Nothing,
+        }
+    }
+
+    fn deny(&self, _: &str, reason: &str) -> Value {
+        words::shim_deny(reason)
+    }
+
+    fn context(&self, _: &str, text: &str) -> Value {
+        words::shim_context(text)
+    }
+
+    fn go_on(&self, text: &str) -> Value {
+        words::shim_go_on(text)
+    }
+}
+
+impl Event {
+    fn goes_on(&self) -> bool {
+        matches!(self.reason.0.as_deref(), Some("new" | "resume" | "fork" | "reload"))
+    }
+
+    fn tool_use(self) -> ToolUse {
+        let tool = self.tool_name.0.unwrap_or_default();
+        let touch = touch(&tool, self.input.0.unwrap_or_default());
+        let call = self.tool_call_id.0;
+        ToolUse { tool, call, edits: touch.edits, command: touch.command, ..ToolUse::default() }
+    }
+}
+
+fn touch(tool: &str, input: ToolInput) -> Touch {
+    match tool {
+        "edit" | "write" => Touch::edit(input.path),
+        "bash" => Touch::run(input.command, None),
+        _ => Touch::default(),
+    }
+}

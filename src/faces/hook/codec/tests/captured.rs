@@ -1,0 +1,136 @@
+//! Payloads as real harnesses wrote them, in `fixtures/hooks/`: a directory for each harness and way of speaking, and
+//! files named after their event. Long texts of the harness's own are left out of them.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use super::super::decode;
+use crate::domain::Harness;
+use crate::domain::hook::{HookEvent, Moment, ToolUse};
+
+#[test]
+fn claude() {
+    check("claude", Harness::Claude);
+}
+
+#[test]
+fn codex() {
+    check("codex", Harness::Codex);
+}
+
+#[test]
+fn gemini() {
+    check("gemini", Harness::Gemini);
+}
+
+#[test]
+fn opencode() {
+    check("opencode", Harness::Opencode);
+}
+
+#[test]
+fn pi() {
+    check("pi", Harness::Pi);
+}
+
+#[test]
+fn copilot() {
+    check("copilot", Harness::Copilot);
+}
+
+#[test]
+fn copilot_in_claude_codes_words() {
+    check("copilot-pascal", Harness::Copilot);
+}
+
+/// Whoever adds a directory adds a test.
+#[test]
+fn every_fixture_belongs_to_a_test() {
+    let mut known = ["claude", "codex", "gemini", "opencode", "pi", "copilot", "copilot-pascal"];
+    known.sort_unstable();
+    let mut found: Vec<_> = std::fs::read_dir(fixtures())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    found.sort_unstable();
+    assert_eq!(found, known);
+}
+
+/// An event of OpenCode's means the same by its own name.
+#[test]
+fn events_of_opencode_by_their_own_names() {
+    for name in ["session.created", "session.idle", "session.status", "file.edited"] {
+        let path = fixtures().join(format!("opencode/event-{name}.json"));
+        let input = std::fs::read(path).unwrap();
+        let event = |event| decode(Harness::Opencode, event, &input).unwrap();
+        assert_eq!(event("event"), event(name));
+    }
+}
+
+/// Decodes all payloads of a harness and holds them against the snapshot.
+#[track_caller]
+fn check(directory: &str, harness: Harness) {
+    let top = fixtures().join(directory);
+    let mut text = String::new();
+    for path in files(&top) {
+        let name = path.strip_prefix(&top).unwrap().with_extension("");
+        let stem = name.file_name().unwrap().to_str().unwrap();
+        let event = stem.split('-').next().unwrap();
+        let decoded = decode(harness, event, &std::fs::read(&path).unwrap()).unwrap();
+        writeln!(text, "{}: {event}\n{}", name.display(), shown(&decoded)).unwrap();
+    }
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("../../../../../snapshots");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(format!("hook-{directory}"), text));
+}
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/hooks")
+}
+
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(self::files(&path));
+        } else {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+/// An event in a few lines, without what is not there.
+fn shown(event: &HookEvent) -> String {
+    let HookEvent { session, parent, in_subagent, cwd, model, moment } = event;
+    let mut text = String::new();
+    let mut line = |key: &str, value: Option<String>| {
+        if let Some(value) = value {
+            writeln!(text, "  {key}: {value}").unwrap();
+        }
+    };
+    let (moment, tool) = match moment {
+        Moment::BeforeTool(tool) => ("BeforeTool".to_string(), Some(tool)),
+        Moment::AfterTool(tool) => ("AfterTool".to_string(), Some(tool)),
+        other => (format!("{other:?}"), None),
+    };
+    line("moment", Some(moment));
+    if let Some(ToolUse { tool, call, edits, command, changed, duration_ms }) = tool {
+        line("tool", Some(tool.clone()));
+        line("call", call.clone());
+        line("edits", (!edits.is_empty()).then(|| edits.join(" | ")));
+        line("command", command.clone());
+        line("changed", changed.as_ref().map(|changed| changed.join(" | ")));
+        line("duration", duration_ms.map(|duration| format!("{duration} ms")));
+    }
+    line("session", session.as_ref().map(ToString::to_string));
+    line("parent", parent.as_ref().map(ToString::to_string));
+    line("in a subagent", in_subagent.then(|| "yes".to_string()));
+    line("cwd", cwd.clone());
+    line("model", model.clone());
+    text
+}

@@ -1,0 +1,291 @@
+//! What no captured payload shows.
+
+use super::super::decode;
+use super::{EVENTS, HARNESSES};
+use crate::domain::Harness::{self, Claude, Codex, Copilot, Gemini, Opencode, Pi};
+use crate::domain::hook::{HookEvent, Moment, ToolUse};
+
+#[track_caller]
+fn event(harness: Harness, event: &str, input: &str) -> HookEvent {
+    decode(harness, event, input.as_bytes()).unwrap()
+}
+
+#[track_caller]
+fn tool(harness: Harness, name: &str, input: &str) -> ToolUse {
+    match event(harness, name, input).moment {
+        Moment::BeforeTool(tool) | Moment::AfterTool(tool) => tool,
+        moment => panic!("{name} is {moment:?}"),
+    }
+}
+
+#[track_caller]
+fn check_edits(harness: Harness, event: &str, input: &str, expected: &[&str]) {
+    let tool = tool(harness, event, input);
+    assert_eq!((tool.edits, tool.command), (expected.iter().map(|path| path.to_string()).collect(), None));
+}
+
+#[track_caller]
+fn check_command(harness: Harness, event: &str, input: &str, expected: Option<&str>) {
+    let tool = tool(harness, event, input);
+    assert_eq!((tool.edits, tool.command.as_deref()), (Vec::new(), expected));
+}
+
+const PATCH: &str =
+    r"*** Begin Patch\r\n*** Update File: a.rs\r\n*** Move to: b.rs\r\n@@\r\n-x\r\n+y\r\n*** End Patch";
+
+#[test]
+fn the_argument_decides_what_event_it_is() {
+    let input = r#"{"hook_event_name":"PreToolUse","session_id":"s","prompt":"hi"}"#;
+    assert_eq!(event(Claude, "Stop", input).moment, Moment::Stopping);
+    assert_eq!(
+        event(Claude, "UserPromptSubmit", input).moment,
+        Moment::PromptSubmitted { prompt: "hi".to_string() }
+    );
+    let input = r#"{"type":"session.idle","properties":{"sessionID":"s"}}"#;
+    assert_eq!(event(Opencode, "session.created", input).moment, Moment::SessionStarted);
+}
+
+#[test]
+fn sessions_that_others_follow() {
+    let check = |harness, name: &str, input: &str, goes_on| {
+        assert_eq!(event(harness, name, input).moment, Moment::SessionEnded { goes_on }, "{harness} {input}");
+    };
+    for (reason, goes_on) in [("clear", true), ("resume", true), ("logout", false), ("other", false)] {
+        let input = format!(r#"{{"reason":"{reason}"}}"#);
+        check(Claude, "SessionEnd", &input, goes_on);
+        check(Codex, "SessionEnd", &input, goes_on);
+        check(Gemini, "SessionEnd", &input, goes_on);
+    }
+    for (reason, goes_on) in
+        [("new", true), ("resume", true), ("fork", true), ("reload", true), ("quit", false)]
+    {
+        check(Pi, "session_shutdown", &format!(r#"{{"event":{{"reason":"{reason}"}}}}"#), goes_on);
+    }
+    check(Copilot, "sessionEnd", r#"{"reason":"complete"}"#, false);
+    check(Opencode, "event", r#"{"type":"session.deleted","properties":{"info":{"id":"s"}}}"#, false);
+}
+
+#[test]
+fn tools_of_claude_code() {
+    let edits = |input: &str, expected: &[&str]| check_edits(Claude, "PreToolUse", input, expected);
+    edits(r#"{"tool_name":"MultiEdit","tool_input":{"file_path":"a","edits":[]}}"#, &["a"]);
+    edits(r#"{"tool_name":"Edit","tool_input":{"file_path":"a"}}"#, &["a"]);
+    edits(r#"{"tool_name":"Patch","tool_input":{"file_path":"a","content":""}}"#, &["a"]);
+    edits(r#"{"tool_name":"Patch","tool_input":{"file_path":"a","edits":[{}]}}"#, &["a"]);
+    edits(r#"{"tool_name":"Look","tool_input":{"file_path":"a","content":null}}"#, &[]);
+    edits(r#"{"tool_name":"Look","tool_input":{"file_path":"a"}}"#, &[]);
+    edits(r#"{"tool_name":"Look","tool_input":{"content":"a"}}"#, &[]);
+    for tool in ["Read", "Glob", "Grep"] {
+        edits(&format!(r#"{{"tool_name":"{tool}","tool_input":{{"file_path":"a","content":"b"}}}}"#), &[]);
+    }
+    // What has a command but is no shell runs none.
+    check_command(Claude, "PreToolUse", r#"{"tool_name":"Agent","tool_input":{"command":"ls"}}"#, None);
+}
+
+#[test]
+fn files_that_a_command_changed() {
+    let changed = |response: &str| {
+        let input = format!(r#"{{"tool_name":"Bash","tool_response":{response}}}"#);
+        tool(Claude, "PostToolUse", &input).changed
+    };
+    assert_eq!(changed(r#"{"bashEditDiff":{"changedFiles":["a","b"]}}"#).unwrap(), ["a", "b"]);
+    assert_eq!(changed(r#"{"bashEditDiff":{"changedFiles":[]}}"#), Some(Vec::new()));
+    assert_eq!(changed(r#"{"bashEditDiff":{"changedFiles":"a"}}"#), None);
+    assert_eq!(changed(r#"{"bashEditDiff":null}"#), None);
+    assert_eq!(changed(r#""text""#), None);
+}
+
+#[test]
+fn tools_of_codex() {
+    let patch = format!(r#"{{"tool_name":"apply_patch","tool_input":{{"command":"{PATCH}"}}}}"#);
+    check_edits(Codex, "PreToolUse", &patch, &["a.rs", "b.rs"]);
+    let patch =
+        format!(r#"{{"tool_name":"apply_patch","tool_input":{{"command":["apply_patch","{PATCH}"]}}}}"#);
+    check_edits(Codex, "PreToolUse", &patch, &["a.rs", "b.rs"]);
+    let shell = |command: &str, expected| {
+        let input = format!(r#"{{"tool_name":"Bash","tool_input":{{"command":{command}}}}}"#);
+        check_command(Codex, "PreToolUse", &input, expected);
+    };
+    shell(r#""ls a b""#, Some("ls a b"));
+    shell(r#"["bash","-lc","ls 'a b'"]"#, Some("ls 'a b'"));
+    shell(r#"["ls","a b"]"#, Some("ls 'a b'"));
+    shell("{}", None);
+    let subagent = event(Codex, "PreToolUse", r#"{"agent_id":"a","model":"gpt-5.5"}"#);
+    assert!(subagent.in_subagent);
+    assert_eq!(subagent.model.as_deref(), Some("gpt-5.5"));
+}
+
+#[test]
+fn tools_of_gemini() {
+    check_edits(Gemini, "BeforeTool", r#"{"tool_name":"read_file","tool_input":{"file_path":"a"}}"#, &[]);
+    let cwd = |input: &str| {
+        let input = format!(r#"{{"cwd":"/p","tool_name":"run_shell_command","tool_input":{input}}}"#);
+        check_command(Gemini, "BeforeTool", &input, Some("ls"));
+        event(Gemini, "BeforeTool", &input).cwd.unwrap()
+    };
+    assert_eq!(cwd(r#"{"command":"ls"}"#), "/p");
+    assert_eq!(cwd(r#"{"command":"ls","directory":"a b"}"#), "/p/a b");
+    assert_eq!(cwd(r#"{"command":"ls","dir_path":"/q"}"#), "/q");
+    assert_eq!(cwd(r#"{"command":"ls","dir_path":7}"#), "/p");
+}
+
+#[test]
+fn tools_of_opencode() {
+    let before = |tool: &str, args: &str| {
+        format!(r#"{{"cwd":"/p","input":{{"tool":"{tool}","sessionID":"s"}},"output":{{"args":{args}}}}}"#)
+    };
+    check_edits(Opencode, "tool.execute.before", &before("multiedit", r#"{"filePath":"a"}"#), &["a"]);
+    check_edits(Opencode, "tool.execute.before", &before("read", r#"{"filePath":"a"}"#), &[]);
+    let patch = before("patch", &format!(r#"{{"patchText":"{PATCH}"}}"#));
+    check_edits(Opencode, "tool.execute.before", &patch, &["a.rs", "b.rs"]);
+    let bash = before("bash", r#"{"command":"ls","workdir":"sub"}"#);
+    check_command(Opencode, "tool.execute.before", &bash, Some("ls"));
+    assert_eq!(event(Opencode, "tool.execute.before", &bash).cwd.as_deref(), Some("/p/sub"));
+    // The arguments stand elsewhere after it.
+    assert!(tool(Opencode, "tool.execute.after", &before("edit", r#"{"filePath":"a"}"#)).edits.is_empty());
+}
+
+#[test]
+fn subagents_of_opencode() {
+    let created = event(
+        Opencode,
+        "session.created",
+        r#"{"type":"session.created","properties":{"info":{"id":"s","parentID":"p","directory":"/d"}}}"#,
+    );
+    assert_eq!(created.session.unwrap().as_str(), "s");
+    assert_eq!(created.parent.unwrap().as_str(), "p");
+    assert!(created.in_subagent);
+    assert_eq!(created.cwd.as_deref(), Some("/d"));
+    let told = event(Opencode, "chat.message", r#"{"parentSessionID":"p","cwd":"/c","model":"m"}"#);
+    assert_eq!((told.in_subagent, told.cwd.as_deref(), told.model.as_deref()), (true, Some("/c"), Some("m")));
+}
+
+#[test]
+fn only_what_the_user_said_is_the_prompt() {
+    let input = r#"{"output":{"parts":[
+        {"type":"text","text":"one"}, {"type":"text","text":"ours","synthetic":true}, 7, {"type":"text","text":7},
+        {"type":"file","text":"no"}, {"type":"text","text":"two","synthetic":false}]}}"#;
+    let prompt = Moment::PromptSubmitted { prompt: "one\ntwo".to_string() };
+    assert_eq!(event(Opencode, "chat.message", input).moment, prompt);
+    let input = r#"{"prompt":"<hook_context>ours</hook_context>\n\nhi"}"#;
+    assert_eq!(
+        event(Gemini, "BeforeAgent", input).moment,
+        Moment::PromptSubmitted { prompt: "hi".to_string() }
+    );
+}
+
+#[test]
+fn tools_of_pi() {
+    let call = |tool: &str| {
+        format!(
+            r#"{{"event":{{"toolName":"{tool}","input":{{"path":"a"}}}},"ctx":{{"sessionId":"s","cwd":"/p"}}}}"#
+        )
+    };
+    check_edits(Pi, "tool_call", &call("write"), &["a"]);
+    check_edits(Pi, "tool_call", &call("read"), &[]);
+    assert_eq!(event(Pi, "input", &call("write")).moment, Moment::Other);
+    assert_eq!(event(Pi, "agent_end", &call("write")).moment, Moment::Other);
+}
+
+#[test]
+fn tools_of_copilot() {
+    let edits = |tool: &str, args: &str, expected: &[&str]| {
+        let camel = format!(r#"{{"toolName":"{tool}","toolArgs":{args}}}"#);
+        check_edits(Copilot, "preToolUse", &camel, expected);
+        let pascal = format!(r#"{{"tool_name":"{tool}","tool_input":{args}}}"#);
+        check_edits(Copilot, "PreToolUse", &pascal, expected);
+    };
+    edits("edit", r#"{"path":"a"}"#, &["a"]);
+    edits("create", r#""{\"path\":\"a\",\"file_text\":\"\"}""#, &["a"]);
+    edits("str_replace_editor", r#"{"command":"str_replace","path":"a"}"#, &["a"]);
+    edits("str_replace_editor", r#"{"command":"view","path":"a"}"#, &[]);
+    edits("apply_patch", &format!(r#""{PATCH}""#), &["a.rs", "b.rs"]);
+    edits("apply_patch", &format!(r#"{{"input":"{PATCH}"}}"#), &["a.rs", "b.rs"]);
+    edits("Edit", &format!(r#"{{"input":"{PATCH}"}}"#), &["a.rs", "b.rs"]);
+    edits("Write", r#"{"path":"a","file_text":""}"#, &["a"]);
+    edits("view", r#"{"path":"a"}"#, &[]);
+    edits("create", r#""{\"path\"""#, &[]);
+    for shell in ["bash", "shell", "powershell"] {
+        let input = format!(r#"{{"toolName":"{shell}","toolArgs":"{{\"command\":\"ls\"}}"}}"#);
+        check_command(Copilot, "preToolUse", &input, Some("ls"));
+    }
+}
+
+#[test]
+fn sessions_that_are_none() {
+    let long = "x".repeat(257);
+    for id in ["7", "null", "\"\"", "\"a\\nb\"", "[\"s\"]", &format!("\"{long}\"")] {
+        for (harness, input) in [
+            (Claude, format!(r#"{{"session_id":{id}}}"#)),
+            (Copilot, format!(r#"{{"sessionId":{id}}}"#)),
+            (Opencode, format!(r#"{{"input":{{"sessionID":{id}}}}}"#)),
+            (Pi, format!(r#"{{"ctx":{{"sessionId":{id}}}}}"#)),
+        ] {
+            assert_eq!(event(harness, "stop", &input), HookEvent::default(), "{harness} {input}");
+        }
+    }
+}
+
+#[test]
+fn no_fields_at_all() {
+    for harness in HARNESSES {
+        for name in EVENTS {
+            let bare = event(harness, name, "{}");
+            assert_eq!(HookEvent { moment: bare.moment.clone(), ..HookEvent::default() }, bare);
+            match bare.moment {
+                Moment::BeforeTool(tool) | Moment::AfterTool(tool) => assert_eq!(tool, ToolUse::default()),
+                Moment::PromptSubmitted { prompt } => assert_eq!(prompt, ""),
+                Moment::SessionEnded { goes_on } => assert!(!goes_on),
+                Moment::SessionStarted | Moment::Stopping | Moment::Other => {}
+            }
+        }
+        assert_eq!(event(harness, "no such event", "{}").moment, Moment::Other);
+    }
+}
+
+#[test]
+fn no_object() {
+    for harness in HARNESSES {
+        for input in ["", "null", "[]", "[{}]", "7", "\"text\"", "{", "{} {}"] {
+            let error = decode(harness, "PreToolUse", input.as_bytes()).unwrap_err();
+            assert!(error.starts_with("the payload "), "{harness} {input}: {error}");
+        }
+    }
+}
+
+#[test]
+fn what_has_no_hooks() {
+    for harness in [Harness::Terminal, Harness::Other] {
+        let error = decode(harness, "PreToolUse", b"{}").unwrap_err();
+        assert_eq!(error, format!("`{harness}` has no hooks"));
+    }
+}
+
+/// The whole content of a large file, with much to unescape, before and after the path.
+#[test]
+fn large_payloads() {
+    let content = r#"\"line\"\n"#.repeat((1 << 20) / 10);
+    let check = |harness, name: &str, input: String| check_edits(harness, name, &input, &["a"]);
+    for (harness, name, tool) in [
+        (Claude, "PreToolUse", "Write"),
+        (Codex, "PreToolUse", "Write"),
+        (Gemini, "BeforeTool", "write_file"),
+    ] {
+        let input = format!(
+            r#"{{"tool_name":"{tool}","tool_input":{{"content":"{content}","file_path":"a"}},"tool_response":"{content}"}}"#
+        );
+        check(harness, name, input);
+    }
+    let args = format!(r#"{{"content":"{content}","filePath":"a"}}"#);
+    check(
+        Opencode,
+        "tool.execute.before",
+        format!(r#"{{"input":{{"tool":"write"}},"output":{{"args":{args},"output":"{content}"}}}}"#),
+    );
+    let args = format!(r#"{{"content":"{content}","path":"a"}}"#);
+    check(Pi, "tool_call", format!(r#"{{"event":{{"toolName":"write","input":{args}}},"ctx":{{}}}}"#));
+    let args = format!(r#"{{"file_text":"{content}","path":"a"}}"#);
+    check(Copilot, "preToolUse", format!(r#"{{"toolName":"create","toolArgs":{args}}}"#));
+    let deep = "[".repeat(1 << 20) + &"]".repeat(1 << 20);
+    check(Copilot, "preToolUse", format!(r#"{{"x":{deep},"toolName":"edit","toolArgs":{{"path":"a"}}}}"#));
+}

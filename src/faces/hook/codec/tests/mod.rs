@@ -1,0 +1,55 @@
+//! The codecs against what real harnesses said, and against what none would say.
+
+mod anything;
+mod captured;
+mod decoding;
+mod encoding;
+
+use crate::domain::Harness;
+
+/// The harnesses that have hooks.
+const HARNESSES: [Harness; 6] =
+    [Harness::Claude, Harness::Codex, Harness::Gemini, Harness::Opencode, Harness::Pi, Harness::Copilot];
+
+/// Every event that some harness has, and one that none has.
+const EVENTS: [&str; 39] = [
+    "SessionStart",
+    "SessionEnd",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "PostToolBatch",
+    "SubagentStart",
+    "SubagentStop",
+    "PreCompact",
+    "Stop",
+    "BeforeAgent",
+    "AfterAgent",
+    "BeforeModel",
+    "BeforeTool",
+    "AfterTool",
+    "tool.execute.before",
+    "tool.execute.after",
+    "chat.message",
+    "event",
+    "session.created",
+    "session.idle",
+    "session.deleted",
+    "session_start",
+    "session_shutdown",
+    "before_agent_start",
+    "tool_call",
+    "tool_result",
+    "agent_before_settle",
+    "agent_end",
+    "sessionStart",
+    "sessionEnd",
+    "userPromptSubmitted",
+    "preToolUse",
+    "postToolUse",
+    "postToolUseFailure",
+    "agentStop",
+    "permissionRequest",
+    "no such event",
+];

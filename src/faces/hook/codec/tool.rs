@@ -1,0 +1,174 @@
+//! What a tool is given, in the words of every harness.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use serde::de::{IgnoredAny, MapAccess, SeqAccess};
+
+use super::lenient::{self, Keep, Maybe};
+use crate::domain::patch::apply_patch_paths;
+
+/// The fields that say what a tool will touch. Which of them means what is for the codecs to tell.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ToolInput {
+    pub file_path: Maybe<String>,
+    pub notebook_path: Maybe<String>,
+    #[serde(rename = "filePath")]
+    pub file_path_camel: Maybe<String>,
+    pub path: Maybe<String>,
+    pub command: Maybe<Words>,
+    /// Where the command runs.
+    pub workdir: Maybe<String>,
+    pub directory: Maybe<String>,
+    pub dir_path: Maybe<String>,
+    /// Patches.
+    #[serde(rename = "patchText")]
+    pub patch_text: Maybe<String>,
+    pub input: Maybe<String>,
+    /// What only an edit has.
+    content: Option<IgnoredAny>,
+    old_string: Option<IgnoredAny>,
+    new_string: Option<IgnoredAny>,
+    edits: Option<IgnoredAny>,
+}
+
+/// What a tool will touch.
+#[derive(Debug, Default)]
+pub(super) struct Touch {
+    pub edits: Vec<String>,
+    pub command: Option<String>,
+    /// Where the command runs, if not where the session is.
+    pub directory: Option<String>,
+}
+
+/// A command: a line for a shell, or words.
+#[derive(Debug)]
+pub(super) enum Words {
+    Line(String),
+    Words(Vec<String>),
+}
+
+impl ToolInput {
+    /// Does it have what only an edit has?
+    pub fn writes(&self) -> bool {
+        [self.content, self.old_string, self.new_string, self.edits].iter().any(Option::is_some)
+    }
+}
+
+/// A text stands for an object if it is one in JSON, else for the `input` of the tool.
+impl Keep for ToolInput {
+    fn text(text: &str) -> Option<Self> {
+        let object = text.trim_start().starts_with('{').then(|| lenient::object(text.as_bytes()).ok());
+        Some(
+            object
+                .flatten()
+                .unwrap_or_else(|| Self { input: Maybe(Some(text.to_string())), ..Self::default() }),
+        )
+    }
+
+    fn object<'de, A: MapAccess<'de>>(object: A) -> Result<Option<Self>, A::Error> {
+        lenient::fields(object).map(Some)
+    }
+}
+
+impl Touch {
+    pub fn edit(path: Maybe<String>) -> Self {
+        Self { edits: path.0.into_iter().collect(), ..Self::default() }
+    }
+
+    pub fn patch(text: Option<&str>) -> Self {
+        Self { edits: text.map(apply_patch_paths).unwrap_or_default(), ..Self::default() }
+    }
+
+    pub fn run(command: Maybe<Words>, directory: Option<String>) -> Self {
+        let directory = directory.filter(|directory| !directory.is_empty());
+        Self { command: command.0.map(Words::line), directory, ..Self::default() }
+    }
+
+    /// Where the command runs, given where the session is.
+    pub fn cwd(&self, session: Option<String>) -> Option<String> {
+        let Some(directory) = &self.directory else { return session };
+        let base = session.unwrap_or_default();
+        Some(Path::new(&base).join(directory).to_string_lossy().into_owned())
+    }
+}
+
+impl Words {
+    /// The line that a shell would be given.
+    pub fn line(self) -> String {
+        match self {
+            Self::Line(line) => line,
+            Self::Words(words) => match words.as_slice() {
+                [shell, flag, line, ..] if is_shell(shell) && takes_line(flag) => line.clone(),
+                words => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
+            },
+        }
+    }
+
+    /// The text in it, where it is no command at all but a patch.
+    pub fn text(self) -> String {
+        match self {
+            Self::Line(line) => line,
+            Self::Words(words) => words.join("\n"),
+        }
+    }
+}
+
+impl Keep for Words {
+    fn text(text: &str) -> Option<Self> {
+        Some(Self::Line(text.to_string()))
+    }
+
+    fn list<'de, A: SeqAccess<'de>>(list: A) -> Result<Option<Self>, A::Error> {
+        Ok(Vec::list(list)?.map(Self::Words))
+    }
+}
+
+fn is_shell(program: &str) -> bool {
+    let name = program.rsplit('/').next().unwrap_or(program);
+    ["bash", "sh", "zsh", "dash", "ksh"].contains(&name)
+}
+
+/// `-c`, also among other letters, as in `-lc`.
+fn takes_line(flag: &str) -> bool {
+    flag.strip_prefix('-').is_some_and(|letters| letters.ends_with('c') && !letters.starts_with('-'))
+}
+
+/// The word as a shell takes it for one.
+fn quoted(word: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(&byte);
+    if !word.is_empty() && word.bytes().all(plain) {
+        return word.to_string();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_become_a_line() {
+        let line = |words: &[&str]| Words::Words(words.iter().map(|word| word.to_string()).collect()).line();
+        assert_eq!(line(&["bash", "-lc", "echo hi > a b"]), "echo hi > a b");
+        assert_eq!(line(&["/bin/sh", "-c", "rm \"$1\"", "sh", "x"]), "rm \"$1\"");
+        assert_eq!(line(&["bash", "--rc", "x"]), "bash --rc x");
+        assert_eq!(line(&["bash", "-c"]), "bash -c");
+        assert_eq!(line(&["git", "commit", "-m", "it's", "", "$x"]), r"git commit -m 'it'\''s' '' '$x'");
+        assert_eq!(line(&[]), "");
+    }
+
+    #[test]
+    fn where_a_command_runs() {
+        let cwd = |session: Option<&str>, directory: Option<&str>| {
+            Touch::run(Maybe(None), directory.map(str::to_string)).cwd(session.map(str::to_string))
+        };
+        assert_eq!(cwd(Some("/p"), None).as_deref(), Some("/p"));
+        assert_eq!(cwd(Some("/p"), Some("")).as_deref(), Some("/p"));
+        assert_eq!(cwd(Some("/p"), Some("a b")).as_deref(), Some("/p/a b"));
+        assert_eq!(cwd(Some("/p"), Some("/q")).as_deref(), Some("/q"));
+        assert_eq!(cwd(None, Some("a")).as_deref(), Some("a"));
+        assert_eq!(cwd(None, None), None);
+    }
+}

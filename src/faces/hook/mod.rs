@@ -1,0 +1,3 @@
+//! The hooks of the harnesses: `msg hook HARNESS EVENT`.
+
+pub mod codec;
