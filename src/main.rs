@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ravenry::faces::cli::run(std::env::args_os())
+    ravenry::faces::run(std::env::args_os())
 }

@@ -58,7 +58,7 @@ pub fn measure() -> Vec<Figure> {
 }
 
 /// A mesh with that many registrations: one that joined, and copies of it under other names.
-fn crowd(size: usize) -> Scratch {
+pub fn crowd(size: usize) -> Scratch {
     let mut scratch = Scratch::new();
     scratch.join("Original");
     let mesh = scratch.mesh();

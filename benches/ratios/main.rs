@@ -19,6 +19,7 @@
 mod agents;
 mod contenders;
 mod figure;
+mod hooks;
 mod locks;
 mod messages;
 mod post;
@@ -30,11 +31,12 @@ use figure::Figure;
 
 type Measurement = fn() -> Vec<Figure>;
 
-const MEASUREMENTS: [(&str, Measurement); 9] = [
+const MEASUREMENTS: [(&str, Measurement); 10] = [
     ("start", start::measure),
     ("mesh.lock", locks::mesh),
     ("swarm.lock", locks::swarm),
     ("agents", agents::measure),
+    ("hook", hooks::measure),
     ("send", messages::send),
     ("post", messages::posting),
     ("hand-over", watching::hand_over),

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use super::pattern::{PathForm, Pattern};
 use super::words::{BUILT_IN, Theme, WordsError};
 
 /// A value before it is known to fit its key; what a JSON file, a variable or an argument can say.
@@ -358,6 +359,31 @@ impl Settings {
         matches!(self.get(name), Ok((Value::Bool(true), _)))
     }
 
+    /// How often waiting mail may keep an agent going per prompt of its user.
+    pub fn mail_turns(&self) -> u32 {
+        self.number("mailTurns") as u32
+    }
+
+    /// Do sessions that start in that folder join by themselves? A leading `~` stands for the home directory, and a
+    /// folder is meant with all beneath it.
+    pub fn registers_in(&self, folder: &str, home: &str) -> bool {
+        if self.is_on("autoRegister") {
+            return true;
+        }
+        let Ok((Value::List(globs), _)) = self.get("autoRegisterPaths") else { return false };
+        let root = PathForm::absolute("/");
+        let folder = PathForm::absolute(folder);
+        let is_meant = |glob: &String| {
+            let whole = match glob.strip_prefix('~') {
+                Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("{home}{rest}"),
+                _ => glob.clone(),
+            };
+            // The slash makes a glob cover what is beneath it, too.
+            Pattern::new(&format!("{whole}/"), &root).is_ok_and(|pattern| pattern.covers(&folder))
+        };
+        globs.iter().any(is_meant)
+    }
+
     pub fn lock_timeout(&self) -> Duration {
         Duration::from_secs_f64(self.number("lockTimeout"))
     }
@@ -410,6 +436,19 @@ mod tests {
         refused("nameWords", Raw::Object(vec![("adjectives".into(), Raw::List(vec![]))]));
         refused("autoRegisterPaths", Raw::Text("a,[".into()));
         refused("nosuch", Raw::Null);
+    }
+
+    #[test]
+    fn folders_in_which_sessions_join() {
+        let mut settings = Settings::default();
+        let meant = |settings: &Settings, folder: &str| settings.registers_in(folder, "/home/dev");
+        assert!(!meant(&settings, "/home/dev/work"));
+        settings.set("autoRegisterPaths", &Raw::Text("~/work,/srv/*/app".into()), Source::Default).unwrap();
+        assert!(meant(&settings, "/home/dev/work") && meant(&settings, "/home/dev/work/a/b"));
+        assert!(meant(&settings, "/srv/x/app/src") && !meant(&settings, "/srv/x"));
+        assert!(!meant(&settings, "/home/dev/works"));
+        settings.set("autoRegister", &Raw::Bool(true), Source::Default).unwrap();
+        assert!(meant(&settings, "/"));
     }
 
     #[test]

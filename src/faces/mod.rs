@@ -2,3 +2,16 @@
 
 pub mod cli;
 pub mod hook;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Runs the program: a hook by the short way, because somebody waits for it each time, everything else by the command
+/// line.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args: Vec<OsString> = args.into_iter().collect();
+    match hook::recognise(&args) {
+        Some(arguments) => hook::run(arguments),
+        None => cli::run(args),
+    }
+}

@@ -2,10 +2,11 @@
 //!
 //! The registrations answer it: nothing is locked, nothing is written.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use crate::domain::{Agent, Target};
-use crate::store::Mesh;
+use crate::store::{Census, Near, StoreError, Unreadable};
 use crate::sys::{clock, paths};
 
 use super::context::Context;
@@ -32,24 +33,25 @@ pub fn check(ctx: &Context, paths: &[String]) -> Result<Vec<Verdict>, CommandErr
     for file in &census.unreadable {
         ctx.notice(format!("what `{}` reserves is not known: {}", file.path, file.reason));
     }
-    let verdicts = judge(&mesh, me.as_ref(), &targets)?;
+    let survey = mesh.survey()?;
+    let (verdicts, _) = judge(me.as_ref(), &targets, |near| survey.near(near))?;
     let pairs = paths.iter().cloned().zip(verdicts);
     Ok(pairs.map(|(path, holding)| Verdict { path, holding }).collect())
 }
 
-/// What is in the way of changing each of the targets.
-pub(super) fn judge(
-    mesh: &Mesh,
+/// What is in the way of changing each of the targets, by those whom `look` brings up; and registrations of which nobody can tell what they reserve.
+pub(super) fn judge<'s>(
     me: Option<&Agent>,
     targets: &[Target],
-) -> Result<Vec<Option<Holding>>, CommandError> {
-    let heads: Vec<_> = targets.iter().flat_map(Target::heads).collect();
-    let records = mesh.holders(&heads)?;
+    look: impl FnOnce(&Near<'_>) -> Result<Cow<'s, Census>, StoreError>,
+) -> Result<(Vec<Option<Holding>>, Vec<Unreadable>), CommandError> {
+    let heads = targets.iter().flat_map(Target::heads).collect();
+    let census = look(&Near { heads, ..Near::default() })?;
     let now = clock::now();
     let judge = |target: &Target| {
-        held_by_others(&records, me, now, |pattern| target.is_hit_by(pattern)).into_iter().next()
+        held_by_others(&census.records, me, now, |pattern| target.is_hit_by(pattern)).into_iter().next()
     };
-    Ok(targets.iter().map(judge).collect())
+    Ok((targets.iter().map(judge).collect(), census.unreadable.clone()))
 }
 
 /// One file, as it is called from `cwd`.

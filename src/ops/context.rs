@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::domain::AgentName;
 use crate::domain::settings::Settings;
@@ -16,6 +17,10 @@ pub struct Globals {
     pub mesh: Option<String>,
     /// `--as`: whom the caller says to be.
     pub speaker: Option<AgentName>,
+    /// Where it happens, if that is not the working directory of the process.
+    pub cwd: Option<PathBuf>,
+    /// No lock is waited for longer than that, whatever is configured.
+    pub patience: Option<Duration>,
 }
 
 #[derive(Debug)]
@@ -25,6 +30,7 @@ pub struct Context {
     pub settings: Settings,
     pub location: Location,
     pub speaker: Option<AgentName>,
+    patience: Option<Duration>,
     notices: RefCell<Vec<String>>,
 }
 
@@ -40,11 +46,15 @@ impl Context {
         if globals.mesh.as_deref() == Some("") {
             return Err(CommandError::new(Kind::InvalidValue, "`--mesh` must be the path of a directory"));
         }
-        let (home, cwd) = surroundings()?;
+        let (home, cwd) = match globals.cwd {
+            Some(cwd) => (Home::find()?, cwd),
+            None => surroundings()?,
+        };
         let loaded = config::load(&home, &cwd, globals.mesh.as_deref());
         let location = Location::find(&loaded.settings, &home)?;
         let notices = RefCell::new(loaded.warnings);
-        let ctx = Self { home, cwd, settings: loaded.settings, location, speaker: globals.speaker, notices };
+        let Globals { speaker, patience, .. } = globals;
+        let ctx = Self { home, cwd, settings: loaded.settings, location, speaker, patience, notices };
         Ok((ctx, loaded.errors.into_iter().map(CommandError::from).collect()))
     }
 
@@ -79,7 +89,9 @@ impl Context {
     }
 
     fn options(&self) -> Options {
-        Options { durability: self.settings.durability(), lock_timeout: self.settings.lock_timeout() }
+        let configured = self.settings.lock_timeout();
+        let lock_timeout = self.patience.map_or(configured, |patience| patience.min(configured));
+        Options { durability: self.settings.durability(), lock_timeout }
     }
 
     fn tell_of_tightening(&self, mesh: &Mesh) {

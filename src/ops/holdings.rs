@@ -1,13 +1,10 @@
 //! Who holds what, and what is in the way of whom.
 
-use std::path::Path;
-
 use jiff::Timestamp;
 
 use crate::domain::pattern::Pattern;
 use crate::domain::{Agent, Reservation};
-use crate::store::Record;
-use crate::sys::paths;
+use crate::store::{Record, patterns};
 
 use super::names::is_live;
 
@@ -41,19 +38,4 @@ pub(super) fn held_by_others<'a>(
         }
     }
     found
-}
-
-/// The patterns that a reservation stands for. Where a stranger's links led when it was made was not written down, so
-/// that is looked up now.
-pub(super) fn patterns(agent: &Agent, reservation: &Reservation) -> Vec<Pattern> {
-    let mut patterns = reservation.patterns(&agent.cwd);
-    if agent.is_foreign()
-        && let Some(read) = patterns.first()
-    {
-        let led = paths::resolve(Path::new(read.head().as_str()));
-        if led != *read.head() {
-            patterns.push(read.with_head(led));
-        }
-    }
-    patterns
 }

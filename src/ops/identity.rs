@@ -5,10 +5,12 @@
 //! `$MSG_AGENT`. The ancestors are followed up to the nearest harness and no further: beyond it is whoever started it,
 //! and a model must not speak as that person because it left, was evicted, or never joined.
 
+use std::borrow::Cow;
+
 use jiff::SignedDuration;
 
 use crate::domain::{Agent, AgentName, Liveness, Pid, Recorded, SessionId, nearest};
-use crate::store::{Census, Locked, Mesh, Record, SessionRecord};
+use crate::store::{Census, Locked, Mesh, Near, Record, SessionRecord, Survey};
 use crate::sys::ancestry::{self, Host};
 use crate::sys::environment::variable;
 use crate::sys::process::Details;
@@ -100,6 +102,83 @@ pub fn caller(ctx: &Context) -> Result<(Mesh, Caller), CommandError> {
         ctx.notice(format!("your presence could not be noted: {error}"));
     }
     Ok((mesh, found))
+}
+
+/// Whom a hook is about. The ids of the session and of the one that started it tell; else what a command would go by.
+/// `None`: it never joined, or is no longer welcome.
+pub(super) fn at_hook(
+    ctx: &Context,
+    mesh: &Mesh,
+    survey: &Survey<'_>,
+    sessions: &[SessionId],
+) -> Result<Option<Agent>, CommandError> {
+    let known = match registered(survey, sessions)? {
+        Some(agent) => Some(agent),
+        None => search_for_hook(ctx, mesh, survey, sessions)?,
+    };
+    if let Some(agent) = &known
+        && let Err(error) = mesh.touch(&agent.name)
+    {
+        ctx.notice(format!("your presence could not be noted: {error}"));
+    }
+    Ok(known)
+}
+
+/// The agent of one of the sessions, the first of them before the others.
+fn registered(survey: &Survey<'_>, sessions: &[SessionId]) -> Result<Option<Agent>, CommandError> {
+    let census = survey.near(&Near { sessions, ..Near::default() })?;
+    let is_it = |record: &&Record| record.agent.restores.is_none() && names::is_live(record);
+    let of = |session: &SessionId| {
+        census.records.iter().filter(is_it).find(|record| record.agent.session == *session)
+    };
+    Ok(sessions.iter().find_map(of).map(|record| record.agent.clone()))
+}
+
+/// The long way, for who joined by other means, came back, or is a stranger.
+fn search_for_hook(
+    ctx: &Context,
+    mesh: &Mesh,
+    survey: &Survey<'_>,
+    sessions: &[SessionId],
+) -> Result<Option<Agent>, CommandError> {
+    let mut traces = Traces::of_caller(ctx);
+    let processes = traces.ancestors.iter().map(|details| details.pid.get()).collect();
+    let census = match wanted_name(ctx)? {
+        Some(_) => Cow::Owned(mesh.census()?),
+        None => survey.near(&Near { sessions, processes, ..Near::default() })?,
+    };
+    let of_session = |record: &&Record| sessions.contains(&record.agent.session);
+    let alive = |record: &&Record| process::liveness(&record.agent.process) != Liveness::Gone;
+    if let Some(session) = sessions.first() {
+        traces.session = Some((session.clone(), "the hook"));
+    }
+    let found = match census.records.iter().filter(of_session).find(alive) {
+        Some(record) => Some(found(record, "the hook tells its session".to_string())),
+        None => match find(ctx, mesh, &census, &traces)? {
+            Some(found) => Some(found),
+            // Looking for a stranger among all who were ever here would take long.
+            None if !is_known(mesh, sessions)? => None,
+            None => revive(ctx, mesh, &traces).or_else(stranger)?,
+        },
+    };
+    Ok(found.map(|found| mend(mesh, &census, &traces, found)).transpose()?.map(|caller| caller.agent))
+}
+
+fn is_known(mesh: &Mesh, sessions: &[SessionId]) -> Result<bool, CommandError> {
+    for session in sessions {
+        if mesh.session(session)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// At a hook, who is not welcome and who is not known are treated alike.
+fn stranger(error: CommandError) -> Result<Option<Caller>, CommandError> {
+    match error.kind {
+        Kind::Evicted | Kind::NotJoined => Ok(None),
+        _ => Err(error),
+    }
 }
 
 /// The caller with all that others see of it; for `whoami`.

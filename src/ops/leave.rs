@@ -1,7 +1,7 @@
 //! Leaving: tasks and paths become free, unread mail waits for the session to come back.
 
-use crate::domain::AgentName;
-use crate::store::{Claim, StoreError, Why};
+use crate::domain::{Agent, AgentName};
+use crate::store::{Claim, Mesh, StoreError, Why};
 use crate::sys::clock;
 
 use super::claims;
@@ -22,15 +22,20 @@ pub struct Left {
 
 pub fn leave(ctx: &Context) -> Result<Left, CommandError> {
     let (mesh, caller) = identity::caller(ctx)?;
-    if caller.agent.is_foreign() {
-        return Err(StoreError::Foreign(caller.agent.name.to_string()).into());
+    part(ctx, &mesh, &caller.agent)
+}
+
+/// Lets that agent leave.
+pub(super) fn part(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<Left, CommandError> {
+    if agent.is_foreign() {
+        return Err(StoreError::Foreign(agent.name.to_string()).into());
     }
     let locked = mesh.lock()?;
-    let record = locked.own_record(&caller.agent)?;
+    let record = locked.own_record(agent)?;
     let unclaimed = claims::give_up(&locked, &record.agent)?;
     let unread = mesh.unread(&record.agent)?;
     locked.bury(&record, Why::Left, clock::now(), None)?;
-    waiting::tell_or_note(ctx, &mesh, &locked);
-    feed::tell(ctx, &mesh, "leave", &record.agent.name, None, None);
+    waiting::tell_or_note(ctx, mesh, &locked);
+    feed::tell(ctx, mesh, "leave", &record.agent.name, None, None);
     Ok(Left { name: record.agent.name.clone(), unclaimed, released: record.agent.reservations.len(), unread })
 }

@@ -94,6 +94,11 @@ fn introduce(
 impl Letter {
     /// As a model gets it: short, and unmistakably a peer's.
     pub fn for_model(&self) -> String {
+        self.for_model_within(MAX_SHOWN)
+    }
+
+    /// The same, with no more than so many characters of the text.
+    pub fn for_model_within(&self, room: usize) -> String {
         let message = &self.message;
         let mut about = vec![format!("{} ago", self.age)];
         about.extend(self.introduction.iter().map(|text| visible(text).into_owned()));
@@ -116,12 +121,17 @@ impl Letter {
             (false, true) => format!("msg ack {}", self.letters),
             (false, false) => self.letters.clone(),
         });
-        format!("[peer {}, {}]\n{}", sender(&message.from), about.join(", "), self.quoted())
+        format!(
+            "[peer {}, {}]\n{}",
+            sender(&message.from),
+            about.join(", "),
+            self.quoted(room.min(MAX_SHOWN))
+        )
     }
 
-    fn quoted(&self) -> String {
+    fn quoted(&self, most: usize) -> String {
         let text = self.message.text.trim_end();
-        let (shown, rest) = match text.char_indices().nth(MAX_SHOWN) {
+        let (shown, rest) = match text.char_indices().nth(most) {
             Some((at, _)) => (&text[..at], text[at..].chars().count()),
             None => (text, 0),
         };

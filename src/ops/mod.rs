@@ -11,6 +11,7 @@ mod error;
 mod evict;
 mod feed;
 mod holdings;
+pub mod hook;
 mod identity;
 mod join;
 mod leave;

@@ -126,7 +126,7 @@ impl<'a> Desk<'a> {
         Ok(Reached::Yes)
     }
 
-    fn finish(
+    pub(super) fn finish(
         &mut self,
         delivery: Delivery<'_>,
         ack: bool,

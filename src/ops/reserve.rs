@@ -230,6 +230,20 @@ impl Place {
         Self { cwd: cwd.to_path_buf(), root: paths::resolve(root), tree }
     }
 
+    pub(super) fn root(&self) -> &PathForm {
+        &self.root
+    }
+
+    pub(super) fn contains(&self, path: &PathForm) -> bool {
+        path.is_within(&self.root)
+    }
+
+    /// A path as people here call it.
+    pub(super) fn shorten(&self, path: &str) -> String {
+        let path = PathForm::absolute(path);
+        path.relative_to(&self.root).filter(|rest| !rest.is_empty()).unwrap_or(path.as_str()).to_string()
+    }
+
     /// What a pattern that was typed here stands for. The age and the like are the caller's to fill in.
     pub(super) fn draft(&self, ctx: &Context, text: &str, broad: bool) -> Result<Reservation, CommandError> {
         let expanded = ctx.home.expand(text);

@@ -49,12 +49,11 @@ fn layers(home: &Home, cwd: &Path) -> Vec<Layer> {
         layer(pi.join("pi-messenger.json"), None, false, Scope::User),
         layer(user_file(home), None, true, Scope::User),
     ];
+    // A project that is the home directory is no project: its files are the user's.
+    let dirs: Vec<PathBuf> = project_dirs(cwd).into_iter().filter(|dir| *dir != home.home).collect();
     for (name, ours) in [(".pi/pi-messenger.json", false), (".ravenry/config.json", true)] {
-        // A project that is the home directory is no project: its files are the user's.
-        let found = project_dirs(cwd).into_iter().filter(|dir| *dir != home.home).map(|dir| dir.join(name));
-        layers.extend(
-            found.into_iter().find(|path| path.is_file()).map(|path| layer(path, None, ours, Scope::Project)),
-        );
+        let found = dirs.iter().map(|dir| dir.join(name)).find(|path| path.is_file());
+        layers.extend(found.map(|path| layer(path, None, ours, Scope::Project)));
     }
     layers
 }

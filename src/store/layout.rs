@@ -87,6 +87,18 @@ impl Layout {
         self.root.join("swarm.lock")
     }
 
+    pub(super) fn index(&self) -> PathBuf {
+        self.root.join("index")
+    }
+
+    pub(super) fn hooks(&self) -> PathBuf {
+        self.root.join("hooks")
+    }
+
+    pub(super) fn trouble(&self) -> PathBuf {
+        self.root.join("trouble.jsonl")
+    }
+
     pub(super) fn tmp(&self) -> PathBuf {
         self.root.join("tmp")
     }

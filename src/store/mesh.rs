@@ -15,7 +15,6 @@ use super::registry::{self, Census, Record};
 use super::sessions::{self, SessionRecord, Sessions};
 use super::swarm::{self, Claims};
 use super::swarm_lock;
-use crate::domain::pattern::PathForm;
 use crate::domain::settings::Durability;
 use crate::domain::{Agent, AgentName, SessionId};
 use crate::sys::clock;
@@ -96,6 +95,13 @@ impl Mesh {
         Ok(Locked::new(self, held))
     }
 
+    /// The lock of the mesh, waited for no longer than that.
+    pub fn lock_within(&self, limit: Duration) -> Result<Locked<'_>, StoreError> {
+        let limit = limit.min(self.options.lock_timeout);
+        let held = FileLock::acquire(&self.layout.mesh_lock(), limit)?;
+        Ok(Locked::new(self, held))
+    }
+
     /// The lock of the mesh if it is free at once.
     pub fn try_lock(&self) -> Result<Option<Locked<'_>>, StoreError> {
         let held = FileLock::try_acquire(&self.layout.mesh_lock())?;
@@ -107,10 +113,12 @@ impl Mesh {
         Ok(registry::census(&self.layout)?)
     }
 
-    /// Those who may hold something that covers one of these paths, or lies beneath one. Whether they do is the
-    /// caller's to find out.
-    pub fn holders(&self, _heads: &[&PathForm]) -> Result<Vec<Record>, StoreError> {
-        Ok(self.census()?.records)
+    /// What lies at that place in the registry; `None` if there is nothing.
+    pub(super) fn registration_file(
+        &self,
+        stem: &str,
+    ) -> Result<Option<Result<Record, registry::Unreadable>>, StoreError> {
+        Ok(registry::read(&self.layout.registry().join(format!("{stem}.json")), stem)?)
     }
 
     /// One registration, if there is a readable one of exactly that name.
@@ -147,6 +155,12 @@ impl Mesh {
             .and_then(|metadata| metadata.modified().ok());
         let known = [touched.map(clock::from_system), agent.last_activity, Some(agent.started_at)];
         Ok(known.into_iter().flatten().max().unwrap_or(agent.started_at))
+    }
+
+    /// When the agent last touched its presence.
+    pub fn last_touch(&self, name: &AgentName) -> Result<Option<Timestamp>, StoreError> {
+        let touched = files::metadata(&self.layout.presence(name))?;
+        Ok(touched.and_then(|metadata| metadata.modified().ok()).map(clock::from_system))
     }
 
     /// A sign of life, now.

@@ -75,7 +75,7 @@ impl Census {
         self.unreadable.iter().find(|file| file.stem.eq_ignore_ascii_case(name.as_str()))
     }
 
-    fn set_superseded_aside(&mut self) {
+    pub(super) fn set_superseded_aside(&mut self) {
         let all = std::mem::take(&mut self.records);
         // Only an agent that was renamed can stand for another registration.
         let renamed: Vec<Agent> = all

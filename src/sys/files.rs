@@ -7,6 +7,7 @@
 
 mod look;
 mod mark;
+mod walk;
 
 use std::fs::Metadata;
 use std::io::{self, Write};
@@ -23,8 +24,12 @@ use crate::domain::{Liveness, Recorded};
 use super::seams::step;
 use super::{clock, process};
 
-pub use look::{Entry, entries, exists, link_metadata, list, metadata, read, read_at_most};
+pub use look::{
+    Entry, Stamp, entries, exists, link_metadata, list, metadata, read, read_at_most, read_large, stamp,
+};
 pub use mark::{own_mark, owner_of};
+
+pub use walk::Walk;
 
 use look::absent_is_none;
 

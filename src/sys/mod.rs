@@ -4,6 +4,7 @@
 
 pub mod ancestry;
 pub mod clock;
+pub mod deadline;
 pub mod environment;
 pub mod files;
 pub mod filesystem;

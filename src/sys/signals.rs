@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_channel::{Receiver, bounded};
-use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{SIGALRM, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 /// SIGINT and SIGTERM, as something that can be looked at and waited for.
@@ -19,6 +19,14 @@ pub struct Stop {
 /// error like that of a full disk.
 pub fn survive_file_size_limit() -> io::Result<()> {
     signal_hook::flag::register(SIGXFSZ, Arc::default()).map(drop)
+}
+
+/// Whatever hangs: when so many seconds are over, the process ends, and with success. Nothing more is said then.
+pub fn end_with_success_after(seconds: u32) -> io::Result<()> {
+    let always = Arc::new(AtomicBool::new(true));
+    signal_hook::flag::register_conditional_shutdown(SIGALRM, 0, always)?;
+    nix::unistd::alarm::set(seconds);
+    Ok(())
 }
 
 impl Stop {

@@ -104,6 +104,10 @@ impl Pattern {
         }
     }
 
+    pub fn ignores_case(&self) -> bool {
+        self.ignores_case
+    }
+
     pub fn is_literal(&self) -> bool {
         self.tail == Tail::Beneath
     }

@@ -62,8 +62,16 @@ impl PathForm {
         self.beneath(root).map(|rest| rest.trim_start_matches('/'))
     }
 
+    /// Is one of the two beneath the other, or are they the same? `other` is such a path.
+    pub fn is_related(&self, other: &str) -> bool {
+        let (short, long) =
+            if other.len() < self.0.len() { (other, self.0.as_str()) } else { (self.0.as_str(), other) };
+        long.starts_with(short)
+            && (short == "/" || matches!(long.as_bytes().get(short.len()), None | Some(b'/')))
+    }
+
     /// As a file system that doesn't tell upper from lower case sees it.
-    pub(super) fn folded(&self) -> Self {
+    pub fn folded(&self) -> Self {
         Self(self.0.to_lowercase())
     }
 }

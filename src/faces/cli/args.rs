@@ -44,6 +44,7 @@ Look after it:
   doctor       What is wrong with the mesh, and mend it
   evict        Remove an agent that nobody can tell is alive
   config       Show and change settings
+  hook         What harnesses call at their hooks
   completions  Completions for your shell
   demo         See it work, on a mesh that is thrown away
   help         This, or the help of one command
@@ -165,6 +166,7 @@ commands! {
     Doctor(doctor::DoctorArgs) = "doctor";
     Evict(evict::EvictArgs) = "evict";
     Config(config::ConfigArgs) = "config";
+    Hook(hook::HookArgs) = "hook";
     Completions(completions::CompletionsArgs) = "completions";
     Demo(demo::DemoArgs) = "demo";
 }

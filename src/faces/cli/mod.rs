@@ -62,7 +62,8 @@ fn dispatch(cli: Cli) -> ExitCode {
     }
     // Without it a limit is a sudden death, which everything here survives anyway.
     drop(signals::survive_file_size_limit());
-    let call = Call::new(Globals { mesh: cli.global.mesh, speaker }, cli.global.verbose, &ui);
+    let call =
+        Call::new(Globals { mesh: cli.global.mesh, speaker, ..Globals::default() }, cli.global.verbose, &ui);
     let outcome = commands::run(&call, command);
     ui.finish(outcome, &call.take_notices())
 }

@@ -1,3 +1,188 @@
-//! The hooks of the harnesses: `msg hook HARNESS EVENT`.
+//! `msg hook HARNESS EVENT`: what a harness calls at its hooks.
+//!
+//! The one rule here is never to be in the way. Whatever happens, bad usage and a bug of ours too, the exit code is 0:
+//! some harnesses take any other for a refusal. A refusal is said in JSON, and only where there is a reason for it.
 
 pub mod codec;
+mod input;
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
+use std::panic::AssertUnwindSafe;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::domain::Harness;
+use crate::domain::hook::{Answer, Moment};
+use crate::ops::hook::{HookCall, hook, leave_trouble, surroundings};
+use crate::ops::{Globals, Reached};
+use crate::sys::deadline::Deadline;
+use crate::sys::{seams, signals};
+
+/// What a harness sends is never longer; more is not read.
+const MAX_INPUT: usize = 16 * 1024 * 1024;
+/// After this long the tool call is let through. Harnesses give the end of a session a second.
+const LIMIT: Duration = Duration::from_millis(900);
+/// If even the deadline hangs, the process ends after so many seconds.
+const LAST_LIMIT: u32 = 5;
+/// So long a harness may take to say what it wants.
+const INPUT_LIMIT: Duration = Duration::from_secs(3);
+
+/// Is this a call of a hook? Then how it was called. Flags that mean nothing here are no reason to fail.
+pub fn recognise(args: &[OsString]) -> Option<Arguments> {
+    let mut arguments = Arguments::default();
+    let mut rest = args.iter().skip(1).map(|arg| arg.to_string_lossy().into_owned());
+    while let Some(arg) = rest.next() {
+        match arg.as_str() {
+            "--mesh" => arguments.globals.mesh = rest.next(),
+            "--as" | "--color" => drop(rest.next()),
+            // Somebody wants to know more: that is for the command line.
+            "-h" | "--help" | "-V" | "--version" => return None,
+            flag if flag.starts_with("--mesh=") => {
+                arguments.globals.mesh = Some(flag["--mesh=".len()..].to_string());
+            }
+            flag if flag.starts_with('-') => {}
+            word if arguments.words.is_empty() && word != "hook" => return None,
+            _ => arguments.words.push(arg),
+        }
+    }
+    (!arguments.words.is_empty()).then_some(arguments)
+}
+
+/// How a hook was called.
+#[derive(Debug, Default)]
+pub struct Arguments {
+    globals: Globals,
+    /// `hook`, the harness and the event.
+    words: Vec<String>,
+}
+
+/// Answers one call of a hook. Always a success.
+pub fn run(arguments: Arguments) -> ExitCode {
+    let word = |place: usize| arguments.words.get(place).cloned().unwrap_or_default();
+    let (harness, event) = (word(1), word(2));
+    // Without it a limit on the size of files is a sudden death.
+    drop(signals::survive_file_size_limit());
+    drop(signals::end_with_success_after(LAST_LIMIT));
+    let globals = arguments.globals.clone();
+    let failure = std::panic::catch_unwind(AssertUnwindSafe(|| answer(arguments)));
+    let failure = match failure {
+        Ok(Ok(())) => None,
+        Ok(Err(error)) => Some(error),
+        Err(panic) => Some(format!("a bug of ours: {}", panic_text(&*panic))),
+    };
+    if let Some(error) = failure {
+        complain(&error);
+        // Also this must not fail loudly.
+        drop(std::panic::catch_unwind(AssertUnwindSafe(|| {
+            leave_trouble(&globals, &harness, &event, &error);
+        })));
+    }
+    ExitCode::SUCCESS
+}
+
+fn answer(arguments: Arguments) -> Result<(), String> {
+    let Arguments { globals, words } = arguments;
+    let [_, harness, event] = words.as_slice() else {
+        return Err("usage: msg hook HARNESS EVENT, with the hook's JSON on standard input".to_string());
+    };
+    let harness = Harness::parse(harness).ok_or_else(|| format!("there is no harness `{harness}`"))?;
+    if io::stdin().is_terminal() {
+        return Err("the hook's JSON is expected on standard input; `msg hook --help` tells more".to_string());
+    }
+    let call = read(harness, event)?;
+    if call.event.moment == Moment::Other {
+        return Ok(());
+    }
+    if let Some(text) = seams::value(seams::PANIC) {
+        panic_as_told(&text);
+    }
+    let ctx = surroundings(&globals, &call).map_err(|error| error.message)?;
+    let may_refuse = ctx.settings.is_on("strict") && matches!(call.event.moment, Moment::BeforeTool(_));
+    let voice = Arc::new(Voice { harness, event: event.clone(), may_refuse, has_spoken: Mutex::default() });
+    let _deadline =
+        needs_deadline(&call, may_refuse).then(|| Deadline::start(LIMIT, last_words(&globals, &voice)));
+    let mut say = |answer: &Answer| voice.say(answer);
+    let done = std::panic::catch_unwind(AssertUnwindSafe(|| hook(&ctx, &call, &mut say)));
+    let failure = match done {
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(error)) => error.message,
+        Err(panic) => format!("a bug of ours: {}", panic_text(&*panic)),
+    };
+    voice.fail(&failure);
+    Err(failure)
+}
+
+/// Before a tool nothing is waited for that could take long, and this is what everyone waits for all the time: there the
+/// last limit will do, unless the end of time is to be a refusal.
+fn needs_deadline(call: &HookCall, may_refuse: bool) -> bool {
+    may_refuse || !matches!(call.event.moment, Moment::BeforeTool(_))
+}
+
+fn read(harness: Harness, event: &str) -> Result<HookCall, String> {
+    let input = input::all_of_stdin(MAX_INPUT, INPUT_LIMIT)?;
+    let decoded = codec::decode(harness, event, &input)?;
+    Ok(HookCall { harness, name: event.to_string(), event: decoded, room: codec::room(harness, event) })
+}
+
+/// When time is over: the tool call is let through, unless that is not wanted.
+fn last_words(globals: &Globals, voice: &Arc<Voice>) -> impl FnOnce() + Send + 'static {
+    let (globals, voice) = (globals.clone(), Arc::clone(voice));
+    move || {
+        let failure = format!("it took more than {} s", LIMIT.as_secs_f64());
+        voice.fail(&failure);
+        leave_trouble(&globals, voice.harness.name(), &voice.event, &failure);
+    }
+}
+
+/// What is said to the harness, once.
+struct Voice {
+    harness: Harness,
+    event: String,
+    /// A failure is answered by a refusal.
+    may_refuse: bool,
+    has_spoken: Mutex<bool>,
+}
+
+impl Voice {
+    /// Whoever comes second is not heard.
+    fn say(&self, answer: &Answer) -> Reached {
+        let mut has_spoken = self.has_spoken.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(text) = codec::encode(self.harness, &self.event, answer) else { return Reached::No };
+        if *has_spoken {
+            return Reached::No;
+        }
+        *has_spoken = true;
+        seams::step();
+        let mut stdout = io::stdout().lock();
+        let written = stdout.write_all(format!("{text}\n").as_bytes()).and_then(|()| stdout.flush());
+        seams::step();
+        if written.is_ok() { Reached::Yes } else { Reached::No }
+    }
+
+    /// Where it failed to find out, the settings may want a refusal.
+    fn fail(&self, failure: &str) {
+        if self.may_refuse {
+            let reason = format!(
+                "`msg` could not find out whether this is reserved: {failure}. `msg doctor` tells more."
+            );
+            self.say(&Answer::Deny(reason));
+        }
+    }
+}
+
+/// Where a person may see it; harnesses don't look.
+fn complain(error: &str) {
+    drop(writeln!(io::stderr(), "msg hook: {error}"));
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no more is known").to_string()
+}
+
+#[expect(clippy::panic, reason = "a test wants to see what happens")]
+fn panic_as_told(text: &str) {
+    panic!("{text}");
+}

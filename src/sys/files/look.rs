@@ -11,7 +11,9 @@ use super::FileError;
 
 /// The content of a file, or `None` if there is none.
 pub fn read(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
-    let Some(mut file) = absent_is_none(fs::File::open(path))? else { return Ok(None) };
+    // Opening a pipe that somebody put there must not wait for a writer.
+    let opened = fs::OpenOptions::new().read(true).custom_flags(nix::libc::O_NONBLOCK).open(path);
+    let Some(mut file) = absent_is_none(opened)? else { return Ok(None) };
     read_whole(&mut file, u64::MAX)
 }
 
@@ -45,6 +47,11 @@ fn read_whole(file: &mut fs::File, most: u64) -> Result<Option<Vec<u8>>, FileErr
     }
 }
 
+/// The whole of a file that may be large; `None` if there is none.
+pub fn read_large(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
+    absent_is_none(fs::read(path))
+}
+
 /// What `stat` says, or `None` if there is nothing.
 pub fn metadata(path: &Path) -> Result<Option<Metadata>, FileError> {
     absent_is_none(fs::metadata(path))
@@ -74,6 +81,42 @@ pub fn list(path: &Path) -> Result<Vec<String>, FileError> {
     }
     names.sort_unstable();
     Ok(names)
+}
+
+/// What tells a file that was changed from one that was not.
+#[derive(Clone, Copy, Debug, serde::Deserialize, Eq, PartialEq, serde::Serialize)]
+pub struct Stamp {
+    pub inode: u64,
+    pub size: u64,
+    /// Nanoseconds since the epoch.
+    pub modified: i128,
+    pub changed: i128,
+}
+
+impl Stamp {
+    pub fn of(metadata: &Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        let nanos = |seconds: i64, nanos: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
+        Self {
+            inode: metadata.ino(),
+            size: metadata.len(),
+            modified: nanos(metadata.mtime(), metadata.mtime_nsec()),
+            changed: nanos(metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+}
+
+impl Stamp {
+    /// The later of its times.
+    pub fn newest(&self) -> std::time::SystemTime {
+        let nanos = self.modified.max(self.changed).try_into().unwrap_or(u64::MAX);
+        std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_nanos(nanos)
+    }
+}
+
+/// What `stat` says of a file that tells whether it was changed, or `None` if there is nothing.
+pub fn stamp(path: &Path) -> Result<Option<Stamp>, FileError> {
+    Ok(metadata(path)?.as_ref().map(Stamp::of))
 }
 
 /// A name in a directory, and whether it is a plain file.

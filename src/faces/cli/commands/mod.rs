@@ -10,6 +10,7 @@ pub(super) mod demo;
 pub(super) mod doctor;
 pub(super) mod evict;
 pub(super) mod history;
+pub(super) mod hook;
 pub(super) mod inbox;
 pub(super) mod join;
 pub(super) mod leave;
@@ -103,6 +104,7 @@ pub(super) fn run(call: &Call<'_>, command: Command) -> Result<Outcome, CommandE
         Command::Wait(args) => call.in_context(|ctx| wait::run(ctx, args, call.ui)),
         Command::Config(args) => call.in_spite_of_errors(|ctx, errors| config::run(ctx, args, errors)),
         Command::Doctor(args) => doctor::run(&call.globals, &args),
+        Command::Hook(args) => hook::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Completions(args) => Ok(completions::run(args)),
     }

@@ -1,0 +1,122 @@
+//! What does a hook cost that is called before every tool? A whole process that decides about an edit, against one that
+//! does nothing, among ever more agents with ten reservations each.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::agents::crowd;
+use crate::figure::{Aim, Figure, Spread};
+use crate::scratch::{Scratch, time};
+
+/// Agents, what it is called, and how much more than nothing it may cost.
+const SIZES: [(usize, &str, f64); 3] = [
+    (10, "hook: 10 agents × 10 reservations / true", 1.5),
+    (100, "hook: 100 agents × 10 reservations / true", 2.5),
+    (1000, "hook: 1,000 agents × 10 reservations / true", 6.0),
+];
+
+const REPETITIONS: usize = 400;
+const LIMIT: Duration = Duration::from_secs(8);
+
+pub fn measure() -> Vec<Figure> {
+    SIZES.iter().map(|(size, name, aim)| of_size(*size, name, *aim)).collect()
+}
+
+fn of_size(size: usize, name: &'static str, aim: f64) -> Figure {
+    let scratch = reserving(size);
+    let free = payload(&scratch, "free", "/srv/project/src/free.rs");
+    let held = payload(&scratch, "held", "/srv/project/src/copy3/part4/login.rs");
+    assert!(answer(&scratch, &free).is_empty(), "a free path is let through in silence");
+    assert!(answer(&scratch, &held).contains("Copy3"), "a reserved path is refused");
+    let mut nothing = scratch.command("/bin/true");
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let started = Instant::now();
+    while ours.len() < REPETITIONS && started.elapsed() < LIMIT {
+        ours.push(time(hook(&scratch, &free).stdout(Stdio::null())).as_secs_f64());
+        theirs.push(time(&mut nothing).as_secs_f64());
+    }
+    let milliseconds = |values: &[f64]| format!("{:.2} ms", Spread::of(values.iter().copied()).median * 1e3);
+    Figure {
+        name,
+        ours: milliseconds(&ours),
+        baseline: milliseconds(&theirs),
+        result: Spread::of_pairs(&ours, &theirs, |ours, theirs| ours / theirs),
+        unit: "",
+        aim: Aim::Below(aim),
+    }
+}
+
+/// A mesh in which everyone has ten reservations; nine of ten are directories, one is a glob.
+fn reserving(size: usize) -> Scratch {
+    let scratch = crowd(size);
+    for number in 1..size {
+        let path = scratch.mesh().join(format!("registry/Copy{number}.json"));
+        let mut registration: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        let pattern = |part: usize| match part {
+            9 => format!("src/copy{number}/**/*.sql"),
+            part => format!("src/copy{number}/part{part}/"),
+        };
+        let reservation = |part| {
+            json!({
+                "pattern": pattern(part),
+                "reason": "a reason of usual length",
+                "since": "2026-11-15T00:00:00.000Z",
+                "root": "/srv/project",
+            })
+        };
+        registration["reservations"] = (0..10).map(reservation).collect();
+        std::fs::write(&path, serde_json::to_string_pretty(&registration).unwrap()).unwrap();
+    }
+    settle(&scratch.mesh().join("registry"));
+    scratch
+}
+
+/// In the life of a mesh most registrations are older than a moment: what was written just now is trusted by nobody.
+fn settle(registry: &Path) {
+    let young = Duration::from_secs(3);
+    let newest = || {
+        let files = std::fs::read_dir(registry).unwrap();
+        files.map(|file| file.unwrap().metadata().unwrap().modified().unwrap()).max().unwrap()
+    };
+    while newest().elapsed().unwrap_or_default() < young {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// What Claude Code sends before an edit.
+fn payload(scratch: &Scratch, name: &str, path: &str) -> PathBuf {
+    let file = scratch.mesh().join(format!("../{name}.json"));
+    let text = json!({
+        "session_id": session(scratch),
+        "transcript_path": "/home/dev/.claude/projects/x.jsonl",
+        "cwd": "/srv/project",
+        "permission_mode": "default",
+        "hook_event_name": "PreToolUse",
+        "tool_name": "Edit",
+        "tool_input": { "file_path": path, "old_string": "fn main() {}", "new_string": "fn main() { todo!() }" },
+        "tool_use_id": "toolu_1",
+    });
+    std::fs::write(&file, text.to_string()).unwrap();
+    file
+}
+
+/// The session of the one agent that has really joined.
+fn session(scratch: &Scratch) -> Value {
+    let registration = std::fs::read(scratch.mesh().join("registry/Original.json")).unwrap();
+    serde_json::from_slice::<Value>(&registration).unwrap()["sessionId"].clone()
+}
+
+fn hook(scratch: &Scratch, payload: &Path) -> Command {
+    let mut hook = scratch.msg(&["hook", "claude", "PreToolUse"]);
+    hook.stdin(File::open(payload).unwrap());
+    hook
+}
+
+fn answer(scratch: &Scratch, payload: &Path) -> String {
+    let output = hook(scratch, payload).stdout(Stdio::piped()).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}

@@ -1,0 +1,43 @@
+//! What the harness says on standard input, all of it, but not waited for without end.
+
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+/// Reads until the end. The error says what kept it from that.
+pub(super) fn all_of_stdin(most: usize, limit: Duration) -> Result<Vec<u8>, String> {
+    let mut stdin = io::stdin().lock();
+    let end = Instant::now() + limit;
+    let mut input = Vec::new();
+    let mut buffer = vec![0; 16 * 1024];
+    loop {
+        wait_until(&stdin, end)?;
+        match stdin.read(&mut buffer) {
+            Ok(0) => return Ok(input),
+            Ok(length) if input.len() + length > most => {
+                return Err(format!("what came on standard input is longer than {most} bytes"));
+            }
+            Ok(length) => input.extend_from_slice(&buffer[..length]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(format!("standard input can't be read: {error}")),
+        }
+    }
+}
+
+/// Waits until there is something to read, or the end of it.
+fn wait_until(stdin: &io::StdinLock<'_>, end: Instant) -> Result<(), String> {
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
+        let mut watched = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut watched, timeout) {
+            Ok(0) => return Err("nothing more came on standard input, and no end of it".to_string()),
+            Ok(_) => return Ok(()),
+            Err(Errno::EINTR) => {}
+            Err(errno) => return Err(format!("standard input can't be waited for: {errno}")),
+        }
+    }
+}

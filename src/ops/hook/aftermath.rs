@@ -1,0 +1,186 @@
+//! Commands of which nobody can tell beforehand what they write: reserved files are looked at before and after.
+//!
+//! It is a net with holes, and says no more than it knows: a file *changed while the command ran*. What the holder does
+//! itself meanwhile is not held against anyone.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::SignedDuration;
+
+use crate::domain::hook::ToolUse;
+use crate::domain::pattern::Pattern;
+use crate::domain::{Agent, AgentName, visible};
+use crate::ops::check;
+use crate::ops::error::CommandError;
+use crate::ops::names::is_live;
+use crate::ops::reserve::Place;
+use crate::ops::waiting;
+use crate::store::{Before, patterns};
+use crate::sys::files::{self, Stamp};
+use crate::sys::{clock, paths};
+
+use super::Visit;
+
+/// So many files are looked at, for so long.
+const MOST_FILES: usize = 2_000;
+const MOST_TIME: Duration = Duration::from_millis(15);
+/// So many are told of.
+const MOST_TOLD: usize = 5;
+/// What a session left behind is removed after this long, by one call in so many.
+const KEPT: Duration = Duration::from_secs(24 * 3600);
+const SWEEP_ONE_IN: u32 = 256;
+
+/// Remembers what reserved files look like before the command runs.
+pub(super) fn note(visit: &Visit<'_>, tool: &ToolUse) -> Result<(), CommandError> {
+    let Some(session) = &visit.call.event.session else { return Ok(()) };
+    let watched = watched(visit)?;
+    if watched.is_empty() {
+        return Ok(());
+    }
+    let at = clock::from_system(clock::machine_time());
+    let (files, partial) = look(&watched);
+    let before = Before { at, files, partial };
+    visit.mesh.keep_before(session, &call_id(tool), &before)?;
+    visit.mesh.sweep_hooks(KEPT, SWEEP_ONE_IN)?;
+    Ok(())
+}
+
+/// What others had reserved and changed while the command ran, in words for the model; their holders are told too.
+pub(super) fn compare(visit: &Visit<'_>, tool: &ToolUse) -> Result<Option<String>, CommandError> {
+    let (Some(session), Some(command)) = (&visit.call.event.session, &tool.command) else { return Ok(None) };
+    let before = visit.mesh.take_before(session, &call_id(tool))?;
+    let now = clock::from_system(clock::machine_time());
+    let ran_for = tool.duration_ms.map(|ms| SignedDuration::from_millis(ms.try_into().unwrap_or(i64::MAX)));
+    let start = before.as_ref().map(|before| before.at).or_else(|| Some(now - ran_for?));
+    let changed: Vec<(String, AgentName)> = match (&tool.changed, before) {
+        (Some(changed), _) => of_harness(visit, changed)?,
+        (None, Some(before)) => of_look(visit, &before)?,
+        (None, None) => return Ok(None),
+    };
+    let start = start.unwrap_or(now);
+    let mut told = Vec::new();
+    for (path, holder) in changed {
+        if visit.mesh.last_touch(&holder)?.is_none_or(|touched| touched < start) {
+            told.push((path, holder));
+        }
+    }
+    if told.is_empty() {
+        return Ok(None);
+    }
+    tell_holders(visit, &told, command);
+    Ok(Some(words(visit, &told)))
+}
+
+/// By what the harness saw itself.
+fn of_harness(visit: &Visit<'_>, changed: &[String]) -> Result<Vec<(String, AgentName)>, CommandError> {
+    let targets: Vec<_> = changed.iter().map(|path| check::file(visit.cwd(), path)).collect();
+    let (verdicts, _) = check::judge(visit.me.as_ref(), &targets, |near| visit.survey.near(near))?;
+    let held = changed.iter().zip(verdicts);
+    Ok(held.filter_map(|(path, holding)| Some((path.clone(), holding?.holder.name))).collect())
+}
+
+/// By looking again.
+fn of_look(visit: &Visit<'_>, before: &Before) -> Result<Vec<(String, AgentName)>, CommandError> {
+    let watched = watched(visit)?;
+    let (after, partial) = look(&watched);
+    let is_new = |path: &String| !before.partial && !before.files.contains_key(path);
+    let has_changed = |path: &String, stamp: &Stamp| match before.files.get(path) {
+        Some(old) => old != stamp,
+        None => is_new(path),
+    };
+    let changed = after.iter().filter(|(path, stamp)| has_changed(path, stamp)).map(|(path, _)| path);
+    let is_gone = |path: &&String| !partial && !after.contains_key(*path);
+    let gone = before.files.keys().filter(is_gone);
+    let holder = |path: &String| {
+        let spellings = paths::spellings(Path::new("/"), path);
+        let holds = |watch: &&Watch| spellings.iter().any(|form| watch.pattern.covers(form));
+        watched.iter().find(holds).map(|watch| watch.holder.clone())
+    };
+    Ok(changed.chain(gone).filter_map(|path| Some((path.clone(), holder(path)?))).collect())
+}
+
+/// A pattern in this work tree that another holds.
+struct Watch {
+    pattern: Pattern,
+    holder: AgentName,
+}
+
+fn watched(visit: &Visit<'_>) -> Result<Vec<Watch>, CommandError> {
+    let now = clock::now();
+    let place = Place::here(visit.ctx);
+    let mut watched = Vec::new();
+    for record in visit.mesh.census()?.records {
+        let agent: &Agent = &record.agent;
+        let is_mine = visit.me.as_ref().is_some_and(|me| me.session == agent.session);
+        if is_mine || agent.reservations.is_empty() || !is_live(&record) {
+            continue;
+        }
+        for reservation in agent.reservations.iter().filter(|reservation| reservation.binds(now)) {
+            let here =
+                patterns(agent, reservation).into_iter().filter(|pattern| place.contains(pattern.head()));
+            watched.extend(here.map(|pattern| Watch { pattern, holder: agent.name.clone() }));
+        }
+    }
+    Ok(watched)
+}
+
+/// What the files that the patterns cover look like now; and whether there were too many.
+fn look(watched: &[Watch]) -> (BTreeMap<String, Stamp>, bool) {
+    let mut found = BTreeMap::new();
+    let mut walk = files::Walk::new(MOST_FILES, MOST_TIME);
+    for watch in watched {
+        let head = PathBuf::from(watch.pattern.head().as_str());
+        walk.files(&head, &mut |path, metadata| {
+            let spelled = crate::domain::pattern::PathForm::absolute(&path.to_string_lossy());
+            if watch.pattern.covers(&spelled) {
+                found.insert(spelled.to_string(), Stamp::of(metadata));
+            }
+        });
+    }
+    (found, walk.is_cut_short())
+}
+
+/// What tells the call from others; a harness that has no ids for them runs one at a time.
+fn call_id(tool: &ToolUse) -> String {
+    tool.call.clone().unwrap_or_else(|| tool.command.clone().unwrap_or_default())
+}
+
+fn words(visit: &Visit<'_>, told: &[(String, AgentName)]) -> String {
+    let place = Place::here(visit.ctx);
+    let list: Vec<String> = told
+        .iter()
+        .take(MOST_TOLD)
+        .map(|(path, holder)| format!("`{}` (reserved by {holder})", visible(&place.shorten(path))))
+        .collect();
+    let more = told.len().saturating_sub(MOST_TOLD);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let holder = &told[0].1;
+    format!(
+        "Reserved by others, and changed while your command ran: {}{more}. If that was your command, undo it or tell \
+         them: msg send {holder} \"…\"",
+        list.join(", ")
+    )
+}
+
+/// The holder hears of it too. That it can't be told is no reason to keep it from the agent.
+fn tell_holders(visit: &Visit<'_>, told: &[(String, AgentName)], command: &str) {
+    let place = Place::here(visit.ctx);
+    let who = visit.me.as_ref().map_or("an agent that has not joined".to_string(), |me| me.name.to_string());
+    let command: String =
+        command.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(200).collect();
+    let mut holders: Vec<&AgentName> = told.iter().map(|(_, holder)| holder).collect();
+    holders.dedup();
+    for holder in holders {
+        let own = told.iter().filter(|(_, other)| other == holder).take(MOST_TOLD);
+        let paths: Vec<String> = own.map(|(path, _)| format!("`{}`", place.shorten(path))).collect();
+        let text = format!(
+            "Reserved by you, and changed while a command of {who} ran: {}\n`{command}`",
+            paths.join(", ")
+        );
+        if let Err(error) = waiting::notify(visit.mesh, holder, &text) {
+            visit.ctx.notice(format!("{holder} could not be told: {error}"));
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! What a tool is about to change: the paths that it edits, and those that its command writes.
+
+use std::path::Path;
+
+use crate::domain::hook::ToolUse;
+use crate::domain::pattern::{PathForm, Pattern, has_wildcard};
+use crate::domain::shell::{self, Extent, World, Written};
+use crate::domain::{Target, visible};
+use crate::ops::check;
+use crate::ops::context::Context;
+use crate::ops::reserve::Place;
+use crate::sys::environment::variable;
+use crate::sys::git::WorkTree;
+use crate::sys::{files, paths};
+
+/// No command changes more things than this by name; what is beyond is looked at afterwards.
+const MOST_CHANGES: usize = 500;
+/// Patches longer than this are not read.
+const MAX_PATCH: u64 = 1024 * 1024;
+
+/// What a tool will change, as far as it can be known beforehand.
+pub(super) struct Plan {
+    pub(super) changes: Vec<Change>,
+    /// It may change more than that.
+    pub(super) is_opaque: bool,
+}
+
+/// One thing that will be changed.
+pub(super) struct Change {
+    pub(super) target: Target,
+    /// As people call it.
+    pub(super) shown: String,
+    /// The part of a command that does it.
+    pub(super) by: Option<String>,
+    /// The path or pattern itself, absolute.
+    wanted: String,
+    is_pattern: bool,
+}
+
+impl Plan {
+    pub(super) fn of(ctx: &Context, tool: &ToolUse) -> Self {
+        let mut changes: Vec<Change> = tool.edits.iter().map(|path| Change::edit(ctx, path)).collect();
+        let mut is_opaque = false;
+        if let Some(command) = &tool.command {
+            let cwd = ctx.cwd.to_string_lossy();
+            let reading = shell::read_command(command, &cwd, &Surroundings { ctx });
+            is_opaque = reading.opaque || reading.writes.len() > MOST_CHANGES;
+            for written in reading.writes.into_iter().take(MOST_CHANGES) {
+                match Change::write(ctx, written) {
+                    Some(change) => changes.push(change),
+                    None => is_opaque = true,
+                }
+            }
+        }
+        Self { changes, is_opaque }
+    }
+}
+
+impl Change {
+    fn edit(ctx: &Context, path: &str) -> Self {
+        let wanted = ctx.cwd.join(path).to_string_lossy().into_owned();
+        let target = check::file(&ctx.cwd, path);
+        Self { target, shown: shown(ctx, path), by: None, wanted, is_pattern: false }
+    }
+
+    /// `None`: it can't be said what that stands for.
+    fn write(ctx: &Context, written: Written) -> Option<Self> {
+        let Written { path, extent, is_pattern, by } = written;
+        let target = match (is_pattern, extent) {
+            (false, Extent::File) => check::file(&ctx.cwd, &path),
+            (false, Extent::Tree) => Target::tree(paths::spellings(&ctx.cwd, &path)),
+            (true, extent) => {
+                let slash = if extent == Extent::Tree && !path.ends_with('/') { "/" } else { "" };
+                let read = Pattern::new(&format!("{path}{slash}"), &PathForm::absolute("/")).ok()?;
+                let led = read.with_head(paths::resolve(Path::new(read.head().as_str())));
+                Target::Area(if led == read { vec![read] } else { vec![read, led] })
+            }
+        };
+        Some(Self { target, shown: shown(ctx, &path), by: Some(by), wanted: path, is_pattern })
+    }
+
+    /// The pattern by which whoever wanted this is told that it is free, its root, and whether it is a plain path.
+    pub(super) fn wanted(&self, place: &Place) -> (String, String, bool) {
+        let pattern = place.shorten(&self.wanted);
+        let literal = !self.is_pattern && has_wildcard(&pattern);
+        (pattern, place.root().to_string(), literal)
+    }
+}
+
+fn shown(ctx: &Context, path: &str) -> String {
+    let full = ctx.cwd.join(path);
+    visible(&Place::here(ctx).shorten(&full.to_string_lossy())).into_owned()
+}
+
+/// What the reader of commands may ask about the file system.
+struct Surroundings<'a> {
+    ctx: &'a Context,
+}
+
+impl World for Surroundings<'_> {
+    fn is_dir(&self, path: &str) -> bool {
+        Path::new(path).is_dir()
+    }
+
+    fn read(&self, path: &str) -> Option<String> {
+        let path = Path::new(path);
+        // Not a pipe, which would be waited for.
+        let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+        let bytes = is_file.then(|| files::read_at_most(path, MAX_PATCH).ok()).flatten()???;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn work_tree(&self, dir: &str) -> Option<String> {
+        Some(WorkTree::containing(Path::new(dir))?.root.to_string_lossy().into_owned())
+    }
+
+    fn home(&self) -> Option<String> {
+        Some(self.ctx.home.home.to_string_lossy().into_owned())
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        variable(name)
+    }
+}

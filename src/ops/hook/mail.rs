@@ -1,0 +1,135 @@
+//! Mail for a busy agent: handed over at the next hook that can carry it, as much as fits.
+
+use crate::domain::hook::Answer;
+use crate::domain::{Agent, Importance, Message};
+use crate::ops::error::CommandError;
+use crate::ops::letter::{Letter, Reader};
+use crate::ops::receive::{Desk, Reached};
+use crate::store::{Turns, Via, Waiting};
+
+use super::{Say, Visit};
+
+/// What a header and the quotation marks of a message may add to its text.
+const FRAME: usize = 160;
+/// No more messages than this at once: each costs a rename or two.
+const MOST: usize = 50;
+
+impl Visit<'_> {
+    /// Says `text`, and beneath it what waits for the agent, as far as the harness can carry it now. Nothing to say is
+    /// said by silence.
+    pub(super) fn hand_over(&self, text: Option<String>, say: &mut Say<'_>) -> Result<(), CommandError> {
+        self.speak(text, Answer::Context, say).map(drop)
+    }
+
+    /// At a stop, mail makes the agent go on, but not for ever: two agents could talk all night.
+    pub(super) fn stopping(&self, say: &mut Say<'_>) -> Result<(), CommandError> {
+        let (Some(me), Some(session)) = (&self.me, &self.call.event.session) else { return Ok(()) };
+        let turns = self.mesh.turns(session)?;
+        let most = self.ctx.settings.mail_turns();
+        if turns.count >= most || !self.is_worth_a_turn(me)? {
+            return Ok(());
+        }
+        // Counted first: a turn that is lost is better than one too many, time and again.
+        let next = Turns { count: turns.count + 1, said: turns.said.clone() };
+        self.mesh.set_turns(session, &next)?;
+        match self.speak(None, Answer::GoOn, say)? {
+            Some(said) => self.mesh.set_turns(session, &Turns { said, ..next })?,
+            None => self.mesh.set_turns(session, &turns)?,
+        }
+        Ok(())
+    }
+
+    /// Is there anything that is not of low importance?
+    fn is_worth_a_turn(&self, me: &Agent) -> Result<bool, CommandError> {
+        self.tell_of_freed(me)?;
+        if self.mesh.unread(me)? == 0 {
+            return Ok(false);
+        }
+        let scan = self.mesh.look(me)?;
+        Ok(scan.in_hand > 0
+            || scan.waiting.iter().any(|waiting| waiting.message.importance != Importance::Low))
+    }
+
+    /// Says text and mail in one answer. Returns how it began, if anything was said.
+    fn speak(
+        &self,
+        text: Option<String>,
+        answer: fn(String) -> Answer,
+        say: &mut Say<'_>,
+    ) -> Result<Option<String>, CommandError> {
+        let Some(room) = self.call.room else { return Ok(None) };
+        let text = text.unwrap_or_default();
+        let reader = self.me.as_ref().filter(|me| !self.call.event.in_subagent && !me.is_foreign());
+        let mut said = None;
+        if let Some(me) = reader {
+            said = self.speak_with_mail(me, &text, room, answer, say)?;
+        }
+        if said.is_none() && !text.is_empty() {
+            say(&answer(text.clone()));
+            said = Some(text);
+        }
+        Ok(said.map(|said| said.lines().next().unwrap_or_default().to_string()))
+    }
+
+    fn speak_with_mail(
+        &self,
+        me: &Agent,
+        text: &str,
+        room: usize,
+        answer: fn(String) -> Answer,
+        say: &mut Say<'_>,
+    ) -> Result<Option<String>, CommandError> {
+        self.tell_of_freed(me)?;
+        if self.mesh.unread(me)? == 0 {
+            return Ok(None);
+        }
+        let via = Via::new(&format!("hook {} {}", self.call.harness, self.call.name));
+        let mut desk = Desk::new(self.ctx, self.mesh, me.clone(), via, Reader::Mind);
+        let mut waiting = desk.look()?.waiting;
+        let room = room.saturating_sub(text.chars().count() + FRAME);
+        let rest = waiting.split_off(how_many_fit(&waiting, room)).len();
+        let delivery = self.mesh.take(waiting)?;
+        if delivery.is_empty() {
+            return Ok(None);
+        }
+        let mut said = None;
+        desk.finish(delivery, false, &mut |letters: &[Letter]| {
+            let whole = page(text, letters, rest, room);
+            let reached = say(&answer(whole.clone()));
+            if reached == Reached::Yes {
+                said = Some(whole);
+            }
+            reached
+        })?;
+        desk.prune()?;
+        Ok(said)
+    }
+}
+
+/// How many of the messages fit; the first is cut rather than left out.
+fn how_many_fit(waiting: &[Waiting], room: usize) -> usize {
+    let mut used = 0;
+    let fits = |waiting: &&Waiting| {
+        used += length(&waiting.message);
+        used <= room
+    };
+    waiting.iter().take(MOST).take_while(fits).count().max(1).min(waiting.len())
+}
+
+fn length(message: &Message) -> usize {
+    let lines = message.text.lines().count();
+    message.text.chars().count() + 3 * lines + FRAME
+}
+
+fn page(text: &str, letters: &[Letter], rest: usize, room: usize) -> String {
+    let alone = letters.len() == 1;
+    let mail = letters.iter().map(|letter| letter.for_model_within(if alone { room } else { usize::MAX }));
+    let mut parts: Vec<String> = (!text.is_empty()).then(|| text.to_string()).into_iter().collect();
+    parts.extend(mail);
+    match rest {
+        0 => {}
+        1 => parts.push("[1 more message waits: msg read]".to_string()),
+        rest => parts.push(format!("[{rest} more messages wait: msg read]")),
+    }
+    parts.join("\n\n")
+}

@@ -1,0 +1,144 @@
+//! A session starts or ends.
+
+use crate::domain::{Agent, visible};
+use crate::ops::context::Context;
+use crate::ops::error::CommandError;
+use crate::ops::identity;
+use crate::ops::join::{Request, join};
+use crate::ops::leave;
+use crate::ops::names::is_live;
+use crate::ops::reserve::Place;
+use crate::store::{Mesh, Record, patterns};
+use crate::sys::clock;
+
+use super::{HookCall, Say, Visit};
+
+/// The model is told no more than this when it starts.
+const MOST_WORDS: usize = 120;
+
+/// Joins if that is wanted, and tells the model who it is and who else is here.
+pub(super) fn start(ctx: &Context, call: &HookCall, say: &mut Say<'_>) -> Result<(), CommandError> {
+    // What a subagent does, it does as its parent.
+    if call.event.in_subagent {
+        return Ok(());
+    }
+    let known = match ctx.mesh()? {
+        Some(mesh) => identity::at_hook(ctx, &mesh, &mesh.survey()?, &call.sessions())?,
+        None => None,
+    };
+    let me = match known {
+        Some(me) => Some(me),
+        None if is_wanted(ctx, call)? => Some(register(ctx, call)?),
+        None => None,
+    };
+    let Some(mesh) = ctx.mesh()? else { return Ok(()) };
+    let text = match &me {
+        Some(me) if ctx.settings.is_on("registrationContext") => Some(introduction(ctx, &mesh, me)?),
+        _ => None,
+    };
+    let visit = Visit { ctx, mesh: &mesh, survey: mesh.survey()?, me, call };
+    visit.hand_over(text, say)
+}
+
+fn register(ctx: &Context, call: &HookCall) -> Result<Agent, CommandError> {
+    let request = Request {
+        harness: Some(call.harness),
+        session: call.event.session.clone(),
+        model: call.event.model.clone(),
+        ..Request::default()
+    };
+    Ok(join(ctx, &request)?.profile.agent)
+}
+
+/// By the settings; and a session that was here before comes back, unless somebody threw it out.
+fn is_wanted(ctx: &Context, call: &HookCall) -> Result<bool, CommandError> {
+    if ctx.settings.registers_in(&ctx.cwd.to_string_lossy(), &ctx.home.home.to_string_lossy()) {
+        return Ok(true);
+    }
+    let (Some(session), Some(mesh)) = (&call.event.session, ctx.mesh()?) else { return Ok(false) };
+    Ok(mesh.session(session)?.is_some_and(|known| known.evicted.is_none()))
+}
+
+fn introduction(ctx: &Context, mesh: &Mesh, me: &Agent) -> Result<String, CommandError> {
+    let is_other = |record: &Record| record.agent.session != me.session && is_live(record);
+    let others: Vec<Agent> =
+        mesh.census()?.records.into_iter().filter(is_other).map(|record| record.agent).collect();
+    let held = held_here(ctx, &others);
+    // As many as the words allow.
+    let longest = others.len().max(held.len()).min(8);
+    let texts = (0..=longest).rev().map(|shown| introduce(ctx, me, &others, &held, shown));
+    let fitting = texts.into_iter().find(|text| text.split_whitespace().count() <= MOST_WORDS);
+    Ok(fitting.unwrap_or_else(|| introduce(ctx, me, &[], &[], 0)))
+}
+
+fn introduce(ctx: &Context, me: &Agent, others: &[Agent], held: &[String], shown: usize) -> String {
+    let mut text = format!(
+        "You are {} among coding agents that work side by side on this machine, and talk with `msg`.",
+        me.name
+    );
+    if !others.is_empty() {
+        let list: Vec<String> = others.iter().take(shown).map(|other| describe(ctx, other)).collect();
+        text.push_str(&format!(" Here: {}.", listed(&list, others.len(), "msg agents")));
+    }
+    if !held.is_empty() {
+        let list: Vec<String> = held.iter().take(shown).cloned().collect();
+        text.push_str(&format!(
+            " Reserved by others, and refused to you: {}.",
+            listed(&list, held.len(), "msg reservations")
+        ));
+    }
+    text.push_str(
+        " Mail reaches you by itself; to write: `msg send NAME \"…\"`. \
+         Before you work on files that others may want: `msg reserve PATH --reason \"…\"`, and `msg release` after.",
+    );
+    text
+}
+
+/// The first few, and how to see the rest.
+fn listed(shown: &[String], all: usize, command: &str) -> String {
+    match (shown.len(), all - shown.len()) {
+        (_, 0) => shown.join("; "),
+        (0, rest) => format!("{rest} (`{command}`)"),
+        (_, rest) => format!("{}; and {rest} more (`{command}`)", shown.join("; ")),
+    }
+}
+
+/// Who it is, in few words: status and reason are a peer's own, so they are not among them.
+fn describe(ctx: &Context, other: &Agent) -> String {
+    let harness = other.harness.map_or("pi", |harness| harness.name());
+    let folder = match std::path::Path::new(&other.cwd) == ctx.cwd {
+        true => String::new(),
+        false => format!(" in {}", visible(&ctx.home.shorten(&other.cwd))),
+    };
+    format!("{} ({harness}{folder})", other.name)
+}
+
+/// What others hold in this work tree.
+fn held_here(ctx: &Context, others: &[Agent]) -> Vec<String> {
+    let now = clock::now();
+    let place = Place::here(ctx);
+    let mut held = Vec::new();
+    for other in others {
+        let here = other.reservations.iter().filter(|reservation| reservation.binds(now));
+        let here = here.filter(|reservation| {
+            patterns(other, reservation).iter().any(|pattern| place.contains(pattern.head()))
+        });
+        held.extend(here.map(|here| format!("{} ({})", visible(&here.pattern), other.name)));
+    }
+    held
+}
+
+impl Visit<'_> {
+    /// Leaves, unless another session follows in the same process: that is the same agent.
+    pub(super) fn ended(&self, goes_on: bool) -> Result<(), CommandError> {
+        if let Some(session) = &self.call.event.session {
+            self.mesh.forget_hooks(session)?;
+        }
+        match &self.me {
+            Some(me) if !goes_on && !self.call.event.in_subagent && !me.is_foreign() => {
+                leave::part(self.ctx, self.mesh, me).map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+}

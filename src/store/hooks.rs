@@ -1,0 +1,150 @@
+//! What hooks keep from one call to the next.
+//!
+//! ```text
+//! hooks/<session>.turns           how often mail has kept that session going since its user last spoke
+//! hooks/<session>.<call>.before   what reserved files looked like before a command ran
+//! trouble.jsonl                   hook calls that failed and let the tool through, for `doctor`
+//! ```
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::error::StoreError;
+use super::layout::session_hash;
+use super::mesh::Mesh;
+use super::wire::{pretty, time};
+use crate::domain::SessionId;
+use crate::sys::files::{self, Stamp};
+use crate::sys::{clock, random};
+
+/// A log that is longer than this starts anew; the old one is kept once.
+const MAX_TROUBLE: u64 = 128 * 1024;
+
+/// How often mail has kept a session going.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Turns {
+    pub count: u32,
+    /// How the text began that kept it going last: some harnesses show it as if the user had said it.
+    pub said: String,
+}
+
+/// What reserved files looked like before a command ran.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Before {
+    #[serde(with = "time")]
+    pub at: Timestamp,
+    pub files: BTreeMap<String, Stamp>,
+    /// There were too many to look at all of them.
+    pub partial: bool,
+}
+
+/// A hook call that failed.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Trouble {
+    #[serde(with = "time")]
+    pub ts: Timestamp,
+    pub harness: String,
+    pub event: String,
+    pub error: String,
+}
+
+impl Mesh {
+    pub fn turns(&self, session: &SessionId) -> Result<Turns, StoreError> {
+        let bytes = files::read(&self.layout.hooks().join(format!("{}.turns", session_hash(session))))?;
+        // Worth no more than a count that starts anew.
+        Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default())
+    }
+
+    pub fn set_turns(&self, session: &SessionId, turns: &Turns) -> Result<(), StoreError> {
+        let path = self.layout.hooks().join(format!("{}.turns", session_hash(session)));
+        if *turns == Turns::default() {
+            files::remove(&path)?;
+            return Ok(());
+        }
+        self.make_hooks_dir()?;
+        Ok(self.files.replace(&path, &pretty(turns))?)
+    }
+
+    /// Keeps what files looked like before that call.
+    pub fn keep_before(&self, session: &SessionId, call: &str, before: &Before) -> Result<(), StoreError> {
+        self.make_hooks_dir()?;
+        let path = self.layout.hooks().join(before_name(session, call));
+        Ok(self.files.replace(&path, &pretty(before))?)
+    }
+
+    /// What was kept before that call; it is asked for once.
+    pub fn take_before(&self, session: &SessionId, call: &str) -> Result<Option<Before>, StoreError> {
+        let path = self.layout.hooks().join(before_name(session, call));
+        let Some(bytes) = files::read(&path)? else { return Ok(None) };
+        files::remove(&path)?;
+        Ok(serde_json::from_slice(&bytes).ok())
+    }
+
+    /// Forgets what was kept for a session that ends.
+    pub fn forget_hooks(&self, session: &SessionId) -> Result<(), StoreError> {
+        let own = format!("{}.", session_hash(session));
+        for name in files::list(&self.layout.hooks())? {
+            if name.starts_with(&own) {
+                files::remove(&self.layout.hooks().join(name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes, now and then, what sessions left behind that never said goodbye.
+    pub fn sweep_hooks(&self, older_than: std::time::Duration, one_in: u32) -> Result<(), StoreError> {
+        if !random::number().is_multiple_of(one_in) {
+            return Ok(());
+        }
+        for name in files::list(&self.layout.hooks())? {
+            let path = self.layout.hooks().join(name);
+            let modified = files::metadata(&path)?.and_then(|metadata| metadata.modified().ok());
+            if modified.is_some_and(|modified| clock::age(modified) > older_than) {
+                files::remove(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub fn log_trouble(&self, trouble: &Trouble) -> Result<(), StoreError> {
+        let path = self.layout.trouble();
+        let mut line = serde_json::to_vec(trouble)
+            .map_err(|error| StoreError::Corrupt { path: path.clone(), reason: error.to_string() })?;
+        line.push(b'\n');
+        if files::metadata(&path)?.is_some_and(|metadata| metadata.len() > MAX_TROUBLE) {
+            self.files.take(&path, &path.with_extension("old.jsonl"))?;
+        }
+        Ok(files::append_line(&path, &line)?)
+    }
+
+    /// The hook calls that failed, oldest first.
+    pub fn troubles(&self) -> Result<Vec<Trouble>, StoreError> {
+        let bytes = files::read(&self.layout.trouble())?.unwrap_or_default();
+        let lines = bytes.split(|byte| *byte == b'\n');
+        Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
+    }
+
+    pub fn forget_troubles(&self) -> Result<(), StoreError> {
+        files::remove(&self.layout.trouble())?;
+        files::remove(&self.layout.trouble().with_extension("old.jsonl"))?;
+        Ok(())
+    }
+
+    fn make_hooks_dir(&self) -> Result<(), StoreError> {
+        let dir = self.layout.hooks();
+        if !files::exists(&dir)? {
+            files::create_dir(&dir)?;
+        }
+        Ok(())
+    }
+}
+
+/// A call's id is the harness's text: the file is named after a hash of it.
+fn before_name(session: &SessionId, call: &str) -> String {
+    let call = uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_OID, call.as_bytes()).simple();
+    format!("{}.{call}.before", session_hash(session))
+}

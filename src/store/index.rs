@@ -1,0 +1,295 @@
+//! `index`: which registrations may matter, without reading them all.
+//!
+//! For every registration it keeps what `stat` said when it was read, its session, its process, and where its
+//! reservations start. It is a sieve: what passes is read from the registry and decided there, so a wrong line can cost
+//! time but never a wrong answer as long as no registration is taken for unchanged that was changed. Hence git's rule: a
+//! file that was young when it was read may have been changed within the same tick of the clock, and is not trusted.
+//!
+//! ```text
+//! ravenry index 1
+//! A <inode> <size> <modified> <changed> <pid> <name> <session>     all separated by tabs
+//! H <path>                                                         a head of the agent above
+//! h <path>                                                         the same where case doesn't count, in lower case
+//! ```
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::path::Path;
+use std::time::Duration;
+
+use super::error::StoreError;
+use super::mesh::Mesh;
+use super::registry::{self, Census, Record};
+use crate::domain::pattern::{PathForm, Pattern};
+use crate::domain::{Agent, Reservation, SessionId};
+use crate::sys::files::{self, Stamp};
+use crate::sys::{clock, paths};
+
+const HEADER: &str = "ravenry index 1\n";
+/// Fewer registrations than this are read faster than looked up.
+const WORTH_IT: usize = 4;
+/// A file that is younger than this when it is read may change again without looking different.
+const YOUNG: Duration = Duration::from_secs(2);
+/// One in so many registrations may be unknown to the index before it is written anew.
+const STALE_ONE_IN: usize = 16;
+
+/// What is asked for: registrations that have to do with any of these.
+#[derive(Clone, Debug, Default)]
+pub struct Near<'a> {
+    /// Reservations that cover one of these paths or lie beneath it.
+    pub heads: Vec<&'a PathForm>,
+    pub sessions: &'a [SessionId],
+    /// Process ids.
+    pub processes: Vec<i32>,
+}
+
+impl Mesh {
+    /// Looks at the registry once, to be asked about it several times.
+    pub fn survey(&self) -> Result<Survey<'_>, StoreError> {
+        let dir = self.layout.registry();
+        let mut files = Vec::new();
+        let mut text = String::new();
+        let names = files::list(&dir)?;
+        if names.len() >= WORTH_IT {
+            for name in &names {
+                let Some(stem) = name.strip_suffix(".json") else { continue };
+                // One that is gone again was never there.
+                files.extend(files::stamp(&dir.join(name))?.map(|stamp| (stem.to_string(), stamp)));
+            }
+            files.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+            let bytes = files::read_large(&self.layout.index())?.unwrap_or_default();
+            text = String::from_utf8(bytes).unwrap_or_default();
+        }
+        Ok(Survey { mesh: self, files, text, all: OnceCell::new() })
+    }
+}
+
+/// The registry as of one moment.
+#[derive(Debug)]
+pub struct Survey<'m> {
+    mesh: &'m Mesh,
+    /// Sorted by name; none if there are so few that they are all read.
+    files: Vec<(String, Stamp)>,
+    /// The index.
+    text: String,
+    /// Everyone, once they were all read.
+    all: OnceCell<Census>,
+}
+
+impl Survey<'_> {
+    /// Those who may have to do with what is asked for, and perhaps others. Nothing is written.
+    pub fn near(&self, near: &Near<'_>) -> Result<Cow<'_, Census>, StoreError> {
+        match self.files.is_empty() {
+            true => self.everyone(),
+            false => match self.sift(near)? {
+                Some((census, _)) => Ok(Cow::Owned(census)),
+                None => self.everyone(),
+            },
+        }
+    }
+
+    /// The same; and the index is brought up to date if it has fallen behind.
+    pub fn near_and_learn(&self, near: &Near<'_>) -> Result<Cow<'_, Census>, StoreError> {
+        if self.files.is_empty() {
+            return self.everyone();
+        }
+        let Some((census, learned)) = self.sift(near)? else { return self.everyone() };
+        if let Some(text) = learned {
+            // Worth no more than the time that it saves.
+            drop(self.mesh.files.replace(&self.mesh.layout.index(), text.as_bytes()));
+        }
+        Ok(Cow::Owned(census))
+    }
+
+    fn everyone(&self) -> Result<Cow<'_, Census>, StoreError> {
+        if let Some(all) = self.all.get() {
+            return Ok(Cow::Borrowed(all));
+        }
+        let all = self.mesh.census()?;
+        Ok(Cow::Borrowed(self.all.get_or_init(|| all)))
+    }
+
+    /// Those who pass, and what the index should say if it has fallen behind. `None`: the registry has changed since it
+    /// was looked at.
+    fn sift(&self, near: &Near<'_>) -> Result<Option<(Census, Option<String>)>, StoreError> {
+        let folded: Vec<PathForm> = near.heads.iter().map(|head| head.folded()).collect();
+        let mut index = Entries::of(&self.text).peekable();
+        let mut sieve = Sieve::default();
+        for (name, stamp) in &self.files {
+            // Both are in the order of names.
+            while index.next_if(|entry| entry.name < name.as_str()).is_some() {}
+            let known = index.next_if(|entry| entry.name == name).filter(|entry| entry.stamp == *stamp);
+            match known {
+                Some(entry) if !entry.is_near(near, &folded) => sieve.pass(entry),
+                known => match self.mesh.registration_file(name)? {
+                    Some(read) => sieve.keep(read, stamp, known),
+                    // It is gone, and may be there under another name.
+                    None => return Ok(None),
+                },
+            }
+        }
+        let is_behind = sieve.stale * STALE_ONE_IN > self.files.len();
+        let learned = is_behind.then(|| sieve.learned(&self.files));
+        sieve.census.set_superseded_aside();
+        Ok(Some((sieve.census, learned)))
+    }
+}
+
+/// What the look at the registry brings up.
+#[derive(Default)]
+struct Sieve<'t> {
+    census: Census,
+    /// What the index will have to say, in the order of names: what it says already, or what was read.
+    lines: Vec<Lines<'t>>,
+    stale: usize,
+}
+
+enum Lines<'t> {
+    Known(&'t str),
+    /// The record of that number in the census.
+    Read(usize, Stamp),
+}
+
+impl<'t> Sieve<'t> {
+    fn pass(&mut self, entry: Entry<'t>) {
+        self.lines.push(Lines::Known(entry.lines));
+    }
+
+    fn keep(&mut self, read: Result<Record, registry::Unreadable>, stamp: &Stamp, known: Option<Entry<'t>>) {
+        let record = match read {
+            Ok(record) => record,
+            Err(unreadable) => return self.census.unreadable.push(unreadable),
+        };
+        match known {
+            Some(entry) => self.pass(entry),
+            // Young ones come up again and again; they are no reason to write all others anew.
+            None if clock::age(stamp.newest()) < YOUNG => {}
+            None => {
+                self.stale += 1;
+                self.lines.push(Lines::Read(self.census.records.len(), *stamp));
+            }
+        }
+        self.census.records.push(record);
+    }
+
+    fn learned(&self, files: &[(String, Stamp)]) -> String {
+        let mut text = String::with_capacity(files.len() * 512);
+        text.push_str(HEADER);
+        for lines in &self.lines {
+            match lines {
+                Lines::Known(lines) => text.push_str(lines),
+                Lines::Read(number, stamp) => describe(&mut text, &self.census.records[*number].agent, stamp),
+            }
+        }
+        text
+    }
+}
+
+/// Writes the lines of one registration; none if they could be misread.
+fn describe(text: &mut String, agent: &Agent, stamp: &Stamp) {
+    let Stamp { inode, size, modified, changed } = stamp;
+    let (pid, name, session) = (agent.process.pid(), &agent.name, &agent.session);
+    let mut lines = format!("A\t{inode}\t{size}\t{modified}\t{changed}\t{pid}\t{name}\t{session}\n");
+    for reservation in &agent.reservations {
+        for pattern in patterns(agent, reservation) {
+            let line = match pattern.ignores_case() {
+                true => format!("h\t{}\n", pattern.head().folded()),
+                false => format!("H\t{}\n", pattern.head()),
+            };
+            if line.matches('\n').count() > 1 {
+                return;
+            }
+            lines.push_str(&line);
+        }
+    }
+    text.push_str(&lines);
+}
+
+/// The patterns that a reservation stands for. Where a stranger's links led when it was made was not written down, so
+/// that is looked up now.
+pub fn patterns(agent: &Agent, reservation: &Reservation) -> Vec<Pattern> {
+    let mut patterns = reservation.patterns(&agent.cwd);
+    if agent.is_foreign()
+        && let Some(read) = patterns.first()
+    {
+        let led = paths::resolve(Path::new(read.head().as_str()));
+        if led != *read.head() {
+            patterns.push(read.with_head(led));
+        }
+    }
+    patterns
+}
+
+/// One registration, as the index has it.
+struct Entry<'t> {
+    name: &'t str,
+    stamp: Stamp,
+    pid: i32,
+    session: &'t str,
+    /// All of its lines.
+    lines: &'t str,
+    heads: &'t str,
+}
+
+/// The entries of an index. Whatever can't be understood is not there.
+struct Entries<'t> {
+    rest: &'t str,
+}
+
+impl<'t> Entries<'t> {
+    fn of(text: &'t str) -> Self {
+        Self { rest: text.strip_prefix(HEADER).unwrap_or_default() }
+    }
+}
+
+impl<'t> Iterator for Entries<'t> {
+    type Item = Entry<'t>;
+
+    fn next(&mut self) -> Option<Entry<'t>> {
+        loop {
+            let (first, below) = self.rest.split_once('\n')?;
+            let mut length = first.len() + 1;
+            let mut heads = below;
+            while let Some((line, rest)) = heads.split_once('\n')
+                && !line.starts_with('A')
+            {
+                length += line.len() + 1;
+                heads = rest;
+            }
+            let (lines, rest) = self.rest.split_at(length);
+            self.rest = rest;
+            if let Some(entry) = Entry::parse(lines, first.len()) {
+                return Some(entry);
+            }
+        }
+    }
+}
+
+impl<'t> Entry<'t> {
+    fn parse(lines: &'t str, end: usize) -> Option<Self> {
+        let mut words = lines[..end].split('\t');
+        if words.next() != Some("A") {
+            return None;
+        }
+        let stamp = Stamp {
+            inode: words.next()?.parse().ok()?,
+            size: words.next()?.parse().ok()?,
+            modified: words.next()?.parse().ok()?,
+            changed: words.next()?.parse().ok()?,
+        };
+        let pid = words.next()?.parse().ok()?;
+        let (name, session) = (words.next()?, words.next()?);
+        Some(Self { name, stamp, pid, session, lines, heads: &lines[end + 1..] })
+    }
+
+    fn is_near(&self, near: &Near<'_>, folded: &[PathForm]) -> bool {
+        near.processes.contains(&self.pid)
+            || near.sessions.iter().any(|session| session.as_str() == self.session)
+            || self.heads.lines().any(|line| match line.split_at_checked(2) {
+                Some(("H\t", head)) => near.heads.iter().any(|wanted| wanted.is_related(head)),
+                Some(("h\t", head)) => folded.iter().any(|wanted| wanted.is_related(head)),
+                // Whatever this is, it is looked at.
+                _ => true,
+            })
+    }
+}
