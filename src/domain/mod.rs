@@ -5,6 +5,7 @@ mod harness;
 pub mod hook;
 mod message;
 mod name;
+pub mod patch;
 mod presence;
 pub mod process;
 mod session;
