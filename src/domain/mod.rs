@@ -10,6 +10,7 @@ mod presence;
 pub mod process;
 mod session;
 pub mod settings;
+pub mod shell;
 mod suggest;
 mod visible;
 pub mod words;
