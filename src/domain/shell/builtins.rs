@@ -23,12 +23,12 @@ pub fn pushd(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Opt
         state.dir = None;
         return None;
     }
-    reader.dirs.push(state.dir.clone());
+    Rc::make_mut(&mut state.dirs).push(state.dir.clone());
     cd(reader, state, call)
 }
 
-pub fn popd(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
-    let back = reader.dirs.pop().flatten();
+pub fn popd(_: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+    let back = Rc::make_mut(&mut state.dirs).pop().flatten();
     state.dir = back.filter(|_| call.arguments.is_empty());
     None
 }

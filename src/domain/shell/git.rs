@@ -10,12 +10,13 @@ use super::wrappers::change_dir;
 use crate::domain::patch::diff_paths;
 
 /// Commands that leave the work tree alone.
-const READS: &str = "status diff log show add commit push fetch branch tag rev-parse rev-list ls-files ls-tree ls-remote \
-    blame annotate grep config remote describe shortlog reflog cat-file diff-tree diff-index diff-files name-rev merge-base \
-    for-each-ref symbolic-ref show-ref show-branch var version help check-ignore check-attr cherry count-objects fsck gc \
-    hash-object init notes range-diff replace update-index update-ref verify-commit verify-tag whatchanged write-tree \
-    commit-tree mktree mktag interpret-trailers stage maintenance prune repack bundle request-pull send-email \
-    --version --help";
+const READS: &str = "status diff log show add commit push fetch branch tag rev-parse rev-list ls-files ls-tree \
+    ls-remote blame annotate grep config remote describe shortlog reflog cat-file diff-tree \
+    diff-index diff-files name-rev merge-base for-each-ref symbolic-ref show-ref show-branch var \
+    version help check-ignore check-attr cherry count-objects fsck gc hash-object init notes \
+    range-diff replace update-index update-ref verify-commit verify-tag whatchanged write-tree \
+    commit-tree mktree mktag interpret-trailers stage maintenance prune repack bundle request-pull \
+    send-email --version --help";
 
 struct Git<'r, 'w, 'a> {
     reader: &'r mut Reader<'w>,
@@ -135,6 +136,8 @@ impl Git<'_, '_, '_> {
             (Some(before), _) if before < operands.len() => self.write_paths(&operands[before..]),
             // `git checkout` alone tells what differs.
             (_, []) if !options.has("-f --force") => {}
+            // Of a conflict, so these are paths.
+            (None, _) if options.has("--ours --theirs") => self.write_paths(operands),
             (None, [first, ..]) if self.is_path(first) => self.write_paths(operands),
             (None, [_, paths @ ..]) if !paths.is_empty() => self.write_paths(paths),
             _ => self.write_work_tree(),

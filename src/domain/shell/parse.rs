@@ -407,7 +407,14 @@ impl<'t> Parser<'t> {
             }
             match self.word()? {
                 Some(word) => simple.words.push(word),
-                None if self.looks_at("(") => return self.function_from(simple),
+                None if self.looks_at("(") => match simple.words.last_mut() {
+                    // `local x=(a b)`
+                    Some(word) if matches!(word.last(), Some(Piece::Bare(text)) if text.ends_with('=')) => {
+                        self.at += 1;
+                        word.push(Piece::Other(self.array()?.into_iter().flatten().collect()));
+                    }
+                    _ => return self.function_from(simple),
+                },
                 None => break,
             }
         }
@@ -450,23 +457,26 @@ impl<'t> Parser<'t> {
             return Ok(None);
         }
         if self.take("(") {
-            let mut words = Vec::new();
-            self.deeper(|parser| {
-                while !parser.take(")") {
-                    parser.skip_lines();
-                    match parser.word()? {
-                        Some(word) => words.push(word),
-                        None if parser.looks_at(")") => {}
-                        None => return Err(Broken),
-                    }
-                }
-                Ok(())
-            })?;
-            return Ok(Some(Assignment { name, value: Assigned::Other(words) }));
+            return Ok(Some(Assignment { name, value: Assigned::Other(self.array()?) }));
         }
         let word = self.word()?.unwrap_or_default();
         let value = if adds || is_indexed { Assigned::Other(vec![word]) } else { Assigned::Word(word) };
         Ok(Some(Assignment { name, value }))
+    }
+
+    /// The words of `x=(a b)`, behind the parenthesis.
+    fn array(&mut self) -> Parse<Vec<Word>> {
+        self.deeper(|parser| {
+            let mut words = Vec::new();
+            loop {
+                parser.skip_lines();
+                match parser.word()? {
+                    Some(word) => words.push(word),
+                    None if parser.take(")") => return Ok(words),
+                    None => return Err(Broken),
+                }
+            }
+        })
     }
 
     /// `[…]` behind the name of an array, where a `=` follows.

@@ -22,6 +22,8 @@ const DEVICES: [&str; 5] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/std
 pub struct State {
     /// Unknown after `cd "$X"`.
     pub dir: Option<String>,
+    /// Where `popd` goes back to.
+    pub dirs: Rc<Vec<Option<String>>>,
     /// Those that the command set; `None` where the value isn't known.
     pub variables: Rc<HashMap<String, Option<Value>>>,
     /// `$1`, `$2` and so on.
@@ -60,8 +62,6 @@ pub struct Reader<'w> {
     running: Vec<String>,
     /// What a file holds that is printed into a pipe is of interest.
     pub is_piped: bool,
-    /// Where `popd` goes back to.
-    pub dirs: Vec<Option<String>>,
 }
 
 impl<'w> Reader<'w> {
@@ -76,10 +76,10 @@ impl<'w> Reader<'w> {
             uncalled: Vec::new(),
             running: Vec::new(),
             is_piped: false,
-            dirs: Vec::new(),
         };
         let mut state = State {
             dir: Some(cwd.to_string()),
+            dirs: Rc::default(),
             variables: Rc::default(),
             arguments: None,
             functions: Rc::default(),
@@ -462,6 +462,9 @@ impl State {
         for other in states {
             if merged.dir != other.dir {
                 merged.dir = None;
+            }
+            if merged.dirs != other.dirs {
+                merged.dirs = Rc::default();
             }
             if merged.arguments != other.arguments {
                 merged.arguments = None;

@@ -12,7 +12,8 @@ const TAR_VALUES: &str = "fCbIXTgHKLNVF";
 pub fn tar(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
     let takes = Takes {
         short: TAR_VALUES,
-        long: "file directory exclude exclude-from files-from strip-components transform use-compress-program owner group mode",
+        long: "file directory exclude exclude-from files-from strip-components transform \
+               use-compress-program owner group mode",
         attached: "",
     };
     let options = Options::parse(&with_dashes(call.arguments), takes);

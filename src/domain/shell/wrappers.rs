@@ -54,7 +54,8 @@ pub fn wrapper(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> O
         "caffeinate" => "tw",
         _ => "",
     };
-    let long = "adjustment class classdata input output error kill-after signal format output package call from with python";
+    let long = "adjustment class classdata input output error kill-after signal format package call from with \
+                python";
     let (options, at) = Options::leading(call.arguments, Takes { short, long, attached: "" });
     let asks = match call.name {
         "command" => options.has("-v -V"),

@@ -14,6 +14,7 @@ fn checkout_and_switch() {
         ("git checkout src", "src…"),
         ("git checkout -- '*.rs'", "glob:**/*.rs"),
         ("git checkout -- *.rs", "glob:*.rs"),
+        ("git checkout --theirs a.rs", "a.rs"),
         ("git checkout main", "/w…"),
         ("git checkout -", "/w…"),
         ("git checkout -f", "/w…"),

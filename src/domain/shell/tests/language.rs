@@ -15,6 +15,7 @@ fn directories() {
         ("cd src | cat; > a", "a"),
         ("cd src & > a", "a"),
         ("pushd src && > a; popd; > b", "src/a b"),
+        ("(pushd src); popd; > a", "?"),
         ("cd \"$X\" && > a", "?"),
         ("cd \"$X\" && > /tmp/a", "/tmp/a"),
         ("cd -; > a", "?"),
@@ -63,6 +64,8 @@ fn variables() {
         ("F=a true; > $F", "?"),
         ("F=a bash -c '> $F'", "a"),
         ("A=(a b); rm ${A[@]}", "?"),
+        ("local -a A=(a $(rm b)\n c); rm d", "b d"),
+        ("A[1]=x B+=y; rm c", "c"),
         ("rm \"$1\"", "?"),
         ("set -- a b; rm \"$@\"", "a b"),
         ("set -euo pipefail; > a", "a"),
@@ -223,5 +226,35 @@ fn what_cannot_be_known() {
         ("echo $(rm a", "?"),
         ("", ""),
         ("# nothing", ""),
+    ]);
+}
+
+/// As agents write them every day.
+#[test]
+fn everyday_commands() {
+    check(&[
+        ("cd /w/src && cat > foo.rs <<'EOF'\nfn main() {}\nEOF\ncargo fmt", "src/foo.rs ?"),
+        (
+            "mkdir -p src/x && touch src/x/mod.rs && echo 'pub mod x;' >> src/lib.rs",
+            "src/x src/x/mod.rs src/lib.rs",
+        ),
+        ("mv src/{old,new}.rs", "src/old.rs… src/new.rs…"),
+        ("cp .env{.example,}", ".env"),
+        ("[ -f a ] || touch a", "a"),
+        ("awk 'NR>1 {print $2}' f > out && mv out f", "out out… f…"),
+        ("echo x | sudo tee /etc/x > /dev/null", "/etc/x"),
+        ("sudo sh -c 'echo x > /etc/y'", "/etc/y"),
+        ("grep -rl foo src | xargs sed -i s/foo/bar/g", "?"),
+        ("git diff --name-only | while read -r f; do sed -i s/a/b/ \"$f\"; done", "?"),
+        ("cargo build 2>&1 | tee build.log | tail -5", "build.log ?"),
+        ("npm run build && cp -r dist/* ../public/", "glob:../public/*… ?"),
+        ("git show HEAD:src/a.rs > src/a.rs", "src/a.rs"),
+        ("exec > >(tee log) 2>&1", "log"),
+        ("X=src; Y=$X/a; rm \"$Y\".bak", "src/a.bak"),
+        ("rm -rf \"${DIR:?}/x\"", "?"),
+        ("function go() { local d=$1; mkdir -p \"$d\"; cd \"$d\" && touch a; }\ngo new", "new new/a"),
+        ("! grep -q x f && echo x >> f", "f"),
+        ("cat <<EOF > f\n`rm z`\nEOF", "z f"),
+        ("echo foo >file1 >>file2 2>file3", "file1 file2 file3"),
     ]);
 }
