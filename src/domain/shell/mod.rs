@@ -1,8 +1,8 @@
 //! Which paths a command line writes, told before it runs.
 //!
-//! The text is parsed by the grammar of the shell (`parse`, `words`), then followed the way a shell would run it
-//! (`reader`, `expand`), without running anything: directories that it changes into, variables that it sets, branches
-//! and loops. What the programs do with their arguments stands in one table (`programs`).
+//! The text is parsed by the grammar of the shell (`parse`, `words`, `redirects`), then followed the way a shell would
+//! run it (`reader`, `state`, `expand`), without running anything: directories that it changes into, variables that it
+//! sets, branches and loops. What the programs do with their arguments stands in one table (`programs`).
 //!
 //! A path that is told is really written if the command gets that far. What can't be told beforehand, because it
 //! depends on a program that we don't know or on text that comes up only when it runs, makes the reading
@@ -23,6 +23,7 @@ mod programs;
 mod reader;
 mod redirects;
 mod scripts;
+mod state;
 mod syntax;
 #[cfg(test)]
 mod tests;
