@@ -1,0 +1,158 @@
+//! `{a,b}` and `{1..3}`: one word becomes several, before anything else is expanded.
+
+use super::syntax::{Piece, Word};
+
+/// A letter outside of quotes, or a piece that is no letter.
+#[derive(Clone, Copy)]
+pub enum Atom<'a> {
+    Letter(char),
+    Piece(&'a Piece),
+}
+
+/// More words than this are not made of one.
+const MAX_WORDS: usize = 512;
+const MAX_ATOMS: usize = 64 * 1024;
+const MAX_NESTING: usize = 16;
+
+pub type Words<'a> = Vec<Vec<Atom<'a>>>;
+
+struct TooMany;
+
+/// The words that `word` stands for; nothing where they are too many.
+pub fn expand(word: &Word) -> Option<Words<'_>> {
+    let mut atoms = Vec::new();
+    let mut has_brace = false;
+    for piece in word {
+        match piece {
+            Piece::Bare(text) => {
+                has_brace |= text.contains('{');
+                atoms.extend(text.chars().map(Atom::Letter));
+            }
+            piece => atoms.push(Atom::Piece(piece)),
+        }
+    }
+    if has_brace { expand_atoms(&atoms, 0).ok() } else { Some(vec![atoms]) }
+}
+
+fn expand_atoms<'a>(atoms: &[Atom<'a>], nesting: usize) -> Result<Words<'a>, TooMany> {
+    if nesting > MAX_NESTING {
+        return Err(TooMany);
+    }
+    let ends = closing_braces(atoms);
+    let mut words: Vec<Vec<Atom>> = vec![Vec::new()];
+    let mut at = 0;
+    while at < atoms.len() {
+        let choices = match ends[at] {
+            Some(end) => choices(&atoms[at + 1..end], nesting)?,
+            None => None,
+        };
+        match (choices, ends[at]) {
+            (Some(choices), Some(end)) => {
+                if words.len() * choices.len() > MAX_WORDS {
+                    return Err(TooMany);
+                }
+                let join = |word: &Vec<Atom<'a>>, choice: &Vec<Atom<'a>>| [word.as_slice(), choice].concat();
+                words = words
+                    .iter()
+                    .flat_map(|word| choices.iter().map(move |choice| join(word, choice)))
+                    .collect();
+                at = end + 1;
+            }
+            _ => {
+                words.iter_mut().for_each(|word| word.push(atoms[at]));
+                at += 1;
+            }
+        }
+        let total: usize = words.iter().map(Vec::len).take(2).sum();
+        if words.len() > 1 && total / 2 * words.len() > MAX_ATOMS {
+            return Err(TooMany);
+        }
+    }
+    Ok(words)
+}
+
+/// For each `{` where its `}` is.
+fn closing_braces(atoms: &[Atom<'_>]) -> Vec<Option<usize>> {
+    let mut ends = vec![None; atoms.len()];
+    let mut open = Vec::new();
+    for (at, atom) in atoms.iter().enumerate() {
+        match atom {
+            Atom::Letter('{') => open.push(at),
+            Atom::Letter('}') => {
+                if let Some(start) = open.pop() {
+                    ends[start] = Some(at);
+                }
+            }
+            _ => {}
+        }
+    }
+    ends
+}
+
+/// What stands between two braces as a list of choices, where it is one.
+fn choices<'a>(inside: &[Atom<'a>], nesting: usize) -> Result<Option<Words<'a>>, TooMany> {
+    let mut depth = 0;
+    let mut parts = vec![];
+    let mut start = 0;
+    for (at, atom) in inside.iter().enumerate() {
+        match atom {
+            Atom::Letter('{') => depth += 1,
+            Atom::Letter('}') => depth -= 1,
+            Atom::Letter(',') if depth == 0 => {
+                parts.push(&inside[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    if parts.is_empty() {
+        return range(inside);
+    }
+    parts.push(&inside[start..]);
+    let mut all = Vec::new();
+    for part in parts {
+        all.append(&mut expand_atoms(part, nesting + 1)?);
+        if all.len() > MAX_WORDS {
+            return Err(TooMany);
+        }
+    }
+    Ok(Some(all))
+}
+
+fn range<'a>(inside: &[Atom<'a>]) -> Result<Option<Words<'a>>, TooMany> {
+    let letter = |atom: &Atom| if let Atom::Letter(c) = atom { Some(*c) } else { None };
+    let Some(text) = inside.iter().take(80).map(letter).collect::<Option<String>>() else {
+        return Ok(None);
+    };
+    let Some((first, rest)) = text.split_once("..") else {
+        return Ok(None);
+    };
+    let (last, step) = rest.split_once("..").unwrap_or((rest, "1"));
+    let Some(step) = step.parse::<i64>().ok().map(|step| step.unsigned_abs().max(1)) else {
+        return Ok(None);
+    };
+    let single = |text: &str| text.chars().next().filter(|c| c.is_ascii_alphabetic() && text.len() == 1);
+    let words: Vec<String> = match (first.parse::<i32>(), last.parse::<i32>(), single(first), single(last)) {
+        (Ok(from), Ok(to), _, _) => {
+            let width =
+                if first.starts_with('0') || last.starts_with('0') { first.len().max(last.len()) } else { 0 };
+            let numbers = steps(i64::from(from), i64::from(to), step)?;
+            numbers.into_iter().map(|number| format!("{number:0width$}")).collect()
+        }
+        (_, _, Some(from), Some(to)) => {
+            let codes = steps(i64::from(u32::from(from)), i64::from(u32::from(to)), step)?;
+            codes.into_iter().filter_map(|code| char::from_u32(code as u32)).map(String::from).collect()
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(words.iter().map(|word| word.chars().map(Atom::Letter).collect()).collect()))
+}
+
+fn steps(from: i64, to: i64, step: u64) -> Result<Vec<i64>, TooMany> {
+    let count = from.abs_diff(to) / step;
+    if count >= MAX_WORDS as u64 {
+        return Err(TooMany);
+    }
+    let signed = if from <= to { step as i64 } else { -(step as i64) };
+    Ok((0..=count as i64).map(|nth| from + nth * signed).collect())
+}

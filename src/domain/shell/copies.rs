@@ -1,0 +1,159 @@
+//! Programs that copy, move, link and make files, or change what they belong to.
+
+use super::Extent;
+use super::field::Field;
+use super::options::{Options, Takes};
+use super::reader::{Call, Reader, State};
+
+pub fn cp(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+    let flag = options.given("-r -R -a --recursive --archive");
+    let by = flag.map_or_else(|| name.to_string(), |flag| format!("{name} {flag}"));
+    let extent = if flag.is_some() { Extent::Tree } else { Extent::File };
+    write_targets(reader, state, options, extent, &by);
+}
+
+pub fn mv(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+    for source in sources(options) {
+        reader.write(state, source, Extent::Tree, name);
+    }
+    write_targets(reader, state, options, Extent::Tree, name);
+}
+
+pub fn ln(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+    if let ([only], None) = (options.operands.as_slice(), options.value("-t --target-directory")) {
+        match only.base() {
+            Some(base) => reader.write(state, &base, Extent::File, name),
+            None => reader.set_opaque(),
+        }
+        return;
+    }
+    write_targets(reader, state, options, Extent::File, name);
+}
+
+pub fn install(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+    if options.has("-d --directory") {
+        mkdir(reader, state, options, "install -d");
+        return;
+    }
+    write_targets(reader, state, options, Extent::File, name);
+}
+
+pub fn mkdir(reader: &mut Reader<'_>, state: &mut State, options: &Options, by: &str) {
+    for dir in &options.operands {
+        reader.write(state, dir, Extent::File, by);
+        if dir.is_known()
+            && dir.pattern.is_none()
+            && let Some(path) = state.path(&dir.text)
+        {
+            reader.made.insert(path.trim_end_matches('/').to_string());
+        }
+    }
+}
+
+fn sources(options: &Options) -> &[Field] {
+    match options.operands.split_last() {
+        Some((_, sources)) if !options.has("-t --target-directory") => sources,
+        _ => &options.operands,
+    }
+}
+
+/// The files that come to be where the last operand, or `-t`, says.
+fn write_targets(reader: &mut Reader<'_>, state: &State, options: &Options, extent: Extent, by: &str) {
+    let sources = sources(options);
+    let given = options.value("-t --target-directory");
+    let Some(target) = given.or(options.operands.last()).filter(|_| !sources.is_empty()) else {
+        return;
+    };
+    let is_name = options.has("-T --no-target-directory -n --no-dereference") && by.starts_with("ln")
+        || options.has("-T --no-target-directory");
+    let may_be_many = target.pattern.is_none() && sources.iter().any(|source| source.pattern.is_some());
+    let is_dir = given.is_some() || sources.len() > 1 || reader.is_dir(state, target);
+    if is_name || !is_dir {
+        reader.write(state, target, extent, by);
+        // A glob that matches many needs a directory to go to.
+        if is_name || !may_be_many {
+            return;
+        }
+    }
+    for source in sources {
+        let name = if options.has("--parents") { Some(source.clone()) } else { source.base() };
+        match name {
+            Some(base) => reader.write(state, &target.join(&base), extent, by),
+            // `cp -r src/. there`
+            None => reader.write(state, target, Extent::Tree, by),
+        }
+    }
+}
+
+pub fn rsync(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+    if options.has("-n --dry-run --list-only") {
+        return;
+    }
+    if let Some(log) = options.value("--log-file") {
+        reader.write(state, log, Extent::File, name);
+    }
+    let Some((target, sources)) = options.operands.split_last().filter(|(_, sources)| !sources.is_empty())
+    else {
+        return;
+    };
+    if options.has("--remove-source-files") {
+        for source in sources.iter().filter(|source| !is_remote(source)) {
+            reader.write(state, source, Extent::Tree, name);
+        }
+    }
+    if !is_remote(target) {
+        reader.write(state, target, Extent::Tree, name);
+    }
+}
+
+pub fn scp(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+    if let Some((target, sources)) = options.operands.split_last()
+        && !sources.is_empty()
+        && !is_remote(target)
+    {
+        reader.write_dir_or_file(state, target, name);
+    }
+}
+
+/// `host:path`
+fn is_remote(field: &Field) -> bool {
+    let host = field.text.split('/').next().unwrap_or_default();
+    host.contains(':')
+}
+
+/// Its mode may look like a flag: `chmod -x file`.
+pub fn chmod(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+    let is_mode = |field: &Field| {
+        field.text.len() > 1
+            && field.text.starts_with('-')
+            && field.text[1..].chars().all(|c| "rwxXstugo".contains(c))
+    };
+    let mut arguments = call.arguments.to_vec();
+    let modes = arguments.len();
+    arguments.retain(|field| !is_mode(field));
+    let has_mode = arguments.len() < modes;
+    let options = Options::parse(&arguments, Takes { long: "reference", ..Takes::default() });
+    let first = usize::from(!has_mode && !options.has("--reference"));
+    change(reader, state, &options, first, call.name);
+    None
+}
+
+pub fn chown(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+    change(reader, state, options, usize::from(!options.has("--reference")), name);
+}
+
+fn change(reader: &mut Reader<'_>, state: &State, options: &Options, first: usize, name: &str) {
+    let flag = options.given("-R --recursive");
+    let by = flag.map_or_else(|| name.to_string(), |flag| format!("{name} {flag}"));
+    let extent = if flag.is_some() { Extent::Tree } else { Extent::File };
+    for file in options.operands.iter().skip(first) {
+        reader.write(state, file, extent, &by);
+    }
+}
+
+pub fn dd(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+    for file in call.arguments.iter().filter_map(|field| field.after("of=")) {
+        reader.write(state, &file, Extent::File, "dd");
+    }
+    None
+}

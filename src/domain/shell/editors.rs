@@ -1,0 +1,158 @@
+//! Programs that change text in place.
+
+use super::Extent;
+use super::field::Field;
+use super::options::Options;
+use super::reader::{Call, Reader, State};
+use super::scripts::{self, Effects};
+
+pub fn sed(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+    let mut operands = options.operands.as_slice();
+    let has_script = options.has("-e --expression -f --file");
+    let mut suffix = options.value("-i --in-place").cloned();
+    if options.has("-i") && suffix.is_none() {
+        // As BSD has it: `sed -i '' …`, `sed -i .bak …`.
+        let is_suffix = |field: &Field| {
+            field.text.is_empty()
+                || (!has_script
+                    && operands.len() > 2
+                    && field.text.starts_with('.')
+                    && !field.text.contains(['/', ' ']))
+        };
+        if let Some((first, rest)) = operands.split_first().filter(|(first, _)| is_suffix(first)) {
+            suffix = Some(first.clone()).filter(|first| !first.text.is_empty());
+            operands = rest;
+        }
+    }
+    let mut texts: Vec<Option<String>> = options.values("-e --expression").map(text_of).collect();
+    texts.extend(options.values("-f --file").map(|file| reader.content(state, file)));
+    if !has_script && let Some((script, rest)) = operands.split_first() {
+        texts.push(text_of(script));
+        operands = rest;
+    }
+    // A script that has a variable in it is still only a script: it writes elsewhere in rare cases.
+    for text in texts {
+        match text {
+            Some(text) => apply(reader, state, scripts::sed(&text), name),
+            None if options.has("-f --file") => reader.set_opaque(),
+            None => {}
+        }
+    }
+    if options.has("-i --in-place") {
+        write_in_place(reader, state, operands, suffix.as_ref(), &format!("{name} -i"));
+    }
+}
+
+fn text_of(field: &Field) -> Option<String> {
+    field.is_known().then(|| field.text.clone())
+}
+
+fn apply(reader: &mut Reader<'_>, state: &State, effects: Effects, name: &str) {
+    for file in effects.files {
+        reader.write(state, &Field::literal(file), Extent::File, name);
+    }
+    if effects.is_opaque {
+        reader.set_opaque();
+    }
+}
+
+/// The files, and the copies of what they were.
+fn write_in_place(reader: &mut Reader<'_>, state: &State, files: &[Field], suffix: Option<&Field>, by: &str) {
+    for file in files {
+        reader.write(state, file, Extent::File, by);
+        match suffix {
+            Some(suffix) if suffix.text.contains('*') || !suffix.is_known() => reader.set_opaque(),
+            Some(suffix) => reader.write(state, &file.with(&suffix.text), Extent::File, by),
+            None => {}
+        }
+    }
+}
+
+pub fn perl(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+    if options.has("-v -c") {
+        return;
+    }
+    let mut code = options.values("-e -E");
+    let is_harmless = code.all(|code| code.is_known() && scripts::is_harmless_perl(&code.text));
+    if !options.has("-e -E") || !is_harmless {
+        reader.set_opaque();
+    }
+    if options.has("-i") && options.has("-e -E") {
+        write_in_place(reader, state, &options.operands, options.value("-i"), &format!("{name} -i"));
+    }
+}
+
+pub fn awk(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+    let mut operands = options.operands.as_slice();
+    if options.has("-f --file -e --source") {
+        reader.set_opaque();
+    } else if let Some((program, files)) = operands.split_first() {
+        operands = files;
+        match text_of(program) {
+            Some(program) => apply(reader, state, scripts::awk(&program), name),
+            None => reader.set_opaque(),
+        }
+    }
+    if options.values("-i --include").any(|value| value.text == "inplace") {
+        for file in operands.iter().filter(|file| !file.text.contains('=')) {
+            reader.write(state, file, Extent::File, &format!("{name} -i inplace"));
+        }
+    }
+}
+
+pub fn editor(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+    if options.has("-R -h") {
+        return;
+    }
+    for file in options.operands.iter().filter(|file| !file.text.starts_with('+') && file.text != "-") {
+        reader.write(state, file, Extent::File, name);
+    }
+}
+
+/// Its long flags begin with one dash.
+pub fn clang_format(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+    if call.arguments.iter().any(|field| field.text == "-i") {
+        for file in call.arguments.iter().filter(|field| !field.text.starts_with('-')) {
+            reader.write(state, file, Extent::File, "clang-format -i");
+        }
+    }
+    None
+}
+
+pub fn ruff(reader: &mut Reader<'_>, state: &mut State, options: &Options, _: &str) {
+    let Some((command, paths)) = options.operands.split_first() else {
+        return;
+    };
+    let by = match command.text.as_str() {
+        "format" if !options.has("--check --diff") => "ruff format",
+        "check" if options.has("--fix --fix-only --unsafe-fixes") && !options.has("--diff") => {
+            "ruff check --fix"
+        }
+        _ => return,
+    };
+    let here = [Field::literal(".")];
+    for path in if paths.is_empty() { &here } else { paths } {
+        reader.write_dir_or_file(state, path, by);
+    }
+}
+
+/// `yq -i EXPRESSION FILE…`
+pub fn yq(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+    if !options.has("-i --inplace --in-place") {
+        return;
+    }
+    let is_command = |field: &&Field| matches!(field.text.as_str(), "e" | "ea" | "eval" | "eval-all");
+    let operands =
+        &options.operands[usize::from(options.operands.first().as_ref().is_some_and(is_command))..];
+    let files = if operands.len() > 1 { &operands[1..] } else { operands };
+    for file in files {
+        reader.write(state, file, Extent::File, &format!("{name} -i"));
+    }
+}
+
+/// `uniq IN OUT`
+pub fn second_operand(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+    if let Some(file) = options.operands.get(1).filter(|file| file.text != "-") {
+        reader.write(state, file, Extent::File, name);
+    }
+}

@@ -1,0 +1,219 @@
+//! From words to arguments: braces, `~`, variables, substitutions, splitting.
+
+use super::brace::{self, Atom};
+use super::field::{Field, Letter, Value};
+use super::reader::{Reader, State};
+use super::syntax::{Piece, Word};
+
+/// The arguments that one word becomes.
+#[derive(Default)]
+struct Builder {
+    done: Vec<Field>,
+    letters: Vec<Letter>,
+    /// There is a word, even if it is empty.
+    is_begun: bool,
+    /// Variables outside of quotes fall into several words.
+    splits: bool,
+}
+
+impl Builder {
+    fn push(&mut self, text: &str, quoted: bool) {
+        self.letters.extend(text.chars().map(|c| Letter { c, quoted }));
+        self.is_begun = true;
+    }
+
+    fn push_unknown(&mut self) {
+        self.letters.push(Letter::UNKNOWN);
+        self.is_begun = true;
+    }
+
+    fn push_value(&mut self, value: Option<&Value>, quoted: bool) {
+        match value {
+            None => self.push_unknown(),
+            Some(Value { glob: Some(letters), .. }) => {
+                self.letters.extend_from_slice(letters);
+                self.is_begun = true;
+            }
+            Some(Value { text, .. }) if quoted || !self.splits => self.push(text, quoted),
+            Some(Value { text, .. }) => self.push_split(text),
+        }
+    }
+
+    fn push_split(&mut self, text: &str) {
+        for c in text.chars() {
+            if c.is_ascii_whitespace() {
+                self.end_word();
+            } else {
+                self.letters.push(Letter { c, quoted: false });
+                self.is_begun = true;
+            }
+        }
+    }
+
+    fn end_word(&mut self) {
+        if std::mem::take(&mut self.is_begun) {
+            self.done.push(Field::new(&std::mem::take(&mut self.letters)));
+        }
+    }
+}
+
+impl Reader<'_> {
+    /// The arguments that `words` become. What is substituted in them is followed.
+    pub fn fields(&mut self, state: &mut State, words: &[Word]) -> Vec<Field> {
+        let mut fields = Vec::new();
+        for word in words {
+            if !self.spend(0) {
+                fields.push(Field::unknown());
+                break;
+            }
+            let Some(variants) = brace::expand(word) else {
+                fields.push(Field::unknown());
+                continue;
+            };
+            for atoms in variants {
+                let mut builder = Builder { splits: true, ..Builder::default() };
+                self.atoms(state, &atoms, &mut builder);
+                fields.append(&mut builder.done);
+            }
+        }
+        fields
+    }
+
+    /// The one text that `word` becomes where a shell doesn't split it.
+    pub fn single(&mut self, state: &mut State, word: &Word) -> Field {
+        let atoms: Vec<Atom> = word
+            .iter()
+            .flat_map(|piece| match piece {
+                Piece::Bare(text) => text.chars().map(Atom::Letter).collect(),
+                piece => vec![Atom::Piece(piece)],
+            })
+            .collect();
+        let mut builder = Builder::default();
+        self.atoms(state, &atoms, &mut builder);
+        builder.done.pop().unwrap_or_default()
+    }
+
+    /// What a variable holds that is assigned `word`: there are no globs in it yet.
+    pub fn assigned(&mut self, state: &mut State, word: &Word) -> Option<Value> {
+        let field = self.single(state, word);
+        let is_glob_value =
+            matches!(word.as_slice(), [.., Piece::Variable { .. }]) && field.pattern.is_some();
+        if is_glob_value { Value::of(&field) } else { field.is_known().then(|| Value::literal(field.text)) }
+    }
+
+    fn atoms(&mut self, state: &mut State, atoms: &[Atom<'_>], builder: &mut Builder) {
+        if !self.spend(1 + atoms.len() / 256) {
+            builder.push_unknown();
+            builder.end_word();
+            return;
+        }
+        let mut rest = atoms;
+        if let [Atom::Letter('~'), tail @ ..] = atoms {
+            rest = self.tilde(state, tail, builder);
+        }
+        for atom in rest {
+            match atom {
+                Atom::Letter(c) => {
+                    builder.letters.push(Letter { c: *c, quoted: false });
+                    builder.is_begun = true;
+                }
+                Atom::Piece(piece) => self.piece(state, piece, builder),
+            }
+        }
+        builder.end_word();
+    }
+
+    /// What `~` stands for; returns what comes after it.
+    fn tilde<'a, 'b>(
+        &mut self,
+        state: &State,
+        tail: &'a [Atom<'b>],
+        builder: &mut Builder,
+    ) -> &'a [Atom<'b>] {
+        let end = tail.iter().position(|atom| matches!(atom, Atom::Letter('/'))).unwrap_or(tail.len());
+        match tail[..end] {
+            [] => builder.push_value(self.variable(state, "HOME").as_ref(), true),
+            [Atom::Letter('+')] => builder.push_value(self.variable(state, "PWD").as_ref(), true),
+            _ => builder.push_unknown(),
+        }
+        &tail[end..]
+    }
+
+    fn piece(&mut self, state: &mut State, piece: &Piece, builder: &mut Builder) {
+        match piece {
+            Piece::Bare(text) => builder.push(text, false),
+            Piece::Quoted(text) => builder.push(text, true),
+            Piece::Variable { name, quoted } => self.push_variable(state, name, *quoted, builder),
+            Piece::Default { name, word, quoted } => {
+                let other = self.single(state, word);
+                match self.variable(state, name).filter(|value| !value.text.is_empty()) {
+                    Some(value) => builder.push_value(Some(&value), *quoted),
+                    None if state.variables.get(name).is_some_and(Option::is_none) => builder.push_unknown(),
+                    None => builder.push_value(Value::of(&other).as_ref(), *quoted),
+                }
+            }
+            Piece::Output { list, quoted } => {
+                let output = self.deeper(|reader| reader.list(&mut state.clone(), list));
+                let output = output.map(|text| Value::literal(text.trim_end_matches('\n')));
+                builder.push_value(output.as_ref(), *quoted);
+            }
+            Piece::Process(list) => {
+                self.deeper(|reader| reader.list(&mut state.clone(), list));
+                builder.push("/dev/fd/63", true);
+            }
+            Piece::Other(word) => {
+                self.deeper(|reader| {
+                    word.iter().for_each(|piece| reader.piece(state, piece, &mut Builder::default()));
+                });
+                builder.push_unknown();
+            }
+        }
+    }
+
+    fn push_variable(&mut self, state: &State, name: &str, quoted: bool, builder: &mut Builder) {
+        if !matches!(name, "@" | "*") {
+            let value = self.variable(state, name);
+            let length = value.as_ref().map_or(0, |value| value.text.len());
+            let value = value.filter(|_| self.spend(length / 256));
+            builder.push_value(value.as_ref(), quoted);
+            return;
+        }
+        let Some(arguments) = state.arguments.clone() else {
+            builder.push_unknown();
+            return;
+        };
+        for (nth, argument) in arguments.iter().enumerate() {
+            if nth > 0 && builder.splits && (name == "@" || !quoted) {
+                builder.end_word();
+            } else if nth > 0 {
+                builder.push(" ", true);
+            }
+            let length = argument.as_ref().map_or(0, |value| value.text.len());
+            if !self.spend(1 + length / 256) {
+                return;
+            }
+            builder.push_value(argument.as_ref(), quoted);
+        }
+    }
+
+    /// What the variable holds, where that is known.
+    fn variable(&self, state: &State, name: &str) -> Option<Value> {
+        if let Some(value) = state.variables.get(name) {
+            return value.clone();
+        }
+        match name {
+            "" => None,
+            "PWD" => state.dir.clone().map(Value::literal),
+            "HOME" => self.world.home().map(Value::literal),
+            _ => match name.parse::<usize>() {
+                Ok(0) => None,
+                Ok(nth) => {
+                    // One that isn't given is empty.
+                    let arguments = state.arguments.as_ref()?;
+                    arguments.get(nth - 1).cloned().unwrap_or_else(|| Some(Value::literal("")))
+                }
+                Err(_) => self.world.variable(name).map(Value::literal),
+            },
+        }
+    }
+}

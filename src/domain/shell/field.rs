@@ -1,0 +1,182 @@
+//! A word after all expansions: what a program gets as one argument.
+
+use std::rc::Rc;
+
+/// Stands for text that isn't known before the command runs; no argument can hold it.
+const UNKNOWN: char = '\0';
+
+/// A longer word is text, not the name of a file.
+const MAX_GLOB: usize = 4096;
+
+/// One letter of a field that is being put together.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Letter {
+    pub c: char,
+    /// Globs mean nothing in it.
+    pub quoted: bool,
+}
+
+impl Letter {
+    pub const UNKNOWN: Self = Self { c: UNKNOWN, quoted: true };
+}
+
+/// One argument.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Field {
+    /// As it would be if globs were letters.
+    pub text: String,
+    /// The glob, in the syntax of `globset`, if it is one.
+    pub pattern: Option<String>,
+    /// It stands for any of the files beneath that path, as `{}` of `find` does.
+    pub is_below: bool,
+    /// Those of a glob as it was written.
+    pub letters: Option<Rc<[Letter]>>,
+}
+
+/// What a variable holds.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Value {
+    pub text: String,
+    /// It is each of the files that this glob matches, as in `for f in *.rs`.
+    pub glob: Option<Rc<[Letter]>>,
+}
+
+impl Value {
+    pub fn literal(text: impl Into<String>) -> Self {
+        Self { text: text.into(), glob: None }
+    }
+
+    /// The argument as the value of a variable, where that can be known.
+    pub fn of(field: &Field) -> Option<Self> {
+        let is_lost = field.is_below || (field.pattern.is_some() && field.letters.is_none());
+        (field.is_known() && !is_lost).then(|| Self { text: field.text.clone(), glob: field.letters.clone() })
+    }
+}
+
+impl Field {
+    pub fn literal(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    pub fn unknown() -> Self {
+        Self::literal(UNKNOWN)
+    }
+
+    pub fn new(letters: &[Letter]) -> Self {
+        let text: String = letters.iter().map(|letter| letter.c).collect();
+        if letters.len() > MAX_GLOB {
+            return Self::literal(text);
+        }
+        let is_active =
+            |at: usize, letter: &Letter| !letter.quoted && (letter.c != '[' || class_closes(letters, at));
+        let has_glob = letters
+            .iter()
+            .enumerate()
+            .any(|(at, letter)| matches!(letter.c, '*' | '?' | '[') && is_active(at, letter));
+        if !has_glob {
+            return Self::literal(text);
+        }
+        let mut pattern = String::new();
+        let mut in_class = false;
+        for (at, letter) in letters.iter().enumerate() {
+            match letter.c {
+                '[' if !in_class && is_active(at, letter) => {
+                    in_class = true;
+                    pattern.push('[');
+                }
+                ']' if in_class && !letter.quoted => {
+                    in_class = false;
+                    pattern.push(']');
+                }
+                c if in_class => pattern.push(c),
+                c @ ('*' | '?') if !letter.quoted => pattern.push(c),
+                c => push_escaped(&mut pattern, c),
+            }
+        }
+        Self { text, pattern: Some(pattern), is_below: false, letters: Some(Rc::from(letters)) }
+    }
+
+    pub fn is_known(&self) -> bool {
+        !self.text.contains(UNKNOWN)
+    }
+
+    /// What comes after `prefix`, which must hold no glob.
+    pub fn after(&self, prefix: &str) -> Option<Self> {
+        let text = self.text.strip_prefix(prefix)?.to_string();
+        let pattern = match &self.pattern {
+            Some(pattern) => Some(pattern.strip_prefix(prefix)?.to_string()),
+            None => None,
+        };
+        Some(Self { text, pattern, is_below: self.is_below, letters: None })
+    }
+
+    /// The last component; of a path that ends in `.` or `..` there is none.
+    pub fn base(&self) -> Option<Self> {
+        let base = |path: &str| path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_string();
+        let text = base(&self.text);
+        let is_name = !matches!(text.as_str(), "" | "." | "..") && !self.is_below;
+        is_name.then(|| Self { text, pattern: self.pattern.as_deref().map(base), ..Self::default() })
+    }
+
+    /// `self/name`.
+    pub fn join(&self, name: &Self) -> Self {
+        self.append("/", Some(name))
+    }
+
+    /// With `text` behind it.
+    pub fn with(&self, text: &str) -> Self {
+        self.append(text, None)
+    }
+
+    fn append(&self, separator: &str, name: Option<&Self>) -> Self {
+        let separator = if separator == "/" && self.text.ends_with('/') { "" } else { separator };
+        let name = name.cloned().unwrap_or_default();
+        let is_pattern = self.pattern.is_some() || name.pattern.is_some();
+        let pattern =
+            is_pattern.then(|| format!("{}{}{}", self.as_pattern(), escape(separator), name.as_pattern()));
+        let text = format!("{}{separator}{}", self.text, name.text);
+        Self { text, pattern, is_below: name.is_below, letters: None }
+    }
+
+    /// With each `mark` replaced, as `find` and `xargs` do.
+    pub fn replace(&self, mark: &str, by: &Self) -> Self {
+        if mark.is_empty() || !self.text.contains(mark) {
+            return self.clone();
+        }
+        let text = self.text.replace(mark, &by.text);
+        let is_pattern = self.pattern.is_some() || by.pattern.is_some();
+        let pattern = is_pattern.then(|| self.as_pattern().replace(&escape(mark), &by.as_pattern()));
+        if self.text == mark {
+            return by.clone();
+        }
+        Self { text, pattern, ..Self::default() }
+    }
+
+    pub fn as_pattern(&self) -> String {
+        self.pattern.clone().unwrap_or_else(|| escape(&self.text))
+    }
+}
+
+/// `text` as a glob that matches nothing else.
+pub fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    text.chars().for_each(|c| push_escaped(&mut escaped, c));
+    escaped
+}
+
+fn push_escaped(pattern: &mut String, c: char) {
+    match c {
+        '*' | '?' | '[' | ']' | '{' | '}' => pattern.extend(['[', c, ']']),
+        '\\' => pattern.push_str("\\\\"),
+        c => pattern.push(c),
+    }
+}
+
+/// Whether the `[` at `at` begins a class and not just itself.
+fn class_closes(letters: &[Letter], at: usize) -> bool {
+    let rest = &letters[at + 1..];
+    let negation = usize::from(rest.first().is_some_and(|letter| matches!(letter.c, '!' | '^')));
+    // A `]` that comes first belongs to the class. No name has more letters than this.
+    let inside = rest.iter().skip(negation + 1).take(255);
+    inside.take_while(|letter| letter.c != '/').any(|letter| letter.c == ']' && !letter.quoted)
+}

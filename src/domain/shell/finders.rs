@@ -1,0 +1,144 @@
+//! Programs that run others on files that they find or are told: `find`, `fd`, `xargs`.
+
+use super::Extent;
+use super::field::{Field, Letter};
+use super::options::{Options, Takes};
+use super::reader::{Call, Reader, State};
+
+/// Tests of `find` that make it find anything else than "all names like this".
+const NOT_PLAIN: [&str; 9] = ["-o", "-or", "!", "-not", "(", ")", ",", "-path", "-regex"];
+
+pub fn find(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+    let is_option = |field: &&Field| matches!(field.text.as_str(), "-H" | "-L" | "-P");
+    let arguments = &call.arguments[call.arguments.iter().take_while(is_option).count()..];
+    let begins =
+        |field: &Field| field.text.starts_with('-') || matches!(field.text.as_str(), "(" | "!" | ")");
+    let tests = arguments.iter().position(begins).unwrap_or(arguments.len());
+    let (paths, tests) = arguments.split_at(tests);
+    let here = [Field::literal(".")];
+    let paths = if paths.is_empty() { &here } else { paths };
+    let found = found(paths, tests);
+    let mut at = 0;
+    while let Some(test) = tests.get(at) {
+        at += 1;
+        match test.text.as_str() {
+            "-delete" => found.iter().for_each(|one| reader.write(state, one, Extent::File, "find -delete")),
+            "-fprint" | "-fprint0" | "-fprintf" | "-fls" => {
+                if let Some(file) = tests.get(at) {
+                    reader.write(state, file, Extent::File, &format!("find {}", test.text));
+                }
+                at += 1;
+            }
+            "-exec" | "-execdir" | "-ok" | "-okdir" => {
+                let rest = &tests[at..];
+                let is_end = |field: &Field| matches!(field.text.as_str(), ";" | "+");
+                let length = rest.iter().position(is_end).unwrap_or(rest.len());
+                run_on_each(reader, state, &rest[..length], &found);
+                at += length + 1;
+            }
+            "-name" | "-iname" | "-path" | "-type" | "-newer" => at += 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// What `find` may find, one for each path.
+fn found(paths: &[Field], tests: &[Field]) -> Vec<Field> {
+    let is_plain = !tests.iter().any(|test| NOT_PLAIN.contains(&test.text.as_str()));
+    let names: Vec<&Field> =
+        tests.windows(2).filter(|pair| pair[0].text == "-name").map(|pair| &pair[1]).collect();
+    let name = match names.as_slice() {
+        [name] if is_plain && name.is_known() && !name.text.contains('/') => Some(name.text.as_str()),
+        _ => None,
+    };
+    let is_one_dir = tests.windows(2).any(|pair| pair[0].text == "-maxdepth" && pair[1].text == "1");
+    let each = |path: &Field| {
+        let path = path.clone();
+        match name {
+            Some(name) if path.pattern.is_none() => {
+                let separator = if path.text.ends_with('/') { "" } else { "/" };
+                let middle = if is_one_dir { separator.to_string() } else { format!("{separator}**/") };
+                let mut letters: Vec<Letter> =
+                    path.text.chars().map(|c| Letter { c, quoted: true }).collect();
+                letters.extend(middle.chars().chain(name.chars()).map(|c| Letter { c, quoted: false }));
+                Field::new(&letters)
+            }
+            _ => Field { is_below: true, ..path },
+        }
+    };
+    paths.iter().map(each).collect()
+}
+
+fn run_on_each(reader: &mut Reader<'_>, state: &mut State, command: &[Field], found: &[Field]) {
+    for one in found {
+        let words: Vec<Field> = command.iter().map(|word| word.replace("{}", one)).collect();
+        if let Some((name, arguments)) = words.split_first() {
+            reader.call(&mut state.clone(), name, arguments);
+        }
+    }
+}
+
+/// What it finds isn't known; what it runs on that is.
+pub fn fd(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+    let runs = |field: &Field| matches!(field.text.as_str(), "-x" | "-X" | "--exec" | "--exec-batch");
+    let at = call.arguments.iter().position(runs)?;
+    run_on_unknown(reader, state, &call.arguments[at + 1..], Some("{}"));
+    None
+}
+
+pub fn xargs(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+    let takes = Takes {
+        short: "adEILnPsJR",
+        long: "arg-file delimiter max-args max-procs max-chars max-lines process-slot-var",
+        attached: "ile",
+    };
+    let (options, at) = Options::leading(call.arguments, takes);
+    let command = &call.arguments[at..];
+    let mark = options.value("-I -i --replace -J").map(|mark| mark.text.clone());
+    let mark = mark.or_else(|| options.has("-i --replace").then(|| "{}".to_string()));
+    let text = if options.has("-a --arg-file -0 --null -d --delimiter") { None } else { reader.stdin(state) };
+    // Quotes mean something to it; let it be unknown then.
+    let Some(text) = text.filter(|text| !text.contains(['\'', '"', '\\'])) else {
+        run_on_unknown(reader, state, command, mark.as_deref());
+        return None;
+    };
+    if let Some(mark) = mark {
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let found: Vec<Field> = lines.map(Field::literal).collect();
+        for one in &found {
+            let words: Vec<Field> = command.iter().map(|word| word.replace(&mark, one)).collect();
+            run(reader, state, &words);
+        }
+    } else {
+        let words: Vec<Field> =
+            command.iter().cloned().chain(text.split_ascii_whitespace().map(Field::literal)).collect();
+        run(reader, state, &words);
+    }
+    None
+}
+
+fn run_on_unknown(reader: &mut Reader<'_>, state: &mut State, command: &[Field], mark: Option<&str>) {
+    let unknown = Field::unknown();
+    let has_mark = mark.is_some_and(|mark| command.iter().any(|word| word.text.contains(mark)));
+    let mut words: Vec<Field> = match mark {
+        Some(mark) => command.iter().map(|word| word.replace(mark, &unknown)).collect(),
+        None => command.to_vec(),
+    };
+    if !has_mark {
+        words.push(unknown);
+    }
+    if command.is_empty() {
+        return;
+    }
+    run(reader, state, &words);
+}
+
+fn run(reader: &mut Reader<'_>, state: &mut State, words: &[Field]) {
+    if !reader.spend(1) {
+        return;
+    }
+    if let Some((name, arguments)) = words.split_first() {
+        reader.call(&mut state.clone(), name, arguments);
+    }
+}

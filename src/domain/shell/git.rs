@@ -1,0 +1,296 @@
+//! What the commands of git do to the work tree.
+
+use super::Extent;
+use super::copies;
+use super::field::{Field, escape};
+use super::options::{Options, Takes};
+use super::patches::write_all;
+use super::reader::{Call, Reader, State};
+use super::wrappers::change_dir;
+use crate::domain::patch::diff_paths;
+
+/// Commands that leave the work tree alone.
+const READS: &str = "status diff log show add commit push fetch branch tag rev-parse rev-list ls-files ls-tree \
+    ls-remote blame annotate grep config remote describe shortlog reflog cat-file diff-tree \
+    diff-index diff-files name-rev merge-base for-each-ref symbolic-ref show-ref show-branch var \
+    version help check-ignore check-attr cherry count-objects fsck gc hash-object init notes \
+    range-diff replace update-index update-ref verify-commit verify-tag whatchanged write-tree \
+    commit-tree mktree mktag interpret-trailers stage maintenance prune repack bundle request-pull \
+    send-email --version --help";
+
+struct Git<'r, 'w, 'a> {
+    reader: &'r mut Reader<'w>,
+    state: State,
+    command: &'a str,
+    by: String,
+}
+
+pub fn git(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+    let takes = Takes {
+        short: "Cc",
+        long: "git-dir work-tree namespace super-prefix config-env attr-source",
+        attached: "",
+    };
+    let (global, at) = Options::leading(call.arguments, takes);
+    let mut own = state.clone();
+    for dir in global.values("-C") {
+        change_dir(&mut own, Some(dir));
+    }
+    change_dir(&mut own, global.value("--work-tree"));
+    let (command, arguments) = call.arguments[at..].split_first()?;
+    if command.text == "rev-parse" && matches!(arguments, [only] if only.text == "--show-toplevel") {
+        return reader.world.work_tree(own.dir.as_deref()?);
+    }
+    let by = format!("git {}", command.text);
+    Git { reader, state: own, command: &command.text, by }.run(arguments);
+    None
+}
+
+/// Which flags of the command take a value.
+fn takes(command: &str) -> Takes {
+    let (short, long) = match command {
+        "checkout" => ("bB", "orphan conflict pathspec-from-file"),
+        "switch" => ("cC", "create force-create orphan conflict"),
+        "restore" => ("s", "source conflict pathspec-from-file"),
+        "clean" => ("e", "exclude"),
+        "stash" => ("m", "message pathspec-from-file"),
+        "apply" | "am" => ("pC", "directory include exclude whitespace build-fake-ancestor patch-format"),
+        "worktree" => ("bB", "reason"),
+        "clone" => (
+            "bocjCu",
+            "branch origin config depth jobs reference template separate-git-dir filter upload-pack",
+        ),
+        "archive" => ("o", "output format prefix remote exec"),
+        "format-patch" => ("o", "output-directory subject-prefix start-number to cc in-reply-to"),
+        "reset" | "rm" => ("", "pathspec-from-file"),
+        _ => ("", "output"),
+    };
+    Takes { short, attached: "", long }
+}
+
+impl Git<'_, '_, '_> {
+    fn run(mut self, arguments: &[Field]) {
+        let options = Options::parse(arguments, takes(self.command));
+        if options.has("--help") {
+            return;
+        }
+        if options.has("--pathspec-from-file") {
+            self.reader.set_opaque();
+            return;
+        }
+        match self.command {
+            "checkout" => self.checkout(&options),
+            "switch" => self.switch(&options),
+            "restore" if !options.has("-S --staged") || options.has("-W --worktree") => {
+                self.write_paths(&options.operands);
+            }
+            "reset" if options.has("--hard --merge --keep") => self.write_work_tree(),
+            "restore" | "reset" => {}
+            "clean" if !options.has("-n --dry-run") && options.has("-f --force -i --interactive") => {
+                self.clean(&options);
+            }
+            "clean" => {}
+            "stash" => self.stash(&options),
+            "mv" if !options.has("-n --dry-run") => {
+                copies::mv(self.reader, &mut self.state, &options, &self.by);
+            }
+            "rm" if !options.has("--cached -n --dry-run") => self.write_paths(&options.operands),
+            "mv" | "rm" => {}
+            "apply" => self.apply(&options),
+            "am" => self.am(&options),
+            "worktree" => self.worktree(&options),
+            "clone" => self.clone_repository(&options),
+            "archive" | "format-patch" => self.export(&options),
+            command if READS.split_ascii_whitespace().any(|name| name == command) => {
+                for file in options.values("--output") {
+                    self.reader.write(&self.state, file, Extent::File, &self.by);
+                }
+            }
+            _ => self.reader.set_opaque(),
+        }
+    }
+
+    fn write_work_tree(&mut self) {
+        let root = self.state.dir.as_deref().map(|dir| self.root(dir));
+        match root {
+            Some(root) => self.reader.write(&self.state, &Field::literal(root), Extent::Tree, &self.by),
+            None => self.reader.set_opaque(),
+        }
+    }
+
+    fn root(&self, dir: &str) -> String {
+        self.reader.world.work_tree(dir).unwrap_or_else(|| dir.to_string())
+    }
+
+    fn checkout(&mut self, options: &Options) {
+        if options.has("-p --patch") {
+            self.reader.set_opaque();
+            return;
+        }
+        if options.has("-b -B --orphan") {
+            self.start_from(options.operands.first());
+            return;
+        }
+        let operands = options.operands.as_slice();
+        match (options.before_dashes, operands) {
+            (Some(before), _) if before < operands.len() => self.write_paths(&operands[before..]),
+            // `git checkout` alone tells what differs.
+            (_, []) if !options.has("-f --force") => {}
+            // Of a conflict, so these are paths.
+            (None, _) if options.has("--ours --theirs") => self.write_paths(operands),
+            (None, [first, ..]) if self.is_path(first) => self.write_paths(operands),
+            (None, [_, paths @ ..]) if !paths.is_empty() => self.write_paths(paths),
+            _ => self.write_work_tree(),
+        }
+    }
+
+    fn switch(&mut self, options: &Options) {
+        match options.has("-c -C --create --force-create --orphan") {
+            true if options.has("--orphan") => self.write_work_tree(),
+            true => self.start_from(options.operands.first()),
+            false => self.write_work_tree(),
+        }
+    }
+
+    /// A new branch changes files only if it begins elsewhere.
+    fn start_from(&mut self, start: Option<&Field>) {
+        if start.is_some_and(|start| !matches!(start.text.as_str(), "HEAD" | "@")) {
+            self.write_work_tree();
+        }
+    }
+
+    /// Whether it is rather a path than the name of a branch.
+    fn is_path(&self, field: &Field) -> bool {
+        let text = field.text.as_str();
+        let looks_so = matches!(text, "." | "..") || text.starts_with(['/', ':']) || text.starts_with("./");
+        looks_so
+            || text.starts_with("../")
+            || field.pattern.is_some()
+            || self.reader.is_dir(&self.state, field)
+            || self.reader.content(&self.state, field).is_some()
+    }
+
+    fn write_paths(&mut self, paths: &[Field]) {
+        for path in paths {
+            let text = path.text.as_str();
+            if text.starts_with(':') {
+                // `:/`, `:(top)`, `:!x`
+                self.write_work_tree();
+            } else if path.pattern.is_none() && text.contains(['*', '?', '[']) {
+                self.reader.write(&self.state, &pathspec(text), Extent::File, &self.by);
+            } else {
+                let base = text.rsplit('/').next().unwrap_or_default();
+                let may_be_dir = !base.get(1..).is_some_and(|rest| rest.contains('.'));
+                let is_tree = may_be_dir || self.reader.is_dir(&self.state, path);
+                let extent = if is_tree && path.pattern.is_none() { Extent::Tree } else { Extent::File };
+                self.reader.write(&self.state, path, extent, &self.by);
+            }
+        }
+    }
+
+    fn clean(&mut self, options: &Options) {
+        let here = [Field::literal(".")];
+        let paths = if options.operands.is_empty() { &here[..] } else { &options.operands };
+        for path in paths {
+            self.reader.write(&self.state, path, Extent::Tree, &self.by);
+        }
+    }
+
+    fn stash(&mut self, options: &Options) {
+        let (first, rest) = match options.operands.split_first() {
+            // `git stash -- path`
+            Some(_) if options.before_dashes == Some(0) => ("push", options.operands.as_slice()),
+            Some((first, rest)) => (first.text.as_str(), rest),
+            None => ("push", [].as_slice()),
+        };
+        match first {
+            "list" | "show" | "drop" | "clear" | "create" | "store" => {}
+            "push" if !rest.is_empty() => self.write_paths(rest),
+            "push" | "save" | "pop" | "apply" | "branch" => self.write_work_tree(),
+            _ => self.reader.set_opaque(),
+        }
+    }
+
+    fn apply(&mut self, options: &Options) {
+        let only_tells = options.has("--check --stat --numstat --summary --cached --index-info");
+        if only_tells && !options.has("--apply") {
+            return;
+        }
+        self.write_patches(options);
+    }
+
+    fn am(&mut self, options: &Options) {
+        if options.has("--abort --continue --skip --quit --resolved -r --retry --show-current-patch") {
+            self.reader.set_opaque();
+            return;
+        }
+        self.write_patches(options);
+    }
+
+    /// Names in a patch count from the root of the work tree.
+    fn write_patches(&mut self, options: &Options) {
+        let Some(dir) = self.state.dir.clone() else {
+            self.reader.set_opaque();
+            return;
+        };
+        let mut root = State { dir: Some(self.root(&dir)), ..self.state.clone() };
+        change_dir(&mut root, options.value("--directory"));
+        let strip = options.value("-p").map_or(Ok(1), |strip| strip.text.parse());
+        let texts: Vec<Option<String>> = match options.operands.as_slice() {
+            [] => vec![self.reader.stdin(&self.state)],
+            [only] if only.text == "-" => vec![self.reader.stdin(&self.state)],
+            files => files.iter().map(|file| self.reader.content(&self.state, file)).collect(),
+        };
+        for text in texts {
+            match (text, &strip) {
+                (Some(text), Ok(strip)) => write_all(self.reader, &root, diff_paths(&text, *strip), &self.by),
+                _ => self.reader.write(&root, &Field::literal("."), Extent::Tree, &self.by),
+            }
+        }
+    }
+
+    fn worktree(&mut self, options: &Options) {
+        match options.operands.as_slice() {
+            [command, path, ..] if matches!(command.text.as_str(), "add" | "remove") => {
+                let by = format!("{} {}", self.by, command.text);
+                self.reader.write(&self.state, path, Extent::Tree, &by);
+            }
+            [command, ..]
+                if matches!(command.text.as_str(), "list" | "prune" | "lock" | "unlock" | "repair") => {}
+            _ => self.reader.set_opaque(),
+        }
+    }
+
+    fn clone_repository(&mut self, options: &Options) {
+        let dir = match options.operands.as_slice() {
+            [_, dir, ..] => Some(dir.clone()),
+            [url] => {
+                let base = url.text.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
+                url.is_known().then(|| Field::literal(base.trim_end_matches(".git")))
+            }
+            [] => None,
+        };
+        match dir {
+            Some(dir) => self.reader.write(&self.state, &dir, Extent::Tree, &self.by),
+            None => self.reader.set_opaque(),
+        }
+    }
+
+    fn export(&mut self, options: &Options) {
+        let extent = if self.command == "archive" { Extent::File } else { Extent::Tree };
+        match options.value("-o --output --output-directory") {
+            Some(target) => self.reader.write(&self.state, target, extent, &self.by),
+            // It makes files whose names it finds by itself.
+            None if self.command == "format-patch" && !options.has("--stdout") => self.reader.set_opaque(),
+            None => {}
+        }
+    }
+}
+
+/// A glob that git expands itself: in it `*` matches a `/` too.
+fn pathspec(text: &str) -> Field {
+    let first = text.find(['*', '?', '[']).unwrap_or(0);
+    let dir = text[..first].rfind('/').map_or("", |end| &text[..=end]);
+    let base = text.rsplit('/').next().unwrap_or_default().replace("**", "*");
+    Field { text: text.to_string(), pattern: Some(format!("{}**/{base}", escape(dir))), ..Field::default() }
+}

@@ -1,0 +1,115 @@
+//! Arguments of a program, told apart into flags, their values and operands.
+
+use super::field::Field;
+
+/// Which flags take a value, so that the value isn't mistaken for an operand.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Takes {
+    /// Letters whose value is the rest of the word or the next one.
+    pub short: &'static str,
+    /// Letters whose value, if any, is the rest of the word.
+    pub attached: &'static str,
+    /// Long names, without dashes, whose value may be the next word.
+    pub long: &'static str,
+}
+
+#[derive(Debug, Default)]
+pub struct Options {
+    /// `-x` or `--name`, and its value.
+    flags: Vec<(String, Option<Field>)>,
+    pub operands: Vec<Field>,
+    /// How many operands there were before `--`.
+    pub before_dashes: Option<usize>,
+}
+
+impl Options {
+    pub fn parse(arguments: &[Field], takes: Takes) -> Self {
+        Self::read(arguments, takes, false).0
+    }
+
+    /// Only the flags before the first operand, and how many words they are: what follows is another command.
+    pub fn leading(arguments: &[Field], takes: Takes) -> (Self, usize) {
+        Self::read(arguments, takes, true)
+    }
+
+    fn read(arguments: &[Field], takes: Takes, only_leading: bool) -> (Self, usize) {
+        let mut options = Self::default();
+        let mut at = 0;
+        while let Some(field) = arguments.get(at) {
+            let text = field.text.as_str();
+            let next = arguments.get(at + 1);
+            at += 1;
+            if text == "--" {
+                options.before_dashes = Some(options.operands.len());
+                if !only_leading {
+                    options.operands.extend_from_slice(&arguments[at..]);
+                    at = arguments.len();
+                }
+                break;
+            } else if text.starts_with("--") {
+                at += options.long(field, next, takes);
+            } else if text.len() > 1 && text.starts_with('-') {
+                at += options.short(field, next, takes);
+            } else if only_leading {
+                at -= 1;
+                break;
+            } else {
+                options.operands.push(field.clone());
+            }
+        }
+        (options, at)
+    }
+
+    /// How many words more it takes.
+    fn long(&mut self, field: &Field, next: Option<&Field>, takes: Takes) -> usize {
+        if let Some((name, _)) = field.text.split_once('=') {
+            let value = field.after(&format!("{name}=")).unwrap_or_else(Field::unknown);
+            self.flags.push((name.to_string(), Some(value)));
+            return 0;
+        }
+        let has_value = takes.long.split(' ').any(|name| field.text[2..] == *name);
+        let value = next.filter(|_| has_value).cloned();
+        self.flags.push((field.text.clone(), value));
+        usize::from(has_value)
+    }
+
+    fn short(&mut self, field: &Field, next: Option<&Field>, takes: Takes) -> usize {
+        for (at, letter) in field.text.char_indices().skip(1) {
+            let end = at + letter.len_utf8();
+            let rest = || field.after(&field.text[..end]).unwrap_or_else(Field::unknown);
+            let is_last = end == field.text.len();
+            let name = format!("-{letter}");
+            if takes.attached.contains(letter) {
+                self.flags.push((name, (!is_last).then(rest)));
+                return 0;
+            }
+            if takes.short.contains(letter) {
+                let value = if is_last { next.cloned() } else { Some(rest()) };
+                self.flags.push((name, value));
+                return usize::from(is_last);
+            }
+            self.flags.push((name, None));
+        }
+        0
+    }
+
+    /// The first of the flags in `names` (with a blank between them) that is given.
+    pub fn given<'n>(&self, names: &'n str) -> Option<&'n str> {
+        names.split_ascii_whitespace().find(|name| self.flags.iter().any(|(flag, _)| flag == name))
+    }
+
+    pub fn has(&self, names: &str) -> bool {
+        self.given(names).is_some()
+    }
+
+    pub fn values<'s>(&'s self, names: &str) -> impl Iterator<Item = &'s Field> {
+        self.flags
+            .iter()
+            .filter(move |(flag, _)| names.split_ascii_whitespace().any(|name| name == flag))
+            .filter_map(|(_, value)| value.as_ref())
+    }
+
+    pub fn value<'s>(&'s self, names: &str) -> Option<&'s Field> {
+        self.values(names).last()
+    }
+}

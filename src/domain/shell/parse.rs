@@ -1,0 +1,497 @@
+//! From text to commands: a recursive descent over the grammar of the shell.
+//!
+//! It looks at each byte a bounded number of times and goes no deeper than [`MAX_DEPTH`], so no input makes it slow or
+//! overflows the stack. What stands before a fault is kept, because a shell runs that too.
+
+use std::rc::Rc;
+
+use super::redirects::PendingHere;
+use super::syntax::{Assigned, Assignment, Chain, Compound, Join, List, Node, Piece, Simple, Word};
+
+/// How deep commands may lie in each other.
+pub const MAX_DEPTH: usize = 50;
+
+/// How many commands and parts of words are read.
+const MAX_PARTS: usize = 20_000;
+
+/// The text is no command, or one that we don't follow.
+#[derive(Debug)]
+pub struct Broken;
+
+pub type Parse<T> = Result<T, Broken>;
+
+/// The commands of `text`, and whether that is all of it. `depth` is how deep it lies in other commands.
+pub fn parse(text: &str, depth: usize) -> (List, bool) {
+    let mut parser = Parser::new(text, depth);
+    let mut list = List::new();
+    let whole = parser.list(&mut list).is_ok() && parser.at_end();
+    parser.read_heres();
+    (list, whole)
+}
+
+pub struct Parser<'t> {
+    pub text: &'t str,
+    pub at: usize,
+    pub depth: usize,
+    /// Here-documents whose text begins after this line.
+    pub pending: Vec<PendingHere>,
+    /// How many commands and words there are so far.
+    count: usize,
+}
+
+const OPENERS: [&str; 10] = ["if", "while", "until", "for", "select", "case", "function", "{", "[[", "time"];
+const CLOSERS: [&str; 8] = ["then", "do", "done", "fi", "elif", "else", "esac", "}"];
+
+impl<'t> Parser<'t> {
+    pub fn new(text: &'t str, depth: usize) -> Self {
+        Self { text, at: 0, depth, pending: Vec::new(), count: 0 }
+    }
+
+    pub fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    pub fn at_end(&self) -> bool {
+        self.at >= self.text.len()
+    }
+
+    pub fn looks_at(&self, what: &str) -> bool {
+        self.text.as_bytes()[self.at..].starts_with(what.as_bytes())
+    }
+
+    pub fn take(&mut self, what: &str) -> bool {
+        let is_there = self.looks_at(what);
+        self.at += if is_there { what.len() } else { 0 };
+        is_there
+    }
+
+    fn need(&mut self, what: &str) -> Parse<()> {
+        if self.take(what) { Ok(()) } else { Err(Broken) }
+    }
+
+    /// One command or part of a word more; with too many of them it is no command that anybody wrote.
+    pub fn count(&mut self) -> Parse<()> {
+        self.count += 1;
+        if self.count > MAX_PARTS { Err(Broken) } else { Ok(()) }
+    }
+
+    /// Does one thing a level deeper.
+    pub fn deeper<T>(&mut self, what: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
+        if self.depth >= MAX_DEPTH {
+            return Err(Broken);
+        }
+        self.depth += 1;
+        let result = what(self);
+        self.depth -= 1;
+        result
+    }
+
+    pub fn skip_blanks(&mut self) {
+        loop {
+            match self.peek() {
+                Some(b' ' | b'\t' | b'\r') => self.at += 1,
+                Some(b'\\') if self.looks_at("\\\n") => self.at += 2,
+                Some(b'\\') if self.looks_at("\\\r\n") => self.at += 3,
+                Some(b'#') => {
+                    let rest = &self.text[self.at..];
+                    self.at += rest.find('\n').unwrap_or(rest.len());
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Blanks, comments and ends of lines.
+    fn skip_lines(&mut self) {
+        loop {
+            self.skip_blanks();
+            if !self.take("\n") {
+                return;
+            }
+            self.read_heres();
+        }
+    }
+
+    /// The plain word that comes next, where it could be one that the grammar knows.
+    fn keyword(&self) -> &'t str {
+        let rest = &self.text[self.at..];
+        let is_end = |c: char| c.is_ascii_whitespace() || ";&|()<>".contains(c);
+        // No keyword is longer than `function`.
+        let end = rest.char_indices().take(9).find(|(_, c)| is_end(*c)).map(|(at, _)| at);
+        end.map_or(if rest.len() < 9 { rest } else { "" }, |end| &rest[..end])
+    }
+
+    fn need_keyword(&mut self, word: &str) -> Parse<()> {
+        self.skip_lines();
+        if self.keyword() == word { self.need(word) } else { Err(Broken) }
+    }
+
+    /// Commands up to whatever can't begin one.
+    pub fn list(&mut self, into: &mut List) -> Parse<()> {
+        loop {
+            self.skip_lines();
+            if self.at_end()
+                || self.looks_at(")")
+                || self.looks_at(";;")
+                || self.looks_at(";&")
+                || CLOSERS.contains(&self.keyword())
+            {
+                return Ok(());
+            }
+            let chain = self.chain()?;
+            into.push(chain);
+            self.skip_blanks();
+            match self.peek() {
+                Some(b';') if !self.looks_at(";;") && !self.looks_at(";&") => self.at += 1,
+                Some(b'\n' | b')' | b';') | None => {}
+                // After `&`, or after a compound command: `{ a; } }`.
+                Some(_) if into.last().is_some_and(|chain| chain.in_background) => {}
+                Some(_) if CLOSERS.contains(&self.keyword()) => {}
+                Some(_) => return Err(Broken),
+            }
+        }
+    }
+
+    fn body(&mut self) -> Parse<List> {
+        self.deeper(|parser| {
+            let mut list = List::new();
+            parser.list(&mut list)?;
+            Ok(list)
+        })
+    }
+
+    /// What stands inside `$(…)` and its like, with the closing parenthesis.
+    pub fn body_in_parens(&mut self) -> Parse<List> {
+        let list = self.body()?;
+        self.need(")")?;
+        Ok(list)
+    }
+
+    fn chain(&mut self) -> Parse<Chain> {
+        let first = self.pipeline()?;
+        let mut chain = Chain { first, rest: Vec::new(), in_background: false };
+        loop {
+            self.skip_blanks();
+            let join = if self.take("&&") {
+                Join::And
+            } else if self.take("||") {
+                Join::Or
+            } else {
+                break;
+            };
+            self.skip_lines();
+            chain.rest.push((join, self.pipeline()?));
+        }
+        chain.in_background = self.take("&");
+        Ok(chain)
+    }
+
+    fn pipeline(&mut self) -> Parse<Node> {
+        loop {
+            self.skip_blanks();
+            if self.keyword() == "!" {
+                self.at += 1;
+            } else {
+                break;
+            }
+        }
+        let first = self.command()?;
+        let mut stages = vec![first];
+        loop {
+            self.skip_blanks();
+            if self.looks_at("||") || !(self.take("|&") || self.take("|")) {
+                break;
+            }
+            self.skip_lines();
+            stages.push(self.command()?);
+        }
+        Ok(if stages.len() == 1 { stages.remove(0) } else { Node::Pipeline(stages) })
+    }
+
+    fn command(&mut self) -> Parse<Node> {
+        self.count()?;
+        self.skip_blanks();
+        let word = self.keyword();
+        let compound = if self.looks_at("((") && self.arithmetic_end(2).is_some() {
+            let (text, pieces) = self.arithmetic(2)?;
+            Compound::Arithmetic(text, pieces)
+        } else if self.take("(") {
+            Compound::Subshell(self.body_in_parens()?)
+        } else if word == "time" {
+            self.at += 4;
+            self.skip_blanks();
+            while self.keyword() == "-p" {
+                self.at += 2;
+                self.skip_blanks();
+            }
+            return self.deeper(Self::command);
+        } else if OPENERS.contains(&word) {
+            self.at += word.len();
+            if word == "function" {
+                return self.function();
+            }
+            self.compound(word)?
+        } else {
+            return self.simple();
+        };
+        let mut redirects = Vec::new();
+        loop {
+            self.skip_blanks();
+            match self.redirect()? {
+                Some(redirect) => redirects.push(redirect),
+                None => return Ok(Node::Compound(compound, redirects)),
+            }
+        }
+    }
+
+    /// `word` has been read.
+    fn compound(&mut self, word: &str) -> Parse<Compound> {
+        match word {
+            "if" => self.branches(),
+            "while" | "until" => {
+                let condition = self.body()?;
+                Ok(Compound::While(condition, self.loop_body()?))
+            }
+            "for" | "select" => self.for_loop(),
+            "case" => self.case(),
+            "[[" => self.test(),
+            _ => {
+                let list = self.body()?;
+                self.need_keyword("}")?;
+                Ok(Compound::Group(list))
+            }
+        }
+    }
+
+    fn branches(&mut self) -> Parse<Compound> {
+        let mut branches = Vec::new();
+        loop {
+            let condition = self.body()?;
+            self.need_keyword("then")?;
+            branches.push((condition, self.body()?));
+            self.skip_lines();
+            let word = self.keyword();
+            self.at += word.len();
+            match word {
+                "elif" => {}
+                "else" => {
+                    let last = self.body()?;
+                    self.need_keyword("fi")?;
+                    return Ok(Compound::If(branches, Some(last)));
+                }
+                "fi" => return Ok(Compound::If(branches, None)),
+                _ => return Err(Broken),
+            }
+        }
+    }
+
+    fn loop_body(&mut self) -> Parse<List> {
+        self.need_keyword("do")?;
+        let body = self.body()?;
+        self.need_keyword("done")?;
+        Ok(body)
+    }
+
+    fn for_loop(&mut self) -> Parse<Compound> {
+        self.skip_blanks();
+        if self.looks_at("((") {
+            let (text, pieces) = self.arithmetic(2)?;
+            self.skip_lines();
+            self.take(";");
+            // It runs as often as it likes, so it is a `while`.
+            let node = Node::Compound(Compound::Arithmetic(text, pieces), Vec::new());
+            let condition = vec![Chain { first: node, rest: Vec::new(), in_background: false }];
+            return Ok(Compound::While(condition, self.loop_body()?));
+        }
+        let name = self.name().ok_or(Broken)?;
+        self.skip_lines();
+        let values = if self.keyword() == "in" {
+            self.at += 2;
+            Some(self.words()?)
+        } else {
+            None
+        };
+        self.skip_blanks();
+        self.take(";");
+        Ok(Compound::For { name, values, body: self.loop_body()? })
+    }
+
+    fn words(&mut self) -> Parse<Vec<Word>> {
+        let mut words = Vec::new();
+        loop {
+            self.skip_blanks();
+            match self.word()? {
+                Some(word) => words.push(word),
+                None => return Ok(words),
+            }
+        }
+    }
+
+    fn case(&mut self) -> Parse<Compound> {
+        self.skip_blanks();
+        let word = self.word()?.ok_or(Broken)?;
+        self.need_keyword("in")?;
+        let mut arms = Vec::new();
+        loop {
+            self.skip_lines();
+            if self.keyword() == "esac" {
+                self.at += 4;
+                return Ok(Compound::Case { word, arms });
+            }
+            self.take("(");
+            let mut patterns = Vec::new();
+            loop {
+                self.skip_blanks();
+                patterns.push(self.word()?.ok_or(Broken)?);
+                self.skip_blanks();
+                if !self.take("|") {
+                    break;
+                }
+            }
+            self.need(")")?;
+            arms.push((patterns, self.body()?));
+            let _ = self.take(";;&") || self.take(";;") || self.take(";&");
+        }
+    }
+
+    fn test(&mut self) -> Parse<Compound> {
+        let mut words = Vec::new();
+        loop {
+            self.skip_blanks();
+            if self.keyword() == "]]" {
+                self.at += 2;
+                return Ok(Compound::Test(words));
+            }
+            match self.word()? {
+                Some(word) => words.push(word),
+                None if self.at_end() => return Err(Broken),
+                // `&&`, `(`, `<` and the like.
+                None => self.at += 1,
+            }
+        }
+    }
+
+    fn function(&mut self) -> Parse<Node> {
+        self.skip_blanks();
+        let rest = &self.text[self.at..];
+        let end = rest.find(|c: char| c.is_ascii_whitespace() || "(){};&|<>".contains(c)).ok_or(Broken)?;
+        let name = rest[..end].to_string();
+        self.at += end;
+        self.skip_blanks();
+        if self.take("(") {
+            self.skip_blanks();
+            self.need(")")?;
+        }
+        self.function_body(name)
+    }
+
+    fn function_body(&mut self, name: String) -> Parse<Node> {
+        self.skip_lines();
+        let body = self.deeper(Self::command)?;
+        Ok(Node::Function { name, body: Rc::new(body) })
+    }
+
+    fn simple(&mut self) -> Parse<Node> {
+        let mut simple = Simple::default();
+        loop {
+            self.skip_blanks();
+            if let Some(redirect) = self.redirect()? {
+                simple.redirects.push(redirect);
+                continue;
+            }
+            if simple.words.is_empty()
+                && let Some(assignment) = self.assignment()?
+            {
+                simple.assignments.push(assignment);
+                continue;
+            }
+            match self.word()? {
+                Some(word) => simple.words.push(word),
+                None if self.looks_at("(") => match simple.words.last_mut() {
+                    // `local x=(a b)`
+                    Some(word) if matches!(word.last(), Some(Piece::Bare(text)) if text.ends_with('=')) => {
+                        self.at += 1;
+                        word.push(Piece::Other(self.array()?.into_iter().flatten().collect()));
+                    }
+                    _ => return self.function_from(simple),
+                },
+                None => break,
+            }
+        }
+        let is_empty =
+            simple.words.is_empty() && simple.assignments.is_empty() && simple.redirects.is_empty();
+        if is_empty { Err(Broken) } else { Ok(Node::Simple(simple)) }
+    }
+
+    /// `name () …`, of which `name` has been read.
+    fn function_from(&mut self, simple: Simple) -> Parse<Node> {
+        self.need("(")?;
+        self.skip_blanks();
+        self.need(")")?;
+        match simple.words.as_slice() {
+            [word] => match word.as_slice() {
+                [Piece::Bare(name)] => self.function_body(name.clone()),
+                _ => Err(Broken),
+            },
+            _ => Err(Broken),
+        }
+    }
+
+    /// Letters, digits and `_`, not beginning with a digit.
+    pub fn name(&mut self) -> Option<String> {
+        let length = name_length(&self.text[self.at..]);
+        let name = &self.text[self.at..self.at + length];
+        self.at += length;
+        (length > 0).then(|| name.to_string())
+    }
+
+    fn assignment(&mut self) -> Parse<Option<Assignment>> {
+        let start = self.at;
+        let Some(name) = self.name() else {
+            return Ok(None);
+        };
+        let is_indexed = self.peek() == Some(b'[') && self.skip_index();
+        let adds = self.take("+=");
+        if !adds && !self.take("=") {
+            self.at = start;
+            return Ok(None);
+        }
+        if self.take("(") {
+            return Ok(Some(Assignment { name, value: Assigned::Other(self.array()?) }));
+        }
+        let word = self.word()?.unwrap_or_default();
+        let value = if adds || is_indexed { Assigned::Other(vec![word]) } else { Assigned::Word(word) };
+        Ok(Some(Assignment { name, value }))
+    }
+
+    /// The words of `x=(a b)`, behind the parenthesis.
+    fn array(&mut self) -> Parse<Vec<Word>> {
+        self.deeper(|parser| {
+            let mut words = Vec::new();
+            loop {
+                parser.skip_lines();
+                match parser.word()? {
+                    Some(word) => words.push(word),
+                    None if parser.take(")") => return Ok(words),
+                    None => return Err(Broken),
+                }
+            }
+        })
+    }
+
+    /// `[…]` behind the name of an array, where a `=` follows.
+    fn skip_index(&mut self) -> bool {
+        let rest = &self.text[self.at..];
+        let line = &rest[..rest.find(|c: char| c.is_ascii_whitespace()).unwrap_or(rest.len())];
+        let end = line.find("]=").or_else(|| line.find("]+="));
+        self.at += end.map_or(0, |end| end + 1);
+        end.is_some()
+    }
+}
+
+/// How long the name of a variable is that `text` begins with.
+pub fn name_length(text: &str) -> usize {
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let starts_well = text.bytes().next().is_some_and(|byte| !byte.is_ascii_digit());
+    if starts_well { text.bytes().take_while(|byte| is_name(byte)).count() } else { 0 }
+}

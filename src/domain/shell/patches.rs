@@ -1,0 +1,81 @@
+//! Programs that apply patches: what they write stands in the patch.
+
+use super::Extent;
+use super::field::Field;
+use super::options::{Options, Takes};
+use super::reader::{Call, Reader, State};
+use super::wrappers::change_dir;
+use crate::domain::patch::{apply_patch_paths, diff_paths};
+
+pub fn patch(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+    let takes = Takes {
+        short: "pdiorBDFgVYz",
+        long: "strip directory input output reject-file prefix ifdef fuzz get suffix",
+        attached: "",
+    };
+    let options = Options::parse(call.arguments, takes);
+    if options.has("--dry-run --version --help -v -C --check") {
+        return None;
+    }
+    let mut own = state.clone();
+    change_dir(&mut own, options.value("-d --directory"));
+    for file in options.values("-o --output -r --reject-file") {
+        reader.write(&own, file, Extent::File, call.name);
+    }
+    if options.has("-o --output") {
+        return None;
+    }
+    if let Some(file) = options.operands.first() {
+        reader.write(&own, file, Extent::File, call.name);
+        return None;
+    }
+    // The patch is looked up from where it was started.
+    let text = match options.value("-i --input").filter(|file| file.text != "-") {
+        Some(file) => reader.content(&own, file),
+        None => reader.stdin(state),
+    };
+    let Some(text) = text else {
+        reader.write(&own, &Field::literal("."), Extent::Tree, call.name);
+        return None;
+    };
+    match options.value("-p --strip") {
+        Some(strip) => match strip.text.parse() {
+            Ok(strip) => write_all(reader, &own, diff_paths(&text, strip), call.name),
+            Err(_) => reader.set_opaque(),
+        },
+        None => write_unstripped(reader, &own, &text, call.name),
+    }
+    None
+}
+
+/// Without `-p` it takes the whole name where the directories are there, and its last part otherwise.
+fn write_unstripped(reader: &mut Reader<'_>, state: &State, text: &str, by: &str) {
+    for path in diff_paths(text, 0) {
+        let path = Field::literal(path);
+        match path.text.rsplit_once('/') {
+            Some((dir, base)) if !reader.is_dir(state, &Field::literal(dir)) => {
+                reader.write(state, &Field::literal(base), Extent::File, by);
+            }
+            _ => reader.write(state, &path, Extent::File, by),
+        }
+    }
+}
+
+pub fn write_all(reader: &mut Reader<'_>, state: &State, paths: Vec<String>, by: &str) {
+    for path in paths {
+        reader.write(state, &Field::literal(path), Extent::File, by);
+    }
+}
+
+pub fn apply_patch(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+    let text = match call.arguments.first() {
+        Some(field) if field.is_known() => Some(field.text.clone()),
+        Some(_) => None,
+        None => reader.stdin(state),
+    };
+    match text {
+        Some(text) => write_all(reader, state, apply_patch_paths(&text), "apply_patch"),
+        None => reader.set_opaque(),
+    }
+    None
+}

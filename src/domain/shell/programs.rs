@@ -1,0 +1,316 @@
+//! The table of programs: which of their arguments they write.
+//!
+//! A program that isn't in it may do anything.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::field::Field;
+use super::options::{Options, Takes};
+use super::reader::{Call, Reader, State};
+use super::{Extent, builtins, copies, editors, finders, git, patches, transfers, wrappers};
+
+/// What a program does to files.
+#[derive(Clone, Copy)]
+pub enum Does {
+    Reads,
+    /// It writes its operands.
+    Operands(Reach),
+    /// It does so if one of these flags is given; otherwise it reads.
+    OperandsIf(&'static str, Reach),
+    /// It does so unless one of these flags is given.
+    OperandsUnless(&'static str, Reach),
+    /// It writes what is given to these flags.
+    Values(&'static str),
+    /// It reads if it is called with one of these subcommands; else it may do anything.
+    ReadsIf(&'static str),
+    /// A rule of its own about flags and operands. The last argument is the name of the program.
+    Rule(fn(&mut Reader<'_>, &mut State, &Options, &str)),
+    /// A rule of its own about all there is. Returns what is printed, where that is known.
+    Call(fn(&mut Reader<'_>, &mut State, &Call<'_>) -> Option<String>),
+    Anything,
+}
+
+/// How far it reaches.
+#[derive(Clone, Copy)]
+pub enum Reach {
+    Files,
+    /// All beneath, if one of these flags is given.
+    TreesIf(&'static str),
+    /// All beneath what is a directory.
+    Dirs,
+    /// So, and it expands globs by itself.
+    Globs,
+}
+
+struct Program {
+    /// With a blank between them.
+    names: &'static str,
+    takes: Takes,
+    does: Does,
+}
+
+const fn program(names: &'static str, short: &'static str, long: &'static str, does: Does) -> Program {
+    Program { names, takes: Takes { short, attached: "", long }, does }
+}
+
+const fn attached(names: &'static str, takes: Takes, does: Does) -> Program {
+    Program { names, takes, does }
+}
+
+const fn call(
+    names: &'static str,
+    does: fn(&mut Reader<'_>, &mut State, &Call<'_>) -> Option<String>,
+) -> Program {
+    Program { names, takes: Takes { short: "", attached: "", long: "" }, does: Does::Call(does) }
+}
+
+#[rustfmt::skip]
+static PROGRAMS: &[Program] = &[
+    // Files and directories.
+    program("rm", "", "", Does::Operands(Reach::TreesIf("-r -R --recursive"))),
+    program("rmdir unlink touch shred", "dtrn", "date reference iterations size",
+        Does::Operands(Reach::Files)),
+    program("truncate", "sr", "size reference", Does::Operands(Reach::Files)),
+    program("mkdir", "mZ", "mode context", Does::Rule(copies::mkdir)),
+    program("mkfifo mknod", "mZ", "mode context", Does::Operands(Reach::Files)),
+    program("cp", "tS", "target-directory suffix", Does::Rule(copies::cp)),
+    program("mv", "tS", "target-directory suffix", Does::Rule(copies::mv)),
+    program("ln", "tS", "target-directory suffix", Does::Rule(copies::ln)),
+    program("install ginstall", "tSmog", "target-directory suffix mode owner group",
+        Does::Rule(copies::install)),
+    program("rsync", "efBTM@", "rsh filter block-size temp-dir exclude include exclude-from include-from \
+        files-from log-file compare-dest copy-dest link-dest backup-dir suffix rsync-path chmod chown
+        max-size min-size timeout port bwlimit out-format partial-dir", Does::Rule(copies::rsync)),
+    program("scp", "cFiJloPSX", "", Does::Rule(copies::scp)),
+    call("chmod", copies::chmod),
+    program("chown chgrp", "", "reference from", Does::Rule(copies::chown)),
+    program("chattr setfacl", "", "", Does::Anything),
+    call("dd", copies::dd),
+    program("tee sponge", "", "output-error", Does::Operands(Reach::Files)),
+    program("split csplit", "abCln", "suffix-length bytes line-bytes lines number filter additional-suffix",
+        Does::Rule(transfers::split)),
+
+    // Text.
+    attached("sed gsed", Takes { short: "efl", attached: "i", long: "expression file line-length" },
+        Does::Rule(editors::sed)),
+    attached("perl", Takes { short: "eEMmI", attached: "iFCdD", long: "" }, Does::Rule(editors::perl)),
+    program("awk gawk mawk nawk", "Ffviel", "field-separator assign file include source load",
+        Does::Rule(editors::awk)),
+    program("ed ex vi vim nvim nano pico micro", "cuSTpwW", "cmd", Does::Rule(editors::editor)),
+    program("sort", "okStT", "output key field-separator buffer-size temporary-directory parallel \
+        compress-program batch-size files0-from random-source sort", Does::Values("-o --output")),
+    program("shuf", "oni", "output head-count input-range random-source", Does::Values("-o --output")),
+    program("iconv", "oft", "output from-code to-code", Does::Values("-o --output")),
+    program("tree", "oLIPH", "filelimit charset sort timefmt", Does::Values("-o")),
+    program("uniq", "fsw", "skip-fields skip-chars check-chars", Does::Rule(editors::second_operand)),
+    program("xxd", "cglnosR", "cols groupsize len name seek", Does::Rule(editors::second_operand)),
+    program("yq", "", "", Does::Rule(editors::yq)),
+    call("patch gpatch", patches::patch),
+    call("apply_patch applypatch apply-patch", patches::apply_patch),
+
+    // Formatters.
+    program("prettier", "", "config ignore-path parser log-level plugin print-width tab-width",
+        Does::OperandsIf("--write -w", Reach::Globs)),
+    program("eslint", "cof", "config ext output-file format rule ignore-path ignore-pattern plugin parser \
+        max-warnings", Does::OperandsIf("--fix", Reach::Globs)),
+    program("rustfmt", "", "config config-path edition style-edition emit print-config color",
+        Does::OperandsUnless("--check", Reach::Files)),
+    program("gofmt gofumpt goimports shfmt", "r", "", Does::OperandsIf("-w --write", Reach::Dirs)),
+    call("clang-format", editors::clang_format),
+    program("black", "clt", "code line-length target-version config include exclude extend-exclude \
+        force-exclude workers", Does::OperandsUnless("--check --diff -c --code", Reach::Dirs)),
+    program("isort", "lps", "profile line-length settings-path skip skip-glob",
+        Does::OperandsUnless("--check --check-only --diff -c", Reach::Dirs)),
+    program("autopep8 yapf", "", "style max-line-length", Does::OperandsIf("-i --in-place", Reach::Dirs)),
+    program("ruff", "", "config select ignore line-length target-version exclude extend-select output-format",
+        Does::Rule(editors::ruff)),
+
+    // Archives and downloads.
+    call("tar gtar bsdtar", transfers::tar),
+    program("unzip", "dxP", "", Does::Rule(transfers::unzip)),
+    program("zip", "xibntP", "", Does::Rule(transfers::zip)),
+    program("gzip gunzip xz unxz bzip2 bunzip2 zstd unzstd lzma lz4", "STob", "suffix threads",
+        Does::Rule(transfers::gzip)),
+    program("curl", "oXHdFuAebcDTxmwKErQtYyzC", "output output-dir request header data data-raw data-binary \
+        data-urlencode form user user-agent referer cookie cookie-jar dump-header upload-file proxy
+        max-time connect-timeout write-out config cert key cacert retry retry-delay json url resolve range
+        trace trace-ascii stderr form-string interface limit-rate", Does::Rule(transfers::curl)),
+    program("wget", "OPoaUtTwQlRAIDeiB", "output-document directory-prefix output-file append-output \
+        user-agent header tries timeout wait quota level input-file post-data post-file user password
+        execute", Does::Rule(transfers::wget)),
+
+    // Programs that run others.
+    call("git", git::git),
+    call("find gfind", finders::find),
+    call("fd fdfind", finders::fd),
+    call("xargs gxargs", finders::xargs),
+    call("sudo doas", wrappers::sudo),
+    call("env genv", wrappers::env),
+    call("time nohup nice ionice setsid stdbuf timeout gtimeout command builtin exec npx bunx uvx \
+        caffeinate", wrappers::wrapper),
+    call("sh bash zsh dash ksh", wrappers::shell),
+    call("eval", wrappers::eval),
+    call("python python3", wrappers::python),
+    program("parallel", "", "", Does::Anything),
+
+    // Builtins that change what the shell knows.
+    call("cd chdir", builtins::cd),
+    call("pushd", builtins::pushd),
+    call("popd", builtins::popd),
+    call("export declare local readonly typeset", builtins::declare),
+    call("read mapfile readarray getopts let unset", builtins::forget),
+    call("set", builtins::set),
+    call("shift", builtins::shift),
+    call("exit return break continue", builtins::leave),
+    call("trap", builtins::trap),
+
+    // Programs whose output can be told.
+    call("echo", builtins::echo),
+    call("printf", builtins::printf),
+    call("cat", builtins::cat),
+    call("pwd", builtins::pwd),
+    call("dirname basename", builtins::part),
+
+    // Programs that read.
+    program("ls dir exa eza lsd head tail grep egrep fgrep zgrep rg ag ack wc cut tr diff cmp colordiff \
+        sdiff file stat du df dust true false : test [ which type whereis hash date sleep ps pgrep pstree
+        top htop lsof jq realpath readlink md5sum sha1sum sha256sum sha512sum shasum cksum b2sum md5
+        hexdump od strings seq expr bc dc id whoami groups users who w uname hostname arch nproc uptime
+        free man info help less more most bat column nl tac rev fold fmt paste join comm look zcat xzcat
+        bzcat base64 base32 numfmt factor msg mktemp printenv locale getconf lscpu lsblk mount nm objdump
+        readelf ldd size tokei cloc scc loc alias unalias kill pkill killall wait jobs fg bg disown ulimit
+        umask history clear reset tput stty tty sync shopt setopt unsetopt enable bind complete compgen
+        dirs times caller suspend ssh ping host dig nslookup nc netstat ss ip ifconfig yes cal logger
+        pbpaste pbcopy xclip open xdg-open notify-send sw_vers locate mdfind diffstat delta fzf tsort
+        zipinfo envsubst getent sysctl dmesg journalctl vmstat iostat", "", "", Does::Reads),
+    program("cargo", "", "color config",
+        Does::ReadsIf("check metadata tree search version help pkgid locate-project read-manifest \
+        verify-project info --version -V --list")),
+    program("rustup", "", "", Does::ReadsIf("show which --version help doc check")),
+    program("npm pnpm yarn", "", "",
+        Does::ReadsIf("ls list view info show outdated search ping whoami help why root bin prefix \
+        --version -v")),
+    program("pip pip3", "", "", Does::ReadsIf("list show freeze check search help --version -V")),
+    program("go", "", "", Does::ReadsIf("version env list doc help vet")),
+    program("brew apt apt-cache", "", "",
+        Does::ReadsIf("list info search show policy deps leaves outdated --version")),
+    program("docker podman nerdctl", "H", "host context",
+        Does::ReadsIf("ps images logs inspect version info top stats port history events search --version")),
+    program("kubectl oc", "n", "namespace context",
+        Does::ReadsIf("get describe logs version explain top cluster-info api-resources api-versions auth")),
+    program("systemctl", "", "",
+        Does::ReadsIf("status show list-units list-unit-files is-active is-enabled cat")),
+    program("terraform", "", "", Does::ReadsIf("show validate version output providers graph")),
+    program("gh", "R", "repo",
+        Does::ReadsIf("issue api search status auth browse --version version help label")),
+];
+
+static BY_NAME: LazyLock<HashMap<&str, &Program>> = LazyLock::new(|| {
+    let names =
+        |program: &'static Program| program.names.split_ascii_whitespace().map(move |name| (name, program));
+    PROGRAMS.iter().flat_map(names).collect()
+});
+
+/// Where programs lie that are what their name says.
+const SYSTEM_DIRS: [&str; 7] = [
+    "/bin/",
+    "/usr/bin/",
+    "/sbin/",
+    "/usr/sbin/",
+    "/usr/local/bin/",
+    "/opt/homebrew/bin/",
+    "/usr/local/sbin/",
+];
+
+impl Reader<'_> {
+    /// Follows one program. Returns what it prints, where that is known.
+    pub fn call(&mut self, state: &mut State, name: &Field, arguments: &[Field]) -> Option<String> {
+        if !self.spend(arguments.len() / 64) {
+            return None;
+        }
+        if let Some(body) = state.functions.get(&name.text).cloned() {
+            self.function(state, &name.text, &body, arguments);
+            return None;
+        }
+        let dir = SYSTEM_DIRS.iter().find_map(|dir| name.text.strip_prefix(dir));
+        let program = BY_NAME.get(dir.unwrap_or(&name.text)).filter(|_| name.is_known());
+        match program {
+            Some(program) => {
+                let name = dir.unwrap_or(&name.text);
+                self.deeper(|reader| reader.program(state, program, &Call { name, arguments }))
+            }
+            None => {
+                let is_question =
+                    |field: &Field| matches!(field.text.as_str(), "--version" | "--help" | "-V" | "version");
+                let is_asked = name.is_known() && matches!(arguments, [only] if is_question(only));
+                if !is_asked {
+                    self.set_opaque();
+                }
+                None
+            }
+        }
+    }
+
+    fn program(&mut self, state: &mut State, program: &Program, call: &Call<'_>) -> Option<String> {
+        if let Does::Call(rule) = program.does {
+            return rule(self, state, call);
+        }
+        let options = Options::parse(call.arguments, program.takes);
+        if options.has("--help --version") {
+            return None;
+        }
+        let name = call.name;
+        match program.does {
+            Does::Operands(reach) => self.write_operands(state, &options, reach, name),
+            Does::OperandsIf(flags, reach) => {
+                if let Some(flag) = options.given(flags) {
+                    self.write_operands(state, &options, reach, &format!("{name} {flag}"));
+                }
+            }
+            Does::OperandsUnless(flags, reach) => {
+                if !options.has(flags) {
+                    self.write_operands(state, &options, reach, name);
+                }
+            }
+            Does::Values(flags) => {
+                for value in options.values(flags) {
+                    self.write(state, value, Extent::File, &format!("{name} -o"));
+                }
+            }
+            Does::ReadsIf(words) => {
+                let first = options.operands.first().or(call.arguments.first());
+                if !first.is_some_and(|first| words.split_ascii_whitespace().any(|word| word == first.text)) {
+                    self.set_opaque();
+                }
+            }
+            Does::Rule(rule) => rule(self, state, &options, name),
+            Does::Anything => self.set_opaque(),
+            Does::Reads | Does::Call(_) => {}
+        }
+        None
+    }
+
+    fn write_operands(&mut self, state: &State, options: &Options, reach: Reach, by: &str) {
+        let tree_flag = if let Reach::TreesIf(flags) = reach { options.given(flags) } else { None };
+        let by = tree_flag.map_or_else(|| by.to_string(), |flag| format!("{by} {flag}"));
+        for operand in options.operands.iter().filter(|operand| operand.text != "-") {
+            match reach {
+                Reach::Globs if operand.pattern.is_none() && operand.text.contains(['*', '?', '{']) => {
+                    let mut own = operand.clone();
+                    own.pattern = Some(own.text.clone());
+                    self.write(state, &own, Extent::File, &by);
+                }
+                Reach::Dirs | Reach::Globs => self.write_dir_or_file(state, operand, &by),
+                Reach::TreesIf(_) if tree_flag.is_some() => self.write(state, operand, Extent::Tree, &by),
+                Reach::Files | Reach::TreesIf(_) => self.write(state, operand, Extent::File, &by),
+            }
+        }
+    }
+
+    /// All beneath it if it is a directory.
+    pub fn write_dir_or_file(&mut self, state: &State, field: &Field, by: &str) {
+        let extent = if self.is_dir(state, field) { Extent::Tree } else { Extent::File };
+        self.write(state, field, extent, by);
+    }
+}

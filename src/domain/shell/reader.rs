@@ -1,0 +1,408 @@
+//! Follows commands the way a shell runs them, and notes what they write.
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use super::field::{Field, Value, escape};
+use super::parse::{MAX_DEPTH, parse};
+pub use super::state::{State, Stdin};
+use super::syntax::{Assigned, Chain, Compound, Join, List, Node, Piece, Redirect, Simple, Word};
+use super::{Extent, Reading, World, Written};
+
+/// How much is followed: a command, an expansion, 256 letters of a variable are one step each.
+const MAX_STEPS: usize = 4_000;
+
+/// Files that are none.
+const DEVICES: [&str; 5] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty"];
+
+/// A program and its arguments.
+pub struct Call<'a> {
+    pub name: &'a str,
+    pub arguments: &'a [Field],
+}
+
+pub struct Reader<'w> {
+    pub world: &'w dyn World,
+    reading: Reading,
+    seen: HashSet<(String, Extent, bool)>,
+    /// Directories that the command makes itself.
+    pub made: HashSet<String>,
+    steps: usize,
+    pub depth: usize,
+    /// Functions, each with the state it was defined in, until they are called.
+    uncalled: Vec<(String, Rc<Node>, State)>,
+    running: Vec<String>,
+    /// What a file holds that is printed into a pipe is of interest.
+    pub is_piped: bool,
+}
+
+impl<'w> Reader<'w> {
+    pub fn read(command: &str, cwd: &str, world: &'w dyn World) -> Reading {
+        let mut reader = Self {
+            world,
+            reading: Reading::default(),
+            seen: HashSet::new(),
+            made: HashSet::new(),
+            steps: 0,
+            depth: 0,
+            uncalled: Vec::new(),
+            running: Vec::new(),
+            is_piped: false,
+        };
+        let mut state = State {
+            dir: Some(cwd.to_string()),
+            dirs: Rc::default(),
+            variables: Rc::default(),
+            arguments: None,
+            functions: Rc::default(),
+            stdin: Stdin::Unknown,
+            is_over: false,
+        };
+        reader.script(&mut state, command);
+        while let Some((name, body, mut state)) = reader.uncalled.pop() {
+            reader.running.push(name);
+            reader.node(&mut state, &body);
+            reader.running.pop();
+        }
+        reader.reading
+    }
+
+    pub fn set_opaque(&mut self) {
+        self.reading.opaque = true;
+    }
+
+    /// Goes on only so far: no command, however it loops and multiplies, takes long to read.
+    pub fn spend(&mut self, steps: usize) -> bool {
+        self.steps = self.steps.saturating_add(steps);
+        if self.steps > MAX_STEPS {
+            self.set_opaque();
+        }
+        self.steps <= MAX_STEPS
+    }
+
+    /// Does one thing a level deeper, unless that is too deep.
+    pub fn deeper<T: Default>(&mut self, what: impl FnOnce(&mut Self) -> T) -> T {
+        if self.depth >= MAX_DEPTH {
+            self.set_opaque();
+            return T::default();
+        }
+        self.depth += 1;
+        let result = what(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// The text of commands, as of `sh -c`.
+    pub fn script(&mut self, state: &mut State, text: &str) -> Option<String> {
+        let (list, whole) = parse(text, self.depth);
+        if !whole {
+            self.set_opaque();
+        }
+        self.deeper(|reader| reader.list(state, &list))
+    }
+
+    /// What follows returns what is printed, where that is known.
+    pub fn list(&mut self, state: &mut State, list: &List) -> Option<String> {
+        let mut output = None;
+        for chain in list {
+            output = self.chain(state, chain);
+        }
+        output.filter(|_| list.len() == 1)
+    }
+
+    fn chain(&mut self, state: &mut State, chain: &Chain) -> Option<String> {
+        if chain.in_background {
+            let mut own = state.clone();
+            self.joined(&mut own, chain);
+            return None;
+        }
+        self.joined(state, chain)
+    }
+
+    fn joined(&mut self, state: &mut State, chain: &Chain) -> Option<String> {
+        let mut before = state.clone();
+        let output = self.node(state, &chain.first);
+        for (join, node) in &chain.rest {
+            match join {
+                // What came before went well, or this wouldn't be.
+                Join::And => {
+                    before = state.clone();
+                    self.node(state, node);
+                }
+                // What came before failed, or it is not run at all.
+                Join::Or => {
+                    let mut other = State { is_over: false, ..before.clone() };
+                    self.node(&mut other, node);
+                    *state = State::either(vec![state.clone(), other]);
+                }
+            }
+        }
+        output.filter(|_| chain.rest.is_empty())
+    }
+
+    pub fn node(&mut self, state: &mut State, node: &Node) -> Option<String> {
+        match node {
+            Node::Simple(simple) => self.simple(state, simple),
+            Node::Pipeline(stages) => self.pipeline(state, stages),
+            Node::Compound(compound, redirects) => {
+                let before = state.stdin.clone();
+                let in_files = self.redirects(state, redirects);
+                let output = self.deeper(|reader| reader.compound(state, compound));
+                state.stdin = before;
+                output.filter(|_| !in_files)
+            }
+            Node::Function { name, body } => {
+                self.uncalled.push((name.clone(), Rc::clone(body), state.clone()));
+                Rc::make_mut(&mut state.functions).insert(name.clone(), Rc::clone(body));
+                None
+            }
+        }
+    }
+
+    fn pipeline(&mut self, state: &State, stages: &[Node]) -> Option<String> {
+        let mut stdin = state.stdin.clone();
+        let mut output = None;
+        for (at, stage) in stages.iter().enumerate() {
+            let mut own = State { stdin, ..state.clone() };
+            let before = std::mem::replace(&mut self.is_piped, stages.get(at + 1).is_some_and(uses_stdin));
+            output = self.node(&mut own, stage);
+            self.is_piped = before;
+            stdin = output.as_deref().map_or(Stdin::Unknown, |text| Stdin::Text(Rc::from(text)));
+        }
+        output
+    }
+
+    fn compound(&mut self, state: &mut State, compound: &Compound) -> Option<String> {
+        match compound {
+            Compound::Subshell(list) => return self.list(&mut state.clone(), list),
+            Compound::Group(list) => return self.list(state, list),
+            Compound::If(branches, last) => {
+                let mut ends = Vec::new();
+                for (condition, body) in branches {
+                    self.list(state, condition);
+                    let mut own = state.clone();
+                    self.list(&mut own, body);
+                    ends.push(own);
+                }
+                let mut own = state.clone();
+                if let Some(last) = last {
+                    self.list(&mut own, last);
+                }
+                ends.push(own);
+                *state = State::either(ends);
+            }
+            Compound::While(condition, body) => self.while_loop(state, condition, body),
+            Compound::For { name, values, body } => self.for_loop(state, name, values.as_deref(), body),
+            Compound::Case { word, arms } => {
+                self.fields(state, std::slice::from_ref(word));
+                let mut ends = vec![state.clone()];
+                for (patterns, body) in arms {
+                    self.fields(state, patterns);
+                    let mut own = state.clone();
+                    self.list(&mut own, body);
+                    ends.push(own);
+                }
+                *state = State::either(ends);
+            }
+            Compound::Test(words) => {
+                self.fields(state, words);
+            }
+            Compound::Arithmetic(text, pieces) => {
+                self.single(state, pieces);
+                state.forget_names_in(text);
+            }
+        }
+        None
+    }
+
+    /// Once as it is, and once more with what it changes unknown.
+    fn while_loop(&mut self, state: &mut State, condition: &List, body: &List) {
+        for _ in 0..2 {
+            let before = state.clone();
+            self.list(state, condition);
+            self.list(state, body);
+            state.is_over = false;
+            let is_same = before.dir == state.dir && before.variables == state.variables;
+            *state = State::either(vec![before, state.clone()]);
+            if is_same {
+                return;
+            }
+        }
+    }
+
+    fn for_loop(&mut self, state: &mut State, name: &str, values: Option<&[Word]>, body: &List) {
+        let values: Vec<Option<Value>> = match (values, &state.arguments) {
+            (Some(words), _) => {
+                let fields = self.fields(state, words);
+                fields.iter().map(Value::of).collect()
+            }
+            (None, Some(arguments)) => arguments.to_vec(),
+            (None, None) => vec![None],
+        };
+        for value in values {
+            if !self.spend(1) {
+                return;
+            }
+            state.set(name, value);
+            self.list(state, body);
+            state.is_over = false;
+        }
+    }
+
+    fn simple(&mut self, state: &mut State, simple: &Simple) -> Option<String> {
+        if !self.spend(1) {
+            return None;
+        }
+        let fields = self.fields(state, &simple.words);
+        let mut own = state.clone();
+        for assignment in &simple.assignments {
+            let value = match &assignment.value {
+                Assigned::Word(word) => self.assigned(state, word),
+                Assigned::Other(words) => {
+                    self.fields(state, words);
+                    None
+                }
+            };
+            // Before a command they hold for that command; but its own words don't see them.
+            let target = if fields.is_empty() { &mut *state } else { &mut own };
+            target.set(&assignment.name, value);
+        }
+        let in_files = self.redirects(&mut own, &simple.redirects);
+        let (name, arguments) = fields.split_first()?;
+        let stdin = std::mem::replace(&mut state.stdin, own.stdin);
+        let output = if simple.assignments.is_empty() {
+            self.call(state, name, arguments)
+        } else {
+            let variables = std::mem::replace(&mut state.variables, own.variables);
+            let output = self.call(state, name, arguments);
+            state.variables = variables;
+            output
+        };
+        state.stdin = stdin;
+        output.filter(|_| !in_files)
+    }
+
+    /// Whether the output goes to a file.
+    fn redirects(&mut self, state: &mut State, redirects: &[Redirect]) -> bool {
+        let mut in_files = false;
+        for redirect in redirects {
+            match redirect {
+                Redirect::Write { operator, target } => {
+                    let target = self.single(state, target);
+                    self.write(state, &target, Extent::File, operator);
+                    in_files = true;
+                }
+                Redirect::Duplicate(target) => {
+                    let target = self.single(state, target);
+                    let digits = target.text.trim_end_matches('-');
+                    if target.is_known() && !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+                        self.write(state, &target, Extent::File, ">&");
+                        in_files = true;
+                    }
+                }
+                Redirect::Read(source) => state.stdin = Stdin::Path(self.single(state, source)),
+                Redirect::Text(word) => state.stdin = self.stdin_text(state, word),
+                Redirect::Here(slot) => {
+                    state.stdin = slot.get().map_or(Stdin::Unknown, |word| self.stdin_text(state, word));
+                }
+            }
+        }
+        in_files
+    }
+
+    fn stdin_text(&mut self, state: &mut State, word: &Word) -> Stdin {
+        let field = self.single(state, word);
+        if field.is_known() { Stdin::Text(Rc::from(field.text)) } else { Stdin::Unknown }
+    }
+
+    /// Runs a function with these arguments.
+    pub fn function(&mut self, state: &mut State, name: &str, body: &Rc<Node>, arguments: &[Field]) {
+        if self.running.iter().any(|running| running == name) {
+            // It calls itself: where that ends isn't known.
+            self.set_opaque();
+            return;
+        }
+        self.uncalled.retain(|(_, uncalled, _)| !Rc::ptr_eq(uncalled, body));
+        let own = arguments.iter().map(Value::of).collect();
+        let before = state.arguments.replace(Rc::new(own));
+        self.running.push(name.to_string());
+        self.deeper(|reader| reader.node(state, body));
+        self.running.pop();
+        state.arguments = before;
+        state.is_over = false;
+    }
+
+    /// Notes that `field`, seen from the directory of `state`, is written.
+    pub fn write(&mut self, state: &State, field: &Field, extent: Extent, by: &str) {
+        if field.text.is_empty() {
+            return;
+        }
+        if !field.is_known() {
+            self.set_opaque();
+            return;
+        }
+        let Some(text) = state.path(&field.text) else {
+            self.set_opaque();
+            return;
+        };
+        if DEVICES.contains(&text.as_str()) || text.starts_with("/dev/fd/") {
+            return;
+        }
+        let prefix = escape(&text[..text.len() - field.text.len()]);
+        let pattern = field.pattern.as_ref().map(|pattern| format!("{prefix}{pattern}"));
+        if pattern.as_ref().is_some_and(|pattern| globset::Glob::new(pattern).is_err()) {
+            self.set_opaque();
+            return;
+        }
+        let is_pattern = pattern.is_some();
+        let path = pattern.unwrap_or(text);
+        let extent = if field.is_below { Extent::Tree } else { extent };
+        if self.seen.insert((path.clone(), extent, is_pattern)) {
+            self.reading.writes.push(Written { path, extent, is_pattern, by: by.to_string() });
+        }
+    }
+
+    /// Whether the directory is there, or made by the command itself, or written so that it can be nothing else.
+    pub fn is_dir(&self, state: &State, field: &Field) -> bool {
+        let last = field.text.rsplit('/').next().unwrap_or_default();
+        if matches!(last, "" | "." | "..") || field.is_below {
+            return !field.text.is_empty();
+        }
+        if !field.is_known() || field.pattern.is_some() {
+            return false;
+        }
+        let path = state.path(&field.text);
+        path.is_some_and(|path| self.made.contains(&path) || self.world.is_dir(&path))
+    }
+
+    /// What `field` holds, if it is a file that can be read.
+    pub fn content(&self, state: &State, field: &Field) -> Option<String> {
+        if !field.is_known() || field.pattern.is_some() {
+            return None;
+        }
+        self.world.read(&state.path(&field.text)?)
+    }
+
+    /// The whole of standard input.
+    pub fn stdin(&self, state: &State) -> Option<String> {
+        match &state.stdin {
+            Stdin::Unknown => None,
+            Stdin::Text(text) => Some(text.to_string()),
+            Stdin::Path(field) => self.content(state, field),
+        }
+    }
+}
+
+/// Whether what the command writes may depend on its standard input.
+fn uses_stdin(node: &Node) -> bool {
+    let Node::Simple(simple) = node else {
+        return true;
+    };
+    match simple.words.first().map(Vec::as_slice) {
+        Some([Piece::Bare(name)]) => {
+            ["patch", "git", "sh", "bash", "zsh", "dash", "xargs", "sudo", "cat", "apply_patch"]
+                .contains(&name.as_str())
+        }
+        _ => false,
+    }
+}

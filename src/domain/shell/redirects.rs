@@ -1,0 +1,106 @@
+//! Redirections, and the here-documents that they announce.
+
+use std::cell::OnceCell;
+use std::rc::Rc;
+
+use super::parse::{Broken, Parse, Parser, name_length};
+use super::syntax::{Piece, Redirect, Word};
+
+/// A here-document whose text begins after this line.
+pub struct PendingHere {
+    end: String,
+    quoted: bool,
+    /// `<<-`: tabs before each line don't count.
+    dedent: bool,
+    slot: Rc<OnceCell<Word>>,
+}
+
+impl Parser<'_> {
+    /// `> file` and its like; nothing where none begins.
+    pub fn redirect(&mut self) -> Parse<Option<Redirect>> {
+        let start = self.at;
+        self.skip_descriptor();
+        if !self.looks_at_redirect() {
+            self.at = start;
+            return Ok(None);
+        }
+        if self.looks_at("<<") && !self.looks_at("<<<") {
+            self.at += 2;
+            return self.here().map(Some);
+        }
+        // Longer ones first.
+        const OPERATORS: [&str; 10] = ["<<<", "&>>", "&>", ">&", "<&", ">>", ">|", "<>", ">", "<"];
+        let operator = OPERATORS.into_iter().find(|operator| self.looks_at(operator)).ok_or(Broken)?;
+        self.at += operator.len();
+        self.skip_blanks();
+        let target = self.word()?.ok_or(Broken)?;
+        Ok(Some(match operator {
+            "<<<" => Redirect::Text(target),
+            "<" => Redirect::Read(target),
+            ">&" | "<&" => Redirect::Duplicate(target),
+            _ => Redirect::Write { operator, target },
+        }))
+    }
+
+    /// The `2` of `2>`, the `{fd}` of `{fd}>`.
+    fn skip_descriptor(&mut self) {
+        let bytes = &self.text.as_bytes()[self.at..];
+        let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if digits > 0 {
+            self.at += digits;
+        } else if bytes.first() == Some(&b'{') {
+            let length = name_length(&self.text[self.at + 1..]);
+            if length > 0 && bytes.get(length + 1) == Some(&b'}') {
+                self.at += length + 2;
+            }
+        }
+    }
+
+    fn looks_at_redirect(&self) -> bool {
+        let is_process = self.looks_at("<(") || self.looks_at(">(");
+        !is_process && (self.looks_at("<") || self.looks_at(">") || self.looks_at("&>"))
+    }
+
+    fn here(&mut self) -> Parse<Redirect> {
+        let dedent = self.take("-");
+        self.skip_blanks();
+        let start = self.at;
+        let word = self.word()?.ok_or(Broken)?;
+        let quoted = self.text[start..self.at].contains(['\'', '"', '\\']);
+        let end = word
+            .iter()
+            .map(|piece| match piece {
+                Piece::Bare(text) | Piece::Quoted(text) => Ok(text.as_str()),
+                _ => Err(Broken),
+            })
+            .collect::<Parse<String>>()?;
+        let slot = Rc::new(OnceCell::new());
+        self.pending.push(PendingHere { end, quoted, dedent, slot: Rc::clone(&slot) });
+        Ok(Redirect::Here(slot))
+    }
+
+    /// The text of the here-documents that were announced on the line that just ended.
+    pub fn read_heres(&mut self) {
+        for here in std::mem::take(&mut self.pending) {
+            let mut body = String::new();
+            while !self.at_end() {
+                let rest = &self.text[self.at..];
+                let line = &rest[..rest.find('\n').map_or(rest.len(), |end| end + 1)];
+                self.at += line.len();
+                let line = if here.dedent { line.trim_start_matches('\t') } else { line };
+                if line.trim_end_matches(['\n', '\r']) == here.end {
+                    break;
+                }
+                body.push_str(line);
+            }
+            let word = if here.quoted {
+                vec![Piece::Quoted(body)]
+            } else {
+                let mut inner = Parser::new(&body, self.depth);
+                let pieces = inner.deeper(|inner| inner.quoted_text(None));
+                pieces.unwrap_or_else(|Broken| vec![Piece::Other(Vec::new())])
+            };
+            here.slot.get_or_init(|| word);
+        }
+    }
+}

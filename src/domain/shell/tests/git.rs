@@ -1,0 +1,83 @@
+//! What git does to the work tree.
+
+use super::check;
+
+#[test]
+fn checkout_and_switch() {
+    check(&[
+        ("git checkout -- a.rs", "a.rs"),
+        ("git checkout README.md", "README.md"),
+        ("git checkout src/main.rs README.md", "src/main.rs README.md"),
+        ("git checkout HEAD~1 -- a.rs b.rs", "a.rs b.rs"),
+        ("git checkout main a.rs", "a.rs"),
+        ("git checkout .", ".…"),
+        ("git checkout src", "src…"),
+        ("git checkout -- '*.rs'", "glob:**/*.rs"),
+        ("git checkout -- *.rs", "glob:*.rs"),
+        ("git checkout --theirs a.rs", "a.rs"),
+        ("git checkout main", "/w…"),
+        ("git checkout -", "/w…"),
+        ("git checkout -f", "/w…"),
+        ("git checkout", ""),
+        ("git checkout -b new", ""),
+        ("git checkout -B new HEAD", ""),
+        ("git checkout -b new origin/main", "/w…"),
+        ("git checkout --orphan new", ""),
+        ("git switch main", "/w…"),
+        ("git switch -c new", ""),
+        ("git switch -c new main", "/w…"),
+        ("cd src && git switch main", "/w…"),
+        ("git -C src checkout -- a.rs", "src/a.rs"),
+        ("git -C src -C deep checkout -- a.rs", "src/deep/a.rs"),
+        ("git -c user.name=x --no-pager checkout -- a.rs", "a.rs"),
+        ("git checkout \"$BRANCH\"", "/w…"),
+        ("git checkout -- \"$FILE\"", "?"),
+    ]);
+}
+
+#[test]
+fn other_commands() {
+    check(&[
+        ("git restore a.rs", "a.rs"),
+        ("git restore --staged a.rs", ""),
+        ("git restore --staged --worktree a.rs", "a.rs"),
+        ("git restore --source HEAD~1 src", "src…"),
+        ("git restore -s main .", ".…"),
+        ("git reset --hard", "/w…"),
+        ("git reset --hard HEAD~1", "/w…"),
+        ("git reset", ""),
+        ("git reset --soft HEAD~1", ""),
+        ("git reset HEAD a.rs", ""),
+        ("git clean -fd", ".…"),
+        ("git clean -fdx docs", "docs…"),
+        ("git clean -nd", ""),
+        ("git stash", "/w…"),
+        ("git stash -u", "/w…"),
+        ("git stash push -m wip a.rs", "a.rs"),
+        ("git stash -- a.rs", "a.rs"),
+        ("git stash pop", "/w…"),
+        ("git stash apply stash@{1}", "/w…"),
+        ("git stash list", ""),
+        ("git stash drop", ""),
+        ("git mv a b", "a… b…"),
+        ("git mv a src", "a… src/a…"),
+        ("git rm a.rs", "a.rs"),
+        ("git rm -r src", "src…"),
+        ("git rm --cached a.rs", ""),
+        ("git worktree add ../other main", "../other…"),
+        ("git worktree add -b new ../other", "../other…"),
+        ("git worktree list", ""),
+        ("git clone https://x/y/z.git", "z…"),
+        ("git clone --depth 1 https://x/y/z.git there", "there…"),
+        ("git archive -o out.tar HEAD", "out.tar"),
+        ("git diff --output=d.patch", "d.patch"),
+        ("git diff > d.patch", "d.patch"),
+        ("git pull", "?"),
+        ("git merge main", "?"),
+        ("git rebase main", "?"),
+        ("git cherry-pick abc", "?"),
+        ("git revert abc", "?"),
+        ("git submodule update", "?"),
+        ("git unheard-of", "?"),
+    ]);
+}

@@ -1,0 +1,106 @@
+//! Commands and what they write. Each table is a theme; each line is a command and its reading.
+//!
+//! A reading is written like this: paths below `/w`, where the commands run, without that prefix; `a…` for all beneath
+//! `a`; `glob:x` for a pattern; `?` at the end for something that can't be known.
+
+mod files;
+mod git;
+mod language;
+mod reads;
+mod robust;
+
+use super::{Extent, Reading, World, Written, read_command};
+
+/// A small tree in `/w`, which is a git work tree.
+pub struct Fake;
+
+const PATCH: &str = "\
+diff --git a/src/one.rs b/src/one.rs
+--- a/src/one.rs
++++ b/src/one.rs
+@@ -1,2 +1,2 @@
+-x
+--- a/not/a/header
++y
++++ b/nor/this
+diff --git a/old.txt b/new.txt
+similarity index 100%
+rename from old.txt
+rename to new.txt
+";
+
+impl World for Fake {
+    fn is_dir(&self, path: &str) -> bool {
+        ["/", "/w", "/w/src", "/w/docs", "/w/dist", "/w/src/deep", "/home/me", "/tmp"]
+            .contains(&path.trim_end_matches('/'))
+    }
+
+    fn read(&self, path: &str) -> Option<String> {
+        match path {
+            "/w/fix.patch" | "/w/src/../fix.patch" | "/w/src/fix.patch" => Some(PATCH.to_string()),
+            "/w/list.txt" => Some("one.txt\ntwo.txt\n".to_string()),
+            "/w/README.md" | "/w/src/main.rs" => Some(String::new()),
+            _ => None,
+        }
+    }
+
+    fn work_tree(&self, dir: &str) -> Option<String> {
+        dir.starts_with("/w").then(|| "/w".to_string())
+    }
+
+    fn home(&self) -> Option<String> {
+        Some("/home/me".to_string())
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        (name == "OUT").then(|| "/w/out".to_string())
+    }
+}
+
+pub fn read(command: &str) -> Reading {
+    read_command(command, "/w", &Fake)
+}
+
+fn show_one(written: &Written) -> String {
+    let path = written.path.strip_prefix("/w/").unwrap_or(&written.path);
+    let kind = if written.is_pattern { "glob:" } else { "" };
+    let below = if written.extent == Extent::Tree { "…" } else { "" };
+    format!("{kind}{path}{below}")
+}
+
+pub fn show(reading: &Reading) -> String {
+    let mut parts: Vec<String> = reading.writes.iter().map(show_one).collect();
+    parts.extend(reading.opaque.then(|| "?".to_string()));
+    parts.join(" ")
+}
+
+/// Holds a whole table to what it says, and tells all lines that are wrong.
+pub fn check(table: &[(&str, &str)]) {
+    let wrong: Vec<String> = table
+        .iter()
+        .map(|(command, wanted)| (command, wanted, show(&read(command))))
+        .filter(|(_, wanted, got)| got != *wanted)
+        .map(|(command, wanted, got)| format!("{command}\n  wanted: {wanted}\n  got:    {got}"))
+        .collect();
+    assert!(wrong.is_empty(), "{} of {} are wrong:\n{}", wrong.len(), table.len(), wrong.join("\n"));
+}
+
+#[test]
+fn a_write_says_what_writes() {
+    let by = |command: &str| read(command).writes.into_iter().map(|written| written.by).collect::<Vec<_>>();
+    assert_eq!(by("echo x > a 2>> b"), [">", ">>"]);
+    assert_eq!(by("sed -i s/a/b/ f; rm -rf d; rm e"), ["sed -i", "rm -r", "rm"]);
+    assert_eq!(by("git checkout -- a.rs && git stash"), ["git checkout", "git stash"]);
+    assert_eq!(by("npx prettier --write a.ts; chmod -R a+x bin"), ["prettier --write", "chmod -R"]);
+}
+
+#[test]
+fn paths_are_kept_as_they_are_written() {
+    check(&[
+        ("> ./a", "./a"),
+        ("> ../x/./a", "../x/./a"),
+        ("> src//a", "src//a"),
+        ("cd src/.. && > a", "src/../a"),
+        ("> /etc/hosts", "/etc/hosts"),
+    ]);
+}

@@ -1,0 +1,301 @@
+//! Words and what may stand inside them: quotes, variables, substitutions.
+
+use super::parse::{Broken, Parse, Parser, name_length, parse};
+use super::syntax::{Piece, Word};
+
+/// What ends a word outside of quotes.
+fn ends_word(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')')
+}
+
+impl Parser<'_> {
+    /// The next word; nothing where none begins.
+    pub fn word(&mut self) -> Parse<Option<Word>> {
+        let start = self.at;
+        let mut word = Word::new();
+        if self.looks_at("<(") || self.looks_at(">(") {
+            self.at += 2;
+            word.push(Piece::Process(self.body_in_parens()?));
+        }
+        while let Some(byte) = self.peek() {
+            if ends_word(byte) {
+                break;
+            }
+            self.piece(&mut word, byte, ends_word)?;
+        }
+        Ok((self.at > start).then_some(word))
+    }
+
+    /// One piece outside of quotes.
+    fn piece(&mut self, word: &mut Word, byte: u8, ends: fn(u8) -> bool) -> Parse<()> {
+        self.count()?;
+        match byte {
+            b'\'' => {
+                let rest = &self.text[self.at + 1..];
+                let end = rest.find('\'').ok_or(Broken)?;
+                word.push(Piece::Quoted(rest[..end].to_string()));
+                self.at += end + 2;
+            }
+            b'"' => {
+                self.at += 1;
+                let mut pieces = self.quoted_text(Some(b'"'))?;
+                // Even if there is nothing in them, quotes make a word.
+                word.push(Piece::Quoted(String::new()));
+                word.append(&mut pieces);
+            }
+            b'\\' => self.escaped(word),
+            b'`' => word.push(self.backticks(false)?),
+            b'$' => word.push(self.dollar(false)?),
+            _ => {
+                let rest = &self.text[self.at..];
+                let is_end = |byte: u8| ends(byte) || matches!(byte, b'\'' | b'"' | b'\\' | b'`' | b'$');
+                let length = rest.bytes().position(is_end).unwrap_or(rest.len()).max(1);
+                word.push(Piece::Bare(rest[..length].to_string()));
+                self.at += length;
+            }
+        }
+        Ok(())
+    }
+
+    fn escaped(&mut self, word: &mut Word) {
+        self.at += 1;
+        let Some(next) = self.text[self.at..].chars().next() else {
+            word.push(Piece::Quoted("\\".to_string()));
+            return;
+        };
+        self.at += next.len_utf8();
+        if next != '\n' {
+            word.push(Piece::Quoted(next.to_string()));
+        }
+    }
+
+    /// As within double quotes, up to `end`, or to the end of the text.
+    pub fn quoted_text(&mut self, end: Option<u8>) -> Parse<Word> {
+        let mut pieces = Word::new();
+        let mut plain = String::new();
+        loop {
+            let Some(byte) = self.peek() else {
+                if end.is_some() {
+                    return Err(Broken);
+                }
+                break;
+            };
+            match byte {
+                _ if Some(byte) == end => {
+                    self.at += 1;
+                    break;
+                }
+                b'\\' => {
+                    self.at += 1;
+                    match self.peek() {
+                        Some(b'\n') => self.at += 1,
+                        Some(next @ (b'$' | b'`' | b'"' | b'\\')) => {
+                            plain.push(next as char);
+                            self.at += 1;
+                        }
+                        _ => plain.push('\\'),
+                    }
+                }
+                b'$' | b'`' => {
+                    self.count()?;
+                    pieces.push(Piece::Quoted(std::mem::take(&mut plain)));
+                    pieces.push(if byte == b'$' { self.dollar(true)? } else { self.backticks(true)? });
+                }
+                _ => {
+                    let rest = &self.text[self.at..];
+                    let is_end = |byte: u8| Some(byte) == end || matches!(byte, b'\\' | b'$' | b'`');
+                    let length = rest.bytes().position(is_end).unwrap_or(rest.len());
+                    plain.push_str(&rest[..length]);
+                    self.at += length;
+                }
+            }
+        }
+        pieces.push(Piece::Quoted(plain));
+        Ok(pieces)
+    }
+
+    /// `` `…` ``: its text loses a level of backslashes before it is read.
+    fn backticks(&mut self, quoted: bool) -> Parse<Piece> {
+        self.at += 1;
+        let mut script = String::new();
+        loop {
+            let rest = &self.text[self.at..];
+            let length = rest.find(['`', '\\']).ok_or(Broken)?;
+            script.push_str(&rest[..length]);
+            self.at += length + 1;
+            if rest.as_bytes()[length] == b'`' {
+                break;
+            }
+            match self.peek() {
+                Some(next @ (b'`' | b'\\' | b'$')) => {
+                    script.push(next as char);
+                    self.at += 1;
+                }
+                _ => script.push('\\'),
+            }
+        }
+        let depth = self.depth;
+        self.deeper(|_| {
+            let (list, whole) = parse(&script, depth + 1);
+            if whole { Ok(Piece::Output { list, quoted }) } else { Err(Broken) }
+        })
+    }
+
+    fn dollar(&mut self, quoted: bool) -> Parse<Piece> {
+        self.at += 1;
+        match self.peek() {
+            Some(b'(') if self.looks_at("((") && self.arithmetic_end(2).is_some() => {
+                let (_, pieces) = self.arithmetic(2)?;
+                Ok(Piece::Other(pieces))
+            }
+            Some(b'(') => {
+                self.at += 1;
+                Ok(Piece::Output { list: self.body_in_parens()?, quoted })
+            }
+            Some(b'{') => {
+                self.at += 1;
+                self.deeper(|parser| parser.braced(quoted))
+            }
+            Some(b'\'') if !quoted => self.ansi_quoted(),
+            Some(b'"') if !quoted => {
+                self.at += 1;
+                Ok(Piece::Default { name: String::new(), word: self.quoted_text(Some(b'"'))?, quoted: true })
+            }
+            Some(byte) if byte.is_ascii_digit() || b"@*#?$!-".contains(&byte) => {
+                self.at += 1;
+                Ok(Piece::Variable { name: (byte as char).to_string(), quoted })
+            }
+            _ => match self.name() {
+                Some(name) => Ok(Piece::Variable { name, quoted }),
+                None => Ok(Piece::Quoted("$".to_string())),
+            },
+        }
+    }
+
+    /// `${…}`, behind the brace.
+    fn braced(&mut self, quoted: bool) -> Parse<Piece> {
+        let rest = &self.text[self.at..];
+        let special = rest.bytes().take_while(u8::is_ascii_digit).count().max(name_length(rest));
+        let length = match rest.as_bytes().first() {
+            _ if special > 0 => special,
+            Some(b'@' | b'*' | b'?' | b'$' | b'!' | b'-' | b'#') if rest.as_bytes().get(1) == Some(&b'}') => {
+                1
+            }
+            _ => 0,
+        };
+        let name = rest[..length].to_string();
+        if length > 0 && rest.as_bytes().get(length) == Some(&b'}') {
+            self.at += length + 1;
+            return Ok(Piece::Variable { name, quoted });
+        }
+        let is_default = length > 0 && (rest[length..].starts_with(":-") || rest[length..].starts_with('-'));
+        self.at +=
+            if is_default { length + 1 + usize::from(rest.as_bytes()[length] == b':') } else { length };
+        let mut word = Word::new();
+        loop {
+            match self.peek().ok_or(Broken)? {
+                b'}' => {
+                    self.at += 1;
+                    break;
+                }
+                // Inside double quotes a single quote is a letter like any other.
+                b'\'' if quoted => {
+                    self.at += 1;
+                    word.push(Piece::Quoted("'".to_string()));
+                }
+                byte => self.piece(&mut word, byte, |byte| byte == b'}')?,
+            }
+        }
+        Ok(if is_default { Piece::Default { name, word, quoted } } else { Piece::Other(word) })
+    }
+
+    /// `$'…'`
+    fn ansi_quoted(&mut self) -> Parse<Piece> {
+        self.at += 1;
+        let mut text = String::new();
+        let mut chars = self.text[self.at..].char_indices().peekable();
+        while let Some((at, c)) = chars.next() {
+            match c {
+                '\'' => {
+                    self.at += at + 1;
+                    return Ok(Piece::Quoted(text));
+                }
+                '\\' => {
+                    let (_, escape) = chars.next().ok_or(Broken)?;
+                    let (radix, most) = match escape {
+                        'x' => (16, 2),
+                        'u' => (16, 4),
+                        'U' => (16, 8),
+                        '0'..='7' => (8, 3),
+                        _ => (0, 0),
+                    };
+                    if radix == 0 {
+                        text.push(simple_escape(escape));
+                        continue;
+                    }
+                    let mut code = if radix == 8 { escape.to_digit(8).unwrap_or(0) } else { 0 };
+                    let mut left = if radix == 8 { most - 1 } else { most };
+                    while left > 0
+                        && let Some(digit) = chars.peek().and_then(|(_, c)| c.to_digit(radix))
+                    {
+                        code = code.wrapping_mul(radix).wrapping_add(digit);
+                        left -= 1;
+                        chars.next();
+                    }
+                    text.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+                }
+                c => text.push(c),
+            }
+        }
+        Err(Broken)
+    }
+
+    /// Where the `))` ends that closes the arithmetic whose `((` is `open` bytes long; nothing where it is none.
+    pub fn arithmetic_end(&self, open: usize) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        let mut at = self.at + open;
+        let mut depth = 2;
+        while let Some(byte) = bytes.get(at) {
+            match byte {
+                b'\\' => at += 1,
+                b'\'' | b'"' => at += 1 + bytes[at + 1..].iter().position(|other| other == byte)?,
+                b'(' => depth += 1,
+                b')' => depth -= 1,
+                _ => {}
+            }
+            at += 1;
+            if depth == 1 && bytes.get(at) != Some(&b')') && bytes.get(at - 1) == Some(&b')') {
+                // `((a) …`: a subshell, unless more is opened before the end.
+                return None;
+            }
+            if depth == 0 {
+                return Some(at);
+            }
+        }
+        None
+    }
+
+    /// The text of `((…))` and what is substituted in it.
+    pub fn arithmetic(&mut self, open: usize) -> Parse<(String, Word)> {
+        let end = self.arithmetic_end(open).ok_or(Broken)?;
+        let text = self.text.get(self.at + open..end - 2).ok_or(Broken)?.to_string();
+        self.at = end;
+        let mut inner = Parser::new(&text, self.depth);
+        let pieces = inner.deeper(|inner| inner.quoted_text(None))?;
+        Ok((text, pieces))
+    }
+}
+
+fn simple_escape(escape: char) -> char {
+    match escape {
+        'n' => '\n',
+        't' => '\t',
+        'r' => '\r',
+        'a' => '\u{7}',
+        'b' => '\u{8}',
+        'e' | 'E' => '\u{1b}',
+        'f' => '\u{c}',
+        'v' => '\u{b}',
+        other => other,
+    }
+}
