@@ -39,15 +39,12 @@ fn nested_context(event: &str) -> String {
 
 #[test]
 fn claude() {
-    for event in ["SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"] {
+    for event in ["SessionStart", "UserPromptSubmit", "PostToolUse"] {
         check(Claude, event, [None, Some(&nested_context(event)), None]);
     }
     check(Claude, "PreToolUse", [DENY, Some(&nested_context("PreToolUse")), None]);
     check(Claude, "Stop", [None, None, BLOCK]);
-    check_others(
-        Claude,
-        &["SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "PreToolUse", "Stop"],
-    );
+    check_others(Claude, &["SessionStart", "UserPromptSubmit", "PostToolUse", "PreToolUse", "Stop"]);
 }
 
 #[test]
