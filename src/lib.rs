@@ -17,6 +17,8 @@
 //! | `sessions/<hash>.json` | `store::sessions` |
 //! | `graves/<Name>-<hash>/` | `store::graves` |
 //! | `presence/<Name>` | `store::mesh` |
+//! | `index` | `store::index` |
+//! | `hooks/`, `trouble.jsonl` | `store::hooks` |
 //! | `claims.json` | `store::swarm` |
 //! | `mesh.lock` | `store::locked`, on `sys::flock` |
 //! | `swarm.lock` | `store::swarm_lock` |

@@ -174,7 +174,7 @@ impl Visit<'_> {
         let reason = reservation.reason.as_deref().map(one_line).filter(|reason| !reason.is_empty());
         let reason = reason.map_or(String::new(), |reason| format!(", who says: “{reason}”"));
         let what = match &change.by {
-            Some(by) => format!("This command would change `{}` (`{}`). That", change.shown, visible(by)),
+            Some(by) => format!("This command would change `{}` (`{}`), which", change.shown, visible(by)),
             None => format!("`{}`", change.shown),
         };
         let ask = match (&self.me, is_told) {

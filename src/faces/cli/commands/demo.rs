@@ -1,7 +1,7 @@
 //! The main job on a mesh that is thrown away, with real processes: everything that is shown was run, and did what is
 //! said of it, or the demo fails.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -166,6 +166,21 @@ fn play(stage: &Stage) -> Result<Vec<Step>, CommandError> {
         title: "A message, sent to the old name, is handed over at once and confirmed",
         lines: talk(stage)?,
     });
+    steps.push(Step {
+        title: "SwiftRaven reserves a directory; SilverHeron's edit in it is refused by the hook of its harness",
+        lines: vec![
+            stage.msg(&["reserve", "src/auth/", "--reason", "new login flow", "--as", "SwiftRaven"], &[])?,
+            refused_edit(stage)?,
+            refused_command(stage)?,
+        ],
+    });
+    steps.push(Step {
+        title: "SwiftRaven lets go of it, and SilverHeron, who was refused, is told",
+        lines: vec![
+            stage.msg(&["release", "--as", "SwiftRaven"], &[])?,
+            stage.msg(&["read", "--as", "SilverHeron"], &[])?,
+        ],
+    });
     claude.kill()?;
     steps.push(Step {
         title: "SwiftRaven's process is killed (SIGKILL): it is gone at the next look",
@@ -205,6 +220,48 @@ fn talk(stage: &Stage) -> Result<Vec<Line>, CommandError> {
     let ack = stage.msg(&["ack", &id, "--as", "SilverHeron"], &[])?;
     let receipt = stage.msg(&["receipt", &id, "--as", "Robin"], &[])?;
     Ok(vec![sent, watched, ack, receipt])
+}
+
+/// What Codex sends before it applies a patch, and what it is answered.
+fn refused_edit(stage: &Stage) -> Result<Line, CommandError> {
+    let patch = "*** Begin Patch\n*** Update File: src/auth/login.rs\n@@\n-old\n+new\n*** End Patch";
+    let reason = refusal(stage, "apply_patch", patch)?;
+    Ok(Line {
+        command: "codex: apply_patch, Update File: src/auth/login.rs".to_string(),
+        exit: None,
+        output: reason,
+    })
+}
+
+/// The same by way of the shell.
+fn refused_command(stage: &Stage) -> Result<Line, CommandError> {
+    let command = "cd src && sed -i s/old/new/ auth/*.rs";
+    let reason = refusal(stage, "Bash", command)?;
+    Ok(Line { command: format!("codex: {command}"), exit: None, output: reason })
+}
+
+/// Asks `msg hook codex PreToolUse`, as Codex does, and expects a no.
+fn refusal(stage: &Stage, tool: &str, input: &str) -> Result<String, CommandError> {
+    let payload = json!({
+        "session_id": "two",
+        "cwd": stage.dir.path(),
+        "hook_event_name": "PreToolUse",
+        "tool_name": tool,
+        "tool_input": { "command": input },
+    });
+    let hook =
+        stage.command(&["hook", "codex", "PreToolUse"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let mut hook = hook.map_err(|error| failed(&error))?;
+    if let Some(mut stdin) = hook.stdin.take() {
+        stdin.write_all(payload.to_string().as_bytes()).map_err(|error| failed(&error))?;
+    }
+    let output = hook.wait_with_output().map_err(|error| failed(&error))?;
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    let decision = &answer["hookSpecificOutput"];
+    match (decision["permissionDecision"].as_str(), decision["permissionDecisionReason"].as_str()) {
+        (Some("deny"), Some(reason)) => Ok(format!("denied by the hook: {reason}")),
+        _ => Err(CommandError::new(Kind::Bug, format!("the hook let it through: {answer}"))),
+    }
 }
 
 fn silent() -> CommandError {
