@@ -25,7 +25,7 @@ pub struct Verdict {
 
 /// May the caller change these? A caller that nobody knows is held to everyone's reservations.
 pub fn check(ctx: &Context, paths: &[String]) -> Result<Vec<Verdict>, CommandError> {
-    let targets: Vec<Target> = paths.iter().map(|path| file(&ctx.cwd, path)).collect();
+    let targets: Vec<Target> = paths.iter().map(|path| whole(&ctx.cwd, path)).collect();
     let free = || paths.iter().map(|path| Verdict { path: path.clone(), holding: None }).collect();
     let Some(mesh) = ctx.mesh()? else { return Ok(free()) };
     let census = mesh.census()?;
@@ -57,6 +57,14 @@ pub(super) fn judge<'s>(
 /// One file, as it is called from `cwd`.
 pub(super) fn file(cwd: &Path, path: &str) -> Target {
     Target::File(paths::spellings(cwd, path))
+}
+
+/// A file, or a directory with all beneath it.
+fn whole(cwd: &Path, path: &str) -> Target {
+    match path.ends_with('/') || cwd.join(path).is_dir() {
+        true => Target::tree(paths::spellings(cwd, path)),
+        false => file(cwd, path),
+    }
 }
 
 /// The error that ends a check in which something was not free.

@@ -112,8 +112,8 @@ pub(super) fn at_hook(
     survey: &Survey<'_>,
     sessions: &[SessionId],
 ) -> Result<Option<Agent>, CommandError> {
-    let known = match registered(survey, sessions)? {
-        Some(agent) => Some(agent),
+    let known = match sessions.iter().find_map(|session| registered(mesh, session).transpose()) {
+        Some(agent) => Some(agent?),
         None => search_for_hook(ctx, mesh, survey, sessions)?,
     };
     if let Some(agent) = &known
@@ -124,14 +124,14 @@ pub(super) fn at_hook(
     Ok(known)
 }
 
-/// The agent of one of the sessions, the first of them before the others.
-fn registered(survey: &Survey<'_>, sessions: &[SessionId]) -> Result<Option<Agent>, CommandError> {
-    let census = survey.near(&Near { sessions, ..Near::default() })?;
-    let is_it = |record: &&Record| record.agent.restores.is_none() && names::is_live(record);
-    let of = |session: &SessionId| {
-        census.records.iter().filter(is_it).find(|record| record.agent.session == *session)
+/// The agent of that session, found by the shortest way: what is known of the session names it.
+fn registered(mesh: &Mesh, session: &SessionId) -> Result<Option<Agent>, CommandError> {
+    let Some(known) = mesh.session(session)? else { return Ok(None) };
+    let record = mesh.registration(&known.last.agent.name)?;
+    let is_it = |record: &Record| {
+        record.agent.session == *session && record.agent.restores.is_none() && names::is_live(record)
     };
-    Ok(sessions.iter().find_map(of).map(|record| record.agent.clone()))
+    Ok(record.filter(is_it).map(|record| record.agent))
 }
 
 /// The long way, for who joined by other means, came back, or is a stranger.

@@ -51,10 +51,10 @@ impl Mesh {
         let mut text = String::new();
         let names = files::list(&dir)?;
         if names.len() >= WORTH_IT {
-            for name in &names {
-                let Some(stem) = name.strip_suffix(".json") else { continue };
+            for (name, stamp) in names.iter().zip(files::stamps(&dir, &names)?) {
                 // One that is gone again was never there.
-                files.extend(files::stamp(&dir.join(name))?.map(|stamp| (stem.to_string(), stamp)));
+                let stem = name.strip_suffix(".json").map(str::to_string);
+                files.extend(stem.zip(stamp));
             }
             files.sort_unstable_by(|a, b| a.0.cmp(&b.0));
             let bytes = files::read_large(&self.layout.index())?.unwrap_or_default();

@@ -28,12 +28,10 @@ pub(super) struct Plan {
 /// One thing that will be changed.
 pub(super) struct Change {
     pub(super) target: Target,
-    /// As people call it.
-    pub(super) shown: String,
     /// The part of a command that does it.
     pub(super) by: Option<String>,
     /// The path or pattern itself, absolute.
-    wanted: String,
+    path: String,
     is_pattern: bool,
 }
 
@@ -58,9 +56,8 @@ impl Plan {
 
 impl Change {
     fn edit(ctx: &Context, path: &str) -> Self {
-        let wanted = ctx.cwd.join(path).to_string_lossy().into_owned();
-        let target = check::file(&ctx.cwd, path);
-        Self { target, shown: shown(ctx, path), by: None, wanted, is_pattern: false }
+        let full = ctx.cwd.join(path).to_string_lossy().into_owned();
+        Self { target: check::file(&ctx.cwd, path), by: None, path: full, is_pattern: false }
     }
 
     /// `None`: it can't be said what that stands for.
@@ -76,20 +73,20 @@ impl Change {
                 Target::Area(if led == read { vec![read] } else { vec![read, led] })
             }
         };
-        Some(Self { target, shown: shown(ctx, &path), by: Some(by), wanted: path, is_pattern })
+        Some(Self { target, by: Some(by), path, is_pattern })
+    }
+
+    /// As people here call it.
+    pub(super) fn shown(&self, place: &Place) -> String {
+        visible(&place.shorten(&self.path)).into_owned()
     }
 
     /// The pattern by which whoever wanted this is told that it is free, its root, and whether it is a plain path.
     pub(super) fn wanted(&self, place: &Place) -> (String, String, bool) {
-        let pattern = place.shorten(&self.wanted);
+        let pattern = place.shorten(&self.path);
         let literal = !self.is_pattern && has_wildcard(&pattern);
         (pattern, place.root().to_string(), literal)
     }
-}
-
-fn shown(ctx: &Context, path: &str) -> String {
-    let full = ctx.cwd.join(path);
-    visible(&Place::here(ctx).shorten(&full.to_string_lossy())).into_owned()
 }
 
 /// What the reader of commands may ask about the file system.

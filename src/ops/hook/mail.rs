@@ -23,7 +23,8 @@ impl Visit<'_> {
 
     /// At a stop, mail makes the agent go on, but not for ever: two agents could talk all night.
     pub(super) fn stopping(&self, say: &mut Say<'_>) -> Result<(), CommandError> {
-        let (Some(me), Some(session)) = (&self.me, &self.call.event.session) else { return Ok(()) };
+        let me = self.me.as_ref().filter(|me| !me.is_foreign() && !self.call.event.in_subagent);
+        let (Some(me), Some(session)) = (me, &self.call.event.session) else { return Ok(()) };
         let turns = self.mesh.turns(session)?;
         let most = self.ctx.settings.mail_turns();
         if turns.count >= most || !self.is_worth_a_turn(me)? {

@@ -107,11 +107,12 @@ impl Visit<'_> {
         let holdings = self.judge(&plan.changes)?;
         let refused = plan.changes.iter().zip(holdings).find_map(|(change, held)| Some((change, held?)));
         if let Some((change, holding)) = refused {
-            let is_told = self.remember(change, &holding);
-            let reason = self.refusal(change, &holding, is_told);
-            say(&Answer::Deny(reason));
+            let place = Place::here(self.ctx);
+            let is_told = self.remember(change, &holding, &place);
+            let shown = change.shown(&place);
+            say(&Answer::Deny(self.refusal(&shown, change.by.as_deref(), &holding, is_told)));
             if let Some(me) = &self.me {
-                feed::tell(self.ctx, self.mesh, "refused", &me.name, Some(&change.shown), None);
+                feed::tell(self.ctx, self.mesh, "refused", &me.name, Some(&shown), None);
             }
             return Ok(());
         }
@@ -155,9 +156,9 @@ impl Visit<'_> {
     }
 
     /// Writes down that the agent was refused this. `false`: it won't be told when it is free.
-    fn remember(&self, change: &Change, holding: &Holding) -> bool {
+    fn remember(&self, change: &Change, holding: &Holding, place: &Place) -> bool {
         let Some(me) = self.me.as_ref().filter(|me| !me.is_foreign()) else { return false };
-        let (pattern, root, literal) = change.wanted(&Place::here(self.ctx));
+        let (pattern, root, literal) = change.wanted(place);
         let holder = holding.holder.name.to_string();
         let wait = Wait { pattern, root: Some(root), literal, holder, since: clock::now() };
         let written = self.mesh.lock_within(PATIENCE).map_err(CommandError::from).and_then(|locked| {
@@ -168,14 +169,14 @@ impl Visit<'_> {
     }
 
     /// What the model is told instead of what it wanted. The holder's own words are quoted: they are a peer's.
-    fn refusal(&self, change: &Change, holding: &Holding, is_told: bool) -> String {
+    fn refusal(&self, shown: &str, by: Option<&str>, holding: &Holding, is_told: bool) -> String {
         let Holding { holder, reservation } = holding;
         let name = &holder.name;
         let reason = reservation.reason.as_deref().map(one_line).filter(|reason| !reason.is_empty());
         let reason = reason.map_or(String::new(), |reason| format!(", who says: “{reason}”"));
-        let what = match &change.by {
-            Some(by) => format!("This command would change `{}` (`{}`), which", change.shown, visible(by)),
-            None => format!("`{}`", change.shown),
+        let what = match by {
+            Some(by) => format!("This command would change `{shown}` (`{}`), which", visible(by)),
+            None => format!("`{shown}`"),
         };
         let ask = match (&self.me, is_told) {
             (Some(_), true) => {

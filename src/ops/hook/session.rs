@@ -1,6 +1,6 @@
 //! A session starts or ends.
 
-use crate::domain::{Agent, visible};
+use crate::domain::{Agent, Liveness, visible};
 use crate::ops::context::Context;
 use crate::ops::error::CommandError;
 use crate::ops::identity;
@@ -8,8 +8,8 @@ use crate::ops::join::{Request, join};
 use crate::ops::leave;
 use crate::ops::names::is_live;
 use crate::ops::reserve::Place;
-use crate::store::{Mesh, Record, patterns};
-use crate::sys::clock;
+use crate::store::{Mesh, Record, SessionRecord, patterns};
+use crate::sys::{clock, process};
 
 use super::{HookCall, Say, Visit};
 
@@ -56,7 +56,13 @@ fn is_wanted(ctx: &Context, call: &HookCall) -> Result<bool, CommandError> {
         return Ok(true);
     }
     let (Some(session), Some(mesh)) = (&call.event.session, ctx.mesh()?) else { return Ok(false) };
-    Ok(mesh.session(session)?.is_some_and(|known| known.evicted.is_none()))
+    let came_back = |known: SessionRecord| {
+        // Who left while its process lives on meant it.
+        let left_by_itself =
+            known.left.is_some() && process::liveness(&known.last.agent.process) != Liveness::Gone;
+        known.evicted.is_none() && !left_by_itself
+    };
+    Ok(mesh.session(session)?.is_some_and(came_back))
 }
 
 fn introduction(ctx: &Context, mesh: &Mesh, me: &Agent) -> Result<String, CommandError> {

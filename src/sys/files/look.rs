@@ -89,14 +89,13 @@ pub struct Stamp {
     pub inode: u64,
     pub size: u64,
     /// Nanoseconds since the epoch.
-    pub modified: i128,
-    pub changed: i128,
+    pub modified: i64,
+    pub changed: i64,
 }
 
 impl Stamp {
     pub fn of(metadata: &Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
-        let nanos = |seconds: i64, nanos: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
         Self {
             inode: metadata.ino(),
             size: metadata.len(),
@@ -104,19 +103,38 @@ impl Stamp {
             changed: nanos(metadata.ctime(), metadata.ctime_nsec()),
         }
     }
-}
 
-impl Stamp {
     /// The later of its times.
     pub fn newest(&self) -> std::time::SystemTime {
-        let nanos = self.modified.max(self.changed).try_into().unwrap_or(u64::MAX);
+        let nanos = self.modified.max(self.changed).try_into().unwrap_or(0);
         std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_nanos(nanos)
     }
 }
 
-/// What `stat` says of a file that tells whether it was changed, or `None` if there is nothing.
-pub fn stamp(path: &Path) -> Result<Option<Stamp>, FileError> {
-    Ok(metadata(path)?.as_ref().map(Stamp::of))
+/// Times that are too far away for that are all the same to us.
+fn nanos(seconds: i64, nanos: i64) -> i64 {
+    seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
+}
+
+/// The stamps of files in one directory, in the order of the names; `None` for one that is not there. Asked for by way
+/// of the open directory, because there may be a thousand of them.
+pub fn stamps(dir: &Path, names: &[String]) -> Result<Vec<Option<Stamp>>, FileError> {
+    use nix::fcntl::AtFlags;
+    let Some(open) = absent_is_none(fs::File::open(dir))? else { return Ok(vec![None; names.len()]) };
+    let stamp = |name: &String| match nix::sys::stat::fstatat(open.file(), name.as_str(), AtFlags::empty()) {
+        Ok(stat) => Ok(Some(Stamp {
+            inode: stat.st_ino,
+            size: stat.st_size.try_into().unwrap_or(0),
+            modified: nanos(stat.st_mtime, stat.st_mtime_nsec),
+            changed: nanos(stat.st_ctime, stat.st_ctime_nsec),
+        })),
+        Err(errno) => {
+            let error = io::Error::from(errno);
+            let text = format!("cannot look at `{}`: {error}", dir.join(name).display());
+            absent_is_none(Err(io::Error::new(error.kind(), text)))
+        }
+    };
+    names.iter().map(stamp).collect()
 }
 
 /// A name in a directory, and whether it is a plain file.
