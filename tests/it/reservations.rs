@@ -4,6 +4,7 @@ mod commands;
 mod lives;
 mod matching;
 mod places;
+mod waiters;
 
 use std::fs;
 use std::path::{Path, PathBuf};
