@@ -4,6 +4,7 @@ mod commands;
 mod lives;
 mod matching;
 mod places;
+mod races;
 mod waiters;
 
 use std::fs;
