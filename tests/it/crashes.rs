@@ -4,6 +4,7 @@
 
 mod agents;
 mod messages;
+mod reservations;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
