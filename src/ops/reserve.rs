@@ -161,7 +161,8 @@ fn grant(
     Ok((record.agent, wanted.len() - new))
 }
 
-/// Who has the first has all of the second. What can't be told is no: then somebody is told what it knows.
+/// Has who has the first all of the second? Of two globs nobody can tell, so no: better told what one knows than never.
+/// A path that a glob covers counts as a file, with nothing beneath it.
 fn has_all(pattern: &Pattern, other: &Pattern) -> bool {
     let is_same = pattern.to_string() == other.to_string();
     is_same || (pattern.is_literal() || other.is_literal()) && pattern.covers(other.head())

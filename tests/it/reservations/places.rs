@@ -100,10 +100,9 @@ fn too_much_is_meant_only_if_it_is_said() {
     let env = two();
     let outside = env.path().join("elsewhere/x").display().to_string();
     let around = env.path().display().to_string();
-    let home = ["~", "~/", "..", "../home", &around, "~/*.txt", "/t*/../../"];
     for (patterns, why) in [
         (&["/", "/*", "//", "/**", "/../"][..], "the whole file system"),
-        (&home[..5], "your home directory"),
+        (&["~", "~/", "..", "../home", &around, "~/*.txt"], "your home directory"),
         (&[&outside, "../elsewhere", "../elsewhere/*.rs", "~/project"], "outside of"),
     ] {
         for pattern in patterns {
