@@ -14,6 +14,7 @@ use super::error::{CommandError, Kind};
 use super::identity::{self, with_nearest};
 use super::names::{self, is_live};
 use super::profile::{Profile, claims_to_look_at};
+use super::waiting;
 
 /// Whom to list.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,6 +48,7 @@ pub fn agents(ctx: &Context, filter: Filter) -> Result<Listing, CommandError> {
     let Some(mesh) = ctx.mesh()? else { return Ok(Listing::default()) };
     let census = mesh.census()?;
     let me = identity::glance(ctx, &mesh, &census).map(|agent| agent.name);
+    let is_owed = waiting::is_owed(&census);
     let claims = claims_to_look_at(ctx, &mesh);
     let here = filter.here || ctx.settings.scope_to_folder();
     let in_scope = |cwd: &str| !here || same_folder(Path::new(cwd), &ctx.cwd);
@@ -60,7 +62,9 @@ pub fn agents(ctx: &Context, filter: Filter) -> Result<Listing, CommandError> {
             listing.agents.push(Profile::with_liveness(&mesh, agent, &claims, liveness)?);
         }
     }
-    if seen_dead && let Err(error) = bury_in_passing(ctx, &mesh) {
+    if (seen_dead || is_owed)
+        && let Err(error) = bury_in_passing(ctx, &mesh)
+    {
         ctx.notice(format!("those who are gone could not be buried: {error}"));
     }
     if filter.gone {

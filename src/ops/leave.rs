@@ -37,5 +37,7 @@ pub(super) fn part(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<Left, Co
     locked.bury(&record, Why::Left, clock::now(), None)?;
     waiting::tell_or_note(ctx, mesh, &locked);
     feed::tell(ctx, mesh, "leave", &record.agent.name, None, None);
-    Ok(Left { name: record.agent.name.clone(), unclaimed, released: record.agent.reservations.len(), unread })
+    let now = clock::now();
+    let released = record.agent.reservations.iter().filter(|reservation| reservation.binds(now)).count();
+    Ok(Left { name: record.agent.name, unclaimed, released, unread })
 }

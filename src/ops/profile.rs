@@ -33,12 +33,14 @@ impl Profile {
 
     pub(super) fn with_liveness(
         mesh: &Mesh,
-        agent: Agent,
+        mut agent: Agent,
         claims: &Claims,
         liveness: Liveness,
     ) -> Result<Self, CommandError> {
+        let now = clock::now();
+        agent.reservations.retain(|reservation| reservation.binds(now));
         let last_sign = mesh.last_sign(&agent)?;
-        let presence = Presence::of(liveness, last_sign, clock::now());
+        let presence = Presence::of(liveness, last_sign, now);
         let unread = mesh.unread(&agent)?;
         let claims = claims.of(&agent);
         Ok(Self { agent, liveness, presence, last_sign, unread, claims })

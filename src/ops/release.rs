@@ -2,6 +2,7 @@
 
 use crate::domain::{AgentName, Reservation};
 use crate::store::StoreError;
+use crate::sys::clock;
 
 use super::context::Context;
 use super::error::{CommandError, Kind};
@@ -30,16 +31,19 @@ pub fn release(ctx: &Context, patterns: &[String]) -> Result<Released, CommandEr
         if mine.is_empty() {
             return Err(not_held(text, &me.reservations));
         }
-        released.extend(mine);
+        released.extend(mine.into_iter().filter(|held| !released.contains(held)).collect::<Vec<_>>());
     }
     if patterns.is_empty() {
         released = me.reservations.clone();
     }
     if !released.is_empty() {
         locked.edit(&me, |agent| agent.reservations.retain(|held| !released.contains(held)))?;
-        waiting::tell_or_note(ctx, &mesh, &locked);
     }
+    // Also when nothing was left to release: whoever released it may have died before it told anyone.
+    waiting::tell_or_note(ctx, &mesh, &locked);
     drop(locked);
+    let now = clock::now();
+    released.retain(|reservation| reservation.binds(now));
     for reservation in &released {
         feed::tell(ctx, &mesh, "release", &me.name, Some(&reservation.pattern), None);
     }

@@ -1,5 +1,6 @@
 //! Who holds what, for those who look.
 
+use crate::domain::Reservation;
 use crate::sys::clock;
 
 use super::context::Context;
@@ -29,8 +30,10 @@ pub fn reservations(ctx: &Context, mine: bool) -> Result<Vec<Holding>, CommandEr
             continue;
         }
         let holding = |reservation| Holding { holder: agent.clone(), reservation };
-        let binding = agent.reservations.iter().filter(|reservation| reservation.binds(now)).cloned();
-        holdings.extend(binding.map(holding));
+        let mut binding: Vec<Reservation> =
+            agent.reservations.iter().filter(|reservation| reservation.binds(now)).cloned().collect();
+        binding.sort_by(|a, b| a.pattern.cmp(&b.pattern));
+        holdings.extend(binding.into_iter().map(holding));
     }
     Ok(holdings)
 }

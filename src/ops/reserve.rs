@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::domain::pattern::{PathForm, Pattern, PatternError, has_wildcard};
+use crate::domain::pattern::{PathForm, Pattern, PatternError, has_wildcard, literal_head};
 use crate::domain::{Agent, AgentName, Reservation, Wait};
 use crate::store::{Locked, Record, StoreError, iso};
 use crate::sys::git::WorkTree;
@@ -69,7 +69,7 @@ pub fn reserve(ctx: &Context, wish: &Wish) -> Result<Granted, CommandError> {
         return Err(refusal(&conflicts, now));
     }
     place.tell_of_work_trees(ctx, &census.records, &me, &wanted, now);
-    let (after, renewed) = grant(&locked, &me, &wanted)?;
+    let (after, renewed) = grant(&locked, &me, &wanted, now)?;
     drop(locked);
     for reservation in &wanted {
         feed::tell(
@@ -123,17 +123,25 @@ fn wait(wanted: &Reservation, holding: &Holding, now: Timestamp) -> Wait {
     Wait { pattern, root, literal, holder: holding.holder.name.to_string(), since: now }
 }
 
-/// Writes what was wanted into the registration. What is held already is renewed, and its age stays.
-fn grant(locked: &Locked<'_>, me: &Agent, wanted: &[Reservation]) -> Result<(Agent, usize), CommandError> {
-    let is_new = |wanted: &&Reservation| !me.reservations.iter().any(|held| same_place(wanted, held));
+/// Writes what was wanted into the registration. What is held already is renewed, and its age stays; what is over is
+/// dropped.
+fn grant(
+    locked: &Locked<'_>,
+    me: &Agent,
+    wanted: &[Reservation],
+    now: Timestamp,
+) -> Result<(Agent, usize), CommandError> {
+    let held: Vec<&Reservation> = me.reservations.iter().filter(|held| held.binds(now)).collect();
+    let is_new = |wanted: &&Reservation| !held.iter().any(|held| same_place(wanted, held));
     let new = wanted.iter().filter(is_new).count();
-    let total = me.reservations.len() + new;
+    let total = held.len() + new;
     if total > MAX_RESERVATIONS {
         let text = format!("that would be {total} reservations; {MAX_RESERVATIONS} is the most");
         return Err(CommandError::new(Kind::TooMany, text)
             .hint("reserve a directory, or use a wildcard; `msg release` lets go of what you don't need"));
     }
     let record = locked.edit(me, |agent| {
+        agent.reservations.retain(|held| held.binds(now));
         for wanted in wanted {
             match agent.reservations.iter_mut().find(|held| same_place(wanted, held)) {
                 Some(held) => {
@@ -145,13 +153,29 @@ fn grant(locked: &Locked<'_>, me: &Agent, wanted: &[Reservation]) -> Result<(Age
         }
         let patterns: Vec<Pattern> = wanted.iter().flat_map(|wanted| wanted.patterns(&agent.cwd)).collect();
         let cwd = agent.cwd.clone();
-        agent.waits_for.retain(|wait| !patterns.iter().any(|pattern| pattern.overlaps(&wait.read(&cwd))));
+        agent.waits_for.retain(|wait| {
+            let wait = wait.read(&cwd);
+            !patterns.iter().any(|pattern| has_all(pattern, &wait))
+        });
     })?;
     Ok((record.agent, wanted.len() - new))
 }
 
+/// Has who has the first all of the second? Of two globs nobody can tell, so no: better told what one knows than never.
+/// A path that a glob covers counts as a file, with nothing beneath it.
+fn has_all(pattern: &Pattern, other: &Pattern) -> bool {
+    let is_same = pattern.to_string() == other.to_string();
+    is_same || (pattern.is_literal() || other.is_literal()) && pattern.covers(other.head())
+}
+
+/// The same pattern at the same place; a path that has become a directory since is called otherwise, by its slash.
 fn same_place(a: &Reservation, b: &Reservation) -> bool {
-    a.pattern == b.pattern && a.root == b.root && a.literal == b.literal
+    let is_path = |one: &Reservation| one.literal || !has_wildcard(&one.pattern);
+    let same = match is_path(a) && is_path(b) {
+        true => a.pattern.trim_end_matches('/') == b.pattern.trim_end_matches('/'),
+        false => a.pattern == b.pattern,
+    };
+    same && a.root == b.root && a.literal == b.literal
 }
 
 fn reason(text: Option<&str>) -> Result<Option<String>, CommandError> {
@@ -256,11 +280,13 @@ impl Place {
             true => Pattern::literal(cwd.join(&text_here)),
             false => Pattern::new(&text_here, &cwd).map_err(|error| bad_pattern(text, &error))?,
         };
-        let led = paths::resolve(Path::new(pattern.head().as_str()));
+        // From the text as it was typed: up from a link is up from where it leads, and the letters are those of the file.
+        let typed = if names_a_file { &text_here } else { literal_head(&text_here) };
+        let at = self.cwd.join(typed);
+        let led = paths::resolve(&at);
         if !broad {
             self.refuse_broad(ctx, text, &pattern, &led)?;
         }
-        let at = Path::new(pattern.head().as_str());
         let is_dir = pattern.is_literal() && (text.ends_with('/') || at.is_dir());
         let mut written = pattern.written_from(&self.root);
         if is_dir && !written.ends_with('/') && written != "." {
@@ -272,7 +298,7 @@ impl Place {
             pattern: written,
             root: Some(self.root.to_string()),
             head: (led != *pattern.head()).then(|| led.to_string()),
-            ignore_case: paths::ignores_case(at),
+            ignore_case: paths::ignores_case(Path::new(pattern.head().as_str())),
             reason: None,
             since: clock::now(),
             expires_at: None,

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::domain::pattern::Pattern;
 use crate::domain::{Agent, AgentName, Importance, Message, Wait};
-use crate::store::{Census, Locked, Mesh};
+use crate::store::{Census, Locked, Mesh, Record};
 use crate::sys::{clock, paths};
 
 use super::context::Context;
@@ -51,6 +51,13 @@ pub(super) fn freed(census: &Census, agent: &Agent) -> Vec<Wait> {
         held_by_others(&census.records, Some(agent), clock::now(), hits).is_empty()
     };
     agent.waits_for.iter().filter(is_free).cloned().collect()
+}
+
+/// Does anybody wait for something that is free by now? Then whoever was to tell has died, or its time was over.
+pub(super) fn is_owed(census: &Census) -> bool {
+    let waits = |record: &&Record| !record.agent.waits_for.is_empty() && !record.agent.is_foreign();
+    let mut waiters = census.records.iter().filter(waits);
+    waiters.any(|record| is_live(record) && !freed(census, &record.agent).is_empty())
 }
 
 /// Tells everyone who waits for something that is free by now, once.

@@ -4,6 +4,7 @@
 
 mod agents;
 mod messages;
+mod reservations;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -176,7 +177,7 @@ fn files(env: &TestEnvironment) -> BTreeSet<String> {
     env.mail().iter().map(|path| path.rsplit('/').next().unwrap().to_string()).collect()
 }
 
-fn copy(from: &Path, to: &Path) {
+pub fn copy(from: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
     fs::set_permissions(to, fs::Permissions::from_mode(0o700)).unwrap();
     for entry in fs::read_dir(from).unwrap() {

@@ -17,6 +17,7 @@ mod layering;
 mod locks;
 mod messages;
 mod registry;
+mod reservations;
 mod safety;
 mod storm;
 mod terminal;

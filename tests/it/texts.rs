@@ -8,6 +8,7 @@ mod errors;
 mod help;
 mod messages;
 mod peers;
+mod reservations;
 mod scenes;
 
 use std::io::Read;

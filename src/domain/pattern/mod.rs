@@ -234,6 +234,11 @@ pub fn has_wildcard(text: &str) -> bool {
     text.contains(['*', '?', '[', '{', '\\'])
 }
 
+/// The part of a pattern before the first component with a wildcard in it, as it was typed.
+pub fn literal_head(text: &str) -> &str {
+    split_at_wildcard(text).0
+}
+
 /// A path in which nothing is a wildcard.
 fn escaped(path: &str) -> String {
     let escape = |c: char| has_wildcard(c.encode_utf8(&mut [0; 4])).then_some('\\').into_iter().chain([c]);

@@ -3,7 +3,7 @@
 use crate::environment::TestEnvironment;
 use crate::texts::{one_object, snapshot};
 
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 27] = [
     "join",
     "leave",
     "send",
@@ -17,6 +17,10 @@ const COMMANDS: [&str; 23] = [
     "history",
     "watch",
     "wait",
+    "reserve",
+    "release",
+    "reservations",
+    "check",
     "agents",
     "whoami",
     "whois",
@@ -74,6 +78,13 @@ fn of_talking() {
         &["history", "--help"],
     ];
     check("help-talk", &pages);
+}
+
+#[test]
+fn of_keeping_out_of_each_others_files() {
+    let pages: [&[&str]; 4] =
+        [&["reserve", "--help"], &["release", "--help"], &["reservations", "--help"], &["check", "--help"]];
+    check("help-reserve", &pages);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 use clap::Args;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Span, SpanRelativeTo};
 use serde_json::{Map, Value, json};
 
 use crate::domain::visible;
@@ -42,8 +42,8 @@ pub(super) fn run(ctx: &Context, args: ReserveArgs) -> Result<Outcome, CommandEr
 
 /// More than a second, less than a year: anything else is a slip.
 fn duration(text: &str) -> Result<SignedDuration, CommandError> {
-    let parsed = text.parse::<SignedDuration>().or_else(|_| format!("{text}s").parse());
-    match parsed {
+    let parsed = text.parse::<Span>().or_else(|_| format!("{text}s").parse());
+    match parsed.and_then(|span| span.to_duration(SpanRelativeTo::days_are_24_hours())) {
         Ok(ttl) if ttl >= SignedDuration::from_secs(1) && ttl <= SignedDuration::from_hours(24 * 366) => {
             Ok(ttl)
         }
