@@ -196,6 +196,7 @@ fn context(env: &TestEnvironment, name: &str, cwd: &Path) -> Context {
     let globals = Globals {
         mesh: Some(env.mesh().to_str().unwrap().to_string()),
         speaker: Some(AgentName::new(name).unwrap()),
+        ..Globals::default()
     };
     let (mut ctx, _) = Context::tolerant(globals).unwrap();
     let home = env.home();

@@ -49,6 +49,8 @@ fn the_demo_shows_the_main_job_and_leaves_nothing_behind() {
         (r"\b\d+s ago", "0s ago"),
         (r"\b(as|reply|ack|receipt) [0-9a-z]{6}\b", "$1 [ID]"),
         (r"(?m)^[0-9a-z]{6} to ", "[ID] to "),
+        (r"ago, [0-9a-z]{6}\]", "ago, [ID]]"),
+        (r", for \d+s\)", ", for 0s)"),
     ];
     snapshot("demo", text.trim_end(), &filters);
 }
@@ -59,7 +61,7 @@ fn the_demo_in_json() {
     let ended = end(demo(&env).0.arg("--json")).expect_code(0);
     let said = one_object("msg demo", &ended.stdout, ended.code);
     let steps = said["steps"].as_array().unwrap();
-    assert_eq!(steps.len(), 6);
+    assert_eq!(steps.len(), 8);
     for step in steps {
         assert!(step["title"].is_string());
         for command in step["commands"].as_array().unwrap() {

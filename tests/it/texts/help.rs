@@ -3,7 +3,7 @@
 use crate::environment::TestEnvironment;
 use crate::texts::{one_object, snapshot};
 
-const COMMANDS: [&str; 27] = [
+const COMMANDS: [&str; 28] = [
     "join",
     "leave",
     "send",
@@ -21,6 +21,7 @@ const COMMANDS: [&str; 27] = [
     "release",
     "reservations",
     "check",
+    "hook",
     "agents",
     "whoami",
     "whois",
@@ -82,8 +83,13 @@ fn of_talking() {
 
 #[test]
 fn of_keeping_out_of_each_others_files() {
-    let pages: [&[&str]; 4] =
-        [&["reserve", "--help"], &["release", "--help"], &["reservations", "--help"], &["check", "--help"]];
+    let pages: [&[&str]; 5] = [
+        &["reserve", "--help"],
+        &["release", "--help"],
+        &["reservations", "--help"],
+        &["check", "--help"],
+        &["hook", "--help"],
+    ];
     check("help-reserve", &pages);
 }
 

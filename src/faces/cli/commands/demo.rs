@@ -225,23 +225,17 @@ fn talk(stage: &Stage) -> Result<Vec<Line>, CommandError> {
 /// What Codex sends before it applies a patch, and what it is answered.
 fn refused_edit(stage: &Stage) -> Result<Line, CommandError> {
     let patch = "*** Begin Patch\n*** Update File: src/auth/login.rs\n@@\n-old\n+new\n*** End Patch";
-    let reason = refusal(stage, "apply_patch", patch)?;
-    Ok(Line {
-        command: "codex: apply_patch, Update File: src/auth/login.rs".to_string(),
-        exit: None,
-        output: reason,
-    })
+    refusal(stage, "apply_patch", patch, "apply_patch to src/auth/login.rs")
 }
 
 /// The same by way of the shell.
 fn refused_command(stage: &Stage) -> Result<Line, CommandError> {
     let command = "cd src && sed -i s/old/new/ auth/*.rs";
-    let reason = refusal(stage, "Bash", command)?;
-    Ok(Line { command: format!("codex: {command}"), exit: None, output: reason })
+    refusal(stage, "Bash", command, command)
 }
 
 /// Asks `msg hook codex PreToolUse`, as Codex does, and expects a no.
-fn refusal(stage: &Stage, tool: &str, input: &str) -> Result<String, CommandError> {
+fn refusal(stage: &Stage, tool: &str, input: &str, shown: &str) -> Result<Line, CommandError> {
     let payload = json!({
         "session_id": "two",
         "cwd": stage.dir.path(),
@@ -259,7 +253,11 @@ fn refusal(stage: &Stage, tool: &str, input: &str) -> Result<String, CommandErro
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
     let decision = &answer["hookSpecificOutput"];
     match (decision["permissionDecision"].as_str(), decision["permissionDecisionReason"].as_str()) {
-        (Some("deny"), Some(reason)) => Ok(format!("denied by the hook: {reason}")),
+        (Some("deny"), Some(reason)) => Ok(Line {
+            command: format!("msg hook codex PreToolUse    # {shown}"),
+            exit: output.status.code(),
+            output: format!("deny: {reason}"),
+        }),
         _ => Err(CommandError::new(Kind::Bug, format!("the hook let it through: {answer}"))),
     }
 }
