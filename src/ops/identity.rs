@@ -126,8 +126,8 @@ pub(super) fn at_hook(
 
 /// The agent of that session, found by the shortest way: what is known of the session names it.
 fn registered(mesh: &Mesh, session: &SessionId) -> Result<Option<Agent>, CommandError> {
-    let Some(known) = mesh.session(session)? else { return Ok(None) };
-    let record = mesh.registration(&known.last.agent.name)?;
+    let Some(name) = mesh.name_of_session(session)? else { return Ok(None) };
+    let record = mesh.registration(&name)?;
     let is_it = |record: &Record| {
         record.agent.session == *session && record.agent.restores.is_none() && names::is_live(record)
     };

@@ -187,10 +187,8 @@ pub fn did_you_mean(name: &str) -> String {
 /// What an argument or a variable says: JSON where the key takes more than text.
 pub fn raw_from_text(key: &str, text: &str) -> Raw {
     let plain = find_key(key).is_ok_and(|(_, key)| key.is_plain_text());
-    match serde_json::from_str::<Json>(text) {
-        Ok(json) if !plain => raw(&json),
-        _ => Raw::Text(text.to_string()),
-    }
+    let json = if plain { None } else { serde_json::from_str::<Json>(text).ok() };
+    json.map_or_else(|| Raw::Text(text.to_string()), |json| raw(&json))
 }
 
 /// Writes one value into a file of ours, which is made if there is none. Returns the file.

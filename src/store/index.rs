@@ -7,9 +7,9 @@
 //!
 //! ```text
 //! ravenry index 1
-//! A <inode> <size> <modified> <changed> <pid> <name> <session>     all separated by tabs
-//! H <path>                                                         a head of the agent above
-//! h <path>                                                         the same where case doesn't count, in lower case
+//! <length> <inode> <size> <modified> <changed> <pid> <name> <session> <ancestor>     all separated by tabs
+//! H <path>                a head of the agent above; `length` is that of all its lines of this kind
+//! h <path>                the same where case doesn't count, in lower case
 //! ```
 
 use std::borrow::Cow;
@@ -187,22 +187,42 @@ impl<'t> Sieve<'t> {
 
 /// Writes the lines of one registration; none if they could be misread.
 fn describe(text: &mut String, agent: &Agent, stamp: &Stamp) {
+    let patterns = agent.reservations.iter().flat_map(|reservation| patterns(agent, reservation));
+    let mut heads = String::new();
+    let mut ancestor: Option<String> = None;
+    for pattern in patterns {
+        let (kind, head) = match pattern.ignores_case() {
+            true => ('h', pattern.head().folded()),
+            false => ('H', pattern.head().clone()),
+        };
+        if head.as_str().contains(['\n', '\t']) {
+            return;
+        }
+        heads.push_str(&format!("{kind}\t{head}\n"));
+        ancestor = Some(match (ancestor, kind) {
+            (None, 'H') => head.to_string(),
+            (Some(known), 'H') => common(&known, head.as_str()).to_string(),
+            // Where case doesn't count, each line has to be looked at.
+            _ => "/".to_string(),
+        });
+    }
     let Stamp { inode, size, modified, changed } = stamp;
     let (pid, name, session) = (agent.process.pid(), &agent.name, &agent.session);
-    let mut lines = format!("A\t{inode}\t{size}\t{modified}\t{changed}\t{pid}\t{name}\t{session}\n");
-    for reservation in &agent.reservations {
-        for pattern in patterns(agent, reservation) {
-            let line = match pattern.ignores_case() {
-                true => format!("h\t{}\n", pattern.head().folded()),
-                false => format!("H\t{}\n", pattern.head()),
-            };
-            if line.matches('\n').count() > 1 {
-                return;
-            }
-            lines.push_str(&line);
-        }
+    let (length, ancestor) = (heads.len(), ancestor.unwrap_or_default());
+    text.push_str(&format!(
+        "{length}\t{inode}\t{size}\t{modified}\t{changed}\t{pid}\t{name}\t{session}\t{ancestor}\n{heads}"
+    ));
+}
+
+/// The directory that both paths lie in, or one of them.
+fn common<'p>(a: &'p str, b: &str) -> &'p str {
+    let same = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+    let ends = |text: &str| matches!(text.as_bytes().get(same), None | Some(b'/'));
+    if same > 0 && ends(a) && ends(b) {
+        return &a[..same];
     }
-    text.push_str(&lines);
+    let slash = a.as_bytes()[..same].iter().rposition(|byte| *byte == b'/');
+    slash.filter(|at| *at > 0).map_or("/", |at| &a[..at])
 }
 
 /// The patterns that a reservation stands for. Where a stranger's links led when it was made was not written down, so
@@ -226,12 +246,14 @@ struct Entry<'t> {
     stamp: Stamp,
     pid: i32,
     session: &'t str,
+    /// What all of its heads lie beneath; nothing if it has none.
+    ancestor: &'t str,
     /// All of its lines.
     lines: &'t str,
     heads: &'t str,
 }
 
-/// The entries of an index. Whatever can't be understood is not there.
+/// The entries of an index. Whatever can't be understood is not there, nor what follows it.
 struct Entries<'t> {
     rest: &'t str,
 }
@@ -246,31 +268,18 @@ impl<'t> Iterator for Entries<'t> {
     type Item = Entry<'t>;
 
     fn next(&mut self) -> Option<Entry<'t>> {
-        loop {
-            let (first, below) = self.rest.split_once('\n')?;
-            let mut length = first.len() + 1;
-            let mut heads = below;
-            while let Some((line, rest)) = heads.split_once('\n')
-                && !line.starts_with('A')
-            {
-                length += line.len() + 1;
-                heads = rest;
-            }
-            let (lines, rest) = self.rest.split_at(length);
-            self.rest = rest;
-            if let Some(entry) = Entry::parse(lines, first.len()) {
-                return Some(entry);
-            }
-        }
+        let (first, below) = self.rest.split_once('\n')?;
+        let (length, words) = first.split_once('\t')?;
+        let (heads, rest) = below.split_at_checked(length.parse().ok()?)?;
+        let lines = &self.rest[..first.len() + 1 + heads.len()];
+        self.rest = rest;
+        Entry::parse(words, lines, heads)
     }
 }
 
 impl<'t> Entry<'t> {
-    fn parse(lines: &'t str, end: usize) -> Option<Self> {
-        let mut words = lines[..end].split('\t');
-        if words.next() != Some("A") {
-            return None;
-        }
+    fn parse(words: &'t str, lines: &'t str, heads: &'t str) -> Option<Self> {
+        let mut words = words.split('\t');
         let stamp = Stamp {
             inode: words.next()?.parse().ok()?,
             size: words.next()?.parse().ok()?,
@@ -278,18 +287,46 @@ impl<'t> Entry<'t> {
             changed: words.next()?.parse().ok()?,
         };
         let pid = words.next()?.parse().ok()?;
-        let (name, session) = (words.next()?, words.next()?);
-        Some(Self { name, stamp, pid, session, lines, heads: &lines[end + 1..] })
+        let (name, session, ancestor) = (words.next()?, words.next()?, words.next()?);
+        Some(Self { name, stamp, pid, session, ancestor, lines, heads })
     }
 
     fn is_near(&self, near: &Near<'_>, folded: &[PathForm]) -> bool {
         near.processes.contains(&self.pid)
             || near.sessions.iter().any(|session| session.as_str() == self.session)
-            || self.heads.lines().any(|line| match line.split_at_checked(2) {
-                Some(("H\t", head)) => near.heads.iter().any(|wanted| wanted.is_related(head)),
-                Some(("h\t", head)) => folded.iter().any(|wanted| wanted.is_related(head)),
-                // Whatever this is, it is looked at.
-                _ => true,
-            })
+            || self.has_near_head(near, folded)
+    }
+
+    fn has_near_head(&self, near: &Near<'_>, folded: &[PathForm]) -> bool {
+        if self.ancestor.is_empty() || !near.heads.iter().any(|wanted| wanted.is_related(self.ancestor)) {
+            return false;
+        }
+        self.heads.lines().any(|line| match line.split_at_checked(2) {
+            Some(("H\t", head)) => near.heads.iter().any(|wanted| wanted.is_related(head)),
+            Some(("h\t", head)) => folded.iter().any(|wanted| wanted.is_related(head)),
+            // Whatever this is, it is looked at.
+            _ => true,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_two_paths_have_in_common() {
+        for (a, b, expected) in [
+            ("/a/b/c", "/a/b/d", "/a/b"),
+            ("/a/b", "/a/b/d", "/a/b"),
+            ("/a/b/d", "/a/b", "/a/b"),
+            ("/a/bc", "/a/bd", "/a"),
+            ("/a/b", "/a/bd", "/a"),
+            ("/a", "/b", "/"),
+            ("/", "/b", "/"),
+            ("/a/é", "/a/è", "/a"),
+        ] {
+            assert_eq!(common(a, b), expected, "{a} and {b}");
+        }
     }
 }

@@ -21,7 +21,7 @@ use crate::sys::clock;
 use crate::sys::files::{self, Files, Kept, Stray};
 use crate::sys::filesystem;
 use crate::sys::flock::FileLock;
-use crate::sys::trust::{self, Privacy};
+use crate::sys::trust::{self, Privacy, Safe};
 
 /// How a mesh is to be used.
 #[derive(Clone, Copy, Debug)]
@@ -52,9 +52,10 @@ impl Mesh {
     /// The mesh at that place, or `None` if there is none yet. One that others could write to is an error.
     pub fn open(location: &Location, options: Options) -> Result<Option<Self>, StoreError> {
         let Some(verdict) = trust::inspect(&location.dir)? else { return Ok(None) };
+        let Safe { real, privacy } = verdict.map_err(StoreError::Unsafe)?;
         // Links on the way were looked at once; from here on they can't be turned to somewhere else.
-        let layout = Layout::new(fs_err::canonicalize(&location.dir).map_err(files::FileError::from)?);
-        let tightened = match verdict.map_err(StoreError::Unsafe)? {
+        let layout = Layout::new(real);
+        let tightened = match privacy {
             Privacy::Private => None,
             Privacy::Loose { mode } => {
                 files::set_mode(layout.root(), files::DIR_MODE)?;
@@ -129,6 +130,11 @@ impl Mesh {
 
     pub fn session(&self, session: &SessionId) -> Result<Option<SessionRecord>, StoreError> {
         sessions::read(&self.layout, session)
+    }
+
+    /// The name that the session had last, if that can be told.
+    pub fn name_of_session(&self, session: &SessionId) -> Result<Option<AgentName>, StoreError> {
+        sessions::name(&self.layout, session)
     }
 
     pub fn sessions(&self) -> Result<Sessions, StoreError> {

@@ -9,7 +9,7 @@ use super::error::StoreError;
 use super::layout::Layout;
 use super::registry::{Record, Unreadable};
 use super::wire::{registration, time};
-use crate::domain::SessionId;
+use crate::domain::{AgentName, SessionId};
 use crate::sys::files::{self, FileError};
 
 /// What is known of a session.
@@ -68,6 +68,17 @@ pub(super) fn read(layout: &Layout, session: &SessionId) -> Result<Option<Sessio
         Ok(record) => Ok(Some(record).filter(|record| record.last.agent.session == *session)),
         Err(reason) => Err(StoreError::Corrupt { path, reason }),
     }
+}
+
+/// The name that the session had last, by the shortest way; `None` if that can't be told.
+pub(super) fn name(layout: &Layout, session: &SessionId) -> Result<Option<AgentName>, StoreError> {
+    #[derive(Deserialize)]
+    struct Name<'t> {
+        name: &'t str,
+    }
+    let Some(bytes) = files::read(&layout.session(session))? else { return Ok(None) };
+    let name = serde_json::from_slice::<Name<'_>>(&bytes).ok().map(|keys| keys.name);
+    Ok(name.and_then(|name| AgentName::new(name).ok()))
 }
 
 /// Every session that is remembered, and the files that can't be understood.

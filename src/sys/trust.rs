@@ -43,8 +43,16 @@ pub enum Privacy {
     },
 }
 
+/// A directory that others can't write to.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Safe {
+    /// Where links lead.
+    pub real: PathBuf,
+    pub privacy: Privacy,
+}
+
 /// Looks at a directory, at links to it, and at all directories above it. `None`: there is none.
-pub fn inspect(dir: &Path) -> Result<Option<Result<Privacy, Distrust>>, FileError> {
+pub fn inspect(dir: &Path) -> Result<Option<Result<Safe, Distrust>>, FileError> {
     let me = nix::unistd::geteuid().as_raw();
     let Some(link) = files::link_metadata(dir)? else { return Ok(None) };
     if link.file_type().is_symlink() && !is_trusted(link.uid(), me) {
@@ -75,7 +83,7 @@ pub fn inspect(dir: &Path) -> Result<Option<Result<Privacy, Distrust>>, FileErro
         }
     }
     let privacy = if mode & NOT_ONLY_MINE == 0 { Privacy::Private } else { Privacy::Loose { mode } };
-    Ok(Some(Ok(privacy)))
+    Ok(Some(Ok(Safe { real, privacy })))
 }
 
 /// Root may do anything anyway. Inside a user namespace that has no root, as sandboxes make them, the real root's files

@@ -9,20 +9,27 @@ use nix::unistd::{SysconfVar, sysconf};
 
 use super::Details;
 use crate::domain::process::Sighting;
-use crate::domain::{Pid, Place, ProcessLook};
+use crate::domain::{Pid, ProcessLook};
 use crate::sys::clock;
 
-pub(super) fn place() -> Place {
-    let line = |path: &str| {
-        let text = fs::read_to_string(path).ok()?;
-        let text = text.trim();
-        (!text.is_empty()).then(|| text.to_string())
-    };
-    Place {
-        boot_id: line("/proc/sys/kernel/random/boot_id"),
-        machine_id: line("/etc/machine-id").or_else(|| line("/var/lib/dbus/machine-id")),
-        pid_ns: fs::read_link("/proc/self/ns/pid").ok().map(|link| link.to_string_lossy().into_owned()),
-    }
+pub(super) fn boot_id() -> Option<String> {
+    line("/proc/sys/kernel/random/boot_id")
+}
+
+pub(super) fn machine_id() -> Option<String> {
+    line("/etc/machine-id").or_else(|| line("/var/lib/dbus/machine-id"))
+}
+
+pub(super) fn pid_ns() -> Option<String> {
+    fs::read_link("/proc/self/ns/pid").ok().map(|link| link.to_string_lossy().into_owned())
+}
+
+/// The one short line of a file.
+fn line(path: &str) -> Option<String> {
+    let mut line = [0; 128];
+    let length = fs::File::open(path).ok()?.read(&mut line).ok()?;
+    let text = std::str::from_utf8(&line[..length]).ok()?.trim();
+    (!text.is_empty()).then(|| text.to_string())
 }
 
 pub(super) fn sight(pid: Pid) -> Sighting {

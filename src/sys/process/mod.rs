@@ -37,7 +37,13 @@ pub struct Details {
 /// The machine, boot and pid namespace that this process runs in.
 pub fn place() -> &'static Place {
     static PLACE: OnceLock<Place> = OnceLock::new();
-    PLACE.get_or_init(imp::place)
+    PLACE.get_or_init(|| Place { machine_id: imp::machine_id(), ..boot().clone() })
+}
+
+/// The same without the machine, which need not be asked for where the boot is the same.
+fn boot() -> &'static Place {
+    static BOOT: OnceLock<Place> = OnceLock::new();
+    BOOT.get_or_init(|| Place { boot_id: imp::boot_id(), machine_id: None, pid_ns: imp::pid_ns() })
 }
 
 /// Everything about a process, or `None` if there is none or we may not look.
@@ -61,7 +67,13 @@ pub fn identify(pid: Pid) -> Option<Identity> {
 
 /// Does it live?
 pub fn liveness(recorded: &Recorded) -> Liveness {
-    judge(recorded, place(), sight)
+    let is_of_this_boot = match recorded {
+        Recorded::Pinned(identity) => {
+            identity.place.boot_id.is_some() && identity.place.boot_id == boot().boot_id
+        }
+        Recorded::Bare(_) => true,
+    };
+    judge(recorded, if is_of_this_boot { boot() } else { place() }, sight)
 }
 
 /// When a running process started, by the wall clock as it stands now.

@@ -6,15 +6,24 @@ use jiff::{Timestamp, Zoned, civil::DateTime, tz::TimeZone};
 
 use super::Details;
 use crate::domain::process::Sighting;
-use crate::domain::{Pid, Place, ProcessLook};
+use crate::domain::{Pid, ProcessLook};
 
 #[cfg_attr(
     target_os = "linux",
     expect(dead_code, reason = "Linux has a better way; the rest is tested there")
 )]
-pub(super) fn place() -> Place {
-    let host = nix::unistd::gethostname().ok().map(|name| name.to_string_lossy().into_owned());
-    Place { boot_id: output("sysctl", &["-n", "kern.bootsessionuuid"]), machine_id: host, pid_ns: None }
+pub(super) fn boot_id() -> Option<String> {
+    output("sysctl", &["-n", "kern.bootsessionuuid"])
+}
+
+#[cfg_attr(target_os = "linux", expect(dead_code, reason = "Linux has a better way"))]
+pub(super) fn machine_id() -> Option<String> {
+    nix::unistd::gethostname().ok().map(|name| name.to_string_lossy().into_owned())
+}
+
+#[cfg_attr(target_os = "linux", expect(dead_code, reason = "Linux has a better way"))]
+pub(super) fn pid_ns() -> Option<String> {
+    None
 }
 
 pub(super) fn sight(pid: Pid) -> Sighting {
