@@ -23,7 +23,51 @@ const REPETITIONS: usize = 400;
 const LIMIT: Duration = Duration::from_secs(8);
 
 pub fn measure() -> Vec<Figure> {
-    SIZES.iter().map(|(size, name, aim)| of_size(*size, name, *aim)).collect()
+    let mut figures: Vec<Figure> = SIZES.iter().map(|(size, name, aim)| of_size(*size, name, *aim)).collect();
+    figures.push(with_history());
+    figures
+}
+
+/// What was read, sent and happened long ago must not cost anything now.
+fn with_history() -> Figure {
+    let (young, old) = (reserving(10), reserving(10));
+    age(&old.mesh());
+    let payloads = [&young, &old].map(|scratch| payload(scratch, "free", "/srv/project/src/free.rs"));
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let started = Instant::now();
+    while ours.len() < REPETITIONS && started.elapsed() < LIMIT {
+        ours.push(time(hook(&old, &payloads[1]).stdout(Stdio::null())).as_secs_f64());
+        theirs.push(time(hook(&young, &payloads[0]).stdout(Stdio::null())).as_secs_f64());
+    }
+    Figure {
+        name: "hook: with 20,000 old messages and 50,000 events / without",
+        ours: milliseconds(&ours),
+        baseline: milliseconds(&theirs),
+        result: Spread::of_pairs(&ours, &theirs, |ours, theirs| ours / theirs),
+        unit: "",
+        aim: Aim::Below(1.1),
+    }
+}
+
+/// A mesh with a past.
+fn age(mesh: &Path) {
+    let message =
+        json!({ "id": "x", "from": "A", "to": "B", "text": "long ago", "timestamp": "2026-01-01T00:00:00Z" });
+    for (dir, name) in [("seen", "1794700676200,read"), ("sent", "Copy1")] {
+        let dir = mesh.join(dir).join("Original");
+        std::fs::create_dir_all(&dir).unwrap();
+        for number in 0..10_000 {
+            let file = dir.join(format!("1794700{number:06}-gpvjoz,{name}.json"));
+            std::fs::write(file, message.to_string()).unwrap();
+        }
+    }
+    std::fs::create_dir_all(mesh.join("feed")).unwrap();
+    let line = "{\"ts\":\"2026-01-01T00:00:00.000Z\",\"type\":\"join\",\"agent\":\"A\"}\n";
+    std::fs::write(mesh.join("feed/feed.jsonl"), line.repeat(50_000)).unwrap();
+}
+
+fn milliseconds(values: &[f64]) -> String {
+    format!("{:.2} ms", Spread::of(values.iter().copied()).median * 1e3)
 }
 
 fn of_size(size: usize, name: &'static str, aim: f64) -> Figure {
@@ -39,7 +83,6 @@ fn of_size(size: usize, name: &'static str, aim: f64) -> Figure {
         ours.push(time(hook(&scratch, &free).stdout(Stdio::null())).as_secs_f64());
         theirs.push(time(&mut nothing).as_secs_f64());
     }
-    let milliseconds = |values: &[f64]| format!("{:.2} ms", Spread::of(values.iter().copied()).median * 1e3);
     Figure {
         name,
         ours: milliseconds(&ours),
