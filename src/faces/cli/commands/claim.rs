@@ -1,0 +1,73 @@
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use crate::domain::visible;
+use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::profile;
+use crate::ops::swarm::{self, Choice, ClaimRequest, Claimed};
+use crate::ops::{CommandError, Context};
+
+/// Take a task of your spec: it is yours alone until you complete it, give it back, or end
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg claim --next                          the first that is ready
+  msg claim TASK-03
+  msg claim TASK-03 --reserve src/auth/     with the paths that it needs, or neither
+  msg claim cleanup --adhoc                 a task that stands in no spec")]
+pub(in crate::faces::cli) struct ClaimArgs {
+    /// The id of the task
+    #[arg(required_unless_present = "next", conflicts_with = "next")]
+    task: Option<String>,
+    /// The first in the spec that is ready
+    #[arg(long)]
+    next: bool,
+    /// Another spec than yours
+    #[arg(long, value_name = "PATH")]
+    spec: Option<String>,
+    /// What you are at, for those who find it taken
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// Paths to take with it
+    #[arg(long, value_name = "PATTERN")]
+    reserve: Vec<String>,
+    /// With --reserve: also what lies outside of this work tree
+    #[arg(long)]
+    force_broad: bool,
+    /// A task that stands in no spec
+    #[arg(long, conflicts_with = "next")]
+    adhoc: bool,
+}
+
+pub(super) fn run(ctx: &Context, args: ClaimArgs) -> Result<Outcome, CommandError> {
+    let request = ClaimRequest {
+        choice: args.task.map_or(Choice::Next, Choice::This),
+        spec: args.spec,
+        reason: args.reason,
+        reserve: args.reserve,
+        force_broad: args.force_broad,
+        adhoc: args.adhoc,
+    };
+    Ok(ClaimReport(swarm::claim(ctx, &request)?).into())
+}
+
+struct ClaimReport(Claimed);
+
+impl Report for ClaimReport {
+    fn json(&self) -> Map<String, Value> {
+        let mut object = Map::new();
+        object.insert("claim".to_string(), profile::claim_json(&self.0.claim, &self.0.reservations));
+        object.insert("title".to_string(), json!(self.0.title));
+        object
+    }
+
+    fn text(&self, page: &mut Page) {
+        let Claimed { claim, title, reservations, again } = &self.0;
+        let already = if *again { " already" } else { "" };
+        let title = if title.is_empty() { String::new() } else { format!(" {}", visible(title)) };
+        page.line(format!("{} is yours{already}.{title}", style::bold(&visible(&claim.task))));
+        for reservation in reservations {
+            page.line(format!("{} is yours with it.", style::bold(&visible(&reservation.pattern))));
+        }
+    }
+}

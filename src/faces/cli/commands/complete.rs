@@ -1,0 +1,68 @@
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use crate::domain::visible;
+use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::ops::swarm::{self, CompleteRequest, Completed};
+use crate::ops::{CommandError, Context};
+use crate::store::iso;
+
+/// Say that your task is done
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg complete TASK-03
+  msg complete TASK-03 --notes \"JWT, with refresh; see src/auth/\"
+  msg complete TASK-03 --tick      and tick its box in the spec")]
+pub(in crate::faces::cli) struct CompleteArgs {
+    /// The id of the task
+    task: String,
+    /// What others should know of it
+    #[arg(long, value_name = "TEXT")]
+    notes: Option<String>,
+    /// Tick its box in the spec, too
+    #[arg(long)]
+    tick: bool,
+    /// Another spec than yours
+    #[arg(long, value_name = "PATH")]
+    spec: Option<String>,
+}
+
+pub(super) fn run(ctx: &Context, args: CompleteArgs) -> Result<Outcome, CommandError> {
+    let request = CompleteRequest { task: args.task, spec: args.spec, notes: args.notes, tick: args.tick };
+    Ok(CompleteReport(swarm::complete(ctx, &request)?).into())
+}
+
+struct CompleteReport(Completed);
+
+impl Report for CompleteReport {
+    fn json(&self) -> Map<String, Value> {
+        let done = &self.0.completion;
+        let mut object = Map::new();
+        object.insert(
+            "completion".to_string(),
+            json!({
+                "task": done.task,
+                "spec": done.spec,
+                "completedBy": done.by,
+                "completedAt": iso(done.at),
+                "notes": done.notes,
+            }),
+        );
+        object.insert("unblocked".to_string(), json!(self.0.unblocked));
+        object.insert("ticked".to_string(), json!(self.0.ticked));
+        object
+    }
+
+    fn text(&self, page: &mut Page) {
+        let ready = match self.0.unblocked.as_slice() {
+            [] => String::new(),
+            unblocked => format!(" Ready now: {}.", visible(&unblocked.join(", "))),
+        };
+        page.line(format!("{} is done.{ready}", style::bold(&visible(&self.0.completion.task))));
+    }
+
+    fn is_answer(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,49 @@
+use clap::Args;
+use serde_json::{Map, Value};
+
+use crate::domain::{AgentName, visible};
+use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::profile;
+use crate::ops::swarm;
+use crate::ops::{CommandError, Context};
+use crate::store::Claim;
+
+/// Pass your task, and the paths that you took with it, to another agent
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg handoff TASK-03 GoldFalcon
+  msg handoff TASK-03 GoldFalcon --notes \"the tests are missing\"")]
+pub(in crate::faces::cli) struct HandoffArgs {
+    /// The id of the task
+    task: String,
+    /// Who gets it
+    name: String,
+    /// What it should know
+    #[arg(long, value_name = "TEXT")]
+    notes: Option<String>,
+    /// Another spec than yours
+    #[arg(long, value_name = "PATH")]
+    spec: Option<String>,
+}
+
+pub(super) fn run(ctx: &Context, args: HandoffArgs) -> Result<Outcome, CommandError> {
+    let to = AgentName::new(args.name)?;
+    Ok(HandoffReport(swarm::handoff(ctx, &args.task, &to, args.spec.as_deref(), args.notes.as_deref())?).into())
+}
+
+struct HandoffReport(Claim);
+
+impl Report for HandoffReport {
+    fn json(&self) -> Map<String, Value> {
+        Map::from_iter([("claim".to_string(), profile::claim_json(&self.0, &[]))])
+    }
+
+    fn text(&self, page: &mut Page) {
+        page.line(format!("{} is {}'s now.", style::bold(&visible(&self.0.task)), self.0.agent));
+    }
+
+    fn is_answer(&self) -> bool {
+        false
+    }
+}

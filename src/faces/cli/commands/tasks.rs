@@ -1,0 +1,151 @@
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use crate::domain::visible;
+use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::profile;
+use crate::faces::cli::table::{Cell, Table};
+use crate::ops::swarm::{self, Progress, TaskState, TaskView, Tasks};
+use crate::ops::{CommandError, Context};
+use crate::store::iso;
+use crate::sys::clock;
+use crate::sys::environment::Home;
+
+/// The longest title that stands in a line with the rest, in characters.
+const TITLE: usize = 60;
+/// How wide the bar is.
+const BAR: usize = 20;
+
+/// The tasks of your spec, and who is on what
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg tasks
+  msg tasks --ready             what could be begun now
+  msg tasks --mine              what you work on
+  msg tasks --spec docs/spec.md --json | jq '.tasks[] | select(.state == \"open\")'")]
+pub(in crate::faces::cli) struct TasksArgs {
+    /// Another spec than yours
+    #[arg(long, value_name = "PATH")]
+    spec: Option<String>,
+    /// Only those that could be begun now
+    #[arg(long)]
+    ready: bool,
+    /// Only those that you work on or have completed
+    #[arg(long)]
+    mine: bool,
+}
+
+pub(super) fn run(ctx: &Context, args: TasksArgs) -> Result<Outcome, CommandError> {
+    let mut tasks = swarm::tasks(ctx, args.spec.as_deref())?;
+    for problem in &tasks.problems {
+        ctx.notice(problem.clone());
+    }
+    if args.ready {
+        tasks.tasks.retain(|task| task.state == TaskState::Open);
+    }
+    if args.mine {
+        let me = tasks.me.as_ref().map(|agent| agent.name.to_string()).unwrap_or_default();
+        tasks.tasks.retain(|task| owner(task).is_some_and(|owner| owner.eq_ignore_ascii_case(&me)));
+    }
+    Ok(TasksReport { tasks, whole: !args.ready && !args.mine, home: ctx.home.clone() }.into())
+}
+
+fn owner(task: &TaskView) -> Option<&str> {
+    let claimed = task.claim.as_ref().map(|claim| claim.agent.as_str());
+    claimed.or_else(|| task.completion.as_ref().map(|done| done.by.as_str()))
+}
+
+struct TasksReport {
+    tasks: Tasks,
+    /// Nothing was left out.
+    whole: bool,
+    home: Home,
+}
+
+impl Report for TasksReport {
+    fn json(&self) -> Map<String, Value> {
+        let Progress { done, claimed, open, blocked } = self.tasks.progress;
+        let mut object = Map::new();
+        object.insert("tasks".to_string(), self.tasks.tasks.iter().map(task_json).collect());
+        object.insert("spec".to_string(), json!(self.tasks.spec));
+        object.insert(
+            "progress".to_string(),
+            json!({ "done": done, "claimed": claimed, "open": open, "blocked": blocked }),
+        );
+        object.insert("problems".to_string(), json!(self.tasks.problems));
+        object
+    }
+
+    fn text(&self, page: &mut Page) {
+        if self.whole && !page.quiet {
+            self.head(page);
+        }
+        let now = clock::now();
+        let mut table = Table::default();
+        for task in &self.tasks.tasks {
+            let title: String = task.title.chars().take(TITLE).collect();
+            let about = match &task.state {
+                TaskState::Blocked(by) => format!("waits for {}", by.join(", ")),
+                TaskState::Claimed => task.claim.as_ref().map_or(String::new(), |claim| {
+                    format!("{} for {}", claim.agent, profile::duration(now, claim.claimed_at))
+                }),
+                TaskState::Done => task.completion.as_ref().map_or("ticked".to_string(), |done| done.by.clone()),
+                TaskState::Open => String::new(),
+            };
+            let state = match &task.state {
+                TaskState::Open => Cell::styled("open", style::bold),
+                TaskState::Claimed => Cell::styled("claimed", style::warn),
+                TaskState::Blocked(_) => Cell::styled("blocked", style::dim),
+                TaskState::Done => Cell::styled("done", style::good),
+            };
+            table.row(vec![Cell::plain(&visible(&task.id)), state, Cell::plain(&visible(&about)), Cell::plain(&visible(&title))]);
+        }
+        let lines = table.lines();
+        if lines.is_empty() && !page.quiet {
+            page.line(if self.whole { "There are no tasks." } else { "None." });
+        }
+        lines.into_iter().for_each(|line| page.line(line));
+    }
+}
+
+impl TasksReport {
+    fn head(&self, page: &mut Page) {
+        let progress = self.tasks.progress;
+        let Some(spec) = &self.tasks.spec else { return };
+        let total = progress.total();
+        if total == 0 {
+            return;
+        }
+        let full = progress.done * BAR / total;
+        let bar = format!("{}{}", "█".repeat(full), "░".repeat(BAR - full));
+        page.line(format!(
+            "{}  {bar}  {} of {total} done, {} claimed, {} ready, {} blocked",
+            style::bold(&visible(&self.home.shorten(spec))),
+            progress.done,
+            progress.claimed,
+            progress.open,
+            progress.blocked,
+        ));
+    }
+}
+
+fn task_json(task: &TaskView) -> Value {
+    let since = match (&task.claim, &task.completion) {
+        (_, Some(done)) => Some(iso(done.at)),
+        (Some(claim), None) => Some(iso(claim.claimed_at)),
+        (None, None) => None,
+    };
+    let blocked_by = if let TaskState::Blocked(by) = &task.state { by.clone() } else { Vec::new() };
+    json!({
+        "id": task.id,
+        "title": task.title,
+        "state": task.state.name(),
+        "agent": owner(task),
+        "since": since,
+        "notes": task.completion.as_ref().and_then(|done| done.notes.as_deref()),
+        "dependsOn": task.depends_on,
+        "blockedBy": blocked_by,
+        "line": task.line,
+    })
+}

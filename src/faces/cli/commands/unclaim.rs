@@ -1,0 +1,43 @@
+use clap::Args;
+use serde_json::{Map, Value};
+
+use crate::domain::visible;
+use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::profile;
+use crate::ops::swarm;
+use crate::ops::{CommandError, Context};
+use crate::store::Claim;
+
+/// Give a task back, and the paths that you took with it
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg unclaim              the one that you have
+  msg unclaim TASK-03")]
+pub(in crate::faces::cli) struct UnclaimArgs {
+    /// The id of the task; without it, the one that you have
+    task: Option<String>,
+    /// Another spec than yours
+    #[arg(long, value_name = "PATH")]
+    spec: Option<String>,
+}
+
+pub(super) fn run(ctx: &Context, args: UnclaimArgs) -> Result<Outcome, CommandError> {
+    Ok(UnclaimReport(swarm::unclaim(ctx, args.task.as_deref(), args.spec.as_deref())?).into())
+}
+
+struct UnclaimReport(Claim);
+
+impl Report for UnclaimReport {
+    fn json(&self) -> Map<String, Value> {
+        Map::from_iter([("claim".to_string(), profile::claim_json(&self.0, &[]))])
+    }
+
+    fn text(&self, page: &mut Page) {
+        page.line(format!("{} is free again.", style::bold(&visible(&self.0.task))));
+    }
+
+    fn is_answer(&self) -> bool {
+        false
+    }
+}

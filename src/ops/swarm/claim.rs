@@ -1,0 +1,284 @@
+//! Taking a task: one each, and each to one.
+
+use jiff::Timestamp;
+
+use crate::domain::{Agent, Reservation, TaskRef, Wait, Wanted};
+use crate::ops::context::Context;
+use crate::ops::error::{CommandError, Kind};
+use crate::ops::feed;
+use crate::ops::identity;
+use crate::ops::letter::age;
+use crate::ops::reserve::{self, Wish};
+use crate::ops::waiting;
+use crate::store::{Census, Claim, Claims, Completions, Locked, Mesh, StoreError};
+use crate::sys::clock;
+
+use super::board::Board;
+use super::place::Place;
+use super::stale::is_stale;
+
+/// The longest id of a task, in bytes.
+const MAX_ID: usize = 200;
+
+/// Which task is wanted.
+#[derive(Clone, Debug)]
+pub enum Choice {
+    This(String),
+    /// The first that can be begun.
+    Next,
+}
+
+#[derive(Clone, Debug)]
+pub struct ClaimRequest {
+    pub choice: Choice,
+    pub spec: Option<String>,
+    pub reason: Option<String>,
+    /// Paths that are taken with the task, or neither is.
+    pub reserve: Vec<String>,
+    pub force_broad: bool,
+    /// A task that stands in no spec.
+    pub adhoc: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Claimed {
+    pub claim: Claim,
+    pub title: String,
+    pub reservations: Vec<Reservation>,
+    /// It was the caller's already.
+    pub again: bool,
+}
+
+pub fn claim(ctx: &Context, request: &ClaimRequest) -> Result<Claimed, CommandError> {
+    if let Choice::This(id) = &request.choice {
+        check_id(id)?;
+    }
+    let now = clock::now();
+    let wish = Wish {
+        patterns: request.reserve.clone(),
+        reason: request.reason.clone(),
+        force_broad: request.force_broad,
+        ..Wish::default()
+    };
+    let paths = reserve::drafts(ctx, &wish, now)?;
+    let (mesh, caller) = identity::caller(ctx)?;
+    if caller.agent.is_foreign() {
+        return Err(StoreError::Foreign(caller.agent.name.to_string()).into());
+    }
+    let place = Place::find(ctx, request.spec.as_deref(), Some(&caller.agent))?;
+    let locked = mesh.lock()?;
+    let me = locked.own_record(&caller.agent)?.agent;
+    let census = locked.census()?;
+    let swarm = locked.swarm()?;
+    let (mut claims, completions) = (swarm.claims()?, swarm.completions()?);
+    drop_stale(ctx, &mesh, &mut claims, &completions, &census);
+    let board = Board::new(place, &claims, &completions, &census)?;
+    let visit = Visit { ctx, locked: &locked, board: &board, me: &me, now };
+    let (id, title) = match visit.choose(request, &claims)? {
+        Pick::Mine(claim) => return Ok(visit.again(claim)),
+        Pick::Free(id, title) => (id, title),
+    };
+    let task = TaskRef { spec: board.place.key.clone(), id: id.clone() };
+    let paths: Vec<Reservation> = paths.into_iter().map(|path| Reservation { task: Some(task.clone()), ..path }).collect();
+    if !paths.is_empty() {
+        // Written first, but they bind only with the claim: one replacement of the claims decides about both.
+        reserve::take(ctx, &mesh, &locked, &me, &paths, now)?;
+    }
+    let claim = Claim {
+        spec: board.place.key.clone(),
+        task: id,
+        agent: me.name.to_string(),
+        session: me.session.to_string(),
+        process: me.process.clone(),
+        claimed_at: now,
+        reason: request.reason.clone(),
+    };
+    claims.insert(&claim);
+    swarm.write(&claims)?;
+    drop(swarm);
+    drop(locked);
+    feed::tell(ctx, &mesh, "claim", &me.name, Some(&claim.task), claim.reason.as_deref());
+    Ok(Claimed { claim, title, reservations: paths, again: false })
+}
+
+pub(super) fn check_id(id: &str) -> Result<(), CommandError> {
+    let why = if id.is_empty() {
+        "it is empty".to_string()
+    } else if id.len() > MAX_ID {
+        format!("it has {} bytes, and {MAX_ID} is the most", id.len())
+    } else if id.chars().any(char::is_control) {
+        "it has control characters in it".to_string()
+    } else {
+        return Ok(());
+    };
+    let start: String = id.chars().take(40).collect();
+    Err(CommandError::new(Kind::InvalidValue, format!("`{}` can't be a task: {why}", start.escape_debug())))
+}
+
+/// Claims of those who are gone, and of what is done, are nobody's; the file hears of it with the next write.
+pub(super) fn drop_stale(
+    ctx: &Context,
+    mesh: &Mesh,
+    claims: &mut Claims,
+    completions: &Completions,
+    census: &Census,
+) {
+    let all: Vec<Claim> = claims.iter().collect();
+    for claim in all {
+        let is_done = completions.find(&claim.spec, &claim.task).is_some();
+        if !is_done && !is_stale(&claim, census) {
+            continue;
+        }
+        claims.remove(&claim);
+        if !is_done && let Ok(name) = crate::domain::AgentName::new(claim.agent.as_str()) {
+            feed::tell(ctx, mesh, "stale", &name, Some(&claim.task), None);
+        }
+    }
+}
+
+enum Pick {
+    Mine(Claim),
+    /// Its id and title.
+    Free(String, String),
+}
+
+/// One `claim` with both locks held.
+struct Visit<'a> {
+    ctx: &'a Context,
+    locked: &'a Locked<'a>,
+    board: &'a Board,
+    me: &'a Agent,
+    now: Timestamp,
+}
+
+impl Visit<'_> {
+    fn choose(&self, request: &ClaimRequest, claims: &Claims) -> Result<Pick, CommandError> {
+        let mine = claims.of(self.me).into_iter().next();
+        if let (Some(mine), Choice::This(id)) = (&mine, &request.choice)
+            && mine.task == *id
+            && self.board.place.is_meant_by(&mine.spec)
+        {
+            return Ok(Pick::Mine(mine.clone()));
+        }
+        if let Some(mine) = mine {
+            let text = format!("you work on `{}` already", mine.task);
+            return Err(CommandError::new(Kind::AlreadyHaveClaim, text)
+                .hint(format!("`msg complete {0}` or `msg unclaim {0}` first", quoted(&mine.task)))
+                .fact("task", mine.task)
+                .fact("spec", mine.spec));
+        }
+        match &request.choice {
+            Choice::This(id) => self.this(id, request),
+            Choice::Next => self.next(),
+        }
+    }
+
+    fn this(&self, id: &str, request: &ClaimRequest) -> Result<Pick, CommandError> {
+        let task = self.board.spec.find(id);
+        if task.is_none() && !request.adhoc && self.board.claim(id).is_none() && self.board.completion(id).is_none() {
+            return Err(self.unknown(id));
+        }
+        if self.board.is_done(id) {
+            return Err(self.completed(id));
+        }
+        if let Some(claim) = self.board.claim(id) {
+            self.remember(id, claim)?;
+            return Err(self.claimed(claim));
+        }
+        let missing = task.map_or(Vec::new(), |task| self.board.missing(task));
+        if !missing.is_empty() && !self.ctx.settings.dependencies_are_advisory() {
+            return Err(self.blocked(id, missing));
+        }
+        Ok(Pick::Free(id.to_string(), task.map_or(String::new(), |task| task.title.clone())))
+    }
+
+    fn next(&self) -> Result<Pick, CommandError> {
+        if let Some(task) = self.board.next(self.ctx.settings.dependencies_are_advisory()) {
+            return Ok(Pick::Free(task.id.clone(), task.title.clone()));
+        }
+        let progress = self.board.progress();
+        if progress.total() == 0 {
+            let text = match &self.board.place.file {
+                Some(file) => format!("there are no tasks in `{}`", file.display()),
+                None => "you have no spec".to_string(),
+            };
+            return Err(CommandError::new(Kind::NothingReady, text)
+                .hint("`msg spec PATH` says which spec you work through; `msg claim TASK --adhoc` takes any"));
+        }
+        if progress.done == progress.total() {
+            return Err(CommandError::new(Kind::AllDone, format!("all {} tasks are done", progress.total())));
+        }
+        let text = format!("nothing is ready: {} claimed, {} blocked", progress.claimed, progress.blocked);
+        Err(CommandError::new(Kind::NothingReady, text).hint("`msg tasks` tells by whom and by what"))
+    }
+
+    fn again(&self, claim: Claim) -> Claimed {
+        let title = self.board.spec.find(&claim.task).map_or(String::new(), |task| task.title.clone());
+        let is_of = |reservation: &&Reservation| {
+            reservation.task.as_ref().is_some_and(|task| task.id == claim.task && task.spec == claim.spec)
+        };
+        let reservations = self.me.reservations.iter().filter(is_of).cloned().collect();
+        Claimed { claim, title, reservations, again: true }
+    }
+
+    /// Who was refused is told when the task is free.
+    fn remember(&self, id: &str, claim: &Claim) -> Result<(), CommandError> {
+        let wanted = Wanted::Task(TaskRef { spec: self.board.place.key.clone(), id: id.to_string() });
+        let wait = Wait { wanted, holder: claim.agent.clone(), since: self.now };
+        waiting::remember(self.locked, self.me, vec![wait])
+    }
+
+    fn unknown(&self, id: &str) -> CommandError {
+        let shown = id.escape_debug();
+        let place = match &self.board.place.file {
+            Some(file) => format!("`{}`", file.display()),
+            None => "any spec of yours".to_string(),
+        };
+        let error = CommandError::new(Kind::UnknownTask, format!("there is no task `{shown}` in {place}"));
+        let error = match self.board.spec.nearest(id).as_slice() {
+            [] => error.hint("`msg tasks` lists them"),
+            near => {
+                let near: Vec<String> = near.iter().map(|id| (*id).to_string()).collect();
+                error.hint(format!("did you mean {}?", near.join(" or "))).facts("nearest", near)
+            }
+        };
+        error.hint("`--adhoc` takes a task that stands nowhere")
+    }
+
+    fn claimed(&self, claim: &Claim) -> CommandError {
+        let reason = claim.reason.as_deref().map_or(String::new(), |reason| format!(": {reason}"));
+        let ago = age(claim.claimed_at, self.now);
+        let text = format!("{} has worked on `{}` for {ago}{reason}", claim.agent, claim.task);
+        CommandError::new(Kind::AlreadyClaimed, text)
+            .hint("`msg claim --next` takes one that is free; you get a message when this one is")
+            .fact("agent", claim.agent.as_str())
+            .fact("since", crate::store::iso(claim.claimed_at))
+    }
+
+    fn completed(&self, id: &str) -> CommandError {
+        let (text, by) = match self.board.completion(id) {
+            Some(done) => {
+                (format!("{} completed `{id}` {} ago", done.by, age(done.at, self.now)), Some(done.by.clone()))
+            }
+            None => (format!("`{id}` is ticked in the spec"), None),
+        };
+        let error = CommandError::new(Kind::AlreadyCompleted, text).hint("`msg claim --next` takes one that is not");
+        match by {
+            Some(by) => error.fact("agent", by),
+            None => error,
+        }
+    }
+
+    fn blocked(&self, id: &str, missing: Vec<String>) -> CommandError {
+        let text = format!("`{id}` waits for {}", missing.join(", "));
+        CommandError::new(Kind::Blocked, text)
+            .hint("`msg claim --next` takes one that is ready")
+            .facts("blockedBy", missing)
+    }
+}
+
+/// As a shell takes it.
+pub(super) fn quoted(id: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    if id.chars().all(plain) { id.to_string() } else { format!("'{}'", id.replace('\'', "'\\''")) }
+}

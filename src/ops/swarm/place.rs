@@ -1,0 +1,114 @@
+//! Which spec is meant, and under which key its claims are kept.
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::Agent;
+use crate::domain::spec::{self, Spec};
+use crate::ops::context::Context;
+use crate::ops::error::{CommandError, Kind};
+use crate::ops::identity;
+use crate::sys::files::FileError;
+use crate::sys::git::WorkTree;
+use crate::sys::paths;
+
+/// More than this is no spec.
+const MAX_SPEC: u64 = 64 * 1024 * 1024;
+
+/// A spec, found.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    /// Where claims and completions of it are kept: absolute, links resolved, and for a linked work tree its path in
+    /// the main one, because it is the same spec.
+    pub(super) key: String,
+    /// Where it is read; `None` if there is no file, and tasks are made up as they come.
+    pub(super) file: Option<PathBuf>,
+}
+
+impl Place {
+    /// The spec that is named, else the agent's own; without either, the folder stands for one.
+    pub(super) fn find(ctx: &Context, named: Option<&str>, agent: Option<&Agent>) -> Result<Self, CommandError> {
+        if let Some(text) = named {
+            return Self::named(ctx, text);
+        }
+        match agent.and_then(|agent| agent.spec.as_deref()) {
+            Some(path) => Ok(Self { key: key(Path::new(path)), file: Some(PathBuf::from(path)) }),
+            None => {
+                let root = WorkTree::containing(&ctx.cwd).map_or_else(|| ctx.cwd.clone(), |tree| tree.root);
+                Ok(Self { key: key(&root), file: None })
+            }
+        }
+    }
+
+    fn named(ctx: &Context, text: &str) -> Result<Self, CommandError> {
+        let full = ctx.cwd.join(ctx.home.expand(text));
+        if !full.is_file() {
+            let text = format!("there is no spec `{}`", full.display());
+            return Err(CommandError::new(Kind::InvalidValue, text).hint("a spec is a Markdown file"));
+        }
+        Ok(Self { key: key(&full), file: Some(full) })
+    }
+
+    /// What the spec says now.
+    pub(super) fn read(&self) -> Result<(Spec, String), CommandError> {
+        let Some(file) = &self.file else { return Ok((spec::read(""), String::new())) };
+        let size = fs_err::metadata(file).map_err(FileError::from)?.len();
+        if size > MAX_SPEC {
+            let text = format!("the spec `{}` has {size} bytes; {MAX_SPEC} is the most", file.display());
+            return Err(CommandError::new(Kind::TooLarge, text));
+        }
+        let bytes = fs_err::read(file).map_err(|error| {
+            let text = format!("the spec can't be read: {error}");
+            CommandError::new(Kind::InvalidValue, text).hint("`msg spec PATH` says which it is")
+        })?;
+        let text = String::from_utf8(bytes).map_err(|_| {
+            let text = format!("the spec `{}` is no text (UTF-8)", file.display());
+            CommandError::new(Kind::InvalidValue, text)
+        })?;
+        Ok((spec::read(&text), text))
+    }
+
+    /// Is that key another spelling of this spec? pi-messenger doesn't resolve links.
+    pub(super) fn is_meant_by(&self, other: &str) -> bool {
+        other == self.key || key(Path::new(other)) == self.key
+    }
+}
+
+/// The one key of a spec, however it is spelled and in whichever work tree it lies.
+pub(super) fn key(path: &Path) -> String {
+    let real = PathBuf::from(paths::resolve(path).as_str());
+    let in_main = || {
+        let tree = WorkTree::containing(real.parent()?)?;
+        let main = tree.main_root()?;
+        let rest = real.strip_prefix(paths::resolve(&tree.root).as_str()).ok()?;
+        Some(main.join(rest))
+    };
+    in_main().unwrap_or(real).to_string_lossy().into_owned()
+}
+
+/// A spec that an agent works through.
+#[derive(Clone, Debug)]
+pub struct SpecInUse {
+    /// `None`: the agent has none.
+    pub path: Option<String>,
+    pub tasks: usize,
+    pub problems: Vec<String>,
+}
+
+/// Shows the caller's spec, or sets it.
+pub fn spec(ctx: &Context, path: Option<&str>) -> Result<SpecInUse, CommandError> {
+    let place = path.map(|text| Place::named(ctx, text)).transpose()?;
+    let (mesh, caller) = identity::caller(ctx)?;
+    let agent = match &place {
+        Some(Place { file: Some(file), .. }) => {
+            let real = paths::resolve(file).to_string();
+            mesh.lock()?.edit(&caller.agent, |agent| agent.spec = Some(real))?.agent
+        }
+        _ => caller.agent,
+    };
+    let Some(path) = agent.spec.clone() else {
+        return Ok(SpecInUse { path: None, tasks: 0, problems: Vec::new() });
+    };
+    let (spec, _) = Place::find(ctx, None, Some(&agent))?.read()?;
+    let problems = spec.problems.iter().map(ToString::to_string).collect();
+    Ok(SpecInUse { path: Some(path), tasks: spec.tasks.len(), problems })
+}
