@@ -2,5 +2,6 @@
 
 mod call;
 mod mail;
+mod sessions;
 mod stopping;
 mod waiting;

@@ -53,8 +53,8 @@ pub fn hook(ctx: &Context, call: &HookCall, say: &mut Say<'_>) -> Result<(), Com
         return session::start(ctx, call, say);
     }
     let Some(mesh) = ctx.mesh()? else { return Ok(()) };
-    let survey = mesh.survey()?;
-    let me = identity::at_hook(ctx, &mesh, &survey, &call.sessions())?;
+    let mut survey = mesh.survey()?;
+    let me = identity::at_hook(ctx, &mesh, &mut survey, &call.sessions())?;
     let visit = Visit { ctx, mesh: &mesh, survey, me, call };
     match &call.event.moment {
         Moment::BeforeTool(tool) => visit.before(tool, say),

@@ -15,6 +15,7 @@ use super::{HookCall, Say, Visit};
 
 /// The model is told no more than this when it starts.
 const MOST_WORDS: usize = 120;
+const MOST_CHARACTERS: usize = 2_000;
 
 /// Joins if that is wanted, and tells the model who it is and who else is here.
 pub(super) fn start(ctx: &Context, call: &HookCall, say: &mut Say<'_>) -> Result<(), CommandError> {
@@ -23,7 +24,7 @@ pub(super) fn start(ctx: &Context, call: &HookCall, say: &mut Say<'_>) -> Result
         return Ok(());
     }
     let known = match ctx.mesh()? {
-        Some(mesh) => identity::at_hook(ctx, &mesh, &mesh.survey()?, &call.sessions())?,
+        Some(mesh) => identity::at_hook(ctx, &mesh, &mut mesh.survey()?, &call.sessions())?,
         None => None,
     };
     let me = match known {
@@ -50,13 +51,14 @@ fn register(ctx: &Context, call: &HookCall) -> Result<Agent, CommandError> {
     Ok(join(ctx, &request)?.profile.agent)
 }
 
-/// By the settings; and a session that was here before comes back, unless somebody threw it out.
+/// A session that was here before comes back, unless somebody threw it out; the settings decide about new ones.
 fn is_wanted(ctx: &Context, call: &HookCall) -> Result<bool, CommandError> {
-    if ctx.settings.registers_in(&ctx.cwd.to_string_lossy(), &ctx.home.home.to_string_lossy()) {
-        return Ok(true);
+    if let (Some(session), Some(mesh)) = (&call.event.session, ctx.mesh()?)
+        && let Some(known) = mesh.session(session)?
+    {
+        return Ok(known.evicted.is_none());
     }
-    let (Some(session), Some(mesh)) = (&call.event.session, ctx.mesh()?) else { return Ok(false) };
-    Ok(mesh.session(session)?.is_some_and(|known| known.evicted.is_none()))
+    Ok(ctx.settings.registers_in(&ctx.cwd.to_string_lossy(), &ctx.home.home.to_string_lossy()))
 }
 
 fn introduction(ctx: &Context, mesh: &Mesh, me: &Agent) -> Result<String, CommandError> {
@@ -67,7 +69,10 @@ fn introduction(ctx: &Context, mesh: &Mesh, me: &Agent) -> Result<String, Comman
     // As many as the words allow.
     let longest = others.len().max(held.len()).min(8);
     let texts = (0..=longest).rev().map(|shown| introduce(ctx, me, &others, &held, shown));
-    let fitting = texts.into_iter().find(|text| text.split_whitespace().count() <= MOST_WORDS);
+    let fits = |text: &String| {
+        text.split_whitespace().count() <= MOST_WORDS && text.chars().count() <= MOST_CHARACTERS
+    };
+    let fitting = texts.into_iter().find(fits);
     Ok(fitting.unwrap_or_else(|| introduce(ctx, me, &[], &[], 0)))
 }
 

@@ -10,6 +10,7 @@ use ravenry::faces::hook::codec;
 use serde_json::{Value, json};
 
 use crate::environment::{Ended, TestEnvironment, end};
+use crate::terminal::Shell;
 
 /// One call of a hook.
 #[derive(Clone)]
@@ -109,6 +110,12 @@ impl Call {
     #[track_caller]
     pub fn answer(&self, env: &TestEnvironment) -> Answer {
         self.understand(&end(&mut self.command(env)))
+    }
+
+    /// The same, where a harness is what calls.
+    #[track_caller]
+    pub fn answer_in(&self, env: &TestEnvironment, shell: &mut Shell) -> Answer {
+        self.understand(&shell.run(&self.line(env)))
     }
 
     /// The context that is given.
