@@ -1,5 +1,6 @@
 //! What `msg hook` does: the real program is fed what real harnesses said.
 
+mod aftermath;
 mod call;
 mod mail;
 mod sessions;

@@ -122,7 +122,14 @@ impl Visit<'_> {
     }
 
     fn after(&self, tool: &ToolUse, say: &mut Say<'_>) -> Result<(), CommandError> {
-        let changed = aftermath::compare(self, tool)?;
+        let mut changed = aftermath::compare(self, tool)?;
+        // What can't be said now is said as soon as something can be.
+        if self.call.room.is_none()
+            && let (Some(text), Some(me)) = (&changed, self.me.as_ref().filter(|me| !me.is_foreign()))
+            && waiting::notify(self.mesh, &me.name, text)?
+        {
+            changed = None;
+        }
         self.hand_over(changed, say)
     }
 
