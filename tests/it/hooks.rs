@@ -2,6 +2,7 @@
 
 mod aftermath;
 mod call;
+mod index;
 mod mail;
 mod sessions;
 mod stopping;
