@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
 
 use ravenry::domain::hook::Answer;
 use serde_json::{Value, json};
 
 use super::call::{Call, session_of};
-use crate::environment::{TestEnvironment, put};
+use crate::environment::{TestEnvironment, date, put};
 use crate::watching::two;
 
 /// Alice has reserved `src/`, in which there is a file.
@@ -231,12 +232,17 @@ fn with_thousands_of_files_the_note_is_bounded() {
     assert_eq!(note["partial"], true);
     let seen = note["files"].as_object().unwrap().len();
     assert!(seen <= 2_000, "{seen} files");
-    put(&env.work().join("src/0/new"), "");
-    assert_eq!(
-        after(&env, "make").answer(&env),
-        Answer::Silence,
-        "what was not seen before is not called new"
-    );
+    // Now only such are reserved as were not seen before, and Alice seems to have done nothing for an hour.
+    let is_unseen = |dir: &usize| {
+        let dir = env.work().join(format!("src/{dir}/")).display().to_string();
+        !note["files"].as_object().unwrap().keys().any(|path| path.starts_with(&dir))
+    };
+    let unseen = (0..50).find(is_unseen).expect("2,000 are not all");
+    env.ok(&["release", "--as", "Alice"]);
+    env.ok(&["reserve", &format!("src/{unseen}/"), "--as", "Alice"]);
+    date(&env.mesh().join("presence/Alice"), SystemTime::now() - Duration::from_secs(3600));
+    let answer = after(&env, "make").answer(&env);
+    assert_eq!(answer, Answer::Silence, "what was not seen before is not called new");
     assert!(notes(&env).is_empty());
     assert!(!env.mesh().join("trouble.jsonl").exists());
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use ravenry::domain::hook::Answer;
 use serde_json::json;
@@ -145,6 +146,25 @@ fn a_registration_that_was_changed_in_place_is_noticed_at_once() {
     let after = fs::metadata(strangers(&env)).unwrap();
     use std::os::unix::fs::MetadataExt;
     assert_eq!((before.ino(), before.len()), (after.ino(), after.len()), "the same file, of the same size");
+}
+
+/// It may change again without looking different, within one tick of the clock.
+#[test]
+fn what_is_young_is_not_in_the_index() {
+    let env = crowd();
+    learn(&env);
+    let mut seen_young = 0;
+    wait_until("it was young when the index was written", || {
+        fs::remove_file(index(&env)).ok();
+        write_strangers(&env, "bbb/");
+        assert_eq!(holder(&env, "bbb/x").as_deref(), Some("RedIce"));
+        let written = fs::metadata(strangers(&env)).unwrap().modified().unwrap();
+        let is_young = written.elapsed().unwrap_or_default() < Duration::from_secs(2);
+        let index = fs::read_to_string(index(&env)).unwrap_or_default();
+        assert!(!is_young || index.contains("Agent7") && !index.contains("RedIce"), "{index}");
+        seen_young += usize::from(is_young);
+        seen_young == 3
+    });
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::terminal::harness;
 use crate::watching::{inbox, post, two};
 
 /// What can give context to a model, as far as that was seen to arrive.
-const CARRIERS: [&str; 18] = [
+const CARRIERS: [&str; 20] = [
     "claude/SessionStart",
     "claude/UserPromptSubmit",
     "claude/PreToolUse-Read",
@@ -29,9 +29,11 @@ const CARRIERS: [&str; 18] = [
     "gemini/BeforeAgent",
     "gemini/AfterTool-write_file",
     "gemini/AfterTool-run_shell_command",
+    "copilot/userPromptSubmitted",
     "copilot/postToolUse-bash",
     "copilot-pascal/PostToolUse-Bash",
     "opencode/tool.execute.after-bash",
+    "pi/before_agent_start",
     "pi/tool_result-bash",
     "pi/tool_result-edit",
 ];
