@@ -143,6 +143,27 @@ fn what_the_holder_may_have_done_itself_is_not_told() {
     }
 }
 
+/// pi-messenger's agents touch nothing of ours, but write down when they last did something.
+#[test]
+fn the_same_holds_for_strangers() {
+    for (is_busy, last) in [(true, "2099-11-14T23:57:56.103Z"), (false, "2026-11-14T23:57:56.103Z")] {
+        let env = two();
+        put(&env.work().join("src/lib.rs"), "fn main() {}\n");
+        let reservation = json!({ "pattern": "src/", "reason": "x", "since": "2026-11-14T23:57:56.077Z" });
+        let registration = json!({
+            "name": "RedIce", "pid": env.host(), "sessionId": "of RedIce", "cwd": env.work(), "model": "m",
+            "startedAt": "2026-11-14T23:57:56.070Z", "activity": { "lastActivityAt": last },
+            "reservations": [reservation],
+        });
+        put(&env.mesh().join("registry/RedIce.json"), &registration.to_string());
+        before(&env, "make").answer(&env);
+        assert_eq!(notes(&env).len(), 1);
+        fs::write(env.work().join("src/lib.rs"), "changed\n").unwrap();
+        let answer = after(&env, "make").answer(&env);
+        assert_eq!(answer == Answer::Silence, is_busy, "{last}: {answer:?}");
+    }
+}
+
 /// Whoever is busy elsewhere is no excuse for the rest.
 #[test]
 fn another_holders_presence_excuses_nobody() {
