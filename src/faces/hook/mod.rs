@@ -18,7 +18,7 @@ use crate::domain::hook::{Answer, Moment};
 use crate::ops::hook::{HookCall, hook, leave_trouble, surroundings};
 use crate::ops::{Globals, Reached};
 use crate::sys::deadline::Deadline;
-use crate::sys::{seams, signals};
+use crate::sys::{files, seams, signals};
 
 /// What a harness sends is never longer; more is not read.
 const MAX_INPUT: usize = 16 * 1024 * 1024;
@@ -158,7 +158,7 @@ impl Voice {
         let mut stdout = io::stdout().lock();
         let written = stdout.write_all(format!("{text}\n").as_bytes()).and_then(|()| stdout.flush());
         seams::step();
-        if written.is_ok() { Reached::Yes } else { Reached::No }
+        if written.is_ok() && !files::leads_nowhere(&stdout) { Reached::Yes } else { Reached::No }
     }
 
     /// Where it failed to find out, the settings may want a refusal.
