@@ -12,6 +12,7 @@ mod crashes;
 mod doctor;
 mod environment;
 mod full_disk;
+mod hooks;
 mod joining;
 mod layering;
 mod locks;
