@@ -1,6 +1,8 @@
 //! What `msg hook` does: the real program is fed what real harnesses said.
 
 mod damaged;
+mod decisions;
 mod fixture;
 mod harmless;
+mod spellings;
 mod strict;
