@@ -4,5 +4,6 @@ mod damaged;
 mod decisions;
 mod fixture;
 mod harmless;
+mod holders;
 mod spellings;
 mod strict;

@@ -58,9 +58,10 @@ impl Plan {
 
 impl Change {
     fn edit(ctx: &Context, path: &str) -> Self {
-        let wanted = ctx.cwd.join(path).to_string_lossy().into_owned();
-        let target = check::file(&ctx.cwd, path);
-        Self { target, shown: shown(ctx, path), by: None, wanted, is_pattern: false }
+        // Some harnesses know what `~` is; for the others nobody has reserved a directory of that name.
+        let wanted = ctx.cwd.join(ctx.home.expand(path)).to_string_lossy().into_owned();
+        let target = check::file(&ctx.cwd, &wanted);
+        Self { target, shown: shown(ctx, &wanted), by: None, wanted, is_pattern: false }
     }
 
     /// `None`: it can't be said what that stands for.
