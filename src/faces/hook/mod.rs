@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use crate::domain::Harness;
 use crate::domain::hook::{Answer, Moment};
-use crate::ops::hook::{HookCall, hook, leave_trouble, surroundings};
-use crate::ops::{Globals, Reached};
+use crate::ops::hook::{HookCall, hook, is_about_to_change, leave_trouble, surroundings};
+use crate::ops::{Context, Globals, Reached};
 use crate::sys::deadline::Deadline;
 use crate::sys::{seams, signals};
 
@@ -96,7 +96,7 @@ fn answer(arguments: Arguments) -> Result<(), String> {
         return Ok(());
     }
     let ctx = surroundings(&globals, &call).map_err(|error| error.message)?;
-    let may_refuse = ctx.settings.is_on("strict") && is_about_to_change(&call);
+    let may_refuse = ctx.settings.is_on("strict") && may_change(&ctx, &call);
     let voice = Arc::new(Voice { harness, event: event.clone(), may_refuse, spoken: Mutex::default() });
     let _deadline =
         needs_deadline(&call, may_refuse).then(|| Deadline::start(LIMIT, last_words(&globals, &voice)));
@@ -116,9 +116,11 @@ fn answer(arguments: Arguments) -> Result<(), String> {
     Err(failure)
 }
 
-/// Who only looks is not refused that, whatever can't be found out.
-fn is_about_to_change(call: &HookCall) -> bool {
-    matches!(&call.event.moment, Moment::BeforeTool(tool) if !tool.edits.is_empty() || tool.command.is_some())
+/// Who only looks is not refused that, whatever can't be found out. Where even this fails, it may be anything.
+fn may_change(ctx: &Context, call: &HookCall) -> bool {
+    let is_tool = matches!(call.event.moment, Moment::BeforeTool(_));
+    let changes = std::panic::catch_unwind(AssertUnwindSafe(|| is_about_to_change(ctx, call)));
+    is_tool && changes.unwrap_or(true)
 }
 
 /// Before a tool nothing is waited for that could take long, and this is what everyone waits for all the time: there the

@@ -42,6 +42,22 @@ fn no_home() {
     quiet(&feed(&mut command, edit.payload.as_bytes()), "no home and no mesh");
 }
 
+#[test]
+fn a_working_directory_that_was_removed() {
+    let env = held();
+    for name in EDITS {
+        let edit = of(&env, name);
+        let msg = hook(&env, edit.harness, &edit.event);
+        let mut command = in_shell("mkdir gone; cd gone; rmdir ../gone; \"$@\"", edit.harness, &msg);
+        let ended = feed(&mut command, edit.payload.as_bytes());
+        // Most say themselves where they are.
+        match edit.value().to_string().contains("\"cwd\"") {
+            true => refused(&ended, BY_FALCON, name),
+            false => quiet(&ended, name),
+        }
+    }
+}
+
 fn chmod(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }

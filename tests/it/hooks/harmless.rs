@@ -292,6 +292,21 @@ fn nobody_hears_the_answer() {
     }
 }
 
+/// Nor can anyone be told what went wrong.
+#[test]
+fn nobody_hears_the_complaint() {
+    let env = free();
+    let edit = of(&env, "claude/PreToolUse-Edit");
+    let msg = hook(&env, "claude", "PreToolUse");
+    for (lines, line) in
+        ["\"$@\" 2>/dev/full", "\"$@\" 2>&-", "\"$@\" <&-", "\"$@\" </"].into_iter().enumerate()
+    {
+        let mut command = in_shell(line, "claude", &msg);
+        let ended = feed(command.env(seams::PANIC, "oh no"), edit.payload.as_bytes());
+        quiet_trouble(&env, lines, &ended, line);
+    }
+}
+
 /// Without a line of its own, a mesh that is well and a hook with nothing to say leave no trace.
 #[test]
 fn no_trouble_no_line() {

@@ -28,6 +28,16 @@ fn the_strict_are_refused_what_can_not_be_found_out() {
             quiet(&play(&env, &of(&env, name)), name);
         }
         quiet(&play(&env, &of(&env, "claude/PreToolUse-Read")), "who only looks is not stopped");
+        let bash = |command: &str| {
+            let payload = of(&env, "claude/PreToolUse-Bash").payload.replace("echo hi > out.txt", command);
+            feed(&mut hook(&env, "claude", "PreToolUse"), payload.as_bytes())
+        };
+        for command in ["cat src/lib.rs", "git status", "cargo test", "msg doctor --repair"] {
+            quiet(&bash(command), command);
+        }
+        for command in ["rm src/lib.rs", "cargo test > log", "sh -c 'rm -r src'"] {
+            refused(&bash(command), NOT_KNOWN, command);
+        }
     }
 }
 
