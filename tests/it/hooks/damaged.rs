@@ -34,12 +34,11 @@ fn no_home() {
         let mut command = hook(&env, edit.harness, &edit.event);
         refused(&feed(command.env_remove("HOME"), edit.payload.as_bytes()), BY_FALCON, name);
     }
-    // Where not even the system knows of one.
-    let edit = of(&env, "claude/PreToolUse-Edit");
-    quiet(&feed(hook(&env, "claude", "PreToolUse").env("HOME", "relative"), b"oops"), "a home that is none");
-    let mut command = hook(&env, "claude", "PreToolUse");
-    command.env_remove("HOME").env_remove("MSG_MESH").env("XDG_STATE_HOME", env.path().join("state"));
-    quiet(&feed(&mut command, edit.payload.as_bytes()), "no home and no mesh");
+    for home in ["", "relative", "/dev/null", "/nowhere"] {
+        let edit = of(&env, EDITS[0]);
+        let mut command = hook(&env, edit.harness, &edit.event);
+        refused(&feed(command.env("HOME", home), edit.payload.as_bytes()), BY_FALCON, home);
+    }
 }
 
 #[test]
@@ -122,8 +121,10 @@ fn a_configuration_that_can_not_be_read_changes_nothing() {
             quiet(&play(&env, &of(&env, name)), name);
         }
     }
-    put(&project.join(".ravenry.json"), "{ oops");
-    refused(&play(&env, &of(&env, EDITS[0])), BY_FALCON, "in the project");
+    for file in [".ravenry/config.json", ".pi/pi-messenger.json"] {
+        put(&project.join(file), "{ oops");
+        refused(&play(&env, &of(&env, EDITS[0])), BY_FALCON, file);
+    }
     assert!(troubles(&env).is_empty(), "`doctor` looks at such files itself");
 }
 
@@ -261,30 +262,45 @@ fn a_lock_is_held_until_told_otherwise() {
 }
 
 #[test]
-fn a_lock_that_nobody_lets_go_of() {
+fn a_lock_that_nobody_lets_go_of_when_sessions_start() {
     let env = held();
     env.ok(&["config", "set", "autoRegister", "true"]);
-    let me = of(&env, "claude/PreToolUse-Edit").session().unwrap();
-    env.ok(&["join", "SwiftRaven", "--pid", &env.host().to_string(), "--session", &me]);
     let stopped = Stopped::holding(&env.mesh().join("mesh.lock"));
-    let mut lines = 0;
-    for name in STARTS.into_iter().skip(1) {
+    for (lines, name) in STARTS.into_iter().enumerate() {
         let error = quiet_trouble(&env, lines, &play_in_harness(&env, &of(&env, name)), name);
         assert!(error.contains("lock"), "{name}: {error}");
-        lines += 1;
     }
-    assert_eq!(of(&env, "claude/SessionEnd").session().unwrap(), me);
-    let error = quiet_trouble(&env, lines, &play(&env, &of(&env, "claude/SessionEnd")), "the end");
-    assert!(error.contains("lock"), "{error}");
-    // Nothing can be noted, so nothing is promised.
-    let ended = play(&env, &of(&env, "claude/PreToolUse-Edit"));
-    refused(&ended, "ask with `msg send GoldFalcon \\\"…\\\"`.", "a refusal needs no lock");
     drop(stopped);
-    let ended = play(&env, &of(&env, "claude/PreToolUse-Edit"));
-    refused(&ended, "you get a message when it is free", "now it can be noted");
-    for name in STARTS.into_iter().skip(1) {
+    for name in STARTS {
         let ended = play_in_harness(&env, &of(&env, name)).expect_code(0);
         assert!(ended.stdout.contains("You are "), "{name}: it joins: {ended}");
     }
-    assert_eq!(troubles(&env).len(), lines + 1);
+    assert_eq!(troubles(&env).len(), STARTS.len());
+}
+
+#[test]
+fn a_lock_that_nobody_lets_go_of_when_sessions_end() {
+    let env = held();
+    for (number, name) in ENDS.into_iter().enumerate() {
+        let (host, session) = (env.host().to_string(), of(&env, name).session().unwrap());
+        env.ok(&["join", &format!("Raven{number}"), "--pid", &host, "--session", &session]);
+    }
+    let everyone = env.names();
+    let stopped = Stopped::holding(&env.mesh().join("mesh.lock"));
+    for (lines, name) in ENDS.into_iter().enumerate() {
+        let error = quiet_trouble(&env, lines, &play(&env, &of(&env, name)), name);
+        assert!(error.contains("lock"), "{name}: {error}");
+    }
+    assert_eq!(env.names(), everyone);
+    // Nothing can be noted, so nothing is promised.
+    let edit = of(&env, "claude/PreToolUse-Edit");
+    assert_eq!(edit.session(), of(&env, "claude/SessionEnd").session(), "it is one of them");
+    refused(&play(&env, &edit), "ask with `msg send GoldFalcon \\\"…\\\"`.", "a refusal needs no lock");
+    drop(stopped);
+    refused(&play(&env, &edit), "you get a message when it is free", "now it can be noted");
+    for name in ENDS {
+        quiet(&play(&env, &of(&env, name)), name);
+    }
+    assert_eq!(env.names(), ["GoldFalcon"]);
+    assert_eq!(troubles(&env).len(), ENDS.len());
 }

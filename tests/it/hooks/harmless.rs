@@ -307,7 +307,7 @@ fn nobody_hears_the_complaint() {
     }
 }
 
-/// Without a line of its own, a mesh that is well and a hook with nothing to say leave no trace.
+/// A hook with nothing to say, where all is well, leaves no trace.
 #[test]
 fn no_trouble_no_line() {
     let env = free();
