@@ -2,8 +2,15 @@
 
 mod aftermath;
 mod call;
+mod damaged;
+mod decisions;
+mod fixture;
+mod harmless;
+mod holders;
 mod index;
 mod mail;
 mod sessions;
+mod spellings;
 mod stopping;
+mod strict;
 mod waiting;

@@ -84,6 +84,11 @@ pub fn surroundings(globals: &Globals, call: &HookCall) -> Result<Context, Comma
     Ok(Context::tolerant(globals)?.0)
 }
 
+/// Is this a tool that is about to change something that can be told beforehand?
+pub fn is_about_to_change(ctx: &Context, call: &HookCall) -> bool {
+    matches!(&call.event.moment, Moment::BeforeTool(tool) if !Plan::of(ctx, tool).changes.is_empty())
+}
+
 impl HookCall {
     /// The session that it is about, and the one that started it.
     fn sessions(&self) -> Vec<SessionId> {
