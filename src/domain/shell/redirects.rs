@@ -97,7 +97,9 @@ impl Parser<'_> {
                 vec![Piece::Quoted(body)]
             } else {
                 let mut inner = Parser::new(&body, self.depth);
+                inner.count = self.count;
                 let pieces = inner.deeper(|inner| inner.quoted_text(None));
+                self.count = inner.count;
                 pieces.unwrap_or_else(|Broken| vec![Piece::Other(Vec::new())])
             };
             here.slot.get_or_init(|| word);
