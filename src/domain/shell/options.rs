@@ -60,7 +60,8 @@ impl Options {
                 options.operands.push(field.clone());
             }
         }
-        (options, at)
+        // The last flag may lack its value.
+        (options, at.min(arguments.len()))
     }
 
     /// How many words more it takes.
