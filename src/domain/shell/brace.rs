@@ -12,6 +12,8 @@ pub enum Atom<'a> {
 /// More words than this are not made of one.
 const MAX_WORDS: usize = 512;
 const MAX_ATOMS: usize = 64 * 1024;
+/// `{-2147483648..2147483647..10}` is not longer.
+const MAX_RANGE: usize = 40;
 const MAX_NESTING: usize = 16;
 
 pub type Words<'a> = Vec<Vec<Atom<'a>>>;
@@ -132,7 +134,8 @@ fn choices<'a>(inside: &[Atom<'a>], nesting: usize) -> Result<Words<'a>, TooMany
 /// What `1..3` between two braces stands for, where it is such a thing.
 fn range<'a>(inside: &[Atom<'a>]) -> Result<Option<Words<'a>>, TooMany> {
     let letter = |atom: &Atom| if let Atom::Letter(c) = atom { Some(*c) } else { None };
-    let Some(text) = inside.iter().take(80).map(letter).collect::<Option<String>>() else {
+    let is_short = inside.len() <= MAX_RANGE;
+    let Some(text) = inside.iter().take_while(|_| is_short).map(letter).collect::<Option<String>>() else {
         return Ok(None);
     };
     let Some((first, rest)) = text.split_once("..") else {
