@@ -8,6 +8,7 @@
 )]
 
 mod configuration;
+mod corpus;
 mod crashes;
 mod doctor;
 mod environment;
