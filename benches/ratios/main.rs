@@ -23,6 +23,7 @@ mod hooks;
 mod locks;
 mod messages;
 mod post;
+mod readers;
 mod scratch;
 mod start;
 mod watching;
@@ -31,12 +32,13 @@ use figure::Figure;
 
 type Measurement = fn() -> Vec<Figure>;
 
-const MEASUREMENTS: [(&str, Measurement); 10] = [
+const MEASUREMENTS: [(&str, Measurement); 11] = [
     ("start", start::measure),
     ("mesh.lock", locks::mesh),
     ("swarm.lock", locks::swarm),
     ("agents", agents::measure),
     ("hook", hooks::measure),
+    ("readers", readers::measure),
     ("send", messages::send),
     ("post", messages::posting),
     ("hand-over", watching::hand_over),

@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
-use crate::domain::Liveness;
 use crate::domain::settings::Source;
+use crate::domain::{Liveness, visible};
 use crate::store::{Graves, Location, Mesh, Obstacle, Reason, Salvaged, Sessions, StoreError};
 use crate::sys::{clock, process};
 
 use super::bury::bury_dead;
 use super::context::{Context, Globals};
 use super::error::{CommandError, Kind};
+use super::letter::age;
 use super::waiting;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -128,6 +129,7 @@ impl Visit<'_> {
             of("sessions", self.sessions()),
             of("temporary files", self.temporary_files()),
             of("quarantine", self.quarantine()),
+            of("hooks", self.hooks()),
             of("clock", self.clock()),
         ]
         .concat()
@@ -362,6 +364,29 @@ impl Visit<'_> {
                 Check::warn(NAME, text, "the reason is beside each; remove them when nobody needs them")
             }
         }])
+    }
+
+    /// Hooks fail in silence, where nobody sees it.
+    fn hooks(&self) -> Result<Vec<Check>, StoreError> {
+        const NAME: &str = "hooks";
+        let troubles = self.mesh.troubles()?;
+        let Some(last) = troubles.last() else { return Ok(vec![Check::ok(NAME, "no call failed")]) };
+        let what = [last.harness.as_str(), &last.event].map(visible).join(" ");
+        let age = age(last.ts, clock::now());
+        let text = match troubles.len() {
+            1 => "one call failed".to_string(),
+            calls => format!("{calls} calls failed, the last one"),
+        };
+        let text = format!("{text} {age} ago: {}: {}", what.trim(), visible(&last.error));
+        if !self.repair {
+            return Ok(vec![Check::warn(
+                NAME,
+                text,
+                "when you have seen to it: `msg doctor --repair` forgets it",
+            )]);
+        }
+        self.mesh.forget_troubles()?;
+        Ok(vec![Check::warn(NAME, text, "it is forgotten now")])
     }
 
     fn clock(&self) -> Result<Vec<Check>, StoreError> {

@@ -105,16 +105,22 @@ pub fn caller(ctx: &Context) -> Result<(Mesh, Caller), CommandError> {
 }
 
 /// Whom a hook is about. The ids of the session and of the one that started it tell; else what a command would go by.
-/// `None`: it never joined, or is no longer welcome.
-pub(super) fn at_hook(
+/// `None`: it never joined, or is no longer welcome. What is mended on the way is in the survey afterwards.
+pub(super) fn at_hook<'m>(
     ctx: &Context,
-    mesh: &Mesh,
-    survey: &Survey<'_>,
+    mesh: &'m Mesh,
+    survey: &mut Survey<'m>,
     sessions: &[SessionId],
 ) -> Result<Option<Agent>, CommandError> {
     let known = match sessions.iter().find_map(|session| registered(mesh, session).transpose()) {
         Some(agent) => Some(agent?),
-        None => search_for_hook(ctx, mesh, survey, sessions)?,
+        None => {
+            let found = search_for_hook(ctx, mesh, survey, sessions)?;
+            if found.is_some() {
+                *survey = mesh.survey()?;
+            }
+            found
+        }
     };
     if let Some(agent) = &known
         && let Err(error) = mesh.touch(&agent.name)

@@ -14,6 +14,11 @@ use super::error::CommandError;
 
 /// Longer texts are cut in what a model gets, with a note that the rest can be had.
 const MAX_SHOWN: usize = 8_000;
+/// What stands before each line of a peer's.
+const MARK: &str = "> ";
+/// Of a sender's folder the end is shown, of its branch the beginning.
+const MAX_FOLDER: usize = 80;
+const MAX_BRANCH: usize = 40;
 
 /// A message, ready to be handed over.
 #[derive(Clone, Debug)]
@@ -85,20 +90,35 @@ fn introduce(
         return Ok(None);
     }
     let harness = agent.harness.map_or("pi", |harness| harness.name());
-    let branch = agent.git_branch.map_or(String::new(), |branch| format!("@{branch}"));
+    let branch = agent.git_branch.map_or(String::new(), |branch| format!("@{}", visible(&branch)));
+    let branch: String = branch.chars().take(MAX_BRANCH).collect();
     let plain = |c: char| if "[],\n".contains(c) { '?' } else { c };
-    let about = format!("{harness} in {}{branch}", ctx.home.shorten(&agent.cwd));
+    let about = format!("{harness} in {}{branch}", end_of(&visible(&ctx.home.shorten(&agent.cwd))));
     Ok(Some(about.chars().map(plain).collect()))
+}
+
+/// The end of a long path, which tells more than its beginning.
+fn end_of(path: &str) -> String {
+    match path.char_indices().rev().nth(MAX_FOLDER) {
+        Some((at, cut)) => format!("…{}", &path[at + cut.len_utf8()..]),
+        None => path.to_string(),
+    }
 }
 
 impl Letter {
     /// As a model gets it: short, and unmistakably a peer's.
     pub fn for_model(&self) -> String {
-        self.for_model_within(MAX_SHOWN)
+        self.for_model_within(usize::MAX)
     }
 
-    /// The same, with no more than so many characters of the text.
+    /// The same in no more than so many characters, unless the header alone is longer.
     pub fn for_model_within(&self, room: usize) -> String {
+        let header = self.header();
+        let rest = room.saturating_sub(header.chars().count() + 1);
+        format!("{header}\n{}", self.quoted(rest))
+    }
+
+    fn header(&self) -> String {
         let message = &self.message;
         let mut about = vec![format!("{} ago", self.age)];
         about.extend(self.introduction.iter().map(|text| visible(text).into_owned()));
@@ -121,27 +141,42 @@ impl Letter {
             (false, true) => format!("msg ack {}", self.letters),
             (false, false) => self.letters.clone(),
         });
-        format!(
-            "[peer {}, {}]\n{}",
-            sender(&message.from),
-            about.join(", "),
-            self.quoted(room.min(MAX_SHOWN))
-        )
+        format!("[peer {}, {}]", sender(&message.from), about.join(", "))
     }
 
-    fn quoted(&self, most: usize) -> String {
+    /// The text, every line of it with a mark, in no more than so many characters.
+    fn quoted(&self, room: usize) -> String {
         let text = self.message.text.trim_end();
-        let (shown, rest) = match text.char_indices().nth(most) {
-            Some((at, _)) => (&text[..at], text[at..].chars().count()),
-            None => (text, 0),
+        let note = |rest: usize| format!("[{rest} more characters: msg show {}]", self.letters);
+        let whole = fitting(text, room);
+        let shown = match whole == text.len() {
+            true => whole,
+            false => fitting(text, room.saturating_sub(note(text.len()).len() + 1)),
         };
+        let (shown, rest) = text.split_at(shown);
         let mut lines: Vec<String> =
-            shown.split('\n').map(|line| format!("> {}", visible_line(line))).collect();
-        if rest > 0 {
-            lines.push(format!("[{rest} more characters: msg show {}]", self.letters));
+            shown.split('\n').map(|line| format!("{MARK}{}", visible_line(line))).collect();
+        if !rest.is_empty() {
+            lines.push(note(rest.chars().count()));
         }
         lines.join("\n")
     }
+}
+
+/// How much of the text can be quoted in so many characters, in bytes: a line has a mark before it, and what can't be
+/// seen is spelled out.
+fn fitting(text: &str, room: usize) -> usize {
+    let mut used = MARK.len();
+    let mut characters = text.char_indices().enumerate();
+    let end = characters.find(|(number, (_, c))| {
+        used += match c {
+            '\n' => 1 + MARK.len(),
+            '\t' => 1,
+            c => visible(c.encode_utf8(&mut [0; 4])).chars().count(),
+        };
+        used > room || *number == MAX_SHOWN
+    });
+    end.map_or(text.len(), |(_, (at, _))| at)
 }
 
 /// A foreign file may say anything of its sender; what can't be a name must not look like the rest of the header.
@@ -220,6 +255,32 @@ mod tests {
     #[test]
     fn terse() {
         assert_eq!(letter("hi").for_model(), "[peer SwiftRaven, 2min ago, msg reply k3x9ab TEXT]\n> hi");
+    }
+
+    #[test]
+    fn never_longer_than_the_room() {
+        let texts =
+            ["hi".to_string(), "a\n".repeat(900), "\u{1b}".repeat(900), "\t\r\n\u{e0001}ü".repeat(300)];
+        for text in &texts {
+            let whole = letter(text).for_model();
+            for room in [200, 500, 1000, 5000] {
+                let shown = letter(text).for_model_within(room);
+                assert!(shown.chars().count() <= room, "{room}: {}", shown.chars().count());
+                let fits = whole.chars().count() <= room;
+                assert!(!fits || shown == whole, "{room}: nothing is cut that would fit");
+                assert_eq!(shown.contains(" more characters: msg show k3x9ab]"), shown != whole);
+            }
+        }
+    }
+
+    #[test]
+    fn of_a_long_path_the_end_is_shown() {
+        assert_eq!(end_of("~/work"), "~/work");
+        assert_eq!(end_of(&format!("{}ü", "x".repeat(MAX_FOLDER - 1))).chars().count(), MAX_FOLDER);
+        assert_eq!(
+            end_of(&format!("{}ü", "ä".repeat(MAX_FOLDER))),
+            format!("…{}ü", "ä".repeat(MAX_FOLDER - 1))
+        );
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! <length> <inode> <size> <modified> <changed> <pid> <name> <session> <ancestor>     all separated by tabs
 //! H <path>                a head of the agent above; `length` is that of all its lines of this kind
 //! h <path>                the same where case doesn't count, in lower case
+//! E                       the end: one without it was cut short
 //! ```
 
 use std::borrow::Cow;
@@ -26,6 +27,8 @@ use crate::sys::files::{self, Stamp};
 use crate::sys::{clock, paths};
 
 const HEADER: &str = "ravenry index 1\n";
+/// Without its last heads an agent would seem to hold less than it does.
+const END: &str = "E\n";
 /// Fewer registrations than this are read faster than looked up.
 const WORTH_IT: usize = 4;
 /// A file that is younger than this when it is read may change again without looking different.
@@ -57,7 +60,8 @@ impl Mesh {
                 files.extend(stem.zip(stamp));
             }
             files.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-            let bytes = files::read_large(&self.layout.index())?.unwrap_or_default();
+            // One that can't be read is none.
+            let bytes = files::read_large(&self.layout.index()).ok().flatten().unwrap_or_default();
             text = String::from_utf8(bytes).unwrap_or_default();
         }
         Ok(Survey { mesh: self, files, text, all: OnceCell::new() })
@@ -181,6 +185,7 @@ impl<'t> Sieve<'t> {
                 Lines::Read(number, stamp) => describe(&mut text, &self.census.records[*number].agent, stamp),
             }
         }
+        text.push_str(END);
         text
     }
 }
@@ -260,7 +265,8 @@ struct Entries<'t> {
 
 impl<'t> Entries<'t> {
     fn of(text: &'t str) -> Self {
-        Self { rest: text.strip_prefix(HEADER).unwrap_or_default() }
+        let whole = text.strip_prefix(HEADER).and_then(|text| text.strip_suffix(END));
+        Self { rest: whole.unwrap_or_default() }
     }
 }
 

@@ -97,7 +97,7 @@ pub struct Via(String);
 
 impl Via {
     pub fn new(text: &str) -> Self {
-        let word = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '+' };
+        let word = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '+' };
         Self(text.chars().take(60).map(word).collect())
     }
 

@@ -33,9 +33,12 @@ pub(super) fn read<T>(
             Ok(value) => return Ok(Some(Ok(value))),
             Err(reason) => reason,
         };
-        let modified = files::metadata(path)?.and_then(|metadata| metadata.modified().ok());
+        let metadata = files::metadata(path)?;
+        let modified = metadata.as_ref().and_then(|metadata| metadata.modified().ok());
         let young = modified.is_none_or(|modified| clock::age(modified) < YOUNG);
-        if !young || Instant::now() >= give_up {
+        // A pipe has nothing in it, however old it becomes.
+        let is_file = metadata.is_none_or(|metadata| metadata.is_file());
+        if !is_file || !young || Instant::now() >= give_up {
             return Ok(Some(Err(reason)));
         }
         clock::pause(LOOK_AGAIN);

@@ -25,7 +25,8 @@ use super::seams::step;
 use super::{clock, process};
 
 pub use look::{
-    Entry, Stamp, entries, exists, link_metadata, list, metadata, read, read_at_most, read_large, stamps,
+    Entry, Stamp, entries, exists, leads_nowhere, link_metadata, list, metadata, read, read_at_most,
+    read_large, stamps,
 };
 pub use mark::{own_mark, owner_of};
 

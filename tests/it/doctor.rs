@@ -96,6 +96,7 @@ fn all_is_well() {
         "sessions",
         "temporary files",
         "quarantine",
+        "hooks",
         "clock",
         "inotify",
     ];
@@ -421,6 +422,60 @@ fn a_temporary_file_of_a_process_that_is_gone() {
     findings.expect("temporary files", "warn", "nobody can tell of");
     assert_eq!(strays(), 1);
     assert!(at(&env, "tmp/notes.txt").exists(), "what nobody can tell of stays");
+}
+
+/// A hook that is called with nonsense, so many hours from now.
+fn failing_hook(env: &TestEnvironment, hours: i64, event: &str) {
+    let then = clock::now() + SignedDuration::from_hours(hours);
+    let ended = env.run_with(&["hook", "claude", event], &[(seams::NOW, &then.to_string())]).expect_code(0);
+    assert_eq!(ended.stdout, "");
+}
+
+#[test]
+fn hooks_that_failed_are_told_of_until_they_are_forgotten() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    doctor(&env).expect("hooks", "ok", "no call failed");
+    failing_hook(&env, -2, "PreToolUse");
+    let findings = doctor(&env);
+    findings.expect("hooks", "warn", "one call failed 2h ago: claude PreToolUse: ");
+    assert!(findings.fix("hooks").contains("`msg doctor --repair`"));
+    failing_hook(&env, -1, "Stop\u{1b}[31m");
+    let line = fs::read_to_string(at(&env, "trouble.jsonl")).unwrap();
+    let (_, error) = line.lines().last().unwrap().split_once("\"error\":\"").unwrap();
+    let told = format!("2 calls failed, the last one 1h ago: claude Stop\\u{{1b}}[31m: {}", &error[..10]);
+    doctor(&env).expect("hooks", "warn", &told);
+    let quiet = env.run(&["doctor", "-q"]).expect_code(0);
+    assert!(quiet.stdout.contains("2 calls failed"), "{quiet}");
+    let findings = repair(&env);
+    findings.expect("hooks", "warn", &told);
+    assert!(findings.fix("hooks").contains("forgotten"));
+    assert_eq!(repair(&env).named("hooks"), [("ok", "no call failed")]);
+    failing_hook(&env, 0, "");
+    doctor(&env).expect("hooks", "warn", " ago: claude: ");
+}
+
+/// Whatever lies in the log: what can be read of it is told.
+#[test]
+fn a_log_of_failed_hooks_that_is_torn() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let log = at(&env, "trouble.jsonl");
+    put(&log, "oops\n\n{\"ts\": 7}\n\u{0}");
+    doctor(&env).expect("hooks", "ok", "no call failed");
+    failing_hook(&env, 0, "PreToolUse");
+    doctor(&env).expect("hooks", "warn", "one call failed");
+    let whole = fs::read_to_string(&log).unwrap();
+    put(&log, &whole[..whole.len() - 10]);
+    failing_hook(&env, 0, "Stop");
+    doctor(&env).expect("hooks", "warn", " ago: claude Stop: ");
+    // A long one begins anew; what was in it goes with the rest.
+    put(&log, &whole.repeat(200_000 / whole.len()));
+    failing_hook(&env, 0, "Stop");
+    assert!(fs::metadata(&log).unwrap().len() < 1_000);
+    assert!(at(&env, "trouble.old.jsonl").exists());
+    repair(&env).expect("hooks", "warn", "one call failed");
+    assert!(!log.exists() && !at(&env, "trouble.old.jsonl").exists());
 }
 
 #[test]

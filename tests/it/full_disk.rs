@@ -11,16 +11,16 @@ use crate::environment::{Ended, TestEnvironment, end, put};
 
 /// What there may be too little of.
 #[derive(Clone, Copy, Debug)]
-enum Scarce {
+pub enum Scarce {
     Bytes,
     Files,
 }
 
 /// A mesh on a file system of its own, a small one.
-struct SmallDisk {
+pub struct SmallDisk {
     // Dropped in this order: what is mounted goes before the directory that it is mounted on.
     mount: Mount,
-    env: TestEnvironment,
+    pub env: TestEnvironment,
     scarce: Scarce,
 }
 
@@ -35,7 +35,7 @@ impl Drop for Mount {
 impl SmallDisk {
     /// `None`: only root may mount, and not everywhere.
     #[expect(clippy::print_stderr, reason = "whoever reads the log should know that nothing was tested")]
-    fn new(scarce: Scarce) -> Option<Self> {
+    pub fn new(scarce: Scarce) -> Option<Self> {
         let env = TestEnvironment::new();
         fs::create_dir(env.mesh()).unwrap();
         let size = match scarce {
@@ -53,7 +53,7 @@ impl SmallDisk {
     }
 
     /// Leaves no room for anything.
-    fn fill(&self) {
+    pub fn fill(&self) {
         let dir = self.mount.0.join("fill");
         fs::create_dir(&dir).unwrap();
         match self.scarce {

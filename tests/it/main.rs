@@ -8,10 +8,12 @@
 )]
 
 mod configuration;
+mod corpus;
 mod crashes;
 mod doctor;
 mod environment;
 mod full_disk;
+mod hooks;
 mod joining;
 mod layering;
 mod locks;

@@ -18,7 +18,7 @@ use crate::environment::{Ended, TestEnvironment, end, put, wait_until};
 /// A process that runs lines until it is killed or told to stop.
 const LOOP: &str = "while read -r line; do eval \"$line\"; done";
 
-struct Shell {
+pub struct Shell {
     child: Child,
     input: Box<dyn Write>,
     dir: PathBuf,
@@ -26,12 +26,12 @@ struct Shell {
 }
 
 impl Shell {
-    fn pid(&self) -> u32 {
+    pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// Runs a line; what it says goes to files.
-    fn run(&mut self, line: &str) -> Ended {
+    pub fn run(&mut self, line: &str) -> Ended {
         self.lines += 1;
         let file = |name: &str| self.dir.join(format!("{}.{}.{name}", self.child.id(), self.lines));
         let [out, err, code, script] = ["out", "err", "code", "sh"].map(file);
@@ -48,11 +48,11 @@ impl Shell {
 
     /// Runs a command of `msg` that must succeed.
     #[track_caller]
-    fn msg(&mut self, line: &str) -> Value {
+    pub fn msg(&mut self, line: &str) -> Value {
         self.run(&format!("{line} --json")).expect_code(0).json()
     }
 
-    fn kill(&mut self) {
+    pub fn kill(&mut self) {
         self.child.kill().ok();
         self.child.wait().ok();
     }
@@ -82,13 +82,16 @@ fn surroundings(env: &TestEnvironment, program: impl AsRef<std::ffi::OsStr>) -> 
 fn stand_in(env: &TestEnvironment, name: &str) -> PathBuf {
     let bin = env.path().join("bin");
     fs::create_dir_all(&bin).unwrap();
-    let copied = Command::new("cp").args(["-L", "/bin/sh"]).arg(bin.join(name)).status();
-    assert!(copied.unwrap().success());
-    bin.join(name)
+    let program = bin.join(name);
+    if !program.exists() {
+        let copied = Command::new("cp").args(["-L", "/bin/sh"]).arg(&program).status();
+        assert!(copied.unwrap().success());
+    }
+    program
 }
 
 /// A process that looks like that harness, without a terminal of its own.
-fn harness(env: &TestEnvironment, name: &str) -> Shell {
+pub fn harness(env: &TestEnvironment, name: &str) -> Shell {
     let program = stand_in(env, name);
     let mut command = surroundings(env, program);
     let mut child = command.args(["-c", LOOP]).stdin(Stdio::piped()).spawn().unwrap();

@@ -7,6 +7,7 @@
 mod machine;
 mod path;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::OnceLock;
 
@@ -253,12 +254,34 @@ fn split_at_wildcard(text: &str) -> (&str, &str) {
 }
 
 fn build_glob(text: &str, fold: bool) -> Result<globset::Glob, PatternError> {
-    globset::GlobBuilder::new(text)
+    let text = if fold { folded(text) } else { Cow::Borrowed(text) };
+    globset::GlobBuilder::new(&text)
         .literal_separator(true)
         .backslash_escape(true)
         .case_insensitive(fold)
         .build()
         .map_err(|error| PatternError::NoGlob(error.kind().to_string()))
+}
+
+/// A glob whose letters are those of a folded path. For those of ASCII, also in classes, the automaton sees to it; others
+/// can't stand in a class.
+fn folded(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    let (mut in_class, mut is_escaped) = (false, false);
+    let fold = |c: char| {
+        match c {
+            _ if std::mem::take(&mut is_escaped) => {}
+            '\\' if !in_class => is_escaped = true,
+            '[' => in_class = true,
+            ']' => in_class = false,
+            _ => {}
+        }
+        let is_kept = in_class || c.is_ascii();
+        is_kept.then_some(c).into_iter().chain(c.to_lowercase().filter(move |_| !is_kept))
+    };
+    Cow::Owned(text.chars().flat_map(fold).collect())
 }
 
 fn flags(fold: bool) -> &'static str {

@@ -72,7 +72,8 @@ impl PathForm {
 
     /// As a file system that doesn't tell upper from lower case sees it.
     pub fn folded(&self) -> Self {
-        Self(self.0.to_lowercase())
+        // Letter by letter: whether a sigma ends a word depends on what follows, and of a glob nobody knows that.
+        Self(self.0.chars().flat_map(char::to_lowercase).collect())
     }
 }
 

@@ -34,6 +34,27 @@ fn a_literal_covers_itself_and_all_beneath() {
 }
 
 #[test]
+fn case_is_ignored_beyond_ascii_too() {
+    let ignoring = |text: &str| pattern(text).ignoring_case(true);
+    for (text, name) in [
+        ("Ä*", "äx"),
+        ("ä*", "ÄX"),
+        ("Ä/*.RS", "ä/a.rs"),
+        ("*/Ä", "a/ä"),
+        ("aΣ*", "aσb"),
+        ("{Ä,b}x", "äX"),
+        ("\\[Ä*", "[ä"),
+        ("[a-c]Ä", "Bä"),
+    ] {
+        assert!(ignoring(text).covers(&path(name)), "`{text}` should cover `{name}`");
+        let literal = Pattern::literal(path(name)).ignoring_case(true);
+        let common = ignoring(text).common_path(&literal).unwrap();
+        assert!(ignoring(text).covers(&common) && literal.covers(&common), "{common}");
+        assert!(!pattern(text).covers(&path(name)), "`{text}` should not cover `{name}`");
+    }
+}
+
+#[test]
 fn stars_and_slashes() {
     covers("src/*.rs", &["src/a.rs", "src/.rs"], &["src/a/b.rs", "src/a.rs/x", "a.rs", "src"]);
     covers("src/**/*.rs", &["src/a.rs", "src/a/b/c.rs"], &["src/a.md", "lib/a.rs"]);

@@ -12,6 +12,8 @@ pub enum Atom<'a> {
 /// More words than this are not made of one.
 const MAX_WORDS: usize = 512;
 const MAX_ATOMS: usize = 64 * 1024;
+/// `{-2147483648..2147483647..10}` is not longer.
+const MAX_RANGE: usize = 40;
 const MAX_NESTING: usize = 16;
 
 pub type Words<'a> = Vec<Vec<Atom<'a>>>;
@@ -31,7 +33,11 @@ pub fn expand(word: &Word) -> Option<Words<'_>> {
             piece => atoms.push(Atom::Piece(piece)),
         }
     }
-    if has_brace { expand_atoms(&atoms, 0).ok() } else { Some(vec![atoms]) }
+    match has_brace {
+        true if atoms.len() > MAX_ATOMS => None,
+        true => expand_atoms(&atoms, 0).ok(),
+        false => Some(vec![atoms]),
+    }
 }
 
 fn expand_atoms<'a>(atoms: &[Atom<'a>], nesting: usize) -> Result<Words<'a>, TooMany> {
@@ -43,11 +49,12 @@ fn expand_atoms<'a>(atoms: &[Atom<'a>], nesting: usize) -> Result<Words<'a>, Too
     let mut at = 0;
     while at < atoms.len() {
         let choices = match ends[at] {
-            Some(end) => choices(&atoms[at + 1..end], nesting)?,
+            Some(Closing { at: end, has_comma: true }) => Some((choices(&atoms[at + 1..end], nesting)?, end)),
+            Some(Closing { at: end, .. }) => range(&atoms[at + 1..end])?.map(|choices| (choices, end)),
             None => None,
         };
-        match (choices, ends[at]) {
-            (Some(choices), Some(end)) => {
+        match choices {
+            Some((choices, end)) => {
                 if words.len() * choices.len() > MAX_WORDS {
                     return Err(TooMany);
                 }
@@ -58,7 +65,7 @@ fn expand_atoms<'a>(atoms: &[Atom<'a>], nesting: usize) -> Result<Words<'a>, Too
                     .collect();
                 at = end + 1;
             }
-            _ => {
+            None => {
                 words.iter_mut().for_each(|word| word.push(atoms[at]));
                 at += 1;
             }
@@ -71,16 +78,24 @@ fn expand_atoms<'a>(atoms: &[Atom<'a>], nesting: usize) -> Result<Words<'a>, Too
     Ok(words)
 }
 
-/// For each `{` where its `}` is.
-fn closing_braces(atoms: &[Atom<'_>]) -> Vec<Option<usize>> {
+/// Where the `}` is that belongs to a `{`, and whether there are choices between the two.
+#[derive(Clone, Copy)]
+struct Closing {
+    at: usize,
+    has_comma: bool,
+}
+
+/// For each `{` its `}`. All at once, because braces that lie in each other would be looked at again and again.
+fn closing_braces(atoms: &[Atom<'_>]) -> Vec<Option<Closing>> {
     let mut ends = vec![None; atoms.len()];
-    let mut open = Vec::new();
+    let mut open: Vec<(usize, bool)> = Vec::new();
     for (at, atom) in atoms.iter().enumerate() {
         match atom {
-            Atom::Letter('{') => open.push(at),
+            Atom::Letter('{') => open.push((at, false)),
+            Atom::Letter(',') => open.iter_mut().rev().take(1).for_each(|(_, has_comma)| *has_comma = true),
             Atom::Letter('}') => {
-                if let Some(start) = open.pop() {
-                    ends[start] = Some(at);
+                if let Some((start, has_comma)) = open.pop() {
+                    ends[start] = Some(Closing { at, has_comma });
                 }
             }
             _ => {}
@@ -89,8 +104,8 @@ fn closing_braces(atoms: &[Atom<'_>]) -> Vec<Option<usize>> {
     ends
 }
 
-/// What stands between two braces as a list of choices, where it is one.
-fn choices<'a>(inside: &[Atom<'a>], nesting: usize) -> Result<Option<Words<'a>>, TooMany> {
+/// What stands between two braces with commas between them.
+fn choices<'a>(inside: &[Atom<'a>], nesting: usize) -> Result<Words<'a>, TooMany> {
     let mut depth = 0;
     let mut parts = vec![];
     let mut start = 0;
@@ -105,9 +120,6 @@ fn choices<'a>(inside: &[Atom<'a>], nesting: usize) -> Result<Option<Words<'a>>,
             _ => {}
         }
     }
-    if parts.is_empty() {
-        return range(inside);
-    }
     parts.push(&inside[start..]);
     let mut all = Vec::new();
     for part in parts {
@@ -116,12 +128,14 @@ fn choices<'a>(inside: &[Atom<'a>], nesting: usize) -> Result<Option<Words<'a>>,
             return Err(TooMany);
         }
     }
-    Ok(Some(all))
+    Ok(all)
 }
 
+/// What `1..3` between two braces stands for, where it is such a thing.
 fn range<'a>(inside: &[Atom<'a>]) -> Result<Option<Words<'a>>, TooMany> {
     let letter = |atom: &Atom| if let Atom::Letter(c) = atom { Some(*c) } else { None };
-    let Some(text) = inside.iter().take(80).map(letter).collect::<Option<String>>() else {
+    let is_short = inside.len() <= MAX_RANGE;
+    let Some(text) = inside.iter().take_while(|_| is_short).map(letter).collect::<Option<String>>() else {
         return Ok(None);
     };
     let Some((first, rest)) = text.split_once("..") else {

@@ -6,6 +6,9 @@ use super::field::{Field, Value};
 use super::options::{Options, Takes};
 use super::reader::{Call, Reader, State};
 
+/// With more of them than this, `popd` goes where nobody knows.
+const MAX_DIRS: usize = 32;
+
 pub fn cd(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
     let options = Options::parse(call.arguments, Takes::default());
     state.dir = match options.operands.first() {
@@ -22,6 +25,9 @@ pub fn pushd(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Opt
     if call.arguments.is_empty() || call.arguments.iter().any(rotates) {
         state.dir = None;
         return None;
+    }
+    if state.dirs.len() >= MAX_DIRS {
+        state.dirs = Rc::default();
     }
     Rc::make_mut(&mut state.dirs).push(state.dir.clone());
     cd(reader, state, call)
@@ -54,6 +60,16 @@ pub fn forget(_: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<
         if !name.is_empty() {
             state.set(name, None);
         }
+    }
+    None
+}
+
+pub fn unset(_: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+    let takes_functions = call.arguments.iter().any(|field| field.text == "-f");
+    for field in call.arguments.iter().filter(|field| !field.text.starts_with('-') && !takes_functions) {
+        // Whatever names one element leaves the others as they are.
+        let is_whole = field.is_known() && !field.text.contains('[');
+        state.set(field.text.split('[').next().unwrap_or_default(), is_whole.then(|| Value::literal("")));
     }
     None
 }

@@ -24,7 +24,13 @@ pub fn sed(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: 
             operands = rest;
         }
     }
-    let mut texts: Vec<Option<String>> = options.values("-e --expression").map(text_of).collect();
+    // Each is a line of its own, and a command may go on in the next.
+    let expressions: Vec<&str> = options
+        .values("-e --expression")
+        .filter(|text| text.is_known())
+        .map(|text| text.text.as_str())
+        .collect();
+    let mut texts = vec![Some(expressions.join("\n"))];
     texts.extend(options.values("-f --file").map(|file| reader.content(state, file)));
     if !has_script && let Some((script, rest)) = operands.split_first() {
         texts.push(text_of(script));

@@ -1,8 +1,8 @@
 //! From words to arguments: braces, `~`, variables, substitutions, splitting.
 
 use super::brace::{self, Atom};
-use super::field::{Field, Letter, Value};
-use super::reader::{Reader, State};
+use super::field::{Field, Letter, MAX_GLOB, Value};
+use super::reader::{BYTES_PER_STEP, Reader, State};
 use super::syntax::{Piece, Word};
 
 /// The arguments that one word becomes.
@@ -10,6 +10,8 @@ use super::syntax::{Piece, Word};
 struct Builder {
     done: Vec<Field>,
     letters: Vec<Letter>,
+    /// Instead of `letters`, once it is too long to be anything but text.
+    long: String,
     /// There is a word, even if it is empty.
     is_begun: bool,
     /// Variables outside of quotes fall into several words.
@@ -18,8 +20,14 @@ struct Builder {
 
 impl Builder {
     fn push(&mut self, text: &str, quoted: bool) {
-        self.letters.extend(text.chars().map(|c| Letter { c, quoted }));
         self.is_begun = true;
+        // No letter has more than four bytes.
+        if !self.long.is_empty() || text.len() > 4 * MAX_GLOB {
+            self.long.extend(self.letters.drain(..).map(|letter| letter.c));
+            self.long.push_str(text);
+        } else {
+            self.letters.extend(text.chars().map(|c| Letter { c, quoted }));
+        }
     }
 
     fn push_unknown(&mut self) {
@@ -51,9 +59,17 @@ impl Builder {
     }
 
     fn end_word(&mut self) {
-        if std::mem::take(&mut self.is_begun) {
-            self.done.push(Field::new(&std::mem::take(&mut self.letters)));
+        if !std::mem::take(&mut self.is_begun) {
+            return;
         }
+        let letters = std::mem::take(&mut self.letters);
+        let mut long = std::mem::take(&mut self.long);
+        self.done.push(if long.is_empty() {
+            Field::new(&letters)
+        } else {
+            long.extend(letters.iter().map(|letter| letter.c));
+            Field::literal(long)
+        });
     }
 }
 
@@ -102,7 +118,8 @@ impl Reader<'_> {
     }
 
     fn atoms(&mut self, state: &mut State, atoms: &[Atom<'_>], builder: &mut Builder) {
-        if !self.spend(1 + atoms.len() / 256) {
+        let pieces = atoms.iter().filter(|atom| matches!(atom, Atom::Piece(_))).count();
+        if !self.spend(1 + atoms.len() / 256 + pieces / 16) {
             builder.push_unknown();
             builder.end_word();
             return;
@@ -142,7 +159,9 @@ impl Reader<'_> {
     fn piece(&mut self, state: &mut State, piece: &Piece, builder: &mut Builder) {
         match piece {
             Piece::Bare(text) => builder.push(text, false),
-            Piece::Quoted(text) => builder.push(text, true),
+            // What is too much is not known.
+            Piece::Quoted(text) if self.spend(text.len() / BYTES_PER_STEP) => builder.push(text, true),
+            Piece::Quoted(_) => builder.push_unknown(),
             Piece::Variable { name, quoted } => self.push_variable(state, name, *quoted, builder),
             Piece::Default { name, word, quoted } => {
                 let other = self.single(state, word);
@@ -154,6 +173,7 @@ impl Reader<'_> {
             }
             Piece::Output { list, quoted } => {
                 let output = self.deeper(|reader| reader.list(&mut state.clone(), list));
+                let output = output.filter(|text| self.spend(text.len() / BYTES_PER_STEP));
                 let output = output.map(|text| Value::literal(text.trim_end_matches('\n')));
                 builder.push_value(output.as_ref(), *quoted);
             }

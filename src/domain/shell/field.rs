@@ -6,7 +6,7 @@ use std::rc::Rc;
 const UNKNOWN: char = '\0';
 
 /// A longer word is text, not the name of a file.
-const MAX_GLOB: usize = 4096;
+pub const MAX_GLOB: usize = 4096;
 
 /// One letter of a field that is being put together.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -36,20 +36,21 @@ pub struct Field {
 /// What a variable holds.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Value {
-    pub text: String,
+    pub text: Rc<str>,
     /// It is each of the files that this glob matches, as in `for f in *.rs`.
     pub glob: Option<Rc<[Letter]>>,
 }
 
 impl Value {
-    pub fn literal(text: impl Into<String>) -> Self {
+    pub fn literal(text: impl Into<Rc<str>>) -> Self {
         Self { text: text.into(), glob: None }
     }
 
     /// The argument as the value of a variable, where that can be known.
     pub fn of(field: &Field) -> Option<Self> {
         let is_lost = field.is_below || (field.pattern.is_some() && field.letters.is_none());
-        (field.is_known() && !is_lost).then(|| Self { text: field.text.clone(), glob: field.letters.clone() })
+        (field.is_known() && !is_lost)
+            .then(|| Self { text: Rc::from(field.text.as_str()), glob: field.letters.clone() })
     }
 }
 
@@ -67,8 +68,9 @@ impl Field {
         if letters.len() > MAX_GLOB {
             return Self::literal(text);
         }
+        let classes = Classes::new(letters);
         let is_active =
-            |at: usize, letter: &Letter| !letter.quoted && (letter.c != '[' || class_closes(letters, at));
+            |at: usize, letter: &Letter| !letter.quoted && (letter.c != '[' || classes.begin_at(at));
         let has_glob = letters
             .iter()
             .enumerate()
@@ -172,11 +174,32 @@ fn push_escaped(pattern: &mut String, c: char) {
     }
 }
 
-/// Whether the `[` at `at` begins a class and not just itself.
-fn class_closes(letters: &[Letter], at: usize) -> bool {
-    let rest = &letters[at + 1..];
-    let negation = usize::from(rest.first().is_some_and(|letter| matches!(letter.c, '!' | '^')));
-    // A `]` that comes first belongs to the class. No name has more letters than this.
-    let inside = rest.iter().skip(negation + 1).take(255);
-    inside.take_while(|letter| letter.c != '/').any(|letter| letter.c == ']' && !letter.quoted)
+/// Where classes such as `[a-z]` may end.
+struct Classes<'a> {
+    letters: &'a [Letter],
+    /// For each place whether a `]` comes before the next `/`, from there on.
+    closes: Vec<bool>,
+}
+
+impl<'a> Classes<'a> {
+    fn new(letters: &'a [Letter]) -> Self {
+        let mut closes = vec![false; letters.len() + 1];
+        for (at, letter) in letters.iter().enumerate().rev() {
+            closes[at] = match letter.c {
+                '/' => false,
+                ']' if !letter.quoted => true,
+                _ => closes[at + 1],
+            };
+        }
+        Self { letters, closes }
+    }
+
+    /// Whether the `[` at `at` begins a class and not just itself.
+    fn begin_at(&self, at: usize) -> bool {
+        let is_negated = self.letters.get(at + 1).is_some_and(|letter| matches!(letter.c, '!' | '^'));
+        // A `]` that comes first belongs to the class.
+        let first = at + 1 + usize::from(is_negated);
+        let is_name = self.letters.get(first).is_some_and(|letter| letter.c != '/');
+        is_name && self.closes[first + 1]
+    }
 }

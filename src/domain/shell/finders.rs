@@ -3,7 +3,7 @@
 use super::Extent;
 use super::field::{Field, Letter};
 use super::options::{Options, Takes};
-use super::reader::{Call, Reader, State};
+use super::reader::{BYTES_PER_STEP, Call, Reader, State};
 
 /// Tests of `find` that make it find anything else than "all names like this".
 const NOT_PLAIN: [&str; 9] = ["-o", "-or", "!", "-not", "(", ")", ",", "-path", "-regex"];
@@ -22,7 +22,9 @@ pub fn find(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Opti
     while let Some(test) = tests.get(at) {
         at += 1;
         match test.text.as_str() {
-            "-delete" => found.iter().for_each(|one| reader.write(state, one, Extent::File, "find -delete")),
+            "-delete" if reader.spend(found.len()) => {
+                found.iter().for_each(|one| reader.write(state, one, Extent::File, "find -delete"));
+            }
             "-fprint" | "-fprint0" | "-fprintf" | "-fls" => {
                 if let Some(file) = tests.get(at) {
                     reader.write(state, file, Extent::File, &format!("find {}", test.text));
@@ -45,9 +47,10 @@ pub fn find(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Opti
 
 /// What `find` may find, one for each path.
 fn found(paths: &[Field], tests: &[Field]) -> Vec<Field> {
+    let tests = without_exceptions(tests);
     let is_plain = !tests.iter().any(|test| NOT_PLAIN.contains(&test.text.as_str()));
     let names: Vec<&Field> =
-        tests.windows(2).filter(|pair| pair[0].text == "-name").map(|pair| &pair[1]).collect();
+        tests.windows(2).filter(|pair| pair[0].text == "-name").map(|pair| pair[1]).collect();
     let name = match names.as_slice() {
         [name] if is_plain && name.is_known() && !name.text.contains('/') => Some(name.text.as_str()),
         _ => None,
@@ -70,8 +73,32 @@ fn found(paths: &[Field], tests: &[Field]) -> Vec<Field> {
     paths.iter().map(each).collect()
 }
 
+/// The tests without `-not -path './target/*'` and the like: with them it finds less, not something else.
+fn without_exceptions(tests: &[Field]) -> Vec<&Field> {
+    const NARROW: [&str; 7] = ["-path", "-ipath", "-wholename", "-name", "-iname", "-type", "-newer"];
+    let mut kept = Vec::new();
+    let mut rest = tests;
+    while let [first, others @ ..] = rest {
+        rest = match others {
+            [test, _, after @ ..]
+                if matches!(first.text.as_str(), "!" | "-not") && NARROW.contains(&test.text.as_str()) =>
+            {
+                after
+            }
+            _ => {
+                kept.push(first);
+                others
+            }
+        };
+    }
+    kept
+}
+
 fn run_on_each(reader: &mut Reader<'_>, state: &mut State, command: &[Field], found: &[Field]) {
     for one in found {
+        if !reader.spend(1 + command.len() / 64) {
+            return;
+        }
         let words: Vec<Field> = command.iter().map(|word| word.replace("{}", one)).collect();
         if let Some((name, arguments)) = words.split_first() {
             reader.call(&mut state.clone(), name, arguments);
@@ -106,7 +133,11 @@ pub fn xargs(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Opt
     if let Some(mark) = mark {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         let found: Vec<Field> = lines.map(Field::literal).collect();
+        let length: usize = command.iter().map(|word| word.text.len()).sum();
         for one in &found {
+            if !reader.spend(length / BYTES_PER_STEP) {
+                break;
+            }
             let words: Vec<Field> = command.iter().map(|word| word.replace(&mark, one)).collect();
             run(reader, state, &words);
         }

@@ -15,7 +15,7 @@ const READS: &str = "status diff log show add commit push fetch branch tag rev-p
     diff-index diff-files name-rev merge-base for-each-ref symbolic-ref show-ref show-branch var \
     version help check-ignore check-attr cherry count-objects fsck gc hash-object init notes \
     range-diff replace update-index update-ref verify-commit verify-tag whatchanged write-tree \
-    commit-tree mktree mktag interpret-trailers stage maintenance prune repack bundle request-pull \
+    commit-tree mktree mktag interpret-trailers stage maintenance prune repack request-pull \
     send-email --version --help";
 
 struct Git<'r, 'w, 'a> {
@@ -100,6 +100,13 @@ impl Git<'_, '_, '_> {
             "am" => self.am(&options),
             "worktree" => self.worktree(&options),
             "clone" => self.clone_repository(&options),
+            "bundle" => {
+                if let [command, file, ..] = options.operands.as_slice()
+                    && command.text == "create"
+                {
+                    self.reader.write(&self.state, file, Extent::File, &self.by);
+                }
+            }
             "archive" | "format-patch" => self.export(&options),
             command if READS.split_ascii_whitespace().any(|name| name == command) => {
                 for file in options.values("--output") {
@@ -167,7 +174,7 @@ impl Git<'_, '_, '_> {
             || text.starts_with("../")
             || field.pattern.is_some()
             || self.reader.is_dir(&self.state, field)
-            || self.reader.content(&self.state, field).is_some()
+            || self.reader.is_file(&self.state, field)
     }
 
     fn write_paths(&mut self, paths: &[Field]) {

@@ -2,6 +2,9 @@
 
 use super::field::Field;
 
+/// So many letters behind one dash are flags; more are a text that happens to begin with a dash.
+const MAX_LETTERS: usize = 64;
+
 /// Which flags take a value, so that the value isn't mistaken for an operand.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Takes {
@@ -57,7 +60,8 @@ impl Options {
                 options.operands.push(field.clone());
             }
         }
-        (options, at)
+        // The last flag may lack its value.
+        (options, at.min(arguments.len()))
     }
 
     /// How many words more it takes.
@@ -74,7 +78,7 @@ impl Options {
     }
 
     fn short(&mut self, field: &Field, next: Option<&Field>, takes: Takes) -> usize {
-        for (at, letter) in field.text.char_indices().skip(1) {
+        for (at, letter) in field.text.char_indices().skip(1).take(MAX_LETTERS) {
             let end = at + letter.len_utf8();
             let rest = || field.after(&field.text[..end]).unwrap_or_else(Field::unknown);
             let is_last = end == field.text.len();

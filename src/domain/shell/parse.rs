@@ -14,6 +14,9 @@ pub const MAX_DEPTH: usize = 50;
 /// How many commands and parts of words are read.
 const MAX_PARTS: usize = 20_000;
 
+/// No index of an array is longer.
+const MAX_INDEX: usize = 256;
+
 /// The text is no command, or one that we don't follow.
 #[derive(Debug)]
 pub struct Broken;
@@ -22,11 +25,7 @@ pub type Parse<T> = Result<T, Broken>;
 
 /// The commands of `text`, and whether that is all of it. `depth` is how deep it lies in other commands.
 pub fn parse(text: &str, depth: usize) -> (List, bool) {
-    let mut parser = Parser::new(text, depth);
-    let mut list = List::new();
-    let whole = parser.list(&mut list).is_ok() && parser.at_end();
-    parser.read_heres();
-    (list, whole)
+    Parser::new(text, depth).all()
 }
 
 pub struct Parser<'t> {
@@ -35,8 +34,8 @@ pub struct Parser<'t> {
     pub depth: usize,
     /// Here-documents whose text begins after this line.
     pub pending: Vec<PendingHere>,
-    /// How many commands and words there are so far.
-    count: usize,
+    /// How many commands and words there are so far, also in what lies in this text in quotes of its own.
+    pub count: usize,
 }
 
 const OPENERS: [&str; 10] = ["if", "while", "until", "for", "select", "case", "function", "{", "[[", "time"];
@@ -45,6 +44,14 @@ const CLOSERS: [&str; 8] = ["then", "do", "done", "fi", "elif", "else", "esac", 
 impl<'t> Parser<'t> {
     pub fn new(text: &'t str, depth: usize) -> Self {
         Self { text, at: 0, depth, pending: Vec::new(), count: 0 }
+    }
+
+    /// All commands, and whether there is nothing else.
+    pub fn all(&mut self) -> (List, bool) {
+        let mut list = List::new();
+        let whole = self.list(&mut list).is_ok() && self.at_end();
+        self.read_heres();
+        (list, whole)
     }
 
     pub fn peek(&self) -> Option<u8> {
@@ -71,7 +78,11 @@ impl<'t> Parser<'t> {
 
     /// One command or part of a word more; with too many of them it is no command that anybody wrote.
     pub fn count(&mut self) -> Parse<()> {
-        self.count += 1;
+        self.count_many(1)
+    }
+
+    pub fn count_many(&mut self, parts: usize) -> Parse<()> {
+        self.count += parts;
         if self.count > MAX_PARTS { Err(Broken) } else { Ok(()) }
     }
 
@@ -212,8 +223,8 @@ impl<'t> Parser<'t> {
         self.count()?;
         self.skip_blanks();
         let word = self.keyword();
-        let compound = if self.looks_at("((") && self.arithmetic_end(2).is_some() {
-            let (text, pieces) = self.arithmetic(2)?;
+        let arithmetic = if self.looks_at("((") { self.arithmetic(2)? } else { None };
+        let compound = if let Some((text, pieces)) = arithmetic {
             Compound::Arithmetic(text, pieces)
         } else if self.take("(") {
             Compound::Subshell(self.body_in_parens()?)
@@ -295,7 +306,7 @@ impl<'t> Parser<'t> {
     fn for_loop(&mut self) -> Parse<Compound> {
         self.skip_blanks();
         if self.looks_at("((") {
-            let (text, pieces) = self.arithmetic(2)?;
+            let (text, pieces) = self.arithmetic(2)?.ok_or(Broken)?;
             self.skip_lines();
             self.take(";");
             // It runs as often as it likes, so it is a `while`.
@@ -481,9 +492,10 @@ impl<'t> Parser<'t> {
 
     /// `[…]` behind the name of an array, where a `=` follows.
     fn skip_index(&mut self) -> bool {
-        let rest = &self.text[self.at..];
-        let line = &rest[..rest.find(|c: char| c.is_ascii_whitespace()).unwrap_or(rest.len())];
-        let end = line.find("]=").or_else(|| line.find("]+="));
+        let rest = &self.text.as_bytes()[self.at..];
+        let line = rest.iter().take(MAX_INDEX).take_while(|byte| !byte.is_ascii_whitespace()).count();
+        let is_end = |at: &usize| rest[*at..].starts_with(b"]=") || rest[*at..].starts_with(b"]+=");
+        let end = (0..line).find(is_end);
         self.at += end.map_or(0, |end| end + 1);
         end.is_some()
     }

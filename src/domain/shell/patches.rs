@@ -51,6 +51,10 @@ pub fn patch(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Opt
 /// Without `-p` it takes the whole name where the directories are there, and its last part otherwise.
 fn write_unstripped(reader: &mut Reader<'_>, state: &State, text: &str, by: &str) {
     for path in diff_paths(text, 0) {
+        // Each is looked up.
+        if !reader.spend(1) {
+            return;
+        }
         let path = Field::literal(path);
         match path.text.rsplit_once('/') {
             Some((dir, base)) if !reader.is_dir(state, &Field::literal(dir)) => {

@@ -22,7 +22,7 @@ pub enum Does {
     OperandsUnless(&'static str, Reach),
     /// It writes what is given to these flags.
     Values(&'static str),
-    /// It reads if it is called with one of these subcommands; else it may do anything.
+    /// It reads if it is called with one of these subcommands; else it may do anything. `pr+view` is one of two words.
     ReadsIf(&'static str),
     /// A rule of its own about flags and operands. The last argument is the name of the program.
     Rule(fn(&mut Reader<'_>, &mut State, &Options, &str)),
@@ -159,7 +159,8 @@ static PROGRAMS: &[Program] = &[
     call("pushd", builtins::pushd),
     call("popd", builtins::popd),
     call("export declare local readonly typeset", builtins::declare),
-    call("read mapfile readarray getopts let unset", builtins::forget),
+    call("read mapfile readarray getopts let", builtins::forget),
+    call("unset", builtins::unset),
     call("set", builtins::set),
     call("shift", builtins::shift),
     call("exit return break continue", builtins::leave),
@@ -203,7 +204,10 @@ static PROGRAMS: &[Program] = &[
         Does::ReadsIf("status show list-units list-unit-files is-active is-enabled cat")),
     program("terraform", "", "", Does::ReadsIf("show validate version output providers graph")),
     program("gh", "R", "repo",
-        Does::ReadsIf("issue api search status auth browse --version version help label")),
+        Does::ReadsIf("issue api search status auth browse --version version help label pr+view pr+list pr+diff \
+        pr+checks pr+status pr+create pr+comment pr+edit pr+review pr+ready run+view run+list run+watch run+rerun
+        release+list release+view repo+view repo+list workflow+list workflow+view workflow+run")),
+    program("node deno bun", "", "", Does::ReadsIf("--version -v -h")),
 ];
 
 static BY_NAME: LazyLock<HashMap<&str, &Program>> = LazyLock::new(|| {
@@ -279,8 +283,15 @@ impl Reader<'_> {
                 }
             }
             Does::ReadsIf(words) => {
-                let first = options.operands.first().or(call.arguments.first());
-                if !first.is_some_and(|first| words.split_ascii_whitespace().any(|word| word == first.text)) {
+                let first =
+                    options.operands.first().or(call.arguments.first()).map(|first| first.text.as_str());
+                let both = options
+                    .operands
+                    .get(1)
+                    .zip(first)
+                    .map(|(second, first)| format!("{first}+{}", second.text));
+                let is_known = |word: &str| Some(word) == first || Some(word) == both.as_deref();
+                if !words.split_ascii_whitespace().any(is_known) {
                     self.set_opaque();
                 }
             }

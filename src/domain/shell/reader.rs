@@ -1,6 +1,6 @@
 //! Follows commands the way a shell runs them, and notes what they write.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::field::{Field, Value, escape};
@@ -8,12 +8,31 @@ use super::parse::{MAX_DEPTH, parse};
 pub use super::state::{State, Stdin};
 use super::syntax::{Assigned, Chain, Compound, Join, List, Node, Piece, Redirect, Simple, Word};
 use super::{Extent, Reading, World, Written};
+use crate::domain::pattern::PathForm;
 
 /// How much is followed: a command, an expansion, 256 letters of a variable are one step each.
 const MAX_STEPS: usize = 4_000;
 
+/// So much of a text that is only handed on is a step.
+pub const BYTES_PER_STEP: usize = 1024;
+
+/// So many variables and functions make each command a step longer: what is known is copied when it changes.
+const NAMES_PER_STEP: usize = 64;
+
+/// More paths than this are not told.
+const MAX_WRITES: usize = 10_000;
+
 /// Files that are none.
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty"];
+
+/// Where the output of a command goes.
+#[derive(Debug, Eq, PartialEq)]
+enum Target {
+    Elsewhere,
+    /// To this one, which has nothing else in it.
+    File(String),
+    Files,
+}
 
 /// A program and its arguments.
 pub struct Call<'a> {
@@ -27,6 +46,8 @@ pub struct Reader<'w> {
     seen: HashSet<(String, Extent, bool)>,
     /// Directories that the command makes itself.
     pub made: HashSet<String>,
+    /// Files that the command writes itself, and what is in them then, where that is known.
+    contents: HashMap<String, Option<String>>,
     steps: usize,
     pub depth: usize,
     /// Functions, each with the state it was defined in, until they are called.
@@ -43,6 +64,7 @@ impl<'w> Reader<'w> {
             reading: Reading::default(),
             seen: HashSet::new(),
             made: HashSet::new(),
+            contents: HashMap::new(),
             steps: 0,
             depth: 0,
             uncalled: Vec::new(),
@@ -94,6 +116,9 @@ impl<'w> Reader<'w> {
 
     /// The text of commands, as of `sh -c`.
     pub fn script(&mut self, state: &mut State, text: &str) -> Option<String> {
+        if !self.spend(text.len() / BYTES_PER_STEP) {
+            return None;
+        }
         let (list, whole) = parse(text, self.depth);
         if !whole {
             self.set_opaque();
@@ -146,12 +171,15 @@ impl<'w> Reader<'w> {
             Node::Pipeline(stages) => self.pipeline(state, stages),
             Node::Compound(compound, redirects) => {
                 let before = state.stdin.clone();
-                let in_files = self.redirects(state, redirects);
+                let target = self.redirects(state, redirects);
                 let output = self.deeper(|reader| reader.compound(state, compound));
                 state.stdin = before;
-                output.filter(|_| !in_files)
+                output.filter(|_| target == Target::Elsewhere)
             }
             Node::Function { name, body } => {
+                if !self.spend(1 + state.functions.len() / NAMES_PER_STEP) {
+                    return None;
+                }
                 self.uncalled.push((name.clone(), Rc::clone(body), state.clone()));
                 Rc::make_mut(&mut state.functions).insert(name.clone(), Rc::clone(body));
                 None
@@ -250,7 +278,7 @@ impl<'w> Reader<'w> {
     }
 
     fn simple(&mut self, state: &mut State, simple: &Simple) -> Option<String> {
-        if !self.spend(1) {
+        if !self.spend(1 + (state.variables.len() + state.functions.len()) / NAMES_PER_STEP) {
             return None;
         }
         let fields = self.fields(state, &simple.words);
@@ -267,7 +295,7 @@ impl<'w> Reader<'w> {
             let target = if fields.is_empty() { &mut *state } else { &mut own };
             target.set(&assignment.name, value);
         }
-        let in_files = self.redirects(&mut own, &simple.redirects);
+        let target = self.redirects(&mut own, &simple.redirects);
         let (name, arguments) = fields.split_first()?;
         let stdin = std::mem::replace(&mut state.stdin, own.stdin);
         let output = if simple.assignments.is_empty() {
@@ -279,25 +307,39 @@ impl<'w> Reader<'w> {
             output
         };
         state.stdin = stdin;
-        output.filter(|_| !in_files)
+        match target {
+            Target::Elsewhere => output,
+            Target::File(path) => {
+                self.contents.insert(path, output);
+                None
+            }
+            Target::Files => None,
+        }
     }
 
-    /// Whether the output goes to a file.
-    fn redirects(&mut self, state: &mut State, redirects: &[Redirect]) -> bool {
-        let mut in_files = false;
+    /// Where the output goes.
+    fn redirects(&mut self, state: &mut State, redirects: &[Redirect]) -> Target {
+        let mut output = Target::Elsewhere;
         for redirect in redirects {
             match redirect {
                 Redirect::Write { operator, target } => {
                     let target = self.single(state, target);
                     self.write(state, &target, Extent::File, operator);
-                    in_files = true;
+                    let path =
+                        state.path(&target.text).filter(|_| target.is_known() && target.pattern.is_none());
+                    output = match (output, path) {
+                        (Target::Elsewhere, Some(path)) if matches!(*operator, ">" | ">|") => {
+                            Target::File(path)
+                        }
+                        _ => Target::Files,
+                    };
                 }
                 Redirect::Duplicate(target) => {
                     let target = self.single(state, target);
                     let digits = target.text.trim_end_matches('-');
                     if target.is_known() && !digits.bytes().all(|byte| byte.is_ascii_digit()) {
                         self.write(state, &target, Extent::File, ">&");
-                        in_files = true;
+                        output = Target::Files;
                     }
                 }
                 Redirect::Read(source) => state.stdin = Stdin::Path(self.single(state, source)),
@@ -307,7 +349,7 @@ impl<'w> Reader<'w> {
                 }
             }
         }
-        in_files
+        output
     }
 
     fn stdin_text(&mut self, state: &mut State, word: &Word) -> Stdin {
@@ -345,11 +387,15 @@ impl<'w> Reader<'w> {
             self.set_opaque();
             return;
         };
+        if !self.spend(text.len() / BYTES_PER_STEP) || self.reading.writes.len() >= MAX_WRITES {
+            self.set_opaque();
+            return;
+        }
         if DEVICES.contains(&text.as_str()) || text.starts_with("/dev/fd/") {
             return;
         }
-        let prefix = escape(&text[..text.len() - field.text.len()]);
-        let pattern = field.pattern.as_ref().map(|pattern| format!("{prefix}{pattern}"));
+        let prefix = &text[..text.len() - field.text.len()];
+        let pattern = field.pattern.as_ref().map(|pattern| format!("{}{pattern}", escape(prefix)));
         if pattern.as_ref().is_some_and(|pattern| globset::Glob::new(pattern).is_err()) {
             self.set_opaque();
             return;
@@ -357,6 +403,9 @@ impl<'w> Reader<'w> {
         let is_pattern = pattern.is_some();
         let path = pattern.unwrap_or(text);
         let extent = if field.is_below { Extent::Tree } else { extent };
+        if !is_pattern && extent == Extent::File {
+            self.contents.insert(path.clone(), None);
+        }
         if self.seen.insert((path.clone(), extent, is_pattern)) {
             self.reading.writes.push(Written { path, extent, is_pattern, by: by.to_string() });
         }
@@ -376,18 +425,44 @@ impl<'w> Reader<'w> {
     }
 
     /// What `field` holds, if it is a file that can be read.
-    pub fn content(&self, state: &State, field: &Field) -> Option<String> {
+    pub fn content(&mut self, state: &State, field: &Field) -> Option<String> {
         if !field.is_known() || field.pattern.is_some() {
             return None;
         }
-        self.world.read(&state.path(&field.text)?)
+        let path = state.path(&field.text)?;
+        let text = match self.contents.get(&path).cloned() {
+            Some(own) => own,
+            None if self.may_have_changed(&path) => None,
+            None => self.world.read(&path),
+        }?;
+        self.spend(text.len() / BYTES_PER_STEP).then_some(text)
+    }
+
+    /// Whether `field` is a file that is there, or written by the command itself.
+    pub fn is_file(&self, state: &State, field: &Field) -> bool {
+        let path = state.path(&field.text).filter(|_| field.is_known() && field.pattern.is_none());
+        path.is_some_and(|path| self.contents.contains_key(&path) || self.world.read(&path).is_some())
+    }
+
+    /// Whether the file is no longer what it was before the command, as far as trees and globs go.
+    fn may_have_changed(&mut self, path: &str) -> bool {
+        if !self.spend(self.reading.writes.len() / 16) {
+            return true;
+        }
+        let path = PathForm::absolute(path);
+        let mut wide = self.reading.writes.iter().filter(|one| one.is_pattern || one.extent == Extent::Tree);
+        wide.any(|one| {
+            let fixed = if one.is_pattern { one.path.find(['*', '?', '[', '{']) } else { None };
+            let dir = fixed.map(|end| one.path[..end].rfind('/').unwrap_or(0));
+            path.is_within(&PathForm::absolute(&one.path[..dir.unwrap_or(one.path.len())]))
+        })
     }
 
     /// The whole of standard input.
-    pub fn stdin(&self, state: &State) -> Option<String> {
+    pub fn stdin(&mut self, state: &State) -> Option<String> {
         match &state.stdin {
             Stdin::Unknown => None,
-            Stdin::Text(text) => Some(text.to_string()),
+            Stdin::Text(text) => self.spend(text.len() / BYTES_PER_STEP).then(|| text.to_string()),
             Stdin::Path(field) => self.content(state, field),
         }
     }

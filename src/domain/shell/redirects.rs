@@ -97,7 +97,10 @@ impl Parser<'_> {
                 vec![Piece::Quoted(body)]
             } else {
                 let mut inner = Parser::new(&body, self.depth);
+                // In it may be others, which would be read again for each that they lie in.
+                inner.count = self.count + body.len() / 256;
                 let pieces = inner.deeper(|inner| inner.quoted_text(None));
+                self.count = inner.count;
                 pieces.unwrap_or_else(|Broken| vec![Piece::Other(Vec::new())])
             };
             here.slot.get_or_init(|| word);

@@ -156,7 +156,7 @@ fn take_awk_target<'a>(text: &'a str, effects: &mut Effects) -> &'a str {
     };
     let rest = skip_part(quoted, '"');
     let name = &quoted[..quoted.len() - rest.len()].trim_end_matches('"');
-    let goes_on = !rest.trim_start().starts_with([';', '}', '\n']) && !rest.trim().is_empty();
+    let goes_on = !rest.trim_start().starts_with([';', '}', '\n']) && !rest.trim_start().is_empty();
     if goes_on || name.contains('\\') {
         effects.is_opaque = true;
     } else {

@@ -1,6 +1,6 @@
 //! Words and what may stand inside them: quotes, variables, substitutions.
 
-use super::parse::{Broken, Parse, Parser, name_length, parse};
+use super::parse::{Broken, Parse, Parser, name_length};
 use super::syntax::{Piece, Word};
 
 /// What ends a word outside of quotes.
@@ -135,8 +135,11 @@ impl Parser<'_> {
             }
         }
         let depth = self.depth;
-        self.deeper(|_| {
-            let (list, whole) = parse(&script, depth + 1);
+        self.deeper(|parser| {
+            let mut inner = Parser::new(&script, depth + 1);
+            inner.count = parser.count;
+            let (list, whole) = inner.all();
+            parser.count = inner.count;
             if whole { Ok(Piece::Output { list, quoted }) } else { Err(Broken) }
         })
     }
@@ -144,11 +147,12 @@ impl Parser<'_> {
     fn dollar(&mut self, quoted: bool) -> Parse<Piece> {
         self.at += 1;
         match self.peek() {
-            Some(b'(') if self.looks_at("((") && self.arithmetic_end(2).is_some() => {
-                let (_, pieces) = self.arithmetic(2)?;
-                Ok(Piece::Other(pieces))
-            }
             Some(b'(') => {
+                if self.looks_at("((")
+                    && let Some((_, pieces)) = self.arithmetic(2)?
+                {
+                    return Ok(Piece::Other(pieces));
+                }
                 self.at += 1;
                 Ok(Piece::Output { list: self.body_in_parens()?, quoted })
             }
@@ -250,40 +254,55 @@ impl Parser<'_> {
         Err(Broken)
     }
 
-    /// Where the `))` ends that closes the arithmetic whose `((` is `open` bytes long; nothing where it is none.
-    pub fn arithmetic_end(&self, open: usize) -> Option<usize> {
-        let bytes = self.text.as_bytes();
-        let mut at = self.at + open;
-        let mut depth = 2;
-        while let Some(byte) = bytes.get(at) {
-            match byte {
-                b'\\' => at += 1,
-                b'\'' | b'"' => at += 1 + bytes[at + 1..].iter().position(|other| other == byte)?,
-                b'(' => depth += 1,
-                b')' => depth -= 1,
-                _ => {}
-            }
-            at += 1;
-            if depth == 1 && bytes.get(at) != Some(&b')') && bytes.get(at - 1) == Some(&b')') {
-                // `((a) …`: a subshell, unless more is opened before the end.
-                return None;
-            }
-            if depth == 0 {
-                return Some(at);
-            }
-        }
-        None
+    /// Where the `))` ends that closes the arithmetic whose `((` is `open` bytes long; nothing where it is none. What is
+    /// looked at here is looked at again by whoever reads it, so it counts.
+    fn arithmetic_end(&mut self, open: usize) -> Parse<Option<usize>> {
+        let end = closing_parens(self.text.as_bytes(), self.at + open);
+        let looked_at = end.unwrap_or_else(|looked_at| looked_at) - self.at;
+        self.count_many(looked_at / BYTES_PER_PART)?;
+        Ok(end.ok())
     }
 
-    /// The text of `((…))` and what is substituted in it.
-    pub fn arithmetic(&mut self, open: usize) -> Parse<(String, Word)> {
-        let end = self.arithmetic_end(open).ok_or(Broken)?;
+    /// The text of `((…))` and what is substituted in it; nothing where it is no arithmetic.
+    pub fn arithmetic(&mut self, open: usize) -> Parse<Option<(String, Word)>> {
+        let Some(end) = self.arithmetic_end(open)? else { return Ok(None) };
         let text = self.text.get(self.at + open..end - 2).ok_or(Broken)?.to_string();
         self.at = end;
         let mut inner = Parser::new(&text, self.depth);
-        let pieces = inner.deeper(|inner| inner.quoted_text(None))?;
-        Ok((text, pieces))
+        inner.count = self.count;
+        let pieces = inner.deeper(|inner| inner.quoted_text(None));
+        self.count = inner.count;
+        Ok(Some((text, pieces?)))
     }
+}
+
+/// Looking ahead at so many bytes is as much as a part of a word.
+const BYTES_PER_PART: usize = 64;
+
+/// Behind the `))` that closes what is open at `at`. The error is how far one had to look to see that there is none.
+fn closing_parens(bytes: &[u8], mut at: usize) -> Result<usize, usize> {
+    let mut depth = 2;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'\\' => at += 1,
+            b'\'' | b'"' => {
+                let closing = bytes[at + 1..].iter().position(|other| other == byte);
+                at += 1 + closing.ok_or(bytes.len())?;
+            }
+            b'(' => depth += 1,
+            b')' => depth -= 1,
+            _ => {}
+        }
+        at += 1;
+        if depth == 1 && bytes.get(at) != Some(&b')') && bytes.get(at - 1) == Some(&b')') {
+            // `((a) …`: a subshell, unless more is opened before the end.
+            return Err(at);
+        }
+        if depth == 0 {
+            return Ok(at);
+        }
+    }
+    Err(bytes.len())
 }
 
 fn simple_escape(escape: char) -> char {

@@ -15,10 +15,10 @@ use std::time::Duration;
 
 use crate::domain::Harness;
 use crate::domain::hook::{Answer, Moment};
-use crate::ops::hook::{HookCall, hook, leave_trouble, surroundings};
-use crate::ops::{Globals, Reached};
+use crate::ops::hook::{HookCall, hook, is_about_to_change, leave_trouble, surroundings};
+use crate::ops::{Context, Globals, Reached};
 use crate::sys::deadline::Deadline;
-use crate::sys::{seams, signals};
+use crate::sys::{files, seams, signals};
 
 /// What a harness sends is never longer; more is not read.
 const MAX_INPUT: usize = 16 * 1024 * 1024;
@@ -95,23 +95,32 @@ fn answer(arguments: Arguments) -> Result<(), String> {
     if call.event.moment == Moment::Other {
         return Ok(());
     }
-    if let Some(text) = seams::value(seams::PANIC) {
-        panic_as_told(&text);
-    }
     let ctx = surroundings(&globals, &call).map_err(|error| error.message)?;
-    let may_refuse = ctx.settings.is_on("strict") && matches!(call.event.moment, Moment::BeforeTool(_));
-    let voice = Arc::new(Voice { harness, event: event.clone(), may_refuse, has_spoken: Mutex::default() });
+    let may_refuse = ctx.settings.is_on("strict") && may_change(&ctx, &call);
+    let voice = Arc::new(Voice { harness, event: event.clone(), may_refuse, spoken: Mutex::default() });
     let _deadline =
         needs_deadline(&call, may_refuse).then(|| Deadline::start(LIMIT, last_words(&globals, &voice)));
     let mut say = |answer: &Answer| voice.say(answer);
-    let done = std::panic::catch_unwind(AssertUnwindSafe(|| hook(&ctx, &call, &mut say)));
+    let done = std::panic::catch_unwind(AssertUnwindSafe(|| {
+        if let Some(text) = seams::value(seams::PANIC) {
+            panic_as_told(&text);
+        }
+        hook(&ctx, &call, &mut say)
+    }));
     let failure = match done {
-        Ok(Ok(())) => return Ok(()),
+        Ok(Ok(())) => return voice.unheard().map_or(Ok(()), Err),
         Ok(Err(error)) => error.message,
         Err(panic) => format!("a bug of ours: {}", panic_text(&*panic)),
     };
     voice.fail(&failure);
     Err(failure)
+}
+
+/// Who only looks is not refused that, whatever can't be found out. Where even this fails, it may be anything.
+fn may_change(ctx: &Context, call: &HookCall) -> bool {
+    let is_tool = matches!(call.event.moment, Moment::BeforeTool(_));
+    let changes = std::panic::catch_unwind(AssertUnwindSafe(|| is_about_to_change(ctx, call)));
+    is_tool && changes.unwrap_or(true)
 }
 
 /// Before a tool nothing is waited for that could take long, and this is what everyone waits for all the time: there the
@@ -142,23 +151,32 @@ struct Voice {
     event: String,
     /// A failure is answered by a refusal.
     may_refuse: bool,
-    has_spoken: Mutex<bool>,
+    /// Whether anything was said, and what came of it.
+    spoken: Mutex<Option<io::Result<()>>>,
 }
 
 impl Voice {
     /// Whoever comes second is not heard.
     fn say(&self, answer: &Answer) -> Reached {
-        let mut has_spoken = self.has_spoken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spoken = self.spoken.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(text) = codec::encode(self.harness, &self.event, answer) else { return Reached::No };
-        if *has_spoken {
+        if spoken.is_some() {
             return Reached::No;
         }
-        *has_spoken = true;
         seams::step();
         let mut stdout = io::stdout().lock();
         let written = stdout.write_all(format!("{text}\n").as_bytes()).and_then(|()| stdout.flush());
         seams::step();
-        if written.is_ok() { Reached::Yes } else { Reached::No }
+        let is_heard = written.is_ok() && !files::leads_nowhere(&stdout);
+        *spoken = Some(written);
+        if is_heard { Reached::Yes } else { Reached::No }
+    }
+
+    /// Why what was said did not get through, if it did not.
+    fn unheard(&self) -> Option<String> {
+        let spoken = self.spoken.lock().unwrap_or_else(PoisonError::into_inner);
+        let error = spoken.as_ref()?.as_ref().err()?;
+        Some(format!("the answer can't be written to standard output: {error}"))
     }
 
     /// Where it failed to find out, the settings may want a refusal.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::hook::ToolUse;
 use crate::domain::pattern::Pattern;
@@ -62,7 +62,7 @@ pub(super) fn compare(visit: &Visit<'_>, tool: &ToolUse) -> Result<Option<String
     let start = start.unwrap_or(now);
     let mut told = Vec::new();
     for (path, holder) in changed {
-        if visit.mesh.last_touch(&holder)?.is_none_or(|touched| touched < start) {
+        if last_sign(visit, &holder)?.is_none_or(|seen| seen < start) {
             told.push((path, holder));
         }
     }
@@ -71,6 +71,13 @@ pub(super) fn compare(visit: &Visit<'_>, tool: &ToolUse) -> Result<Option<String
     }
     tell_holders(visit, &told, command);
     Ok(Some(words(visit, &told)))
+}
+
+/// When the holder last did something. Strangers touch nothing of ours, but may write that down.
+fn last_sign(visit: &Visit<'_>, holder: &AgentName) -> Result<Option<Timestamp>, CommandError> {
+    let touched = visit.mesh.last_touch(holder)?;
+    let written = visit.mesh.registration(holder)?.and_then(|record| record.agent.last_activity);
+    Ok(touched.max(written))
 }
 
 /// By what the harness saw itself.

@@ -56,8 +56,9 @@ impl Plan {
 
 impl Change {
     fn edit(ctx: &Context, path: &str) -> Self {
-        let full = ctx.cwd.join(path).to_string_lossy().into_owned();
-        Self { target: check::file(&ctx.cwd, path), by: None, path: full, is_pattern: false }
+        // Some harnesses know what `~` is; for the others nobody has reserved a directory of that name.
+        let full = ctx.cwd.join(ctx.home.expand(path)).to_string_lossy().into_owned();
+        Self { target: check::file(&ctx.cwd, &full), by: None, path: full, is_pattern: false }
     }
 
     /// `None`: it can't be said what that stands for.

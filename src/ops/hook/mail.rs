@@ -3,14 +3,18 @@
 use crate::domain::hook::Answer;
 use crate::domain::{Agent, Importance, Message};
 use crate::ops::error::CommandError;
-use crate::ops::letter::{Letter, Reader};
+use crate::ops::letter::{self, Letter, Reader};
 use crate::ops::receive::{Desk, Reached};
-use crate::store::{Turns, Via, Waiting};
+use crate::store::{Stem, Turns, Via, Waiting};
 
 use super::{Say, Visit};
 
-/// What a header and the quotation marks of a message may add to its text.
-const FRAME: usize = 160;
+/// What is between two messages, and kept for the note that more of them wait.
+const GAP: &str = "\n\n";
+const NOTE: usize = 60;
+/// Headers may grow by so much between counting and saying: time goes on, and a sender is introduced by another message
+/// if somebody else took the first.
+const SLACK: usize = 200;
 /// No more messages than this at once: each costs a rename or two.
 const MOST: usize = 50;
 
@@ -59,7 +63,8 @@ impl Visit<'_> {
         say: &mut Say<'_>,
     ) -> Result<Option<String>, CommandError> {
         let Some(room) = self.call.room else { return Ok(None) };
-        let text = text.unwrap_or_default();
+        // Mail is what must find room.
+        let text: String = text.unwrap_or_default().chars().take(room / 2).collect();
         let reader = self.me.as_ref().filter(|me| !self.call.event.in_subagent && !me.is_foreign());
         let mut said = None;
         if let Some(me) = reader {
@@ -87,8 +92,8 @@ impl Visit<'_> {
         let via = Via::new(&format!("hook {} {}", self.call.harness, self.call.name));
         let mut desk = Desk::new(self.ctx, self.mesh, me.clone(), via, Reader::Mind);
         let mut waiting = desk.look()?.waiting;
-        let room = room.saturating_sub(text.chars().count() + FRAME);
-        let rest = waiting.split_off(how_many_fit(&waiting, room)).len();
+        let room = room.saturating_sub(text.chars().count() + GAP.len() + NOTE);
+        let rest = waiting.split_off(self.how_many_fit(me, &waiting, room)?).len();
         let delivery = self.mesh.take(waiting)?;
         if delivery.is_empty() {
             return Ok(None);
@@ -105,21 +110,22 @@ impl Visit<'_> {
         desk.prune()?;
         Ok(said)
     }
-}
 
-/// How many of the messages fit; the first is cut rather than left out.
-fn how_many_fit(waiting: &[Waiting], room: usize) -> usize {
-    let mut used = 0;
-    let fits = |waiting: &&Waiting| {
-        used += length(&waiting.message);
-        used <= room
-    };
-    waiting.iter().take(MOST).take_while(fits).count().max(1).min(waiting.len())
-}
-
-fn length(message: &Message) -> usize {
-    let lines = message.text.lines().count();
-    message.text.chars().count() + 3 * lines + FRAME
+    /// How many of the messages fit; the first is cut rather than left out.
+    fn how_many_fit(&self, me: &Agent, waiting: &[Waiting], room: usize) -> Result<usize, CommandError> {
+        if waiting.len() <= 1 {
+            return Ok(waiting.len());
+        }
+        let first = waiting.iter().take(MOST).map(|waiting| (&waiting.stem, &waiting.message));
+        let first: Vec<(&Stem, &Message)> = first.collect();
+        let (letters, _) = letter::write(self.ctx, self.mesh, (me, Reader::Mind), &first)?;
+        let mut used = SLACK;
+        let fits = |letter: &&Letter| {
+            used += letter.for_model().chars().count() + GAP.len();
+            used <= room
+        };
+        Ok(letters.iter().take_while(fits).count().max(1))
+    }
 }
 
 fn page(text: &str, letters: &[Letter], rest: usize, room: usize) -> String {
@@ -132,5 +138,5 @@ fn page(text: &str, letters: &[Letter], rest: usize, room: usize) -> String {
         1 => parts.push("[1 more message waits: msg read]".to_string()),
         rest => parts.push(format!("[{rest} more messages wait: msg read]")),
     }
-    parts.join("\n\n")
+    parts.join(GAP)
 }

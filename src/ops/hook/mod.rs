@@ -53,8 +53,8 @@ pub fn hook(ctx: &Context, call: &HookCall, say: &mut Say<'_>) -> Result<(), Com
         return session::start(ctx, call, say);
     }
     let Some(mesh) = ctx.mesh()? else { return Ok(()) };
-    let survey = mesh.survey()?;
-    let me = identity::at_hook(ctx, &mesh, &survey, &call.sessions())?;
+    let mut survey = mesh.survey()?;
+    let me = identity::at_hook(ctx, &mesh, &mut survey, &call.sessions())?;
     let visit = Visit { ctx, mesh: &mesh, survey, me, call };
     match &call.event.moment {
         Moment::BeforeTool(tool) => visit.before(tool, say),
@@ -82,6 +82,11 @@ pub fn surroundings(globals: &Globals, call: &HookCall) -> Result<Context, Comma
     let cwd = call.event.cwd.as_ref().map(PathBuf::from).filter(|cwd| cwd.is_absolute());
     let globals = Globals { cwd, patience: Some(PATIENCE), ..globals.clone() };
     Ok(Context::tolerant(globals)?.0)
+}
+
+/// Is this a tool that is about to change something that can be told beforehand?
+pub fn is_about_to_change(ctx: &Context, call: &HookCall) -> bool {
+    matches!(&call.event.moment, Moment::BeforeTool(tool) if !Plan::of(ctx, tool).changes.is_empty())
 }
 
 impl HookCall {
@@ -123,7 +128,14 @@ impl Visit<'_> {
     }
 
     fn after(&self, tool: &ToolUse, say: &mut Say<'_>) -> Result<(), CommandError> {
-        let changed = aftermath::compare(self, tool)?;
+        let mut changed = aftermath::compare(self, tool)?;
+        // What can't be said now is said as soon as something can be.
+        if self.call.room.is_none()
+            && let (Some(text), Some(me)) = (&changed, self.me.as_ref().filter(|me| !me.is_foreign()))
+            && waiting::notify(self.mesh, &me.name, text)?
+        {
+            changed = None;
+        }
         self.hand_over(changed, say)
     }
 

@@ -8,13 +8,14 @@ use crate::ops::join::{Request, join};
 use crate::ops::leave;
 use crate::ops::names::is_live;
 use crate::ops::reserve::Place;
-use crate::store::{Mesh, Record, SessionRecord, patterns};
+use crate::store::{Mesh, Record, patterns};
 use crate::sys::{clock, process};
 
 use super::{HookCall, Say, Visit};
 
 /// The model is told no more than this when it starts.
 const MOST_WORDS: usize = 120;
+const MOST_CHARACTERS: usize = 2_000;
 
 /// Joins if that is wanted, and tells the model who it is and who else is here.
 pub(super) fn start(ctx: &Context, call: &HookCall, say: &mut Say<'_>) -> Result<(), CommandError> {
@@ -23,7 +24,7 @@ pub(super) fn start(ctx: &Context, call: &HookCall, say: &mut Say<'_>) -> Result
         return Ok(());
     }
     let known = match ctx.mesh()? {
-        Some(mesh) => identity::at_hook(ctx, &mesh, &mesh.survey()?, &call.sessions())?,
+        Some(mesh) => identity::at_hook(ctx, &mesh, &mut mesh.survey()?, &call.sessions())?,
         None => None,
     };
     let me = match known {
@@ -50,19 +51,16 @@ fn register(ctx: &Context, call: &HookCall) -> Result<Agent, CommandError> {
     Ok(join(ctx, &request)?.profile.agent)
 }
 
-/// By the settings; and a session that was here before comes back, unless somebody threw it out.
+/// A session that was here before comes back, unless somebody threw it out; the settings decide about new ones.
 fn is_wanted(ctx: &Context, call: &HookCall) -> Result<bool, CommandError> {
-    if ctx.settings.registers_in(&ctx.cwd.to_string_lossy(), &ctx.home.home.to_string_lossy()) {
-        return Ok(true);
-    }
-    let (Some(session), Some(mesh)) = (&call.event.session, ctx.mesh()?) else { return Ok(false) };
-    let came_back = |known: SessionRecord| {
+    if let (Some(session), Some(mesh)) = (&call.event.session, ctx.mesh()?)
+        && let Some(known) = mesh.session(session)?
+    {
         // Who left while its process lives on meant it.
-        let left_by_itself =
-            known.left.is_some() && process::liveness(&known.last.agent.process) != Liveness::Gone;
-        known.evicted.is_none() && !left_by_itself
-    };
-    Ok(mesh.session(session)?.is_some_and(came_back))
+        let left = known.left.is_some() && process::liveness(&known.last.agent.process) != Liveness::Gone;
+        return Ok(known.evicted.is_none() && !left);
+    }
+    Ok(ctx.settings.registers_in(&ctx.cwd.to_string_lossy(), &ctx.home.home.to_string_lossy()))
 }
 
 fn introduction(ctx: &Context, mesh: &Mesh, me: &Agent) -> Result<String, CommandError> {
@@ -73,7 +71,10 @@ fn introduction(ctx: &Context, mesh: &Mesh, me: &Agent) -> Result<String, Comman
     // As many as the words allow.
     let longest = others.len().max(held.len()).min(8);
     let texts = (0..=longest).rev().map(|shown| introduce(ctx, me, &others, &held, shown));
-    let fitting = texts.into_iter().find(|text| text.split_whitespace().count() <= MOST_WORDS);
+    let fits = |text: &String| {
+        text.split_whitespace().count() <= MOST_WORDS && text.chars().count() <= MOST_CHARACTERS
+    };
+    let fitting = texts.into_iter().find(fits);
     Ok(fitting.unwrap_or_else(|| introduce(ctx, me, &[], &[], 0)))
 }
 

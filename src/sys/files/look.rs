@@ -2,10 +2,12 @@
 
 use std::fs::Metadata;
 use std::io;
+use std::os::fd::AsFd;
 use std::path::Path;
 
 use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt as _;
+use nix::sys::stat;
 
 use super::FileError;
 
@@ -64,6 +66,12 @@ pub fn link_metadata(path: &Path) -> Result<Option<Metadata>, FileError> {
 
 pub fn exists(path: &Path) -> Result<bool, FileError> {
     Ok(link_metadata(path)?.is_some())
+}
+
+/// Is that `/dev/null`? It is what a standard output becomes that was closed before we started.
+pub fn leads_nowhere(output: &impl AsFd) -> bool {
+    let (ours, null) = (stat::fstat(output), stat::stat("/dev/null"));
+    ours.is_ok_and(|ours| null.is_ok_and(|null| ours.st_rdev == null.st_rdev))
 }
 
 /// The names in a directory, sorted; none if there is no directory. Names that are not text are left out: none of

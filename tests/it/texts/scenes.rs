@@ -195,6 +195,9 @@ fn examining() {
         put_old(&scene.mesh().join("claims.json"), "{");
         put(&scene.mesh().join("swarm.lock"), &dead.to_string());
         put(&scene.mesh().join("tmp/notes.txt"), "");
+        let trouble = json!({"ts": "2024-05-17T09:25:00.000Z", "harness": "claude", "event": "PreToolUse",
+            "error": "the payload ends too early"});
+        put(&scene.mesh().join("trouble.jsonl"), &format!("{trouble}\n{trouble}\n"));
         scene.msg(&["doctor"]);
         scene.msg(&["doctor", "--repair"]);
         scene.msg(&["doctor", "--repair", "-q"]);

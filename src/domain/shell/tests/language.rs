@@ -156,6 +156,7 @@ fn wrappers() {
         ("sudo rm a", "a"),
         ("sudo -u me -E rm a", "a"),
         ("doas rm a", "a"),
+        ("sudo -u; sudo -e -u; git -C; env -u; xargs -I; bash -o; npx -p; timeout; timeout -k; rm a", "a ?"),
         ("env -u B A=1 rm a", "a"),
         ("env -i A=1 rm a", "a"),
         ("A=1 B=2 rm a", "a"),

@@ -3,9 +3,11 @@
 //! A reading is written like this: paths below `/w`, where the commands run, without that prefix; `a…` for all beneath
 //! `a`; `glob:x` for a pattern; `?` at the end for something that can't be known.
 
+mod everyday;
 mod files;
 mod git;
 mod language;
+mod nasty;
 mod reads;
 mod robust;
 

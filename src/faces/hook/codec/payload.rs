@@ -74,12 +74,13 @@ impl Payload {
         let tool = self.tool_name.0.take().unwrap_or_default();
         let touch = read(&tool, self.tool_input.0.take().unwrap_or_default());
         self.cwd.0 = touch.cwd(self.cwd.0.take());
+        let changed = self.tool_response.0.bash_edit_diff.0.changed_files.0.take();
         ToolUse {
             tool,
             call: self.tool_use_id.0.take(),
             edits: touch.edits,
             command: touch.command,
-            changed: self.tool_response.0.bash_edit_diff.0.changed_files.0.take(),
+            changed: changed.map(|files| files.into_iter().filter(|file| !file.is_empty()).collect()),
             duration_ms: self.duration_ms.0,
         }
     }

@@ -93,8 +93,20 @@ impl Event {
 
 fn touch(tool: &str, input: ToolInput) -> Touch {
     match tool {
-        "edit" | "write" => Touch::edit(input.path),
+        "edit" | "write" => {
+            Touch { edits: input.path.0.map(readings).unwrap_or_default(), ..Touch::default() }
+        }
         "bash" => Touch::run(input.command, None),
         _ => Touch::default(),
     }
+}
+
+/// The path as pi reads it: all spaces are plain ones, and an `@` before it is a mention of a file; to older versions
+/// that is a part of its name.
+fn readings(path: String) -> Vec<String> {
+    let is_space =
+        |c: char| matches!(c, '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}');
+    let plain = path.replace(is_space, " ");
+    let mentioned = plain.strip_prefix('@').map(str::to_string);
+    mentioned.into_iter().chain([plain]).collect()
 }

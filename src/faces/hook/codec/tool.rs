@@ -73,8 +73,9 @@ impl Keep for ToolInput {
 }
 
 impl Touch {
+    /// What has no name is no file.
     pub fn edit(path: Maybe<String>) -> Self {
-        Self { edits: path.0.into_iter().collect(), ..Self::default() }
+        Self { edits: path.0.into_iter().filter(|path| !path.is_empty()).collect(), ..Self::default() }
     }
 
     pub fn patch(text: Option<&str>) -> Self {
@@ -157,6 +158,14 @@ mod tests {
         assert_eq!(line(&["bash", "-c"]), "bash -c");
         assert_eq!(line(&["git", "commit", "-m", "it's", "", "$x"]), r"git commit -m 'it'\''s' '' '$x'");
         assert_eq!(line(&[]), "");
+    }
+
+    #[test]
+    fn an_edit_of_nothing_is_none() {
+        let edits = |path: Option<&str>| Touch::edit(Maybe(path.map(str::to_string))).edits;
+        assert_eq!(edits(Some("a")), ["a"]);
+        assert_eq!(edits(Some("")), [""; 0]);
+        assert_eq!(edits(None), [""; 0]);
     }
 
     #[test]

@@ -1,0 +1,280 @@
+//! What must hold for everything that reads what others write, whatever they write.
+//!
+//! The targets of `cargo fuzz` call these with what the fuzzer makes up; `tests/it/corpus.rs` includes this very file and
+//! calls them with what lies in `fuzz/corpus/`. A function is named after its target and panics if something doesn't
+//! hold.
+
+use std::collections::HashSet;
+
+use ravenry::domain::Harness;
+use ravenry::domain::hook::{Answer, HookEvent, Moment, ToolUse};
+use ravenry::domain::patch::{apply_patch_paths, diff_paths};
+use ravenry::domain::pattern::{PathForm, Pattern};
+use ravenry::domain::shell::{Reading, World, read_command};
+use ravenry::faces::hook::codec::{decode, encode, room};
+
+/// The events of each harness. The first byte of an input chooses one; the rest is the payload.
+pub const EVENTS: [(Harness, &[&str]); 6] = [
+    (
+        Harness::Claude,
+        &[
+            "SessionStart",
+            "SessionEnd",
+            "UserPromptSubmit",
+            "PreToolUse",
+            "PostToolUse",
+            "PostToolUseFailure",
+            "Stop",
+            "PostToolBatch",
+        ],
+    ),
+    (
+        Harness::Codex,
+        &["SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "Other"],
+    ),
+    (
+        Harness::Gemini,
+        &[
+            "SessionStart",
+            "SessionEnd",
+            "BeforeAgent",
+            "BeforeTool",
+            "AfterTool",
+            "AfterAgent",
+            "BeforeModel",
+        ],
+    ),
+    (
+        Harness::Opencode,
+        &[
+            "tool.execute.before",
+            "tool.execute.after",
+            "chat.message",
+            "event",
+            "session.created",
+            "session.idle",
+            "session.deleted",
+            "dispose",
+        ],
+    ),
+    (
+        Harness::Pi,
+        &[
+            "session_start",
+            "session_shutdown",
+            "before_agent_start",
+            "tool_call",
+            "tool_result",
+            "agent_before_settle",
+            "agent_end",
+        ],
+    ),
+    (
+        Harness::Copilot,
+        &[
+            "sessionStart",
+            "sessionEnd",
+            "userPromptSubmitted",
+            "preToolUse",
+            "postToolUse",
+            "postToolUseFailure",
+            "agentStop",
+            "permissionRequest",
+            "SessionStart",
+            "SessionEnd",
+            "UserPromptSubmit",
+            "PreToolUse",
+            "PostToolUse",
+            "Stop",
+        ],
+    ),
+];
+
+pub fn claude(data: &[u8]) {
+    decoder(Harness::Claude, data);
+}
+
+pub fn codex(data: &[u8]) {
+    decoder(Harness::Codex, data);
+}
+
+pub fn gemini(data: &[u8]) {
+    decoder(Harness::Gemini, data);
+}
+
+pub fn opencode(data: &[u8]) {
+    decoder(Harness::Opencode, data);
+}
+
+pub fn pi(data: &[u8]) {
+    decoder(Harness::Pi, data);
+}
+
+pub fn copilot(data: &[u8]) {
+    decoder(Harness::Copilot, data);
+}
+
+fn decoder(harness: Harness, data: &[u8]) {
+    let Some((first, payload)) = data.split_first() else { return };
+    let (_, events) = EVENTS.iter().find(|(other, _)| *other == harness).expect("each harness has events");
+    let event = events[usize::from(*first) % events.len()];
+    let decoded = decode(harness, event, payload);
+    assert_eq!(decoded, decode(harness, event, payload), "the same says the same");
+    match &decoded {
+        Ok(decoded) => {
+            event_makes_sense(event, decoded);
+            answers_can_be_told(harness, event, decoded);
+        }
+        // A value of a type that we don't expect is no reason to understand nothing at all.
+        Err(error) => {
+            let value = serde_json::from_slice::<serde_json::Value>(payload);
+            let is_object = value.is_ok_and(|value| value.is_object());
+            assert!(!is_object || error.contains("duplicate field"), "{error}");
+        }
+    }
+}
+
+fn event_makes_sense(event: &str, decoded: &HookEvent) {
+    let name = event.to_lowercase();
+    match &decoded.moment {
+        Moment::BeforeTool(tool) => {
+            tool_use_makes_sense(tool);
+            assert!(tool.changed.is_none() || name.contains("pretooluse"), "nothing has changed yet");
+        }
+        Moment::AfterTool(tool) => tool_use_makes_sense(tool),
+        _ => {}
+    }
+    let is_tool = matches!(decoded.moment, Moment::BeforeTool(_) | Moment::AfterTool(_));
+    // Which event of OpenCode's it is may stand in the payload.
+    assert!(is_tool == (name.contains("tool") && !name.contains("batch")) || event == "event", "{event}");
+}
+
+fn tool_use_makes_sense(tool: &ToolUse) {
+    let paths = tool.edits.iter().chain(tool.changed.iter().flatten());
+    paths.for_each(|path| assert!(!path.is_empty(), "a path is not empty"));
+    assert!(tool.edits.is_empty() || tool.command.is_none(), "a tool edits or runs");
+}
+
+/// Whatever was said can be said back, as one line of JSON.
+fn answers_can_be_told(harness: Harness, event: &str, decoded: &HookEvent) {
+    let text = format!("{:?} {}", decoded.moment, decoded.cwd.as_deref().unwrap_or_default());
+    for answer in [Answer::Deny(text.clone()), Answer::Context(text.clone()), Answer::GoOn(text)] {
+        if let Some(said) = encode(harness, event, &answer) {
+            assert!(!said.contains('\n'));
+            assert!(serde_json::from_str::<serde_json::Value>(&said).is_ok_and(|said| said.is_object()));
+            assert!(matches!(answer, Answer::Deny(_)) || room(harness, event).is_some());
+        }
+    }
+    assert_eq!(encode(harness, event, &Answer::Silence), None);
+}
+
+/// A small tree in `/w`, which is a git work tree.
+struct SmallWorld;
+
+impl World for SmallWorld {
+    fn is_dir(&self, path: &str) -> bool {
+        ["", "/w", "/w/src", "/w/docs", "/home/me", "/tmp"].contains(&path.trim_end_matches('/'))
+    }
+
+    fn read(&self, path: &str) -> Option<String> {
+        match path {
+            "/w/fix.patch" => Some("--- a/src/one.rs\n+++ b/src/one.rs\n@@ -1 +1 @@\n-x\n+y\n".to_string()),
+            "/w/list.txt" => Some("one.txt\ntwo.txt\n".to_string()),
+            "/w/README.md" => Some(String::new()),
+            _ => None,
+        }
+    }
+
+    fn work_tree(&self, dir: &str) -> Option<String> {
+        dir.starts_with("/w").then(|| "/w".to_string())
+    }
+
+    fn home(&self) -> Option<String> {
+        Some("/home/me".to_string())
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        (name == "OUT").then(|| "/w/out".to_string())
+    }
+}
+
+/// The whole input is a command.
+pub fn shell(data: &[u8]) {
+    let command = String::from_utf8_lossy(data);
+    let reading = read_command(&command, "/w", &SmallWorld);
+    assert_eq!(reading, read_command(&command, "/w", &SmallWorld), "the same says the same");
+    reading_makes_sense(&reading);
+    // What is broken further down takes nothing away from what a shell runs before it comes there.
+    let after = read_command(&format!("rm first\n{command}"), "/w", &SmallWorld);
+    assert_eq!(after.writes.first().map(|written| written.path.as_str()), Some("/w/first"));
+}
+
+fn reading_makes_sense(reading: &Reading) {
+    let mut seen = HashSet::new();
+    for written in &reading.writes {
+        assert!(written.path.starts_with('/'), "{:?} is not absolute", written.path);
+        assert!(!written.path.contains('\0'), "{:?} can't be a path", written.path);
+        assert!(!written.by.is_empty(), "{:?} is written by nobody", written.path);
+        assert!(!written.is_pattern || globset::Glob::new(&written.path).is_ok(), "{:?}", written.path);
+        assert!(seen.insert((&written.path, written.extent, written.is_pattern)), "{:?} twice", written.path);
+    }
+}
+
+/// The first byte says how many directories are stripped; the rest is a patch.
+pub fn patch(data: &[u8]) {
+    let Some((first, text)) = data.split_first() else { return };
+    let text = String::from_utf8_lossy(text);
+    let paths = apply_patch_paths(&text);
+    paths_are_each_one(&paths);
+    for path in &paths {
+        assert!(!path.contains('\n') && text.contains(path.as_str()), "{path:?} does not stand there");
+        assert_eq!(path.trim(), path);
+    }
+    let strip = usize::from(*first % 4);
+    paths_are_each_one(&diff_paths(&text, strip));
+    for path in diff_paths(&text, 0) {
+        // Quotes are the only way to write what doesn't stand there.
+        assert!(text.contains(&path) || text.contains('"'), "{path:?} does not stand there");
+    }
+}
+
+fn paths_are_each_one(paths: &[String]) {
+    let mut seen = HashSet::new();
+    for path in paths {
+        assert!(!path.is_empty(), "a path is not empty");
+        assert!(seen.insert(path), "{path:?} twice");
+    }
+}
+
+/// A byte for whether case counts; then, each on its line, two patterns and a path.
+pub fn pattern(data: &[u8]) {
+    let Some((first, text)) = data.split_first() else { return };
+    let text = String::from_utf8_lossy(text);
+    let mut lines = text.splitn(3, '\n');
+    let root = PathForm::absolute("/w/project");
+    let mut next = || Pattern::new(lines.next()?, &root).ok();
+    let (Some(one), Some(two)) = (next(), next()) else { return };
+    let fold = first % 2 == 1;
+    let (one, two) = (one.ignoring_case(fold), two.ignoring_case(fold));
+    let common = one.common_path(&two);
+    assert_eq!(one.overlaps(&two), two.overlaps(&one), "`{one}` and `{two}`");
+    if let Some(common) = &common {
+        assert!(one.covers(common), "`{one}` and `{two}` have {common:?} in common");
+        assert!(two.covers(common), "`{two}` and `{one}` have {common:?} in common");
+    }
+    // No path has a zero in it.
+    let path = root.join(&lines.next().unwrap_or("src/main.rs").replace('\0', "0"));
+    for pattern in [&one, &two] {
+        assert!(!pattern.covers(&path) || pattern.may_cover(&path));
+        let literal = Pattern::literal(path.clone()).ignoring_case(fold);
+        assert!(!pattern.covers(&path) || pattern.overlaps(&literal), "`{pattern}` covers {path:?}");
+        if !pattern.is_literal() {
+            let again =
+                Pattern::new(&pattern.written_from(&root), &root).map(|again| again.ignoring_case(fold));
+            assert!(again.is_ok_and(|again| again == *pattern) || pattern.written_from(&root).len() > 1024);
+        }
+    }
+    if one.covers(&path) && two.covers(&path) {
+        assert!(common.is_some(), "both `{one}` and `{two}` cover {path:?}");
+    }
+}

@@ -1,0 +1,119 @@
+//! What lies in `fuzz/corpus/` holds: the seeds, and whatever the fuzzer ever found.
+//!
+//! `MSG_UPDATE_CORPUS=1 cargo test --test it corpus` makes the seeds anew of `fixtures/hooks/` and of the tables that the
+//! reader of shell commands is tested with.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use syn::visit::Visit;
+
+#[path = "../../fuzz/src/lib.rs"]
+mod checks;
+
+type Check = fn(&[u8]);
+
+const TARGETS: [(&str, Check); 9] = [
+    ("claude", checks::claude),
+    ("codex", checks::codex),
+    ("gemini", checks::gemini),
+    ("opencode", checks::opencode),
+    ("pi", checks::pi),
+    ("copilot", checks::copilot),
+    ("shell", checks::shell),
+    ("patch", checks::patch),
+    ("pattern", checks::pattern),
+];
+
+/// Of the tables of commands every so-manieth is a seed.
+const EVERY: usize = 9;
+
+fn here(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+fn files_in(dir: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = fs::read_dir(dir)
+        .unwrap_or_else(|error| panic!("{}: {error}", dir.display()))
+        .map(|entry| entry.unwrap().path())
+        .flat_map(|path| if path.is_dir() { files_in(&path) } else { vec![path] })
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn the_corpus_holds() {
+    if std::env::var_os("MSG_UPDATE_CORPUS").is_some() {
+        write_seeds();
+    }
+    for (target, check) in TARGETS {
+        let files = files_in(&here("fuzz/corpus").join(target));
+        assert!(files.len() >= 8, "{target} has {} seeds", files.len());
+        for file in files {
+            let data = fs::read(&file).unwrap();
+            let held = std::panic::catch_unwind(|| check(&data));
+            assert!(held.is_ok(), "{} does not hold", file.display());
+        }
+    }
+}
+
+/// What is fuzzed, what is replayed and what lies there are the same.
+#[test]
+fn every_target_is_replayed() {
+    let names = |dir: &str| -> Vec<String> {
+        let entries = fs::read_dir(here(dir)).unwrap().map(|entry| entry.unwrap().path());
+        let mut names: Vec<String> =
+            entries.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    };
+    let mut targets = TARGETS.map(|(target, _)| target.to_string());
+    targets.sort();
+    assert_eq!(names("fuzz/fuzz_targets"), targets);
+    assert_eq!(names("fuzz/corpus"), targets);
+}
+
+fn write_seeds() {
+    let seed = |target: &str, name: &str, data: &[u8]| {
+        let dir = here("fuzz/corpus").join(target);
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join(name), data).unwrap();
+    };
+    for file in files_in(&here("fixtures/hooks")) {
+        let path = file.strip_prefix(here("fixtures/hooks")).unwrap().with_extension("");
+        let name = path.to_string_lossy().replace('/', "-");
+        let target = name.split('-').next().unwrap();
+        let stem = file.file_stem().unwrap().to_string_lossy();
+        let (_, events) = checks::EVENTS.iter().find(|(harness, _)| harness.name() == target).unwrap();
+        let Some(event) = events.iter().position(|event| stem.split('-').next() == Some(event)) else {
+            continue;
+        };
+        // A letter that stands for the event.
+        let letter = (b'A'..=b'z').find(|letter| usize::from(*letter) % events.len() == event).unwrap();
+        let data = fs::read(&file).unwrap();
+        if data.len() < 4096 {
+            seed(target, &name, &[&[letter], data.as_slice()].concat());
+        }
+    }
+    for file in files_in(&here("src/domain/shell/tests")) {
+        let stem = file.file_stem().unwrap().to_string_lossy().into_owned();
+        let mut commands = Commands::default();
+        commands.visit_file(&syn::parse_file(&fs::read_to_string(&file).unwrap()).unwrap());
+        for (nth, command) in commands.0.iter().enumerate().step_by(EVERY) {
+            seed("shell", &format!("{stem}-{nth:03}"), command.as_bytes());
+        }
+    }
+}
+
+/// The first text of each pair in a file.
+#[derive(Default)]
+struct Commands(Vec<String>);
+
+impl<'ast> Visit<'ast> for Commands {
+    fn visit_expr_tuple(&mut self, tuple: &'ast syn::ExprTuple) {
+        if let Some(syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. })) = tuple.elems.first() {
+            self.0.push(text.value());
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! What `msg hook` does: the real program is fed what real harnesses said.
+
+mod aftermath;
+mod call;
+mod damaged;
+mod decisions;
+mod fixture;
+mod harmless;
+mod holders;
+mod index;
+mod mail;
+mod sessions;
+mod spellings;
+mod stopping;
+mod strict;
+mod waiting;

@@ -1,0 +1,177 @@
+//! Calls of hooks, shaped like those that were captured.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use ravenry::domain::Harness;
+use ravenry::domain::hook::Answer;
+use ravenry::faces::hook::codec;
+use serde_json::{Value, json};
+
+use crate::environment::{Ended, TestEnvironment, end};
+use crate::terminal::Shell;
+
+/// One call of a hook.
+#[derive(Clone)]
+pub struct Call {
+    pub harness: Harness,
+    pub event: String,
+    payload: Value,
+}
+
+impl Call {
+    /// A captured call, `claude/PostToolUse-Bash`, as if that session had made it where tests work.
+    #[track_caller]
+    pub fn new(env: &TestEnvironment, fixture: &str, session: &str) -> Self {
+        let path =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/hooks").join(format!("{fixture}.json"));
+        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let payload: Value = serde_json::from_str(&text).unwrap();
+        let (folder, file) = fixture.split_once('/').unwrap();
+        let harness = Harness::parse(folder.trim_end_matches("-pascal")).unwrap();
+        let event = file.rsplit('/').next().unwrap().split('-').next().unwrap().to_string();
+        let mut call = Self { harness, event, payload };
+        for place in
+            ["/session_id", "/sessionId", "/input/sessionID", "/properties/sessionID", "/ctx/sessionId"]
+        {
+            call.replace(place, &json!(session));
+        }
+        call.replace("/properties/info/id", &json!(session));
+        let cwd = json!(env.work());
+        match harness {
+            Harness::Pi => call.replace("/ctx/cwd", &cwd),
+            _ => call = call.with("/cwd", cwd.clone()),
+        }
+        call.replace("/properties/info/directory", &cwd);
+        call
+    }
+
+    fn replace(&mut self, place: &str, value: &Value) {
+        if let Some(found) = self.payload.pointer_mut(place) {
+            *found = value.clone();
+        }
+    }
+
+    /// The same, with that value in that place.
+    #[track_caller]
+    pub fn with(mut self, place: &str, value: impl Into<Value>) -> Self {
+        let (above, key) = place.rsplit_once('/').unwrap();
+        self.payload.pointer_mut(above).unwrap_or_else(|| panic!("no {above}"))[key] = value.into();
+        self
+    }
+
+    /// Claude Code's, of a shell command.
+    pub fn bash(env: &TestEnvironment, event: &str, session: &str, command: &str) -> Self {
+        let call = Self::new(env, &format!("claude/{event}-Bash"), session);
+        let call = call.with("/tool_input/command", command).with("/tool_use_id", command);
+        match call.payload.pointer("/tool_response/bashEditDiff") {
+            Some(_) => call.with("/tool_response/bashEditDiff", Value::Null),
+            None => call,
+        }
+    }
+
+    /// Claude Code's, about to edit a file.
+    pub fn edit(env: &TestEnvironment, session: &str, path: &str) -> Self {
+        Self::new(env, "claude/PreToolUse-Edit", session)
+            .with("/tool_input/file_path", json!(env.work().join(path)))
+    }
+
+    /// How many characters may be answered.
+    pub fn room(&self) -> Option<usize> {
+        codec::room(self.harness, &self.event)
+    }
+
+    /// `msg`, with the call on its standard input.
+    pub fn command(&self, env: &TestEnvironment) -> Command {
+        let mut command = env.msg();
+        command.args(["hook", self.harness.name(), &self.event]);
+        command.stdin(Stdio::from(File::open(self.file(env)).unwrap()));
+        command
+    }
+
+    /// The same as a line for a shell.
+    pub fn line(&self, env: &TestEnvironment) -> String {
+        format!("msg hook {} {} <{}", self.harness, self.event, self.file(env).display())
+    }
+
+    /// What the harness says.
+    pub fn input(&self) -> String {
+        self.payload.to_string()
+    }
+
+    fn file(&self, env: &TestEnvironment) -> PathBuf {
+        let file = env.path().join(format!("call-{}", fs::read_dir(env.path()).unwrap().count()));
+        fs::write(&file, self.input()).unwrap();
+        file
+    }
+
+    /// What is answered to a call that nothing is wrong with.
+    #[track_caller]
+    pub fn answer(&self, env: &TestEnvironment) -> Answer {
+        self.understand(&end(&mut self.command(env)))
+    }
+
+    /// The same, where a harness is what calls.
+    #[track_caller]
+    pub fn answer_in(&self, env: &TestEnvironment, shell: &mut Shell) -> Answer {
+        self.understand(&shell.run(&self.line(env)))
+    }
+
+    /// The context that is given.
+    #[track_caller]
+    pub fn context(&self, env: &TestEnvironment) -> String {
+        context(self.answer(env))
+    }
+
+    #[track_caller]
+    pub fn understand(&self, ended: &Ended) -> Answer {
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended}");
+        if ended.stdout.is_empty() {
+            return Answer::Silence;
+        }
+        let said = ended.json();
+        let text = |place: &str| said.pointer(place).and_then(Value::as_str).map(str::to_string);
+        let first = |places: &[&str]| places.iter().find_map(|place| text(place));
+        let is_stop = ["Stop", "agentStop", "AfterAgent"].contains(&self.event.as_str());
+        let denials = [
+            "/hookSpecificOutput/permissionDecisionReason",
+            "/permissionDecisionReason",
+            "/deny",
+            if is_stop { "/none" } else { "/reason" },
+        ];
+        let contexts = ["/hookSpecificOutput/additionalContext", "/additionalContext", "/context"];
+        first(&denials)
+            .map(Answer::Deny)
+            .or_else(|| first(&contexts).map(Answer::Context))
+            .or_else(|| first(&["/goOn", "/reason"]).map(Answer::GoOn))
+            .unwrap_or_else(|| panic!("what is that? {ended}"))
+    }
+}
+
+#[track_caller]
+pub fn context(answer: Answer) -> String {
+    match answer {
+        Answer::Context(text) => text,
+        other => panic!("no context: {other:?}"),
+    }
+}
+
+/// The id of a message from Alice to Bob.
+#[track_caller]
+pub fn send(env: &TestEnvironment, text: &str) -> String {
+    let sent = env.ok(&["send", "Bob", text, "--as", "Alice"]);
+    sent["sent"][0]["id"].as_str().unwrap().to_string()
+}
+
+/// Where it stands, and what carried it.
+#[track_caller]
+pub fn receipt(env: &TestEnvironment, id: &str) -> (String, Option<String>) {
+    let receipt = env.ok(&["receipt", id, "--as", "Alice"]);
+    (receipt["state"].as_str().unwrap().to_string(), receipt["via"].as_str().map(str::to_string))
+}
+
+/// The session of an agent that joined by `TestEnvironment::join`.
+pub fn session_of(name: &str) -> String {
+    format!("session of {name}")
+}

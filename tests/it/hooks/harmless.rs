@@ -1,0 +1,326 @@
+//! A hook is never in the way: whatever is wrong with the call, the mesh or ourselves, the exit code is 0 and nothing
+//! is refused for it, and there is a line for `doctor`. Only who asked for it (`strict`) is refused what can't be
+//! found out.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::ffi::OsStringExt;
+use std::process::Stdio;
+
+use ravenry::sys::seams;
+use serde_json::{Value, json};
+
+use super::fixture::{Fixture, HARNESSES, ended, feed, fixtures, hook, in_shell, play, project};
+use crate::environment::{Ended, TestEnvironment, end, put};
+
+/// An edit in each way of speaking, the beginning and the end of a session.
+pub const EDITS: [&str; 7] = [
+    "claude/PreToolUse-Write",
+    "codex/PreToolUse-apply_patch",
+    "copilot/preToolUse-create",
+    "copilot-pascal/PreToolUse-Write",
+    "gemini/BeforeTool-write_file",
+    "opencode/tool.execute.before-write",
+    "pi/tool_call-write",
+];
+pub const STARTS: [&str; 7] = [
+    "claude/SessionStart",
+    "codex/SessionStart",
+    "copilot/sessionStart",
+    "copilot-pascal/SessionStart",
+    "gemini/SessionStart",
+    "opencode/event-session.created",
+    "pi/session_start",
+];
+pub const ENDS: [&str; 6] = [
+    "claude/SessionEnd",
+    "codex/SessionEnd",
+    "copilot/sessionEnd",
+    "copilot-pascal/SessionEnd",
+    "gemini/SessionEnd",
+    "pi/session_shutdown",
+];
+/// What the payloads edit.
+const HELD: [&str; 7] =
+    ["src/lib.rs", "src/new.rs", "src/other.rs", "out.txt", "notes.txt", "n.ipynb", "sub.txt"];
+
+/// GoldFalcon is here, and holds what the payloads edit.
+pub fn held() -> TestEnvironment {
+    let env = TestEnvironment::new();
+    hold(&env);
+    env
+}
+
+#[track_caller]
+pub fn hold(env: &TestEnvironment) {
+    let project = project(env);
+    env.join("GoldFalcon");
+    let mut reserve = env.msg();
+    reserve.args(["reserve", "--as", "GoldFalcon"]).args(HELD).current_dir(project);
+    end(&mut reserve).expect_code(0);
+}
+
+/// GoldFalcon is here and holds nothing.
+pub fn free() -> TestEnvironment {
+    let env = TestEnvironment::new();
+    project(&env);
+    env.join("GoldFalcon");
+    env
+}
+
+pub fn of(env: &TestEnvironment, name: &str) -> Fixture {
+    Fixture::of(&env.home(), name)
+}
+
+/// The lines for `doctor`.
+pub fn troubles(env: &TestEnvironment) -> Vec<Value> {
+    let text = fs::read_to_string(env.mesh().join("trouble.jsonl")).unwrap_or_default();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// It did not say or refuse anything.
+#[track_caller]
+pub fn quiet(ended: &Ended, what: &str) {
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), ""), "{what}: {ended}");
+}
+
+/// It did not, and left a line; returns what went wrong.
+#[track_caller]
+pub fn quiet_trouble(env: &TestEnvironment, before: usize, ended: &Ended, what: &str) -> String {
+    quiet(ended, what);
+    let troubles = troubles(env);
+    assert_eq!(troubles.len(), before + 1, "{what}: {ended}");
+    let last = &troubles[before];
+    assert!(last["ts"].is_string() && last["harness"].is_string() && last["event"].is_string(), "{last}");
+    last["error"].as_str().unwrap().to_string()
+}
+
+/// It refuses, for the reason that it should.
+#[track_caller]
+pub fn refused(ended: &Ended, reason: &str, what: &str) {
+    assert_eq!(ended.code, Some(0), "{what}: {ended}");
+    let said = ended.json().to_string();
+    assert!(said.contains("deny") || said.contains("\"block\""), "{what}: {ended}");
+    assert!(said.contains(reason), "{what}: {ended}");
+}
+
+pub const BY_FALCON: &str = "by GoldFalcon";
+
+#[test]
+fn calls_that_make_no_sense() {
+    let env = held();
+    let edit = of(&env, "claude/PreToolUse-Edit");
+    for (number, args) in [
+        ["hook"].as_slice(),
+        &["hook", "claude"],
+        &["hook", "claude", "PreToolUse", "now"],
+        &["hook", "--help-me"],
+        &["hook", "cursor", "preToolUse"],
+        &["hook", "terminal", "PreToolUse"],
+        &["hook", "", ""],
+        &["hook", "\u{1b}[31mclaude", "\n\n"],
+        &["--json", "-q", "hook", "--as"],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let ended = feed(env.msg().args(args), edit.payload.as_bytes());
+        quiet_trouble(&env, number, &ended, &format!("{args:?}"));
+        assert!(ended.stderr.starts_with("msg hook: "), "{ended}");
+    }
+    let lines = troubles(&env).len();
+    let bytes = std::ffi::OsString::from_vec(vec![0xff, 0xfe]);
+    let ended = feed(env.msg().args(["hook", "claude"]).arg(bytes), edit.payload.as_bytes());
+    quiet(&ended, "an event that is no text");
+    for event in ["Nothing", "PreCompact", "pretooluse"] {
+        quiet(&feed(&mut hook(&env, "claude", event), edit.payload.as_bytes()), event);
+    }
+    assert_eq!(troubles(&env).len(), lines, "events that come tomorrow are no trouble");
+    refused(&play(&env, &edit), BY_FALCON, "and all along");
+    let flags =
+        ["--json", "-q", "--color", "never", "hook", "claude", "PreToolUse", "--as", "GoldFalcon", "-x"];
+    refused(&feed(env.msg().args(flags), edit.payload.as_bytes()), BY_FALCON, "flags are nothing to it");
+}
+
+#[test]
+fn input_that_makes_no_sense() {
+    let env = held();
+    let deep = "[".repeat(100_000);
+    let mut lines = 0;
+    for name in EDITS {
+        let edit = of(&env, name);
+        let cut = &edit.payload[..edit.payload.len() / 2];
+        for input in [
+            b"".as_slice(),
+            b" \n",
+            b"oops",
+            b"\x00\xff\xfe",
+            cut.as_bytes(),
+            b"[]",
+            b"null",
+            b"7",
+            deep.as_bytes(),
+        ] {
+            let ended = feed(&mut hook(&env, edit.harness, &edit.event), input);
+            let what = format!("{name}: {:.20}", String::from_utf8_lossy(input));
+            quiet_trouble(&env, lines, &ended, &what);
+            lines += 1;
+        }
+        refused(&play(&env, &edit), BY_FALCON, name);
+    }
+}
+
+/// Plays every payload with each of its fields changed: the answer is the same, or there is none. Sorted into threads,
+/// because there are many.
+fn with_each_field(change: &(dyn Fn(&mut Value, &str) + Sync)) {
+    std::thread::scope(|scope| {
+        for (dir, _) in HARNESSES {
+            scope.spawn(move || {
+                let env = held();
+                let mut refusals = 0;
+                for fixture in fixtures(&env.home(), dir) {
+                    let play = |payload: &str| {
+                        let mut command = hook(&env, fixture.harness, &fixture.event);
+                        // So that nobody has held anything a second longer the next time.
+                        feed(command.env(seams::NOW, "2999-05-17T09:30:00.000Z"), payload.as_bytes())
+                    };
+                    let whole = play(&fixture.payload).expect_code(0).stdout;
+                    refusals += usize::from(!whole.is_empty());
+                    let value = fixture.value();
+                    for key in value.as_object().unwrap().keys() {
+                        let mut changed = value.clone();
+                        change(&mut changed, key);
+                        let ended = play(&changed.to_string());
+                        let fits = ended.stdout.is_empty() || ended.stdout == whole;
+                        assert!(ended.code == Some(0) && fits, "{dir}/{}: {key}: {ended}", fixture.name);
+                        assert_eq!(ended.stderr, "", "{dir}/{}: {key}", fixture.name);
+                    }
+                }
+                assert!(refusals > 2, "{dir}: the whole ones are refused");
+                assert_eq!(troubles(&env), [] as [Value; 0], "{dir}");
+            });
+        }
+    });
+}
+
+#[test]
+fn no_field_is_needed() {
+    with_each_field(&|payload, key| {
+        payload.as_object_mut().unwrap().remove(key);
+    });
+}
+
+#[test]
+fn fields_of_another_type() {
+    with_each_field(&|payload, key| {
+        // One of them for each field, so that all are tried in every payload.
+        let others = [json!(null), json!(7), json!("x"), json!([[]]), json!({"x": {}}), json!(true)];
+        payload[key] = others[key.len() % others.len()].clone();
+    });
+}
+
+#[test]
+fn long_payloads() {
+    let env = held();
+    let write = |path: &str, length: usize| {
+        let mut payload = of(&env, "claude/PreToolUse-Write").value();
+        payload["tool_input"] = json!({ "content": "x".repeat(length), "file_path": path });
+        feed(&mut hook(&env, "claude", "PreToolUse"), payload.to_string().as_bytes())
+    };
+    quiet(&write("free.rs", 2 << 20), "two megabytes");
+    refused(&write("src/lib.rs", 2 << 20), BY_FALCON, "two megabytes");
+    assert!(troubles(&env).is_empty());
+    let error = quiet_trouble(&env, 0, &write("src/lib.rs", 17 << 20), "more than anyone sends");
+    assert!(error.contains("longer than"), "{error}");
+}
+
+#[test]
+fn input_that_does_not_end() {
+    let env = held();
+    for (lines, input) in ["", "{\"session_id\":"].into_iter().enumerate() {
+        let mut command = hook(&env, "claude", "PreToolUse");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(input.as_bytes()).unwrap();
+        let ended = ended(child);
+        let error = quiet_trouble(&env, lines, &ended, input);
+        assert!(error.contains("no end of it"), "{error}");
+        drop(stdin);
+    }
+}
+
+#[test]
+fn a_bug_of_ours() {
+    let env = free();
+    for (lines, name) in EDITS.into_iter().chain(STARTS).chain(ENDS).enumerate() {
+        let fixture = of(&env, name);
+        let mut command = hook(&env, fixture.harness, &fixture.event);
+        let ended = feed(command.env(seams::PANIC, "oh no"), fixture.payload.as_bytes());
+        let error = quiet_trouble(&env, lines, &ended, name);
+        assert_eq!(error, "a bug of ours: oh no");
+        assert_eq!(troubles(&env)[lines]["harness"], fixture.harness);
+        assert_eq!(troubles(&env)[lines]["event"], fixture.event);
+    }
+}
+
+#[test]
+fn nobody_hears_the_answer() {
+    let env = held();
+    for (lines, name) in EDITS.into_iter().enumerate() {
+        let edit = of(&env, name);
+        let input = env.path().join("input");
+        put(&input, &edit.payload);
+        let run = |stdout: Stdio| {
+            let mut command = hook(&env, edit.harness, &edit.event);
+            command.stdin(File::open(&input).unwrap()).stdout(stdout).stderr(Stdio::piped());
+            ended(command.spawn().unwrap()).expect_code(0);
+        };
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        run(writer.into());
+        run(File::options().write(true).open("/dev/full").unwrap().into());
+        let told = troubles(&env);
+        assert_eq!(told.len(), 2 * lines + 2, "{name}");
+        assert!(
+            told.iter().all(|line| line["error"].as_str().unwrap().contains("the answer can't be written")),
+            "{told:?}"
+        );
+        let msg = hook(&env, edit.harness, &edit.event);
+        let mut command = in_shell("\"$@\" >&- 2>&-", edit.harness, &msg);
+        quiet(&feed(&mut command, edit.payload.as_bytes()), name);
+    }
+}
+
+/// Nor can anyone be told what went wrong.
+#[test]
+fn nobody_hears_the_complaint() {
+    let env = free();
+    let edit = of(&env, "claude/PreToolUse-Edit");
+    let msg = hook(&env, "claude", "PreToolUse");
+    for (lines, line) in
+        ["\"$@\" 2>/dev/full", "\"$@\" 2>&-", "\"$@\" <&-", "\"$@\" </"].into_iter().enumerate()
+    {
+        let mut command = in_shell(line, "claude", &msg);
+        let ended = feed(command.env(seams::PANIC, "oh no"), edit.payload.as_bytes());
+        quiet_trouble(&env, lines, &ended, line);
+    }
+}
+
+/// A hook with nothing to say, where all is well, leaves no trace.
+#[test]
+fn no_trouble_no_line() {
+    let env = free();
+    for name in EDITS.into_iter().chain(STARTS).chain(ENDS) {
+        let ended = play(&env, &of(&env, name));
+        quiet(&ended, name);
+        assert_eq!(ended.stderr, "", "{name}");
+    }
+    assert!(!env.mesh().join("trouble.jsonl").exists());
+    let nobody = TestEnvironment::new();
+    project(&nobody);
+    for name in EDITS.into_iter().chain(STARTS).chain(ENDS) {
+        quiet(&play(&nobody, &of(&nobody, name)), name);
+    }
+    assert!(!nobody.mesh().exists(), "a hook makes no mesh");
+}

@@ -1,0 +1,147 @@
+//! An agent that is about to stop goes on if mail waits, but not all night.
+
+use ravenry::domain::hook::Answer;
+
+use super::call::{Call, send, session_of};
+use crate::environment::TestEnvironment;
+use crate::watching::{inbox, post, two};
+
+/// How each harness says that its agent is about to stop, and that its user spoke; and where it tells what.
+const HARNESSES: [(&str, &str, &str); 6] = [
+    ("claude/Stop", "claude/UserPromptSubmit", "/prompt"),
+    ("codex/Stop", "codex/UserPromptSubmit", "/prompt"),
+    ("gemini/AfterAgent", "gemini/BeforeAgent", "/prompt"),
+    ("copilot/agentStop", "copilot/userPromptSubmitted", "/prompt"),
+    ("opencode/event-session.idle", "opencode/chat.message", "/output/parts/0/text"),
+    ("pi/agent_before_settle", "pi/before_agent_start", "/event/prompt"),
+];
+
+/// Alice and Bob, and mail keeps anyone going twice.
+fn twice() -> TestEnvironment {
+    let env = two();
+    env.ok(&["config", "set", "mailTurns", "2"]);
+    env
+}
+
+fn bobs(env: &TestEnvironment, fixture: &str) -> Call {
+    Call::new(env, fixture, &session_of("Bob"))
+}
+
+#[track_caller]
+fn go_on(answer: Answer) -> String {
+    match answer {
+        Answer::GoOn(text) => text,
+        other => panic!("it stops: {other:?}"),
+    }
+}
+
+#[test]
+fn mail_keeps_an_agent_going_so_often_per_prompt_of_its_user() {
+    for (stop, prompt, said) in HARNESSES {
+        let env = twice();
+        let stop = bobs(&env, stop);
+        let prompt = bobs(&env, prompt).with(said, "please go on with that");
+        for round in 0..3 {
+            for turn in 0..2 {
+                post(&env.store(), "Bob", "one more thing");
+                let text = go_on(stop.answer(&env));
+                assert!(text.starts_with("[peer Alice, ") && text.ends_with("> one more thing"), "{text}");
+                assert_eq!(stop.answer(&env), Answer::Silence, "{round}.{turn}: nothing is left");
+            }
+            post(&env.store(), "Bob", "too much");
+            for _ in 0..2 {
+                assert_eq!(stop.answer(&env), Answer::Silence, "round {round} of {}", stop.harness);
+            }
+            assert_eq!(inbox(&env).len(), 1, "it waits for the user's next prompt");
+            prompt.answer(&env);
+            // Where a prompt can't carry mail, the next stop does.
+            if !inbox(&env).is_empty() {
+                env.ok(&["read", "--as", "Bob"]);
+            }
+        }
+    }
+}
+
+/// Gemini CLI, Copilot CLI and Codex show what kept the agent going as if the user had said it.
+#[test]
+fn our_own_words_are_no_prompt_of_the_user() {
+    for (stop, prompt, said) in HARNESSES {
+        let env = twice();
+        let (stop, prompt) = (bobs(&env, stop), bobs(&env, prompt));
+        for turn in 0..2 {
+            post(&env.store(), "Bob", "two\nlines");
+            let text = go_on(stop.answer(&env));
+            let shown = match turn {
+                0 => text,
+                _ => format!("<hook_prompt hook_run_id=\"7\">{text}</hook_prompt>"),
+            };
+            assert_eq!(prompt.clone().with(said, shown).answer(&env), Answer::Silence);
+        }
+        post(&env.store(), "Bob", "three");
+        assert_eq!(stop.answer(&env), Answer::Silence, "{}: that was no prompt of the user's", stop.harness);
+        prompt.with(said, "go on").answer(&env);
+        post(&env.store(), "Bob", "four");
+        go_on(stop.answer(&env));
+    }
+}
+
+#[test]
+fn what_is_of_low_importance_waits() {
+    let env = twice();
+    let stop = bobs(&env, "claude/Stop");
+    env.ok(&["send", "Bob", "by the way", "--importance", "low", "--as", "Alice"]);
+    for _ in 0..3 {
+        assert_eq!(stop.answer(&env), Answer::Silence);
+    }
+    assert_eq!(inbox(&env).len(), 1);
+    send(&env, "this matters");
+    let text = go_on(stop.answer(&env));
+    assert!(text.contains("> by the way") && text.contains("> this matters"), "they come together: {text}");
+    send(&env, "this too");
+    go_on(stop.answer(&env));
+}
+
+#[test]
+fn no_mail_no_word() {
+    let env = twice();
+    for (stop, ..) in HARNESSES {
+        for _ in 0..3 {
+            assert_eq!(bobs(&env, stop).answer(&env), Answer::Silence, "{stop}");
+        }
+    }
+    send(&env, "hello");
+    go_on(bobs(&env, "claude/Stop").answer(&env));
+    assert!(!env.mesh().join("trouble.jsonl").exists());
+}
+
+#[test]
+fn none_at_all_if_that_is_wanted() {
+    let env = two();
+    env.ok(&["config", "set", "mailTurns", "0"]);
+    send(&env, "hello");
+    assert_eq!(bobs(&env, "claude/Stop").answer(&env), Answer::Silence);
+    assert!(bobs(&env, "claude/UserPromptSubmit").context(&env).ends_with("> hello"));
+}
+
+/// Whoever is kept going answers, and that keeps the other going.
+#[test]
+fn two_who_answer_each_other_come_to_rest() {
+    let env = two();
+    send(&env, "are you there?");
+    let mut turns = 0;
+    loop {
+        let mut is_over = true;
+        for (name, other) in [("Bob", "Alice"), ("Alice", "Bob")] {
+            let stop = Call::new(&env, "claude/Stop", &session_of(name)).with("/stop_hook_active", true);
+            if let Answer::GoOn(_) = stop.answer(&env) {
+                env.ok(&["send", other, "and you?", "--as", name]);
+                (turns, is_over) = (turns + 1, false);
+            }
+        }
+        if is_over {
+            break;
+        }
+        assert!(turns < 100, "they talk all night");
+    }
+    assert_eq!(turns, 10, "five each, which is the default");
+}

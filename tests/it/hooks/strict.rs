@@ -1,0 +1,97 @@
+//! With `strict`, what can't be found out is refused, in the harness's own words; and only that.
+
+use ravenry::sys::seams;
+
+use super::damaged::{DAMAGES, config, spoilt};
+use super::fixture::{feed, hook, play};
+use super::harmless::{
+    BY_FALCON, EDITS, ENDS, STARTS, free, held, of, quiet, quiet_trouble, refused, troubles,
+};
+use crate::environment::{TestEnvironment, put};
+
+const NOT_KNOWN: &str = "could not find out whether this is reserved";
+
+fn strict(env: &TestEnvironment) {
+    put(&config(env), "{\"strict\": true}");
+}
+
+#[test]
+fn the_strict_are_refused_what_can_not_be_found_out() {
+    for (why, env) in spoilt() {
+        strict(&env);
+        for name in EDITS {
+            let ended = play(&env, &of(&env, name));
+            refused(&ended, NOT_KNOWN, name);
+            refused(&ended, why, name);
+        }
+        for name in STARTS.into_iter().chain(ENDS) {
+            quiet(&play(&env, &of(&env, name)), name);
+        }
+        quiet(&play(&env, &of(&env, "claude/PreToolUse-Read")), "who only looks is not stopped");
+        let bash = |command: &str| {
+            let payload = of(&env, "claude/PreToolUse-Bash").payload.replace("echo hi > out.txt", command);
+            feed(&mut hook(&env, "claude", "PreToolUse"), payload.as_bytes())
+        };
+        for command in ["cat src/lib.rs", "git status", "cargo test", "msg doctor --repair"] {
+            quiet(&bash(command), command);
+        }
+        for command in ["rm src/lib.rs", "cargo test > log", "sh -c 'rm -r src'"] {
+            refused(&bash(command), NOT_KNOWN, command);
+        }
+    }
+}
+
+#[test]
+fn the_strict_are_refused_where_a_registration_is_damaged() {
+    for (what, damage) in DAMAGES {
+        let env = free();
+        strict(&env);
+        for name in EDITS {
+            quiet(&play(&env, &of(&env, name)), name);
+        }
+        damage(&env.mesh().join("registry/Torn.json"));
+        for (lines, name) in EDITS.into_iter().enumerate() {
+            let ended = play(&env, &of(&env, name));
+            refused(&ended, NOT_KNOWN, &format!("{what}: {name}"));
+            refused(&ended, "Torn.json", name);
+            assert_eq!(troubles(&env).len(), lines + 1, "{what}: {name}");
+        }
+        quiet(&play(&env, &of(&env, "claude/PreToolUse-Read")), what);
+    }
+}
+
+#[test]
+fn the_strict_are_refused_for_a_bug_of_ours() {
+    let env = free();
+    strict(&env);
+    for (lines, name) in EDITS.into_iter().enumerate() {
+        let edit = of(&env, name);
+        let mut command = hook(&env, edit.harness, &edit.event);
+        let ended = feed(command.env(seams::PANIC, "oh no"), edit.payload.as_bytes());
+        refused(&ended, NOT_KNOWN, name);
+        refused(&ended, "oh no", name);
+        assert_eq!(troubles(&env).len(), lines + 1, "{name}");
+    }
+    for name in STARTS.into_iter().chain(ENDS).chain(["claude/PreToolUse-Read"]) {
+        let fixture = of(&env, name);
+        let mut command = hook(&env, fixture.harness, &fixture.event);
+        quiet(&feed(command.env(seams::PANIC, "oh no"), fixture.payload.as_bytes()), name);
+    }
+}
+
+/// What can't be understood can't be refused either: nobody knows whether it is a tool at all.
+#[test]
+fn the_strict_are_not_refused_what_makes_no_sense() {
+    let env = held();
+    strict(&env);
+    let mut lines = 0;
+    for name in EDITS {
+        let edit = of(&env, name);
+        for input in [b"".as_slice(), b"oops", &edit.payload.as_bytes()[..40]] {
+            let ended = feed(&mut hook(&env, edit.harness, &edit.event), input);
+            quiet_trouble(&env, lines, &ended, name);
+            lines += 1;
+        }
+        refused(&play(&env, &edit), BY_FALCON, name);
+    }
+}

@@ -1,0 +1,120 @@
+//! Who was refused something at a hook is told when it is free, once.
+
+use ravenry::domain::hook::Answer;
+
+use super::call::{Call, session_of};
+use crate::environment::TestEnvironment;
+use crate::watching::{inbox, two};
+
+/// Alice holds what Bob wants; Carol is there too. Returns Alice's host as well.
+fn three() -> (TestEnvironment, u32) {
+    let env = TestEnvironment::new();
+    let alice = env.join("Alice");
+    env.join("Bob");
+    env.join("Carol");
+    env.ok(&["reserve", "src/a/", "--as", "Alice"]);
+    (env, alice)
+}
+
+fn bobs(env: &TestEnvironment, fixture: &str) -> Call {
+    Call::new(env, fixture, &session_of("Bob"))
+}
+
+#[track_caller]
+fn refused(call: &Call, env: &TestEnvironment) {
+    match call.answer(env) {
+        Answer::Deny(reason) => assert!(reason.contains("you get a message when it is free"), "{reason}"),
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+/// Bob is told at this call, and at none after it.
+#[track_caller]
+fn assert_told_once(env: &TestEnvironment, fixture: &str, words: &str) {
+    let told = match bobs(env, fixture).answer(env) {
+        Answer::Context(text) | Answer::GoOn(text) => text,
+        other => panic!("not told: {other:?}"),
+    };
+    assert!(told.starts_with("[peer ravenry, ") && !told.contains("msg reply"), "{told}");
+    assert_eq!(told.lines().skip(1).collect::<Vec<_>>(), [format!("> {words}")]);
+    for fixture in ["claude/PostToolUse-Bash", "claude/Stop", "claude/UserPromptSubmit"] {
+        assert_eq!(bobs(env, fixture).answer(env), Answer::Silence, "told once");
+    }
+    assert!(env.registration("Bob")["waitsFor"].as_array().is_none_or(Vec::is_empty));
+}
+
+const FREE: &str = "`src/a/x` is free: Alice no longer holds it. To have it to yourself: msg reserve src/a/x";
+
+#[test]
+fn when_the_holder_releases_it() {
+    for fixture in
+        ["claude/PostToolUse-Bash", "claude/Stop", "gemini/AfterTool-write_file", "pi/tool_result-bash"]
+    {
+        let (env, _) = three();
+        refused(&Call::edit(&env, &session_of("Bob"), "src/a/x"), &env);
+        refused(&Call::edit(&env, &session_of("Bob"), "src/a/x"), &env);
+        assert_eq!(bobs(&env, fixture).answer(&env), Answer::Silence, "it is not free yet");
+        env.ok(&["release", "src/a/", "--as", "Alice"]);
+        assert_told_once(&env, fixture, FREE);
+    }
+}
+
+/// A patch and a shell command are refused like an edit.
+#[test]
+fn whatever_it_was_that_was_refused() {
+    let patch = "*** Begin Patch\n*** Add File: src/a/x\n+// other\n*** End Patch\n";
+    let calls = |env: &TestEnvironment| {
+        [
+            bobs(env, "codex/PreToolUse-apply_patch").with("/tool_input/command", patch),
+            Call::bash(env, "PreToolUse", &session_of("Bob"), "echo hi > src/a/x"),
+        ]
+    };
+    for number in 0..2 {
+        let (env, _) = three();
+        refused(&calls(&env)[number], &env);
+        env.ok(&["leave", "--as", "Alice"]);
+        assert_told_once(&env, "claude/PostToolUse-Bash", FREE);
+    }
+}
+
+/// Nobody buries the holder, nobody else does anything: Bob's own hook finds out.
+#[test]
+fn when_the_holder_is_killed() {
+    for fixture in ["claude/PostToolUse-Bash", "claude/Stop"] {
+        let (env, alice) = three();
+        refused(&Call::edit(&env, &session_of("Bob"), "src/a/x"), &env);
+        env.kill(alice);
+        assert!(inbox(&env).is_empty());
+        assert_told_once(&env, fixture, FREE);
+        assert_eq!(Call::edit(&env, &session_of("Bob"), "src/a/x").answer(&env), Answer::Silence);
+    }
+}
+
+#[test]
+fn not_while_another_holds_a_part_of_it() {
+    let (env, alice) = three();
+    env.ok(&["reserve", "src/b/", "--as", "Carol"]);
+    std::fs::create_dir_all(env.work().join("src/a")).unwrap();
+    refused(&Call::bash(&env, "PreToolUse", &session_of("Bob"), "rm -r src"), &env);
+    env.kill(alice);
+    for fixture in ["claude/PostToolUse-Bash", "claude/Stop", "claude/UserPromptSubmit"] {
+        assert_eq!(bobs(&env, fixture).answer(&env), Answer::Silence, "Carol holds src/b/");
+    }
+    env.ok(&["release", "--as", "Carol"]);
+    let told = bobs(&env, "claude/PostToolUse-Bash").context(&env);
+    assert!(told.contains("> `src` is free: "), "{told}");
+    assert_eq!(bobs(&env, "claude/PostToolUse-Bash").answer(&env), Answer::Silence);
+}
+
+/// Who has not joined can't be told, and is not promised it.
+#[test]
+fn not_who_has_not_joined() {
+    let env = two();
+    env.ok(&["reserve", "src/", "--as", "Alice"]);
+    match Call::edit(&env, "a stranger", "src/x").answer(&env) {
+        Answer::Deny(reason) => assert!(!reason.contains("you get a message"), "{reason}"),
+        other => panic!("not refused: {other:?}"),
+    }
+    env.ok(&["release", "--as", "Alice"]);
+    assert_eq!(Call::new(&env, "claude/PostToolUse-Bash", "a stranger").answer(&env), Answer::Silence);
+}
