@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{AgentName, Harness, Recorded, Reservation, SessionId, Wait};
+use super::{AgentName, Harness, Recorded, Reservation, SessionId, TaskWait, Wait};
 
 /// One session of a harness that has joined a mesh.
 #[derive(Clone, Debug)]
@@ -29,6 +29,8 @@ pub struct Agent {
     pub reservations: Vec<Reservation>,
     /// What others refused to it; once it is free, the agent is told, once.
     pub waits_for: Vec<Wait>,
+    /// The same for tasks.
+    pub waits_for_tasks: Vec<TaskWait>,
     pub formerly: Vec<FormerName>,
     /// The grave whose mail is still on its way back to this agent; whoever acts as it next goes on with that.
     pub restores: Option<String>,

@@ -13,6 +13,7 @@ mod reservation;
 mod session;
 pub mod settings;
 pub mod shell;
+pub mod spec;
 mod suggest;
 mod visible;
 pub mod words;
@@ -23,7 +24,7 @@ pub use message::{Importance, MAX_TEXT, Message, MessageId, MessageIdError, Stam
 pub use name::{AgentName, MAX_NAME, NameError};
 pub use presence::Presence;
 pub use process::{Identity, Liveness, Pid, Place, Recorded};
-pub use reservation::{Reservation, Target, Wait};
+pub use reservation::{Reservation, Target, TaskRef, TaskWait, Wait};
 pub use session::{SessionId, SessionIdError};
 pub use suggest::nearest;
 pub use visible::visible;

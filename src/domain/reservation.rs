@@ -20,6 +20,25 @@ pub struct Reservation {
     pub literal: bool,
     /// The file system there doesn't tell upper from lower case.
     pub ignore_case: bool,
+    /// It was taken with this task, and binds only while its holder has that.
+    pub task: Option<TaskRef>,
+}
+
+/// A task of a spec.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct TaskRef {
+    /// The key of the spec.
+    pub spec: String,
+    pub id: String,
+}
+
+/// A task that an agent wanted and another had.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct TaskWait {
+    pub task: TaskRef,
+    /// Who had it.
+    pub holder: String,
+    pub since: Timestamp,
 }
 
 /// Something that an agent wanted and another held.

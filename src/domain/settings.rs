@@ -359,6 +359,11 @@ impl Settings {
         matches!(self.get(name), Ok((Value::Bool(true), _)))
     }
 
+    /// May a task be claimed whose dependencies are not done?
+    pub fn dependencies_are_advisory(&self) -> bool {
+        self.text("dependencies") == Some("advisory")
+    }
+
     /// How often waiting mail may keep an agent going per prompt of its user.
     pub fn mail_turns(&self) -> u32 {
         self.number("mailTurns") as u32

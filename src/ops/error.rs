@@ -9,10 +9,15 @@ use crate::sys::flock::LockError;
 /// The kinds of errors. Their names are part of the contract.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Kind {
+    AllDone,
+    AlreadyClaimed,
+    AlreadyCompleted,
+    AlreadyHaveClaim,
     AlreadyJoined,
     AmbiguousCaller,
     AmbiguousMessage,
     BadConfig,
+    Blocked,
     Bug,
     Corrupt,
     DiskFull,
@@ -30,9 +35,12 @@ pub enum Kind {
     NoHost,
     NoNameLeft,
     NotAllSent,
+    NotClaimed,
     NotJoined,
     NotReserved,
     NotRunning,
+    NotYours,
+    NothingReady,
     Reserved,
     StillAlive,
     TimedOut,
@@ -43,6 +51,7 @@ pub enum Kind {
     UnknownAgent,
     UnknownKey,
     UnknownMessage,
+    UnknownTask,
     UnsafeMesh,
     Usage,
 }
@@ -50,10 +59,15 @@ pub enum Kind {
 impl Kind {
     pub fn name(self) -> &'static str {
         match self {
+            Self::AllDone => "all_done",
+            Self::AlreadyClaimed => "already_claimed",
+            Self::AlreadyCompleted => "already_completed",
+            Self::AlreadyHaveClaim => "already_have_claim",
             Self::AlreadyJoined => "already_joined",
             Self::AmbiguousCaller => "ambiguous_caller",
             Self::AmbiguousMessage => "ambiguous_message",
             Self::BadConfig => "bad_config",
+            Self::Blocked => "blocked",
             Self::Bug => "bug",
             Self::Corrupt => "corrupt",
             Self::DiskFull => "disk_full",
@@ -71,9 +85,12 @@ impl Kind {
             Self::NoHost => "no_host",
             Self::NoNameLeft => "no_name_left",
             Self::NotAllSent => "not_all_sent",
+            Self::NotClaimed => "not_claimed",
             Self::NotJoined => "not_joined",
             Self::NotReserved => "not_reserved",
             Self::NotRunning => "not_running",
+            Self::NotYours => "not_yours",
+            Self::NothingReady => "nothing_ready",
             Self::Reserved => "reserved",
             Self::StillAlive => "still_alive",
             Self::TimedOut => "timed_out",
@@ -84,6 +101,7 @@ impl Kind {
             Self::UnknownAgent => "unknown_agent",
             Self::UnknownKey => "unknown_key",
             Self::UnknownMessage => "unknown_message",
+            Self::UnknownTask => "unknown_task",
             Self::UnsafeMesh => "unsafe_mesh",
             Self::Usage => "usage",
         }

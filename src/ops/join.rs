@@ -362,6 +362,7 @@ impl Visit<'_> {
             last_activity: None,
             reservations: Vec::new(),
             waits_for: Vec::new(),
+            waits_for_tasks: Vec::new(),
             formerly: Vec::new(),
             restores: None,
         };

@@ -26,6 +26,7 @@ mod reservations;
 mod reserve;
 mod send;
 mod set_status;
+pub mod swarm;
 mod waiting;
 mod watch;
 

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::pattern::{PathForm, Pattern, PatternError, has_wildcard, literal_head};
 use crate::domain::{Agent, AgentName, Reservation, Wait};
-use crate::store::{Locked, Record, StoreError, iso};
+use crate::store::{Locked, Mesh, Record, StoreError, iso};
 use crate::sys::git::WorkTree;
 use crate::sys::{clock, files, paths};
 
@@ -44,32 +44,14 @@ pub struct Granted {
 
 pub fn reserve(ctx: &Context, wish: &Wish) -> Result<Granted, CommandError> {
     let now = clock::now();
-    let place = Place::here(ctx);
-    let reason = reason(wish.reason.as_deref())?;
-    let mut wanted: Vec<Reservation> = Vec::new();
-    for text in &wish.patterns {
-        let reservation = place.draft(ctx, text, wish.force_broad)?;
-        let expires_at = wish.ttl.map(|ttl| now + ttl);
-        if !wanted.iter().any(|other| other.pattern == reservation.pattern) {
-            wanted.push(Reservation { reason: reason.clone(), expires_at, since: now, ..reservation });
-        }
-    }
+    let wanted = drafts(ctx, wish, now)?;
     let (mesh, caller) = identity::caller(ctx)?;
     if caller.agent.is_foreign() {
         return Err(StoreError::Foreign(caller.agent.name.to_string()).into());
     }
     let locked = mesh.lock()?;
     let me = locked.own_record(&caller.agent)?.agent;
-    let census = locked.census()?;
-    let conflicts = conflicts(&census.records, &me, &wanted, now);
-    if !conflicts.is_empty() {
-        let waits = conflicts.iter().map(|(wanted, holding)| wait(wanted, holding, now)).collect();
-        waiting::remember(&locked, &me, waits)?;
-        feed::tell(ctx, &mesh, "refused", &me.name, Some(&conflicts[0].0.pattern), None);
-        return Err(refusal(&conflicts, now));
-    }
-    place.tell_of_work_trees(ctx, &census.records, &me, &wanted, now);
-    let (after, renewed) = grant(&locked, &me, &wanted, now)?;
+    let (after, renewed) = take(ctx, &mesh, &locked, &me, &wanted, now)?;
     drop(locked);
     for reservation in &wanted {
         feed::tell(
@@ -84,6 +66,42 @@ pub fn reserve(ctx: &Context, wish: &Wish) -> Result<Granted, CommandError> {
     let is_wanted = |held: &&Reservation| wanted.iter().any(|wanted| same_place(wanted, held));
     let reservations = after.reservations.iter().filter(is_wanted).cloned().collect();
     Ok(Granted { holder: after.name, reservations, renewed })
+}
+
+/// What the wish stands for here.
+pub(super) fn drafts(ctx: &Context, wish: &Wish, now: Timestamp) -> Result<Vec<Reservation>, CommandError> {
+    let place = Place::here(ctx);
+    let reason = reason(wish.reason.as_deref())?;
+    let mut wanted: Vec<Reservation> = Vec::new();
+    for text in &wish.patterns {
+        let reservation = place.draft(ctx, text, wish.force_broad)?;
+        let expires_at = wish.ttl.map(|ttl| now + ttl);
+        if !wanted.iter().any(|other| other.pattern == reservation.pattern) {
+            wanted.push(Reservation { reason: reason.clone(), expires_at, since: now, ..reservation });
+        }
+    }
+    Ok(wanted)
+}
+
+/// Gives the agent all that it wants, or nothing. Returns it as it is then, and how much it had before.
+pub(super) fn take(
+    ctx: &Context,
+    mesh: &Mesh,
+    locked: &Locked<'_>,
+    me: &Agent,
+    wanted: &[Reservation],
+    now: Timestamp,
+) -> Result<(Agent, usize), CommandError> {
+    let census = locked.census()?;
+    let conflicts = conflicts(&census.records, me, wanted, now);
+    if !conflicts.is_empty() {
+        let waits = conflicts.iter().map(|(wanted, holding)| wait(wanted, holding, now)).collect();
+        waiting::remember(locked, me, waits)?;
+        feed::tell(ctx, mesh, "refused", &me.name, Some(&conflicts[0].0.pattern), None);
+        return Err(refusal(&conflicts, now));
+    }
+    Place::here(ctx).tell_of_work_trees(ctx, &census.records, me, wanted, now);
+    grant(locked, me, wanted, now)
 }
 
 /// Those of `wanted` that others hold, each with what is in the way.
@@ -302,6 +320,7 @@ impl Place {
             reason: None,
             since: clock::now(),
             expires_at: None,
+            task: None,
         })
     }
 

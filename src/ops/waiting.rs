@@ -6,14 +6,15 @@
 use std::path::Path;
 
 use crate::domain::pattern::Pattern;
-use crate::domain::{Agent, AgentName, Importance, Message, Wait};
-use crate::store::{Census, Locked, Mesh, Record};
+use crate::domain::{Agent, AgentName, Importance, Message, TaskRef, TaskWait, Wait};
+use crate::store::{Census, Claim, Locked, Mesh, Record};
 use crate::sys::{clock, paths};
 
 use super::context::Context;
 use super::error::CommandError;
 use super::holdings::held_by_others;
 use super::names::is_live;
+use super::swarm::is_stale;
 
 /// As many refusals are remembered of one agent, the latest ones.
 const MAX_WAITS: usize = 32;
@@ -36,6 +37,39 @@ pub(super) fn remember(locked: &Locked<'_>, agent: &Agent, waits: Vec<Wait>) -> 
         agent.waits_for.drain(..surplus);
     })?;
     Ok(())
+}
+
+/// The same for a task that another has.
+pub(super) fn remember_task(locked: &Locked<'_>, agent: &Agent, wait: TaskWait) -> Result<(), CommandError> {
+    if agent.is_foreign() || agent.waits_for_tasks.iter().any(|known| known.task == wait.task) {
+        return Ok(());
+    }
+    locked.edit(agent, |agent| {
+        agent.waits_for_tasks.push(wait);
+        let surplus = agent.waits_for_tasks.len().saturating_sub(MAX_WAITS);
+        agent.waits_for_tasks.drain(..surplus);
+    })?;
+    Ok(())
+}
+
+/// What became of the tasks that the agent was refused, for those that nobody has any more.
+fn freed_tasks(mesh: &Mesh, census: &Census, agent: &Agent) -> Result<Vec<(TaskWait, String)>, CommandError> {
+    let (claims, completions) = (mesh.claims()?, mesh.completions()?);
+    let mut freed = Vec::new();
+    for wait in &agent.waits_for_tasks {
+        let TaskRef { spec, id } = &wait.task;
+        if let Some(done) = completions.find(spec, id) {
+            freed.push((wait.clone(), format!("`{id}` is done: {} completed it.", done.by)));
+            continue;
+        }
+        let is_it = |claim: &Claim| claim.task == *id && claim.spec == *spec;
+        let claimed = claims.iter().any(|claim| is_it(&claim) && !is_stale(&claim, census));
+        if !claimed {
+            let text = format!("`{id}` is free: {} no longer works on it. To take it: msg claim {id}", wait.holder);
+            freed.push((wait.clone(), text));
+        }
+    }
+    Ok(freed)
 }
 
 fn same(a: &Wait, b: &Wait) -> bool {
@@ -63,6 +97,7 @@ pub(super) fn is_owed(census: &Census) -> bool {
 /// Tells everyone who waits for something that is free by now, once.
 pub(super) fn tell(ctx: &Context, mesh: &Mesh, locked: &Locked<'_>) -> Result<(), CommandError> {
     let census = locked.census()?;
+    tell_of_tasks(ctx, mesh, locked, &census)?;
     for record in &census.records {
         let agent = &record.agent;
         if agent.waits_for.is_empty() || agent.is_foreign() || !is_live(record) {
@@ -77,6 +112,26 @@ pub(super) fn tell(ctx: &Context, mesh: &Mesh, locked: &Locked<'_>) -> Result<()
             ctx.notice(format!("{} could not be told what is free: it has no inbox", agent.name));
         }
         locked.edit(agent, |agent| agent.waits_for.retain(|wait| !freed.contains(wait)))?;
+    }
+    Ok(())
+}
+
+fn tell_of_tasks(ctx: &Context, mesh: &Mesh, locked: &Locked<'_>, census: &Census) -> Result<(), CommandError> {
+    for record in census.records.iter().filter(|record| !record.agent.waits_for_tasks.is_empty()) {
+        let agent = &record.agent;
+        if agent.is_foreign() || !is_live(record) {
+            continue;
+        }
+        let freed = freed_tasks(mesh, census, agent)?;
+        if freed.is_empty() {
+            continue;
+        }
+        let text = freed.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n");
+        if !notify(mesh, &agent.name, &text)? {
+            ctx.notice(format!("{} could not be told what is free: it has no inbox", agent.name));
+        }
+        let is_told = |wait: &TaskWait| freed.iter().any(|(told, _)| told == wait);
+        locked.edit(agent, |agent| agent.waits_for_tasks.retain(|wait| !is_told(wait)))?;
     }
     Ok(())
 }

@@ -135,6 +135,7 @@ impl Survey<'_> {
         let is_behind = sieve.stale * STALE_ONE_IN > self.files.len();
         let learned = is_behind.then(|| sieve.learned(&self.files));
         sieve.census.set_superseded_aside();
+        self.mesh.leave_out_unbound(&mut sieve.census);
         Ok(Some((sieve.census, learned)))
     }
 }

@@ -79,6 +79,10 @@ impl Layout {
         self.root.join("claims.json")
     }
 
+    pub(super) fn completions(&self) -> PathBuf {
+        self.root.join("completions.json")
+    }
+
     pub(super) fn mesh_lock(&self) -> PathBuf {
         self.root.join("mesh.lock")
     }

@@ -16,7 +16,7 @@ use super::sessions::{self, SessionRecord, Sessions};
 use super::swarm::{self, Claims};
 use super::swarm_lock;
 use crate::domain::settings::Durability;
-use crate::domain::{Agent, AgentName, SessionId};
+use crate::domain::{Agent, AgentName, Reservation, SessionId};
 use crate::sys::clock;
 use crate::sys::files::{self, Files, Kept, Stray};
 use crate::sys::filesystem;
@@ -111,7 +111,24 @@ impl Mesh {
 
     /// Everyone who is registered, dead or alive.
     pub fn census(&self) -> Result<Census, StoreError> {
-        Ok(registry::census(&self.layout)?)
+        let mut census = registry::census(&self.layout)?;
+        self.leave_out_unbound(&mut census);
+        Ok(census)
+    }
+
+    /// Paths that were taken with a task are held only while their holder has that task. Claims that can't be read prove
+    /// nothing.
+    pub(super) fn leave_out_unbound(&self, census: &mut Census) {
+        let has_task = |record: &Record| record.agent.reservations.iter().any(|held| held.task.is_some());
+        if !census.records.iter().any(has_task) {
+            return;
+        }
+        let Ok(claims) = self.claims() else { return };
+        for record in &mut census.records {
+            let agent = record.agent.clone();
+            let binds = |held: &Reservation| held.task.as_ref().is_none_or(|task| claims.has(&agent, task));
+            record.agent.reservations.retain(binds);
+        }
     }
 
     /// What lies at that place in the registry; `None` if there is nothing.
@@ -153,6 +170,11 @@ impl Mesh {
     /// Who works on what, as far as it can be read.
     pub fn claims(&self) -> Result<Claims, StoreError> {
         swarm::read_claims(&self.layout)
+    }
+
+    /// What is done, as far as it can be read.
+    pub fn completions(&self) -> Result<super::Completions, StoreError> {
+        swarm::read_completions(&self.layout)
     }
 
     /// The last sign of life: a touch of `presence/`, else what the registration says.

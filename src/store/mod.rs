@@ -4,6 +4,7 @@
 //! guard that taking the lock returns: [`Locked`] for names and registrations, [`Swarm`] for claims.
 
 mod archive;
+mod completions;
 pub mod config;
 mod error;
 mod feed;
@@ -26,6 +27,7 @@ mod swarm_lock;
 mod wire;
 
 pub use archive::{Filed, Place, Whereabouts};
+pub use completions::{Completion, Completions};
 pub use error::StoreError;
 pub use feed::Event;
 pub use graves::{Grave, GraveId, Graves, Why};

@@ -1,11 +1,10 @@
-//! `claims.json` behind `swarm.lock`.
-//!
-//! For now only what coming, going and renaming need of it.
+//! `claims.json` and `completions.json` behind `swarm.lock`.
 
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::completions::Completions;
 use super::error::StoreError;
 use super::layout::Layout;
 use super::locked::Locked;
@@ -13,7 +12,7 @@ use super::patience;
 use super::swarm_lock::SwarmLock;
 use super::wire::process::{ProcessKey, recorded};
 use super::wire::time;
-use crate::domain::{Agent, Recorded};
+use crate::domain::{Agent, Recorded, TaskRef};
 use crate::sys::files;
 
 /// `claims.json`, whole and of the right shape.
@@ -103,17 +102,41 @@ impl Claims {
         self.iter().filter(|claim| claim.is_of(agent)).collect()
     }
 
+    /// The agent works on that task?
+    pub fn has(&self, agent: &Agent, task: &TaskRef) -> bool {
+        let entry = self.document.get(&task.spec).and_then(|tasks| tasks.get(&task.id));
+        entry.is_some_and(|entry| claim(&task.spec, &task.id, entry).is_ok_and(|claim| claim.is_of(agent)))
+    }
+
+    /// Adds a claim of a task that is free.
+    pub fn insert(&mut self, claim: &Claim) {
+        let mut entry = Map::new();
+        entry.insert("agent".to_string(), Value::from(claim.agent.as_str()));
+        entry.insert("sessionId".to_string(), Value::from(claim.session.as_str()));
+        entry.insert("pid".to_string(), Value::from(claim.process.pid().get()));
+        entry.insert("claimedAt".to_string(), Value::from(time::iso(claim.claimed_at)));
+        entry.extend(claim.reason.as_ref().map(|reason| ("reason".to_string(), Value::from(reason.as_str()))));
+        let process = ProcessKey::of(&claim.process).and_then(|key| serde_json::to_value(key).ok());
+        entry.extend(process.map(|process| ("process".to_string(), process)));
+        let tasks = self.document.entry(claim.spec.clone()).or_insert_with(|| Value::Object(Map::new()));
+        if let Some(tasks) = tasks.as_object_mut() {
+            tasks.insert(claim.task.clone(), Value::Object(entry));
+        }
+    }
+
+    pub fn remove(&mut self, claim: &Claim) {
+        if let Some(tasks) = self.document.get_mut(&claim.spec).and_then(Value::as_object_mut) {
+            tasks.shift_remove(&claim.task);
+            if tasks.is_empty() {
+                self.document.shift_remove(&claim.spec);
+            }
+        }
+    }
+
     /// Gives up the agent's claims. Returns what it had.
     pub fn give_up(&mut self, agent: &Agent) -> Vec<Claim> {
         let had = self.of(agent);
-        for claim in &had {
-            if let Some(tasks) = self.document.get_mut(&claim.spec).and_then(Value::as_object_mut) {
-                tasks.shift_remove(&claim.task);
-                if tasks.is_empty() {
-                    self.document.shift_remove(&claim.spec);
-                }
-            }
-        }
+        had.iter().for_each(|claim| self.remove(claim));
         had
     }
 
@@ -192,6 +215,29 @@ impl<'l> Swarm<'l> {
         Ok(Some(Salvaged { kept, dropped, aside }))
     }
 
+    pub fn completions(&self) -> Result<Completions, StoreError> {
+        read_completions(&self.locked.mesh.layout)
+    }
+
+    pub fn write_completions(&self, completions: &Completions) -> Result<(), StoreError> {
+        let path = self.locked.mesh.layout.completions();
+        Ok(self.locked.mesh.files.replace(&path, completions.bytes())?)
+    }
+
+    /// [`Swarm::salvage`] for the completions.
+    pub fn salvage_completions(&self) -> Result<Option<Salvaged>, StoreError> {
+        let path = self.locked.mesh.layout.completions();
+        let Some(bytes) = files::read(&path)? else { return Ok(None) };
+        if Completions::parse(&bytes).is_ok() {
+            return Ok(None);
+        }
+        let (completions, dropped) = Completions::salvage(&bytes);
+        let kept = completions.count();
+        let aside = self.locked.mesh.put_aside(&path, "completions", "it could not be read")?;
+        self.write_completions(&completions)?;
+        Ok(Some(Salvaged { kept, dropped, aside }))
+    }
+
     pub fn write(&self, claims: &Claims) -> Result<(), StoreError> {
         let path = self.locked.mesh.layout.claims();
         Ok(self.locked.mesh.files.replace(&path, &super::wire::pretty(&claims.document))?)
@@ -204,6 +250,16 @@ pub(super) fn read_claims(layout: &Layout) -> Result<Claims, StoreError> {
     match patience::read(&path, Claims::parse)? {
         None => Ok(Claims::default()),
         Some(Ok(claims)) => Ok(claims),
+        Some(Err(reason)) => Err(StoreError::Corrupt { path, reason }),
+    }
+}
+
+/// The same for completions.
+pub(super) fn read_completions(layout: &Layout) -> Result<Completions, StoreError> {
+    let path = layout.completions();
+    match patience::read(&path, Completions::parse)? {
+        None => Ok(Completions::default()),
+        Some(Ok(completions)) => Ok(completions),
         Some(Err(reason)) => Err(StoreError::Corrupt { path, reason }),
     }
 }

@@ -322,6 +322,22 @@ pub fn move_without_replacing(from: &Path, to: &Path) -> Result<Option<Published
     }
 }
 
+/// Replaces the content of somebody else's file, by way of a private one beside it; links are written through, and the
+/// mode stays.
+pub fn rewrite(path: &Path, content: &[u8]) -> Result<(), FileError> {
+    let real = fs::canonicalize(path)?;
+    let mode = fs::metadata(&real)?.permissions();
+    let dir = real.parent().unwrap_or(Path::new("/"));
+    let private = dir.join(format!(".{}.msg", own_mark()));
+    step();
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&private)?;
+    let private = Private { path: private };
+    step();
+    file.write_all(content)?;
+    file.set_permissions(mode)?;
+    private.replace(&real)
+}
+
 /// Writes over the start of a file that is there.
 pub fn overwrite(path: &Path, content: &[u8]) -> Result<(), FileError> {
     let mut file = fs::OpenOptions::new().write(true).open(path)?;

@@ -20,6 +20,14 @@ impl WorkTree {
         })
     }
 
+    /// The root of the main work tree, if this is a linked one.
+    pub fn main_root(&self) -> Option<PathBuf> {
+        let repository = self.repository()?;
+        let own = std::fs::canonicalize(&self.git_dir).ok()?;
+        let is_linked = own != repository && repository.file_name().is_some_and(|name| name == ".git");
+        is_linked.then(|| repository.parent().map(Path::to_path_buf)).flatten()
+    }
+
     /// Where the repository keeps what all of its work trees share: the same for each of them.
     pub fn repository(&self) -> Option<PathBuf> {
         let common = match std::fs::read_to_string(self.git_dir.join("commondir")) {

@@ -35,6 +35,14 @@ Keep out of each other's files:
   reservations Who holds which paths
   check        May you change these paths?
 
+Split a spec into tasks:
+  tasks        The tasks of your spec, and who is on what
+  claim        Take a task
+  complete     Say that your task is done
+  unclaim      Give a task back
+  handoff      Pass your task to another agent
+  spec         Show or set the spec that you work through
+
 Look around:
   agents       Who is there, and what they are at
   whois        One agent in full
@@ -160,6 +168,12 @@ commands! {
     Release(release::ReleaseArgs) = "release";
     Reservations(reservations::ReservationsArgs) = "reservations";
     Check(check::CheckArgs) = "check";
+    Tasks(tasks::TasksArgs) = "tasks" ["swarm"];
+    Claim(claim::ClaimArgs) = "claim";
+    Complete(complete::CompleteArgs) = "complete";
+    Unclaim(unclaim::UnclaimArgs) = "unclaim";
+    Handoff(handoff::HandoffArgs) = "handoff";
+    Spec(spec::SpecArgs) = "spec";
     Agents(agents::AgentsArgs) = "agents" ["list", "ls"];
     Whois(whois::WhoisArgs) = "whois";
     Whoami(whoami::WhoamiArgs) = "whoami";

@@ -5,7 +5,16 @@ use crate::ops::Kind;
 /// The exit code of an error. They are part of the contract.
 pub(super) fn exit_code(kind: Kind) -> u8 {
     match kind {
-        Kind::AlreadyJoined
+        Kind::AllDone
+        | Kind::AlreadyClaimed
+        | Kind::AlreadyCompleted
+        | Kind::AlreadyHaveClaim
+        | Kind::AlreadyJoined
+        | Kind::Blocked
+        | Kind::NotClaimed
+        | Kind::NothingReady
+        | Kind::NotYours
+        | Kind::UnknownTask
         | Kind::AmbiguousMessage
         | Kind::ForeignAgent
         | Kind::NameTaken

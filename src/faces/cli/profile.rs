@@ -55,7 +55,7 @@ impl<'a> AgentJson<'a> {
             started_at: iso(agent.started_at),
             last_activity_at: iso(profile.last_sign),
             reservations: agent.reservations.iter().map(reservation_json).collect(),
-            claim: profile.claims.first().map(claim_json),
+            claim: profile.claims.first().map(|claim| claim_json(claim, &of_claim(claim, &agent.reservations))),
             unread: profile.unread,
             formerly: agent.formerly.iter().map(|former| former.name.as_str()).collect(),
             foreign: agent.is_foreign(),
@@ -79,7 +79,15 @@ fn reservation_json(reservation: &Reservation) -> Value {
     })
 }
 
-pub(super) fn claim_json(claim: &Claim) -> Value {
+/// Those that were taken with the claim.
+pub(super) fn of_claim(claim: &Claim, reservations: &[Reservation]) -> Vec<Reservation> {
+    let is_of = |held: &&Reservation| {
+        held.task.as_ref().is_some_and(|task| task.id == claim.task && task.spec == claim.spec)
+    };
+    reservations.iter().filter(is_of).cloned().collect()
+}
+
+pub(super) fn claim_json(claim: &Claim, reservations: &[Reservation]) -> Value {
     json!({
         "task": claim.task,
         "spec": claim.spec,
@@ -88,7 +96,7 @@ pub(super) fn claim_json(claim: &Claim) -> Value {
         "pid": claim.process.pid().get(),
         "claimedAt": iso(claim.claimed_at),
         "reason": claim.reason,
-        "reservations": [],
+        "reservations": reservations.iter().map(reservation_json).collect::<Vec<_>>(),
     })
 }
 

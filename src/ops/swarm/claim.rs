@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::domain::{Agent, Reservation, TaskRef, Wait, Wanted};
+use crate::domain::{Agent, Reservation, TaskRef, TaskWait};
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::feed;
@@ -223,9 +223,9 @@ impl Visit<'_> {
 
     /// Who was refused is told when the task is free.
     fn remember(&self, id: &str, claim: &Claim) -> Result<(), CommandError> {
-        let wanted = Wanted::Task(TaskRef { spec: self.board.place.key.clone(), id: id.to_string() });
-        let wait = Wait { wanted, holder: claim.agent.clone(), since: self.now };
-        waiting::remember(self.locked, self.me, vec![wait])
+        let task = TaskRef { spec: self.board.place.key.clone(), id: id.to_string() };
+        let wait = TaskWait { task, holder: claim.agent.clone(), since: self.now };
+        waiting::remember_task(self.locked, self.me, wait)
     }
 
     fn unknown(&self, id: &str) -> CommandError {

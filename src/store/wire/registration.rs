@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::process::{ProcessKey, recorded};
 use super::time;
-use crate::domain::{Agent, AgentName, FormerName, Harness, Reservation, SessionId, Wait};
+use crate::domain::{Agent, AgentName, FormerName, Harness, Reservation, SessionId, TaskRef, TaskWait, Wait};
 
 /// What we read. Everything that can be missing may be.
 #[derive(Deserialize)]
@@ -30,6 +30,7 @@ struct Known {
     activity: Option<Activity>,
     reservations: Option<Vec<ReservationKeys>>,
     waits_for: Option<Vec<WaitKeys>>,
+    waits_for_tasks: Option<Vec<TaskWaitKeys>>,
     harness: Option<String>,
     process: Option<ProcessKey>,
     formerly: Option<Vec<FormerKeys>>,
@@ -63,6 +64,37 @@ struct ReservationKeys {
     literal: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ignore_case: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task: Option<TaskKeys>,
+}
+
+#[derive(Deserialize, Serialize)]
+struct TaskKeys {
+    spec: String,
+    id: String,
+}
+
+#[derive(Deserialize, Serialize)]
+struct TaskWaitKeys {
+    spec: String,
+    id: String,
+    holder: String,
+    #[serde(with = "time")]
+    since: Timestamp,
+}
+
+impl From<TaskWaitKeys> for TaskWait {
+    fn from(keys: TaskWaitKeys) -> Self {
+        let TaskWaitKeys { spec, id, holder, since } = keys;
+        Self { task: TaskRef { spec, id }, holder, since }
+    }
+}
+
+impl From<TaskWait> for TaskWaitKeys {
+    fn from(wait: TaskWait) -> Self {
+        let TaskWait { task: TaskRef { spec, id }, holder, since } = wait;
+        Self { spec, id, holder, since }
+    }
 }
 
 #[derive(Deserialize, Serialize)]
@@ -80,18 +112,19 @@ struct WaitKeys {
 
 impl From<ReservationKeys> for Reservation {
     fn from(keys: ReservationKeys) -> Self {
-        let ReservationKeys { pattern, reason, since, root, expires_at, head, literal, ignore_case } = keys;
+        let ReservationKeys { pattern, reason, since, root, expires_at, head, literal, ignore_case, task } = keys;
         let (literal, ignore_case) = (literal == Some(true), ignore_case == Some(true));
-        Self { pattern, reason, since, root, expires_at, head, literal, ignore_case }
+        let task = task.map(|TaskKeys { spec, id }| TaskRef { spec, id });
+        Self { pattern, reason, since, root, expires_at, head, literal, ignore_case, task }
     }
 }
 
 impl From<Reservation> for ReservationKeys {
     fn from(reservation: Reservation) -> Self {
-        let Reservation { pattern, reason, since, root, expires_at, head, literal, ignore_case } =
-            reservation;
+        let Reservation { pattern, reason, since, root, expires_at, head, literal, ignore_case, task } = reservation;
         let (literal, ignore_case) = (literal.then_some(true), ignore_case.then_some(true));
-        Self { pattern, reason, since, root, expires_at, head, literal, ignore_case }
+        let task = task.map(|TaskRef { spec, id }| TaskKeys { spec, id });
+        Self { pattern, reason, since, root, expires_at, head, literal, ignore_case, task }
     }
 }
 
@@ -156,6 +189,7 @@ fn agent_of(known: Known) -> Result<Agent, String> {
         last_activity: known.activity.and_then(|activity| activity.last_activity_at),
         reservations: known.reservations.unwrap_or_default().into_iter().map(Into::into).collect(),
         waits_for: known.waits_for.unwrap_or_default().into_iter().map(Into::into).collect(),
+        waits_for_tasks: known.waits_for_tasks.unwrap_or_default().into_iter().map(Into::into).collect(),
         formerly: known.formerly.unwrap_or_default().into_iter().map(former).collect::<Result<_, _>>()?,
         restores: known.restores,
     })
@@ -202,7 +236,7 @@ pub(in crate::store) fn overlay(document: &mut Map<String, Value>, agent: &Agent
     overlay_list(
         document,
         "reservations",
-        &["expiresAt", "reason", "head", "literal", "ignoreCase"],
+        &["expiresAt", "reason", "head", "literal", "ignoreCase", "task"],
         reservations.collect(),
     );
     let waits = agent.waits_for.iter().map(|wait| {
@@ -210,6 +244,15 @@ pub(in crate::store) fn overlay(document: &mut Map<String, Value>, agent: &Agent
         (plain(WaitKeys::from(wait.clone())), is_same)
     });
     overlay_list(document, "waitsFor", &[], waits.collect());
+    let waits = agent.waits_for_tasks.iter().map(|wait| {
+        let TaskRef { spec, id } = wait.task.clone();
+        let is_same: IsSame = Box::new(move |entry| {
+            let text = |key: &str| entry.get(key).and_then(Value::as_str);
+            text("spec") == Some(&spec) && text("id") == Some(&id)
+        });
+        (plain(TaskWaitKeys::from(wait.clone())), is_same)
+    });
+    overlay_list(document, "waitsForTasks", &[], waits.collect());
 }
 
 fn overlay_process(document: &mut Map<String, Value>, agent: &Agent) {
@@ -343,7 +386,7 @@ mod tests {
 
     /// Not one of the optional keys that we give a meaning to.
     fn agent_key(key: &str) -> bool {
-        !["harness", "process", "tmux", "formerly", "restores", "joinedAt", "activity", "waitsFor"]
+        !["harness", "process", "tmux", "formerly", "restores", "joinedAt", "activity", "waitsFor", "waitsForTasks"]
             .contains(&key)
     }
 

@@ -4,11 +4,14 @@ pub(super) mod ack;
 pub(super) mod agents;
 pub(super) mod broadcast;
 pub(super) mod check;
+pub(super) mod claim;
+pub(super) mod complete;
 pub(super) mod completions;
 pub(super) mod config;
 pub(super) mod demo;
 pub(super) mod doctor;
 pub(super) mod evict;
+pub(super) mod handoff;
 pub(super) mod history;
 pub(super) mod hook;
 pub(super) mod inbox;
@@ -24,6 +27,9 @@ pub(super) mod reserve;
 pub(super) mod send;
 pub(super) mod set_status;
 pub(super) mod show;
+pub(super) mod spec;
+pub(super) mod tasks;
+pub(super) mod unclaim;
 pub(super) mod wait;
 pub(super) mod watch;
 pub(super) mod whoami;
@@ -91,6 +97,12 @@ pub(super) fn run(call: &Call<'_>, command: Command) -> Result<Outcome, CommandE
         Command::Release(args) => call.in_context(|ctx| release::run(ctx, args)),
         Command::Reservations(args) => call.in_context(|ctx| reservations::run(ctx, args)),
         Command::Check(args) => call.in_context(|ctx| check::run(ctx, args)),
+        Command::Spec(args) => call.in_context(|ctx| spec::run(ctx, args)),
+        Command::Tasks(args) => call.in_context(|ctx| tasks::run(ctx, args)),
+        Command::Claim(args) => call.in_context(|ctx| claim::run(ctx, args)),
+        Command::Complete(args) => call.in_context(|ctx| complete::run(ctx, args)),
+        Command::Unclaim(args) => call.in_context(|ctx| unclaim::run(ctx, args)),
+        Command::Handoff(args) => call.in_context(|ctx| handoff::run(ctx, args)),
         Command::Send(args) => call.in_context(|ctx| send::run(ctx, args)),
         Command::Broadcast(args) => call.in_context(|ctx| broadcast::run(ctx, args)),
         Command::Reply(args) => call.in_context(|ctx| reply::run(ctx, args)),
