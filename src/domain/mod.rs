@@ -13,6 +13,7 @@ mod reservation;
 mod session;
 pub mod settings;
 pub mod shell;
+pub mod spec;
 mod suggest;
 mod visible;
 pub mod words;
