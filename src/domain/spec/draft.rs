@@ -203,7 +203,7 @@ impl<'a> Finder<'a> {
         let Some(cell) = cells.get(first) else { return };
         let check = Check::find(self.text, cell.source.clone());
         let Some((id, rest)) = split_id(without_box(&cell.text, check)) else { return };
-        if !rest.trim_matches([':', '.', ' ', ']']).is_empty() {
+        if !rest.trim_matches([':', '.', ' ']).is_empty() {
             return;
         }
         let check = check.or_else(|| boxes.iter().copied().flatten().next());
@@ -278,10 +278,11 @@ fn split_at_colon(text: &str) -> Option<(&str, &str)> {
     (id::is_fit(id) && !phrase::is_keyword(id)).then(|| (id, &text[at + 1..]))
 }
 
+/// The text without the box that its source begins with. Where `[x]` is the name of a link, only the `x` is left of it.
 fn without_box(text: &str, check: Option<Check>) -> &str {
     let stripped = || {
         let text = text.trim_start();
-        ["[ ]", "[x]", "[X]"].iter().find_map(|mark| text.strip_prefix(mark))
+        ["[ ]", "[x]", "[X]", "x ", "X "].iter().find_map(|mark| text.strip_prefix(mark))
     };
     check.and_then(|_| stripped()).unwrap_or(text)
 }

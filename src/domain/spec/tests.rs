@@ -95,6 +95,7 @@ fn headings() {
         ("## `TASK-01`: Parse ##", &["1 TASK-01 Parse"]),
         ("## [x] TASK-01: Parse", &["1 TASK-01 [x] Parse"]),
         ("## [ ] TASK-01: Parse", &["1 TASK-01 Parse"]),
+        ("## [x] TASK-01: Parse\n\n[x]: y", &["1 TASK-01 [x] Parse"]),
         ("## About TASK-01", &[]),
         ("## Set up CI: x", &[]),
         ("## A-1\nDepends on: B-1, B-2.\n## B-1\n## B-2", &["1 A-1 <- B-1, B-2", "3 B-1", "4 B-2"]),
@@ -229,6 +230,14 @@ fn the_shape_of_files() {
         ("> ## A-1\n> needs A-2", &["1 A-1 <- A-2"]),
         ("<details>\n<summary>x</summary>\n\n- [ ] A-1: x\n\n</details>", &["4 A-1 x"]),
         ("- A-1: x\n  - A-2: y\n    1. [x] A-3: z", &["1 A-1 x", "2 A-2 y", "3 A-3 [x] z"]),
+        (
+            "### A-1: x\n**Size:** S · **Depends on:** B-1, B-2\n**Files:** x-1.rs\n\n- [x] lint\n\n### B-1",
+            &["1 A-1 x <- B-1, B-2", "7 B-1"],
+        ),
+        (
+            "1. [ ] **A-1** — Log in (after B-1 and B-2) — 3h\n   - Depends on: C-1\n   - [x] A-1.1 Part, needs A-1.2",
+            &["1 A-1 Log in — 3h <- B-1, B-2, C-1", "3 A-1.1 [x] Part <- A-1.2"],
+        ),
         ("- part one\n  - [ ] A-2: y\n\n  end", &["2 A-2 y"]),
     ]);
 }
@@ -311,7 +320,7 @@ fn ticking() {
 /// Texts that are hard for parsers of Markdown. They end, and they don't use up a small stack.
 #[test]
 fn hostile_texts() {
-    const SIZE: usize = 200_000;
+    const SIZE: usize = 100_000;
     let many = |text: &str| text.repeat(SIZE / text.len());
     let mut texts: Vec<String> =
         ["[", "*", ">", "- ", "1. ", "`", "<", "![", "[a](", "*_", "|", "|\n", "<!--", "- [ ] ", "\\"]
@@ -370,6 +379,8 @@ fn markdown() -> impl Strategy<Value = String> {
         Just(", "),
         Just("---\n"),
         Just("a: b\n"),
+        Just("[x]: y\n"),
+        Just("[x] "),
         Just("<!--"),
         Just("-->"),
         Just("```\n"),
@@ -402,7 +413,8 @@ proptest! {
         for task in spec.tasks.iter().filter(|task| !task.done && task.tick.is_some()) {
             let ticked = tick(&text, task).unwrap();
             let changed: Vec<_> = text.bytes().zip(ticked.bytes()).filter(|(a, b)| a != b).collect();
-            prop_assert_eq!((text.len(), changed), (ticked.len(), vec![(b' ', b'x')]));
+            prop_assert_eq!(text.len(), ticked.len());
+            prop_assert!(matches!(changed[..], [(b' ' | b'\t', b'x')]), "{:?}", changed);
             let again = read(&ticked);
             let again = again.find(&task.id);
             prop_assert!(again.is_some_and(|again| again.done && again.title == task.title), "{:?}", again);
