@@ -5,6 +5,11 @@ pub const MAX_ID: usize = 200;
 
 /// The id that the text begins with: letters and digits, one of `-_.`, then a digit and whatever goes on from there.
 pub fn leading(text: &str) -> Option<&str> {
+    shape(text).filter(|end| ends_here(text, *end)).map(|end| &text[..end])
+}
+
+/// How long the id is that the text begins with, whatever follows.
+fn shape(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let run = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
     if !bytes.first()?.is_ascii_alphabetic() {
@@ -18,7 +23,7 @@ pub fn leading(text: &str) -> Option<&str> {
     while bytes.get(end) == Some(&b'.') && run(end + 1) > 0 {
         end += 1 + run(end + 1);
     }
-    (end <= MAX_ID && ends_here(text, end)).then(|| &text[..end])
+    (end <= MAX_ID).then_some(end)
 }
 
 /// Whether the whole text is fit to be an id, whatever it looks like.
@@ -34,6 +39,12 @@ fn ends_here(text: &str, end: usize) -> bool {
         Some('-' | '.' | '\'' | '’') => !rest.next().is_some_and(|c| c.is_alphanumeric() || c == '_'),
         Some(c) => !(c.is_alphanumeric() || matches!(c, '_' | '/' | '\\' | '@' | '=' | '%' | '(')),
     }
+}
+
+/// Whether an id in a list may end here: also before a slash and another, `A-1/A-2`.
+fn ends_in_list(text: &str, end: usize) -> bool {
+    let next = text.get(end..).and_then(|rest| rest.strip_prefix('/'));
+    ends_here(text, end) || next.is_some_and(|next| shape(next).is_some())
 }
 
 /// The ids of a spec's tasks, to be found at the head of a text.
@@ -53,7 +64,7 @@ impl<'a> KnownIds<'a> {
     /// The id that the text begins with, and how long the mention is: the longest that is known, else what looks like
     /// one. Case doesn't matter for what looks like an id, nor where `is_loose`.
     pub fn mentioned(&self, text: &'a str, is_loose: bool) -> Option<(&'a str, usize)> {
-        let shaped = leading(text);
+        let shaped = shape(text).filter(|end| ends_in_list(text, *end)).map(|end| &text[..end]);
         match (self.longest(text, is_loose), shaped) {
             (Some(known), Some(shaped)) if shaped.len() > known.len() => Some((shaped, shaped.len())),
             (Some(known), _) => Some((known, known.len())),
@@ -72,7 +83,7 @@ impl<'a> KnownIds<'a> {
             let (candidate, _) = self.ids.get(after.checked_sub(1)?)?;
             let common = candidate.bytes().zip(head.bytes()).take_while(|(a, b)| a == b).count();
             if common == candidate.len()
-                && ends_here(text, common)
+                && ends_in_list(text, common)
                 && let Some(id) = self.spelled(&text[..common], candidate, is_loose)
             {
                 return Some(id);

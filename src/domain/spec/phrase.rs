@@ -108,7 +108,7 @@ fn listed<'a>(text: &'a str, start: usize, known: &KnownIds<'a>) -> Phrase<'a> {
             .filter(|_| text[..text.len() - inner.len()].ends_with('['))
             .unwrap_or(rest);
         phrase.place.end = text.len() - rest.len();
-        let next = rest.trim_start().trim_start_matches([',', ';', '&', '+']).trim_start();
+        let next = rest[note(rest)..].trim_start().trim_start_matches([',', ';', '&', '+', '/']).trim_start();
         let next = strip_word(next, "and").unwrap_or(next);
         at = text.len() - next.len();
         if at == phrase.place.end {
@@ -238,6 +238,11 @@ fn title(own: &str, phrases: &[Phrase]) -> String {
             at = line.len() - rest.len();
         } else if closing.is_some() {
             title.push_str(before.trim_end_matches(is_separator));
+            // All that was in the parentheses is gone.
+            if let (Some(rest), true) = (closing, title.ends_with(['(', '['])) {
+                title.pop();
+                at = line.len() - rest.len();
+            }
         } else if !is_next {
             title.push_str(before);
         }
