@@ -1,0 +1,288 @@
+//! Which blocks are tasks, and where to look for what they depend on.
+
+use std::collections::HashMap;
+
+use pulldown_cmark::HeadingLevel;
+
+use super::id;
+use super::outline::{Block, Cell, Check, Kind};
+use super::phrase;
+
+/// A task whose dependencies are still to be read: that takes all ids.
+#[derive(Debug)]
+pub struct Draft<'a> {
+    pub id: String,
+    pub line: usize,
+    pub check: Option<Check>,
+    /// What follows the id: the rest of its line, and the lines that go on from it.
+    pub own: &'a str,
+    /// Other text that may say what it depends on.
+    pub sources: Vec<(Mode, &'a str)>,
+    quote: Option<usize>,
+}
+
+/// Which mentions in a text are dependencies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// All that a keyword names.
+    Anywhere,
+    /// Those with a keyword and a colon, or that have a line for themselves.
+    Alone,
+    /// All ids: the place says what they are.
+    Named,
+}
+
+pub fn find<'a>(text: &'a str, blocks: &'a [Block]) -> Vec<Draft<'a>> {
+    let mut finder = Finder {
+        text,
+        lines: Lines::new(text),
+        drafts: Vec::new(),
+        owners: HashMap::new(),
+        section: None,
+        label: None,
+        columns: Columns::default(),
+    };
+    blocks.iter().for_each(|block| finder.block(block));
+    finder.drafts
+}
+
+/// Counts lines up to ascending places.
+#[derive(Debug)]
+pub struct Lines<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    line: usize,
+}
+
+impl<'a> Lines<'a> {
+    pub fn new(text: &'a str) -> Self {
+        Lines { bytes: text.as_bytes(), at: 0, line: 1 }
+    }
+
+    pub fn number(&mut self, at: usize) -> usize {
+        while self.at < at.min(self.bytes.len()) {
+            let is_end = match self.bytes[self.at] {
+                b'\n' => true,
+                b'\r' => self.bytes.get(self.at + 1) != Some(&b'\n'),
+                _ => false,
+            };
+            self.line += usize::from(is_end);
+            self.at += 1;
+        }
+        self.line
+    }
+}
+
+/// A heading that is a task, and how far below it we are.
+#[derive(Debug)]
+struct Section {
+    draft: usize,
+    level: HeadingLevel,
+    below: Below,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Below {
+    Directly,
+    InFirstList(usize),
+    Further,
+}
+
+#[derive(Debug, Default)]
+struct Columns {
+    /// Which ones name dependencies.
+    needs: Vec<bool>,
+    title: Option<usize>,
+}
+
+#[derive(Debug)]
+struct Finder<'a> {
+    text: &'a str,
+    lines: Lines<'a>,
+    drafts: Vec<Draft<'a>>,
+    /// The task that an item is or belongs to.
+    owners: HashMap<usize, usize>,
+    section: Option<Section>,
+    /// A task with "Depends on:" at the end of a text, and the item whose inner list would name what.
+    label: Option<(usize, Option<usize>)>,
+    columns: Columns,
+}
+
+impl<'a> Finder<'a> {
+    fn block(&mut self, block: &'a Block) {
+        match &block.kind {
+            Kind::Heading(level) => self.heading(block, *level),
+            Kind::Lead { check, parent, list } => self.lead(block, *check, *parent, *list),
+            Kind::Paragraph => self.paragraph(block),
+            Kind::Row { cells, is_head: true } => self.columns = Columns::of(cells),
+            Kind::Row { cells, is_head: false } => self.row(block, cells),
+            Kind::Other => {
+                self.label = None;
+                self.go_below(Below::Further);
+            }
+        }
+    }
+
+    fn heading(&mut self, block: &'a Block, level: HeadingLevel) {
+        self.label = None;
+        let line = self.text[block.at..].split(['\n', '\r']).next().unwrap_or_default();
+        let hashes = line.len() - line.trim_start_matches('#').len();
+        let check = Check::find(self.text, block.at + hashes..block.at + line.len());
+        if let Some((id, own)) = split_id(without_box(&block.text, check)) {
+            let draft = self.add(block, id, own, check);
+            match block.item {
+                Some(item) => _ = self.owners.insert(item, draft),
+                None => self.section = Some(Section { draft, level, below: Below::Directly }),
+            }
+        } else if block.item.is_none() {
+            // "Dependencies" below a task is not about something else.
+            let section = self.section.take().filter(|section| level > section.level);
+            self.section = section.filter(|_| phrase::is_keyword(&block.text));
+            self.go_below(Below::Further);
+            self.label = self.section.as_ref().map(|section| (section.draft, None));
+        }
+    }
+
+    fn lead(&mut self, block: &'a Block, check: Option<Check>, parent: Option<usize>, list: usize) {
+        let Some(item) = block.item else { return };
+        if let Some((owner, around)) = self.label
+            && around == parent
+            && check.is_none()
+        {
+            self.add_source(owner, block, Mode::Named);
+            return;
+        }
+        let found = split_id(&block.text).or_else(|| check.and_then(|_| split_at_colon(&block.text)));
+        let owner = if let Some((id, own)) = found {
+            Some(self.add(block, id, own, check))
+        } else if let Some(parent) = parent {
+            self.owners.get(&parent).copied().inspect(|owner| self.add_source(*owner, block, Mode::Alone))
+        } else {
+            self.below_heading(block, Below::InFirstList(list))
+        };
+        if parent.is_none() && found.is_some() {
+            self.go_below(Below::InFirstList(list));
+        }
+        self.owners.extend(owner.map(|owner| (item, owner)));
+        self.label = owner.filter(|_| phrase::ends_in_label(&block.text)).map(|owner| (owner, Some(item)));
+    }
+
+    fn paragraph(&mut self, block: &'a Block) {
+        let owner = match block.item {
+            Some(item) => {
+                self.owners.get(&item).copied().inspect(|owner| self.add_source(*owner, block, Mode::Alone))
+            }
+            None => self.below_heading(block, Below::Further),
+        };
+        self.label = owner.filter(|_| phrase::ends_in_label(&block.text)).map(|owner| (owner, block.item));
+    }
+
+    /// Text below a heading that is a task, after which we are `next`.
+    fn below_heading(&mut self, block: &'a Block, next: Below) -> Option<usize> {
+        let section = self.section.as_ref()?;
+        let owner = section.draft;
+        let is_direct = section.below == Below::Directly || section.below == next && next != Below::Further;
+        self.add_source(owner, block, if is_direct { Mode::Anywhere } else { Mode::Alone });
+        self.go_below(next);
+        Some(owner)
+    }
+
+    /// Once past the first thing below a heading, there is no way back.
+    fn go_below(&mut self, next: Below) {
+        if let Some(section) = &mut self.section
+            && section.below != next
+        {
+            section.below = if section.below == Below::Directly { next } else { Below::Further };
+        }
+    }
+
+    fn row(&mut self, block: &'a Block, cells: &'a [Cell]) {
+        self.label = None;
+        let boxes: Vec<_> = cells.iter().map(|cell| self.box_alone(cell)).collect();
+        let first = usize::from(boxes.first().is_some_and(Option::is_some));
+        let Some(cell) = cells.get(first) else { return };
+        let check = Check::find(self.text, cell.source.clone());
+        let Some((id, rest)) = split_id(without_box(&cell.text, check)) else { return };
+        if !rest.trim_matches([':', '.', ' ']).is_empty() {
+            return;
+        }
+        let check = check.or_else(|| boxes.iter().copied().flatten().next());
+        let is_other = |at: &usize| *at != first && boxes[*at].is_none() && !self.columns.is_need(*at);
+        let title = self.columns.title.filter(|at| *at < cells.len() && is_other(at));
+        let title = title.or_else(|| (first + 1..cells.len()).find(is_other));
+        let own = title.map_or("", |at| cells[at].text.as_str());
+        let rest = (0..cells.len()).filter(|at| *at != first && Some(*at) != title);
+        let sources = rest.map(|at| {
+            let mode = if self.columns.is_need(at) { Mode::Named } else { Mode::Anywhere };
+            (mode, cells[at].text.as_str())
+        });
+        let sources = sources.collect();
+        let draft = self.add(block, id, own, check);
+        self.drafts[draft].sources = sources;
+    }
+
+    /// The box that is all there is in a cell.
+    fn box_alone(&self, cell: &Cell) -> Option<Check> {
+        let source = self.text.get(cell.source.clone())?.trim();
+        Check::find(self.text, cell.source.clone()).filter(|_| source.len() == 3)
+    }
+
+    fn add(&mut self, block: &Block, id: &str, own: &'a str, check: Option<Check>) -> usize {
+        let line = self.lines.number(block.at);
+        let (id, quote) = (id.to_string(), block.quote);
+        self.drafts.push(Draft { id, line, check, own, sources: Vec::new(), quote });
+        self.drafts.len() - 1
+    }
+
+    /// What is quoted below a task is another's word.
+    fn add_source(&mut self, draft: usize, block: &'a Block, mode: Mode) {
+        let draft = &mut self.drafts[draft];
+        if draft.quote == block.quote {
+            draft.sources.push((mode, &block.text));
+        }
+    }
+}
+
+impl Columns {
+    fn of(cells: &[Cell]) -> Columns {
+        const TITLES: [&str; 6] = ["title", "task", "name", "summary", "description", "what"];
+        let names: Vec<String> = cells.iter().map(|cell| cell.text.trim().to_lowercase()).collect();
+        let needs = names.iter().map(|name| phrase::is_keyword(name)).collect();
+        // The first column is the id's.
+        let title = TITLES.iter().find_map(|title| names.iter().skip(1).position(|name| name == title));
+        Columns { needs, title: title.map(|at| at + 1) }
+    }
+
+    fn is_need(&self, at: usize) -> bool {
+        self.needs.get(at).is_some_and(|is_need| *is_need)
+    }
+}
+
+/// The id that a text begins with, perhaps in brackets, and what follows.
+fn split_id(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start();
+    if let Some(inner) = text.strip_prefix('[') {
+        let id = id::leading(inner)?;
+        return Some((id, inner[id.len()..].strip_prefix(']')?));
+    }
+    let id = id::leading(text)?;
+    Some((id, &text[id.len()..]))
+}
+
+/// What stands before the first colon of the first line, if it is fit to be an id, and what follows.
+fn split_at_colon(text: &str) -> Option<(&str, &str)> {
+    let line = text.split('\n').next()?;
+    // The colon of an address is none.
+    let (at, _) = line.match_indices(':').find(|(at, _)| !line[at + 1..].starts_with("//"))?;
+    let id = line[..at].trim();
+    (id::is_fit(id) && !phrase::is_keyword(id)).then(|| (id, &text[at + 1..]))
+}
+
+/// The text without the box that its source begins with. Where `[x]` is the name of a link, only the `x` is left of it.
+fn without_box(text: &str, check: Option<Check>) -> &str {
+    let stripped = || {
+        let text = text.trim_start();
+        ["[ ]", "[x]", "[X]", "x ", "X "].iter().find_map(|mark| text.strip_prefix(mark))
+    };
+    check.and_then(|_| stripped()).unwrap_or(text)
+}

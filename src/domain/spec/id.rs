@@ -1,0 +1,106 @@
+//! What looks like the id of a task, and which ids a spec has.
+
+/// The longest id, in bytes.
+pub const MAX_ID: usize = 200;
+
+/// The id that the text begins with: letters and digits, one of `-_.`, then a digit and whatever goes on from there.
+pub fn leading(text: &str) -> Option<&str> {
+    shape(text).filter(|end| ends_here(text, *end)).map(|end| &text[..end])
+}
+
+/// How long the id is that the text begins with, whatever follows.
+fn shape(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let run = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    if !bytes.first()?.is_ascii_alphabetic() {
+        return None;
+    }
+    let dash = run(0);
+    if !matches!(bytes.get(dash)?, b'-' | b'_' | b'.') || !bytes.get(dash + 1)?.is_ascii_digit() {
+        return None;
+    }
+    let mut end = dash + 1 + run(dash + 1);
+    while bytes.get(end) == Some(&b'.') && run(end + 1) > 0 {
+        end += 1 + run(end + 1);
+    }
+    (end <= MAX_ID).then_some(end)
+}
+
+/// Whether the whole text is fit to be an id, whatever it looks like.
+pub fn is_fit(text: &str) -> bool {
+    (1..=MAX_ID).contains(&text.len()) && !text.chars().any(char::is_control)
+}
+
+/// Whether a word may end here: it doesn't in the middle of a path, an address or a longer name.
+fn ends_here(text: &str, end: usize) -> bool {
+    let Some(mut rest) = text.get(end..).map(str::chars) else { return false };
+    match rest.next() {
+        None => true,
+        Some('-' | '.' | '\'' | '’') => !rest.next().is_some_and(|c| c.is_alphanumeric() || c == '_'),
+        Some(c) => !(c.is_alphanumeric() || matches!(c, '_' | '/' | '\\' | '@' | '=' | '%' | '(')),
+    }
+}
+
+/// Whether an id in a list may end here: also before a slash and another, `A-1/A-2`.
+fn ends_in_list(text: &str, end: usize) -> bool {
+    let next = text.get(end..).and_then(|rest| rest.strip_prefix('/'));
+    ends_here(text, end) || next.is_some_and(|next| shape(next).is_some())
+}
+
+/// The ids of a spec's tasks, to be found at the head of a text.
+#[derive(Debug)]
+pub struct KnownIds<'a> {
+    /// In small letters and as they are, sorted.
+    ids: Vec<(String, &'a str)>,
+}
+
+impl<'a> KnownIds<'a> {
+    pub fn new(ids: impl Iterator<Item = &'a str>) -> Self {
+        let mut ids: Vec<_> = ids.map(|id| (id.to_ascii_lowercase(), id)).collect();
+        ids.sort_unstable();
+        KnownIds { ids }
+    }
+
+    /// The id that the text begins with, and how long the mention is: the longest that is known, else what looks like
+    /// one. Case doesn't matter for what looks like an id, nor where `is_loose`.
+    pub fn mentioned(&self, text: &'a str, is_loose: bool) -> Option<(&'a str, usize)> {
+        let shaped = shape(text).filter(|end| ends_in_list(text, *end)).map(|end| &text[..end]);
+        match (self.longest(text, is_loose), shaped) {
+            (Some(known), Some(shaped)) if shaped.len() > known.len() => Some((shaped, shaped.len())),
+            (Some(known), _) => Some((known, known.len())),
+            (None, shaped) => shaped.map(|shaped| (shaped, shaped.len())),
+        }
+    }
+
+    /// All known ids that a text begins with stand at or before it in the sorted list, and the nearest one before it
+    /// begins with all of them. So what it has in common with the text bounds where to look next.
+    fn longest(&self, text: &str, is_loose: bool) -> Option<&'a str> {
+        let window = text.floor_char_boundary(MAX_ID);
+        let folded = text[..window].to_ascii_lowercase();
+        let mut head = folded.as_str();
+        while !head.is_empty() {
+            let after = self.ids.partition_point(|(id, _)| id.as_str() <= head);
+            let (candidate, _) = self.ids.get(after.checked_sub(1)?)?;
+            let common = candidate.bytes().zip(head.bytes()).take_while(|(a, b)| a == b).count();
+            if common == candidate.len()
+                && ends_in_list(text, common)
+                && let Some(id) = self.spelled(&text[..common], candidate, is_loose)
+            {
+                return Some(id);
+            }
+            let shorter = if common == candidate.len() { common.checked_sub(1)? } else { common };
+            head = &head[..head.floor_char_boundary(shorter)];
+        }
+        None
+    }
+
+    /// The id that is spelled just so; else, where case doesn't matter, the first that is spelled like that.
+    fn spelled(&self, text: &str, folded: &str, is_loose: bool) -> Option<&'a str> {
+        if let Ok(at) = self.ids.binary_search_by(|(id, exact)| (id.as_str(), *exact).cmp(&(folded, text))) {
+            return Some(self.ids[at].1);
+        }
+        let first = self.ids.partition_point(|(id, _)| id.as_str() < folded);
+        let is_shaped = leading(text).is_some_and(|shaped| shaped.len() == text.len());
+        self.ids.get(first).filter(|_| is_loose || is_shaped).map(|(_, id)| *id)
+    }
+}
