@@ -26,4 +26,4 @@ pub use process::{Identity, Liveness, Pid, Place, Recorded};
 pub use reservation::{Reservation, Target, Wait};
 pub use session::{SessionId, SessionIdError};
 pub use suggest::nearest;
-pub use visible::visible;
+pub use visible::{quoted, said, visible};
