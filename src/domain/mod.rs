@@ -27,4 +27,4 @@ pub use process::{Identity, Liveness, Pid, Place, Recorded};
 pub use reservation::{Reservation, Target, TaskRef, TaskWait, Wait};
 pub use session::{SessionId, SessionIdError};
 pub use suggest::nearest;
-pub use visible::visible;
+pub use visible::{quoted, said, visible};

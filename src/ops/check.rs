@@ -6,12 +6,12 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use crate::domain::{Agent, Target};
-use crate::store::{Census, Near, StoreError, Unreadable};
+use crate::store::{Census, Mesh, Near, StoreError, Unreadable};
 use crate::sys::{clock, paths};
 
 use super::context::Context;
 use super::error::{CommandError, Kind};
-use super::holdings::{Holding, held_by_others};
+use super::holdings::{Holding, held_by_others, stand_ins};
 use super::identity;
 use super::reserve::in_the_way;
 
@@ -30,28 +30,31 @@ pub fn check(ctx: &Context, paths: &[String]) -> Result<Vec<Verdict>, CommandErr
     let Some(mesh) = ctx.mesh()? else { return Ok(free()) };
     let census = mesh.census()?;
     let me = identity::glance(ctx, &mesh, &census);
-    for file in &census.unreadable {
+    let (verdicts, unknown) = judge(&mesh, me.as_ref(), &targets, |_| Ok(Cow::Borrowed(&census)))?;
+    for file in &unknown {
         ctx.notice(format!("what `{}` reserves is not known: {}", file.path, file.reason));
     }
-    let survey = mesh.survey()?;
-    let (verdicts, _) = judge(me.as_ref(), &targets, |near| survey.near(near))?;
     let pairs = paths.iter().cloned().zip(verdicts);
     Ok(pairs.map(|(path, holding)| Verdict { path, holding }).collect())
 }
 
-/// What is in the way of changing each of the targets, by those whom `look` brings up; and registrations of which nobody can tell what they reserve.
+/// What is in the way of changing each of the targets, by those whom `look` brings up; and registrations of which nobody
+/// can tell what they reserve.
 pub(super) fn judge<'s>(
+    mesh: &Mesh,
     me: Option<&Agent>,
     targets: &[Target],
     look: impl FnOnce(&Near<'_>) -> Result<Cow<'s, Census>, StoreError>,
 ) -> Result<(Vec<Option<Holding>>, Vec<Unreadable>), CommandError> {
     let heads = targets.iter().flat_map(Target::heads).collect();
     let census = look(&Near { heads, ..Near::default() })?;
+    let (stand_ins, unknown) = stand_ins(mesh, &census);
     let now = clock::now();
     let judge = |target: &Target| {
-        held_by_others(&census.records, me, now, |pattern| target.is_hit_by(pattern)).into_iter().next()
+        let records = census.records.iter().chain(&stand_ins);
+        held_by_others(records, me, now, |pattern| target.is_hit_by(pattern)).into_iter().next()
     };
-    Ok((targets.iter().map(judge).collect(), census.unreadable.clone()))
+    Ok((targets.iter().map(judge).collect(), unknown))
 }
 
 /// One file, as it is called from `cwd`.

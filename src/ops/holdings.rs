@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::domain::pattern::Pattern;
 use crate::domain::{Agent, Reservation};
-use crate::store::{Record, patterns};
+use crate::store::{Census, Mesh, Record, SessionRecord, Unreadable, patterns};
 
 use super::names::is_live;
 
@@ -13,6 +13,27 @@ use super::names::is_live;
 pub struct Holding {
     pub holder: Agent,
     pub reservation: Reservation,
+}
+
+/// For registrations that can't be read: as they were last known, since unreadable is not empty; and those of which
+/// nothing is known.
+pub(super) fn stand_ins(mesh: &Mesh, census: &Census) -> (Vec<Record>, Vec<Unreadable>) {
+    let (mut known, mut unknown) = (Vec::new(), Vec::new());
+    if census.unreadable.is_empty() {
+        return (known, unknown);
+    }
+    let sessions = mesh.sessions().map(|sessions| sessions.records).unwrap_or_default();
+    for file in &census.unreadable {
+        let is_it = |session: &&SessionRecord| {
+            session.is_current() && session.last.agent.name.as_str().eq_ignore_ascii_case(&file.stem)
+        };
+        let last = sessions.iter().filter(is_it).max_by_key(|session| session.last.agent.started_at);
+        match last {
+            Some(session) => known.push(session.last.clone()),
+            None => unknown.push(file.clone()),
+        }
+    }
+    (known, unknown)
 }
 
 /// What others than `me` hold of that which `is_hit` says yes to. Whether a holder lives is asked only where it matters.

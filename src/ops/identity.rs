@@ -112,10 +112,12 @@ pub(super) fn at_hook<'m>(
     survey: &mut Survey<'m>,
     sessions: &[SessionId],
 ) -> Result<Option<Agent>, CommandError> {
-    let known = match sessions.iter().find_map(|session| registered(mesh, session).transpose()) {
+    // Who is told by `--as` is not looked for by its session.
+    let own: &[SessionId] = if ctx.speaker.is_some() { &[] } else { sessions };
+    let known = match own.iter().find_map(|session| registered(mesh, session).transpose()) {
         Some(agent) => Some(agent?),
         None => {
-            let found = search_for_hook(ctx, mesh, survey, sessions)?;
+            let found = search_for_hook(ctx, mesh, survey, own)?;
             if found.is_some() {
                 *survey = mesh.survey()?;
             }
@@ -149,9 +151,10 @@ fn search_for_hook(
 ) -> Result<Option<Agent>, CommandError> {
     let mut traces = Traces::of_caller(ctx);
     let processes = traces.ancestors.iter().map(|details| details.pid.get()).collect();
-    let census = match wanted_name(ctx)? {
-        Some(_) => Cow::Owned(mesh.census()?),
-        None => survey.near(&Near { sessions, processes, ..Near::default() })?,
+    // What can't be a name is nobody's.
+    let census = match wanted_name(ctx) {
+        Ok(Some(_)) => Cow::Owned(mesh.census()?),
+        Ok(None) | Err(_) => survey.near(&Near { sessions, processes, ..Near::default() })?,
     };
     let of_session = |record: &&Record| sessions.contains(&record.agent.session);
     let alive = |record: &&Record| process::liveness(&record.agent.process) != Liveness::Gone;
@@ -160,29 +163,28 @@ fn search_for_hook(
     }
     let found = match census.records.iter().filter(of_session).find(alive) {
         Some(record) => Some(found(record, "the hook tells its session".to_string())),
-        None => match find(ctx, mesh, &census, &traces)? {
+        None => match find(ctx, mesh, &census, &traces).or_else(stranger)? {
             Some(found) => Some(found),
             // Looking for a stranger among all who were ever here would take long.
-            None if !is_known(mesh, sessions)? => None,
+            None if !is_known(mesh, sessions) => None,
             None => revive(ctx, mesh, &traces).or_else(stranger)?,
         },
     };
     Ok(found.map(|found| mend(mesh, &census, &traces, found)).transpose()?.map(|caller| caller.agent))
 }
 
-fn is_known(mesh: &Mesh, sessions: &[SessionId]) -> Result<bool, CommandError> {
-    for session in sessions {
-        if mesh.session(session)?.is_some() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+/// A record that can't be read tells nothing.
+fn is_known(mesh: &Mesh, sessions: &[SessionId]) -> bool {
+    sessions.iter().any(|session| mesh.session(session).is_ok_and(|known| known.is_some()))
 }
 
-/// At a hook, who is not welcome and who is not known are treated alike.
+/// At a hook, who is not welcome, who is not known and who can't be told are treated alike: as strangers, who are held to
+/// everyone's reservations.
 fn stranger(error: CommandError) -> Result<Option<Caller>, CommandError> {
     match error.kind {
-        Kind::Evicted | Kind::NotJoined => Ok(None),
+        Kind::Evicted | Kind::NotJoined | Kind::AmbiguousCaller | Kind::InvalidName | Kind::Corrupt => {
+            Ok(None)
+        }
         _ => Err(error),
     }
 }
@@ -296,7 +298,7 @@ fn revive(ctx: &Context, mesh: &Mesh, traces: &Traces) -> Result<Option<Caller>,
     }
     let mut record = known.last.clone();
     let held = record.agent.reservations.clone();
-    let lost = reserve::regain(&census.records, &mut record.agent, held, now);
+    let lost = reserve::regain(mesh, &census, &mut record.agent, held, now);
     if census.unreadable(&agent.name).is_some()
         || locked.register(&record)? == crate::sys::files::Published::Exists
     {

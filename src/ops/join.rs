@@ -280,8 +280,11 @@ impl Visit<'_> {
             let name = self.choose(&census, theme, default_name.as_ref(), known.as_ref(), now)?;
             names::clear(self.locked, &census, &name, now)?;
             let held = known.as_ref().map_or(Vec::new(), held_before);
+            let waits = known.as_ref().filter(|known| known.is_current());
+            let waits = waits.map_or(Vec::new(), |known| known.last.agent.waits_for.clone());
             let mut record = self.record(name, known, now);
-            let lost = reserve::regain(&census.records, &mut record.agent, held, now);
+            record.agent.waits_for = waits;
+            let lost = reserve::regain(self.mesh, &census, &mut record.agent, held, now);
             let graves = self.mesh.graves_of(&record.agent.session)?;
             record.agent.restores = graves.first().map(|grave| grave.to_string());
             if self.locked.register(&record)? == Published::Exists {

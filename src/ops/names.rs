@@ -42,6 +42,14 @@ pub(super) fn unreadable(name: &AgentName, file: &Unreadable) -> CommandError {
         .fact("file", file.path.as_str())
 }
 
+/// Somebody may hold something, and nobody can tell what.
+pub(super) fn unknown_reservations(file: &Unreadable) -> CommandError {
+    let text = format!("what `{}` reserves is not known: {}", file.path, file.reason);
+    CommandError::new(Kind::Corrupt, text)
+        .hint("look at the file; if nobody needs it, move it away")
+        .fact("file", file.path.as_str())
+}
+
 pub(super) fn name_taken(name: &AgentName, holder: &str) -> CommandError {
     CommandError::new(Kind::NameTaken, format!("the name {name} is taken by {holder}"))
         .hint("choose another; `msg join` alone makes one up")

@@ -5,17 +5,18 @@ use std::path::{Path, PathBuf};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::pattern::{PathForm, Pattern, PatternError, has_wildcard, literal_head};
-use crate::domain::{Agent, AgentName, Reservation, Wait};
-use crate::store::{Locked, Mesh, Record, StoreError, iso};
+use crate::domain::{Agent, AgentName, Reservation, Wait, quoted, said};
+use crate::store::{Census, Locked, Mesh, Record, StoreError, iso};
 use crate::sys::git::WorkTree;
 use crate::sys::{clock, files, paths};
 
 use super::context::Context;
 use super::error::{CommandError, Fact, Kind};
 use super::feed;
-use super::holdings::{Holding, held_by_others};
+use super::holdings::{Holding, held_by_others, stand_ins};
 use super::identity;
 use super::letter::age;
+use super::names;
 use super::waiting;
 
 /// The most that one agent can hold. Who needs more wants a directory, or a wildcard.
@@ -93,12 +94,17 @@ pub(super) fn take(
     now: Timestamp,
 ) -> Result<(Agent, usize), CommandError> {
     let census = locked.census()?;
-    let conflicts = conflicts(&census.records, me, wanted, now);
+    let (stand_ins, unknown) = stand_ins(mesh, &census);
+    let records: Vec<Record> = census.records.iter().cloned().chain(stand_ins).collect();
+    let conflicts = conflicts(&records, me, wanted, now);
     if !conflicts.is_empty() {
         let waits = conflicts.iter().map(|(wanted, holding)| wait(wanted, holding, now)).collect();
         waiting::remember(locked, me, waits)?;
         feed::tell(ctx, mesh, "refused", &me.name, Some(&conflicts[0].0.pattern), None);
         return Err(refusal(&conflicts, now));
+    }
+    if let Some(file) = unknown.first() {
+        return Err(names::unknown_reservations(file));
     }
     Place::here(ctx).tell_of_work_trees(ctx, &census.records, me, wanted, now);
     grant(locked, me, wanted, now)
@@ -123,14 +129,19 @@ pub(super) fn conflicts(
 
 /// Gives the agent back what it held, as far as that would be granted now. Returns what would not.
 pub(super) fn regain(
-    records: &[Record],
+    mesh: &Mesh,
+    census: &Census,
     agent: &mut Agent,
     held: Vec<Reservation>,
     now: Timestamp,
 ) -> Vec<String> {
     let held: Vec<Reservation> = held.into_iter().filter(|reservation| reservation.binds(now)).collect();
-    let taken = conflicts(records, agent, &held, now);
-    let is_taken = |held: &Reservation| taken.iter().any(|(reservation, _)| reservation == held);
+    let (stand_ins, unknown) = stand_ins(mesh, census);
+    let records: Vec<Record> = census.records.iter().cloned().chain(stand_ins).collect();
+    let taken = conflicts(&records, agent, &held, now);
+    // Where nobody can tell, nothing is taken.
+    let is_taken =
+        |held: &Reservation| !unknown.is_empty() || taken.iter().any(|(reservation, _)| reservation == held);
     let (lost, back): (Vec<_>, Vec<_>) = held.into_iter().partition(is_taken);
     agent.reservations = back;
     lost.into_iter().map(|reservation| reservation.pattern).collect()
@@ -241,17 +252,11 @@ fn refusal(conflicts: &[(Reservation, Holding)], now: Timestamp) -> CommandError
 /// Who is in the way of `wanted`, since when and why.
 pub(super) fn in_the_way(wanted: &str, holding: &Holding, now: Timestamp) -> String {
     let Holding { holder, reservation } = holding;
-    let reason = reservation.reason.as_deref().map_or(String::new(), |reason| format!(": {reason}"));
-    let held = format!(
-        "{} has held `{}` for {}{reason}",
-        holder.name,
-        reservation.pattern,
-        age(reservation.since, now)
-    );
-    match wanted == reservation.pattern {
-        true => format!("`{wanted}` is reserved: {held}"),
-        false => format!("`{wanted}` is not free: {held}"),
-    }
+    let reason = reservation.reason.as_deref().map_or(String::new(), |reason| format!(": {}", said(reason)));
+    let pattern = quoted(&reservation.pattern);
+    let held = format!("{} has held {pattern} for {}{reason}", holder.name, age(reservation.since, now));
+    let is = if wanted == reservation.pattern { "reserved" } else { "not free" };
+    format!("{} is {is}: {held}", quoted(wanted))
 }
 
 /// From where patterns are read: the work tree, else the working directory.
@@ -276,8 +281,9 @@ impl Place {
         &self.root
     }
 
-    pub(super) fn contains(&self, path: &PathForm) -> bool {
-        path.is_within(&self.root)
+    /// Does it lie in here, or this in it?
+    pub(super) fn is_near(&self, path: &PathForm) -> bool {
+        path.is_related(self.root.as_str())
     }
 
     /// A path as people here call it.
@@ -339,7 +345,11 @@ impl Place {
             "the whole file system".to_string()
         } else if covers_home {
             format!("your home directory, by `{covered}`")
-        } else if !pattern.head().is_within(&self.root) {
+        } else if !pattern.head().is_within(&self.root) || !led.is_within(&self.root) {
+            let covered = match pattern.head().is_within(&self.root) {
+                true => ctx.home.shorten(led.as_str()),
+                false => covered,
+            };
             format!("`{covered}`, outside of `{}`", ctx.home.shorten(self.root.as_str()))
         } else {
             return Ok(());
@@ -369,7 +379,7 @@ impl Place {
                 };
                 let Some(mine) = wanted.iter().find(|mine| meets(mine)) else { continue };
                 let there = WorkTree::containing(Path::new(root)).and_then(|tree| tree.repository());
-                if there.as_ref() == Some(&common) && super::names::is_live(record) {
+                if there.as_ref() == Some(&common) && names::is_live(record) {
                     ctx.notice(format!(
                         "{} holds `{}` in another work tree of this repository, `{}`: `{}` is yours here, and will \
                          have to be merged",

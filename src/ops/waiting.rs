@@ -5,16 +5,23 @@
 
 use std::path::Path;
 
+use jiff::SignedDuration;
+
 use crate::domain::pattern::Pattern;
 use crate::domain::{Agent, AgentName, Importance, Message, TaskRef, TaskWait, Wait};
 use crate::store::{Census, Claim, Locked, Mesh, Record};
-use crate::sys::{clock, paths};
+use crate::sys::{clock, paths, random};
 
 use super::context::Context;
 use super::error::CommandError;
 use super::holdings::held_by_others;
 use super::names::is_live;
 use super::swarm::is_stale;
+
+/// What was told is kept for so long, and so many; one in so many notices looks whether there is too much.
+const KEPT: SignedDuration = SignedDuration::from_hours(24 * 7);
+const KEPT_AT_MOST: usize = 1_000;
+const PRUNE_ONE_IN: u32 = 64;
 
 /// As many refusals are remembered of one agent, the latest ones.
 const MAX_WAITS: usize = 32;
@@ -78,6 +85,10 @@ fn same(a: &Wait, b: &Wait) -> bool {
 
 /// What of that for which the agent waits nobody holds any more.
 pub(super) fn freed(census: &Census, agent: &Agent) -> Vec<Wait> {
+    // One that can't be read may hold anything.
+    if !census.unreadable.is_empty() {
+        return Vec::new();
+    }
     let is_free = |wait: &&Wait| {
         let read = wait.read(&agent.cwd);
         let led = read.with_head(paths::resolve(Path::new(read.head().as_str())));
@@ -107,10 +118,17 @@ pub(super) fn tell(ctx: &Context, mesh: &Mesh, locked: &Locked<'_>) -> Result<()
         if freed.is_empty() {
             continue;
         }
-        // The message first: told twice after a crash is better than never.
-        if !notify(mesh, &agent.name, &text(&freed))? {
-            ctx.notice(format!("{} could not be told what is free: it has no inbox", agent.name));
+        // One who can't be told is no reason not to tell the others.
+        if let Err(error) = tell_one(mesh, locked, agent, &freed) {
+            ctx.notice(format!("{} could not be told what is free: {error}", agent.name));
         }
+    }
+    Ok(())
+}
+
+/// The message first: told twice after a crash is better than never.
+fn tell_one(mesh: &Mesh, locked: &Locked<'_>, agent: &Agent, freed: &[Wait]) -> Result<(), CommandError> {
+    if notify(mesh, &agent.name, &text(freed))? {
         locked.edit(agent, |agent| agent.waits_for.retain(|wait| !freed.contains(wait)))?;
     }
     Ok(())
@@ -186,5 +204,11 @@ pub(super) fn notify(mesh: &Mesh, to: &AgentName, text: &str) -> Result<bool, Co
         ack_required: false,
         broadcast: false,
     };
-    Ok(outbox.post(stamp, to, message)?.is_some())
+    let posted = outbox.post(stamp, to, message)?.is_some();
+    drop(outbox);
+    // Nobody reads as the program, so nobody else would.
+    if random::number().is_multiple_of(PRUNE_ONE_IN) {
+        mesh.prune(&from, clock::now() - KEPT, KEPT_AT_MOST)?;
+    }
+    Ok(posted)
 }

@@ -54,10 +54,12 @@ impl Mesh {
         let mut text = String::new();
         let names = files::list(&dir)?;
         if names.len() >= WORTH_IT {
-            for (name, stamp) in names.iter().zip(files::stamps(&dir, &names)?) {
-                // One that is gone again was never there.
-                let stem = name.strip_suffix(".json").map(str::to_string);
-                files.extend(stem.zip(stamp));
+            let stamps = files::stamps(&dir, &names)?;
+            // One that is gone again may be there under another name, which was not listed: then everyone is read.
+            if stamps.iter().all(Option::is_some) {
+                let stems = names.iter().map(|name| name.strip_suffix(".json"));
+                let known = stems.zip(stamps).filter_map(|(stem, stamp)| Some((stem?.to_string(), stamp?)));
+                files.extend(known);
             }
             files.sort_unstable_by(|a, b| a.0.cmp(&b.0));
             // One that can't be read is none.
@@ -133,7 +135,7 @@ impl Survey<'_> {
             }
         }
         let is_behind = sieve.stale * STALE_ONE_IN > self.files.len();
-        let learned = is_behind.then(|| sieve.learned(&self.files));
+        let learned = is_behind.then(|| sieve.learned());
         sieve.census.set_superseded_aside();
         self.mesh.leave_out_unbound(&mut sieve.census);
         Ok(Some((sieve.census, learned)))
@@ -167,8 +169,8 @@ impl<'t> Sieve<'t> {
         };
         match known {
             Some(entry) => self.pass(entry),
-            // Young ones come up again and again; they are no reason to write all others anew.
-            None if clock::age(stamp.newest()) < YOUNG => {}
+            // Those come up again and again; they are no reason to write all others anew.
+            None if clock::age(stamp.newest()) < YOUNG || is_for_reading(&record.agent) => {}
             None => {
                 self.stale += 1;
                 self.lines.push(Lines::Read(self.census.records.len(), *stamp));
@@ -177,8 +179,8 @@ impl<'t> Sieve<'t> {
         self.census.records.push(record);
     }
 
-    fn learned(&self, files: &[(String, Stamp)]) -> String {
-        let mut text = String::with_capacity(files.len() * 512);
+    fn learned(&self) -> String {
+        let mut text = String::with_capacity(self.lines.len() * 512);
         text.push_str(HEADER);
         for lines in &self.lines {
             match lines {
@@ -193,6 +195,7 @@ impl<'t> Sieve<'t> {
 
 /// Writes the lines of one registration; none if they could be misread.
 fn describe(text: &mut String, agent: &Agent, stamp: &Stamp) {
+    debug_assert!(!is_for_reading(agent));
     let patterns = agent.reservations.iter().flat_map(|reservation| patterns(agent, reservation));
     let mut heads = String::new();
     let mut ancestor: Option<String> = None;
@@ -220,6 +223,11 @@ fn describe(text: &mut String, agent: &Agent, stamp: &Stamp) {
     ));
 }
 
+/// Where a stranger's reservations lead depends on links as they are now, so it is read each time.
+fn is_for_reading(agent: &Agent) -> bool {
+    agent.is_foreign() && !agent.reservations.is_empty()
+}
+
 /// The directory that both paths lie in, or one of them.
 fn common<'p>(a: &'p str, b: &str) -> &'p str {
     let same = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
@@ -238,10 +246,13 @@ pub fn patterns(agent: &Agent, reservation: &Reservation) -> Vec<Pattern> {
     if agent.is_foreign()
         && let Some(read) = patterns.first()
     {
-        let led = paths::resolve(Path::new(read.head().as_str()));
-        if led != *read.head() {
-            patterns.push(read.with_head(led));
-        }
+        let head = Path::new(read.head().as_str());
+        let led = paths::resolve(head);
+        let read = read.clone().ignoring_case(paths::ignores_case(head));
+        patterns = match led != *read.head() {
+            true => vec![read.with_head(led), read],
+            false => vec![read],
+        };
     }
     patterns
 }

@@ -39,6 +39,7 @@ pub use locked::Locked;
 pub use mail::{Seen, Sent, Stem, Via};
 pub use mesh::{Mesh, Options, Tightened};
 pub use outbox::{Outbox, Posted};
+pub use patience::be_quick;
 pub use registry::{Census, Record, Unreadable};
 pub use sessions::{Eviction, SessionRecord, Sessions};
 pub use swarm::{Claim, Claims, Salvaged, Swarm};

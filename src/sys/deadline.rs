@@ -3,7 +3,7 @@
 use std::process;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long last words may take.
 const GRACE: Duration = Duration::from_millis(200);
@@ -11,35 +11,22 @@ const GRACE: Duration = Duration::from_millis(200);
 /// While this is there, the process ends with success when its time is over.
 #[derive(Debug)]
 pub struct Deadline {
-    hurry: Sender<Duration>,
+    _still_there: Sender<()>,
 }
 
 impl Deadline {
     /// Starts the clock. When time is over, `last_words` is called and the process ends, with the former or without:
     /// a file system that hangs must not keep it.
     pub fn start(limit: Duration, last_words: impl FnOnce() + Send + 'static) -> Self {
-        let (hurry, hurried) = mpsc::channel::<Duration>();
-        let start = Instant::now();
+        let (still_there, is_gone) = mpsc::channel();
         let wait = move || {
-            let mut limit = limit;
-            loop {
-                match hurried.recv_timeout((start + limit).saturating_duration_since(Instant::now())) {
-                    Ok(shorter) => limit = limit.min(shorter),
-                    Err(RecvTimeoutError::Disconnected) => return,
-                    Err(RecvTimeoutError::Timeout) => break,
-                }
+            if is_gone.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+                end(last_words);
             }
-            end(last_words);
         };
         // Without the thread there is no deadline, and everything else goes on.
         drop(thread::Builder::new().name("deadline".to_string()).stack_size(256 * 1024).spawn(wait));
-        Self { hurry }
-    }
-
-    /// There is less time than was thought.
-    pub fn hurry(&self, limit: Duration) {
-        // Nobody listens any more if the time is over already.
-        let _ = self.hurry.send(limit);
+        Self { _still_there: still_there }
     }
 }
 

@@ -217,7 +217,13 @@ impl Drop for TestEnvironment {
 }
 
 pub fn end(command: &mut Command) -> Ended {
-    let output = command.output().unwrap();
+    let output = loop {
+        match command.output() {
+            // A program that was just copied: another thread forked while it was being written.
+            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+            ended => break ended.unwrap(),
+        }
+    };
     Ended {
         code: output.status.code(),
         signal: output.status.signal(),

@@ -5,37 +5,79 @@ use std::rc::Rc;
 use super::field::{Field, Value};
 use super::options::{Options, Takes};
 use super::reader::{Call, Reader, State};
+use super::state::join;
+use crate::domain::pattern::PathForm;
 
 /// With more of them than this, `popd` goes where nobody knows.
 const MAX_DIRS: usize = 32;
 
 pub fn cd(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
     let options = Options::parse(call.arguments, Takes::default());
-    state.dir = match options.operands.first() {
-        None => reader.world.home(),
-        Some(field) if field.text == "-" || !field.is_known() || field.pattern.is_some() => None,
-        Some(field) if field.text.is_empty() => state.dir.take(),
-        Some(field) => state.path(&field.text),
-    };
+    let old = state.sure_dir();
+    match options.operands.first() {
+        None => state.go(reader.world.home()),
+        Some(field) if field.text == "-" => state.go(state.old_dir.clone()),
+        Some(field) if !field.is_known() || field.pattern.is_some() => state.go(None),
+        Some(field) if field.text.is_empty() => {}
+        Some(field) => enter(reader, state, &field.text),
+    }
+    state.moved_from(old);
     None
+}
+
+/// Goes there from wherever the shell may be. Where there is no such directory, it may as well stay.
+fn enter(reader: &mut Reader<'_>, state: &mut State, text: &str) {
+    let mut doubted = state.doubted.to_vec();
+    for place in state.places() {
+        let path = join(place.as_deref(), text);
+        if path.is_some_and(|path| !can_enter(reader, place.as_deref(), &path, text)) {
+            doubted.push(place);
+        }
+    }
+    state.doubted = Rc::new(doubted);
+    state.enter(text);
+    if state.doubted.len() > MAX_DIRS {
+        state.doubted = Rc::default();
+        state.go(None);
+    }
+}
+
+fn can_enter(reader: &mut Reader<'_>, place: Option<&str>, path: &str, text: &str) -> bool {
+    let is_up = !text.starts_with('/') && text.split('/').all(|part| matches!(part, "" | "." | ".."));
+    if is_up || reader.world.is_dir(path) || reader.is_made(path) {
+        return true;
+    }
+    // Next to a directory that the command makes itself.
+    let is_new = place.is_some_and(|place| reader.is_made(place));
+    is_new && reader.world.is_dir(PathForm::absolute(path).as_str())
 }
 
 pub fn pushd(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
     let rotates = |field: &Field| field.text.starts_with('+') || field.text.starts_with('-');
     if call.arguments.is_empty() || call.arguments.iter().any(rotates) {
-        state.dir = None;
+        let old = state.sure_dir();
+        state.go(None);
+        state.moved_from(old);
         return None;
     }
     if state.dirs.len() >= MAX_DIRS {
         state.dirs = Rc::default();
     }
-    Rc::make_mut(&mut state.dirs).push(state.dir.clone());
+    let here = state.sure_dir();
+    Rc::make_mut(&mut state.dirs).push(here);
     cd(reader, state, call)
 }
 
 pub fn popd(_: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
     let back = Rc::make_mut(&mut state.dirs).pop().flatten();
-    state.dir = back.filter(|_| call.arguments.is_empty());
+    let old = state.sure_dir();
+    let mut places = vec![back.filter(|_| call.arguments.is_empty())];
+    if !state.instead.is_empty() {
+        // If a `pushd` failed, there is one less to go back to, or none.
+        places.extend(state.instead.iter().chain(state.dirs.iter()).cloned());
+    }
+    state.go_to_one_of(&places);
+    state.moved_from(old);
     None
 }
 
@@ -153,7 +195,7 @@ pub fn cat(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Optio
 }
 
 pub fn pwd(_: &mut Reader<'_>, state: &mut State, _: &Call<'_>) -> Option<String> {
-    state.dir.clone()
+    state.sure_dir()
 }
 
 /// `dirname` and `basename`.

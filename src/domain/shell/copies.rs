@@ -1,7 +1,7 @@
 //! Programs that copy, move, link and make files, or change what they belong to.
 
 use super::Extent;
-use super::field::Field;
+use super::field::{Field, Letter};
 use super::options::{Options, Takes};
 use super::reader::{Call, Reader, State};
 
@@ -41,12 +41,7 @@ pub fn install(reader: &mut Reader<'_>, state: &mut State, options: &Options, na
 pub fn mkdir(reader: &mut Reader<'_>, state: &mut State, options: &Options, by: &str) {
     for dir in &options.operands {
         reader.write(state, dir, Extent::File, by);
-        if dir.is_known()
-            && dir.pattern.is_none()
-            && let Some(path) = state.path(&dir.text)
-        {
-            reader.made.insert(path.trim_end_matches('/').to_string());
-        }
+        reader.make(state, dir);
     }
 }
 
@@ -156,4 +151,39 @@ pub fn dd(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option
         reader.write(state, &file, Extent::File, "dd");
     }
     None
+}
+
+/// `mktemp DIR/name.XXXX`. What it makes where all temporary files are is of no interest.
+pub fn mktemp(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+    if options.has("-u --dry-run") {
+        return;
+    }
+    let dir = options.value("-p --tmpdir").filter(|dir| !dir.text.is_empty());
+    let template = options.operands.first();
+    if dir.is_none() && (template.is_none() || options.has("-t --tmpdir")) {
+        if state.variables.contains_key("TMPDIR") {
+            reader.set_opaque();
+        }
+        return;
+    }
+    let template = template.map_or("tmp.XXXXXXXXXX", |template| template.text.as_str());
+    let suffix = options.value("--suffix").map_or("", |suffix| suffix.text.as_str());
+    let text = match dir {
+        Some(dir) => format!("{}/{template}{suffix}", dir.text.trim_end_matches('/')),
+        None => format!("{template}{suffix}"),
+    };
+    let base = text.rfind('/').map_or(0, |slash| slash + 1);
+    let end = text[..text.len() - suffix.len()].rfind("XXX").filter(|at| *at >= base).map(|at| at + 3);
+    let start = end.map(|end| base + text[base..end].trim_end_matches('X').len());
+    let quoted = |part: &str| part.chars().map(|c| Letter { c, quoted: true }).collect::<Vec<_>>();
+    let file = match start.zip(end) {
+        Some((start, end)) => {
+            let mut letters = quoted(&text[..start]);
+            letters.push(Letter { c: '*', quoted: false });
+            letters.extend(quoted(&text[end..]));
+            Field::new(&letters)
+        }
+        None => Field::literal(text),
+    };
+    reader.write(state, &file, Extent::File, name);
 }

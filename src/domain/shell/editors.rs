@@ -118,6 +118,9 @@ pub fn editor(reader: &mut Reader<'_>, state: &mut State, options: &Options, nam
 /// Its long flags begin with one dash.
 pub fn clang_format(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
     if call.arguments.iter().any(|field| field.text == "-i") {
+        if call.arguments.iter().all(|field| field.text.starts_with('-')) {
+            reader.set_opaque();
+        }
         for file in call.arguments.iter().filter(|field| !field.text.starts_with('-')) {
             reader.write(state, file, Extent::File, "clang-format -i");
         }
@@ -161,4 +164,15 @@ pub fn second_operand(reader: &mut Reader<'_>, state: &mut State, options: &Opti
     if let Some(file) = options.operands.get(1).filter(|file| file.text != "-") {
         reader.write(state, file, Extent::File, name);
     }
+}
+
+/// It follows `mod` to other files.
+pub fn rustfmt(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+    if options.has("--check") || options.operands.is_empty() {
+        return;
+    }
+    for file in &options.operands {
+        reader.write(state, file, Extent::File, name);
+    }
+    reader.set_opaque();
 }

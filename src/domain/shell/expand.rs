@@ -16,6 +16,8 @@ struct Builder {
     is_begun: bool,
     /// Variables outside of quotes fall into several words.
     splits: bool,
+    /// What the command sets `IFS` to, if it does.
+    separators: Option<Option<Value>>,
 }
 
 impl Builder {
@@ -38,12 +40,25 @@ impl Builder {
     fn push_value(&mut self, value: Option<&Value>, quoted: bool) {
         match value {
             None => self.push_unknown(),
+            Some(value) if !quoted && self.splits && self.may_split(value) => self.push_unknown(),
             Some(Value { glob: Some(letters), .. }) => {
                 self.letters.extend_from_slice(letters);
                 self.is_begun = true;
             }
             Some(Value { text, .. }) if quoted || !self.splits => self.push(text, quoted),
             Some(Value { text, .. }) => self.push_split(text),
+        }
+    }
+
+    /// Whether it may fall into other words than usual.
+    fn may_split(&self, value: &Value) -> bool {
+        match &self.separators {
+            None => false,
+            Some(None) => true,
+            Some(Some(own)) => {
+                let separates = |c: char| c.is_ascii_whitespace() || own.text.contains(c);
+                value.glob.is_some() || value.text.contains(separates)
+            }
         }
     }
 
@@ -124,6 +139,11 @@ impl Reader<'_> {
             builder.end_word();
             return;
         }
+        builder.separators = state
+            .variables
+            .get("IFS")
+            .filter(|own| own.as_ref().is_none_or(|own| &*own.text != " \t\n"))
+            .cloned();
         let mut rest = atoms;
         if let [Atom::Letter('~'), tail @ ..] = atoms {
             rest = self.tilde(state, tail, builder);
@@ -205,6 +225,8 @@ impl Reader<'_> {
         for (nth, argument) in arguments.iter().enumerate() {
             if nth > 0 && builder.splits && (name == "@" || !quoted) {
                 builder.end_word();
+            } else if nth > 0 && builder.separators.is_some() {
+                builder.push_unknown();
             } else if nth > 0 {
                 builder.push(" ", true);
             }
@@ -223,7 +245,10 @@ impl Reader<'_> {
         }
         match name {
             "" => None,
-            "PWD" => state.dir.clone().map(Value::literal),
+            // Not those of the environment, which is not that of the shell.
+            "PWD" => state.sure_dir().map(Value::literal),
+            "OLDPWD" => state.old_dir.clone().map(Value::literal),
+            "_" | "SHLVL" => None,
             "HOME" => self.world.home().map(Value::literal),
             _ => match name.parse::<usize>() {
                 Ok(0) => None,

@@ -35,7 +35,11 @@ pub fn find(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Opti
                 let rest = &tests[at..];
                 let is_end = |field: &Field| matches!(field.text.as_str(), ";" | "+");
                 let length = rest.iter().position(is_end).unwrap_or(rest.len());
-                run_on_each(reader, state, &rest[..length], &found);
+                if test.text.ends_with("dir") {
+                    run_beside_each(reader, state, &rest[..length], paths);
+                } else {
+                    run_on_each(reader, state, &rest[..length], &found);
+                }
                 at += length + 1;
             }
             "-name" | "-iname" | "-path" | "-type" | "-newer" => at += 1,
@@ -102,6 +106,19 @@ fn run_on_each(reader: &mut Reader<'_>, state: &mut State, command: &[Field], fo
         let words: Vec<Field> = command.iter().map(|word| word.replace("{}", one)).collect();
         if let Some((name, arguments)) = words.split_first() {
             reader.call(&mut state.clone(), name, arguments);
+        }
+    }
+}
+
+/// `-execdir`: it runs in the directory of what is found, anywhere beneath `paths`.
+fn run_beside_each(reader: &mut Reader<'_>, state: &State, command: &[Field], paths: &[Field]) {
+    let mut own = state.clone();
+    own.go(None);
+    let unknown = reader.unknown;
+    run_on_each(reader, &mut own, command, &[Field::unknown()]);
+    if reader.unknown > unknown && reader.spend(paths.len()) {
+        for path in paths {
+            reader.write(state, path, Extent::Tree, "find -execdir");
         }
     }
 }

@@ -10,8 +10,8 @@ use super::wrappers::change_dir;
 use crate::domain::patch::diff_paths;
 
 /// Commands that leave the work tree alone.
-const READS: &str = "status diff log show add commit push fetch branch tag rev-parse rev-list ls-files ls-tree \
-    ls-remote blame annotate grep config remote describe shortlog reflog cat-file diff-tree \
+const READS: &str = "status diff log show add fetch branch tag rev-parse rev-list ls-files ls-tree \
+    ls-remote blame annotate grep remote describe shortlog reflog cat-file diff-tree \
     diff-index diff-files name-rev merge-base for-each-ref symbolic-ref show-ref show-branch var \
     version help check-ignore check-attr cherry count-objects fsck gc hash-object init notes \
     range-diff replace update-index update-ref verify-commit verify-tag whatchanged write-tree \
@@ -31,6 +31,12 @@ pub fn git(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Optio
         long: "git-dir work-tree namespace super-prefix config-env attr-source",
         attached: "",
     };
+    if !state.instead.is_empty() {
+        reader.everywhere(state, |reader, state| {
+            git(reader, state, call);
+        });
+        return None;
+    }
     let (global, at) = Options::leading(call.arguments, takes);
     let mut own = state.clone();
     for dir in global.values("-C") {
@@ -62,6 +68,7 @@ fn takes(command: &str) -> Takes {
         ),
         "archive" => ("o", "output format prefix remote exec"),
         "format-patch" => ("o", "output-directory subject-prefix start-number to cc in-reply-to"),
+        "config" => ("f", "file blob type default value comment url"),
         "reset" | "rm" => ("", "pathspec-from-file"),
         _ => ("", "output"),
     };
@@ -108,6 +115,9 @@ impl Git<'_, '_, '_> {
                 }
             }
             "archive" | "format-patch" => self.export(&options),
+            "config" => self.config(&options),
+            // Their hooks may change files.
+            "commit" | "push" => self.reader.set_opaque(),
             command if READS.split_ascii_whitespace().any(|name| name == command) => {
                 for file in options.values("--output") {
                     self.reader.write(&self.state, file, Extent::File, &self.by);
@@ -261,6 +271,9 @@ impl Git<'_, '_, '_> {
             [command, path, ..] if matches!(command.text.as_str(), "add" | "remove") => {
                 let by = format!("{} {}", self.by, command.text);
                 self.reader.write(&self.state, path, Extent::Tree, &by);
+                if command.text == "add" {
+                    self.reader.make(&self.state, path);
+                }
             }
             [command, ..]
                 if matches!(command.text.as_str(), "list" | "prune" | "lock" | "unlock" | "repair") => {}
@@ -278,8 +291,29 @@ impl Git<'_, '_, '_> {
             [] => None,
         };
         match dir {
-            Some(dir) => self.reader.write(&self.state, &dir, Extent::Tree, &self.by),
+            Some(dir) => {
+                self.reader.write(&self.state, &dir, Extent::Tree, &self.by);
+                self.reader.make(&self.state, &dir);
+            }
             None => self.reader.set_opaque(),
+        }
+    }
+
+    /// Of a file in the work tree, not that of the repository.
+    fn config(&mut self, options: &Options) {
+        const READS: &str =
+            "--get --get-all --get-regexp --get-urlmatch --get-color --get-colorbool -l --list";
+        const WRITES: &str =
+            "--add --replace-all --unset --unset-all --rename-section --remove-section -e --edit";
+        let writes = match options.operands.first().map(|first| first.text.as_str()) {
+            _ if options.has(READS) => false,
+            _ if options.has(WRITES) => true,
+            Some("get" | "list") => false,
+            Some("set" | "unset" | "rename-section" | "remove-section" | "edit") => true,
+            _ => options.operands.len() > 1,
+        };
+        for file in options.values("-f --file").filter(|_| writes) {
+            self.reader.write(&self.state, file, Extent::File, &self.by);
         }
     }
 

@@ -73,6 +73,7 @@ static PROGRAMS: &[Program] = &[
         Does::Operands(Reach::Files)),
     program("truncate", "sr", "size reference", Does::Operands(Reach::Files)),
     program("mkdir", "mZ", "mode context", Does::Rule(copies::mkdir)),
+    attached("mktemp", Takes { short: "p", attached: "", long: "suffix" }, Does::Rule(copies::mktemp)),
     program("mkfifo mknod", "mZ", "mode context", Does::Operands(Reach::Files)),
     program("cp", "tS", "target-directory suffix", Does::Rule(copies::cp)),
     program("mv", "tS", "target-directory suffix", Does::Rule(copies::mv)),
@@ -101,6 +102,7 @@ static PROGRAMS: &[Program] = &[
     program("sort", "okStT", "output key field-separator buffer-size temporary-directory parallel \
         compress-program batch-size files0-from random-source sort", Does::Values("-o --output")),
     program("shuf", "oni", "output head-count input-range random-source", Does::Values("-o --output")),
+    program("sdiff", "oIWw", "output ignore-matching-lines width diff-program", Does::Values("-o --output")),
     program("iconv", "oft", "output from-code to-code", Does::Values("-o --output")),
     program("tree", "oLIPH", "filelimit charset sort timefmt", Does::Values("-o")),
     program("uniq", "fsw", "skip-fields skip-chars check-chars", Does::Rule(editors::second_operand)),
@@ -115,7 +117,7 @@ static PROGRAMS: &[Program] = &[
     program("eslint", "cof", "config ext output-file format rule ignore-path ignore-pattern plugin parser \
         max-warnings", Does::OperandsIf("--fix", Reach::Globs)),
     program("rustfmt", "", "config config-path edition style-edition emit print-config color",
-        Does::OperandsUnless("--check", Reach::Files)),
+        Does::Rule(editors::rustfmt)),
     program("gofmt gofumpt goimports shfmt", "r", "", Does::OperandsIf("-w --write", Reach::Dirs)),
     call("clang-format", editors::clang_format),
     program("black", "clt", "code line-length target-version config include exclude extend-exclude \
@@ -175,19 +177,19 @@ static PROGRAMS: &[Program] = &[
 
     // Programs that read.
     program("ls dir exa eza lsd head tail grep egrep fgrep zgrep rg ag ack wc cut tr diff cmp colordiff \
-        sdiff file stat du df dust true false : test [ which type whereis hash date sleep ps pgrep pstree
+        file stat du df dust true false : test [ which type whereis hash date sleep ps pgrep pstree
         top htop lsof jq realpath readlink md5sum sha1sum sha256sum sha512sum shasum cksum b2sum md5
         hexdump od strings seq expr bc dc id whoami groups users who w uname hostname arch nproc uptime
         free man info help less more most bat column nl tac rev fold fmt paste join comm look zcat xzcat
-        bzcat base64 base32 numfmt factor msg mktemp printenv locale getconf lscpu lsblk mount nm objdump
+        bzcat base64 base32 numfmt factor msg printenv locale getconf lscpu lsblk mount nm objdump
         readelf ldd size tokei cloc scc loc alias unalias kill pkill killall wait jobs fg bg disown ulimit
         umask history clear reset tput stty tty sync shopt setopt unsetopt enable bind complete compgen
         dirs times caller suspend ssh ping host dig nslookup nc netstat ss ip ifconfig yes cal logger
         pbpaste pbcopy xclip open xdg-open notify-send sw_vers locate mdfind diffstat delta fzf tsort
         zipinfo envsubst getent sysctl dmesg journalctl vmstat iostat", "", "", Does::Reads),
     program("cargo", "", "color config",
-        Does::ReadsIf("check metadata tree search version help pkgid locate-project read-manifest \
-        verify-project info --version -V --list")),
+        // All that resolve dependencies may write `Cargo.lock`.
+        Does::ReadsIf("search version help locate-project read-manifest --version -V --list")),
     program("rustup", "", "", Does::ReadsIf("show which --version help doc check")),
     program("npm pnpm yarn", "", "",
         Does::ReadsIf("ls list view info show outdated search ping whoami help why root bin prefix \
@@ -269,6 +271,10 @@ impl Reader<'_> {
             Does::Operands(reach) => self.write_operands(state, &options, reach, name),
             Does::OperandsIf(flags, reach) => {
                 if let Some(flag) = options.given(flags) {
+                    // Without operands it finds the files by itself.
+                    if options.operands.is_empty() {
+                        self.set_opaque();
+                    }
                     self.write_operands(state, &options, reach, &format!("{name} {flag}"));
                 }
             }
@@ -295,7 +301,8 @@ impl Reader<'_> {
                     self.set_opaque();
                 }
             }
-            Does::Rule(rule) => rule(self, state, &options, name),
+            Does::Rule(rule) if state.instead.is_empty() => rule(self, state, &options, name),
+            Does::Rule(rule) => self.everywhere(state, |reader, own| rule(reader, own, &options, name)),
             Does::Anything => self.set_opaque(),
             Does::Reads | Does::Call(_) => {}
         }

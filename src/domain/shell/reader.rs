@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::field::{Field, Value, escape};
 use super::parse::{MAX_DEPTH, parse};
+use super::state::join;
 pub use super::state::{State, Stdin};
 use super::syntax::{Assigned, Chain, Compound, Join, List, Node, Piece, Redirect, Simple, Word};
 use super::{Extent, Reading, World, Written};
@@ -55,6 +56,10 @@ pub struct Reader<'w> {
     running: Vec<String>,
     /// What a file holds that is printed into a pipe is of interest.
     pub is_piped: bool,
+    /// How often something was written, whether or not it is known what.
+    pub noted: usize,
+    /// How often of these it isn't known.
+    pub unknown: usize,
 }
 
 impl<'w> Reader<'w> {
@@ -70,9 +75,14 @@ impl<'w> Reader<'w> {
             uncalled: Vec::new(),
             running: Vec::new(),
             is_piped: false,
+            noted: 0,
+            unknown: 0,
         };
         let mut state = State {
             dir: Some(cwd.to_string()),
+            instead: Rc::default(),
+            doubted: Rc::default(),
+            old_dir: None,
             dirs: Rc::default(),
             variables: Rc::default(),
             arguments: None,
@@ -130,7 +140,10 @@ impl<'w> Reader<'w> {
     pub fn list(&mut self, state: &mut State, list: &List) -> Option<String> {
         let mut output = None;
         for chain in list {
+            let outer = std::mem::take(&mut state.doubted);
             output = self.chain(state, chain);
+            state.settle();
+            state.doubted = outer;
         }
         output.filter(|_| list.len() == 1)
     }
@@ -157,7 +170,14 @@ impl<'w> Reader<'w> {
                 // What came before failed, or it is not run at all.
                 Join::Or => {
                     let mut other = State { is_over: false, ..before.clone() };
+                    other.settle();
                     self.node(&mut other, node);
+                    let is_doubted = !std::mem::take(&mut state.doubted).is_empty();
+                    if is_doubted && !other.is_over && other.dir.is_some() && other.dir != state.dir {
+                        let mut places = vec![state.dir.clone()];
+                        places.extend(other.places());
+                        other.go_to_one_of(&places);
+                    }
                     *state = State::either(vec![state.clone(), other]);
                 }
             }
@@ -250,7 +270,9 @@ impl<'w> Reader<'w> {
             self.list(state, condition);
             self.list(state, body);
             state.is_over = false;
-            let is_same = before.dir == state.dir && before.variables == state.variables;
+            let is_same = before.dir == state.dir
+                && before.instead == state.instead
+                && before.variables == state.variables;
             *state = State::either(vec![before, state.clone()]);
             if is_same {
                 return;
@@ -379,11 +401,19 @@ impl<'w> Reader<'w> {
         if field.text.is_empty() {
             return;
         }
-        if !field.is_known() {
+        self.noted += 1;
+        self.write_path(state.path(&field.text), field, extent, by);
+        if !state.instead.is_empty() && !field.text.starts_with('/') {
             self.set_opaque();
-            return;
+            for place in state.instead.iter() {
+                self.write_path(join(place.as_deref(), &field.text), field, extent, by);
+            }
         }
-        let Some(text) = state.path(&field.text) else {
+    }
+
+    fn write_path(&mut self, path: Option<String>, field: &Field, extent: Extent, by: &str) {
+        let Some(text) = path.filter(|_| field.is_known()) else {
+            self.unknown += 1;
             self.set_opaque();
             return;
         };
@@ -411,6 +441,36 @@ impl<'w> Reader<'w> {
         }
     }
 
+    /// Follows a program in each of the directories where the shell may be.
+    pub fn everywhere(&mut self, state: &State, follow: impl Fn(&mut Self, &mut State)) {
+        let noted = self.noted;
+        for dir in state.places() {
+            follow(self, &mut State { dir, instead: Rc::default(), ..state.clone() });
+        }
+        if !state.instead.is_empty() && self.noted > noted {
+            self.set_opaque();
+        }
+    }
+
+    /// Notes that the command makes this directory.
+    pub fn make(&mut self, state: &State, dir: &Field) {
+        if dir.is_known()
+            && dir.pattern.is_none()
+            && let Some(path) = state.path(&dir.text)
+        {
+            self.made.insert(path.trim_end_matches('/').to_string());
+        }
+    }
+
+    /// Whether the command itself makes this directory, or one in it.
+    pub fn is_made(&mut self, path: &str) -> bool {
+        if self.made.is_empty() || !self.spend(self.made.len() / 16) {
+            return false;
+        }
+        let path = PathForm::absolute(path);
+        self.made.iter().any(|made| PathForm::absolute(made).is_within(&path))
+    }
+
     /// Whether the directory is there, or made by the command itself, or written so that it can be nothing else.
     pub fn is_dir(&self, state: &State, field: &Field) -> bool {
         let last = field.text.rsplit('/').next().unwrap_or_default();
@@ -427,6 +487,9 @@ impl<'w> Reader<'w> {
     /// What `field` holds, if it is a file that can be read.
     pub fn content(&mut self, state: &State, field: &Field) -> Option<String> {
         if !field.is_known() || field.pattern.is_some() {
+            return None;
+        }
+        if !state.instead.is_empty() && !field.text.starts_with('/') {
             return None;
         }
         let path = state.path(&field.text)?;

@@ -9,11 +9,20 @@ use super::syntax::Node;
 /// No system takes a path that is longer.
 const MAX_PATH: usize = 4096;
 
+/// If there are more directories than this where the shell may be, nobody knows where it is.
+const MAX_PLACES: usize = 8;
+
 /// What the shell knows at one moment.
 #[derive(Clone)]
 pub struct State {
     /// Unknown after `cd "$X"`.
     pub dir: Option<String>,
+    /// Where it is instead, if a `cd` before has failed; `None` is a directory that isn't known.
+    pub instead: Rc<Vec<Option<String>>>,
+    /// The same of a `cd` in this very chain: what stands behind its `&&` is run only where it went well.
+    pub doubted: Rc<Vec<Option<String>>>,
+    /// `$OLDPWD`.
+    pub old_dir: Option<String>,
     /// Where `popd` goes back to.
     pub dirs: Rc<Vec<Option<String>>>,
     /// Those that the command set; `None` where the value isn't known.
@@ -43,14 +52,63 @@ impl State {
 
     /// An absolute path, where it is known and can be one.
     pub fn path(&self, text: &str) -> Option<String> {
-        if text.len() + self.dir.as_ref().map_or(0, String::len) > MAX_PATH {
-            return None;
+        join(self.dir.as_deref(), text)
+    }
+
+    /// Where it is, if there is no doubt about it.
+    pub fn sure_dir(&self) -> Option<String> {
+        self.dir.clone().filter(|_| self.instead.is_empty())
+    }
+
+    /// Wherever it may be.
+    pub fn places(&self) -> Vec<Option<String>> {
+        std::iter::once(&self.dir).chain(self.instead.iter()).cloned().collect()
+    }
+
+    /// Is there, from wherever.
+    pub fn go(&mut self, dir: Option<String>) {
+        self.dir = dir;
+        self.instead = Rc::default();
+    }
+
+    /// Is at the first of `places`, or maybe at one of the others.
+    pub fn go_to_one_of(&mut self, places: &[Option<String>]) {
+        let mut instead: Vec<Option<String>> = Vec::new();
+        let (dir, others) =
+            places.split_first().map_or((None, [].as_slice()), |(dir, rest)| (dir.clone(), rest));
+        for place in others {
+            if *place != dir && !instead.contains(place) && instead.len() <= MAX_PLACES {
+                instead.push(place.clone());
+            }
         }
-        if text.starts_with('/') {
-            return Some(text.to_string());
+        let is_lost = dir.is_none() || instead.len() >= MAX_PLACES;
+        self.dir = dir.filter(|_| !is_lost);
+        self.instead = if is_lost { Rc::default() } else { Rc::new(instead) };
+    }
+
+    /// Goes to `text` from wherever it is.
+    pub fn enter(&mut self, text: &str) {
+        let places: Vec<_> = self.places().iter().map(|place| join(place.as_deref(), text)).collect();
+        self.go_to_one_of(&places);
+    }
+
+    /// The chain is over: what comes next is run even if a `cd` in it failed.
+    pub fn settle(&mut self) {
+        if !self.doubted.is_empty() {
+            let mut places = self.places();
+            places.extend(std::mem::take(&mut self.doubted).iter().cloned());
+            self.go_to_one_of(&places);
         }
-        let dir = self.dir.as_deref()?;
-        Some(if dir.ends_with('/') { format!("{dir}{text}") } else { format!("{dir}/{text}") })
+    }
+
+    /// What `cd` leaves in variables.
+    pub fn moved_from(&mut self, old: Option<String>) {
+        self.old_dir = old.filter(|_| self.doubted.is_empty() && self.instead.is_empty());
+        for name in ["PWD", "OLDPWD"] {
+            if self.variables.contains_key(name) {
+                self.set(name, None);
+            }
+        }
     }
 
     /// What is known if any of `states` may be the one.
@@ -61,7 +119,19 @@ impl State {
         let mut merged = states.swap_remove(0);
         for other in states {
             if merged.dir != other.dir {
-                merged.dir = None;
+                merged.go(None);
+            } else if merged.instead != other.instead {
+                let mut places = merged.places();
+                places.extend(other.instead.iter().cloned());
+                merged.go_to_one_of(&places);
+            }
+            if merged.doubted != other.doubted {
+                let doubted = Rc::make_mut(&mut merged.doubted);
+                doubted.extend(other.doubted.iter().cloned());
+                doubted.truncate(MAX_PLACES);
+            }
+            if merged.old_dir != other.old_dir {
+                merged.old_dir = None;
             }
             if merged.dirs != other.dirs {
                 merged.dirs = Rc::default();
@@ -97,4 +167,16 @@ impl State {
             }
         }
     }
+}
+
+/// An absolute path, where it is known and can be one.
+pub fn join(dir: Option<&str>, text: &str) -> Option<String> {
+    if text.len() + dir.map_or(0, str::len) > MAX_PATH {
+        return None;
+    }
+    if text.starts_with('/') {
+        return Some(text.to_string());
+    }
+    let dir = dir?;
+    Some(if dir.ends_with('/') { format!("{dir}{text}") } else { format!("{dir}/{text}") })
 }

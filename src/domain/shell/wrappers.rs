@@ -140,7 +140,11 @@ fn run(reader: &mut Reader<'_>, state: &mut State, words: &[Field]) -> Option<St
 
 pub fn change_dir(state: &mut State, dir: Option<&Field>) {
     if let Some(dir) = dir {
-        state.dir = if dir.is_known() && dir.pattern.is_none() { state.path(&dir.text) } else { None };
+        if dir.is_known() && dir.pattern.is_none() {
+            state.enter(&dir.text);
+        } else {
+            state.go(None);
+        }
     }
 }
 

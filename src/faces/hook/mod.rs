@@ -13,8 +13,8 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::domain::Harness;
 use crate::domain::hook::{Answer, Moment};
+use crate::domain::{AgentName, Harness};
 use crate::ops::hook::{HookCall, hook, is_about_to_change, leave_trouble, surroundings};
 use crate::ops::{Context, Globals, Reached};
 use crate::sys::deadline::Deadline;
@@ -36,11 +36,16 @@ pub fn recognise(args: &[OsString]) -> Option<Arguments> {
     while let Some(arg) = rest.next() {
         match arg.as_str() {
             "--mesh" => arguments.globals.mesh = rest.next(),
-            "--as" | "--color" => drop(rest.next()),
+            // What can't be a name is nobody.
+            "--as" => arguments.globals.speaker = rest.next().and_then(|name| AgentName::new(name).ok()),
+            "--color" => drop(rest.next()),
             // Somebody wants to know more: that is for the command line.
             "-h" | "--help" | "-V" | "--version" => return None,
             flag if flag.starts_with("--mesh=") => {
                 arguments.globals.mesh = Some(flag["--mesh=".len()..].to_string());
+            }
+            flag if flag.starts_with("--as=") => {
+                arguments.globals.speaker = AgentName::new(&flag["--as=".len()..]).ok();
             }
             flag if flag.starts_with('-') => {}
             word if arguments.words.is_empty() && word != "hook" => return None,

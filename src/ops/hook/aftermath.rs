@@ -4,13 +4,13 @@
 //! itself meanwhile is not held against anyone.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::hook::ToolUse;
-use crate::domain::pattern::Pattern;
+use crate::domain::pattern::{PathForm, Pattern};
 use crate::domain::{Agent, AgentName, visible};
 use crate::ops::check;
 use crate::ops::error::CommandError;
@@ -83,7 +83,8 @@ fn last_sign(visit: &Visit<'_>, holder: &AgentName) -> Result<Option<Timestamp>,
 /// By what the harness saw itself.
 fn of_harness(visit: &Visit<'_>, changed: &[String]) -> Result<Vec<(String, AgentName)>, CommandError> {
     let targets: Vec<_> = changed.iter().map(|path| check::file(visit.cwd(), path)).collect();
-    let (verdicts, _) = check::judge(visit.me.as_ref(), &targets, |near| visit.survey.near(near))?;
+    let (verdicts, _) =
+        check::judge(visit.mesh, visit.me.as_ref(), &targets, |near| visit.survey.near(near))?;
     let held = changed.iter().zip(verdicts);
     Ok(held.filter_map(|(path, holding)| Some((path.clone(), holding?.holder.name))).collect())
 }
@@ -111,6 +112,8 @@ fn of_look(visit: &Visit<'_>, before: &Before) -> Result<Vec<(String, AgentName)
 /// A pattern in this work tree that another holds.
 struct Watch {
     pattern: Pattern,
+    /// Where to start looking.
+    start: PathForm,
     holder: AgentName,
 }
 
@@ -126,8 +129,13 @@ fn watched(visit: &Visit<'_>) -> Result<Vec<Watch>, CommandError> {
         }
         for reservation in agent.reservations.iter().filter(|reservation| reservation.binds(now)) {
             let here =
-                patterns(agent, reservation).into_iter().filter(|pattern| place.contains(pattern.head()));
-            watched.extend(here.map(|pattern| Watch { pattern, holder: agent.name.clone() }));
+                patterns(agent, reservation).into_iter().filter(|pattern| place.is_near(pattern.head()));
+            watched.extend(here.map(|pattern| {
+                // What lies above is looked at only as far as this place.
+                let is_above = place.root().is_within(pattern.head());
+                let start = if is_above { place.root().clone() } else { pattern.head().clone() };
+                Watch { pattern, start, holder: agent.name.clone() }
+            }));
         }
     }
     Ok(watched)
@@ -138,9 +146,8 @@ fn look(watched: &[Watch]) -> (BTreeMap<String, Stamp>, bool) {
     let mut found = BTreeMap::new();
     let mut walk = files::Walk::new(MOST_FILES, MOST_TIME);
     for watch in watched {
-        let head = PathBuf::from(watch.pattern.head().as_str());
-        walk.files(&head, &mut |path, metadata| {
-            let spelled = crate::domain::pattern::PathForm::absolute(&path.to_string_lossy());
+        walk.files(Path::new(watch.start.as_str()), &mut |path, metadata| {
+            let spelled = PathForm::absolute(&path.to_string_lossy());
             if watch.pattern.covers(&spelled) {
                 found.insert(spelled.to_string(), Stamp::of(metadata));
             }
@@ -178,6 +185,7 @@ fn tell_holders(visit: &Visit<'_>, told: &[(String, AgentName)], command: &str) 
     let command: String =
         command.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(200).collect();
     let mut holders: Vec<&AgentName> = told.iter().map(|(_, holder)| holder).collect();
+    holders.sort_unstable_by(|a, b| a.as_str().cmp(b.as_str()));
     holders.dedup();
     for holder in holders {
         let own = told.iter().filter(|(_, other)| other == holder).take(MOST_TOLD);

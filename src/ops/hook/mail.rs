@@ -66,14 +66,14 @@ impl Visit<'_> {
         // Mail is what must find room.
         let text: String = text.unwrap_or_default().chars().take(room / 2).collect();
         let reader = self.me.as_ref().filter(|me| !self.call.event.in_subagent && !me.is_foreign());
-        let mut said = None;
-        if let Some(me) = reader {
-            said = self.speak_with_mail(me, &text, room, answer, say)?;
-        }
+        let spoken = reader.map_or(Ok(None), |me| self.speak_with_mail(me, &text, room, answer, say));
+        let mut said = spoken.as_ref().ok().cloned().flatten();
+        // What has to be said is said, whatever is wrong with the mail.
         if said.is_none() && !text.is_empty() {
             say(&answer(text.clone()));
             said = Some(text);
         }
+        spoken?;
         Ok(said.map(|said| said.lines().next().unwrap_or_default().to_string()))
     }
 

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::domain::hook::{Answer, HookEvent, Moment, ToolUse};
-use crate::domain::{Agent, Harness, SessionId, Wait, visible};
+use crate::domain::{Agent, Harness, SessionId, Wait, quoted, said, visible};
 use crate::store::{Mesh, Near, Survey, Trouble};
 use crate::sys::clock;
 
@@ -80,6 +80,7 @@ pub fn leave_trouble(globals: &Globals, harness: &str, event: &str, error: &str)
 /// be read is `doctor`'s to tell.
 pub fn surroundings(globals: &Globals, call: &HookCall) -> Result<Context, CommandError> {
     let cwd = call.event.cwd.as_ref().map(PathBuf::from).filter(|cwd| cwd.is_absolute());
+    crate::store::be_quick();
     let globals = Globals { cwd, patience: Some(PATIENCE), ..globals.clone() };
     Ok(Context::tolerant(globals)?.0)
 }
@@ -121,10 +122,18 @@ impl Visit<'_> {
             }
             return Ok(());
         }
-        if plan.is_opaque {
-            aftermath::note(self, tool)?;
+        // From here on the tool is let through, and what fails is told to `doctor` alone.
+        let noted = if plan.is_opaque { aftermath::note(self, tool) } else { Ok(()) };
+        for error in [noted, self.hand_over(None, say)].into_iter().filter_map(Result::err) {
+            self.leave_trouble(&error)?;
         }
-        self.hand_over(None, say)
+        Ok(())
+    }
+
+    fn leave_trouble(&self, error: &CommandError) -> Result<(), CommandError> {
+        let (harness, event) = (self.call.harness.to_string(), self.call.name.clone());
+        let error = visible(&error.message).into_owned();
+        Ok(self.mesh.log_trouble(&Trouble { ts: clock::now(), harness, event, error })?)
     }
 
     fn after(&self, tool: &ToolUse, say: &mut Say<'_>) -> Result<(), CommandError> {
@@ -157,7 +166,7 @@ impl Visit<'_> {
         }
         let targets: Vec<_> = changes.iter().map(|change| change.target.clone()).collect();
         let look = |near: &Near<'_>| self.survey.near_and_learn(near);
-        let (verdicts, unreadable) = check::judge(self.me.as_ref(), &targets, look)?;
+        let (verdicts, unreadable) = check::judge(self.mesh, self.me.as_ref(), &targets, look)?;
         match unreadable.first() {
             Some(file) if self.ctx.settings.is_on("strict") => {
                 let text = format!("what `{}` reserves is not known: {}", file.path, file.reason);
@@ -184,11 +193,11 @@ impl Visit<'_> {
     fn refusal(&self, shown: &str, by: Option<&str>, holding: &Holding, is_told: bool) -> String {
         let Holding { holder, reservation } = holding;
         let name = &holder.name;
-        let reason = reservation.reason.as_deref().map(one_line).filter(|reason| !reason.is_empty());
-        let reason = reason.map_or(String::new(), |reason| format!(", who says: “{reason}”"));
+        let reason = reservation.reason.as_deref().filter(|reason| !reason.trim().is_empty());
+        let reason = reason.map_or(String::new(), |reason| format!(", who says: {}", said(reason)));
         let what = match by {
-            Some(by) => format!("This command would change `{shown}` (`{}`), which", visible(by)),
-            None => format!("`{shown}`"),
+            Some(by) => format!("This command would change {} ({}), which", quoted(shown), quoted(by)),
+            None => quoted(shown),
         };
         let ask = match (&self.me, is_told) {
             (Some(_), true) => {
@@ -198,8 +207,8 @@ impl Visit<'_> {
             (None, _) => format!("`msg join`, then ask with `msg send {name} \"…\"`"),
         };
         format!(
-            "{what} is reserved (`{}`, for {}) by {name}{reason}. Work on something else, or {ask}.",
-            visible(&reservation.pattern),
+            "{what} is reserved ({}, for {}) by {name}{reason}. Work on something else, or {ask}.",
+            quoted(&reservation.pattern),
             age(reservation.since, clock::now()),
         )
     }
@@ -216,11 +225,4 @@ impl Visit<'_> {
     fn cwd(&self) -> &Path {
         &self.ctx.cwd
     }
-}
-
-/// Somebody else's words in one line of bounded length.
-fn one_line(text: &str) -> String {
-    const MOST: usize = 300;
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    visible(&line).chars().take(MOST).map(|c| if c == '”' || c == '“' { '"' } else { c }).collect()
 }

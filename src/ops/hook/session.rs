@@ -1,6 +1,6 @@
 //! A session starts or ends.
 
-use crate::domain::{Agent, Liveness, visible};
+use crate::domain::{Agent, Liveness, quoted};
 use crate::ops::context::Context;
 use crate::ops::error::CommandError;
 use crate::ops::identity;
@@ -54,7 +54,7 @@ fn register(ctx: &Context, call: &HookCall) -> Result<Agent, CommandError> {
 /// A session that was here before comes back, unless somebody threw it out; the settings decide about new ones.
 fn is_wanted(ctx: &Context, call: &HookCall) -> Result<bool, CommandError> {
     if let (Some(session), Some(mesh)) = (&call.event.session, ctx.mesh()?)
-        && let Some(known) = mesh.session(session)?
+        && let Ok(Some(known)) = mesh.session(session)
     {
         // Who left while its process lives on meant it.
         let left = known.left.is_some() && process::liveness(&known.last.agent.process) != Liveness::Gone;
@@ -115,7 +115,7 @@ fn describe(ctx: &Context, other: &Agent) -> String {
     let harness = other.harness.map_or("pi", |harness| harness.name());
     let folder = match std::path::Path::new(&other.cwd) == ctx.cwd {
         true => String::new(),
-        false => format!(" in {}", visible(&ctx.home.shorten(&other.cwd))),
+        false => format!(" in {}", quoted(&ctx.home.shorten(&other.cwd))),
     };
     format!("{} ({harness}{folder})", other.name)
 }
@@ -128,9 +128,9 @@ fn held_here(ctx: &Context, others: &[Agent]) -> Vec<String> {
     for other in others {
         let here = other.reservations.iter().filter(|reservation| reservation.binds(now));
         let here = here.filter(|reservation| {
-            patterns(other, reservation).iter().any(|pattern| place.contains(pattern.head()))
+            patterns(other, reservation).iter().any(|pattern| place.is_near(pattern.head()))
         });
-        held.extend(here.map(|here| format!("{} ({})", visible(&here.pattern), other.name)));
+        held.extend(here.map(|here| format!("{} ({})", quoted(&here.pattern), other.name)));
     }
     held
 }

@@ -67,6 +67,8 @@ pub(super) struct Board {
     pub(super) spec: Spec,
     /// As it was read; for ticking a box.
     pub(super) text: String,
+    /// Where each task stands in the spec.
+    places: HashMap<String, usize>,
     claims: HashMap<String, Claim>,
     completions: HashMap<String, Completion>,
 }
@@ -79,7 +81,9 @@ impl Board {
         census: &Census,
     ) -> Result<Self, CommandError> {
         let (spec, text) = place.read()?;
-        let mut board = Self { place, spec, text, claims: HashMap::new(), completions: HashMap::new() };
+        let places = spec.tasks.iter().enumerate().map(|(at, task)| (task.id.clone(), at)).collect();
+        let (claims_here, done_here) = (HashMap::new(), HashMap::new());
+        let mut board = Self { place, spec, text, places, claims: claims_here, completions: done_here };
         for key in completions.specs().filter(|key| board.place.is_meant_by(key)) {
             let done = completions.of_spec(key).into_iter().map(|done| (done.task.clone(), done));
             board.completions.extend(done);
@@ -93,6 +97,10 @@ impl Board {
         Ok(board)
     }
 
+    pub(super) fn task(&self, id: &str) -> Option<&Task> {
+        self.places.get(id).map(|at| &self.spec.tasks[*at])
+    }
+
     pub(super) fn claim(&self, id: &str) -> Option<&Claim> {
         self.claims.get(id)
     }
@@ -102,13 +110,13 @@ impl Board {
     }
 
     pub(super) fn is_done(&self, id: &str) -> bool {
-        self.completions.contains_key(id) || self.spec.find(id).is_some_and(|task| task.done)
+        self.completions.contains_key(id) || self.task(id).is_some_and(|task| task.done)
     }
 
-    /// Those of its dependencies that are not done. One that stands nowhere can't be waited for: it is reported instead.
+    /// Those of its dependencies that are not done. One that stands nowhere never is: it is reported, and there is
+    /// `dependencies = advisory`.
     pub(super) fn missing(&self, task: &Task) -> Vec<String> {
-        let is_missing = |id: &&String| self.spec.find(id).is_some() && !self.is_done(id);
-        task.depends_on.iter().filter(is_missing).cloned().collect()
+        task.depends_on.iter().filter(|id| !self.is_done(id)).cloned().collect()
     }
 
     fn state(&self, task: &Task) -> TaskState {
@@ -148,7 +156,7 @@ impl Board {
     /// Those that stand in the spec, in its order, then those that don't, by name.
     pub(super) fn views(&self) -> Vec<TaskView> {
         let mut views: Vec<TaskView> = self.spec.tasks.iter().map(|task| self.view(task)).collect();
-        let is_elsewhere = |id: &&String| self.spec.find(id).is_none();
+        let is_elsewhere = |id: &&String| self.task(id).is_none();
         let mut others: Vec<&String> =
             self.claims.keys().chain(self.completions.keys()).filter(is_elsewhere).collect();
         others.sort_unstable();

@@ -174,7 +174,7 @@ impl Visit<'_> {
     }
 
     fn this(&self, id: &str, request: &ClaimRequest) -> Result<Pick, CommandError> {
-        let task = self.board.spec.find(id);
+        let task = self.board.task(id);
         if task.is_none() && !request.adhoc && self.board.claim(id).is_none() && self.board.completion(id).is_none() {
             return Err(self.unknown(id));
         }
@@ -213,7 +213,7 @@ impl Visit<'_> {
     }
 
     fn again(&self, claim: Claim) -> Claimed {
-        let title = self.board.spec.find(&claim.task).map_or(String::new(), |task| task.title.clone());
+        let title = self.board.task(&claim.task).map_or(String::new(), |task| task.title.clone());
         let is_of = |reservation: &&Reservation| {
             reservation.task.as_ref().is_some_and(|task| task.id == claim.task && task.spec == claim.spec)
         };

@@ -147,9 +147,9 @@ pub(super) fn let_go_of_paths(locked: &Locked<'_>, me: &Agent, claim: &Claim) ->
 }
 
 fn newly_ready(before: &Board, after: &Board) -> Vec<String> {
-    let blocked = |id: &str| before.spec.find(id).is_some_and(|task| !before.missing(task).is_empty());
+    let blocked = |id: &str| before.task(id).is_some_and(|task| !before.missing(task).is_empty());
     let is_ready = |id: &str| {
-        after.spec.find(id).is_some_and(|task| after.missing(task).is_empty())
+        after.task(id).is_some_and(|task| after.missing(task).is_empty())
             && !after.is_done(id)
             && after.claim(id).is_none()
     };
@@ -189,7 +189,7 @@ fn tell_idle(
 
 /// Ticks the box if the spec is still what it was when it was read.
 fn tick_box(ctx: &Context, board: &Board, id: &str) -> Result<bool, CommandError> {
-    let (Some(file), Some(task)) = (&board.place.file, board.spec.find(id)) else { return Ok(false) };
+    let (Some(file), Some(task)) = (&board.place.file, board.task(id)) else { return Ok(false) };
     let Ok(text) = fs_err::read_to_string(file) else { return Ok(false) };
     if text != board.text {
         ctx.notice("the spec was changed meanwhile: its box is not ticked");

@@ -137,9 +137,18 @@ fn calls_that_make_no_sense() {
     }
     assert_eq!(troubles(&env).len(), lines, "events that come tomorrow are no trouble");
     refused(&play(&env, &edit), BY_FALCON, "and all along");
-    let flags =
-        ["--json", "-q", "--color", "never", "hook", "claude", "PreToolUse", "--as", "GoldFalcon", "-x"];
+    let flags = ["--json", "-q", "--color", "never", "hook", "claude", "PreToolUse", "--as", "Nobody", "-x"];
     refused(&feed(env.msg().args(flags), edit.payload.as_bytes()), BY_FALCON, "flags are nothing to it");
+    let holder = ["hook", "claude", "PreToolUse", "--as", "GoldFalcon"];
+    quiet(&feed(env.msg().args(holder), edit.payload.as_bytes()), "but who it is");
+    // A name that is nobody's, or no name, makes a stranger of the caller, not a guest.
+    for name in ["Nobody", "code reviewer", ""] {
+        let ended = feed(hook(&env, "claude", "PreToolUse").env("MSG_AGENT", name), edit.payload.as_bytes());
+        refused(&ended, BY_FALCON, name);
+        let stranger = edit.payload.replace("session_id", "sessionless");
+        let ended = feed(hook(&env, "claude", "PreToolUse").env("MSG_AGENT", name), stranger.as_bytes());
+        refused(&ended, BY_FALCON, name);
+    }
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn the_model_is_told_who_it_is_who_is_here_what_is_reserved_and_how_to_write() {
     let text = context(start(&env, &mut shell, "s1", "startup"));
     let me = env.names().into_iter().find(|name| name != "Alice").unwrap();
     for part in
-        [&format!("You are {me} "), "Alice (other)", "src/auth/ (Alice)", "msg send NAME", "msg reserve"]
+        [&format!("You are {me} "), "Alice (other)", "`src/auth/` (Alice)", "msg send NAME", "msg reserve"]
     {
         assert!(text.contains(part), "{part} is not in: {text}");
     }

@@ -91,6 +91,18 @@ fn checking() {
     assert_eq!(mine, json!({"ok": true, "paths": [free("src/main.rs"), free("./src/auth/x.rs")]}));
 }
 
+/// Whoever asks about a directory wants to know of what is in it.
+#[test]
+fn a_directory_is_asked_about_with_all_beneath_it() {
+    let env = two();
+    reserve(&env, "Alice", &["src/auth/login.rs"]);
+    for held in ["src/", ".", "src/auth/", "src/auth/login.rs"] {
+        assert_held(&env, "Bob", &[held], "Alice");
+    }
+    assert_free(&env, "Bob", &["docs/", "src/authors", "src/auth/logout.rs"]);
+    assert_free(&env, "Alice", &["src/"]);
+}
+
 #[test]
 fn checking_changes_nothing_and_needs_no_mesh() {
     let env = TestEnvironment::new();

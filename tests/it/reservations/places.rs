@@ -335,5 +335,22 @@ fn one_torn_registration_hides_nobody_elses() {
     assert!(ended.stderr.contains(torn.to_str().unwrap()), "and it is said: {ended}");
     refused(&env, "Bob", &["src/x"]);
     assert_eq!(listed(&env), ["Alice src/"]);
+    assert_eq!(env.fails(4, &["reserve", "docs/", "--as", "Bob"]), "corrupt", "it may be somebody's");
     assert!(torn.exists(), "nobody threw it away");
+}
+
+/// Ours are written down twice: what can't be read in the registry is known from the session.
+#[test]
+fn what_a_damaged_registration_held_is_still_held() {
+    let env = TestEnvironment::new();
+    let host = env.join("Alice");
+    env.join("Bob");
+    reserve(&env, "Alice", &["src/"]);
+    put_old(&env.mesh().join("registry/Alice.json"), "{\"name\": \"Alice\", \"pid");
+    assert_held(&env, "Bob", &["src/x"], "Alice");
+    refused(&env, "Bob", &["src/x"]);
+    reserve(&env, "Bob", &["docs/"]);
+    env.kill(host);
+    assert_free(&env, "Bob", &["src/x"]);
+    reserve(&env, "Bob", &["src/x"]);
 }

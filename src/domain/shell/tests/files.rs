@@ -122,6 +122,18 @@ fn making_and_removing() {
         ("split -l 100 big part-", "glob:part-*"),
         ("mktemp", ""),
         ("T=$(mktemp); echo x > $T", "?"),
+        ("mktemp -d", ""),
+        ("mktemp src/x.XXXX", "glob:src/x.*"),
+        ("mktemp -d xXXXXXX", "glob:x*"),
+        ("mktemp --suffix=.rs src/a-XXX", "glob:src/a-*.rs"),
+        ("mktemp src/aXXXX.rs", "glob:src/a*.rs"),
+        ("mktemp -p src", "glob:src/tmp.*"),
+        ("mktemp -p src y.XXXX", "glob:src/y.*"),
+        ("mktemp --tmpdir=src y.XXXX", "glob:src/y.*"),
+        ("mktemp -t y.XXXX; mktemp --tmpdir y.XXXX", ""),
+        ("TMPDIR=src mktemp", "?"),
+        ("mktemp \"$X.XXXX\"", "?"),
+        ("mktemp -p \"$X\"", "?"),
     ]);
 }
 
@@ -171,7 +183,8 @@ fn editing_in_place() {
         ("prettier --write 'src/**/*.ts'", "glob:src/**/*.ts"),
         ("npx --yes prettier --write a.ts", "a.ts"),
         ("eslint --fix --ext .ts src", "src…"),
-        ("rustfmt --edition 2024 src/main.rs", "src/main.rs"),
+        ("rustfmt --edition 2024 src/main.rs", "src/main.rs ?"),
+        ("rustfmt --check src/main.rs", ""),
         ("gofmt -w .", ".…"),
         ("black . -l 100", ".…"),
         ("python -m black a.py", "a.py"),
@@ -180,6 +193,13 @@ fn editing_in_place() {
         ("ruff check --fix a.py", "a.py"),
         ("clang-format -i -style=file a.c", "a.c"),
         ("cargo fmt", "?"),
+        ("prettier --write", "?"),
+        ("eslint --fix", "?"),
+        ("npx eslint --fix", "?"),
+        ("autopep8 -i", "?"),
+        ("clang-format -i --files=list", "?"),
+        ("sdiff -o out a b", "out"),
+        ("sdiff --output=out a b", "out"),
     ]);
 }
 

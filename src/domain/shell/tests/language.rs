@@ -39,6 +39,47 @@ fn directories() {
     ]);
 }
 
+/// `cd` into what isn't there fails, and then the shell is where it was.
+#[test]
+fn directories_that_are_not_there() {
+    check(&[
+        ("cd nowhere; > a", "nowhere/a a ?"),
+        ("cd nowhere\n> a", "nowhere/a a ?"),
+        ("cd nowhere && > a", "nowhere/a"),
+        ("cd nowhere && > a; > b", "nowhere/a nowhere/b b ?"),
+        ("cd nowhere && cd /tmp; > a", "/tmp/a a ?"),
+        ("cd nowhere || > a", "a"),
+        ("cd nowhere || true; > a", "nowhere/a a ?"),
+        ("cd nowhere || exit 1; > a", "nowhere/a"),
+        ("cd nowhere && make || exit 1; > a", "nowhere/a ?"),
+        ("cd nowhere && ls || > a", "nowhere/a a ?"),
+        ("cd nowhere; > /tmp/a", "/tmp/a"),
+        ("cd nowhere; ls", ""),
+        ("cd nowhere; cd src; > a", "nowhere/src/a src/a nowhere/a ?"),
+        ("cd nowhere; cd /tmp; > a", "/tmp/a"),
+        ("cd nowhere; (cd /w/src && > a)", "src/a"),
+        ("(cd nowhere; > a); > b", "nowhere/a a b ?"),
+        ("cd nowhere && { ls || true; > a; }", "nowhere/a"),
+        ("{ cd nowhere; }; > a", "nowhere/a a ?"),
+        ("f() { cd nowhere; }; f; > a", "nowhere/a a ?"),
+        ("pushd nowhere; > a; popd; > b", "nowhere/a a b ?"),
+        ("pushd src; pushd nowhere; popd; > b", "src/b b ?"),
+        ("cd \"$X\"; cd /nowhere; > a", "/nowhere/a ?"),
+        ("mkdir new; cd new; > a", "new new/a"),
+        ("mkdir -p new/x; cd ./new; > a", "new/x ./new/a"),
+        ("git clone https://x/z.git; cd z; > a", "z… z/a"),
+        ("git worktree add ../o main; cd ../o; > a", "../o… ../o/a"),
+        ("cd nowhere; git checkout -- a", "nowhere/a… a… ?"),
+        ("cd nowhere; git switch main", "/w… ?"),
+        ("cd nowhere; git -C src clean -fd", "nowhere/src/.… src/.… ?"),
+        ("cd nowhere; env -C src touch a", "nowhere/src/a src/a ?"),
+        ("cd nowhere; env -C /tmp touch a", "/tmp/a"),
+        ("cd nowhere; rm $(pwd)/a", "?"),
+        ("cd nowhere; rm *.o", "glob:nowhere/*.o glob:*.o ?"),
+        ("cd a; cd b; cd c; cd d; cd e; > f", "?"),
+    ]);
+}
+
 #[test]
 fn variables() {
     check(&[
@@ -72,6 +113,25 @@ fn variables() {
         ("rm \"$@\"", "?"),
         ("echo $X ${Y:-$(rm a)}", "a"),
         ("E=; rm $E a", "a"),
+        ("> $OLDPWD/a", "?"),
+        ("cd src; > $OLDPWD/a", "a"),
+        ("cd src; cd deep; > \"$OLDPWD/a\"", "src/a"),
+        ("cd src; X=1 cd deep; > \"$OLDPWD/a\"", "src/a"),
+        ("cd src; cd -; > a", "a"),
+        ("cd src; cd - && cd -; > a", "src/a"),
+        ("pushd src; > $OLDPWD/a; popd; > $OLDPWD/b", "a src/b"),
+        ("if x; then cd src; fi; > $OLDPWD/a", "?"),
+        ("cd nowhere; > $OLDPWD/a; > $PWD/b", "?"),
+        ("PWD=docs; cd src; > $PWD/a", "?"),
+        ("OLDPWD=docs; > $OLDPWD/a; cd src; > $OLDPWD/b", "docs/a ?"),
+        ("F=a,b; IFS=,; rm $F", "?"),
+        ("F='a b'; IFS=; rm $F", "?"),
+        ("F='a b'; IFS=,; rm \"$F\"", "a b"),
+        ("F=a; IFS=$X; rm $F", "?"),
+        ("F=a; IFS=,; rm $F", "a"),
+        ("F=a,b; local IFS=,; rm $F", "?"),
+        ("set -- a b; IFS=,; rm \"$*\" c", "c ?"),
+        ("IFS=, read -r A B; F=a,b; rm $F", "a,b"),
     ]);
 }
 
@@ -115,7 +175,7 @@ fn substitutions() {
         ("echo $((rm a); ls)", "a"),
         ("x=$(rm a)", "a"),
         ("x=($(rm a) b)", "a"),
-        ("git commit -m \"$(cat <<'EOF'\nsay > what\n\nit's\nEOF\n)\" && rm a", "a"),
+        ("git commit -m \"$(cat <<'EOF'\nsay > what\n\nit's\nEOF\n)\" && rm a", "a ?"),
         ("[[ $(rm a) == b && x =~ ^(a|b)$ ]] && > c", "a c"),
         ("((i++)) && > a", "a"),
     ]);
@@ -196,6 +256,12 @@ fn wrappers() {
         ("find src -exec rm {} \\;", "src…"),
         ("find . -maxdepth 1 -name '*.o' -exec rm {} \\;", "glob:./*.o"),
         ("find . \\( -name a -o -name b \\) -delete", ".…"),
+        ("find src docs -execdir rm {} \\;", "src… docs… ?"),
+        ("find src -name '*.rs' -execdir sed -i s/a/b/ {} +", "src… ?"),
+        ("find src -okdir mv {} {}.bak \\;", "src… ?"),
+        ("find src -execdir touch mark \\;", "src… ?"),
+        ("find src -execdir touch /tmp/mark \\;", "/tmp/mark"),
+        ("find src -execdir make \\;", "?"),
         ("find . -name '*.rs' -exec grep x {} \\; -fprint out", "out"),
         (
             "find . -name '*.c' -exec sh -c 'mv \"$1\" \"$1.bak\"' _ {} \\;",
@@ -216,6 +282,9 @@ fn what_cannot_be_known() {
         ("./script.sh", "?"),
         ("bash script.sh", "?"),
         ("cargo build", "?"),
+        ("cargo check", "?"),
+        ("cargo tree", "?"),
+        ("cargo metadata --format-version 1", "?"),
         ("cargo test > log", "log ?"),
         ("npm install", "?"),
         ("$CC a.c", "?"),

@@ -11,6 +11,8 @@ mod nasty;
 mod reads;
 mod robust;
 
+use crate::domain::pattern::PathForm;
+
 use super::{Extent, Reading, World, Written, read_command};
 
 /// A small tree in `/w`, which is a git work tree.
@@ -34,7 +36,7 @@ rename to new.txt
 impl World for Fake {
     fn is_dir(&self, path: &str) -> bool {
         ["/", "/w", "/w/src", "/w/docs", "/w/dist", "/w/src/deep", "/home/me", "/tmp"]
-            .contains(&path.trim_end_matches('/'))
+            .contains(&PathForm::absolute(path).as_str())
     }
 
     fn read(&self, path: &str) -> Option<String> {

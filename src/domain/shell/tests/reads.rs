@@ -54,15 +54,18 @@ export A=1; set -e; unset A; alias l=ls; umask 022
 read -r line < a
 kill -9 123; wait; jobs
 ulimit -n
-cargo check; cargo metadata --format-version 1; cargo tree; cargo --version
+cargo --version; cargo search x; cargo locate-project
 npm ls; npm view react
 docker ps -a; docker logs x
 kubectl get pods; kubectl -n x describe pod y
 git status; git diff HEAD~1 -- a; git log --oneline -5; git show HEAD:a
-git add -A && git commit -m 'x > y' && git push
+git add -A && git log --grep='x > y'
 git fetch origin; git branch -a; git tag v1; git rev-parse HEAD
 git ls-files | xargs wc -l
 git blame a; git grep x; git config user.name; git remote -v
+git config -f .gitmodules --get-regexp path x; git config --file a.ini user.name; git config get --file a.ini k
+sdiff a b; mktemp -u src/x.XXXX
+find . -name a -execdir grep x {} +
 git -C src status --short
 git --no-pager diff --stat
 git log --format='%h > %s' | cat
