@@ -72,7 +72,8 @@ fn freed_tasks(mesh: &Mesh, census: &Census, agent: &Agent) -> Result<Vec<(TaskW
         let is_it = |claim: &Claim| claim.task == *id && claim.spec == *spec;
         let claimed = claims.iter().any(|claim| is_it(&claim) && !is_stale(&claim, census));
         if !claimed {
-            let text = format!("`{id}` is free: {} no longer works on it. To take it: msg claim {id}", wait.holder);
+            let text =
+                format!("`{id}` is free: {} no longer works on it. To take it: msg claim {id}", wait.holder);
             freed.push((wait.clone(), text));
         }
     }
@@ -134,7 +135,12 @@ fn tell_one(mesh: &Mesh, locked: &Locked<'_>, agent: &Agent, freed: &[Wait]) -> 
     Ok(())
 }
 
-fn tell_of_tasks(ctx: &Context, mesh: &Mesh, locked: &Locked<'_>, census: &Census) -> Result<(), CommandError> {
+fn tell_of_tasks(
+    ctx: &Context,
+    mesh: &Mesh,
+    locked: &Locked<'_>,
+    census: &Census,
+) -> Result<(), CommandError> {
     for record in census.records.iter().filter(|record| !record.agent.waits_for_tasks.is_empty()) {
         let agent = &record.agent;
         if agent.is_foreign() || !is_live(record) {

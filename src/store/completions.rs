@@ -236,7 +236,13 @@ mod tests {
 
     fn completion(spec: &str, task: &str) -> Completion {
         let at = "2026-11-15T06:00:00Z".parse().unwrap();
-        Completion { spec: spec.into(), task: task.into(), by: "SwiftRaven".into(), at, notes: Some("ok \"x\"".into()) }
+        Completion {
+            spec: spec.into(),
+            task: task.into(),
+            by: "SwiftRaven".into(),
+            at,
+            notes: Some("ok \"x\"".into()),
+        }
     }
 
     #[test]
@@ -259,7 +265,10 @@ mod tests {
         }
         // As JavaScript would have written it.
         let document: Value = serde_json::from_slice(again.bytes()).unwrap();
-        assert_eq!(String::from_utf8_lossy(again.bytes()).trim_end(), serde_json::to_string_pretty(&document).unwrap());
+        assert_eq!(
+            String::from_utf8_lossy(again.bytes()).trim_end(),
+            serde_json::to_string_pretty(&document).unwrap()
+        );
     }
 
     #[test]
@@ -272,8 +281,17 @@ mod tests {
 
     #[test]
     fn what_is_no_completions_file() {
-        let bad = ["", "[]", "null", "{\"s\": []}", "{\"s\": {\"T\": null}}", "{\"s\": {\"T\": {}}}", "{\"a\"",
-            "{\"s\": {\"T\": {\"completedBy\": 1, \"completedAt\": \"x\"}}}", "{\"s\": {}, \"s\": {}}"];
+        let bad = [
+            "",
+            "[]",
+            "null",
+            "{\"s\": []}",
+            "{\"s\": {\"T\": null}}",
+            "{\"s\": {\"T\": {}}}",
+            "{\"a\"",
+            "{\"s\": {\"T\": {\"completedBy\": 1, \"completedAt\": \"x\"}}}",
+            "{\"s\": {}, \"s\": {}}",
+        ];
         for bad in bad {
             assert!(Completions::parse(bad.as_bytes()).is_err(), "{bad:?}");
         }

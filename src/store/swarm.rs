@@ -115,7 +115,8 @@ impl Claims {
         entry.insert("sessionId".to_string(), Value::from(claim.session.as_str()));
         entry.insert("pid".to_string(), Value::from(claim.process.pid().get()));
         entry.insert("claimedAt".to_string(), Value::from(time::iso(claim.claimed_at)));
-        entry.extend(claim.reason.as_ref().map(|reason| ("reason".to_string(), Value::from(reason.as_str()))));
+        entry
+            .extend(claim.reason.as_ref().map(|reason| ("reason".to_string(), Value::from(reason.as_str()))));
         let process = ProcessKey::of(&claim.process).and_then(|key| serde_json::to_value(key).ok());
         entry.extend(process.map(|process| ("process".to_string(), process)));
         let tasks = self.document.entry(claim.spec.clone()).or_insert_with(|| Value::Object(Map::new()));

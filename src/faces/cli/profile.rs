@@ -55,7 +55,10 @@ impl<'a> AgentJson<'a> {
             started_at: iso(agent.started_at),
             last_activity_at: iso(profile.last_sign),
             reservations: agent.reservations.iter().map(reservation_json).collect(),
-            claim: profile.claims.first().map(|claim| claim_json(claim, &of_claim(claim, &agent.reservations))),
+            claim: profile
+                .claims
+                .first()
+                .map(|claim| claim_json(claim, &of_claim(claim, &agent.reservations))),
             unread: profile.unread,
             formerly: agent.formerly.iter().map(|former| former.name.as_str()).collect(),
             foreign: agent.is_foreign(),

@@ -79,7 +79,8 @@ pub fn claim(ctx: &Context, request: &ClaimRequest) -> Result<Claimed, CommandEr
         Pick::Free(id, title) => (id, title),
     };
     let task = TaskRef { spec: board.place.key.clone(), id: id.clone() };
-    let paths: Vec<Reservation> = paths.into_iter().map(|path| Reservation { task: Some(task.clone()), ..path }).collect();
+    let paths: Vec<Reservation> =
+        paths.into_iter().map(|path| Reservation { task: Some(task.clone()), ..path }).collect();
     if !paths.is_empty() {
         // Written first, but they bind only with the claim: one replacement of the claims decides about both.
         reserve::take(ctx, &mesh, &locked, &me, &paths, now)?;
@@ -175,7 +176,11 @@ impl Visit<'_> {
 
     fn this(&self, id: &str, request: &ClaimRequest) -> Result<Pick, CommandError> {
         let task = self.board.task(id);
-        if task.is_none() && !request.adhoc && self.board.claim(id).is_none() && self.board.completion(id).is_none() {
+        if task.is_none()
+            && !request.adhoc
+            && self.board.claim(id).is_none()
+            && self.board.completion(id).is_none()
+        {
             return Err(self.unknown(id));
         }
         if self.board.is_done(id) {
@@ -202,8 +207,9 @@ impl Visit<'_> {
                 Some(file) => format!("there are no tasks in `{}`", file.display()),
                 None => "you have no spec".to_string(),
             };
-            return Err(CommandError::new(Kind::NothingReady, text)
-                .hint("`msg spec PATH` says which spec you work through; `msg claim TASK --adhoc` takes any"));
+            return Err(CommandError::new(Kind::NothingReady, text).hint(
+                "`msg spec PATH` says which spec you work through; `msg claim TASK --adhoc` takes any",
+            ));
         }
         if progress.done == progress.total() {
             return Err(CommandError::new(Kind::AllDone, format!("all {} tasks are done", progress.total())));
@@ -257,12 +263,14 @@ impl Visit<'_> {
 
     fn completed(&self, id: &str) -> CommandError {
         let (text, by) = match self.board.completion(id) {
-            Some(done) => {
-                (format!("{} completed `{id}` {} ago", done.by, age(done.at, self.now)), Some(done.by.clone()))
-            }
+            Some(done) => (
+                format!("{} completed `{id}` {} ago", done.by, age(done.at, self.now)),
+                Some(done.by.clone()),
+            ),
             None => (format!("`{id}` is ticked in the spec"), None),
         };
-        let error = CommandError::new(Kind::AlreadyCompleted, text).hint("`msg claim --next` takes one that is not");
+        let error =
+            CommandError::new(Kind::AlreadyCompleted, text).hint("`msg claim --next` takes one that is not");
         match by {
             Some(by) => error.fact("agent", by),
             None => error,

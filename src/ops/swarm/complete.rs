@@ -110,7 +110,12 @@ pub(super) fn place_of(
 }
 
 /// The caller's claim of that task, or why it has none.
-pub(super) fn own_claim(board: &Board, me: &Agent, claims: &Claims, task: &str) -> Result<Claim, CommandError> {
+pub(super) fn own_claim(
+    board: &Board,
+    me: &Agent,
+    claims: &Claims,
+    task: &str,
+) -> Result<Claim, CommandError> {
     let is_it = |claim: &Claim| claim.task == task && board.place.is_meant_by(&claim.spec);
     if let Some(claim) = claims.of(me).into_iter().find(is_it) {
         return Ok(claim);
@@ -174,13 +179,16 @@ fn tell_idle(
         if agent.session == me.session || agent.is_foreign() || !same_spec || !claims.of(agent).is_empty() {
             continue;
         }
-        let presence = mesh.last_sign(agent).map(|sign| {
-            Presence::of(process::liveness(&agent.process), sign, clock::now())
-        });
+        let presence = mesh
+            .last_sign(agent)
+            .map(|sign| Presence::of(process::liveness(&agent.process), sign, clock::now()));
         if !presence.is_ok_and(|presence| matches!(presence, Presence::Idle | Presence::Away)) {
             continue;
         }
-        let text = format!("`{first}` can be begun, now that {} is done with what it waited for: msg claim --next", me.name);
+        let text = format!(
+            "`{first}` can be begun, now that {} is done with what it waited for: msg claim --next",
+            me.name
+        );
         if let Err(error) = waiting::notify(mesh, &agent.name, &text) {
             ctx.notice(format!("{} could not be told what is ready: {error}", agent.name));
         }

@@ -33,7 +33,8 @@ pub fn unclaim(ctx: &Context, task: Option<&str>, spec: Option<&str>) -> Result<
             own_claim(&Board::new(place, &claims, &completions, &census)?, &me, &claims, task)?
         }
         None => claims.of(&me).into_iter().next().ok_or_else(|| {
-            CommandError::new(Kind::NotClaimed, "you work on no task").hint("`msg tasks --mine` would show it")
+            CommandError::new(Kind::NotClaimed, "you work on no task")
+                .hint("`msg tasks --mine` would show it")
         })?,
     };
     claims.remove(&claim);
@@ -100,7 +101,10 @@ pub fn handoff(
     drop(swarm);
     let_go_of_paths(&locked, &me, &claim)?;
     let notes = notes.map_or(String::new(), |notes| format!("\n{notes}"));
-    let text = format!("{} hands `{task}` to you; it is yours now. `msg unclaim {task}` gives it back.{notes}", me.name);
+    let text = format!(
+        "{} hands `{task}` to you; it is yours now. `msg unclaim {task}` gives it back.{notes}",
+        me.name
+    );
     if let Err(error) = waiting::notify(&mesh, &heir.name, &text) {
         ctx.notice(format!("{} could not be told: {error}", heir.name));
     }

@@ -26,7 +26,11 @@ pub(super) struct Place {
 
 impl Place {
     /// The spec that is named, else the agent's own; without either, the folder stands for one.
-    pub(super) fn find(ctx: &Context, named: Option<&str>, agent: Option<&Agent>) -> Result<Self, CommandError> {
+    pub(super) fn find(
+        ctx: &Context,
+        named: Option<&str>,
+        agent: Option<&Agent>,
+    ) -> Result<Self, CommandError> {
         if let Some(text) = named {
             return Self::named(ctx, text);
         }

@@ -9,11 +9,15 @@ pub(crate) fn is_stale(claim: &Claim, census: &Census) -> bool {
     if process::liveness(&claim.process) == Liveness::Gone {
         return true;
     }
-    let is_named = |record: &&Record| record.agent.all_names().any(|name| name.as_str().eq_ignore_ascii_case(&claim.agent));
+    let is_named = |record: &&Record| {
+        record.agent.all_names().any(|name| name.as_str().eq_ignore_ascii_case(&claim.agent))
+    };
     let owners: Vec<&Record> = census.records.iter().filter(is_named).collect();
     let unreadable = census.unreadable.iter().any(|file| file.stem.eq_ignore_ascii_case(&claim.agent));
     match &claim.process {
-        Recorded::Pinned(_) => !owners.is_empty() && !owners.iter().any(|owner| owner.agent.process == claim.process),
+        Recorded::Pinned(_) => {
+            !owners.is_empty() && !owners.iter().any(|owner| owner.agent.process == claim.process)
+        }
         // pi-messenger's: whoever it belongs to is registered, with that process and that session.
         Recorded::Bare(pid) => {
             let is_owner = |owner: &&Record| {

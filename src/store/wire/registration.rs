@@ -112,7 +112,8 @@ struct WaitKeys {
 
 impl From<ReservationKeys> for Reservation {
     fn from(keys: ReservationKeys) -> Self {
-        let ReservationKeys { pattern, reason, since, root, expires_at, head, literal, ignore_case, task } = keys;
+        let ReservationKeys { pattern, reason, since, root, expires_at, head, literal, ignore_case, task } =
+            keys;
         let (literal, ignore_case) = (literal == Some(true), ignore_case == Some(true));
         let task = task.map(|TaskKeys { spec, id }| TaskRef { spec, id });
         Self { pattern, reason, since, root, expires_at, head, literal, ignore_case, task }
@@ -121,7 +122,8 @@ impl From<ReservationKeys> for Reservation {
 
 impl From<Reservation> for ReservationKeys {
     fn from(reservation: Reservation) -> Self {
-        let Reservation { pattern, reason, since, root, expires_at, head, literal, ignore_case, task } = reservation;
+        let Reservation { pattern, reason, since, root, expires_at, head, literal, ignore_case, task } =
+            reservation;
         let (literal, ignore_case) = (literal.then_some(true), ignore_case.then_some(true));
         let task = task.map(|TaskRef { spec, id }| TaskKeys { spec, id });
         Self { pattern, reason, since, root, expires_at, head, literal, ignore_case, task }
@@ -386,8 +388,18 @@ mod tests {
 
     /// Not one of the optional keys that we give a meaning to.
     fn agent_key(key: &str) -> bool {
-        !["harness", "process", "tmux", "formerly", "restores", "joinedAt", "activity", "waitsFor", "waitsForTasks"]
-            .contains(&key)
+        ![
+            "harness",
+            "process",
+            "tmux",
+            "formerly",
+            "restores",
+            "joinedAt",
+            "activity",
+            "waitsFor",
+            "waitsForTasks",
+        ]
+        .contains(&key)
     }
 
     #[test]

@@ -33,7 +33,10 @@ impl Report for EvictReport {
     fn json(&self) -> Map<String, Value> {
         Map::from_iter([
             ("agent".to_string(), profile::json(&self.0.profile, false)),
-            ("unclaimed".to_string(), self.0.unclaimed.iter().map(|claim| profile::claim_json(claim, &[])).collect()),
+            (
+                "unclaimed".to_string(),
+                self.0.unclaimed.iter().map(|claim| profile::claim_json(claim, &[])).collect(),
+            ),
         ])
     }
 

@@ -29,7 +29,8 @@ pub(in crate::faces::cli) struct HandoffArgs {
 
 pub(super) fn run(ctx: &Context, args: HandoffArgs) -> Result<Outcome, CommandError> {
     let to = AgentName::new(args.name)?;
-    Ok(HandoffReport(swarm::handoff(ctx, &args.task, &to, args.spec.as_deref(), args.notes.as_deref())?).into())
+    Ok(HandoffReport(swarm::handoff(ctx, &args.task, &to, args.spec.as_deref(), args.notes.as_deref())?)
+        .into())
 }
 
 struct HandoffReport(Claim);

@@ -26,7 +26,10 @@ impl Report for LeaveReport {
     fn json(&self) -> Map<String, Value> {
         let mut object = Map::new();
         object.insert("name".to_string(), json!(self.0.name.as_str()));
-        object.insert("unclaimed".to_string(), self.0.unclaimed.iter().map(|claim| profile::claim_json(claim, &[])).collect());
+        object.insert(
+            "unclaimed".to_string(),
+            self.0.unclaimed.iter().map(|claim| profile::claim_json(claim, &[])).collect(),
+        );
         object.insert("released".to_string(), json!(self.0.released));
         object.insert("unread".to_string(), json!(self.0.unread));
         object

@@ -90,7 +90,9 @@ impl Report for TasksReport {
                 TaskState::Claimed => task.claim.as_ref().map_or(String::new(), |claim| {
                     format!("{} for {}", claim.agent, profile::duration(now, claim.claimed_at))
                 }),
-                TaskState::Done => task.completion.as_ref().map_or("ticked".to_string(), |done| done.by.clone()),
+                TaskState::Done => {
+                    task.completion.as_ref().map_or("ticked".to_string(), |done| done.by.clone())
+                }
                 TaskState::Open => String::new(),
             };
             let state = match &task.state {
@@ -99,7 +101,12 @@ impl Report for TasksReport {
                 TaskState::Blocked(_) => Cell::styled("blocked", style::dim),
                 TaskState::Done => Cell::styled("done", style::good),
             };
-            table.row(vec![Cell::plain(&visible(&task.id)), state, Cell::plain(&visible(&about)), Cell::plain(&visible(&title))]);
+            table.row(vec![
+                Cell::plain(&visible(&task.id)),
+                state,
+                Cell::plain(&visible(&about)),
+                Cell::plain(&visible(&title)),
+            ]);
         }
         let lines = table.lines();
         if lines.is_empty() && !page.quiet {
