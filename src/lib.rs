@@ -20,6 +20,7 @@
 //! | `index` | `store::index` |
 //! | `hooks/`, `trouble.jsonl` | `store::hooks` |
 //! | `claims.json` | `store::swarm` |
+//! | `completions.json` | `store::completions`, `store::swarm` |
 //! | `mesh.lock` | `store::locked`, on `sys::flock` |
 //! | `swarm.lock` | `store::swarm_lock` |
 //! | `tmp/` | `sys::files` |

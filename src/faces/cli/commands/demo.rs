@@ -94,6 +94,15 @@ impl Stage {
 
     /// Runs `msg` with these arguments. `hidden` are those that only the demo needs.
     fn msg(&self, args: &[&str], hidden: &[&str]) -> Result<Line, CommandError> {
+        self.expect(0, args, hidden)
+    }
+
+    /// The same for what is to be answered with no.
+    fn no(&self, args: &[&str]) -> Result<Line, CommandError> {
+        self.expect(1, args, &[])
+    }
+
+    fn expect(&self, code: i32, args: &[&str], hidden: &[&str]) -> Result<Line, CommandError> {
         if self.interrupted.load(Ordering::SeqCst) {
             return Err(CommandError::new(Kind::Interrupted, "interrupted; nothing is left behind"));
         }
@@ -105,7 +114,7 @@ impl Stage {
             exit: output.status.code(),
             output: String::from_utf8_lossy(&text).trim_end().to_string(),
         };
-        if !output.status.success() {
+        if output.status.code() != Some(code) {
             let text = format!("`{}` ended with {}: {}", line.command, output.status, line.output);
             return Err(CommandError::new(Kind::Bug, text));
         }
@@ -181,6 +190,7 @@ fn play(stage: &Stage) -> Result<Vec<Step>, CommandError> {
             stage.msg(&["read", "--as", "SilverHeron"], &[])?,
         ],
     });
+    steps.push(Step { title: "A spec becomes tasks, and each is one agent's", lines: work(stage)? });
     claude.kill()?;
     steps.push(Step {
         title: "SwiftRaven's process is killed (SIGKILL): it is gone at the next look",
@@ -220,6 +230,23 @@ fn talk(stage: &Stage) -> Result<Vec<Line>, CommandError> {
     let ack = stage.msg(&["ack", &id, "--as", "SilverHeron"], &[])?;
     let receipt = stage.msg(&["receipt", &id, "--as", "Robin"], &[])?;
     Ok(vec![sent, watched, ack, receipt])
+}
+
+/// Two agents work through a spec.
+fn work(stage: &Stage) -> Result<Vec<Line>, CommandError> {
+    let spec = stage.dir.path().join("spec.md");
+    let text = "# Login\n\n- [ ] TASK-01: Store passwords as hashes\n- [ ] TASK-02: Log in (needs TASK-01)\n";
+    #[expect(clippy::disallowed_methods, reason = "the demo has a directory of its own")]
+    std::fs::write(spec, text).map_err(|error| failed(&error))?;
+    Ok(vec![
+        stage.msg(&["spec", "spec.md", "--as", "SilverHeron"], &[])?,
+        stage.msg(&["spec", "spec.md", "--as", "Robin"], &[])?,
+        stage.msg(&["claim", "--next", "--reserve", "src/auth/", "--as", "SilverHeron"], &[])?,
+        stage.no(&["claim", "TASK-01", "--as", "Robin"])?,
+        stage.msg(&["complete", "TASK-01", "--notes", "bcrypt", "--as", "SilverHeron"], &[])?,
+        stage.msg(&["claim", "--next", "--as", "Robin"], &[])?,
+        stage.msg(&["tasks", "--as", "Robin"], &[])?,
+    ])
 }
 
 /// What Codex sends before it applies a patch, and what it is answered.
