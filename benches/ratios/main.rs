@@ -26,18 +26,20 @@ mod post;
 mod readers;
 mod scratch;
 mod start;
+mod swarm;
 mod watching;
 
 use figure::Figure;
 
 type Measurement = fn() -> Vec<Figure>;
 
-const MEASUREMENTS: [(&str, Measurement); 11] = [
+const MEASUREMENTS: [(&str, Measurement); 12] = [
     ("start", start::measure),
     ("mesh.lock", locks::mesh),
     ("swarm.lock", locks::swarm),
     ("agents", agents::measure),
     ("hook", hooks::measure),
+    ("task", swarm::measure),
     ("readers", readers::measure),
     ("send", messages::send),
     ("post", messages::posting),
