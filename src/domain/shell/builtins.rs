@@ -16,8 +16,11 @@ pub fn cd(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option
     let old = state.sure_dir();
     match options.operands.first() {
         None => state.go(reader.world.home()),
-        Some(field) if field.text == "-" => state.go(state.old_dir.clone()),
-        Some(field) if !field.is_known() || field.pattern.is_some() => state.go(None),
+        Some(field) if field.text == "-" && state.old_dir.is_some() => state.go(state.old_dir.clone()),
+        Some(field) if field.text == "-" || !field.is_known() || field.pattern.is_some() => {
+            doubt(state, state.places());
+            state.go(None);
+        }
         Some(field) if field.text.is_empty() => {}
         Some(field) => enter(reader, state, &field.text),
     }
@@ -27,18 +30,25 @@ pub fn cd(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option
 
 /// Goes there from wherever the shell may be. Where there is no such directory, it may as well stay.
 fn enter(reader: &mut Reader<'_>, state: &mut State, text: &str) {
-    let mut doubted = state.doubted.to_vec();
+    let mut doubted = Vec::new();
     for place in state.places() {
         let path = join(place.as_deref(), text);
         if path.is_some_and(|path| !can_enter(reader, place.as_deref(), &path, text)) {
             doubted.push(place);
         }
     }
-    state.doubted = Rc::new(doubted);
+    doubt(state, doubted);
     state.enter(text);
-    if state.doubted.len() > MAX_DIRS {
-        state.doubted = Rc::default();
-        state.go(None);
+}
+
+/// The shell may stay in these.
+fn doubt(state: &mut State, places: Vec<Option<String>>) {
+    if !places.is_empty() {
+        let doubted = Rc::make_mut(&mut state.doubted);
+        doubted.extend(places);
+        if doubted.len() > MAX_DIRS {
+            *doubted = vec![None];
+        }
     }
 }
 

@@ -188,6 +188,9 @@ impl Reader<'_> {
                 match self.variable(state, name).filter(|value| !value.text.is_empty()) {
                     Some(value) => builder.push_value(Some(&value), *quoted),
                     None if state.variables.get(name).is_some_and(Option::is_none) => builder.push_unknown(),
+                    None if matches!(name.as_str(), "PWD" | "OLDPWD" | "_" | "SHLVL") => {
+                        builder.push_unknown();
+                    }
                     None => builder.push_value(Value::of(&other).as_ref(), *quoted),
                 }
             }

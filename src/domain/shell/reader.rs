@@ -464,7 +464,7 @@ impl<'w> Reader<'w> {
 
     /// Whether the command itself makes this directory, or one in it.
     pub fn is_made(&mut self, path: &str) -> bool {
-        if self.made.is_empty() || !self.spend(self.made.len() / 16) {
+        if self.made.is_empty() || !self.spend(self.made.len() / 4) {
             return false;
         }
         let path = PathForm::absolute(path);

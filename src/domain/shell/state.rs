@@ -128,7 +128,9 @@ impl State {
             if merged.doubted != other.doubted {
                 let doubted = Rc::make_mut(&mut merged.doubted);
                 doubted.extend(other.doubted.iter().cloned());
-                doubted.truncate(MAX_PLACES);
+                if doubted.len() > MAX_PLACES {
+                    *doubted = vec![None];
+                }
             }
             if merged.old_dir != other.old_dir {
                 merged.old_dir = None;
