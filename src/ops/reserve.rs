@@ -161,7 +161,10 @@ fn grant(
     now: Timestamp,
 ) -> Result<(Agent, usize), CommandError> {
     let held: Vec<&Reservation> = me.reservations.iter().filter(|held| held.binds(now)).collect();
-    let is_new = |wanted: &&Reservation| !held.iter().any(|held| same_place(wanted, held));
+    // What is held with a task goes with it, so it takes the place of nothing else.
+    let is_same =
+        |wanted: &Reservation, held: &Reservation| same_place(wanted, held) && wanted.task == held.task;
+    let is_new = |wanted: &&Reservation| !held.iter().any(|held| is_same(wanted, held));
     let new = wanted.iter().filter(is_new).count();
     let total = held.len() + new;
     if total > MAX_RESERVATIONS {
@@ -172,7 +175,7 @@ fn grant(
     let record = locked.edit(me, |agent| {
         agent.reservations.retain(|held| held.binds(now));
         for wanted in wanted {
-            match agent.reservations.iter_mut().find(|held| same_place(wanted, held)) {
+            match agent.reservations.iter_mut().find(|held| is_same(wanted, held)) {
                 Some(held) => {
                     let reason = wanted.reason.clone().or(held.reason.take());
                     *held = Reservation { since: held.since, reason, ..wanted.clone() };

@@ -59,6 +59,17 @@ pub(super) fn remember_task(locked: &Locked<'_>, agent: &Agent, wait: TaskWait) 
     Ok(())
 }
 
+/// Who has the task waits for it no longer. That may fail: a message too many is no harm.
+pub(super) fn forget_task(ctx: &Context, locked: &Locked<'_>, agent: &Agent, task: &TaskRef) {
+    let is_it = |wait: &TaskWait| wait.task == *task;
+    if !agent.waits_for_tasks.iter().any(is_it) {
+        return;
+    }
+    if let Err(error) = locked.edit(agent, |agent| agent.waits_for_tasks.retain(|wait| !is_it(wait))) {
+        ctx.notice(format!("{} still waits for `{}`: {error}", agent.name, task.id));
+    }
+}
+
 /// What became of the tasks that the agent was refused, for those that nobody has any more.
 fn freed_tasks(mesh: &Mesh, census: &Census, agent: &Agent) -> Result<Vec<(TaskWait, String)>, CommandError> {
     let (claims, completions) = (mesh.claims()?, mesh.completions()?);

@@ -1,5 +1,6 @@
 //! A mesh: the directory, and what anyone may look at without a lock.
 
+use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use super::sessions::{self, SessionRecord, Sessions};
 use super::swarm::{self, Claims};
 use super::swarm_lock;
 use crate::domain::settings::Durability;
-use crate::domain::{Agent, AgentName, Reservation, SessionId};
+use crate::domain::{Agent, AgentName, SessionId, TaskRef};
 use crate::sys::clock;
 use crate::sys::files::{self, Files, Kept, Stray};
 use crate::sys::filesystem;
@@ -124,11 +125,22 @@ impl Mesh {
             return;
         }
         let Ok(claims) = self.claims() else { return };
+        let done = self.done_since_claims();
+        let is_done =
+            |task: &TaskRef| done.as_ref().is_some_and(|done| done.find(&task.spec, &task.id).is_some());
         for record in &mut census.records {
             let agent = record.agent.clone();
-            let binds = |held: &Reservation| held.task.as_ref().is_none_or(|task| claims.has(&agent, task));
-            record.agent.reservations.retain(binds);
+            let has = |task: &TaskRef| claims.has(&agent, task) && !is_done(task);
+            record.agent.reservations.retain(|held| held.task.as_ref().is_none_or(has));
         }
+    }
+
+    /// What is done, if that was written after the claims were: then completing was cut short, and there may be a claim
+    /// that is none. Else there is no need to read so much.
+    fn done_since_claims(&self) -> Option<super::Completions> {
+        let modified = |path: &Path| files::metadata(path).ok().flatten()?.modified().ok();
+        let (claims, done) = (modified(&self.layout.claims())?, modified(&self.layout.completions())?);
+        if done > claims { self.completions().ok() } else { None }
     }
 
     /// What lies at that place in the registry; `None` if there is nothing.

@@ -4,7 +4,7 @@ mod aftermath;
 mod call;
 mod damaged;
 mod decisions;
-mod fixture;
+pub mod fixture;
 mod harmless;
 mod holders;
 mod index;

@@ -10,10 +10,11 @@ use crate::ops::identity;
 use crate::ops::letter::age;
 use crate::ops::reserve::{self, Wish};
 use crate::ops::waiting;
-use crate::store::{Census, Claim, Claims, Completions, Locked, Mesh, StoreError};
+use crate::store::{Census, Claim, Claims, Completions, Locked, Mesh, StoreError, Swarm};
 use crate::sys::clock;
 
 use super::board::Board;
+use super::complete::{let_go_of_paths, task_of};
 use super::place::Place;
 use super::stale::is_stale;
 
@@ -71,16 +72,25 @@ pub fn claim(ctx: &Context, request: &ClaimRequest) -> Result<Claimed, CommandEr
     let census = locked.census()?;
     let swarm = locked.swarm()?;
     let (mut claims, completions) = (swarm.claims()?, swarm.completions()?);
-    drop_stale(ctx, &mesh, &mut claims, &completions, &census);
+    drop_stale(ctx, &mesh, &swarm, &mut claims, &completions, &census)?;
     let board = Board::new(place, &claims, &completions, &census)?;
     let visit = Visit { ctx, locked: &locked, board: &board, me: &me, now };
     let (id, title) = match visit.choose(request, &claims)? {
-        Pick::Mine(claim) => return Ok(visit.again(claim)),
+        Pick::Mine(claim) => {
+            let paths = of_task(paths, &task_of(&claim));
+            let me = if paths.is_empty() {
+                me.clone()
+            } else {
+                reserve::take(ctx, &mesh, &locked, &me, &paths, now)?.0
+            };
+            return Ok(Visit { me: &me, ..visit }.again(claim));
+        }
         Pick::Free(id, title) => (id, title),
     };
     let task = TaskRef { spec: board.place.key.clone(), id: id.clone() };
-    let paths: Vec<Reservation> =
-        paths.into_iter().map(|path| Reservation { task: Some(task.clone()), ..path }).collect();
+    // Paths that were left of this task when a command died would bind again with the claim, whoever has them by now.
+    let me = let_go_of_paths(&locked, &me, &task)?;
+    let paths = of_task(paths, &task);
     if !paths.is_empty() {
         // Written first, but they bind only with the claim: one replacement of the claims decides about both.
         reserve::take(ctx, &mesh, &locked, &me, &paths, now)?;
@@ -97,9 +107,14 @@ pub fn claim(ctx: &Context, request: &ClaimRequest) -> Result<Claimed, CommandEr
     claims.insert(&claim);
     swarm.write(&claims)?;
     drop(swarm);
+    waiting::forget_task(ctx, &locked, &me, &task);
     drop(locked);
     feed::tell(ctx, &mesh, "claim", &me.name, Some(&claim.task), claim.reason.as_deref());
     Ok(Claimed { claim, title, reservations: paths, again: false })
+}
+
+fn of_task(paths: Vec<Reservation>, task: &TaskRef) -> Vec<Reservation> {
+    paths.into_iter().map(|path| Reservation { task: Some(task.clone()), ..path }).collect()
 }
 
 pub(super) fn check_id(id: &str) -> Result<(), CommandError> {
@@ -116,14 +131,17 @@ pub(super) fn check_id(id: &str) -> Result<(), CommandError> {
     Err(CommandError::new(Kind::InvalidValue, format!("`{}` can't be a task: {why}", start.escape_debug())))
 }
 
-/// Claims of those who are gone, and of what is done, are nobody's; the file hears of it with the next write.
+/// Claims of those who are gone, and of what is done, are nobody's. The file hears of the dead with the next write; what
+/// is done may belong to the living, who may never write again, so it is removed at once.
 pub(super) fn drop_stale(
     ctx: &Context,
     mesh: &Mesh,
+    swarm: &Swarm<'_>,
     claims: &mut Claims,
     completions: &Completions,
     census: &Census,
-) {
+) -> Result<(), CommandError> {
+    let mut cut_short = false;
     let all: Vec<Claim> = claims.iter().collect();
     for claim in all {
         let is_done = completions.find(&claim.spec, &claim.task).is_some();
@@ -131,10 +149,15 @@ pub(super) fn drop_stale(
             continue;
         }
         claims.remove(&claim);
+        cut_short |= is_done;
         if !is_done && let Ok(name) = crate::domain::AgentName::new(claim.agent.as_str()) {
             feed::tell(ctx, mesh, "stale", &name, Some(&claim.task), None);
         }
     }
+    if cut_short {
+        swarm.write(claims)?;
+    }
+    Ok(())
 }
 
 enum Pick {

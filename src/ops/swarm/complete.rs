@@ -1,7 +1,7 @@
 //! Finishing a task.
 
 use crate::domain::spec::tick;
-use crate::domain::{Agent, Presence, TaskRef};
+use crate::domain::{Agent, Presence, Reservation, TaskRef};
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::feed;
@@ -49,7 +49,7 @@ pub fn complete(ctx: &Context, request: &CompleteRequest) -> Result<Completed, C
     let census = locked.census()?;
     let swarm = locked.swarm()?;
     let (mut claims, mut completions) = (swarm.claims()?, swarm.completions()?);
-    drop_stale(ctx, &mesh, &mut claims, &completions, &census);
+    drop_stale(ctx, &mesh, &swarm, &mut claims, &completions, &census)?;
     let place = place_of(ctx, request.spec.as_deref(), &me, &claims, &request.task)?;
     let before = Board::new(place.clone(), &claims, &completions, &census)?;
     let claim = own_claim(&before, &me, &claims, &request.task)?;
@@ -66,7 +66,7 @@ pub fn complete(ctx: &Context, request: &CompleteRequest) -> Result<Completed, C
     claims.remove(&claim);
     swarm.write(&claims)?;
     drop(swarm);
-    let_go_of_paths(&locked, &me, &claim)?;
+    let_go_of_paths(&locked, &me, &task_of(&claim))?;
     let after = Board::new(place, &claims, &completions, &census)?;
     let unblocked = newly_ready(&before, &after);
     waiting::tell_or_note(ctx, &mesh, &locked);
@@ -142,13 +142,21 @@ pub(super) fn own_claim(
     }
 }
 
-/// Paths that were taken with the claim are free with it anyway; this clears them away.
-pub(super) fn let_go_of_paths(locked: &Locked<'_>, me: &Agent, claim: &Claim) -> Result<(), CommandError> {
-    let task = TaskRef { spec: claim.spec.clone(), id: claim.task.clone() };
-    if me.reservations.iter().any(|held| held.task.as_ref() == Some(&task)) {
-        locked.edit(me, |agent| agent.reservations.retain(|held| held.task.as_ref() != Some(&task)))?;
+pub(super) fn task_of(claim: &Claim) -> TaskRef {
+    TaskRef { spec: claim.spec.clone(), id: claim.task.clone() }
+}
+
+/// Paths that were taken with a task bind nobody without it; this clears them away.
+pub(super) fn let_go_of_paths(
+    locked: &Locked<'_>,
+    me: &Agent,
+    task: &TaskRef,
+) -> Result<Agent, CommandError> {
+    let is_of = |held: &Reservation| held.task.as_ref() == Some(task);
+    if !me.reservations.iter().any(is_of) {
+        return Ok(me.clone());
     }
-    Ok(())
+    Ok(locked.edit(me, |agent| agent.reservations.retain(|held| !is_of(held)))?.agent)
 }
 
 fn newly_ready(before: &Board, after: &Board) -> Vec<String> {

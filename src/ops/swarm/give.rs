@@ -1,6 +1,6 @@
 //! Giving a task back, or to somebody else.
 
-use crate::domain::{AgentName, Reservation, TaskRef};
+use crate::domain::{AgentName, Reservation};
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::feed;
@@ -12,7 +12,7 @@ use crate::sys::clock;
 
 use super::board::Board;
 use super::claim::{check_id, drop_stale};
-use super::complete::{let_go_of_paths, own_claim, place_of};
+use super::complete::{let_go_of_paths, own_claim, place_of, task_of};
 
 /// Gives up the task that is named, else the one that the caller has.
 pub fn unclaim(ctx: &Context, task: Option<&str>, spec: Option<&str>) -> Result<Claim, CommandError> {
@@ -26,7 +26,7 @@ pub fn unclaim(ctx: &Context, task: Option<&str>, spec: Option<&str>) -> Result<
     let census = locked.census()?;
     let swarm = locked.swarm()?;
     let (mut claims, completions) = (swarm.claims()?, swarm.completions()?);
-    drop_stale(ctx, &mesh, &mut claims, &completions, &census);
+    drop_stale(ctx, &mesh, &swarm, &mut claims, &completions, &census)?;
     let claim = match task {
         Some(task) => {
             let place = place_of(ctx, spec, &me, &claims, task)?;
@@ -40,11 +40,19 @@ pub fn unclaim(ctx: &Context, task: Option<&str>, spec: Option<&str>) -> Result<
     claims.remove(&claim);
     swarm.write(&claims)?;
     drop(swarm);
-    let_go_of_paths(&locked, &me, &claim)?;
+    let_go_of_paths(&locked, &me, &task_of(&claim))?;
     waiting::tell_or_note(ctx, &mesh, &locked);
     drop(locked);
     feed::tell(ctx, &mesh, "unclaim", &me.name, Some(&claim.task), None);
     Ok(claim)
+}
+
+/// A task that is another's now.
+#[derive(Clone, Debug)]
+pub struct HandedOff {
+    pub claim: Claim,
+    /// The paths that went along.
+    pub reservations: Vec<Reservation>,
 }
 
 /// Passes a task and the paths that were taken with it to another live agent, in one step.
@@ -54,7 +62,7 @@ pub fn handoff(
     to: &AgentName,
     spec: Option<&str>,
     notes: Option<&str>,
-) -> Result<Claim, CommandError> {
+) -> Result<HandedOff, CommandError> {
     check_id(task)?;
     let (mesh, caller) = identity::caller(ctx)?;
     if caller.agent.is_foreign() {
@@ -65,7 +73,7 @@ pub fn handoff(
     let census = locked.census()?;
     let swarm = locked.swarm()?;
     let (mut claims, completions) = (swarm.claims()?, swarm.completions()?);
-    drop_stale(ctx, &mesh, &mut claims, &completions, &census);
+    drop_stale(ctx, &mesh, &swarm, &mut claims, &completions, &census)?;
     let place = place_of(ctx, spec, &me, &claims, task)?;
     let board = Board::new(place, &claims, &completions, &census)?;
     let claim = own_claim(&board, &me, &claims, task)?;
@@ -81,9 +89,11 @@ pub fn handoff(
         let text = format!("{} works on `{}` already", heir.name, other.task);
         return Err(CommandError::new(Kind::AlreadyHaveClaim, text).fact("task", other.task.as_str()));
     }
-    let reference = TaskRef { spec: claim.spec.clone(), id: claim.task.clone() };
-    let is_of_task = |held: &&Reservation| held.task.as_ref() == Some(&reference);
+    let task_ref = task_of(&claim);
+    let is_of_task = |held: &&Reservation| held.task.as_ref() == Some(&task_ref);
     let paths: Vec<Reservation> = me.reservations.iter().filter(is_of_task).cloned().collect();
+    // What the heir has left of this task from a command that died would bind again.
+    let heir = &let_go_of_paths(&locked, &locked.own_record(heir)?.agent, &task_ref)?;
     if !paths.is_empty() {
         // They bind for whoever has the claim, so both may have them for a moment.
         locked.edit(heir, |agent| agent.reservations.extend(paths.clone()))?;
@@ -99,7 +109,8 @@ pub fn handoff(
     claims.insert(&passed);
     swarm.write(&claims)?;
     drop(swarm);
-    let_go_of_paths(&locked, &me, &claim)?;
+    let_go_of_paths(&locked, &me, &task_of(&claim))?;
+    waiting::forget_task(ctx, &locked, heir, &task_ref);
     let notes = notes.map_or(String::new(), |notes| format!("\n{notes}"));
     let text = format!(
         "{} hands `{task}` to you; it is yours now. `msg unclaim {task}` gives it back.{notes}",
@@ -110,5 +121,5 @@ pub fn handoff(
     }
     drop(locked);
     feed::tell(ctx, &mesh, "handoff", &me.name, Some(task), Some(heir.name.as_str()));
-    Ok(passed)
+    Ok(HandedOff { claim: passed, reservations: paths })
 }

@@ -13,7 +13,7 @@ mod stale;
 pub use board::{Progress, TaskState, TaskView, Tasks, tasks};
 pub use claim::{Choice, ClaimRequest, Claimed, claim};
 pub use complete::{CompleteRequest, Completed, complete};
-pub use give::{handoff, unclaim};
+pub use give::{HandedOff, handoff, unclaim};
 pub use place::{SpecInUse, spec};
 
 pub(super) use stale::is_stale;

@@ -4,9 +4,8 @@ use serde_json::{Map, Value};
 use crate::domain::{AgentName, visible};
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::profile;
-use crate::ops::swarm;
+use crate::ops::swarm::{self, HandedOff};
 use crate::ops::{CommandError, Context};
-use crate::store::Claim;
 
 /// Pass your task, and the paths that you took with it, to another agent
 #[derive(Args, Debug)]
@@ -33,15 +32,15 @@ pub(super) fn run(ctx: &Context, args: HandoffArgs) -> Result<Outcome, CommandEr
         .into())
 }
 
-struct HandoffReport(Claim);
+struct HandoffReport(HandedOff);
 
 impl Report for HandoffReport {
     fn json(&self) -> Map<String, Value> {
-        Map::from_iter([("claim".to_string(), profile::claim_json(&self.0, &[]))])
+        Map::from_iter([("claim".to_string(), profile::claim_json(&self.0.claim, &self.0.reservations))])
     }
 
     fn text(&self, page: &mut Page) {
-        page.line(format!("{} is {}'s now.", style::bold(&visible(&self.0.task)), self.0.agent));
+        page.line(format!("{} is {}'s now.", style::bold(&visible(&self.0.claim.task)), self.0.claim.agent));
     }
 
     fn is_answer(&self) -> bool {
