@@ -22,6 +22,7 @@ mod registry;
 mod reservations;
 mod safety;
 mod storm;
+mod swarm;
 mod terminal;
 mod texts;
 mod waiting;

@@ -1,0 +1,4 @@
+//! Tasks that live agents own, one each.
+
+mod crowd;
+mod storm;
