@@ -1,4 +1,6 @@
 //! Tasks that live agents own, one each.
 
 mod crowd;
+mod races;
 mod storm;
+mod torn;
