@@ -1,7 +1,13 @@
-//! Tasks of a spec: who gets them, with which paths, and what others hear of it.
+//! Tasks of a spec: who gets them, with which paths, and what others hear of it; also while everyone is killed.
 
 mod commands;
+mod crowd;
 mod fixture;
+mod foreign;
 mod lives;
+mod model;
 mod paths;
+mod races;
+mod storm;
+mod torn;
 mod words;

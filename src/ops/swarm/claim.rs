@@ -54,14 +54,13 @@ pub fn claim(ctx: &Context, request: &ClaimRequest) -> Result<Claimed, CommandEr
     if let Choice::This(id) = &request.choice {
         check_id(id)?;
     }
-    let now = clock::now();
     let wish = Wish {
         patterns: request.reserve.clone(),
         reason: request.reason.clone(),
         force_broad: request.force_broad,
         ..Wish::default()
     };
-    let paths = reserve::drafts(ctx, &wish, now)?;
+    let paths = reserve::drafts(ctx, &wish, clock::now())?;
     let (mesh, caller) = identity::caller(ctx)?;
     if caller.agent.is_foreign() {
         return Err(StoreError::Foreign(caller.agent.name.to_string()).into());
@@ -71,6 +70,8 @@ pub fn claim(ctx: &Context, request: &ClaimRequest) -> Result<Claimed, CommandEr
     let me = locked.own_record(&caller.agent)?.agent;
     let census = locked.census()?;
     let swarm = locked.swarm()?;
+    // Whoever waited for the locks claims after what was completed meanwhile.
+    let now = clock::now();
     let (mut claims, completions) = (swarm.claims()?, swarm.completions()?);
     drop_stale(ctx, &mesh, &swarm, &mut claims, &completions, &census)?;
     let board = Board::new(place, &claims, &completions, &census)?;

@@ -43,11 +43,11 @@ pub fn complete(ctx: &Context, request: &CompleteRequest) -> Result<Completed, C
     if caller.agent.is_foreign() {
         return Err(StoreError::Foreign(caller.agent.name.to_string()).into());
     }
-    let now = clock::now();
     let locked = mesh.lock()?;
     let me = locked.own_record(&caller.agent)?.agent;
     let census = locked.census()?;
     let swarm = locked.swarm()?;
+    let now = clock::now();
     let (mut claims, mut completions) = (swarm.claims()?, swarm.completions()?);
     drop_stale(ctx, &mesh, &swarm, &mut claims, &completions, &census)?;
     let place = place_of(ctx, request.spec.as_deref(), &me, &claims, &request.task)?;

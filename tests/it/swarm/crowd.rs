@@ -1,0 +1,111 @@
+//! Agents in threads of their own, each with a process that it lives as long as; and chance that can be repeated.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::environment::{Ended, TestEnvironment, end};
+
+/// How to call `msg` from another thread.
+#[derive(Clone)]
+pub(super) struct Caller {
+    variables: Vec<(OsString, OsString)>,
+    work: PathBuf,
+}
+
+impl Caller {
+    pub(super) fn of(env: &TestEnvironment) -> Self {
+        let given = env.msg();
+        let variables = given.get_envs().filter_map(|(name, value)| Some((name.into(), value?.into())));
+        Self { variables: variables.collect(), work: env.work() }
+    }
+
+    pub(super) fn msg(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_msg"));
+        command.env_clear().envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.current_dir(&self.work).stdin(Stdio::null()).args(args).arg("--json");
+        command
+    }
+
+    pub(super) fn run(&self, args: &[&str]) -> Ended {
+        end(&mut self.msg(args))
+    }
+
+    #[track_caller]
+    pub(super) fn ok(&self, args: &[&str]) -> Value {
+        self.run(args).expect_code(0).json()
+    }
+}
+
+/// A process that an agent lives as long as.
+pub(super) struct Host(Child);
+
+impl Host {
+    pub(super) fn new() -> Self {
+        let mut command = Command::new("sleep");
+        Self(command.arg("1000").stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap())
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// SIGKILL, and nothing of it is left.
+    pub(super) fn kill(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+/// Splitmix: the same seed, the same numbers.
+pub(super) struct Chance(pub(super) u64);
+
+impl Chance {
+    pub(super) fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % limit
+    }
+
+    pub(super) fn one_in(&mut self, many: u64) -> bool {
+        self.below(many) == 0
+    }
+}
+
+/// A file of the mesh as it lies there; no file is an empty one.
+#[track_caller]
+pub(super) fn ledger(mesh: &Path, name: &str) -> Value {
+    match fs::read(mesh.join(name)) {
+        Ok(bytes) => serde_json::from_slice(&bytes)
+            .unwrap_or_else(|error| panic!("{name}: {error}: {}", String::from_utf8_lossy(&bytes))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Value::Object(serde_json::Map::new()),
+        Err(error) => panic!("{name}: {error}"),
+    }
+}
+
+/// `(spec, task, entry)` of such a file.
+pub(super) fn entries(ledger: &Value) -> Vec<(String, String, Value)> {
+    let mut found = Vec::new();
+    for (spec, tasks) in ledger.as_object().unwrap() {
+        let tasks = tasks.as_object().unwrap().iter();
+        found.extend(tasks.map(|(task, entry)| (spec.clone(), task.clone(), entry.clone())));
+    }
+    found
+}
+
+/// A number that the environment may raise.
+pub(super) fn number(variable: &str, otherwise: usize) -> usize {
+    std::env::var(variable).map_or(otherwise, |text| text.parse().unwrap())
+}
