@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 
 use crate::domain::settings::Source;
 use crate::domain::{Liveness, visible};
-use crate::store::{Graves, Location, Mesh, Obstacle, Reason, Salvaged, Sessions, StoreError};
+use crate::store::{Graves, Location, Mesh, Obstacle, Reason, Salvaged, Sessions, StoreError, Swarm};
 use crate::sys::{clock, process};
 
 use super::bury::bury_dead;
@@ -125,6 +125,8 @@ impl Visit<'_> {
             of("swarm.lock", self.swarm_lock()),
             of("registry", self.registry()),
             of("claims", self.claims()),
+            of("completions", self.completions()),
+            of("specs", self.specs()),
             of("graves", self.graves()),
             of("sessions", self.sessions()),
             of("temporary files", self.temporary_files()),
@@ -278,24 +280,63 @@ impl Visit<'_> {
     }
 
     fn claims(&self) -> Result<Vec<Check>, StoreError> {
-        const NAME: &str = "claims";
-        let (path, reason) = match self.mesh.claims() {
-            Ok(claims) => return Ok(vec![Check::ok(NAME, count(claims.iter().count(), "claim"))]),
+        let whole = self.mesh.claims().map(|claims| count(claims.iter().count(), "claim"));
+        self.ledger("claims", whole, |swarm| swarm.salvage())
+    }
+
+    fn completions(&self) -> Result<Vec<Check>, StoreError> {
+        let whole = self.mesh.completions().map(|done| count(done.count(), "completion"));
+        self.ledger("completions", whole, |swarm| swarm.salvage_completions())
+    }
+
+    /// A file of the swarm: what it has, or what is saved of it.
+    fn ledger(
+        &self,
+        name: &'static str,
+        whole: Result<String, StoreError>,
+        salvage: impl Fn(&Swarm<'_>) -> Result<Option<Salvaged>, StoreError>,
+    ) -> Result<Vec<Check>, StoreError> {
+        let (path, reason) = match whole {
+            Ok(text) => return Ok(vec![Check::ok(name, text)]),
             Err(StoreError::Corrupt { path, reason }) => (path, reason),
             Err(error) => return Err(error),
         };
         let text = format!("`{}` can't be read: {reason}", path.display());
         if !self.repair {
             let fix = "`msg doctor --repair` saves what is whole and puts the original aside";
-            return Ok(vec![Check::fail(NAME, text, fix)]);
+            return Ok(vec![Check::fail(name, text, fix)]);
         }
-        Ok(vec![match self.mesh.lock()?.swarm()?.salvage()? {
+        Ok(vec![match salvage(&self.mesh.lock()?.swarm()?)? {
             Some(Salvaged { kept, dropped, aside }) => {
                 let text = format!("{text}; {kept} were saved, {dropped} were not");
-                Check::warn(NAME, text, &format!("the original is `{aside}`"))
+                Check::warn(name, text, &format!("the original is `{aside}`"))
             }
-            None => Check::ok(NAME, "can be read"),
+            None => Check::ok(name, "can be read"),
         }])
+    }
+
+    /// What is wrong with the specs that live agents work through.
+    fn specs(&self) -> Result<Vec<Check>, StoreError> {
+        const NAME: &str = "specs";
+        let census = self.mesh.census()?;
+        let live = census.records.iter().filter(|record| super::names::is_live(record));
+        let specs: std::collections::BTreeSet<&str> =
+            live.filter_map(|record| record.agent.spec.as_deref()).collect();
+        let mut checks = vec![Check::ok(NAME, count(specs.len(), "spec"))];
+        for spec in specs {
+            match super::swarm::problems(spec) {
+                Ok(problems) => checks.extend(
+                    problems
+                        .into_iter()
+                        .map(|problem| Check::warn(NAME, format!("`{spec}`, {problem}"), "mend the spec")),
+                ),
+                Err(error) => {
+                    let text = format!("`{spec}`: {error}");
+                    checks.push(Check::warn(NAME, text, "`msg spec PATH` says which it is"));
+                }
+            }
+        }
+        Ok(checks)
     }
 
     fn graves(&self) -> Result<Vec<Check>, StoreError> {

@@ -5,6 +5,7 @@
 mod agents;
 mod messages;
 mod reservations;
+mod swarm;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

@@ -16,4 +16,5 @@ pub use complete::{CompleteRequest, Completed, complete};
 pub use give::{HandedOff, handoff, unclaim};
 pub use place::{SpecInUse, spec};
 
+pub(super) use place::problems;
 pub(super) use stale::is_stale;

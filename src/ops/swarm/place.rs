@@ -116,3 +116,9 @@ pub fn spec(ctx: &Context, path: Option<&str>) -> Result<SpecInUse, CommandError
     let problems = spec.problems.iter().map(ToString::to_string).collect();
     Ok(SpecInUse { path: Some(path), tasks: spec.tasks.len(), problems })
 }
+
+/// What is wrong with the spec of an agent.
+pub(in crate::ops) fn problems(path: &str) -> Result<Vec<String>, CommandError> {
+    let place = Place { key: String::new(), file: Some(PathBuf::from(path)) };
+    Ok(place.read()?.0.problems.iter().map(ToString::to_string).collect())
+}
