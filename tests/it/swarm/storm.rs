@@ -30,6 +30,9 @@ const HOST_DIES: u64 = 12;
 /// More steps than any command takes.
 const STEPS: u64 = 24;
 
+/// Nothing hangs: after this it is a failure.
+const LONGEST: Duration = Duration::from_secs(1_200);
+
 /// A task was surely this agent's for this long.
 struct Held {
     task: String,
@@ -141,10 +144,12 @@ enum Turn {
 /// Works as one agent after another until everything is done.
 fn work(number: usize, seed: u64, caller: &Caller, journal: &Mutex<Journal>) {
     let mut chance = Chance(seed.wrapping_mul(1_000).wrapping_add(number as u64));
+    let begun = Instant::now();
     for life in 0.. {
         let mut agent = Agent::join(format!("W{number}-{life}"), caller, journal);
         let mut turn = Turn::Claim;
         loop {
+            assert!(begun.elapsed() < LONGEST, "{} is still at it", agent.name);
             turn = match turn {
                 Turn::Claim => claim(&mut agent, &mut chance),
                 Turn::Complete(task, since) => complete(&mut agent, &mut chance, task, since),
@@ -212,6 +217,8 @@ fn complete(agent: &mut Agent<'_>, chance: &mut Chance, task: String, since: Ins
         }
         // The command before this one had done it when it was killed.
         Some(ended) if ended.kind() == "already_completed" => {
+            let was_told = agent.journal.lock().unwrap().completed.iter().any(|(done, _)| *done == task);
+            assert!(!was_told, "{} was told of {task} before, and still has it", agent.name);
             assert_eq!(ended.json()["error"]["agent"], agent.name.as_str(), "{ended}");
             completed();
         }
