@@ -10,6 +10,7 @@ mod messages;
 mod peers;
 mod reservations;
 mod scenes;
+mod swarm;
 
 use std::io::Read;
 use std::path::PathBuf;

@@ -137,7 +137,7 @@ pub(super) fn own_claim(
         None => error.hint("`msg claim TASK` takes it first"),
     };
     match board.spec.nearest(task).as_slice() {
-        [] => Err(error),
+        near if near.is_empty() || board.task(task).is_some() => Err(error),
         near => Err(error.hint(format!("did you mean {}?", near.join(" or ")))),
     }
 }

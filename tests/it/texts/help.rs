@@ -3,7 +3,7 @@
 use crate::environment::TestEnvironment;
 use crate::texts::{one_object, snapshot};
 
-const COMMANDS: [&str; 28] = [
+const COMMANDS: [&str; 34] = [
     "join",
     "leave",
     "send",
@@ -21,6 +21,12 @@ const COMMANDS: [&str; 28] = [
     "release",
     "reservations",
     "check",
+    "spec",
+    "tasks",
+    "claim",
+    "unclaim",
+    "complete",
+    "handoff",
     "hook",
     "agents",
     "whoami",
@@ -91,6 +97,19 @@ fn of_keeping_out_of_each_others_files() {
         &["hook", "--help"],
     ];
     check("help-reserve", &pages);
+}
+
+#[test]
+fn of_sharing_out_work() {
+    let pages: [&[&str]; 6] = [
+        &["spec", "--help"],
+        &["tasks", "--help"],
+        &["claim", "--help"],
+        &["unclaim", "--help"],
+        &["complete", "--help"],
+        &["handoff", "--help"],
+    ];
+    check("help-swarm", &pages);
 }
 
 #[test]
