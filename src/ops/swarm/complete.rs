@@ -116,14 +116,14 @@ pub(super) fn own_claim(
     claims: &Claims,
     task: &str,
 ) -> Result<Claim, CommandError> {
-    let is_it = |claim: &Claim| claim.task == task && board.place.is_meant_by(&claim.spec);
-    if let Some(claim) = claims.of(me).into_iter().find(is_it) {
-        return Ok(claim);
-    }
     let shown = task.escape_debug().to_string();
     if let Some(done) = board.completion(task) {
         let text = format!("{} completed `{shown}` {} ago", done.by, age(done.at, clock::now()));
         return Err(CommandError::new(Kind::AlreadyCompleted, text).fact("agent", done.by.as_str()));
+    }
+    let is_it = |claim: &Claim| claim.task == task && board.place.is_meant_by(&claim.spec);
+    if let Some(claim) = claims.of(me).into_iter().find(is_it) {
+        return Ok(claim);
     }
     if let Some(claim) = board.claim(task) {
         let text = format!("`{shown}` is {}'s", claim.agent);

@@ -235,7 +235,7 @@ fn talk(stage: &Stage) -> Result<Vec<Line>, CommandError> {
 /// Two agents work through a spec.
 fn work(stage: &Stage) -> Result<Vec<Line>, CommandError> {
     let spec = stage.dir.path().join("spec.md");
-    let text = "# Login\n\n- [ ] TASK-01: Store passwords as hashes\n- [ ] TASK-02: Log in (needs TASK-01)\n";
+    let text = "# Login\n\n- [ ] TASK-01: Keep passwords hashed\n- [ ] TASK-02: Log in (needs TASK-01)\n";
     #[expect(clippy::disallowed_methods, reason = "the demo has a directory of its own")]
     std::fs::write(spec, text).map_err(|error| failed(&error))?;
     Ok(vec![
