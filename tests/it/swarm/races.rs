@@ -118,6 +118,6 @@ fn nobody_is_left_behind() {
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     let mean = counts.iter().sum::<usize>() / CROWD;
-    assert!(counts.iter().all(|own| own * 3 >= mean), "a third of the mean for everyone: {counts:?}");
+    assert!(counts.iter().all(|own| own * 2 >= mean), "half of the mean for everyone: {counts:?}");
     assert_eq!(entries(&ledger(&env.mesh(), "claims.json")), [], "all gave it back");
 }
