@@ -7,7 +7,7 @@ use std::path::Path;
 
 use jiff::SignedDuration;
 
-use crate::domain::pattern::Pattern;
+use crate::domain::pattern::{PathForm, Pattern};
 use crate::domain::{Agent, AgentName, Importance, Message, TaskRef, TaskWait, Wait};
 use crate::store::{Census, Claim, Locked, Mesh, Record};
 use crate::sys::{clock, paths, random};
@@ -93,6 +93,15 @@ fn freed_tasks(mesh: &Mesh, census: &Census, agent: &Agent) -> Result<Vec<(TaskW
 
 fn same(a: &Wait, b: &Wait) -> bool {
     (&a.pattern, &a.root, a.literal) == (&b.pattern, &b.root, b.literal)
+}
+
+/// Where that for which the agent waits starts: whoever holds it holds something there.
+pub(super) fn heads(agent: &Agent) -> Vec<PathForm> {
+    let both = |wait: &Wait| {
+        let read = wait.read(&agent.cwd);
+        [read.head().clone(), paths::resolve(Path::new(read.head().as_str()))]
+    };
+    agent.waits_for.iter().flat_map(both).collect()
 }
 
 /// What of that for which the agent waits nobody holds any more.

@@ -215,7 +215,12 @@ impl Visit<'_> {
 
     /// Those who wait for what a dead or forgetful holder let go of find out by themselves.
     fn tell_of_freed(&self, me: &Agent) -> Result<(), CommandError> {
-        if me.waits_for.is_empty() || waiting::freed(&self.mesh.census()?, me).is_empty() {
+        if me.waits_for.is_empty() {
+            return Ok(());
+        }
+        let heads = waiting::heads(me);
+        let near = Near { heads: heads.iter().collect(), ..Near::default() };
+        if waiting::freed(&*self.survey.near(&near)?, me).is_empty() {
             return Ok(());
         }
         let locked = self.mesh.lock_within(PATIENCE)?;
