@@ -5,7 +5,7 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use ravenry::domain::{AgentName, Importance, Message};
+use ravenry::domain::{AgentName, Message};
 use ravenry::store::{Mesh, Outbox};
 
 /// About as long as what agents say to each other.
@@ -19,18 +19,7 @@ pub fn name(name: &str) -> AgentName {
 /// Posts one message, as `send` does once it knows that it may.
 pub fn post(outbox: &mut Outbox<'_>, from: &AgentName, to: &AgentName) {
     let stamp = outbox.stamp().unwrap();
-    let message = Message {
-        id: stamp.id(),
-        from: from.to_string(),
-        to: to.to_string(),
-        text: TEXT.to_string(),
-        timestamp: stamp.timestamp(),
-        reply_to: None,
-        thread: None,
-        importance: Importance::Normal,
-        ack_required: false,
-        broadcast: false,
-    };
+    let message = Message::new(stamp, from, to, TEXT);
     assert!(outbox.post(stamp, to, message).unwrap().is_some(), "{to} has no inbox");
 }
 

@@ -4,6 +4,8 @@ use std::fmt;
 
 use jiff::Timestamp;
 
+use super::AgentName;
+
 /// The longest text, in bytes.
 pub const MAX_TEXT: usize = 1024 * 1024;
 
@@ -20,6 +22,24 @@ pub struct Message {
     pub importance: Importance,
     pub ack_required: bool,
     pub broadcast: bool,
+}
+
+impl Message {
+    /// A plain one: to one, about nothing that was said before, of no special importance.
+    pub fn new(stamp: Stamp, from: &AgentName, to: &AgentName, text: impl Into<String>) -> Self {
+        Self {
+            id: stamp.id(),
+            from: from.to_string(),
+            to: to.to_string(),
+            text: text.into(),
+            timestamp: stamp.timestamp(),
+            reply_to: None,
+            thread: None,
+            importance: Importance::Normal,
+            ack_required: false,
+            broadcast: false,
+        }
+    }
 }
 
 /// How much a message matters. `Low` never wakes anyone; `High` and `Urgent` come first.

@@ -9,7 +9,8 @@ use std::fmt;
 pub const MAX_NAME: usize = 50;
 
 /// Names that mean something else where a name is expected.
-const RESERVED: [&str; 2] = ["all", "ravenry"];
+const RESERVED: [&str; 2] = ["all", PROGRAM];
+const PROGRAM: &str = "ravenry";
 
 /// A checked name: `^[a-zA-Z0-9_][a-zA-Z0-9_-]*$`, at most [`MAX_NAME`] long and not reserved.
 ///
@@ -66,7 +67,7 @@ impl AgentName {
 
     /// The program itself, as the sender of what it has to tell. Nobody can join under it.
     pub fn of_program() -> Self {
-        Self(RESERVED[1].to_string())
+        Self(PROGRAM.to_string())
     }
 
     pub fn as_str(&self) -> &str {

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use jiff::SignedDuration;
 
 use crate::domain::{Agent, AgentName, Liveness, Pid, Recorded, SessionId, nearest};
-use crate::store::{Census, Locked, Mesh, Near, Record, SessionRecord, Survey};
+use crate::store::{Census, Locked, Mesh, Near, Record, SessionRecord, StoreError, Survey};
 use crate::sys::ancestry::{self, Host};
 use crate::sys::environment::variable;
 use crate::sys::process::Details;
@@ -102,6 +102,15 @@ pub fn caller(ctx: &Context) -> Result<(Mesh, Caller), CommandError> {
         ctx.notice(format!("your presence could not be noted: {error}"));
     }
     Ok((mesh, found))
+}
+
+/// The same for what changes the agent's own registration: pi-messenger's are not ours to change.
+pub(super) fn own_caller(ctx: &Context) -> Result<(Mesh, Agent), CommandError> {
+    let (mesh, Caller { agent, .. }) = caller(ctx)?;
+    match agent.is_foreign() {
+        true => Err(StoreError::Foreign(agent.name.to_string()).into()),
+        false => Ok((mesh, agent)),
+    }
 }
 
 /// Whom a hook is about. The ids of the session and of the one that started it tell; else what a command would go by.

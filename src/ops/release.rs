@@ -1,7 +1,6 @@
 //! Letting go of paths, and telling those who were refused.
 
 use crate::domain::{AgentName, Reservation};
-use crate::store::StoreError;
 use crate::sys::clock;
 
 use super::context::Context;
@@ -19,12 +18,9 @@ pub struct Released {
 
 /// Gives up those that are named, or all. If one of them is not the caller's, nothing changes.
 pub fn release(ctx: &Context, patterns: &[String]) -> Result<Released, CommandError> {
-    let (mesh, caller) = identity::caller(ctx)?;
-    if caller.agent.is_foreign() {
-        return Err(StoreError::Foreign(caller.agent.name.to_string()).into());
-    }
+    let (mesh, caller) = identity::own_caller(ctx)?;
     let locked = mesh.lock()?;
-    let me = locked.own_record(&caller.agent)?.agent;
+    let me = locked.own_record(&caller)?.agent;
     let mut released: Vec<Reservation> = Vec::new();
     for text in patterns {
         let mine = meant(ctx, &me.reservations, text);

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::pattern::{PathForm, Pattern, PatternError, has_wildcard, literal_head};
 use crate::domain::{Agent, AgentName, Reservation, Wait, quoted, said};
-use crate::store::{Census, Locked, Mesh, Record, StoreError, iso};
+use crate::store::{Census, Locked, Mesh, Record, iso};
 use crate::sys::git::WorkTree;
 use crate::sys::{clock, files, paths};
 
@@ -46,12 +46,9 @@ pub struct Granted {
 pub fn reserve(ctx: &Context, wish: &Wish) -> Result<Granted, CommandError> {
     let now = clock::now();
     let wanted = drafts(ctx, wish, now)?;
-    let (mesh, caller) = identity::caller(ctx)?;
-    if caller.agent.is_foreign() {
-        return Err(StoreError::Foreign(caller.agent.name.to_string()).into());
-    }
+    let (mesh, caller) = identity::own_caller(ctx)?;
     let locked = mesh.lock()?;
-    let me = locked.own_record(&caller.agent)?.agent;
+    let me = locked.own_record(&caller)?.agent;
     let (after, renewed) = take(ctx, &mesh, &locked, &me, &wanted, now)?;
     drop(locked);
     for reservation in &wanted {

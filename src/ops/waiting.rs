@@ -8,7 +8,7 @@ use std::path::Path;
 use jiff::SignedDuration;
 
 use crate::domain::pattern::{PathForm, Pattern};
-use crate::domain::{Agent, AgentName, Importance, Message, TaskRef, TaskWait, Wait};
+use crate::domain::{Agent, AgentName, Message, TaskRef, TaskWait, Wait};
 use crate::store::{Census, Claim, Locked, Mesh, Record};
 use crate::sys::{clock, paths, random};
 
@@ -218,18 +218,7 @@ pub(super) fn notify(mesh: &Mesh, to: &AgentName, text: &str) -> Result<bool, Co
     let from = AgentName::of_program();
     let mut outbox = mesh.outbox(&from)?;
     let stamp = outbox.stamp()?;
-    let message = Message {
-        id: stamp.id(),
-        from: from.to_string(),
-        to: to.to_string(),
-        text: text.to_string(),
-        timestamp: stamp.timestamp(),
-        reply_to: None,
-        thread: None,
-        importance: Importance::Normal,
-        ack_required: false,
-        broadcast: false,
-    };
+    let message = Message::new(stamp, &from, to, text);
     let posted = outbox.post(stamp, to, message)?.is_some();
     drop(outbox);
     // Nobody reads as the program, so nobody else would.

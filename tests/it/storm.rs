@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use ravenry::domain::{Agent, AgentName, Importance, Message};
+use ravenry::domain::{Agent, AgentName, Message};
 use ravenry::store::{Mesh, Via};
 use ravenry::sys::clock;
 use serde_json::Value;
@@ -122,18 +122,7 @@ fn send(mesh: &Mesh, to: &Agent, from: &AgentName, count: usize, journal: &mut F
         }
         let mut outbox = mesh.outbox(from).unwrap();
         let stamp = outbox.stamp().unwrap();
-        let message = Message {
-            id: stamp.id(),
-            from: from.to_string(),
-            to: to.name.to_string(),
-            text: "in the storm".to_string(),
-            timestamp: stamp.timestamp(),
-            reply_to: None,
-            thread: None,
-            importance: Importance::Normal,
-            ack_required: false,
-            broadcast: false,
-        };
+        let message = Message::new(stamp, from, &to.name, "in the storm");
         let posted = outbox.post(stamp, &to.name, message).unwrap().expect("Bob has an inbox");
         journal.write_all(format!("{}\n", posted.message.id).as_bytes()).unwrap();
     }

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Lines, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getgid, getuid};
-use ravenry::domain::{AgentName, Importance, Message};
+use ravenry::domain::{AgentName, Message};
 use ravenry::store::Mesh;
 use serde_json::Value;
 
@@ -110,21 +110,11 @@ impl Drop for Running {
 
 /// Sends from Alice, without a process of its own.
 pub fn post(mesh: &Mesh, to: &str, text: &str) {
-    let mut outbox = mesh.outbox(&AgentName::new("Alice").unwrap()).unwrap();
+    let (from, to) = (AgentName::new("Alice").unwrap(), AgentName::new(to).unwrap());
+    let mut outbox = mesh.outbox(&from).unwrap();
     let stamp = outbox.stamp().unwrap();
-    let message = Message {
-        id: stamp.id(),
-        from: "Alice".to_string(),
-        to: to.to_string(),
-        text: text.to_string(),
-        timestamp: stamp.timestamp(),
-        reply_to: None,
-        thread: None,
-        importance: Importance::Normal,
-        ack_required: false,
-        broadcast: false,
-    };
-    outbox.post(stamp, &AgentName::new(to).unwrap(), message).unwrap().expect("there is an inbox");
+    let message = Message::new(stamp, &from, &to, text);
+    outbox.post(stamp, &to, message).unwrap().expect("there is an inbox");
 }
 
 pub fn numbers(range: std::ops::Range<usize>) -> Vec<String> {
@@ -323,16 +313,22 @@ fn a_message_that_is_written_in_two_steps_arrives() {
     assert_eq!(last["id"], "41b974ba-1b11-4a81-8997-f6c972f1650b");
 }
 
-#[test]
-fn a_stream_of_events_holds_up_nothing() {
-    let env = two();
-    let mesh = env.store();
+/// A watcher at work, and what it says, line by line.
+fn listen(env: &TestEnvironment, mesh: &Mesh) -> (Running, Lines<BufReader<ChildStdout>>) {
     let mut command = env.msg();
     command.args(["watch", "--json", "--as", "Bob"]).stdout(Stdio::piped());
     let mut watcher = Running { child: command.spawn().unwrap(), said: PathBuf::new() };
     let mut lines = BufReader::new(watcher.child.stdout.take().unwrap()).lines();
-    post(&mesh, "Bob", "are you there?");
+    post(mesh, "Bob", "are you there?");
     lines.next().unwrap().unwrap();
+    (watcher, lines)
+}
+
+#[test]
+fn a_stream_of_events_holds_up_nothing() {
+    let env = two();
+    let mesh = env.store();
+    let (_watcher, lines) = listen(&env, &mesh);
     // Every 10 ms for 5 s.
     let (count, pace) = (500, Duration::from_millis(10));
     let arrivals = std::thread::spawn(move || {
@@ -380,12 +376,7 @@ fn one_who_is_asked_to_stop_finishes_what_is_in_hand_and_leaves_nothing_taken() 
 fn when_nobody_reads_any_more_the_message_stays() {
     let env = two();
     let mesh = env.store();
-    let mut command = env.msg();
-    command.args(["watch", "--json", "--as", "Bob"]).stdout(Stdio::piped());
-    let mut watcher = Running { child: command.spawn().unwrap(), said: PathBuf::new() };
-    let mut lines = BufReader::new(watcher.child.stdout.take().unwrap()).lines();
-    post(&mesh, "Bob", "are you there?");
-    lines.next().unwrap().unwrap();
+    let (mut watcher, lines) = listen(&env, &mesh);
     drop(lines);
     post(&mesh, "Bob", "for the next one");
     assert_eq!(watcher.end(), Some(0));

@@ -1,10 +1,9 @@
 //! Claude Code.
 
-use serde_json::Value;
-
 use super::payload::Payload;
 use super::tool::{ToolInput, Touch};
-use super::{Can, Codec, lenient, words};
+use super::words::Tongue;
+use super::{Can, Codec, lenient};
 use crate::domain::hook::HookEvent;
 
 pub(super) struct Claude;
@@ -28,16 +27,8 @@ impl Codec for Claude {
         9_000
     }
 
-    fn deny(&self, event: &str, reason: &str) -> Value {
-        words::permission_denied(event, reason)
-    }
-
-    fn context(&self, event: &str, text: &str) -> Value {
-        words::additional_context(event, text)
-    }
-
-    fn go_on(&self, text: &str) -> Value {
-        words::block(text)
+    fn tongue(&self, _: &str) -> Tongue {
+        Tongue::Claude
     }
 }
 

@@ -1,10 +1,9 @@
 //! Codex. Its hooks are Claude Code's, with `apply_patch` for all edits.
 
-use serde_json::Value;
-
 use super::payload::Payload;
 use super::tool::{ToolInput, Touch, Words};
-use super::{Can, Codec, claude, lenient, words};
+use super::words::Tongue;
+use super::{Can, Codec, claude, lenient};
 use crate::domain::hook::HookEvent;
 
 pub(super) struct Codex;
@@ -15,12 +14,7 @@ impl Codec for Codex {
     }
 
     fn can(&self, event: &str) -> Can {
-        match event {
-            "PreToolUse" => Can::DenyOrContext,
-            "SessionStart" | "UserPromptSubmit" | "PostToolUse" => Can::Context,
-            "Stop" => Can::GoOn,
-            _ => Can::Nothing,
-        }
+        claude::Claude.can(event)
     }
 
     /// It moves what is longer than about 2,500 tokens to a file.
@@ -28,18 +22,8 @@ impl Codec for Codex {
         6_000
     }
 
-    // An answer with a field that it doesn't know counts as none: so these have nothing else in them.
-
-    fn deny(&self, event: &str, reason: &str) -> Value {
-        words::permission_denied(event, reason)
-    }
-
-    fn context(&self, event: &str, text: &str) -> Value {
-        words::additional_context(event, text)
-    }
-
-    fn go_on(&self, text: &str) -> Value {
-        words::block(text)
+    fn tongue(&self, _: &str) -> Tongue {
+        Tongue::Claude
     }
 }
 

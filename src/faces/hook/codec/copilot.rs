@@ -2,12 +2,12 @@
 //! has Claude Code's, with the same values in them.
 
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::lenient::Maybe;
 use super::payload::Payload;
 use super::tool::{ToolInput, Touch, Words};
-use super::{Can, Codec, lenient, session, words};
+use super::words::Tongue;
+use super::{Can, Codec, lenient, session};
 use crate::domain::hook::{HookEvent, Moment, ToolUse};
 
 pub(super) struct Copilot;
@@ -54,21 +54,8 @@ impl Codec for Copilot {
         }
     }
 
-    fn deny(&self, event: &str, reason: &str) -> Value {
-        if is_pascal(event) {
-            words::permission_denied(event, reason)
-        } else {
-            words::top_level_denied(reason)
-        }
-    }
-
-    /// At the top level in both ways of writing.
-    fn context(&self, _: &str, text: &str) -> Value {
-        words::top_level_context(text)
-    }
-
-    fn go_on(&self, text: &str) -> Value {
-        words::block(text)
+    fn tongue(&self, event: &str) -> Tongue {
+        if is_pascal(event) { Tongue::CopilotPascal } else { Tongue::Copilot }
     }
 }
 

@@ -1,10 +1,9 @@
 //! Gemini CLI.
 
-use serde_json::Value;
-
 use super::payload::Payload;
 use super::tool::{ToolInput, Touch};
-use super::{Can, Codec, lenient, words};
+use super::words::Tongue;
+use super::{Can, Codec, lenient};
 use crate::domain::hook::{HookEvent, Moment};
 
 pub(super) struct Gemini;
@@ -35,16 +34,8 @@ impl Codec for Gemini {
         }
     }
 
-    fn deny(&self, _: &str, reason: &str) -> Value {
-        words::block(reason)
-    }
-
-    fn context(&self, event: &str, text: &str) -> Value {
-        words::additional_context(event, text)
-    }
-
-    fn go_on(&self, text: &str) -> Value {
-        words::block(text)
+    fn tongue(&self, _: &str) -> Tongue {
+        Tongue::Gemini
     }
 }
 

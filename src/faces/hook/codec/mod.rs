@@ -17,11 +17,10 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-use serde_json::Value;
-
 use crate::domain::hook::{Answer, HookEvent};
 use crate::domain::{Harness, SessionId};
 use lenient::Maybe;
+use words::Tongue;
 
 /// Turns what the harness says into an event. `event` is the harness's own name for it; what the payload itself calls
 /// it is ignored. The error says why it can't be read; unknown fields are ignored, fields of another type than
@@ -36,10 +35,11 @@ pub fn decode(harness: Harness, event: &str, input: &[u8]) -> Result<HookEvent, 
 pub fn encode(harness: Harness, event: &str, answer: &Answer) -> Option<String> {
     let codec = codec(harness)?;
     let can = codec.can(event);
+    let tongue = codec.tongue(event);
     let said = match answer {
-        Answer::Deny(reason) if can.deny() => codec.deny(event, reason),
-        Answer::Context(text) if can.context() => codec.context(event, text),
-        Answer::GoOn(text) if can.go_on() => codec.go_on(text),
+        Answer::Deny(reason) if can.deny() => tongue.deny(event, reason),
+        Answer::Context(text) if can.context() => tongue.context(event, text),
+        Answer::GoOn(text) if can.go_on() => tongue.go_on(text),
         Answer::Silence | Answer::Deny(_) | Answer::Context(_) | Answer::GoOn(_) => return None,
     };
     Some(said.to_string())
@@ -64,9 +64,8 @@ trait Codec {
         8_000
     }
 
-    fn deny(&self, event: &str, reason: &str) -> Value;
-    fn context(&self, event: &str, text: &str) -> Value;
-    fn go_on(&self, text: &str) -> Value;
+    /// In whose words it is answered.
+    fn tongue(&self, event: &str) -> Tongue;
 }
 
 /// What a harness takes for an answer at an event.

@@ -1,11 +1,11 @@
 //! OpenCode. What comes here was written by our plugin: a hook's `input` and `output`, or an event as it is.
 
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::lenient::{Maybe, Object};
 use super::tool::{ToolInput, Touch};
-use super::{Can, Codec, lenient, session, words};
+use super::words::Tongue;
+use super::{Can, Codec, lenient, session};
 use crate::domain::hook::{HookEvent, Moment, ToolUse};
 
 pub(super) struct Opencode;
@@ -121,16 +121,8 @@ impl Codec for Opencode {
         }
     }
 
-    fn deny(&self, _: &str, reason: &str) -> Value {
-        words::shim_deny(reason)
-    }
-
-    fn context(&self, _: &str, text: &str) -> Value {
-        words::shim_context(text)
-    }
-
-    fn go_on(&self, text: &str) -> Value {
-        words::shim_go_on(text)
+    fn tongue(&self, _: &str) -> Tongue {
+        Tongue::Shim
     }
 }
 

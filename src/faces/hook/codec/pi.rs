@@ -1,11 +1,11 @@
 //! pi. What comes here was written by our extension: an event, and of its context where and in which session it is.
 
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::lenient::{Maybe, Object};
 use super::tool::{ToolInput, Touch};
-use super::{Can, Codec, lenient, session, words};
+use super::words::Tongue;
+use super::{Can, Codec, lenient, session};
 use crate::domain::hook::{HookEvent, Moment, ToolUse};
 
 pub(super) struct Pi;
@@ -65,16 +65,8 @@ impl Codec for Pi {
         }
     }
 
-    fn deny(&self, _: &str, reason: &str) -> Value {
-        words::shim_deny(reason)
-    }
-
-    fn context(&self, _: &str, text: &str) -> Value {
-        words::shim_context(text)
-    }
-
-    fn go_on(&self, text: &str) -> Value {
-        words::shim_go_on(text)
+    fn tongue(&self, _: &str) -> Tongue {
+        Tongue::Shim
     }
 }
 

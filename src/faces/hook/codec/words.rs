@@ -2,47 +2,57 @@
 
 use serde_json::{Value, json};
 
-/// A tool is denied, as Claude Code wants to be told.
-pub(super) fn permission_denied(event: &str, reason: &str) -> Value {
-    json!({
-        "hookSpecificOutput": {
-            "hookEventName": event,
-            "permissionDecision": "deny",
-            "permissionDecisionReason": reason,
+/// The ways of answering that there are; several harnesses share one.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Tongue {
+    /// Claude Code's, which Codex has taken over. Codex takes an answer with a field that it doesn't know for none, so
+    /// there is nothing else in these.
+    Claude,
+    /// Gemini CLI's: it doesn't know of permissions.
+    Gemini,
+    /// Copilot CLI's: everything at the top level.
+    Copilot,
+    /// Copilot CLI's where its events are called as Claude Code's: a denial is Claude's too, context is not.
+    CopilotPascal,
+    /// What our own plugins read.
+    Shim,
+}
+
+impl Tongue {
+    pub(super) fn deny(self, event: &str, reason: &str) -> Value {
+        match self {
+            Self::Claude | Self::CopilotPascal => json!({
+                "hookSpecificOutput": {
+                    "hookEventName": event,
+                    "permissionDecision": "deny",
+                    "permissionDecisionReason": reason,
+                }
+            }),
+            Self::Gemini => block(reason),
+            Self::Copilot => json!({ "permissionDecision": "deny", "permissionDecisionReason": reason }),
+            Self::Shim => json!({ "deny": reason }),
         }
-    })
-}
+    }
 
-/// The same as Copilot CLI wants to be told.
-pub(super) fn top_level_denied(reason: &str) -> Value {
-    json!({ "permissionDecision": "deny", "permissionDecisionReason": reason })
-}
+    pub(super) fn context(self, event: &str, text: &str) -> Value {
+        match self {
+            Self::Claude | Self::Gemini => {
+                json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } })
+            }
+            Self::Copilot | Self::CopilotPascal => json!({ "additionalContext": text }),
+            Self::Shim => json!({ "context": text }),
+        }
+    }
 
-/// Context, as Claude Code wants to be told.
-pub(super) fn additional_context(event: &str, text: &str) -> Value {
-    json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } })
-}
-
-/// The same as Copilot CLI wants to be told.
-pub(super) fn top_level_context(text: &str) -> Value {
-    json!({ "additionalContext": text })
+    pub(super) fn go_on(self, text: &str) -> Value {
+        match self {
+            Self::Claude | Self::Gemini | Self::Copilot | Self::CopilotPascal => block(text),
+            Self::Shim => json!({ "goOn": text }),
+        }
+    }
 }
 
 /// What is about to happen must not: a tool, or stopping.
-pub(super) fn block(reason: &str) -> Value {
+fn block(reason: &str) -> Value {
     json!({ "decision": "block", "reason": reason })
-}
-
-// What our own plugins are told.
-
-pub(super) fn shim_deny(reason: &str) -> Value {
-    json!({ "deny": reason })
-}
-
-pub(super) fn shim_context(text: &str) -> Value {
-    json!({ "context": text })
-}
-
-pub(super) fn shim_go_on(text: &str) -> Value {
-    json!({ "goOn": text })
 }
