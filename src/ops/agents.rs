@@ -48,7 +48,10 @@ pub fn agents(ctx: &Context, filter: Filter) -> Result<Listing, CommandError> {
     let Some(mesh) = ctx.mesh()? else { return Ok(Listing::default()) };
     let census = mesh.census()?;
     let me = identity::glance(ctx, &mesh, &census).map(|agent| agent.name);
-    let is_owed = waiting::is_owed(&census);
+    let is_owed = waiting::is_owed(&mesh, &census).unwrap_or_else(|error| {
+        ctx.notice(format!("who waits for a task can't be told: {error}"));
+        false
+    });
     let claims = claims_to_look_at(ctx, &mesh);
     let here = filter.here || ctx.settings.scope_to_folder();
     let in_scope = |cwd: &str| !here || same_folder(Path::new(cwd), &ctx.cwd);

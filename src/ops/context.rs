@@ -1,7 +1,8 @@
 //! What a command knows before it starts: who and where it was called, the settings, and the mesh.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::Duration;
 
 use crate::domain::AgentName;
@@ -32,6 +33,7 @@ pub struct Context {
     pub speaker: Option<AgentName>,
     patience: Option<Duration>,
     notices: RefCell<Vec<String>>,
+    mesh: OnceCell<Rc<Mesh>>,
 }
 
 impl Context {
@@ -54,24 +56,28 @@ impl Context {
         let location = Location::find(&loaded.settings, &home)?;
         let notices = RefCell::new(loaded.warnings);
         let Globals { speaker, patience, .. } = globals;
-        let ctx = Self { home, cwd, settings: loaded.settings, location, speaker, patience, notices };
+        let (settings, mesh) = (loaded.settings, OnceCell::new());
+        let ctx = Self { home, cwd, settings, location, speaker, patience, notices, mesh };
         Ok((ctx, loaded.errors.into_iter().map(CommandError::from).collect()))
     }
 
-    /// The mesh, or `None` if nobody has joined it yet.
-    pub fn mesh(&self) -> Result<Option<Mesh>, CommandError> {
-        let mesh = Mesh::open(&self.location, self.options())?;
-        if let Some(mesh) = &mesh {
-            self.tell_of_tightening(mesh);
+    /// The mesh, or `None` if nobody has joined it yet. It is opened, and found to be safe, once.
+    pub fn mesh(&self) -> Result<Option<Rc<Mesh>>, CommandError> {
+        if let Some(mesh) = self.mesh.get() {
+            return Ok(Some(Rc::clone(mesh)));
         }
-        Ok(mesh)
+        let opened = Mesh::open(&self.location, self.options())?;
+        Ok(opened.map(|mesh| self.keep(mesh)))
     }
 
     /// The mesh, made if there is none.
-    pub fn create_mesh(&self) -> Result<Mesh, CommandError> {
-        let mesh = Mesh::create(&self.location, self.options())?;
+    pub fn create_mesh(&self) -> Result<Rc<Mesh>, CommandError> {
+        Ok(self.keep(Mesh::create(&self.location, self.options())?))
+    }
+
+    fn keep(&self, mesh: Mesh) -> Rc<Mesh> {
         self.tell_of_tightening(&mesh);
-        Ok(mesh)
+        Rc::clone(self.mesh.get_or_init(|| Rc::new(mesh)))
     }
 
     /// Something that a person should know although the command goes on.

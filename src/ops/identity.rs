@@ -6,6 +6,7 @@
 //! and a model must not speak as that person because it left, was evicted, or never joined.
 
 use std::borrow::Cow;
+use std::rc::Rc;
 
 use jiff::SignedDuration;
 
@@ -89,7 +90,7 @@ pub(super) fn is_host(agent: &Agent, pid: Pid, start_ticks: u64) -> bool {
 
 /// The mesh, and the agent that the command acts for in it. Acting is a sign of life, and mends what a crash or a
 /// stranger left undone.
-pub fn caller(ctx: &Context) -> Result<(Mesh, Caller), CommandError> {
+pub fn caller(ctx: &Context) -> Result<(Rc<Mesh>, Caller), CommandError> {
     let mesh = ctx.mesh()?.ok_or_else(not_joined)?;
     let census = mesh.census()?;
     let traces = Traces::of_caller(ctx);
@@ -105,7 +106,7 @@ pub fn caller(ctx: &Context) -> Result<(Mesh, Caller), CommandError> {
 }
 
 /// The same for what changes the agent's own registration: pi-messenger's are not ours to change.
-pub(super) fn own_caller(ctx: &Context) -> Result<(Mesh, Agent), CommandError> {
+pub(super) fn own_caller(ctx: &Context) -> Result<(Rc<Mesh>, Agent), CommandError> {
     let (mesh, Caller { agent, .. }) = caller(ctx)?;
     match agent.is_foreign() {
         true => Err(StoreError::Foreign(agent.name.to_string()).into()),

@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 
 use crate::domain::{Agent, AgentName, FormerName};
-use crate::store::{Mesh, StoreError};
+use crate::store::Mesh;
 use crate::sys::clock;
 use crate::sys::files::Published;
 
@@ -20,19 +20,16 @@ const FOLLOWED: SignedDuration = SignedDuration::from_mins(10);
 
 /// Returns the agent and the name that it had.
 pub fn rename(ctx: &Context, new: &AgentName) -> Result<(Profile, AgentName), CommandError> {
-    let (mesh, caller) = identity::caller(ctx)?;
-    let old = caller.agent.name.clone();
-    if caller.agent.is_foreign() {
-        return Err(StoreError::Foreign(old.to_string()).into());
-    }
+    let (mesh, caller) = identity::own_caller(ctx)?;
+    let old = caller.name.clone();
     let agent = if old.as_str() == new.as_str() {
-        caller.agent
+        caller
     } else if old == *new {
         // It would be the same file on some file systems.
         let text = format!("{old} and {new} are the same name: case makes no difference");
         return Err(CommandError::new(Kind::NameTaken, text).fact("name", new.as_str()));
     } else {
-        change(&mesh, &caller.agent, new)?
+        change(&mesh, &caller, new)?
     };
     if agent.name != old {
         feed::tell(ctx, &mesh, "rename", &old, Some(new.as_str()), None);

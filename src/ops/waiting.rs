@@ -16,7 +16,7 @@ use super::context::Context;
 use super::error::CommandError;
 use super::holdings::held_by_others;
 use super::names::is_live;
-use super::swarm::is_stale;
+use super::swarm::{Spellings, is_stale};
 
 /// What was told is kept for so long, and so many; one in so many notices looks whether there is too much.
 const KEPT: SignedDuration = SignedDuration::from_hours(24 * 7);
@@ -73,14 +73,15 @@ pub(super) fn forget_task(ctx: &Context, locked: &Locked<'_>, agent: &Agent, tas
 /// What became of the tasks that the agent was refused, for those that nobody has any more.
 fn freed_tasks(mesh: &Mesh, census: &Census, agent: &Agent) -> Result<Vec<(TaskWait, String)>, CommandError> {
     let (claims, completions) = (mesh.claims()?, mesh.completions()?);
+    let spellings = Spellings::default();
     let mut freed = Vec::new();
     for wait in &agent.waits_for_tasks {
         let TaskRef { spec, id } = &wait.task;
-        if let Some(done) = completions.find(spec, id) {
+        if let Some(done) = spellings.completion(&completions, spec, id) {
             freed.push((wait.clone(), format!("`{id}` is done: {} completed it.", done.by)));
             continue;
         }
-        let is_it = |claim: &Claim| claim.task == *id && claim.spec == *spec;
+        let is_it = |claim: &Claim| claim.task == *id && spellings.are_same(&claim.spec, spec);
         let claimed = claims.iter().any(|claim| is_it(&claim) && !is_stale(&claim, census));
         if !claimed {
             let text =
@@ -120,21 +121,29 @@ pub(super) fn freed(census: &Census, agent: &Agent) -> Vec<Wait> {
 }
 
 /// Does anybody wait for something that is free by now? Then whoever was to tell has died, or its time was over.
-pub(super) fn is_owed(census: &Census) -> bool {
-    let waits = |record: &&Record| !record.agent.waits_for.is_empty() && !record.agent.is_foreign();
-    let mut waiters = census.records.iter().filter(waits);
-    waiters.any(|record| is_live(record) && !freed(census, &record.agent).is_empty())
+pub(super) fn is_owed(mesh: &Mesh, census: &Census) -> Result<bool, CommandError> {
+    for Record { agent, .. } in census.records.iter().filter(|record| is_told(record)) {
+        if !agent.waits_for.is_empty() && !freed(census, agent).is_empty() {
+            return Ok(true);
+        }
+        if !agent.waits_for_tasks.is_empty() && !freed_tasks(mesh, census, agent)?.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Those who are gone need nothing, and pi-messenger's agents don't say what they wait for.
+fn is_told(record: &Record) -> bool {
+    !record.agent.is_foreign() && is_live(record)
 }
 
 /// Tells everyone who waits for something that is free by now, once.
 pub(super) fn tell(ctx: &Context, mesh: &Mesh, locked: &Locked<'_>) -> Result<(), CommandError> {
     let census = locked.census()?;
     tell_of_tasks(ctx, mesh, locked, &census)?;
-    for record in &census.records {
-        let agent = &record.agent;
-        if agent.waits_for.is_empty() || agent.is_foreign() || !is_live(record) {
-            continue;
-        }
+    let waits = |record: &&Record| !record.agent.waits_for.is_empty() && is_told(record);
+    for Record { agent, .. } in census.records.iter().filter(waits) {
         let freed = freed(&census, agent);
         if freed.is_empty() {
             continue;
@@ -161,11 +170,8 @@ fn tell_of_tasks(
     locked: &Locked<'_>,
     census: &Census,
 ) -> Result<(), CommandError> {
-    for record in census.records.iter().filter(|record| !record.agent.waits_for_tasks.is_empty()) {
-        let agent = &record.agent;
-        if agent.is_foreign() || !is_live(record) {
-            continue;
-        }
+    let waits = |record: &&Record| !record.agent.waits_for_tasks.is_empty() && is_told(record);
+    for Record { agent, .. } in census.records.iter().filter(waits) {
         let freed = freed_tasks(mesh, census, agent)?;
         if freed.is_empty() {
             continue;
@@ -174,8 +180,8 @@ fn tell_of_tasks(
         if !notify(mesh, &agent.name, &text)? {
             ctx.notice(format!("{} could not be told what is free: it has no inbox", agent.name));
         }
-        let is_told = |wait: &TaskWait| freed.iter().any(|(told, _)| told == wait);
-        locked.edit(agent, |agent| agent.waits_for_tasks.retain(|wait| !is_told(wait)))?;
+        let was_told = |wait: &TaskWait| freed.iter().any(|(told, _)| told == wait);
+        locked.edit(agent, |agent| agent.waits_for_tasks.retain(|wait| !was_told(wait)))?;
     }
     Ok(())
 }

@@ -1,11 +1,12 @@
 //! `completions.json`: who finished which task.
 //!
-//! It only ever grows, so it is kept as the text that it is: an entry is put in where its spec's object ends, and all the
-//! rest, keys of others included, stays as it was written.
+//! It only ever grows, and most of it is never looked at again. So it is kept as the text that it is, with the ids of what
+//! is done beside it: an entry is put in where its spec's object ends, and read only when somebody asks who and when.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fmt;
+use std::marker::PhantomData;
 
 use jiff::Timestamp;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
@@ -29,23 +30,27 @@ pub struct Completion {
 #[derive(Clone, Debug)]
 pub struct Completions {
     text: String,
-    specs: Vec<Part>,
+    specs: Vec<Finished>,
 }
 
-/// The completions of one spec.
+/// What is done of one spec.
 #[derive(Clone, Debug)]
-struct Part {
+pub struct Finished {
     spec: String,
-    /// Where its object ends in the text, behind the brace.
+    /// Where its object starts in the text, and where it ends, behind the brace.
+    start: usize,
     end: usize,
-    tasks: HashMap<String, Done>,
+    tasks: HashSet<String>,
 }
 
-#[derive(Clone, Debug)]
-struct Done {
-    by: String,
-    at: String,
-    notes: Option<String>,
+impl Finished {
+    pub fn spec(&self) -> &str {
+        &self.spec
+    }
+
+    pub fn has(&self, task: &str) -> bool {
+        self.tasks.contains(task)
+    }
 }
 
 impl Default for Completions {
@@ -58,19 +63,14 @@ impl Completions {
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
         let whole: Members<&RawValue> = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let mut specs = Vec::new();
+        let mut specs = Vec::with_capacity(whole.0.len());
         for (spec, raw) in whole.0 {
-            let object: Members<Entry<'_>> = serde_json::from_str(raw.get()).map_err(|error| {
+            let Ids(tasks) = serde_json::from_str(raw.get()).map_err(|error| {
                 format!("what is done of `{}` can't be understood: {error}", spec.escape_debug())
             })?;
             // Both are slices of one text.
             let start = raw.get().as_ptr() as usize - text.as_ptr() as usize;
-            let tasks = object.0.into_iter().map(|(task, entry)| (task.into_owned(), entry.into()));
-            specs.push(Part {
-                spec: spec.into_owned(),
-                end: start + raw.get().len(),
-                tasks: tasks.collect(),
-            });
+            specs.push(Finished { spec, start, end: start + raw.get().len(), tasks });
         }
         Ok(Self { text: text.to_string(), specs })
     }
@@ -99,23 +99,34 @@ impl Completions {
         self.text.as_bytes()
     }
 
-    /// The keys under which there is anything.
-    pub fn specs(&self) -> impl Iterator<Item = &str> {
-        self.specs.iter().map(|part| part.spec.as_str())
+    /// What is done, spec by spec.
+    pub fn specs(&self) -> impl Iterator<Item = &Finished> {
+        self.specs.iter()
     }
 
     pub fn count(&self) -> usize {
-        self.specs.iter().map(|part| part.tasks.len()).sum()
+        self.specs.iter().map(|finished| finished.tasks.len()).sum()
     }
 
-    pub fn find(&self, spec: &str, task: &str) -> Option<Completion> {
-        let part = self.specs.iter().find(|part| part.spec == spec)?;
-        Some(part.tasks.get(task)?.of(spec, task))
+    /// Is that task of the spec with exactly this key done?
+    pub fn has(&self, spec: &str, task: &str) -> bool {
+        self.specs.iter().any(|finished| finished.spec == spec && finished.has(task))
     }
 
-    pub fn of_spec(&self, spec: &str) -> Vec<Completion> {
-        let parts = self.specs.iter().filter(|part| part.spec == spec);
-        parts.flat_map(|part| part.tasks.iter().map(|(task, done)| done.of(spec, task))).collect()
+    /// Who finished what of that spec, and when.
+    pub fn of(&self, finished: &Finished) -> Vec<Completion> {
+        let text = &self.text[finished.start..finished.end];
+        // What can't be read was refused when the file was.
+        let members: Members<Entry<'_>> = serde_json::from_str(text).unwrap_or(Members(Vec::new()));
+        members.0.into_iter().map(|(task, entry)| entry.into_completion(&finished.spec, task)).collect()
+    }
+
+    /// Who finished that task, and when.
+    pub fn find(&self, finished: &Finished, task: &str) -> Option<Completion> {
+        if !finished.has(task) {
+            return None;
+        }
+        self.of(finished).into_iter().find(|completion| completion.task == task)
     }
 
     /// Adds one that is not there yet.
@@ -126,20 +137,21 @@ impl Completions {
         entry.insert("completedAt".to_string(), Value::from(time::iso(*at)));
         entry.extend(notes.as_ref().map(|notes| ("notes".to_string(), Value::from(notes.as_str()))));
         let line = member(task, &Value::Object(entry), 4);
-        let done = Done { by: by.clone(), at: time::iso(*at), notes: notes.clone() };
-        if let Some(at) = self.specs.iter().position(|part| part.spec == *spec) {
-            let end = self.specs[at].end;
-            self.insert(end, &line, 2);
-            self.specs[at].tasks.insert(task.clone(), done);
-            return;
-        }
+        let at = self.specs.iter().position(|finished| finished.spec == *spec);
+        let at = at.unwrap_or_else(|| self.add_spec(spec));
+        self.insert(self.specs[at].end, &line, 2);
+        self.specs[at].tasks.insert(task.clone());
+    }
+
+    /// An empty object for a spec of which nothing was done yet. Returns its number.
+    fn add_spec(&mut self, spec: &str) -> usize {
         let end = self.text.trim_end().len();
         self.insert(end, &member(spec, &Value::Object(Map::new()), 2), 0);
         // The object that was just put in ends right before what closes the whole.
         let closing = self.text.trim_end().len() - 1;
         let end = self.text[..closing].trim_end().len();
-        self.specs.push(Part { spec: spec.clone(), end, tasks: HashMap::from([(task.clone(), done)]) });
-        self.insert(end, &line, 2);
+        self.specs.push(Finished { spec: spec.to_string(), start: end - 2, end, tasks: HashSet::new() });
+        self.specs.len() - 1
     }
 
     /// Puts a member into the object that ends at `end`, and moves what lies behind.
@@ -150,8 +162,11 @@ impl Completions {
         let new = format!("{comma}{member}\n{}", " ".repeat(indent));
         let shift = new.len() as isize - (end - 1 - at) as isize;
         self.text.replace_range(at..end - 1, &new);
-        for part in self.specs.iter_mut().filter(|part| part.end >= end) {
-            part.end = part.end.saturating_add_signed(shift);
+        for finished in self.specs.iter_mut().filter(|finished| finished.end >= end) {
+            finished.end = finished.end.saturating_add_signed(shift);
+            if finished.start >= end {
+                finished.start = finished.start.saturating_add_signed(shift);
+            }
         }
     }
 }
@@ -162,22 +177,6 @@ fn member(key: &str, value: &Value, indent: usize) -> String {
     let text = serde_json::to_string_pretty(value).unwrap_or_default();
     format!("\n{pad}{}: {}", Value::from(key), text.replace('\n', &format!("\n{pad}")))
 }
-
-impl Done {
-    fn of(&self, spec: &str, task: &str) -> Completion {
-        Completion {
-            spec: spec.to_string(),
-            task: task.to_string(),
-            by: self.by.clone(),
-            // That it is a time was looked at when it was read; one that can't be shown is long ago.
-            at: self.at.parse().unwrap_or(Timestamp::UNIX_EPOCH),
-            notes: self.notes.clone(),
-        }
-    }
-}
-
-/// An object as a list of its members, in their order.
-struct Members<T>(Vec<(Cow<'static, str>, T)>);
 
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -190,42 +189,65 @@ struct Entry<'t> {
     notes: Option<Cow<'t, str>>,
 }
 
-impl From<Entry<'_>> for Done {
-    fn from(entry: Entry<'_>) -> Self {
-        Self {
-            by: entry.completed_by.into_owned(),
-            at: entry.completed_at.into_owned(),
-            notes: entry.notes.map(Cow::into_owned),
+impl Entry<'_> {
+    fn into_completion(self, spec: &str, task: String) -> Completion {
+        Completion {
+            spec: spec.to_string(),
+            task,
+            by: self.completed_by.into_owned(),
+            // What is no time is long ago: that it is done matters more than when.
+            at: self.completed_at.parse().unwrap_or(Timestamp::UNIX_EPOCH),
+            notes: self.notes.map(Cow::into_owned),
         }
     }
 }
 
+/// An object as a list of its members, in their order. A key that is there twice is an error, as it is for [`Ids`]: of two
+/// entries one would win by chance.
+struct Members<T>(Vec<(String, T)>);
+
+/// The keys of an object whose values are entries.
+struct Ids(HashSet<String>);
+
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Members<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader<T>(std::marker::PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Reader<T> {
-            type Value = Members<T>;
+        let mut members = Vec::new();
+        each(deserializer, |key, value| members.push((key.to_string(), value)))?;
+        Ok(Self(members))
+    }
+}
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
+impl<'de> Deserialize<'de> for Ids {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        each(deserializer, |_, _: Entry<'de>| {}).map(Self)
+    }
+}
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<T>, A::Error> {
-                let mut members: Vec<(Cow<'static, str>, T)> = Vec::new();
-                while let Some((key, value)) = map.next_entry::<String, T>()? {
-                    members.push((Cow::Owned(key), value));
-                }
-                Ok(Members(members))
-            }
+/// Hands over each member of an object. Returns the keys.
+fn each<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+    take: impl FnMut(&str, T),
+) -> Result<HashSet<String>, D::Error> {
+    struct Reader<T, F>(F, PhantomData<T>);
+    impl<'de, T: Deserialize<'de>, F: FnMut(&str, T)> Visitor<'de> for Reader<T, F> {
+        type Value = HashSet<String>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
         }
-        let members: Self = deserializer.deserialize_map(Reader(std::marker::PhantomData))?;
-        let mut keys: Vec<&str> = members.0.iter().map(|(key, _)| key.as_ref()).collect();
-        keys.sort_unstable();
-        match keys.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(twice) => Err(D::Error::custom(format!("`{}` is there twice", twice[0].escape_debug()))),
-            None => Ok(members),
+
+        fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<HashSet<String>, A::Error> {
+            let mut keys = HashSet::new();
+            while let Some((key, value)) = map.next_entry::<String, T>()? {
+                (self.0)(&key, value);
+                if let Some(twice) = keys.replace(key) {
+                    return Err(A::Error::custom(format!("`{}` is there twice", twice.escape_debug())));
+                }
+            }
+            Ok(keys)
         }
     }
+    deserializer.deserialize_map(Reader(take, PhantomData))
 }
 
 #[cfg(test)]
@@ -245,10 +267,15 @@ mod tests {
         }
     }
 
+    fn find(completions: &Completions, spec: &str, task: &str) -> Option<Completion> {
+        let finished = completions.specs().find(|finished| finished.spec() == spec)?;
+        completions.find(finished, task)
+    }
+
     #[test]
     fn what_pi_messenger_writes_is_read_and_extended() {
         let mut completions = Completions::parse(PI.as_bytes()).unwrap();
-        let first = completions.find("/home/dev/proj/spec.md", "TASK-01").unwrap();
+        let first = find(&completions, "/home/dev/proj/spec.md", "TASK-01").unwrap();
         assert_eq!((first.by.as_str(), first.notes.as_deref()), ("RedIce", Some("Added JWT validation")));
         let new = [
             completion("/home/dev/proj/spec.md", "TASK-02"),
@@ -260,8 +287,8 @@ mod tests {
         let again = Completions::parse(completions.bytes()).unwrap();
         assert_eq!(again.count(), 5);
         for completion in new {
-            assert_eq!(again.find(&completion.spec, &completion.task), Some(completion.clone()));
-            assert_eq!(completions.find(&completion.spec, &completion.task), Some(completion));
+            assert_eq!(find(&again, &completion.spec, &completion.task), Some(completion.clone()));
+            assert_eq!(find(&completions, &completion.spec, &completion.task), Some(completion));
         }
         // As JavaScript would have written it.
         let document: Value = serde_json::from_slice(again.bytes()).unwrap();
@@ -276,7 +303,10 @@ mod tests {
         let mut completions = Completions::default();
         completions.add(&completion("/s.md", "T-1"));
         completions.add(&completion("/s.md", "T-2"));
-        assert_eq!(Completions::parse(completions.bytes()).unwrap().of_spec("/s.md").len(), 2);
+        assert_eq!(Completions::parse(completions.bytes()).unwrap().count(), 2);
+        let tasks: Vec<String> =
+            completions.of(&completions.specs[0]).into_iter().map(|done| done.task).collect();
+        assert_eq!(tasks, ["T-1", "T-2"]);
     }
 
     #[test]

@@ -126,8 +126,7 @@ impl Mesh {
         }
         let Ok(claims) = self.claims() else { return };
         let done = self.done_since_claims();
-        let is_done =
-            |task: &TaskRef| done.as_ref().is_some_and(|done| done.find(&task.spec, &task.id).is_some());
+        let is_done = |task: &TaskRef| done.as_ref().is_some_and(|done| done.has(&task.spec, &task.id));
         for record in &mut census.records {
             let agent = record.agent.clone();
             let has = |task: &TaskRef| claims.has(&agent, task) && !is_done(task);

@@ -27,7 +27,7 @@ mod swarm_lock;
 mod wire;
 
 pub use archive::{Filed, Place, Whereabouts};
-pub use completions::{Completion, Completions};
+pub use completions::{Completion, Completions, Finished};
 pub use error::StoreError;
 pub use feed::Event;
 pub use graves::{Grave, GraveId, Graves, Why};

@@ -7,7 +7,7 @@ use crate::domain::spec::{Spec, Task};
 use crate::ops::context::Context;
 use crate::ops::error::CommandError;
 use crate::ops::identity;
-use crate::store::{Census, Claim, Claims, Completion, Completions, Mesh};
+use crate::store::{Census, Claim, Claims, Completion, Completions, Finished, Mesh};
 
 use super::place::Place;
 use super::stale::is_stale;
@@ -61,62 +61,91 @@ impl Progress {
     }
 }
 
-/// A spec, and everything that is known of its tasks.
-pub(super) struct Board {
+/// A spec, as it was read.
+pub(super) struct Sheet {
     pub(super) place: Place,
     pub(super) spec: Spec,
-    /// As it was read; for ticking a box.
+    /// For ticking a box.
     pub(super) text: String,
     /// Where each task stands in the spec.
-    places: HashMap<String, usize>,
-    claims: HashMap<String, Claim>,
-    completions: HashMap<String, Completion>,
+    numbers: HashMap<String, usize>,
 }
 
-impl Board {
-    pub(super) fn new(
-        place: Place,
-        claims: &Claims,
-        completions: &Completions,
-        census: &Census,
-    ) -> Result<Self, CommandError> {
+impl Sheet {
+    pub(super) fn read(place: Place) -> Result<Self, CommandError> {
         let (spec, text) = place.read()?;
-        let places = spec.tasks.iter().enumerate().map(|(at, task)| (task.id.clone(), at)).collect();
-        let (claims_here, done_here) = (HashMap::new(), HashMap::new());
-        let mut board = Self { place, spec, text, places, claims: claims_here, completions: done_here };
-        for key in completions.specs().filter(|key| board.place.is_meant_by(key)) {
-            let done = completions.of_spec(key).into_iter().map(|done| (done.task.clone(), done));
-            board.completions.extend(done);
-        }
-        for claim in claims.iter().filter(|claim| board.place.is_meant_by(&claim.spec)) {
-            // What is done is no longer worked on: completing was cut short.
-            if !board.completions.contains_key(&claim.task) && !is_stale(&claim, census) {
-                board.claims.insert(claim.task.clone(), claim);
-            }
-        }
-        Ok(board)
+        let numbers = spec.tasks.iter().enumerate().map(|(number, task)| (task.id.clone(), number)).collect();
+        Ok(Self { place, spec, text, numbers })
     }
 
     pub(super) fn task(&self, id: &str) -> Option<&Task> {
-        self.places.get(id).map(|at| &self.spec.tasks[*at])
+        self.numbers.get(id).map(|number| &self.spec.tasks[*number])
+    }
+}
+
+/// A spec, and everything that is known of its tasks.
+pub(super) struct Board<'t> {
+    pub(super) sheet: &'t Sheet,
+    claims: HashMap<String, Claim>,
+    completions: &'t Completions,
+    /// What of them is about this spec, whichever way it is spelled.
+    finished: Vec<&'t Finished>,
+}
+
+impl<'t> Board<'t> {
+    pub(super) fn new(
+        sheet: &'t Sheet,
+        claims: &Claims,
+        completions: &'t Completions,
+        census: &Census,
+    ) -> Self {
+        let place = &sheet.place;
+        let finished = completions.specs().filter(|done| place.is_meant_by(done.spec())).collect();
+        let mut board = Self { sheet, claims: HashMap::new(), completions, finished };
+        for claim in claims.iter().filter(|claim| place.is_meant_by(&claim.spec)) {
+            // What is done is no longer worked on: completing was cut short.
+            if !board.is_finished(&claim.task) && !is_stale(&claim, census) {
+                board.claims.insert(claim.task.clone(), claim);
+            }
+        }
+        board
     }
 
     pub(super) fn claim(&self, id: &str) -> Option<&Claim> {
         self.claims.get(id)
     }
 
-    pub(super) fn completion(&self, id: &str) -> Option<&Completion> {
-        self.completions.get(id)
+    pub(super) fn completion(&self, id: &str) -> Option<Completion> {
+        self.finished.iter().find_map(|finished| self.completions.find(finished, id))
     }
 
+    /// Somebody completed it.
+    pub(super) fn is_finished(&self, id: &str) -> bool {
+        self.finished.iter().any(|finished| finished.has(id))
+    }
+
+    /// Somebody completed it, or its box is ticked.
     pub(super) fn is_done(&self, id: &str) -> bool {
-        self.completions.contains_key(id) || self.task(id).is_some_and(|task| task.done)
+        self.is_finished(id) || self.sheet.task(id).is_some_and(|task| task.done)
     }
 
     /// Those of its dependencies that are not done. One that stands nowhere never is: it is reported, and there is
     /// `dependencies = advisory`.
     pub(super) fn missing(&self, task: &Task) -> Vec<String> {
         task.depends_on.iter().filter(|id| !self.is_done(id)).cloned().collect()
+    }
+
+    /// Tasks that wait for nothing but this one, and can be begun once it is done.
+    pub(super) fn unblocked_by(&self, id: &str) -> Vec<String> {
+        let waits = |task: &&Task| {
+            task.depends_on.iter().any(|dependency| dependency == id)
+                && self.missing(task).iter().all(|missing| missing == id)
+                && !self.missing(task).is_empty()
+        };
+        let is_free =
+            |task: &&Task| task.id != id && !self.is_done(&task.id) && self.claim(&task.id).is_none();
+        let tasks = self.sheet.spec.tasks.iter().filter(waits).filter(is_free);
+        tasks.map(|task| task.id.clone()).collect()
     }
 
     fn state(&self, task: &Task) -> TaskState {
@@ -136,13 +165,13 @@ impl Board {
     pub(super) fn next(&self, advisory: bool) -> Option<&Task> {
         let open = |task: &&Task| self.state(task) == TaskState::Open;
         let blocked = |task: &&Task| matches!(self.state(task), TaskState::Blocked(_));
-        let first = self.spec.tasks.iter().find(open);
-        first.or_else(|| self.spec.tasks.iter().find(|task| advisory && blocked(task)))
+        let first = self.sheet.spec.tasks.iter().find(open);
+        first.or_else(|| self.sheet.spec.tasks.iter().find(|task| advisory && blocked(task)))
     }
 
     pub(super) fn progress(&self) -> Progress {
         let mut progress = Progress::default();
-        for task in &self.spec.tasks {
+        for task in &self.sheet.spec.tasks {
             *match self.state(task) {
                 TaskState::Done => &mut progress.done,
                 TaskState::Claimed => &mut progress.claimed,
@@ -155,31 +184,33 @@ impl Board {
 
     /// Those that stand in the spec, in its order, then those that don't, by name.
     pub(super) fn views(&self) -> Vec<TaskView> {
-        let mut views: Vec<TaskView> = self.spec.tasks.iter().map(|task| self.view(task)).collect();
-        let is_elsewhere = |id: &&String| self.task(id).is_none();
+        let done = self.finished.iter().flat_map(|finished| self.completions.of(finished));
+        let done: HashMap<String, Completion> = done.map(|done| (done.task.clone(), done)).collect();
+        let sheet = self.sheet;
+        let mut views: Vec<TaskView> = sheet.spec.tasks.iter().map(|task| self.view(task, &done)).collect();
         let mut others: Vec<&String> =
-            self.claims.keys().chain(self.completions.keys()).filter(is_elsewhere).collect();
+            self.claims.keys().chain(done.keys()).filter(|id| sheet.task(id).is_none()).collect();
         others.sort_unstable();
         others.dedup();
         views.extend(others.into_iter().map(|id| TaskView {
             id: id.clone(),
             title: String::new(),
-            state: if self.is_done(id) { TaskState::Done } else { TaskState::Claimed },
+            state: if done.contains_key(id) { TaskState::Done } else { TaskState::Claimed },
             claim: self.claims.get(id).cloned(),
-            completion: self.completions.get(id).cloned(),
+            completion: done.get(id).cloned(),
             depends_on: Vec::new(),
             line: None,
         }));
         views
     }
 
-    fn view(&self, task: &Task) -> TaskView {
+    fn view(&self, task: &Task, done: &HashMap<String, Completion>) -> TaskView {
         TaskView {
             id: task.id.clone(),
             title: task.title.clone(),
             state: self.state(task),
             claim: self.claims.get(&task.id).cloned(),
-            completion: self.completions.get(&task.id).cloned(),
+            completion: done.get(&task.id).cloned(),
             depends_on: task.depends_on.clone(),
             line: Some(task.line),
         }
@@ -215,13 +246,14 @@ pub fn tasks(ctx: &Context, spec: Option<&str>) -> Result<Tasks, CommandError> {
         (_, me) => me,
     };
     let place = Place::find(ctx, spec, me.as_ref())?;
-    let (claims, completions) = ledgers(mesh.as_ref())?;
-    let board = Board::new(place, &claims, &completions, &census)?;
+    let (claims, completions) = ledgers(mesh.as_deref())?;
+    let sheet = Sheet::read(place)?;
+    let board = Board::new(&sheet, &claims, &completions, &census);
     Ok(Tasks {
-        spec: board.place.file.as_ref().map(|file| file.to_string_lossy().into_owned()),
+        spec: sheet.place.file.as_ref().map(|file| file.to_string_lossy().into_owned()),
         tasks: board.views(),
         progress: board.progress(),
-        problems: board.spec.problems.iter().map(ToString::to_string).collect(),
+        problems: sheet.spec.problems.iter().map(ToString::to_string).collect(),
         me,
     })
 }

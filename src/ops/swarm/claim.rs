@@ -1,7 +1,5 @@
 //! Taking a task: one each, and each to one.
 
-use jiff::Timestamp;
-
 use crate::domain::{Agent, Reservation, TaskRef, TaskWait};
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
@@ -10,13 +8,13 @@ use crate::ops::identity;
 use crate::ops::letter::age;
 use crate::ops::reserve::{self, Wish};
 use crate::ops::waiting;
-use crate::store::{Census, Claim, Claims, Completions, Locked, Mesh, StoreError, Swarm};
+use crate::store::Claim;
 use crate::sys::clock;
 
-use super::board::Board;
+use super::board::{Board, Sheet};
 use super::complete::{let_go_of_paths, task_of};
 use super::place::Place;
-use super::stale::is_stale;
+use super::table::Table;
 
 /// The longest id of a task, in bytes.
 const MAX_ID: usize = 200;
@@ -61,57 +59,51 @@ pub fn claim(ctx: &Context, request: &ClaimRequest) -> Result<Claimed, CommandEr
         ..Wish::default()
     };
     let paths = reserve::drafts(ctx, &wish, clock::now())?;
-    let (mesh, caller) = identity::caller(ctx)?;
-    if caller.agent.is_foreign() {
-        return Err(StoreError::Foreign(caller.agent.name.to_string()).into());
-    }
-    let place = Place::find(ctx, request.spec.as_deref(), Some(&caller.agent))?;
+    let (mesh, caller) = identity::own_caller(ctx)?;
+    let place = Place::find(ctx, request.spec.as_deref(), Some(&caller))?;
     let locked = mesh.lock()?;
-    let me = locked.own_record(&caller.agent)?.agent;
-    let census = locked.census()?;
-    let swarm = locked.swarm()?;
-    // Whoever waited for the locks claims after what was completed meanwhile.
-    let now = clock::now();
-    let (mut claims, completions) = (swarm.claims()?, swarm.completions()?);
-    drop_stale(ctx, &mesh, &swarm, &mut claims, &completions, &census)?;
-    let board = Board::new(place, &claims, &completions, &census)?;
-    let visit = Visit { ctx, locked: &locked, board: &board, me: &me, now };
-    let (id, title) = match visit.choose(request, &claims)? {
-        Pick::Mine(claim) => {
-            let paths = of_task(paths, &task_of(&claim));
-            let me = if paths.is_empty() {
-                me.clone()
-            } else {
-                reserve::take(ctx, &mesh, &locked, &me, &paths, now)?.0
-            };
-            return Ok(Visit { me: &me, ..visit }.again(claim));
+    let mut table = Table::open(ctx, &mesh, &locked, &caller)?;
+    let sheet = Sheet::read(place)?;
+    let pick = Visit { table: &table, board: &table.board(&sheet) }.choose(request)?;
+    let take = |me: &Agent, paths: &[Reservation]| match paths {
+        [] => Ok(me.clone()),
+        _ => reserve::take(ctx, &mesh, &locked, me, paths, table.now).map(|taken| taken.0),
+    };
+    let (id, title) = match pick {
+        Pick::Mine(claim, title) => {
+            let me = take(&table.me, &of_task(paths, &task_of(&claim)))?;
+            return Ok(again(&me, claim, title));
         }
         Pick::Free(id, title) => (id, title),
     };
-    let task = TaskRef { spec: board.place.key.clone(), id: id.clone() };
+    let task = TaskRef { spec: sheet.place.key.clone(), id: id.clone() };
     // Paths that were left of this task when a command died would bind again with the claim, whoever has them by now.
-    let me = let_go_of_paths(&locked, &me, &task)?;
+    let me = let_go_of_paths(&locked, &table.me, &task)?;
     let paths = of_task(paths, &task);
-    if !paths.is_empty() {
-        // Written first, but they bind only with the claim: one replacement of the claims decides about both.
-        reserve::take(ctx, &mesh, &locked, &me, &paths, now)?;
-    }
+    // Written first, but they bind only with the claim: one replacement of the claims decides about both.
+    let me = take(&me, &paths)?;
     let claim = Claim {
-        spec: board.place.key.clone(),
+        spec: sheet.place.key.clone(),
         task: id,
         agent: me.name.to_string(),
         session: me.session.to_string(),
         process: me.process.clone(),
-        claimed_at: now,
+        claimed_at: table.now,
         reason: request.reason.clone(),
     };
-    claims.insert(&claim);
-    swarm.write(&claims)?;
-    drop(swarm);
+    table.claims.insert(&claim);
+    table.write_claims()?;
+    drop(table);
     waiting::forget_task(ctx, &locked, &me, &task);
     drop(locked);
     feed::tell(ctx, &mesh, "claim", &me.name, Some(&claim.task), claim.reason.as_deref());
     Ok(Claimed { claim, title, reservations: paths, again: false })
+}
+
+fn again(me: &Agent, claim: Claim, title: String) -> Claimed {
+    let is_of = |reservation: &&Reservation| reservation.task.as_ref() == Some(&task_of(&claim));
+    let reservations = me.reservations.iter().filter(is_of).cloned().collect();
+    Claimed { claim, title, reservations, again: true }
 }
 
 fn of_task(paths: Vec<Reservation>, task: &TaskRef) -> Vec<Reservation> {
@@ -132,58 +124,26 @@ pub(super) fn check_id(id: &str) -> Result<(), CommandError> {
     Err(CommandError::new(Kind::InvalidValue, format!("`{}` can't be a task: {why}", start.escape_debug())))
 }
 
-/// Claims of those who are gone, and of what is done, are nobody's. The file hears of the dead with the next write; what
-/// is done may belong to the living, who may never write again, so it is removed at once.
-pub(super) fn drop_stale(
-    ctx: &Context,
-    mesh: &Mesh,
-    swarm: &Swarm<'_>,
-    claims: &mut Claims,
-    completions: &Completions,
-    census: &Census,
-) -> Result<(), CommandError> {
-    let mut cut_short = false;
-    let all: Vec<Claim> = claims.iter().collect();
-    for claim in all {
-        let is_done = completions.find(&claim.spec, &claim.task).is_some();
-        if !is_done && !is_stale(&claim, census) {
-            continue;
-        }
-        claims.remove(&claim);
-        cut_short |= is_done;
-        if !is_done && let Ok(name) = crate::domain::AgentName::new(claim.agent.as_str()) {
-            feed::tell(ctx, mesh, "stale", &name, Some(&claim.task), None);
-        }
-    }
-    if cut_short {
-        swarm.write(claims)?;
-    }
-    Ok(())
-}
-
 enum Pick {
-    Mine(Claim),
+    Mine(Claim, String),
     /// Its id and title.
     Free(String, String),
 }
 
 /// One `claim` with both locks held.
-struct Visit<'a> {
-    ctx: &'a Context,
-    locked: &'a Locked<'a>,
-    board: &'a Board,
-    me: &'a Agent,
-    now: Timestamp,
+struct Visit<'t> {
+    table: &'t Table<'t>,
+    board: &'t Board<'t>,
 }
 
 impl Visit<'_> {
-    fn choose(&self, request: &ClaimRequest, claims: &Claims) -> Result<Pick, CommandError> {
-        let mine = claims.of(self.me).into_iter().next();
+    fn choose(&self, request: &ClaimRequest) -> Result<Pick, CommandError> {
+        let mine = self.table.claims.of(&self.table.me).into_iter().next();
         if let (Some(mine), Choice::This(id)) = (&mine, &request.choice)
             && mine.task == *id
-            && self.board.place.is_meant_by(&mine.spec)
+            && self.board.sheet.place.is_meant_by(&mine.spec)
         {
-            return Ok(Pick::Mine(mine.clone()));
+            return Ok(Pick::Mine(mine.clone(), self.title(id)));
         }
         if let Some(mine) = mine {
             let text = format!("you work on `{}` already", mine.task);
@@ -198,13 +158,17 @@ impl Visit<'_> {
         }
     }
 
+    fn title(&self, id: &str) -> String {
+        self.board.sheet.task(id).map_or(String::new(), |task| task.title.clone())
+    }
+
+    fn is_advisory(&self) -> bool {
+        self.table.ctx.settings.dependencies_are_advisory()
+    }
+
     fn this(&self, id: &str, request: &ClaimRequest) -> Result<Pick, CommandError> {
-        let task = self.board.task(id);
-        if task.is_none()
-            && !request.adhoc
-            && self.board.claim(id).is_none()
-            && self.board.completion(id).is_none()
-        {
+        let task = self.board.sheet.task(id);
+        if task.is_none() && !request.adhoc && self.board.claim(id).is_none() && !self.board.is_finished(id) {
             return Err(self.unknown(id));
         }
         if self.board.is_done(id) {
@@ -215,19 +179,19 @@ impl Visit<'_> {
             return Err(self.claimed(claim));
         }
         let missing = task.map_or(Vec::new(), |task| self.board.missing(task));
-        if !missing.is_empty() && !self.ctx.settings.dependencies_are_advisory() {
+        if !missing.is_empty() && !self.is_advisory() {
             return Err(self.blocked(id, missing));
         }
-        Ok(Pick::Free(id.to_string(), task.map_or(String::new(), |task| task.title.clone())))
+        Ok(Pick::Free(id.to_string(), self.title(id)))
     }
 
     fn next(&self) -> Result<Pick, CommandError> {
-        if let Some(task) = self.board.next(self.ctx.settings.dependencies_are_advisory()) {
+        if let Some(task) = self.board.next(self.is_advisory()) {
             return Ok(Pick::Free(task.id.clone(), task.title.clone()));
         }
         let progress = self.board.progress();
         if progress.total() == 0 {
-            let text = match &self.board.place.file {
+            let text = match &self.board.sheet.place.file {
                 Some(file) => format!("there are no tasks in `{}`", file.display()),
                 None => "you have no spec".to_string(),
             };
@@ -242,30 +206,21 @@ impl Visit<'_> {
         Err(CommandError::new(Kind::NothingReady, text).hint("`msg tasks` tells by whom and by what"))
     }
 
-    fn again(&self, claim: Claim) -> Claimed {
-        let title = self.board.task(&claim.task).map_or(String::new(), |task| task.title.clone());
-        let is_of = |reservation: &&Reservation| {
-            reservation.task.as_ref().is_some_and(|task| task.id == claim.task && task.spec == claim.spec)
-        };
-        let reservations = self.me.reservations.iter().filter(is_of).cloned().collect();
-        Claimed { claim, title, reservations, again: true }
-    }
-
     /// Who was refused is told when the task is free.
     fn remember(&self, id: &str, claim: &Claim) -> Result<(), CommandError> {
-        let task = TaskRef { spec: self.board.place.key.clone(), id: id.to_string() };
-        let wait = TaskWait { task, holder: claim.agent.clone(), since: self.now };
-        waiting::remember_task(self.locked, self.me, wait)
+        let task = TaskRef { spec: self.board.sheet.place.key.clone(), id: id.to_string() };
+        let wait = TaskWait { task, holder: claim.agent.clone(), since: self.table.now };
+        waiting::remember_task(self.table.locked, &self.table.me, wait)
     }
 
     fn unknown(&self, id: &str) -> CommandError {
         let shown = id.escape_debug();
-        let place = match &self.board.place.file {
+        let place = match &self.board.sheet.place.file {
             Some(file) => format!("`{}`", file.display()),
             None => "any spec of yours".to_string(),
         };
         let error = CommandError::new(Kind::UnknownTask, format!("there is no task `{shown}` in {place}"));
-        let error = match self.board.spec.nearest(id).as_slice() {
+        let error = match self.board.sheet.spec.nearest(id).as_slice() {
             [] => error.hint("`msg tasks` lists them"),
             near => {
                 let near: Vec<String> = near.iter().map(|id| (*id).to_string()).collect();
@@ -277,7 +232,7 @@ impl Visit<'_> {
 
     fn claimed(&self, claim: &Claim) -> CommandError {
         let reason = claim.reason.as_deref().map_or(String::new(), |reason| format!(": {reason}"));
-        let ago = age(claim.claimed_at, self.now);
+        let ago = age(claim.claimed_at, self.table.now);
         let text = format!("{} has worked on `{}` for {ago}{reason}", claim.agent, claim.task);
         CommandError::new(Kind::AlreadyClaimed, text)
             .hint("`msg claim --next` takes one that is free; you get a message when this one is")
@@ -288,7 +243,7 @@ impl Visit<'_> {
     fn completed(&self, id: &str) -> CommandError {
         let (text, by) = match self.board.completion(id) {
             Some(done) => (
-                format!("{} completed `{id}` {} ago", done.by, age(done.at, self.now)),
+                format!("{} completed `{id}` {} ago", done.by, age(done.at, self.table.now)),
                 Some(done.by.clone()),
             ),
             None => (format!("`{id}` is ticked in the spec"), None),

@@ -6,15 +6,14 @@ use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::feed;
 use crate::ops::identity;
-use crate::ops::letter::age;
 use crate::ops::names::is_live;
 use crate::ops::waiting;
-use crate::store::{Census, Claim, Claims, Completion, Locked, Mesh, StoreError};
+use crate::store::{Claim, Completion, Locked, Mesh};
 use crate::sys::{clock, files, process};
 
-use super::board::Board;
-use super::claim::{check_id, drop_stale};
-use super::place::Place;
+use super::board::Sheet;
+use super::claim::check_id;
+use super::table::Table;
 
 /// The longest notes, in bytes: they stay for good.
 const MAX_NOTES: usize = 16 * 1024;
@@ -39,41 +38,27 @@ pub struct Completed {
 pub fn complete(ctx: &Context, request: &CompleteRequest) -> Result<Completed, CommandError> {
     check_id(&request.task)?;
     check_notes(request.notes.as_deref())?;
-    let (mesh, caller) = identity::caller(ctx)?;
-    if caller.agent.is_foreign() {
-        return Err(StoreError::Foreign(caller.agent.name.to_string()).into());
-    }
+    let (mesh, caller) = identity::own_caller(ctx)?;
     let locked = mesh.lock()?;
-    let me = locked.own_record(&caller.agent)?.agent;
-    let census = locked.census()?;
-    let swarm = locked.swarm()?;
-    let now = clock::now();
-    let (mut claims, mut completions) = (swarm.claims()?, swarm.completions()?);
-    drop_stale(ctx, &mesh, &swarm, &mut claims, &completions, &census)?;
-    let place = place_of(ctx, request.spec.as_deref(), &me, &claims, &request.task)?;
-    let before = Board::new(place.clone(), &claims, &completions, &census)?;
-    let claim = own_claim(&before, &me, &claims, &request.task)?;
+    let mut table = Table::open(ctx, &mesh, &locked, &caller)?;
+    let sheet = Sheet::read(table.place_of(request.spec.as_deref(), &request.task)?)?;
+    let board = table.board(&sheet);
+    let claim = table.own_claim(&board, &request.task)?;
+    let unblocked = board.unblocked_by(&request.task);
     let completion = Completion {
         spec: claim.spec.clone(),
         task: claim.task.clone(),
-        by: me.name.to_string(),
-        at: now,
+        by: table.me.name.to_string(),
+        at: table.now,
         notes: request.notes.clone(),
     };
-    completions.add(&completion);
-    // Written before the claim goes: if we die in between, a claim of what is done counts as given up.
-    swarm.write_completions(&completions)?;
-    claims.remove(&claim);
-    swarm.write(&claims)?;
-    drop(swarm);
-    let_go_of_paths(&locked, &me, &task_of(&claim))?;
-    let after = Board::new(place, &claims, &completions, &census)?;
-    let unblocked = newly_ready(&before, &after);
-    waiting::tell_or_note(ctx, &mesh, &locked);
-    tell_idle(ctx, &mesh, &census, &me, &after, &claims, &unblocked);
+    table.finish(&claim, &completion)?;
+    tell_idle(&table, &sheet, &unblocked);
+    let me = table.close();
+    give_back(ctx, &mesh, &locked, &me, &claim)?;
     drop(locked);
     feed::tell(ctx, &mesh, "complete", &me.name, Some(&completion.task), completion.notes.as_deref());
-    let ticked = request.tick && tick_box(ctx, &after, &request.task)?;
+    let ticked = request.tick && tick_box(ctx, &sheet, &request.task)?;
     Ok(Completed { completion, unblocked, ticked })
 }
 
@@ -84,61 +69,6 @@ fn check_notes(notes: Option<&str>) -> Result<(), CommandError> {
             Err(CommandError::new(Kind::TooLarge, text).hint("put them into a file, and name it"))
         }
         _ => Ok(()),
-    }
-}
-
-/// The spec that is named; else the one under which the caller claimed that task; else the caller's.
-pub(super) fn place_of(
-    ctx: &Context,
-    named: Option<&str>,
-    me: &Agent,
-    claims: &Claims,
-    task: &str,
-) -> Result<Place, CommandError> {
-    let claimed = claims.of(me).into_iter().find(|claim| claim.task == task);
-    match (named, claimed) {
-        (None, Some(claim)) => {
-            let own = Place::find(ctx, None, Some(me))?;
-            if own.is_meant_by(&claim.spec) {
-                return Ok(own);
-            }
-            let file = std::path::PathBuf::from(&claim.spec);
-            Ok(Place { key: claim.spec, file: Some(file).filter(|file| file.is_file()) })
-        }
-        _ => Place::find(ctx, named, Some(me)),
-    }
-}
-
-/// The caller's claim of that task, or why it has none.
-pub(super) fn own_claim(
-    board: &Board,
-    me: &Agent,
-    claims: &Claims,
-    task: &str,
-) -> Result<Claim, CommandError> {
-    let shown = task.escape_debug().to_string();
-    if let Some(done) = board.completion(task) {
-        let text = format!("{} completed `{shown}` {} ago", done.by, age(done.at, clock::now()));
-        return Err(CommandError::new(Kind::AlreadyCompleted, text).fact("agent", done.by.as_str()));
-    }
-    let is_it = |claim: &Claim| claim.task == task && board.place.is_meant_by(&claim.spec);
-    if let Some(claim) = claims.of(me).into_iter().find(is_it) {
-        return Ok(claim);
-    }
-    if let Some(claim) = board.claim(task) {
-        let text = format!("`{shown}` is {}'s", claim.agent);
-        return Err(CommandError::new(Kind::NotYours, text)
-            .hint(format!("`msg send {} \"…\"` asks", claim.agent))
-            .fact("agent", claim.agent.as_str()));
-    }
-    let error = CommandError::new(Kind::NotClaimed, format!("nobody works on `{shown}`"));
-    let error = match claims.of(me).first() {
-        Some(mine) => error.hint(format!("you work on `{}`", mine.task)),
-        None => error.hint("`msg claim TASK` takes it first"),
-    };
-    match board.spec.nearest(task).as_slice() {
-        near if near.is_empty() || board.task(task).is_some() => Err(error),
-        near => Err(error.hint(format!("did you mean {}?", near.join(" or ")))),
     }
 }
 
@@ -159,31 +89,30 @@ pub(super) fn let_go_of_paths(
     Ok(locked.edit(me, |agent| agent.reservations.retain(|held| !is_of(held)))?.agent)
 }
 
-fn newly_ready(before: &Board, after: &Board) -> Vec<String> {
-    let blocked = |id: &str| before.task(id).is_some_and(|task| !before.missing(task).is_empty());
-    let is_ready = |id: &str| {
-        after.task(id).is_some_and(|task| after.missing(task).is_empty())
-            && !after.is_done(id)
-            && after.claim(id).is_none()
-    };
-    let ids = after.spec.tasks.iter().map(|task| task.id.clone());
-    ids.filter(|id| blocked(id) && is_ready(id)).collect()
+/// What was taken with the task goes with it, and whoever waits for any of this is told.
+pub(super) fn give_back(
+    ctx: &Context,
+    mesh: &Mesh,
+    locked: &Locked<'_>,
+    me: &Agent,
+    claim: &Claim,
+) -> Result<(), CommandError> {
+    let_go_of_paths(locked, me, &task_of(claim))?;
+    waiting::tell_or_note(ctx, mesh, locked);
+    Ok(())
 }
 
 /// Agents that have the same spec and nothing to do learn that there is something.
-fn tell_idle(
-    ctx: &Context,
-    mesh: &Mesh,
-    census: &Census,
-    me: &Agent,
-    board: &Board,
-    claims: &Claims,
-    unblocked: &[String],
-) {
+fn tell_idle(table: &Table<'_>, sheet: &Sheet, unblocked: &[String]) {
     let Some(first) = unblocked.first() else { return };
-    for record in census.records.iter().filter(|record| is_live(record)) {
+    let Table { ctx, mesh, me, claims, .. } = table;
+    let text = format!(
+        "`{first}` can be begun, now that {} is done with what it waited for: msg claim --next",
+        me.name
+    );
+    for record in table.census.records.iter().filter(|record| is_live(record)) {
         let agent = &record.agent;
-        let same_spec = agent.spec.as_deref().is_some_and(|spec| board.place.is_meant_by(spec));
+        let same_spec = agent.spec.as_deref().is_some_and(|spec| sheet.place.is_meant_by(spec));
         if agent.session == me.session || agent.is_foreign() || !same_spec || !claims.of(agent).is_empty() {
             continue;
         }
@@ -193,10 +122,6 @@ fn tell_idle(
         if !presence.is_ok_and(|presence| matches!(presence, Presence::Idle | Presence::Away)) {
             continue;
         }
-        let text = format!(
-            "`{first}` can be begun, now that {} is done with what it waited for: msg claim --next",
-            me.name
-        );
         if let Err(error) = waiting::notify(mesh, &agent.name, &text) {
             ctx.notice(format!("{} could not be told what is ready: {error}", agent.name));
         }
@@ -204,10 +129,10 @@ fn tell_idle(
 }
 
 /// Ticks the box if the spec is still what it was when it was read.
-fn tick_box(ctx: &Context, board: &Board, id: &str) -> Result<bool, CommandError> {
-    let (Some(file), Some(task)) = (&board.place.file, board.task(id)) else { return Ok(false) };
+fn tick_box(ctx: &Context, sheet: &Sheet, id: &str) -> Result<bool, CommandError> {
+    let (Some(file), Some(task)) = (&sheet.place.file, sheet.task(id)) else { return Ok(false) };
     let Ok(text) = fs_err::read_to_string(file) else { return Ok(false) };
-    if text != board.text {
+    if text != sheet.text {
         ctx.notice("the spec was changed meanwhile: its box is not ticked");
         return Ok(false);
     }

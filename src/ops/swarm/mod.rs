@@ -9,6 +9,7 @@ mod complete;
 mod give;
 mod place;
 mod stale;
+mod table;
 
 pub use board::{Progress, TaskState, TaskView, Tasks, tasks};
 pub use claim::{Choice, ClaimRequest, Claimed, claim};
@@ -16,5 +17,5 @@ pub use complete::{CompleteRequest, Completed, complete};
 pub use give::{HandedOff, handoff, unclaim};
 pub use place::{SpecInUse, spec};
 
-pub(super) use place::problems;
+pub(super) use place::{Spellings, problems};
 pub(super) use stale::is_stale;

@@ -1,5 +1,7 @@
 //! Which spec is meant, and under which key its claims are kept.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::domain::Agent;
@@ -7,6 +9,7 @@ use crate::domain::spec::{self, Spec};
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::identity;
+use crate::store::{Completion, Completions, Finished};
 use crate::sys::files::FileError;
 use crate::sys::git::WorkTree;
 use crate::sys::paths;
@@ -87,6 +90,32 @@ pub(super) fn key(path: &Path) -> String {
         Some(main.join(rest))
     };
     in_main().unwrap_or(real).to_string_lossy().into_owned()
+}
+
+/// Keys of specs as they are spelled, compared by what they mean. Each is looked up once.
+#[derive(Debug, Default)]
+pub(in crate::ops) struct Spellings(RefCell<HashMap<String, String>>);
+
+impl Spellings {
+    pub(in crate::ops) fn are_same(&self, one: &str, other: &str) -> bool {
+        one == other || self.meaning(one) == self.meaning(other)
+    }
+
+    fn meaning(&self, spelled: &str) -> String {
+        let mut known = self.0.borrow_mut();
+        known.entry(spelled.to_string()).or_insert_with(|| key(Path::new(spelled))).clone()
+    }
+
+    /// Who finished that task of that spec, under whichever spelling.
+    pub(in crate::ops) fn completion(
+        &self,
+        completions: &Completions,
+        spec: &str,
+        task: &str,
+    ) -> Option<Completion> {
+        let is_there = |done: &&Finished| done.has(task) && self.are_same(done.spec(), spec);
+        completions.specs().find(is_there).and_then(|done| completions.find(done, task))
+    }
 }
 
 /// A spec that an agent works through.

@@ -9,6 +9,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::crowd::{entries, ledger};
+use super::fixture::mail;
 use crate::environment::{TestEnvironment, end, put};
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/pi-messenger/");
@@ -163,6 +164,42 @@ fn another_spelling_is_the_same_spec() {
     let done = entries(&ledger(&env.mesh(), "completions.json"));
     assert_eq!(done.len(), 3, "{done:?}");
     assert_eq!(entries(&ledger(&env.mesh(), "claims.json")), []);
+}
+
+/// Whoever was refused a task that they have hears of it when they are done with it, and not before; and their
+/// completions end our claims.
+#[test]
+fn another_spelling_is_the_same_task() {
+    let (env, spec) = scene();
+    let pid = env.host();
+    let link = env.path().join("link");
+    symlink(env.work(), &link).unwrap();
+    let theirs = link.join("spec.md").to_str().unwrap().to_string();
+    put(&env.mesh().join("registry/RedIce.json"), &fixture("registry-RedIce.json", &theirs, pid));
+    put(&env.mesh().join("claims.json"), &fixture("claims.json", &theirs, pid));
+    assert_eq!(env.fails(1, &["claim", "TASK-01", "--as", "Bob"]), "already_claimed");
+    env.ok(&["claim", "other", "--adhoc", "--as", "Alice"]);
+    env.ok(&["unclaim", "--as", "Alice"]);
+    assert!(mail(&env, "Bob").is_empty(), "RedIce is at it");
+    // pi-messenger tells nobody: whoever looks next does.
+    put(&env.mesh().join("claims.json"), "{}");
+    env.ok(&["agents"]);
+    let told = mail(&env, "Bob");
+    assert!(told.len() == 1 && told[0].contains("`TASK-01` is free: RedIce"), "{told:?}");
+
+    put(&env.mesh().join("claims.json"), &fixture("claims.json", &theirs, pid));
+    assert_eq!(env.fails(1, &["claim", "TASK-01", "--as", "Bob"]), "already_claimed");
+    put(&env.mesh().join("claims.json"), "{}");
+    put(&env.mesh().join("completions.json"), &fixture("completions.json", &theirs, pid));
+    env.ok(&["agents"]);
+    let told = mail(&env, "Bob");
+    assert!(told.len() == 1 && told[0].contains("`TASK-01` is done: RedIce"), "{told:?}");
+
+    env.ok(&["claim", "TASK-02", "--as", "Alice"]);
+    let done = fs::read_to_string(env.mesh().join("completions.json")).unwrap();
+    put(&env.mesh().join("completions.json"), &done.replace("TASK-01", "TASK-02"));
+    let next = env.ok(&["claim", "TASK-01", "--as", "Alice"]);
+    assert_eq!(next["claim"]["spec"], spec.as_str(), "what is done is no longer hers");
 }
 
 #[test]
