@@ -83,7 +83,7 @@ pub fn claim(ctx: &Context, request: &ClaimRequest) -> Result<Claimed, CommandEr
     // Written first, but they bind only with the claim: one replacement of the claims decides about both.
     let me = take(&me, &paths)?;
     let claim = Claim {
-        spec: sheet.place.key.clone(),
+        spec: sheet.place.key,
         task: id,
         agent: me.name.to_string(),
         session: me.session.to_string(),
@@ -242,10 +242,9 @@ impl Visit<'_> {
 
     fn completed(&self, id: &str) -> CommandError {
         let (text, by) = match self.board.completion(id) {
-            Some(done) => (
-                format!("{} completed `{id}` {} ago", done.by, age(done.at, self.table.now)),
-                Some(done.by.clone()),
-            ),
+            Some(done) => {
+                (format!("{} completed `{id}` {} ago", done.by, age(done.at, self.table.now)), Some(done.by))
+            }
             None => (format!("`{id}` is ticked in the spec"), None),
         };
         let error =

@@ -1,4 +1,4 @@
-use clap::Args;
+use clap::{ArgGroup, Args};
 use serde_json::{Map, Value, json};
 
 use crate::domain::visible;
@@ -9,7 +9,7 @@ use crate::ops::{CommandError, Context};
 
 /// Take a task of your spec: it is yours alone until you complete it, give it back, or end
 #[derive(Args, Debug)]
-#[command(after_help = "\
+#[command(group = ArgGroup::new("which").required(true).args(["task", "next"]), after_help = "\
 Examples:
   msg claim --next                          the first that is ready
   msg claim TASK-03
@@ -17,7 +17,6 @@ Examples:
   msg claim cleanup --adhoc                 a task that stands in no spec")]
 pub(in crate::faces::cli) struct ClaimArgs {
     /// The id of the task
-    #[arg(required_unless_present = "next", conflicts_with = "next")]
     task: Option<String>,
     /// The first in the spec that is ready
     #[arg(long)]
