@@ -11,6 +11,7 @@ use crate::store::{Location, Mesh, Options, config};
 use crate::sys::environment::{self, Home};
 
 use super::error::{CommandError, Kind};
+use super::swarm::Sheet;
 
 /// What every command may be told.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +35,8 @@ pub struct Context {
     patience: Option<Duration>,
     notices: RefCell<Vec<String>>,
     mesh: OnceCell<Rc<Mesh>>,
+    /// The spec that was read last.
+    pub(super) sheet: RefCell<Option<Rc<Sheet>>>,
 }
 
 impl Context {
@@ -56,8 +59,17 @@ impl Context {
         let location = Location::find(&loaded.settings, &home)?;
         let notices = RefCell::new(loaded.warnings);
         let Globals { speaker, patience, .. } = globals;
-        let (settings, mesh) = (loaded.settings, OnceCell::new());
-        let ctx = Self { home, cwd, settings, location, speaker, patience, notices, mesh };
+        let ctx = Self {
+            home,
+            cwd,
+            settings: loaded.settings,
+            location,
+            speaker,
+            patience,
+            notices,
+            mesh: OnceCell::new(),
+            sheet: RefCell::default(),
+        };
         Ok((ctx, loaded.errors.into_iter().map(CommandError::from).collect()))
     }
 

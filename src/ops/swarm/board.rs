@@ -1,9 +1,10 @@
 //! Every task of a spec with its state.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use crate::domain::Agent;
-use crate::domain::spec::{Spec, Task};
+use crate::domain::spec::{self, Spec, Task};
 use crate::ops::context::Context;
 use crate::ops::error::CommandError;
 use crate::ops::identity;
@@ -62,7 +63,8 @@ impl Progress {
 }
 
 /// A spec, as it was read.
-pub(super) struct Sheet {
+#[derive(Debug)]
+pub(in crate::ops) struct Sheet {
     pub(super) place: Place,
     pub(super) spec: Spec,
     /// For ticking a box.
@@ -72,10 +74,16 @@ pub(super) struct Sheet {
 }
 
 impl Sheet {
-    pub(super) fn read(place: Place) -> Result<Self, CommandError> {
-        let (spec, text) = place.read()?;
+    /// What was read before, in a process that goes on, is understood once: most of the work is in that.
+    pub(super) fn read(ctx: &Context, place: Place) -> Result<Rc<Self>, CommandError> {
+        let text = place.text()?;
+        let mut last = ctx.sheet.borrow_mut();
+        if let Some(sheet) = last.as_ref().filter(|sheet| sheet.place == place && sheet.text == text) {
+            return Ok(Rc::clone(sheet));
+        }
+        let spec = spec::read(&text);
         let numbers = spec.tasks.iter().enumerate().map(|(number, task)| (task.id.clone(), number)).collect();
-        Ok(Self { place, spec, text, numbers })
+        Ok(Rc::clone(last.insert(Rc::new(Self { place, spec, text, numbers }))))
     }
 
     pub(super) fn task(&self, id: &str) -> Option<&Task> {
@@ -230,7 +238,7 @@ pub struct Tasks {
 }
 
 /// Every task of the spec that is named, else of the caller's.
-pub fn tasks(ctx: &Context, spec: Option<&str>) -> Result<Tasks, CommandError> {
+pub fn tasks(ctx: &Context, named: Option<&str>) -> Result<Tasks, CommandError> {
     let mesh = ctx.mesh()?;
     let (census, me) = match &mesh {
         Some(mesh) => {
@@ -241,13 +249,13 @@ pub fn tasks(ctx: &Context, spec: Option<&str>) -> Result<Tasks, CommandError> {
         None => (Census::default(), None),
     };
     // Whose spec, if nobody says which?
-    let me = match (spec, me) {
+    let me = match (named, me) {
         (None, None) => Some(identity::caller(ctx)?.1.agent),
         (_, me) => me,
     };
-    let place = Place::find(ctx, spec, me.as_ref())?;
+    let place = Place::find(ctx, named, me.as_ref())?;
     let (claims, completions) = ledgers(mesh.as_deref())?;
-    let sheet = Sheet::read(place)?;
+    let sheet = Sheet::read(ctx, place)?;
     let board = Board::new(&sheet, &claims, &completions, &census);
     Ok(Tasks {
         spec: sheet.place.file.as_ref().map(|file| file.to_string_lossy().into_owned()),

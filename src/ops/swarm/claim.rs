@@ -63,7 +63,7 @@ pub fn claim(ctx: &Context, request: &ClaimRequest) -> Result<Claimed, CommandEr
     let place = Place::find(ctx, request.spec.as_deref(), Some(&caller))?;
     let locked = mesh.lock()?;
     let mut table = Table::open(ctx, &mesh, &locked, &caller)?;
-    let sheet = Sheet::read(place)?;
+    let sheet = Sheet::read(ctx, place)?;
     let pick = Visit { table: &table, board: &table.board(&sheet) }.choose(request)?;
     let take = |me: &Agent, paths: &[Reservation]| match paths {
         [] => Ok(me.clone()),
@@ -83,7 +83,7 @@ pub fn claim(ctx: &Context, request: &ClaimRequest) -> Result<Claimed, CommandEr
     // Written first, but they bind only with the claim: one replacement of the claims decides about both.
     let me = take(&me, &paths)?;
     let claim = Claim {
-        spec: sheet.place.key,
+        spec: sheet.place.key.clone(),
         task: id,
         agent: me.name.to_string(),
         session: me.session.to_string(),

@@ -41,7 +41,7 @@ pub fn complete(ctx: &Context, request: &CompleteRequest) -> Result<Completed, C
     let (mesh, caller) = identity::own_caller(ctx)?;
     let locked = mesh.lock()?;
     let mut table = Table::open(ctx, &mesh, &locked, &caller)?;
-    let sheet = Sheet::read(table.place_of(request.spec.as_deref(), &request.task)?)?;
+    let sheet = Sheet::read(ctx, table.place_of(request.spec.as_deref(), &request.task)?)?;
     let board = table.board(&sheet);
     let claim = table.own_claim(&board, &request.task)?;
     let unblocked = board.unblocked_by(&request.task);

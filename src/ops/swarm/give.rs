@@ -22,7 +22,7 @@ pub fn unclaim(ctx: &Context, task: Option<&str>, spec: Option<&str>) -> Result<
     let mut table = Table::open(ctx, &mesh, &locked, &caller)?;
     let claim = match task {
         Some(task) => {
-            let sheet = Sheet::read(table.place_of(spec, task)?)?;
+            let sheet = Sheet::read(ctx, table.place_of(spec, task)?)?;
             table.own_claim(&table.board(&sheet), task)?
         }
         None => table.claims.of(&table.me).into_iter().next().ok_or_else(|| {
@@ -59,7 +59,7 @@ pub fn handoff(
     let (mesh, caller) = identity::own_caller(ctx)?;
     let locked = mesh.lock()?;
     let mut table = Table::open(ctx, &mesh, &locked, &caller)?;
-    let sheet = Sheet::read(table.place_of(spec, task)?)?;
+    let sheet = Sheet::read(ctx, table.place_of(spec, task)?)?;
     let claim = table.own_claim(&table.board(&sheet), task)?;
     let task_ref = task_of(&claim);
     let is_of_task = |held: &&Reservation| held.task.as_ref() == Some(&task_ref);

@@ -17,5 +17,6 @@ pub use complete::{CompleteRequest, Completed, complete};
 pub use give::{HandedOff, handoff, unclaim};
 pub use place::{SpecInUse, spec};
 
+pub(super) use board::Sheet;
 pub(super) use place::{Spellings, problems};
 pub(super) use stale::is_stale;

@@ -18,8 +18,8 @@ use crate::sys::paths;
 const MAX_SPEC: u64 = 64 * 1024 * 1024;
 
 /// A spec, found.
-#[derive(Clone, Debug)]
-pub(super) struct Place {
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(in crate::ops) struct Place {
     /// Where claims and completions of it are kept: absolute, links resolved, and for a linked work tree its path in
     /// the main one, because it is the same spec.
     pub(super) key: String,
@@ -55,9 +55,9 @@ impl Place {
         Ok(Self { key: key(&full), file: Some(full) })
     }
 
-    /// What the spec says now.
-    pub(super) fn read(&self) -> Result<(Spec, String), CommandError> {
-        let Some(file) = &self.file else { return Ok((spec::read(""), String::new())) };
+    /// What the file has now.
+    pub(super) fn text(&self) -> Result<String, CommandError> {
+        let Some(file) = &self.file else { return Ok(String::new()) };
         let size = fs_err::metadata(file).map_err(FileError::from)?.len();
         if size > MAX_SPEC {
             let text = format!("the spec `{}` has {size} bytes; {MAX_SPEC} is the most", file.display());
@@ -67,11 +67,15 @@ impl Place {
             let text = format!("the spec can't be read: {error}");
             CommandError::new(Kind::InvalidValue, text).hint("`msg spec PATH` says which it is")
         })?;
-        let text = String::from_utf8(bytes).map_err(|_| {
+        String::from_utf8(bytes).map_err(|_| {
             let text = format!("the spec `{}` is no text (UTF-8)", file.display());
             CommandError::new(Kind::InvalidValue, text)
-        })?;
-        Ok((spec::read(&text), text))
+        })
+    }
+
+    /// What the spec says now.
+    fn read(&self) -> Result<Spec, CommandError> {
+        Ok(spec::read(&self.text()?))
     }
 
     /// Is that key another spelling of this spec? pi-messenger doesn't resolve links.
@@ -141,7 +145,7 @@ pub fn spec(ctx: &Context, path: Option<&str>) -> Result<SpecInUse, CommandError
     let Some(path) = agent.spec.clone() else {
         return Ok(SpecInUse { path: None, tasks: 0, problems: Vec::new() });
     };
-    let (spec, _) = Place::find(ctx, None, Some(&agent))?.read()?;
+    let spec = Place::find(ctx, None, Some(&agent))?.read()?;
     let problems = spec.problems.iter().map(ToString::to_string).collect();
     Ok(SpecInUse { path: Some(path), tasks: spec.tasks.len(), problems })
 }
@@ -149,5 +153,5 @@ pub fn spec(ctx: &Context, path: Option<&str>) -> Result<SpecInUse, CommandError
 /// What is wrong with the spec of an agent.
 pub(in crate::ops) fn problems(path: &str) -> Result<Vec<String>, CommandError> {
     let place = Place { key: String::new(), file: Some(PathBuf::from(path)) };
-    Ok(place.read()?.0.problems.iter().map(ToString::to_string).collect())
+    Ok(place.read()?.problems.iter().map(ToString::to_string).collect())
 }

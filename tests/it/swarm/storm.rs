@@ -21,7 +21,7 @@ use crate::environment::{Ended, TestEnvironment, put};
 
 const WORKERS: usize = 16;
 /// How many tasks; [`FLAG`] asks for more.
-const TASKS: usize = 240;
+const TASKS: usize = 400;
 const FLAG: &str = "RAVENRY_SWARM_TASKS";
 const SEED_FLAG: &str = "RAVENRY_SWARM_SEED";
 /// One command in so many is killed, one in so many sees its agent's host killed.
