@@ -204,6 +204,22 @@ impl Document {
         Ok(true)
     }
 
+    /// What it says, however it is written.
+    #[cfg(test)]
+    pub(super) fn meaning(&self) -> String {
+        fn of(node: &Node) -> String {
+            match &node.kind {
+                Kind::List(items) => format!("{:?}", items.iter().map(of).collect::<Vec<_>>()),
+                Kind::Object(members) => {
+                    let member = |member: &Member| (member.name.clone(), of(&member.value));
+                    format!("{:?}", members.iter().map(member).collect::<Vec<_>>())
+                }
+                leaf => format!("{leaf:?}"),
+            }
+        }
+        of(&self.root)
+    }
+
     fn append(&mut self, list: &[String], value: &Json) -> Result<(), Refusal> {
         self.list(list)?;
         let splices = match self.get(list)? {

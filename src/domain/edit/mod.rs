@@ -8,6 +8,9 @@ mod json_write;
 pub mod lines;
 pub mod toml;
 
+#[cfg(test)]
+mod tests;
+
 /// Why a file can't be edited, and where in it. Lines and columns count from one.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{reason} (line {line}, column {column})")]

@@ -22,6 +22,8 @@ const LAST_SECONDS: u64 = 3;
 const CLAUDE_CHANGES: &str = "^(?!(?:Read|Glob|Grep|LS|WebFetch|WebSearch|ToolSearch|TodoWrite)$)";
 const GEMINI_CHANGES: &str = "^(?:replace|write_file|run_shell_command)$";
 
+/// What stands for the program in our plugins, as a string of JavaScript.
+const PLACE_OF_PROGRAM: &str = "\"@MSG@\"";
 const OPENCODE_PLUGIN: &str = include_str!("../../../shims/opencode/ravenry.js");
 const PI_EXTENSION: &str = include_str!("../../../shims/pi/ravenry.ts");
 const CODEX_RULES: &str = "\
@@ -61,6 +63,14 @@ pub(super) struct Place<'a> {
 }
 
 impl Place<'_> {
+    /// What `install` has to be told to install it here.
+    pub(super) fn name(&self, harness: Harness) -> String {
+        match self.scope {
+            Scope::User => harness.to_string(),
+            Scope::Project(_) => format!("{harness} --project"),
+        }
+    }
+
     /// The files of a harness, in the order in which they are written; `Err` says what there is instead.
     pub(super) fn targets(&self, harness: Harness) -> Result<Vec<Target>, String> {
         let Scope::Project(root) = &self.scope else { return Ok(self.user_targets(harness)) };
@@ -205,7 +215,7 @@ impl Place<'_> {
             Program::OnPath => "msg",
             Program::At(path) => path,
         };
-        Target::new(path, Part::Own(template.replacen("\"@MSG@\"", &quoted(program), 1)))
+        Target::new(path, Part::Own(template.replacen(PLACE_OF_PROGRAM, &quoted(program), 1)))
     }
 
     /// A hook in a group of its own, as Claude Code has it, and those who took it over.

@@ -5,6 +5,7 @@
 //! known to fit; each record is written before the file that it is about.
 
 mod harnesses;
+mod health;
 mod leave;
 mod part;
 mod plan;
@@ -25,6 +26,7 @@ use harnesses::{Place, Scope, config_dir};
 use plan::{Plan, Way};
 
 pub use harnesses::HARNESSES;
+pub(super) use health::checks;
 pub use plan::Change;
 
 /// What is wanted.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::edit::json::{Dialect, Document, Json, Node, Slot};
 use crate::domain::edit::{Refusal, lines};
-use crate::domain::{Harness, HookLine};
+use crate::domain::{Harness, HookLine, Program};
 
 use super::trust::Trust;
 
@@ -133,6 +133,20 @@ impl Part {
             }
         }
         Ok(found)
+    }
+
+    /// The program that a plugin of ours calls.
+    pub(super) fn called(&self, bytes: &[u8]) -> Option<Program> {
+        let Self::Own(content) = self else { return None };
+        if !is_own(bytes, content) {
+            return None;
+        }
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        let line = text.lines().find_map(|line| line.strip_prefix("const MSG = "))?;
+        match serde_json::from_str::<String>(line.trim_end_matches(';')).ok()?.as_str() {
+            "msg" => Some(Program::OnPath),
+            path => Some(Program::At(path.to_string())),
+        }
     }
 
     /// Is anything of ours in it, as far as that can be told without a record?

@@ -9,9 +9,9 @@ use crate::ops::install::{self, Change, Done, HARNESSES, Wish};
 
 /// Make a harness use msg: hooks, plugin and permission
 ///
-/// Its sessions join by themselves, edits of what others have reserved are refused, and mail is handed over. What is in
-/// its settings stays, comments and order too; `msg uninstall` puts everything back as it was. With `all`, every harness
-/// that is there. A session that runs already has to be started anew.
+/// From then on edits of what others have reserved are refused and mail is handed over; with `autoRegister` sessions join
+/// by themselves. What is in its settings stays, comments and order too, and `msg uninstall` puts everything back as it
+/// was. With `all`, every harness that is there. A session that runs already has to be started anew.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
