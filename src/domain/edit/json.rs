@@ -340,12 +340,15 @@ impl Document {
         let entry = name.map_or(value.clone(), |name| format!("{}{colon}{value}", quoted(name)));
         let (newline, at) = (style.newline, |range: Range<usize>, with: String| Splice { range, with });
         let Some(last) = children.last() else {
-            if one_line {
-                return vec![at(inner, entry)];
-            }
+            // Comments stay before it.
             let kept = self.text[inner.clone()].trim_end().len();
-            let from = if kept == 0 { inner.start } else { inner.start + kept };
-            return vec![at(from..inner.end, format!("{newline}{indent}{entry}{newline}{own}"))];
+            let (gap, range) = (if kept == 0 { "" } else { " " }, inner.start + kept..inner.end);
+            let with = if one_line {
+                format!("{gap}{entry}")
+            } else {
+                format!("{newline}{indent}{entry}{newline}{own}")
+            };
+            return vec![at(range, with)];
         };
         let comma = self.comma_in(last.end..inner.end);
         let (before, after) = if comma.is_some() { ("", ",") } else { (",", "") };

@@ -139,7 +139,7 @@ fn refused_with_line_and_column() {
         let refusal = put(text, "Stop", "ours").unwrap_err();
         (refusal.line, refusal.column, refusal.reason)
     };
-    assert_eq!(refused("{\n  \"a\": 1\n  \"b\": 2\n}").0, 3);
+    assert_eq!(refused("{\n  \"a\": 1\n  \"b\": 2\n}"), (2, 9, "expected comma".to_string()));
     assert_eq!(refused("{\n  \"ä\": nope\n}"), (2, 8, "unexpected word".to_string()));
     assert_eq!(refused("[1]"), (1, 1, "it must hold an object".to_string()));
     assert_eq!(
@@ -211,11 +211,11 @@ fn value(depth: u32) -> BoxedStrategy<String> {
 }
 
 fn comments(text: &str) -> usize {
-    text.matches("/* , } ] */").count() + text.matches("// \" { , ").count()
+    text.matches("/* , } ] */").count() + text.matches("// \" { ,").count()
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Whatever the file looks like: it is refused, or it says the same afterwards but for our entry; and taken out
     /// again, it says what it said. No comment is lost.

@@ -140,7 +140,7 @@ impl<'a> Tables<'a> {
 
     fn misfit(&self, item: &Item, name: &str) -> Refusal {
         let start = item.span().map_or(0, |span| span.start);
-        let reason = format!("`{name}` is {}, where a table is expected", item.type_name());
+        let reason = format!("`{name}` is no table");
         Refusal::at(&self.text, start, reason)
     }
 

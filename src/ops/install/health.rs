@@ -59,11 +59,14 @@ fn look(place: &Place<'_>, harness: Harness, installs: &Installs) -> Found {
     let plan = Plan { harness, targets, tree: None, way: Way::In };
     let steps = match plan.steps(installs) {
         Ok(steps) => steps,
-        // Settings of a harness that is not used are nobody's trouble.
-        Err(_) if !is_project && absence(harness, place.home).is_some() => return Found::default(),
         Err(error) => {
-            let fix = error.hints.first().cloned().unwrap_or(mend);
-            return Found { is_well: false, troubles: vec![(format!("{harness}: {}", error.message), fix)] };
+            // Settings of a harness that is not used are nobody's trouble, and neither is a file that is not ours.
+            let is_used = is_project || absence(harness, place.home).is_none();
+            let is_broken = error.facts.iter().any(|(name, _)| *name == "line");
+            let text = format!("{harness}: {}", error.message);
+            let troubles =
+                if is_used && is_broken { vec![(text, "mend the file".to_string())] } else { Vec::new() };
+            return Found { is_well: false, troubles };
         }
     };
     if !steps.iter().any(is_installed) {

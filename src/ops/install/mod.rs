@@ -104,12 +104,14 @@ fn run(wish: Wish, way: Way) -> Result<Done, CommandError> {
 
 /// The error that `install all` ends in when not all went well.
 pub fn verdict(done: &Done) -> Option<CommandError> {
-    let names: Vec<&str> = done.failed.iter().map(|(harness, _)| harness.name()).collect();
-    let (_, first) = done.failed.first()?;
-    let text = format!("{} failed: {}", names.join(", "), first.message);
-    let error = CommandError::new(Kind::NotAllInstalled, text)
-        .facts("harnesses", names.iter().map(ToString::to_string).collect());
-    Some(first.hints.iter().fold(error, |error, hint| error.hint(hint.as_str())))
+    let names: Vec<String> = done.failed.iter().map(|(harness, _)| harness.to_string()).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let text = format!("it failed for {}", names.join(", "));
+    let error = CommandError::new(Kind::NotAllInstalled, text).facts("harnesses", names);
+    let reason = |(harness, error): &(Harness, CommandError)| format!("{harness}: {}", error.message);
+    Some(done.failed.iter().map(reason).fold(error, CommandError::hint))
 }
 
 /// Why a harness counts as not there.

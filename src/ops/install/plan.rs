@@ -59,10 +59,14 @@ impl Plan<'_> {
         if dry_run {
             return Ok(self.changes(&self.steps(installs)?));
         }
+        self.targets.iter().try_for_each(|target| files::sweep_beside(&target.path))?;
         // Who has nothing to do leaves nothing behind, not even a lock.
         let steps = self.steps(installs)?;
         if steps.iter().all(|step| step.is_settled(self.way)) {
             return Ok(Vec::new());
+        }
+        for step in steps.iter().filter(|step| step.before != step.after) {
+            refuse_read_only(&step.target.path)?;
         }
         let lock = installs.lock()?;
         let steps = self.steps(installs)?;
@@ -77,11 +81,7 @@ impl Plan<'_> {
     pub(super) fn steps(&self, installs: &Installs) -> Result<Vec<Step>, CommandError> {
         let mut steps: Vec<Step> = Vec::new();
         for target in &self.targets {
-            let step = self.step(target, installs, &steps)?;
-            if step.before != step.after {
-                refuse_read_only(&target.path)?;
-            }
-            steps.push(step);
+            steps.push(self.step(target, installs, &steps)?);
         }
         Ok(steps)
     }
@@ -176,7 +176,6 @@ impl Step {
         if self.before == self.after {
             return Ok(());
         }
-        files::sweep_beside(path)?;
         let mut made = self.record.as_ref().map(|record| record.made.clone()).unwrap_or_default();
         for dir in files::missing_above(path)? {
             let dir = dir.to_string_lossy().into_owned();
@@ -197,9 +196,6 @@ impl Step {
 
     fn take(&self, lock: &InstallsLock) -> Result<(), CommandError> {
         let path = &self.target.path;
-        if self.before.is_some() || self.record.is_some() {
-            files::sweep_beside(path)?;
-        }
         if self.before != self.after {
             let written = match &self.after {
                 Some(content) => files::write_through(path, content),
@@ -237,7 +233,10 @@ fn refuse(path: &Path, harness: Harness, part: &Part, refusal: &Refusal) -> Comm
 /// Who made a file or its directory read-only had a reason; a rename would pass over it.
 fn refuse_read_only(path: &Path) -> Result<(), CommandError> {
     let Some(what) = files::read_only(path)? else { return Ok(()) };
-    let text = format!("`{}` is read-only, so `{}` can't be changed", shown(&what), shown(path));
+    let text = match what == *path {
+        true => format!("`{}` is read-only", shown(path)),
+        false => format!("`{}` can't be changed: `{}` is read-only", shown(path), shown(&what)),
+    };
     Err(CommandError::new(Kind::ReadOnly, text)
         .hint(format!(
             "`chmod u+w {}`, or change it where it is made, if it is made by a program",

@@ -27,7 +27,7 @@ pub(in crate::faces::cli) struct InstallArgs {
 #[derive(Args, Debug)]
 pub(in crate::faces::cli) struct WishArgs {
     /// claude, codex, gemini, opencode, pi, copilot or all
-    #[arg(value_name = "HARNESS", value_parser = parse, ignore_case = true)]
+    #[arg(value_name = "HARNESS", value_parser = parse)]
     harness: Which,
     /// In the project's own files that stay out of its repository
     #[arg(long)]
