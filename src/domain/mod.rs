@@ -1,8 +1,10 @@
-//! Values and rules. Nothing here does I/O, reads a clock or knows a file format.
+//! Values and rules. Nothing here does I/O, reads a clock or knows how we keep things on disk.
 
 mod agent;
+pub mod edit;
 mod harness;
 pub mod hook;
+mod hook_line;
 mod message;
 mod name;
 pub mod patch;
@@ -20,6 +22,7 @@ pub mod words;
 
 pub use agent::{Agent, FormerName};
 pub use harness::{Harness, ProcessLook};
+pub use hook_line::{HookLine, Program};
 pub use message::{Importance, MAX_TEXT, Message, MessageId, MessageIdError, Stamp};
 pub use name::{AgentName, MAX_NAME, NameError};
 pub use presence::Presence;

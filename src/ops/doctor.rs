@@ -43,11 +43,11 @@ pub struct Check {
 }
 
 impl Check {
-    fn ok(name: &'static str, message: impl Into<String>) -> Self {
+    pub(super) fn ok(name: &'static str, message: impl Into<String>) -> Self {
         Self { name, state: State::Ok, message: message.into(), fix: None }
     }
 
-    fn warn(name: &'static str, message: impl Into<String>, fix: &str) -> Self {
+    pub(super) fn warn(name: &'static str, message: impl Into<String>, fix: &str) -> Self {
         Self { name, state: State::Warn, message: message.into(), fix: Some(fix.to_string()) }
     }
 
@@ -87,6 +87,7 @@ pub fn doctor(globals: &Globals, repair: bool) -> Result<Vec<Check>, CommandErro
         Ok(None) => checks.push(Check::ok("permissions", "there is no mesh yet: nobody has joined")),
         Err(error) => checks.push(Check::failed("permissions", error)),
     }
+    checks.extend(super::install::checks(&ctx));
     checks.push(inotify());
     Ok(checks)
 }

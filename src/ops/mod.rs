@@ -13,6 +13,7 @@ mod feed;
 mod holdings;
 pub mod hook;
 mod identity;
+pub mod install;
 mod join;
 mod leave;
 mod letter;

@@ -48,6 +48,11 @@ impl WorkTree {
         }
     }
 
+    /// Is a file under version control? Where there is no `git`, nobody can tell, and it is not.
+    pub fn tracks(&self, path: &Path) -> bool {
+        path.to_str().is_some_and(|path| self.git(&["ls-files", "--", path]).is_some())
+    }
+
     fn ask_git(&self) -> Option<String> {
         let symbolic = self.git(&["symbolic-ref", "-q", "HEAD"]).map(|reference| short(&reference));
         symbolic.or_else(|| detached(&self.git(&["rev-parse", "--verify", "-q", "HEAD"])?))

@@ -100,6 +100,7 @@ fn all_is_well() {
         "quarantine",
         "hooks",
         "clock",
+        "installed",
         "inotify",
     ];
     assert_eq!(names, expected);

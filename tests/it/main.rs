@@ -14,6 +14,7 @@ mod doctor;
 mod environment;
 mod full_disk;
 mod hooks;
+mod install;
 mod joining;
 mod layering;
 mod locks;

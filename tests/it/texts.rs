@@ -6,6 +6,7 @@
 mod demo;
 mod errors;
 mod help;
+mod install;
 mod messages;
 mod peers;
 mod reservations;

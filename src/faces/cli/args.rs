@@ -49,6 +49,8 @@ Look around:
   whoami       Yourself
 
 Look after it:
+  install      Make a harness use msg: hooks, plugin and permission
+  uninstall    Take msg out of a harness again
   doctor       What is wrong with the mesh, and mend it
   evict        Remove an agent that nobody can tell is alive
   config       Show and change settings
@@ -177,6 +179,8 @@ commands! {
     Agents(agents::AgentsArgs) = "agents" ["list", "ls"];
     Whois(whois::WhoisArgs) = "whois";
     Whoami(whoami::WhoamiArgs) = "whoami";
+    Install(install::InstallArgs) = "install";
+    Uninstall(uninstall::UninstallArgs) = "uninstall";
     Doctor(doctor::DoctorArgs) = "doctor";
     Evict(evict::EvictArgs) = "evict";
     Config(config::ConfigArgs) = "config";

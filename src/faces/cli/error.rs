@@ -31,6 +31,7 @@ pub(super) fn exit_code(kind: Kind) -> u8 {
         | Kind::InvalidName
         | Kind::InvalidPattern
         | Kind::InvalidValue
+        | Kind::NoProjectSettings
         | Kind::TooBroad
         | Kind::TooLarge
         | Kind::UnknownKey
@@ -41,6 +42,8 @@ pub(super) fn exit_code(kind: Kind) -> u8 {
         | Kind::DiskFull
         | Kind::Io
         | Kind::NoFlock
+        | Kind::NotAllInstalled
+        | Kind::ReadOnly
         | Kind::UnhealthyMesh
         | Kind::UnsafeMesh => 4,
         Kind::LockTimeout | Kind::TimedOut => 5,

@@ -5,6 +5,7 @@
 
 mod args;
 mod commands;
+mod diff;
 mod error;
 mod messages;
 mod output;

@@ -137,7 +137,8 @@ fn needs_deadline(call: &HookCall, may_refuse: bool) -> bool {
 fn read(harness: Harness, event: &str) -> Result<HookCall, String> {
     let input = input::all_of_stdin(MAX_INPUT, INPUT_LIMIT)?;
     let decoded = codec::decode(harness, event, &input)?;
-    Ok(HookCall { harness, name: event.to_string(), event: decoded, room: codec::room(harness, event) })
+    let (room, as_user) = (codec::room(harness, event), codec::speaks_as_user(harness));
+    Ok(HookCall { harness, name: event.to_string(), event: decoded, room, as_user })
 }
 
 /// When time is over: the tool call is let through, unless that is not wanted.

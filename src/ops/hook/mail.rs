@@ -18,6 +18,10 @@ const SLACK: usize = 200;
 /// No more messages than this at once: each costs a rename or two.
 const MOST: usize = 50;
 
+/// What is said where it is shown as the user's words. The mail itself comes by the hook of the turn that this starts.
+const NUDGE: &str =
+    "[msg] There is mail for you from other agents. It stands below; what does not, `msg read` shows.";
+
 impl Visit<'_> {
     /// Says `text`, and beneath it what waits for the agent, as far as the harness can carry it now. Nothing to say is
     /// said by silence.
@@ -37,7 +41,11 @@ impl Visit<'_> {
         // Counted first: a turn that is lost is better than one too many, time and again.
         let next = Turns { count: turns.count + 1, said: turns.said.clone() };
         self.mesh.set_turns(session, &next)?;
-        match self.speak(None, Answer::GoOn, say)? {
+        let said = match self.call.as_user {
+            true => (say(&Answer::GoOn(NUDGE.to_string())) == Reached::Yes).then(|| NUDGE.to_string()),
+            false => self.speak(None, Answer::GoOn, say)?,
+        };
+        match said {
             Some(said) => self.mesh.set_turns(session, &Turns { said, ..next })?,
             None => self.mesh.set_turns(session, &turns)?,
         }

@@ -42,6 +42,8 @@ pub struct HookCall {
     pub event: HookEvent,
     /// How many characters the model can be given now, if any.
     pub room: Option<usize>,
+    /// What makes it go on is shown as its user's prompt, so a peer's words must not be in it.
+    pub as_user: bool,
 }
 
 /// Gives the answer to the harness, and says whether it got through.

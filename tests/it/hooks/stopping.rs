@@ -2,17 +2,16 @@
 
 use ravenry::domain::hook::Answer;
 
-use super::call::{Call, send, session_of};
+use super::call::{Call, receipt, send, session_of};
 use crate::environment::TestEnvironment;
 use crate::watching::{inbox, post, two};
 
 /// How each harness says that its agent is about to stop, and that its user spoke; and where it tells what.
-const HARNESSES: [(&str, &str, &str); 6] = [
+const HARNESSES: [(&str, &str, &str); 5] = [
     ("claude/Stop", "claude/UserPromptSubmit", "/prompt"),
     ("codex/Stop", "codex/UserPromptSubmit", "/prompt"),
     ("gemini/AfterAgent", "gemini/BeforeAgent", "/prompt"),
     ("copilot/agentStop", "copilot/userPromptSubmitted", "/prompt"),
-    ("opencode/event-session.idle", "opencode/chat.message", "/output/parts/0/text"),
     ("pi/agent_before_settle", "pi/before_agent_start", "/event/prompt"),
 ];
 
@@ -85,6 +84,28 @@ fn our_own_words_are_no_prompt_of_the_user() {
     }
 }
 
+/// OpenCode goes on by nothing but a prompt, which is shown as the user's: a peer's words don't belong there.
+#[test]
+fn where_it_would_be_the_user_speaking_the_mail_comes_by_the_prompt() {
+    let env = twice();
+    let stop = bobs(&env, "opencode/event-session.idle");
+    let prompt = bobs(&env, "opencode/chat.message");
+    let said = |text: &str| prompt.clone().with("/output/parts/0/text", text);
+    for _ in 0..2 {
+        send(&env, "the words of a peer");
+        let text = go_on(stop.answer(&env));
+        assert!(text.starts_with("[msg] ") && !text.contains("peer"), "{text}");
+        assert_eq!(inbox(&env).len(), 1, "a client that ends before its prompt has lost nothing");
+        assert!(said(&text).context(&env).ends_with("> the words of a peer"));
+    }
+    let late = send(&env, "too much");
+    assert_eq!(stop.answer(&env), Answer::Silence);
+    assert_eq!(receipt(&env, &late).0, "stored");
+    assert!(said("please go on").context(&env).ends_with("> too much"));
+    send(&env, "and again");
+    go_on(stop.answer(&env));
+}
+
 #[test]
 fn what_is_of_low_importance_waits() {
     let env = twice();
@@ -104,7 +125,7 @@ fn what_is_of_low_importance_waits() {
 #[test]
 fn no_mail_no_word() {
     let env = twice();
-    for (stop, ..) in HARNESSES {
+    for stop in HARNESSES.map(|(stop, ..)| stop).into_iter().chain(["opencode/event-session.idle"]) {
         for _ in 0..3 {
             assert_eq!(bobs(&env, stop).answer(&env), Answer::Silence, "{stop}");
         }

@@ -3,7 +3,7 @@
 use crate::environment::TestEnvironment;
 use crate::texts::{one_object, snapshot};
 
-const COMMANDS: [&str; 34] = [
+const COMMANDS: [&str; 36] = [
     "join",
     "leave",
     "send",
@@ -35,6 +35,8 @@ const COMMANDS: [&str; 34] = [
     "set-status",
     "evict",
     "config",
+    "install",
+    "uninstall",
     "doctor",
     "demo",
     "completions",
@@ -119,7 +121,9 @@ fn of_looking_around() {
 
 #[test]
 fn of_looking_after_it() {
-    let pages: [&[&str]; 9] = [
+    let pages: [&[&str]; 11] = [
+        &["install", "--help"],
+        &["uninstall", "--help"],
         &["doctor", "--help"],
         &["evict", "--help"],
         &["config", "--help"],

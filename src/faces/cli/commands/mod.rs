@@ -15,6 +15,7 @@ pub(super) mod handoff;
 pub(super) mod history;
 pub(super) mod hook;
 pub(super) mod inbox;
+pub(super) mod install;
 pub(super) mod join;
 pub(super) mod leave;
 pub(super) mod read;
@@ -30,6 +31,7 @@ pub(super) mod show;
 pub(super) mod spec;
 pub(super) mod tasks;
 pub(super) mod unclaim;
+pub(super) mod uninstall;
 pub(super) mod wait;
 pub(super) mod watch;
 pub(super) mod whoami;
@@ -115,6 +117,8 @@ pub(super) fn run(call: &Call<'_>, command: Command) -> Result<Outcome, CommandE
         Command::Watch(args) => call.in_context(|ctx| watch::run(ctx, args, call.ui)),
         Command::Wait(args) => call.in_context(|ctx| wait::run(ctx, args, call.ui)),
         Command::Config(args) => call.in_spite_of_errors(|ctx, errors| config::run(ctx, args, errors)),
+        Command::Install(args) => install::run(&args),
+        Command::Uninstall(args) => uninstall::run(&args),
         Command::Doctor(args) => doctor::run(&call.globals, &args),
         Command::Hook(args) => hook::run(args),
         Command::Demo(args) => demo::run(args),

@@ -52,6 +52,11 @@ pub fn room(harness: Harness, event: &str) -> Option<usize> {
     (can.context() || can.go_on()).then(|| codec.room())
 }
 
+/// Is what makes the agent go on shown as its user's prompt?
+pub fn speaks_as_user(harness: Harness) -> bool {
+    codec(harness).is_some_and(Codec::speaks_as_user)
+}
+
 /// One harness's way of speaking.
 trait Codec {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String>;
@@ -62,6 +67,11 @@ trait Codec {
     /// How many characters reach the model whole.
     fn room(&self) -> usize {
         8_000
+    }
+
+    /// Whether what makes it go on is shown as its user's prompt.
+    fn speaks_as_user(&self) -> bool {
+        false
     }
 
     /// In whose words it is answered.

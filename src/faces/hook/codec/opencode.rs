@@ -121,6 +121,11 @@ impl Codec for Opencode {
         }
     }
 
+    /// There is no way to make it go on but a prompt.
+    fn speaks_as_user(&self) -> bool {
+        true
+    }
+
     fn tongue(&self, _: &str) -> Tongue {
         Tongue::Shim
     }

@@ -1,0 +1,183 @@
+// ravenry for OpenCode: tells `msg` what happens in a session, and OpenCode what `msg` answers.
+//
+// Put here by `msg install opencode`, taken away by `msg uninstall opencode`. Whatever goes wrong is silence: where `msg` is
+// missing, broken or slow, OpenCode works as if this file were not there.
+
+import { spawn } from "node:child_process"
+
+const MSG = "@MSG@"
+const LIMIT_MS = 5_000
+const MOST_OUTPUT = 1024 * 1024
+
+// Every function that is exported here is a plugin to OpenCode.
+export const Ravenry = async ({ client, directory }) => {
+  // By id: { root, met, news, agent, model, interrupted }.
+  const sessions = new Map()
+  // `opencode run` ends with its session: there the only moment to make it go on is before that.
+  const endsWhenIdle = process.argv.slice(2).find((word) => !word.startsWith("-")) === "run"
+
+  // A session may be older than this process, so nobody waits for `session.created` alone.
+  function meet(id, info) {
+    let session = sessions.get(id)
+    if (!session) {
+      session = { root: id }
+      sessions.set(id, session)
+      session.met = introduce(id, session, info).catch(() => {})
+    }
+    return session.met.then(() => session)
+  }
+
+  async function introduce(id, session, info) {
+    info ??= (await client.session.get({ path: { id } }))?.data
+    if (info?.parentID) {
+      // A subagent acts as the session that started it, however far up.
+      session.root = (await meet(info.parentID)).root
+      return
+    }
+    const properties = { sessionID: id, info: { id, directory } }
+    const answer = await hook("session.created", { cwd: directory, properties })
+    session.news = answer.context
+  }
+
+  const parent = (id, session) => (session.root === id ? undefined : session.root)
+
+  // What follows when the session has nothing more to do: mail makes it go on. The text is ours alone; what others wrote
+  // comes by `chat.message`, not as the user's words.
+  async function settle(id, send) {
+    const session = await meet(id)
+    if (session.root !== id || session.interrupted) return
+    const answer = await hook("session.idle", { cwd: directory, properties: { sessionID: id } })
+    if (!answer.goOn) return
+    // Without these OpenCode takes its default agent, which may do more than the user allowed.
+    const { agent, model } = session
+    await send({ path: { id }, body: { agent, model, parts: [{ type: "text", text: answer.goOn }] } })
+  }
+
+  async function leave(id) {
+    const session = sessions.get(id)
+    sessions.delete(id)
+    if (session?.root === id) await hook("session.deleted", { cwd: directory, properties: { sessionID: id } })
+  }
+
+  return {
+    event: quietly(async ({ event }) => {
+      const { sessionID, info, error } = event.properties ?? {}
+      const id = sessionID ?? info?.id
+      if (event.type === "session.created") await meet(id, info)
+      if (event.type === "session.deleted") await leave(id)
+      // Who was stopped by the user is not set going by others.
+      if (event.type === "session.error" && error?.name === "MessageAbortedError") (await meet(id)).interrupted = true
+      if (event.type === "session.idle" && !endsWhenIdle) {
+        await settle(id, (prompt) => client.session.promptAsync(prompt))
+      }
+    }),
+
+    // The loop that is running looks for a newer prompt when this answer is complete.
+    "experimental.text.complete": quietly(async ({ sessionID }) => {
+      if (!endsWhenIdle) return
+      await settle(sessionID, ({ path, body }) => client.session.prompt({ path, body: { ...body, noReply: true } }))
+    }),
+
+    "chat.message": quietly(async ({ sessionID }, { message, parts }) => {
+      const session = await meet(sessionID)
+      Object.assign(session, { agent: message.agent, model: message.model, interrupted: false })
+      const said = parts.filter((part) => part.type === "text")
+      const answer = await hook("chat.message", {
+        cwd: directory,
+        parentSessionID: parent(sessionID, session),
+        input: { sessionID },
+        output: { message: { model: message.model }, parts: said },
+      })
+      const text = [session.news, answer.context].filter(Boolean).join("\n\n")
+      session.news = undefined
+      if (!text) return
+      // Parts are in the order of their ids.
+      const id = `${parts.at(-1)?.id ?? "prt_"}ravenry`
+      parts.push({ id, sessionID, messageID: message.id, type: "text", text, synthetic: true })
+    }),
+
+    "tool.execute.before": async ({ tool, sessionID, callID }, output) => {
+      const ask = quietly(async () => {
+        const session = await meet(sessionID)
+        return hook("tool.execute.before", {
+          cwd: directory,
+          parentSessionID: parent(sessionID, session),
+          input: { tool, sessionID, callID },
+          output: { args: output.args },
+        })
+      })
+      const answer = await ask()
+      if (answer?.deny) throw new Error(answer.deny)
+    },
+
+    "tool.execute.after": quietly(async ({ tool, sessionID, callID, args }, output) => {
+      const session = await meet(sessionID)
+      const answer = await hook("tool.execute.after", {
+        cwd: directory,
+        parentSessionID: parent(sessionID, session),
+        input: { tool, sessionID, callID, args },
+      })
+      if (answer.context && typeof output.output === "string") output.output += `\n\n${answer.context}`
+    }),
+
+    // OpenCode tells its shell nothing about the session; `msg` knows this variable.
+    "shell.env": quietly(async ({ sessionID }, output) => {
+      if (sessionID) output.env.OPENCODE_SESSION_ID = (await meet(sessionID)).root
+    }),
+
+    dispose: quietly(async () => {
+      await Promise.all([...sessions.keys()].map(leave))
+    }),
+  }
+}
+
+function quietly(handler) {
+  return async (...given) => {
+    try {
+      return await handler(...given)
+    } catch {}
+  }
+}
+
+// Calls `msg hook` and returns what it answers: some of `deny`, `context` and `goOn`, or nothing of them.
+function hook(event, payload) {
+  return new Promise((resolve) => {
+    const said = []
+    let length = 0
+    let child
+    const end = (answer) => {
+      clearTimeout(timer)
+      resolve(answer)
+    }
+    const giveUp = () => {
+      child?.kill("SIGKILL")
+      end({})
+    }
+    const timer = setTimeout(giveUp, LIMIT_MS)
+    try {
+      child = spawn(MSG, ["hook", "opencode", event], { stdio: ["pipe", "pipe", "ignore"], windowsHide: true })
+      child.on("error", giveUp)
+      child.on("close", (code) => end(code === 0 ? understand(said) : {}))
+      child.stdout.on("data", (chunk) => {
+        length += chunk.length
+        if (length > MOST_OUTPUT) giveUp()
+        else said.push(chunk)
+      })
+      // It need not listen to the end.
+      child.stdin.on("error", () => {})
+      child.stdin.end(JSON.stringify(payload))
+    } catch {
+      giveUp()
+    }
+  })
+}
+
+function understand(said) {
+  try {
+    const { deny, context, goOn } = JSON.parse(Buffer.concat(said).toString("utf8"))
+    const text = (value) => (typeof value === "string" && value ? value : undefined)
+    return { deny: text(deny), context: text(context), goOn: text(goOn) }
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,100 @@
+// ravenry for pi: tells `msg` what happens in a session, and pi what `msg` answers.
+//
+// Put here by `msg install pi`, taken away by `msg uninstall pi`. Whatever goes wrong is silence: where `msg` is missing,
+// broken or slow, pi works as if this file were not there. There are no types in it, so that any node runs it as it is.
+
+import { spawn } from "node:child_process"
+
+const MSG = "@MSG@"
+const LIMIT_MS = 5_000
+const MOST_OUTPUT = 1024 * 1024
+
+export default function ravenry(pi) {
+  const message = (content) => ({ customType: "ravenry", content, display: true })
+
+  // A handler that throws blocks the tool, and one that is merely unknown to an older pi is never called.
+  const on = (event, answer) =>
+    pi.on(event, async (said, ctx) => {
+      try {
+        return await answer(said, (told) => hook(event, told, ctx))
+      } catch {
+        return undefined
+      }
+    })
+
+  on("session_start", async ({ reason }, ask) => {
+    const { context } = await ask({ reason })
+    if (context) pi.sendMessage(message(context), { deliverAs: "nextTurn" })
+  })
+
+  on("session_shutdown", async ({ reason }, ask) => {
+    await ask({ reason })
+  })
+
+  on("before_agent_start", async ({ prompt }, ask) => {
+    const { context } = await ask({ prompt })
+    return context ? { message: message(context) } : undefined
+  })
+
+  on("tool_call", async ({ toolName, toolCallId, input }, ask) => {
+    const { deny } = await ask({ toolName, toolCallId, input })
+    return deny ? { block: true, reason: deny } : undefined
+  })
+
+  on("tool_result", async ({ toolName, toolCallId, input, content }, ask) => {
+    const { context } = await ask({ toolName, toolCallId, input })
+    return context ? { content: [...content, { type: "text", text: context }] } : undefined
+  })
+
+  on("agent_before_settle", async ({ outcome }, ask) => {
+    // Who was stopped by the user, or by an error, is not set going by others.
+    if (outcome !== "completed") return undefined
+    const { goOn } = await ask({ outcome })
+    return goOn ? { entries: [{ type: "custom_message", ...message(goOn) }], continue: true } : undefined
+  })
+}
+
+// Calls `msg hook` and returns what it answers: some of `deny`, `context` and `goOn`, or nothing of them.
+function hook(event, told, ctx) {
+  return new Promise((resolve) => {
+    const said = []
+    let length = 0
+    let child
+    const end = (answer) => {
+      clearTimeout(timer)
+      resolve(answer)
+    }
+    const giveUp = () => {
+      child?.kill("SIGKILL")
+      end({})
+    }
+    const timer = setTimeout(giveUp, LIMIT_MS)
+    try {
+      const where = { cwd: ctx.cwd, sessionId: ctx.sessionManager?.getSessionId(), model: ctx.model?.id }
+      const payload = JSON.stringify({ event: { type: event, ...told }, ctx: where })
+      child = spawn(MSG, ["hook", "pi", event], { stdio: ["pipe", "pipe", "ignore"], windowsHide: true })
+      child.on("error", giveUp)
+      child.on("close", (code) => end(code === 0 ? understand(said) : {}))
+      child.stdout.on("data", (chunk) => {
+        length += chunk.length
+        if (length > MOST_OUTPUT) giveUp()
+        else said.push(chunk)
+      })
+      // It need not listen to the end.
+      child.stdin.on("error", () => {})
+      child.stdin.end(payload)
+    } catch {
+      giveUp()
+    }
+  })
+}
+
+function understand(said) {
+  try {
+    const { deny, context, goOn } = JSON.parse(Buffer.concat(said).toString("utf8"))
+    const text = (value) => (typeof value === "string" && value ? value : undefined)
+    return { deny: text(deny), context: text(context), goOn: text(goOn) }
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,61 @@
+// What the tests of both shims stand on: a `msg` that is made up, and the shim with its name put in as `msg install` does.
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { after } from "node:test"
+
+const dir = await mkdtemp(join(tmpdir(), "ravenry-shims-"))
+after(() => rm(dir, { recursive: true, force: true }))
+let count = 0
+
+async function executable(text) {
+  const path = join(dir, `msg ${(count += 1)}`)
+  await writeFile(path, text)
+  await chmod(path, 0o755)
+  return path
+}
+
+// A `msg` that answers each event as told, in silence where nothing is told; and what it was asked.
+export async function program(answers) {
+  const log = join(dir, `log ${(count += 1)}`)
+  const path = await executable(`#!${process.execPath}
+const fs = require("node:fs")
+const args = process.argv.slice(2)
+const input = JSON.parse(fs.readFileSync(0, "utf8"))
+fs.appendFileSync(${JSON.stringify(log)}, JSON.stringify({ args, input }) + "\\n")
+const answer = ${JSON.stringify(answers)}[args[2]]
+if (answer) console.log(JSON.stringify(answer))
+`)
+  const told = async () => {
+    const text = await readFile(log, "utf8").catch(() => "")
+    return text.split("\n").filter(Boolean).map((line) => JSON.parse(line))
+  }
+  return { path, told }
+}
+
+// The ways in which `msg` may fail, by what it does.
+export const BROKEN = {
+  "is not there": async () => join(dir, "nothing"),
+  "is a directory": async () => dir,
+  "is no program": () => executable("\0\0\0"),
+  "says garbage": () => executable("#!/bin/sh\necho '{\"deny\": \"no'\n"),
+  "says what is no object": () => executable("#!/bin/sh\necho null\n"),
+  "says something of another type": () => executable('#!/bin/sh\necho \'{"deny":{"a":1},"context":["b"],"goOn":true}\'\n'),
+  "fails while it says no": () => executable('#!/bin/sh\necho \'{"deny":"no","context":"c","goOn":"g"}\'\nexit 3\n'),
+  "is killed": () => executable("#!/bin/sh\nkill -9 $$\n"),
+  "hangs": () => executable("#!/bin/sh\nexec sleep 1000\n"),
+  "hangs with a word": () => executable("#!/bin/sh\necho '{\"deny\":\"no\"}'\nexec sleep 1000\n"),
+  "never stops talking": () => executable("#!/bin/sh\nexec yes '{\"deny\":\"no\"}'\n"),
+}
+
+// The shim, with `msg` in it. No test waits as long as a client would.
+export async function load(file, msg, { limit = 20_000 } = {}) {
+  let text = await readFile(file, "utf8")
+  for (const [from, to] of [['"@MSG@"', JSON.stringify(msg)], ["LIMIT_MS = 5_000", `LIMIT_MS = ${limit}`]]) {
+    if (text.split(from).length !== 2) throw new Error(`${from} stands in ${file} not exactly once`)
+    text = text.replace(from, () => to)
+  }
+  const path = join(dir, `shim-${(count += 1)}.mjs`)
+  await writeFile(path, text)
+  return import(path)
+}

@@ -1,0 +1,40 @@
+//! Files of which each line stands for itself, such as `.git/info/exclude`.
+
+use super::{Refusal, bytes_of, newline_of, text_of};
+
+/// The text with the line at its end, unless it has it.
+pub fn put(bytes: &[u8], line: &str) -> Result<Vec<u8>, Refusal> {
+    let (bom, text) = text_of(bytes)?;
+    if has(text, line) {
+        return Ok(bytes.to_vec());
+    }
+    let newline = newline_of(text);
+    let gap = if text.is_empty() || text.ends_with('\n') { "" } else { newline };
+    Ok(bytes_of(bom, format!("{text}{gap}{line}{newline}")))
+}
+
+/// The text without the line.
+pub fn take(bytes: &[u8], line: &str) -> Result<Vec<u8>, Refusal> {
+    let (bom, text) = text_of(bytes)?;
+    let rest: String = text.split_inclusive('\n').filter(|other| other.trim_end() != line).collect();
+    Ok(bytes_of(bom, rest))
+}
+
+fn has(text: &str, line: &str) -> bool {
+    text.lines().any(|other| other.trim_end() == line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_comes_and_goes() {
+        for (before, after) in [("", "x\n"), ("a\n", "a\nx\n"), ("a", "a\nx\n"), ("a\r\n", "a\r\nx\r\n")] {
+            assert_eq!(put(before.as_bytes(), "x").unwrap(), after.as_bytes());
+            assert_eq!(put(after.as_bytes(), "x").unwrap(), after.as_bytes());
+            let left = String::from_utf8(take(after.as_bytes(), "x").unwrap()).unwrap();
+            assert_eq!(left.trim_end(), before.trim_end());
+        }
+    }
+}

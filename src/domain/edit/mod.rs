@@ -1,0 +1,77 @@
+//! Changing a settings file of somebody else's without changing anything else in it.
+//!
+//! Every edit is a splice into the text: comments, order, indentation and line endings stay because nobody touches
+//! them. The parsers only tell where things are.
+
+pub mod json;
+mod json_write;
+pub mod lines;
+pub mod toml;
+
+#[cfg(test)]
+mod tests;
+
+/// Why a file can't be edited, and where in it. Lines and columns count from one.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{reason} (line {line}, column {column})")]
+pub struct Refusal {
+    pub reason: String,
+    pub line: usize,
+    pub column: usize,
+}
+
+impl Refusal {
+    /// At a place in the text, given in bytes.
+    fn at(text: &str, offset: usize, reason: impl Into<String>) -> Self {
+        let before = text.get(..offset.min(text.len())).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Self {
+            reason: reason.into(),
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+        }
+    }
+}
+
+const BOM: char = '\u{feff}';
+
+/// The text of a file, and whether it starts with a byte order mark, which is kept apart.
+fn text_of(bytes: &[u8]) -> Result<(bool, &str), Refusal> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let valid = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
+        Refusal::at(valid, valid.len(), "it is not UTF-8 text")
+    })?;
+    Ok(text.strip_prefix(BOM).map_or((false, text), |rest| (true, rest)))
+}
+
+fn bytes_of(bom: bool, text: String) -> Vec<u8> {
+    if bom { format!("{BOM}{text}").into_bytes() } else { text.into_bytes() }
+}
+
+/// The line ending that the text uses.
+fn newline_of(text: &str) -> &'static str {
+    match text.find('\n') {
+        Some(at) if text[..at].ends_with('\r') => "\r\n",
+        _ => "\n",
+    }
+}
+
+/// A change of text: what stands in that range becomes something else.
+struct Splice {
+    range: std::ops::Range<usize>,
+    with: String,
+}
+
+/// Applies splices that don't overlap.
+fn spliced(text: &str, mut splices: Vec<Splice>) -> String {
+    splices.sort_by_key(|splice| splice.range.start);
+    let mut out = String::with_capacity(text.len() + 256);
+    let mut done = 0;
+    for Splice { range, with } in splices {
+        out.push_str(&text[done..range.start]);
+        out.push_str(&with);
+        done = range.end;
+    }
+    out.push_str(&text[done..]);
+    out
+}

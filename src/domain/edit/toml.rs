@@ -1,0 +1,240 @@
+//! Tables of a TOML file that hold one text each, such as Codex's trust in hooks.
+
+use std::ops::Range;
+
+use toml_edit::{Document, Item, TableLike};
+
+use super::json::quoted;
+use super::{Refusal, Splice, bytes_of, newline_of, spliced, text_of};
+
+/// A table in the file, and the text that it holds.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Entry {
+    pub name: String,
+    /// `None`: the table says nothing of it.
+    pub text: Option<String>,
+}
+
+/// A file in which `[above.name]` has `key = "text"`.
+#[derive(Clone, Debug)]
+pub struct Tables<'a> {
+    bom: bool,
+    text: String,
+    above: &'a [&'a str],
+    key: &'a str,
+}
+
+impl<'a> Tables<'a> {
+    pub fn parse(bytes: &[u8], above: &'a [&'a str], key: &'a str) -> Result<Self, Refusal> {
+        let (bom, text) = text_of(bytes)?;
+        let tables = Self { bom, text: text.to_string(), above, key };
+        tables.entries()?;
+        Ok(tables)
+    }
+
+    pub fn into_bytes(self) -> Vec<u8> {
+        bytes_of(self.bom, self.text)
+    }
+
+    pub fn entries(&self) -> Result<Vec<Entry>, Refusal> {
+        let document = self.document()?;
+        let Some(table) = self.above(&document)? else { return Ok(Vec::new()) };
+        let entry = |(name, item): (&str, &Item)| {
+            let text = item.as_table_like().and_then(|table| table.get(self.key)).and_then(Item::as_str);
+            Entry { name: name.to_string(), text: text.map(str::to_string) }
+        };
+        Ok(table.iter().map(entry).collect())
+    }
+
+    /// Gives a table its text, and makes it at the end of the file if there is none.
+    pub fn put(&mut self, name: &str, text: &str) -> Result<(), Refusal> {
+        let document = self.document()?;
+        let item = self.above(&document)?.and_then(|table| table.get(name));
+        let splice = match item.map(|item| (item, item.as_table_like())) {
+            None => {
+                let newline = newline_of(&self.text);
+                let gap = match self.text.as_str() {
+                    "" => String::new(),
+                    text if text.ends_with('\n') => newline.to_string(),
+                    _ => newline.repeat(2),
+                };
+                let header: Vec<String> = self.above.iter().map(|word| (*word).to_string()).collect();
+                let table = format!("[{}.{}]", header.join("."), quoted(name));
+                let line = format!("{} = {}", self.key, quoted(text));
+                Splice { range: self.end(), with: format!("{gap}{table}{newline}{line}{newline}") }
+            }
+            Some((item, None)) => return Err(self.misfit(item, name)),
+            Some((item, Some(table))) => match table.get(self.key) {
+                Some(value) if value.as_str() == Some(text) => return Ok(()),
+                Some(value) => Splice { range: self.range_of(value, name)?, with: quoted(text) },
+                None => self.new_line(item, name, text)?,
+            },
+        };
+        self.apply(vec![splice])
+    }
+
+    /// Takes the text out, and the table if that was all.
+    pub fn take(&mut self, name: &str) -> Result<(), Refusal> {
+        let document = self.document()?;
+        let Some(item) = self.above(&document)?.and_then(|table| table.get(name)) else { return Ok(()) };
+        let Some(table) = item.as_table_like() else { return Ok(()) };
+        let Some(value) = table.get(self.key) else { return Ok(()) };
+        let value = self.range_of(value, name)?;
+        let (line, end) = (self.line_start(value.start), self.line_end(value.end));
+        let is_alone = table.len() == 1;
+        let range = match item {
+            Item::Table(table) if is_alone && !table.is_dotted() => {
+                let header = table.span().map_or(line, |span| self.line_start(span.start));
+                self.without_gap(header.min(line))..end
+            }
+            // `"name" = { key = "text" }`, all on a line of its own.
+            _ if is_alone => line..end,
+            Item::Table(_) => line..end,
+            _ => return Err(self.misfit(item, name)),
+        };
+        self.apply(vec![Splice { range, with: String::new() }])
+    }
+
+    /// A table that has other things in it gets its text below its header.
+    fn new_line(&self, item: &Item, name: &str, text: &str) -> Result<Splice, Refusal> {
+        let header = match item {
+            Item::Table(table) if !table.is_dotted() && !table.is_implicit() => table.span(),
+            _ => None,
+        };
+        let header = header.ok_or_else(|| self.misfit(item, name))?;
+        let at = self.line_end(header.start);
+        let newline = newline_of(&self.text);
+        let gap = if self.text[..at].ends_with('\n') { "" } else { newline };
+        Ok(Splice { range: at..at, with: format!("{gap}{} = {}{newline}", self.key, quoted(text)) })
+    }
+
+    /// The blank line that was put before the table goes with it.
+    fn without_gap(&self, at: usize) -> usize {
+        let before = &self.text[..at];
+        let line = before.strip_suffix('\n').map(|rest| rest.strip_suffix('\r').unwrap_or(rest));
+        match line {
+            Some(rest) if rest.is_empty() || rest.ends_with('\n') => rest.len(),
+            _ => at,
+        }
+    }
+
+    fn document(&self) -> Result<Document<&str>, Refusal> {
+        Document::parse(self.text.as_str()).map_err(|error| {
+            let start = error.span().map_or(0, |span| span.start);
+            let reason = error.message().lines().next().unwrap_or("it is no TOML").trim().to_string();
+            Refusal::at(&self.text, start, reason)
+        })
+    }
+
+    fn above<'d>(&self, document: &'d Document<&str>) -> Result<Option<&'d dyn TableLike>, Refusal> {
+        let mut here: &dyn TableLike = document.as_table();
+        for (depth, word) in self.above.iter().enumerate() {
+            let Some(item) = here.get(word) else { return Ok(None) };
+            let Some(table) = item.as_table_like() else {
+                return Err(self.misfit(item, &self.above[..=depth].join(".")));
+            };
+            here = table;
+        }
+        Ok(Some(here))
+    }
+
+    fn misfit(&self, item: &Item, name: &str) -> Refusal {
+        let start = item.span().map_or(0, |span| span.start);
+        let reason = format!("`{name}` is no table");
+        Refusal::at(&self.text, start, reason)
+    }
+
+    fn range_of(&self, item: &Item, name: &str) -> Result<Range<usize>, Refusal> {
+        item.span().ok_or_else(|| self.misfit(item, name))
+    }
+
+    fn end(&self) -> Range<usize> {
+        self.text.len()..self.text.len()
+    }
+
+    fn line_start(&self, at: usize) -> usize {
+        self.text[..at].rfind('\n').map_or(0, |newline| newline + 1)
+    }
+
+    fn line_end(&self, at: usize) -> usize {
+        self.text[at..].find('\n').map_or(self.text.len(), |newline| at + newline + 1)
+    }
+
+    fn apply(&mut self, splices: Vec<Splice>) -> Result<(), Refusal> {
+        let next = Self { text: spliced(&self.text, splices), ..self.clone() };
+        next.entries()?;
+        *self = next;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ABOVE: [&str; 2] = ["hooks", "state"];
+
+    fn tables(text: &str) -> Tables<'static> {
+        Tables::parse(text.as_bytes(), &ABOVE, "trusted_hash").unwrap()
+    }
+
+    fn put(text: &str, name: &str, hash: &str) -> String {
+        let mut tables = tables(text);
+        tables.put(name, hash).unwrap();
+        String::from_utf8(tables.into_bytes()).unwrap()
+    }
+
+    fn take(text: &str, name: &str) -> String {
+        let mut tables = tables(text);
+        tables.take(name).unwrap();
+        String::from_utf8(tables.into_bytes()).unwrap()
+    }
+
+    #[test]
+    fn what_is_put_can_be_taken() {
+        let texts = [
+            "",
+            "model = \"x\" # mine\n",
+            "model = \"x\"\r\n\r\n[tui] # c\r\nx = 1\r\n",
+            "\u{feff}a = 1\n",
+            "[hooks.state.\"other:stop:0:0\"]\ntrusted_hash = \"sha256:1\"\n",
+            "[hooks]\nstate.\"other\".trusted_hash = \"1\"\n\n[x]\n",
+            "[hooks.state]\n\"other\" = { trusted_hash = \"1\" }\n# end\n",
+        ];
+        for text in texts {
+            let once = put(text, "/a \"b\"/hooks.json:stop:0:0", "sha256:2");
+            let twice = put(&once, "second", "sha256:3");
+            assert_eq!(put(&once, "/a \"b\"/hooks.json:stop:0:0", "sha256:2"), once, "it is there already");
+            let changed = put(&twice, "/a \"b\"/hooks.json:stop:0:0", "sha256:4");
+            assert_eq!(changed, twice.replace("sha256:2", "sha256:4"), "in its place");
+            assert_eq!(take(&take(&twice, "second"), "/a \"b\"/hooks.json:stop:0:0"), text);
+            assert_eq!(take(&take(&twice, "/a \"b\"/hooks.json:stop:0:0"), "second"), text);
+        }
+    }
+
+    #[test]
+    fn other_keys_of_the_table_stay() {
+        let text = "[hooks.state.x]\nenabled = false\n";
+        let with = put(text, "x", "1");
+        assert_eq!(with, "[hooks.state.x]\ntrusted_hash = \"1\"\nenabled = false\n");
+        assert_eq!(take(&with, "x"), text);
+        assert_eq!(
+            take("[hooks.state]\nx = { trusted_hash = \"1\" }\ny = 1\n", "x"),
+            "[hooks.state]\ny = 1\n"
+        );
+    }
+
+    #[test]
+    fn refused_with_its_place() {
+        let refusal = |text: &str| {
+            let parsed = Tables::parse(text.as_bytes(), &ABOVE, "trusted_hash");
+            parsed.and_then(|mut tables| tables.put("x", "1")).unwrap_err()
+        };
+        let refused = refusal("a = 1\nb = = 2\n");
+        assert_eq!((refused.line, refused.column), (2, 5), "{refused}");
+        let refused = refusal("a = 1\nhooks = 3\n");
+        assert_eq!((refused.line, refused.column), (2, 9), "{refused}");
+        let refused = refusal("hooks = {}\n");
+        assert!(refused.reason.contains("hooks") || refused.reason.contains("extend"), "{refused}");
+    }
+}

@@ -1,0 +1,29 @@
+use clap::Args;
+
+use super::install::{WishArgs, Words, outcome};
+use crate::faces::cli::output::Outcome;
+use crate::ops::CommandError;
+use crate::ops::install;
+
+/// Take msg out of a harness again
+///
+/// A file that nobody has changed since gets its old content back, or goes if there was none; from others our entries
+/// alone are taken.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg uninstall claude
+  msg uninstall all --dry-run     the changes as a diff; nothing is written
+  msg uninstall claude --project")]
+pub(in crate::faces::cli) struct UninstallArgs {
+    #[command(flatten)]
+    wish: WishArgs,
+}
+
+pub(super) fn run(args: &UninstallArgs) -> Result<Outcome, CommandError> {
+    let wish = args.wish.wish();
+    Ok(outcome(install::uninstall(wish)?, wish, &WORDS))
+}
+
+const WORDS: Words =
+    Words { unchanged: "has nothing of msg in it.", last: "Sessions that run already go on as they are." };

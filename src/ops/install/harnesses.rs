@@ -1,0 +1,269 @@
+//! What each harness gets, and where. The rest of `install` knows no harness.
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::edit::json::{Dialect, Json, quoted};
+use crate::domain::{Harness, HookLine, Program};
+use crate::sys::environment::{Home, variable};
+use crate::sys::files;
+
+use super::part::{Entry, Hook, Part, Target};
+use super::trust::Trust;
+
+/// Those that can be installed into.
+pub const HARNESSES: [Harness; 6] =
+    [Harness::Claude, Harness::Codex, Harness::Gemini, Harness::Opencode, Harness::Pi, Harness::Copilot];
+
+/// A hook answers in milliseconds and gives up after five seconds; whatever takes longer is a machine that stands still.
+const SECONDS: u64 = 10;
+/// Codex gives the end of a session three seconds at the most.
+const LAST_SECONDS: u64 = 3;
+/// Claude Code's tools that only look. A tool that we don't know may write.
+const CLAUDE_CHANGES: &str = "^(?!(?:Read|Glob|Grep|LS|WebFetch|WebSearch|ToolSearch|TodoWrite)$)";
+const GEMINI_CHANGES: &str = "^(?:replace|write_file|run_shell_command)$";
+
+/// What stands for the program in our plugins, as a string of JavaScript.
+const PLACE_OF_PROGRAM: &str = "\"@MSG@\"";
+const OPENCODE_PLUGIN: &str = include_str!("../../../shims/opencode/ravenry.js");
+const PI_EXTENSION: &str = include_str!("../../../shims/pi/ravenry.ts");
+const CODEX_RULES: &str = "\
+# Lets the agent run `msg` without asking. Put here by `msg install codex`, taken away by `msg uninstall codex`.
+
+prefix_rule(
+    pattern = [\"msg\"],
+    decision = \"allow\",
+    justification = \"msg is how agents on this machine coordinate\",
+)
+";
+const GEMINI_POLICY: &str = "\
+# Lets the agent run `msg` without asking. Put here by `msg install gemini`, taken away by `msg uninstall gemini`.
+
+[[rule]]
+toolName = \"run_shell_command\"
+commandPrefix = \"msg\"
+decision = \"allow\"
+priority = 100
+";
+
+/// Whose files.
+#[derive(Clone, Debug)]
+pub(super) enum Scope<'a> {
+    /// The user's.
+    User,
+    /// Those of the project at this directory that stay out of its repository.
+    Project(&'a Path),
+}
+
+/// For whom and how something is installed.
+#[derive(Clone, Debug)]
+pub(super) struct Place<'a> {
+    pub(super) home: &'a Home,
+    pub(super) scope: Scope<'a>,
+    pub(super) program: Program,
+}
+
+impl Place<'_> {
+    /// What `install` has to be told to install it here.
+    pub(super) fn name(&self, harness: Harness) -> String {
+        match self.scope {
+            Scope::User => harness.to_string(),
+            Scope::Project(_) => format!("{harness} --project"),
+        }
+    }
+
+    /// The files of a harness, in the order in which they are written; `Err` says what there is instead.
+    pub(super) fn targets(&self, harness: Harness) -> Result<Vec<Target>, String> {
+        let Scope::Project(root) = &self.scope else { return Ok(self.user_targets(harness)) };
+        match harness {
+            Harness::Claude => Ok(vec![self.claude(root.join(".claude/settings.local.json"))]),
+            Harness::Opencode => {
+                Ok(vec![self.plugin(OPENCODE_PLUGIN, root.join(".opencode/plugins/ravenry.js"))])
+            }
+            Harness::Pi => Ok(vec![self.plugin(PI_EXTENSION, root.join(".pi/extensions/ravenry.ts"))]),
+            Harness::Copilot => Ok(vec![self.copilot(root.join(".github/hooks/ravenry.json"))]),
+            Harness::Codex => {
+                Err("`.codex/hooks.json` is one file for all who work on the project".to_string())
+            }
+            Harness::Gemini => {
+                Err("`.gemini/settings.json` is one file for all who work on the project".to_string())
+            }
+            Harness::Terminal | Harness::Other => Err("it has no settings".to_string()),
+        }
+    }
+
+    fn user_targets(&self, harness: Harness) -> Vec<Target> {
+        let dir = config_dir(harness, self.home);
+        match harness {
+            Harness::Claude => vec![self.claude(dir.join("settings.json"))],
+            Harness::Codex => self.codex(&dir),
+            Harness::Gemini => vec![
+                self.gemini(dir.join("settings.json")),
+                Target::new(dir.join("policies/ravenry.toml"), Part::Own(GEMINI_POLICY.to_string())),
+            ],
+            Harness::Opencode => {
+                let mut targets = vec![self.plugin(OPENCODE_PLUGIN, dir.join("plugins/ravenry.js"))];
+                // Where there is no such file nothing is asked, and there is nothing to say.
+                let configs = ["config.json", "opencode.json", "opencode.jsonc"].map(|name| dir.join(name));
+                targets.extend(configs.into_iter().filter(|path| path.is_file()).map(|path| {
+                    let entries = vec![Entry::Leave { command: "msg" }];
+                    Target::new(path, settings(harness, Dialect::CommentsAndTrailingCommas, entries))
+                }));
+                targets
+            }
+            Harness::Pi => vec![self.plugin(PI_EXTENSION, dir.join("extensions/ravenry.ts"))],
+            Harness::Copilot => vec![self.copilot(dir.join("settings.json"))],
+            Harness::Terminal | Harness::Other => Vec::new(),
+        }
+    }
+
+    fn claude(&self, path: PathBuf) -> Target {
+        let harness = Harness::Claude;
+        let mut entries: Vec<Entry> = [
+            ("SessionStart", None),
+            ("UserPromptSubmit", None),
+            ("PreToolUse", Some(CLAUDE_CHANGES)),
+            ("PostToolUse", None),
+            ("PostToolUseFailure", None),
+            ("Stop", None),
+            ("SessionEnd", None),
+        ]
+        .into_iter()
+        .map(|(event, matcher)| Entry::Hook(self.group(harness, event, matcher, SECONDS)))
+        .collect();
+        let list = ["permissions", "allow"].map(str::to_string).to_vec();
+        entries.push(Entry::Item { list, text: "Bash(msg:*)".to_string() });
+        Target::new(path, settings(harness, Dialect::CommentsAndTrailingCommas, entries))
+    }
+
+    fn codex(&self, dir: &Path) -> Vec<Target> {
+        let harness = Harness::Codex;
+        let events = [
+            ("SessionStart", "session_start", SECONDS),
+            ("UserPromptSubmit", "user_prompt_submit", SECONDS),
+            ("PreToolUse", "pre_tool_use", SECONDS),
+            ("PostToolUse", "post_tool_use", SECONDS),
+            ("Stop", "stop", SECONDS),
+            ("SessionEnd", "session_end", LAST_SECONDS),
+        ];
+        let hooks = events.map(|(event, key, timeout)| {
+            (self.group(harness, event, None, timeout), key.to_string(), timeout)
+        });
+        let entries = hooks.iter().map(|(hook, _, _)| Entry::Hook(hook.clone())).collect();
+        let path = dir.join("hooks.json");
+        let trust = Trust {
+            hooks: path.clone(),
+            source: codex_name(dir).join("hooks.json").to_string_lossy().into_owned(),
+            events: hooks.to_vec(),
+        };
+        vec![
+            Target::new(path, settings(harness, Dialect::Strict, entries)),
+            Target::new(dir.join("config.toml"), Part::Trust(trust)),
+            Target::new(dir.join("rules/ravenry.rules"), Part::Own(CODEX_RULES.to_string())),
+        ]
+    }
+
+    fn gemini(&self, path: PathBuf) -> Target {
+        let harness = Harness::Gemini;
+        let entries = [
+            ("SessionStart", None),
+            ("BeforeAgent", None),
+            ("BeforeTool", Some(GEMINI_CHANGES)),
+            ("AfterTool", None),
+            ("AfterAgent", None),
+            ("SessionEnd", None),
+        ]
+        .into_iter()
+        // Milliseconds.
+        .map(|(event, matcher)| Entry::Hook(self.group(harness, event, matcher, SECONDS * 1000)))
+        .collect();
+        Target::new(path, settings(harness, Dialect::Comments, entries))
+    }
+
+    fn copilot(&self, path: PathBuf) -> Target {
+        let harness = Harness::Copilot;
+        let is_own = path.ends_with("hooks/ravenry.json");
+        let entries = [
+            "sessionStart",
+            "userPromptSubmitted",
+            "preToolUse",
+            "postToolUse",
+            "postToolUseFailure",
+            "agentStop",
+            "sessionEnd",
+        ];
+        let hook = |event: &str| {
+            Json::object([
+                ("type", "command".into()),
+                ("bash", self.line(harness, event).as_str().into()),
+                ("timeoutSec", Json::Number(SECONDS)),
+            ])
+        };
+        let mut list: Vec<Entry> = entries
+            .into_iter()
+            .map(|event| {
+                Entry::Hook(Hook { list: hook_list(event), within: None, field: "bash", value: hook(event) })
+            })
+            .collect();
+        if is_own {
+            list.insert(0, Entry::Member { path: vec!["version".to_string()], value: Json::Number(1) });
+        }
+        Target::new(path, settings(harness, Dialect::CommentsAndTrailingCommas, list))
+    }
+
+    fn plugin(&self, template: &str, path: PathBuf) -> Target {
+        let program = match &self.program {
+            Program::OnPath => "msg",
+            Program::At(path) => path,
+        };
+        Target::new(path, Part::Own(template.replacen(PLACE_OF_PROGRAM, &quoted(program), 1)))
+    }
+
+    /// A hook in a group of its own, as Claude Code has it, and those who took it over.
+    fn group(&self, harness: Harness, event: &str, matcher: Option<&str>, timeout: u64) -> Hook {
+        let mut handler = vec![("type".to_string(), Json::from("command"))];
+        if harness == Harness::Gemini {
+            handler.push(("name".to_string(), "ravenry".into()));
+        }
+        handler.push(("command".to_string(), self.line(harness, event).as_str().into()));
+        handler.push(("timeout".to_string(), Json::Number(timeout)));
+        let mut group = Vec::new();
+        group.extend(matcher.map(|matcher| ("matcher".to_string(), Json::from(matcher))));
+        group.push(("hooks".to_string(), Json::List(vec![Json::Object(handler)])));
+        Hook { list: hook_list(event), within: Some("hooks"), field: "command", value: Json::Object(group) }
+    }
+
+    fn line(&self, harness: Harness, event: &str) -> String {
+        HookLine::new(&self.program, harness, event).render()
+    }
+}
+
+fn settings(harness: Harness, dialect: Dialect, entries: Vec<Entry>) -> Part {
+    Part::Entries { harness, dialect, entries }
+}
+
+fn hook_list(event: &str) -> Vec<String> {
+    vec!["hooks".to_string(), event.to_string()]
+}
+
+/// Where a harness keeps what is the user's.
+pub(super) fn config_dir(harness: Harness, home: &Home) -> PathBuf {
+    let told = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let beneath = |name: &str| home.home.join(name);
+    match harness {
+        Harness::Claude => told("CLAUDE_CONFIG_DIR").unwrap_or_else(|| beneath(".claude")),
+        Harness::Codex => told("CODEX_HOME").unwrap_or_else(|| beneath(".codex")),
+        Harness::Gemini => told("GEMINI_CLI_HOME").unwrap_or_else(|| home.home.clone()).join(".gemini"),
+        Harness::Opencode => told("OPENCODE_CONFIG_DIR").unwrap_or_else(|| home.config.join("opencode")),
+        Harness::Pi => match variable("PI_CODING_AGENT_DIR") {
+            Some(dir) => home.expand(&dir),
+            None => beneath(".pi/agent"),
+        },
+        Harness::Copilot => told("COPILOT_HOME").unwrap_or_else(|| beneath(".copilot")),
+        Harness::Terminal | Harness::Other => home.home.clone(),
+    }
+}
+
+/// What Codex calls its directory: where links lead if it was told which, else as it reads.
+fn codex_name(dir: &Path) -> PathBuf {
+    if variable("CODEX_HOME").is_some() { files::destination(dir) } else { dir.to_path_buf() }
+}

@@ -1,0 +1,118 @@
+//! What `doctor` says of what is installed: hooks fail in silence, so a binary that moved is noticed by nobody else.
+
+use std::path::Path;
+
+use crate::domain::{Harness, HookLine, Program};
+use crate::store::Installs;
+use crate::sys::git::WorkTree;
+use crate::sys::program::{is_program, is_same, on_path, own};
+
+use super::super::context::Context;
+use super::super::doctor::Check;
+use super::harnesses::{HARNESSES, Place, Scope};
+use super::part::Part;
+use super::plan::{Plan, Step, Way};
+use super::{absence, program, shown};
+
+const NAME: &str = "installed";
+
+/// One check for all that is well, and one for each thing that is not.
+pub(in crate::ops) fn checks(ctx: &Context) -> Vec<Check> {
+    let program = match program::find() {
+        Ok(program) => program,
+        Err(error) => return vec![Check::warn(NAME, error.message, "call it by its path")],
+    };
+    let root = WorkTree::containing(&ctx.cwd).map_or_else(|| ctx.cwd.clone(), |tree| tree.root);
+    let mut places = vec![Place { home: &ctx.home, scope: Scope::User, program: program.clone() }];
+    if root != ctx.home.home {
+        places.push(Place { home: &ctx.home, scope: Scope::Project(&root), program });
+    }
+    let (mut well, mut checks) = (Vec::new(), Vec::new());
+    for place in &places {
+        for harness in HARNESSES {
+            let found = look(place, harness, &Installs::of(&ctx.home));
+            well.extend(found.is_well.then(|| place.name(harness)));
+            checks.extend(found.troubles.into_iter().map(|(text, fix)| Check::warn(NAME, text, &fix)));
+        }
+    }
+    let text = match (well.as_slice(), checks.as_slice()) {
+        ([], []) => "in no harness; `msg install all` does it".to_string(),
+        ([], _) => "in no harness that all is well with".to_string(),
+        (well, _) => format!("in {}", well.join(", ")),
+    };
+    checks.insert(0, Check::ok(NAME, text));
+    checks
+}
+
+/// What was found in one harness.
+#[derive(Default)]
+struct Found {
+    is_well: bool,
+    /// What is wrong, and what to do about it.
+    troubles: Vec<(String, String)>,
+}
+
+fn look(place: &Place<'_>, harness: Harness, installs: &Installs) -> Found {
+    let Ok(targets) = place.targets(harness) else { return Found::default() };
+    let is_project = matches!(place.scope, Scope::Project(_));
+    let mend = format!("`msg install {}`", place.name(harness));
+    let plan = Plan { harness, targets, tree: None, way: Way::In };
+    let steps = match plan.steps(installs) {
+        Ok(steps) => steps,
+        Err(error) => {
+            // Settings of a harness that is not used are nobody's trouble, and neither is a file that is not ours.
+            let is_used = is_project || absence(harness, place.home).is_none();
+            let is_broken = error.facts.iter().any(|(name, _)| *name == "line");
+            let text = format!("{harness}: {}", error.message);
+            let troubles =
+                if is_used && is_broken { vec![(text, "mend the file".to_string())] } else { Vec::new() };
+            return Found { is_well: false, troubles };
+        }
+    };
+    if !steps.iter().any(is_installed) {
+        return Found::default();
+    }
+    let mut troubles: Vec<(String, String)> =
+        steps.iter().filter_map(|step| trouble(step, harness)).map(|text| (text, mend.clone())).collect();
+    if let Some(step) = steps.iter().find(|step| step.before != step.after).filter(|_| troubles.is_empty()) {
+        let file = shown(&step.target.path);
+        let text = match step.target.part {
+            Part::Trust(_) => format!("{harness} does not trust the hooks, and passes them by: `{file}`"),
+            _ => format!("{harness}: what is in `{file}` is of another version of msg, or was changed"),
+        };
+        troubles.push((text, mend));
+    }
+    Found { is_well: troubles.is_empty(), troubles }
+}
+
+fn is_installed(step: &Step) -> bool {
+    step.before.as_deref().is_some_and(|bytes| step.target.part.is_in(bytes).unwrap_or(false))
+}
+
+/// Hooks that call a program which is not there, or is not this one.
+fn trouble(step: &Step, harness: Harness) -> Option<String> {
+    let bytes = step.before.as_deref()?;
+    let lines = step.target.part.lines(bytes).ok()?;
+    let program = |line: HookLine| line.program;
+    let fault =
+        lines.into_iter().map(program).chain(step.target.part.called(bytes)).find_map(|it| fault(&it))?;
+    Some(format!("{harness}: the hooks in `{}` call {fault}", shown(&step.target.path)))
+}
+
+fn fault(program: &Program) -> Option<String> {
+    let this = own().ok()?;
+    match program {
+        Program::OnPath => match on_path("msg") {
+            None => Some("`msg`, which is not on the PATH".to_string()),
+            Some(found) if !is_same(&found, &this) => {
+                Some(format!("`msg`, which is `{}` now and not this program", shown(&found)))
+            }
+            Some(_) => None,
+        },
+        Program::At(path) if !is_program(Path::new(path)) => Some(format!("`{path}`, which is gone")),
+        Program::At(path) if !is_same(Path::new(path), &this) => {
+            Some(format!("`{path}`, which is not this program"))
+        }
+        Program::At(_) => None,
+    }
+}

@@ -1,0 +1,142 @@
+//! In and out of harnesses: their hooks, plugins and permissions.
+//!
+//! `harnesses` says what goes where, `part` how it is put into the content of a file and taken out again, `plan` what
+//! follows for the files that are there, and this is the use case. Nothing of a harness is written before all of it is
+//! known to fit; each record is written before the file that it is about.
+
+mod harnesses;
+mod health;
+mod leave;
+mod part;
+mod plan;
+mod program;
+mod trust;
+
+use std::path::PathBuf;
+
+use crate::domain::Harness;
+use crate::store::Installs;
+use crate::sys::environment::Home;
+use crate::sys::git::WorkTree;
+use crate::sys::program::on_path;
+
+use super::context::surroundings;
+use super::error::{CommandError, Kind};
+use harnesses::{Place, Scope, config_dir};
+use plan::{Plan, Way};
+
+pub use harnesses::HARNESSES;
+pub(super) use health::checks;
+pub use plan::Change;
+
+/// What is wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct Wish {
+    /// `None`: all that there are.
+    pub harness: Option<Harness>,
+    /// In the project's own files that stay out of its repository, instead of the user's.
+    pub project: bool,
+    /// Only say what would be done.
+    pub dry_run: bool,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub struct Done {
+    /// Those that were seen to.
+    pub harnesses: Vec<Harness>,
+    pub changes: Vec<Change>,
+    /// Which were passed by, and why.
+    pub skipped: Vec<(Harness, String)>,
+    pub failed: Vec<(Harness, CommandError)>,
+}
+
+/// Puts our hooks into a harness, or into all that are there.
+pub fn install(wish: Wish) -> Result<Done, CommandError> {
+    run(wish, Way::In)
+}
+
+/// Takes them out again.
+pub fn uninstall(wish: Wish) -> Result<Done, CommandError> {
+    run(wish, Way::Out)
+}
+
+fn run(wish: Wish, way: Way) -> Result<Done, CommandError> {
+    let (home, cwd) = surroundings()?;
+    let tree = WorkTree::containing(&cwd);
+    let root = tree.as_ref().map_or(cwd, |tree| tree.root.clone());
+    let scope = if wish.project { Scope::Project(&root) } else { Scope::User };
+    if wish.project && root == home.home {
+        return Err(CommandError::new(Kind::NoProjectSettings, "your home directory is no project")
+            .hint("leave out `--project` to do it for yourself"));
+    }
+    let place = Place { home: &home, scope, program: program::find()? };
+    let installs = Installs::of(&home);
+    let mut done = Done::default();
+    let one = wish.harness;
+    for harness in one.map_or(HARNESSES.to_vec(), |harness| vec![harness]) {
+        if one.is_none()
+            && way == Way::In
+            && let Some(reason) = absence(harness, &home)
+        {
+            done.skipped.push((harness, reason));
+            continue;
+        }
+        let plan = match place.targets(harness) {
+            Err(instead) if one.is_none() => {
+                done.skipped.push((harness, instead));
+                continue;
+            }
+            Err(instead) => Err(no_project_settings(harness, &instead)),
+            Ok(targets) => Ok(Plan { harness, targets, tree: tree.as_ref().filter(|_| wish.project), way }),
+        };
+        match plan.and_then(|plan| plan.carry_out(&installs, wish.dry_run)) {
+            Ok(changes) => {
+                done.harnesses.push(harness);
+                done.changes.extend(changes);
+            }
+            Err(error) if one.is_some() => return Err(error),
+            Err(error) => done.failed.push((harness, error)),
+        }
+    }
+    Ok(done)
+}
+
+/// The error that `install all` ends in when not all went well.
+pub fn verdict(done: &Done) -> Option<CommandError> {
+    let names: Vec<String> = done.failed.iter().map(|(harness, _)| harness.to_string()).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let text = format!("it failed for {}", names.join(", "));
+    let error = CommandError::new(Kind::NotAllInstalled, text).facts("harnesses", names);
+    let reason = |(harness, error): &(Harness, CommandError)| format!("{harness}: {}", error.message);
+    Some(done.failed.iter().map(reason).fold(error, CommandError::hint))
+}
+
+/// Why a harness counts as not there.
+fn absence(harness: Harness, home: &Home) -> Option<String> {
+    let dir = config_dir(harness, home);
+    if dir.is_dir() || on_path(harness.name()).is_some() {
+        return None;
+    }
+    let shown = home.shorten(&dir.to_string_lossy());
+    Some(format!("there is neither `{shown}` nor a program `{harness}`"))
+}
+
+fn no_project_settings(harness: Harness, instead: &str) -> CommandError {
+    let text = format!("{harness} has no settings of a project that stay out of its repository: {instead}");
+    CommandError::new(Kind::NoProjectSettings, text)
+        .hint(format!("`msg install {harness}` installs it for yourself, in every project"))
+}
+
+/// A path as people read it.
+fn shown(path: &std::path::Path) -> String {
+    path.display().to_string()
+}
+
+/// Where a project's file is kept out of its repository: which file says so, and what it says.
+fn exclusion(tree: &WorkTree, path: &std::path::Path) -> Option<(PathBuf, String)> {
+    let inside = path.strip_prefix(&tree.root).ok()?.to_str()?;
+    Some((tree.repository()?.join("info/exclude"), format!("/{inside}")))
+}

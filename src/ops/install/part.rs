@@ -1,0 +1,263 @@
+//! A file that a harness reads, and what of ours is in it: how it is put in, and how it is taken out again.
+//!
+//! Nothing here touches a file: content comes in, content goes out.
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::edit::json::{Dialect, Document, Json, Node, Slot};
+use crate::domain::edit::{Refusal, lines};
+use crate::domain::{Harness, HookLine, Program};
+
+use super::trust::Trust;
+
+/// A file, and what we want in it.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    pub(super) path: PathBuf,
+    pub(super) part: Part,
+}
+
+impl Target {
+    pub(super) fn new(path: PathBuf, part: Part) -> Self {
+        Self { path, part }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Part {
+    /// Entries in a settings file.
+    Entries { harness: Harness, dialect: Dialect, entries: Vec<Entry> },
+    /// Codex's trust in the hooks of another file.
+    Trust(Trust),
+    /// A file that is ours alone. Its first line is how it is known.
+    Own(String),
+    /// A line in a file of lines.
+    Line(String),
+}
+
+/// One thing in a settings file. What other commands will want there, such as an MCP server, is one more of them.
+#[derive(Clone, Debug)]
+pub(super) enum Entry {
+    /// A hook, known by its command line.
+    Hook(Hook),
+    /// A text in a list.
+    Item { list: Vec<String>, text: String },
+    /// A member that has to be there, with that value if nobody gave it another.
+    Member { path: Vec<String>, value: Json },
+    /// OpenCode's leave to run a command, where it would ask.
+    Leave { command: &'static str },
+}
+
+/// A hook in the list of its event.
+#[derive(Clone, Debug)]
+pub(super) struct Hook {
+    pub(super) list: Vec<String>,
+    /// The list holds groups, and hooks are in the list of that name in them.
+    pub(super) within: Option<&'static str>,
+    /// The member that holds the command line.
+    pub(super) field: &'static str,
+    pub(super) value: Json,
+}
+
+/// What the content of a file was and is to be, by its path.
+pub(super) type View<'a> = &'a dyn Fn(&Path) -> (Option<Vec<u8>>, Option<Vec<u8>>);
+
+/// What was there before us: unknown, no file, or that.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Original<'a> {
+    Unknown,
+    Nothing,
+    Content(&'a [u8]),
+}
+
+impl Part {
+    /// The content with ours in it.
+    pub(super) fn put(&self, current: Option<&[u8]>, view: View<'_>) -> Result<Vec<u8>, Refusal> {
+        let bytes = current.unwrap_or_default();
+        match self {
+            Self::Entries { harness, dialect, entries } => {
+                let mut document = Document::parse(bytes, *dialect)?;
+                entries.iter().try_for_each(|entry| entry.put(&mut document, *harness))?;
+                Ok(if document.is_changed() { document.into_bytes() } else { bytes.to_vec() })
+            }
+            Self::Trust(trust) => trust.put(bytes, view),
+            Self::Own(content) => match current {
+                Some(bytes) if !is_own(bytes, content) => Err(not_ours()),
+                _ => Ok(content.clone().into_bytes()),
+            },
+            Self::Line(line) => lines::put(bytes, line),
+        }
+    }
+
+    /// The content without ours; `None` if nothing is left that anyone wants.
+    pub(super) fn take(
+        &self,
+        bytes: &[u8],
+        original: Original<'_>,
+        view: View<'_>,
+    ) -> Result<Option<Vec<u8>>, Refusal> {
+        match self {
+            Self::Entries { harness, dialect, entries } => {
+                let mut document = Document::parse(bytes, *dialect)?;
+                let before = match original {
+                    Original::Content(bytes) => Document::parse(bytes, *dialect).ok(),
+                    Original::Unknown | Original::Nothing => None,
+                };
+                let was_there = |path: &[String]| {
+                    before.as_ref().is_some_and(|before| before.get(path).is_ok_and(|node| node.is_some()))
+                };
+                let mut changed = false;
+                for entry in entries.iter().rev() {
+                    changed |= entry.take(&mut document, *harness, before.as_ref(), &was_there)?;
+                }
+                if !changed {
+                    return Ok(Some(bytes.to_vec()));
+                }
+                let is_bare = matches!(original, Original::Nothing) && document.is_bare();
+                Ok((!is_bare).then(|| document.into_bytes()))
+            }
+            Self::Trust(trust) => leftover(trust.take(bytes, view)?, original),
+            Self::Own(content) => Ok((!is_own(bytes, content)).then(|| bytes.to_vec())),
+            Self::Line(line) => leftover(lines::take(bytes, line)?, original),
+        }
+    }
+
+    /// The hooks of ours that are in it.
+    pub(super) fn lines(&self, bytes: &[u8]) -> Result<Vec<HookLine>, Refusal> {
+        let Self::Entries { harness, dialect, entries } = self else { return Ok(Vec::new()) };
+        let document = Document::parse(bytes, *dialect)?;
+        let mut found = Vec::new();
+        for entry in entries {
+            if let Entry::Hook(hook) = entry {
+                found.extend(hook.found(&document, *harness)?.into_iter().map(|(_, line)| line));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The program that a plugin of ours calls.
+    pub(super) fn called(&self, bytes: &[u8]) -> Option<Program> {
+        let Self::Own(content) = self else { return None };
+        if !is_own(bytes, content) {
+            return None;
+        }
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        let line = text.lines().find_map(|line| line.strip_prefix("const MSG = "))?;
+        match serde_json::from_str::<String>(line.trim_end_matches(';')).ok()?.as_str() {
+            "msg" => Some(Program::OnPath),
+            path => Some(Program::At(path.to_string())),
+        }
+    }
+
+    /// Is anything of ours in it, as far as that can be told without a record?
+    pub(super) fn is_in(&self, bytes: &[u8]) -> Result<bool, Refusal> {
+        match self {
+            Self::Entries { .. } => Ok(!self.lines(bytes)?.is_empty()),
+            Self::Own(content) => Ok(is_own(bytes, content)),
+            Self::Trust(_) | Self::Line(_) => Ok(false),
+        }
+    }
+
+    /// A file that can't be read may have nothing to do with us.
+    pub(super) fn is_mentioned(&self, bytes: &[u8]) -> bool {
+        let text = String::from_utf8_lossy(bytes);
+        match self {
+            Self::Entries { harness, .. } => text.contains(&format!("hook {harness} ")),
+            Self::Trust(trust) => trust.is_mentioned(&text),
+            Self::Own(_) => false,
+            Self::Line(line) => text.contains(line.as_str()),
+        }
+    }
+}
+
+/// A file that was made for us alone and is empty now goes.
+fn leftover(bytes: Vec<u8>, original: Original<'_>) -> Result<Option<Vec<u8>>, Refusal> {
+    let is_bare = matches!(original, Original::Nothing) && bytes.iter().all(u8::is_ascii_whitespace);
+    Ok((!is_bare).then_some(bytes))
+}
+
+fn is_own(bytes: &[u8], content: &str) -> bool {
+    let first = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').next().unwrap_or_default().to_vec();
+    first(bytes) == first(content.as_bytes())
+}
+
+fn not_ours() -> Refusal {
+    Refusal { reason: "it is not a file of msg's".to_string(), line: 1, column: 1 }
+}
+
+impl Entry {
+    fn put(&self, document: &mut Document, harness: Harness) -> Result<(), Refusal> {
+        match self {
+            Self::Hook(hook) => hook.slot(harness, |slot| document.put(slot, &hook.value)),
+            Self::Item { list, text } => {
+                let is_it = |node: &Node| node.text() == Some(text);
+                let slot = Slot { list, within: None, is_ours: &is_it };
+                if document.places(&slot)?.is_empty() {
+                    document.put(&slot, &Json::from(text.as_str()))
+                } else {
+                    Ok(())
+                }
+            }
+            Self::Member { path, value } => match document.get(path)? {
+                Some(_) => Ok(()),
+                None => document.set(path, value),
+            },
+            Self::Leave { command } => super::leave::put(document, command),
+        }
+    }
+
+    fn take(
+        &self,
+        document: &mut Document,
+        harness: Harness,
+        before: Option<&Document>,
+        stays: &dyn Fn(&[String]) -> bool,
+    ) -> Result<bool, Refusal> {
+        match self {
+            Self::Hook(hook) => hook.slot(harness, |slot| document.take(slot, stays)),
+            Self::Item { list, text } => {
+                let is_it = |node: &Node| node.text() == Some(text);
+                let slot = Slot { list, within: None, is_ours: &is_it };
+                let was_there = match before {
+                    Some(before) => !before.places(&slot)?.is_empty(),
+                    None => false,
+                };
+                if was_there { Ok(false) } else { document.take(&slot, stays) }
+            }
+            Self::Member { path, value } => {
+                let is_ours = document.get(path)?.is_some_and(|node| node.is(value)) && !stays(path);
+                if is_ours { document.unset(path, stays) } else { Ok(false) }
+            }
+            Self::Leave { command } => super::leave::take(document, command, before, stays),
+        }
+    }
+}
+
+impl Hook {
+    /// Where it is in its list, and the line as it stands there.
+    pub(super) fn found(
+        &self,
+        document: &Document,
+        harness: Harness,
+    ) -> Result<Vec<((usize, usize), HookLine)>, Refusal> {
+        let places = self.slot(harness, |slot| document.places(slot))?;
+        let items = document.list(&self.list)?.unwrap_or_default();
+        let line = |(outer, inner): (usize, usize)| {
+            let item = items.get(outer)?;
+            let handler = match self.within {
+                Some(within) => item.member(within)?.item(inner)?,
+                None => item,
+            };
+            Some(((outer, inner), HookLine::parse(handler.member(self.field)?.text()?)?))
+        };
+        Ok(places.into_iter().filter_map(line).collect())
+    }
+
+    pub(super) fn slot<R>(&self, harness: Harness, run: impl FnOnce(&Slot<'_>) -> R) -> R {
+        let is_ours = |node: &Node| {
+            let line = node.member(self.field).and_then(Node::text).and_then(HookLine::parse);
+            line.is_some_and(|line| line.harness == harness)
+        };
+        run(&Slot { list: &self.list, within: self.within, is_ours: &is_ours })
+    }
+}

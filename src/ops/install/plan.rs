@@ -1,0 +1,259 @@
+//! What is to be done with the files of one harness, and doing it.
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::Harness;
+use crate::domain::edit::Refusal;
+use crate::store::{Install, Installs, InstallsLock, hash};
+use crate::sys::files;
+use crate::sys::git::WorkTree;
+
+use super::super::error::{CommandError, Kind};
+use super::part::{Original, Part, Target};
+use super::{exclusion, shown};
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Way {
+    In,
+    Out,
+}
+
+/// A file that changes. No content: there is no file.
+#[derive(Clone, Debug)]
+pub struct Change {
+    pub harness: Harness,
+    pub path: PathBuf,
+    pub before: Option<Vec<u8>>,
+    pub after: Option<Vec<u8>>,
+}
+
+/// What is wanted of one harness.
+#[derive(Debug)]
+pub(super) struct Plan<'a> {
+    pub(super) harness: Harness,
+    pub(super) targets: Vec<Target>,
+    /// The files are a project's, and must stay out of this repository.
+    pub(super) tree: Option<&'a WorkTree>,
+    pub(super) way: Way,
+}
+
+/// A file, what it holds, what it shall hold, and what is known of it.
+#[derive(Debug)]
+pub(super) struct Step {
+    pub(super) target: Target,
+    pub(super) before: Option<Vec<u8>>,
+    pub(super) after: Option<Vec<u8>>,
+    record: Option<Install>,
+    /// What `uninstall` will put back.
+    original: Option<Vec<u8>>,
+}
+
+impl Plan<'_> {
+    /// Does it, unless it is only to be looked at. Returns what changed, or would.
+    pub(super) fn carry_out(
+        mut self,
+        installs: &Installs,
+        dry_run: bool,
+    ) -> Result<Vec<Change>, CommandError> {
+        self.keep_out_of_repository()?;
+        if dry_run {
+            return Ok(self.changes(&self.steps(installs)?));
+        }
+        self.targets.iter().try_for_each(|target| files::sweep_beside(&target.path))?;
+        // Who has nothing to do leaves nothing behind, not even a lock.
+        let steps = self.steps(installs)?;
+        if steps.iter().all(|step| step.is_settled(self.way)) {
+            return Ok(Vec::new());
+        }
+        for step in steps.iter().filter(|step| step.before != step.after) {
+            refuse_read_only(&step.target.path)?;
+        }
+        let lock = installs.lock()?;
+        let steps = self.steps(installs)?;
+        match self.way {
+            Way::In => steps.iter().try_for_each(|step| step.put(&lock))?,
+            Way::Out => steps.iter().rev().try_for_each(|step| step.take(&lock))?,
+        }
+        Ok(self.changes(&steps))
+    }
+
+    /// What follows for each file, all of it before anything is written.
+    pub(super) fn steps(&self, installs: &Installs) -> Result<Vec<Step>, CommandError> {
+        let mut steps: Vec<Step> = Vec::new();
+        for target in &self.targets {
+            steps.push(self.step(target, installs, &steps)?);
+        }
+        Ok(steps)
+    }
+
+    fn step(&self, target: &Target, installs: &Installs, done: &[Step]) -> Result<Step, CommandError> {
+        let path = &target.path;
+        let before = files::read_large(path).map_err(|error| unreadable(path, &error))?;
+        let record = installs.get(path)?;
+        let view = |path: &Path| {
+            let step = done.iter().find(|step| step.target.path == path);
+            step.map_or((None, None), |step| (step.before.clone(), step.after.clone()))
+        };
+        let refused = |refusal: Refusal| refuse(path, self.harness, &target.part, &refusal);
+        let without = |bytes: &[u8]| {
+            let original = match record.as_ref().map(|record| &record.original) {
+                None => Original::Unknown,
+                Some(None) => Original::Nothing,
+                Some(Some(text)) => Original::Content(text.as_bytes()),
+            };
+            target.part.take(bytes, original, &view)
+        };
+        let first = record.as_ref().map(|record| record.original.clone().map(String::into_bytes));
+        let original = match (&before, &record, first) {
+            (None, _, _) => None,
+            (Some(bytes), Some(record), Some(first))
+                if record.is_untouched(bytes) || first.as_ref() == Some(bytes) =>
+            {
+                first
+            }
+            // Somebody has changed it since: theirs is what goes back.
+            (Some(bytes), Some(_), _) if self.way == Way::In => without(bytes).map_err(refused)?,
+            (Some(bytes), None, _) if self.way == Way::In => {
+                match target.part.is_in(bytes).map_err(refused)? {
+                    true => without(bytes).map_err(refused)?,
+                    false => Some(bytes.clone()),
+                }
+            }
+            (Some(bytes), _, _) => match without(bytes) {
+                Err(refusal) if target.part.is_mentioned(bytes) => return Err(refused(refusal)),
+                Err(_) => Some(bytes.clone()),
+                Ok(rest) => rest,
+            },
+        };
+        let after = match self.way {
+            Way::In => Some(target.part.put(before.as_deref(), &view).map_err(refused)?),
+            Way::Out => original.clone(),
+        };
+        Ok(Step { target: target.clone(), before, after, record, original })
+    }
+
+    /// Files of a project that is under version control are named where git is told what to pass by.
+    fn keep_out_of_repository(&mut self) -> Result<(), CommandError> {
+        let Some(tree) = self.tree else { return Ok(()) };
+        for path in self.targets.iter().map(|target| target.path.clone()).collect::<Vec<_>>() {
+            if self.way == Way::In && tree.tracks(&path) {
+                let text = format!(
+                    "`{}` is committed to the repository, so what is in it is not yours alone",
+                    shown(&path)
+                );
+                return Err(CommandError::new(Kind::NoProjectSettings, text).hint(format!(
+                    "`msg install {}` installs it for yourself, in every project",
+                    self.harness
+                )));
+            }
+            if let Some((file, line)) = exclusion(tree, &path) {
+                self.targets.push(Target::new(file, Part::Line(line)));
+            }
+        }
+        Ok(())
+    }
+
+    fn changes(&self, steps: &[Step]) -> Vec<Change> {
+        let changed = steps.iter().filter(|step| step.before != step.after);
+        let change = |step: &Step| Change {
+            harness: self.harness,
+            path: step.target.path.clone(),
+            before: step.before.clone(),
+            after: step.after.clone(),
+        };
+        changed.map(change).collect()
+    }
+}
+
+impl Step {
+    /// Is there nothing to write, also of what is known?
+    fn is_settled(&self, way: Way) -> bool {
+        self.before == self.after && (way == Way::In || self.record.is_none())
+    }
+
+    fn put(&self, lock: &InstallsLock) -> Result<(), CommandError> {
+        let (path, Some(after)) = (&self.target.path, &self.after) else { return Ok(()) };
+        if self.before == self.after {
+            return Ok(());
+        }
+        let mut made = self.record.as_ref().map(|record| record.made.clone()).unwrap_or_default();
+        for dir in files::missing_above(path)? {
+            let dir = dir.to_string_lossy().into_owned();
+            if !made.contains(&dir) {
+                made.push(dir);
+            }
+        }
+        let earlier = self.record.as_ref().and_then(|record| record.wrote.first().cloned());
+        lock.note(&Install {
+            path: shown(path),
+            original: self.original.as_ref().map(|bytes| String::from_utf8_lossy(bytes).into_owned()),
+            wrote: std::iter::once(hash(after)).chain(earlier).collect(),
+            made,
+        })?;
+        files::make_room(path)?;
+        files::write_through(path, after).map_err(|error| unwritable(path, &error))
+    }
+
+    fn take(&self, lock: &InstallsLock) -> Result<(), CommandError> {
+        let path = &self.target.path;
+        if self.before != self.after {
+            let written = match &self.after {
+                Some(content) => files::write_through(path, content),
+                None => files::remove_through(path).map(drop),
+            };
+            written.map_err(|error| unwritable(path, &error))?;
+        }
+        let Some(record) = &self.record else { return Ok(()) };
+        if self.after.is_none() {
+            for dir in record.made.iter().rev() {
+                // What somebody else has put something into stays, and so does what is above it.
+                if !files::remove_dir(Path::new(dir))? && files::exists(Path::new(dir))? {
+                    break;
+                }
+            }
+        }
+        Ok(lock.forget(path)?)
+    }
+}
+
+fn refuse(path: &Path, harness: Harness, part: &Part, refusal: &Refusal) -> CommandError {
+    if matches!(part, Part::Own(_)) {
+        let text = format!("`{}` is there already, and {}", shown(path), refusal.reason);
+        return CommandError::new(Kind::BadConfig, text)
+            .hint(format!("move it away, then `msg install {harness}`; nothing of {harness} was changed"))
+            .fact("file", shown(path));
+    }
+    CommandError::new(Kind::BadConfig, format!("`{}` can't be read: {refusal}", shown(path)))
+        .hint(format!("mend the file, then try again; nothing of {harness} was changed"))
+        .fact("file", shown(path))
+        .number("line", refusal.line as u64)
+        .number("column", refusal.column as u64)
+}
+
+/// Who made a file or its directory read-only had a reason; a rename would pass over it.
+fn refuse_read_only(path: &Path) -> Result<(), CommandError> {
+    let Some(what) = files::read_only(path)? else { return Ok(()) };
+    let text = match what == *path {
+        true => format!("`{}` is read-only", shown(path)),
+        false => format!("`{}` can't be changed: `{}` is read-only", shown(path), shown(&what)),
+    };
+    Err(CommandError::new(Kind::ReadOnly, text)
+        .hint(format!(
+            "`chmod u+w {}`, or change it where it is made, if it is made by a program",
+            shown(&what)
+        ))
+        .fact("file", shown(path)))
+}
+
+fn unreadable(path: &Path, error: &files::FileError) -> CommandError {
+    CommandError::new(Kind::Io, format!("`{}` can't be read: {error}", shown(path)))
+        .hint("mend that, then try again; nothing was changed")
+        .fact("file", shown(path))
+}
+
+fn unwritable(path: &Path, error: &files::FileError) -> CommandError {
+    let kind = if error.is_full() { Kind::DiskFull } else { Kind::Io };
+    CommandError::new(kind, format!("`{}` can't be written: {error}", shown(path)))
+        .hint("it is as it was; mend that, then try again")
+        .fact("file", shown(path))
+}

@@ -1,0 +1,131 @@
+//! `install` and `uninstall`: in and out of the settings of harnesses, which are not ours.
+
+mod crashes;
+mod doctor;
+mod files;
+mod lives;
+mod merging;
+mod project;
+mod refusals;
+mod shell;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::environment::{Ended, TestEnvironment, end, put};
+
+const HARNESSES: [&str; 6] = ["claude", "codex", "gemini", "opencode", "pi", "copilot"];
+
+/// The settings file of a harness that ours are merged into, and a file of our own.
+const SETTINGS: [(&str, &str); 4] = [
+    ("claude", ".claude/settings.json"),
+    ("codex", ".codex/hooks.json"),
+    ("gemini", ".gemini/settings.json"),
+    ("copilot", ".copilot/settings.json"),
+];
+
+/// What lies beneath a directory: modes, content, and where links lead. Our records are left out.
+type Tree = BTreeMap<String, (u32, String)>;
+
+fn tree(dir: &Path) -> Tree {
+    let mut found = Tree::new();
+    collect(dir, dir, &mut found);
+    found
+}
+
+fn collect(top: &Path, dir: &Path, found: &mut Tree) {
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.strip_prefix(top).unwrap().display().to_string();
+        if name.starts_with(".local") || name.starts_with(".git/objects") {
+            continue;
+        }
+        let metadata = fs::symlink_metadata(&path).unwrap();
+        let content = if metadata.is_symlink() {
+            format!("-> {}", fs::read_link(&path).unwrap().display())
+        } else if metadata.is_dir() {
+            collect(top, &path, found);
+            "directory".to_string()
+        } else {
+            String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned()
+        };
+        found.insert(name, (metadata.permissions().mode() & 0o7777, content));
+    }
+}
+
+#[track_caller]
+fn changed(said: &Value) -> Vec<String> {
+    let paths = said["changed"].as_array().unwrap_or_else(|| panic!("no `changed`: {said}"));
+    paths.iter().map(|path| path.as_str().unwrap().to_string()).collect()
+}
+
+/// Installs, and says which files changed, from the home.
+#[track_caller]
+fn install(env: &TestEnvironment, harness: &str) -> Vec<String> {
+    from_home(env, changed(&env.ok(&["install", harness])))
+}
+
+#[track_caller]
+fn uninstall(env: &TestEnvironment, harness: &str) -> Vec<String> {
+    from_home(env, changed(&env.ok(&["uninstall", harness])))
+}
+
+fn from_home(env: &TestEnvironment, paths: Vec<String>) -> Vec<String> {
+    let home = format!("{}/", env.home().display());
+    paths.into_iter().map(|path| path.strip_prefix(&home).unwrap_or(&path).to_string()).collect()
+}
+
+fn at(env: &TestEnvironment, name: &str) -> PathBuf {
+    env.home().join(name)
+}
+
+#[track_caller]
+fn text(env: &TestEnvironment, name: &str) -> String {
+    fs::read_to_string(at(env, name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Writes a file beneath the home.
+fn give(env: &TestEnvironment, name: &str, text: &str) {
+    put(&at(env, name), text);
+}
+
+/// A copy of the program at a path of its own.
+fn copy_of_program(path: &Path) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_msg"), path).unwrap();
+}
+
+/// Runs the program that lies there.
+fn run_program(env: &TestEnvironment, path: &Path, args: &[&str]) -> Ended {
+    let mut command = std::process::Command::new(path);
+    command.env_clear().env("HOME", env.home()).env("MSG_MESH", env.mesh()).env("PATH", "/usr/bin:/bin");
+    end(command.args(args).current_dir(env.work()))
+}
+
+/// The command lines of hooks of ours in a file.
+fn hook_lines(text: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    // Comments are for people; nothing in a test's settings looks like one but is none.
+    let plain: String = text
+        .trim_start_matches('\u{feff}')
+        .lines()
+        .map(|line| line.split(" // ").next().unwrap_or(line).to_string() + "\n")
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .collect();
+    let plain = plain.replace(",\n}", "\n}").replace(",\n  }", "\n  }").replace(",\n    ]", "\n    ]");
+    let value: Value = serde_json::from_str(&plain).unwrap_or_else(|error| panic!("{error}: {plain}"));
+    for groups in value["hooks"].as_object().into_iter().flat_map(|events| events.values()) {
+        for group in groups.as_array().unwrap() {
+            let handlers = group["hooks"].as_array().cloned().unwrap_or_else(|| vec![group.clone()]);
+            let command = |handler: &Value| {
+                handler["command"].as_str().or(handler["bash"].as_str()).map(str::to_string)
+            };
+            lines.extend(handlers.iter().filter_map(command).filter(|line| line.contains(" hook ")));
+        }
+    }
+    lines
+}

@@ -1,0 +1,100 @@
+//! Links, modes, and many at once.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Child;
+
+use super::*;
+
+/// Dotfiles are often links into a repository: the link stays, and so does the mode of what it leads to.
+#[test]
+fn links_are_written_through() {
+    for (harness, file) in SETTINGS {
+        let env = TestEnvironment::new();
+        give(&env, "dotfiles/settings", "{\"a\": 1}");
+        fs::set_permissions(at(&env, "dotfiles/settings"), fs::Permissions::from_mode(0o664)).unwrap();
+        fs::create_dir_all(at(&env, file).parent().unwrap()).unwrap();
+        symlink("../dotfiles/settings", at(&env, file)).unwrap();
+        let before = tree(&env.home());
+        install(&env, harness);
+        assert!(fs::symlink_metadata(at(&env, file)).unwrap().is_symlink());
+        assert!(text(&env, "dotfiles/settings").contains(&format!("hook {harness} ")));
+        assert_eq!(fs::metadata(at(&env, file)).unwrap().permissions().mode() & 0o777, 0o664);
+        uninstall(&env, harness);
+        assert_eq!(tree(&env.home()), before);
+    }
+}
+
+#[test]
+fn a_link_that_leads_to_nothing_yet() {
+    let env = TestEnvironment::new();
+    fs::create_dir(at(&env, ".claude")).unwrap();
+    symlink(at(&env, "dotfiles/claude.json"), at(&env, ".claude/settings.json")).unwrap();
+    let before = tree(&env.home());
+    install(&env, "claude");
+    assert!(text(&env, "dotfiles/claude.json").contains("hook claude "));
+    uninstall(&env, "claude");
+    assert_eq!(tree(&env.home()), before);
+}
+
+#[test]
+fn a_directory_that_is_a_link() {
+    let env = TestEnvironment::new();
+    fs::create_dir_all(at(&env, "dotfiles/codex")).unwrap();
+    symlink("dotfiles/codex", at(&env, ".codex")).unwrap();
+    let before = tree(&env.home());
+    install(&env, "codex");
+    let key = format!("[hooks.state.\"{}/.codex/hooks.json:stop:0:0\"]", env.home().display());
+    assert!(text(&env, "dotfiles/codex/config.toml").contains(&key), "as Codex calls it");
+    uninstall(&env, "codex");
+    assert_eq!(tree(&env.home()), before);
+}
+
+#[test]
+fn nobody_else_may_read_what_is_new() {
+    let env = TestEnvironment::new();
+    install(&env, "claude");
+    let mode = |name: &str| fs::metadata(at(&env, name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(".claude"), mode(".claude/settings.json")), (0o700, 0o600));
+    assert_eq!(mode(".local/state/ravenry-installs"), 0o700);
+}
+
+/// Whoever comes second finds it done; whatever the order, `uninstall` leads back.
+#[test]
+fn many_at_once() {
+    for harness in HARNESSES {
+        let env = TestEnvironment::new();
+        for (_, file) in SETTINGS {
+            give(&env, file, "{\n  \"model\": \"x\"\n}\n");
+        }
+        give(&env, ".codex/config.toml", "model = \"x\"\n");
+        let before = tree(&env.home());
+        for verbs in
+            [&["install"; 6][..], &["install", "uninstall", "install", "uninstall", "install", "uninstall"]]
+        {
+            let mut running: Vec<Child> =
+                verbs.iter().map(|verb| env.msg().args([*verb, harness, "-q"]).spawn().unwrap()).collect();
+            for child in &mut running {
+                assert!(child.wait().unwrap().success(), "{harness}");
+            }
+            install(&env, harness);
+            assert_eq!(install(&env, harness), [""; 0], "{harness}: there is one of each");
+            uninstall(&env, harness);
+            assert_eq!(tree(&env.home()), before, "{harness}");
+        }
+    }
+}
+
+/// Who can't have the lock says who has it.
+#[test]
+fn somebody_else_is_at_it() {
+    let env = TestEnvironment::new();
+    install(&env, "claude");
+    let lock = at(&env, ".local/state/ravenry-installs/lock");
+    let held = ravenry::sys::flock::FileLock::acquire(&lock, std::time::Duration::ZERO).unwrap();
+    let mut waiting = env.msg().args(["uninstall", "claude", "-q"]).spawn().unwrap();
+    assert_eq!(install(&env, "claude"), [""; 0], "who has nothing to do waits for nobody");
+    drop(held);
+    assert!(waiting.wait().unwrap().success());
+    assert!(!at(&env, ".claude").exists());
+}

@@ -1,0 +1,228 @@
+//! From the first `install` to the last `uninstall`.
+
+use std::fs;
+
+use super::*;
+
+#[test]
+fn every_harness_comes_and_goes() {
+    for harness in HARNESSES {
+        let env = TestEnvironment::new();
+        let before = tree(&env.home());
+        let files = install(&env, harness);
+        assert!(!files.is_empty(), "{harness}: it is installed though it is not there");
+        let with = tree(&env.home());
+        assert!(files.iter().all(|file| with.contains_key(file)), "{harness}: {files:?}");
+        assert_eq!(install(&env, harness), [""; 0], "{harness}: twice is once");
+        assert_eq!(tree(&env.home()), with);
+        assert_eq!(uninstall(&env, harness), files);
+        assert_eq!(tree(&env.home()), before, "{harness}: nothing is left, no directory either");
+        assert_eq!(uninstall(&env, harness), [""; 0]);
+    }
+}
+
+#[test]
+fn the_records_are_not_the_mesh() {
+    let env = TestEnvironment::new();
+    install(&env, "claude");
+    assert!(!env.mesh().exists());
+    assert!(!at(&env, ".local/state/ravenry").exists(), "nobody has joined");
+    assert!(at(&env, ".local/state/ravenry-installs").is_dir());
+}
+
+#[test]
+fn where_the_harness_was_told_to_look() {
+    let env = TestEnvironment::new();
+    let place = env.path().join("elsewhere");
+    let told = place.to_str().unwrap();
+    let variables = [
+        ("claude", "CLAUDE_CONFIG_DIR", "settings.json"),
+        ("codex", "CODEX_HOME", "hooks.json"),
+        ("gemini", "GEMINI_CLI_HOME", ".gemini/settings.json"),
+        ("opencode", "OPENCODE_CONFIG_DIR", "plugins/ravenry.js"),
+        ("opencode", "XDG_CONFIG_HOME", "opencode/plugins/ravenry.js"),
+        ("pi", "PI_CODING_AGENT_DIR", "extensions/ravenry.ts"),
+        ("copilot", "COPILOT_HOME", "settings.json"),
+    ];
+    for (harness, variable, file) in variables {
+        let said = env.run_with(&["install", harness, "--json"], &[(variable, told)]).expect_code(0);
+        assert_eq!(changed(&said.json())[0], format!("{told}/{file}"));
+        env.run_with(&["uninstall", harness, "--json"], &[(variable, told)]).expect_code(0);
+        assert!(!place.exists(), "{harness}: {:?}", tree(&place));
+    }
+}
+
+/// Somebody changed the settings after us: theirs stays, ours goes.
+#[test]
+fn what_others_changed_since_stays() {
+    for (harness, file) in SETTINGS {
+        let env = TestEnvironment::new();
+        give(&env, file, "{\n  \"model\": \"x\",\n  \"hooks\": {}\n}\n");
+        install(&env, harness);
+        let theirs = "{\n  \"theme\": \"dark\",\n  \"model\": \"x\"";
+        give(&env, file, &text(&env, file).replace("{\n  \"model\": \"x\"", theirs));
+        uninstall(&env, harness);
+        assert_eq!(text(&env, file), format!("{theirs},\n  \"hooks\": {{}}\n}}\n"), "{harness}");
+    }
+}
+
+#[test]
+fn a_file_that_was_made_for_us_stays_if_others_use_it() {
+    let env = TestEnvironment::new();
+    install(&env, "claude");
+    let with = text(&env, ".claude/settings.json");
+    give(&env, ".claude/settings.json", &with.replacen("{\n", "{\n  \"theme\": \"dark\",\n", 1));
+    uninstall(&env, "claude");
+    assert_eq!(text(&env, ".claude/settings.json"), "{\n  \"theme\": \"dark\"\n}\n");
+}
+
+#[test]
+fn without_the_record_ours_are_known_by_themselves() {
+    for (harness, file) in SETTINGS {
+        let env = TestEnvironment::new();
+        let before = "{\n  \"model\": \"x\"\n}\n";
+        give(&env, file, before);
+        install(&env, harness);
+        fs::remove_dir_all(at(&env, ".local/state/ravenry-installs")).unwrap();
+        uninstall(&env, harness);
+        assert_eq!(text(&env, file), before, "{harness}");
+        let left: Vec<String> =
+            tree(&env.home()).into_keys().filter(|name| name.contains("ravenry")).collect();
+        assert_eq!(left, [""; 0], "{harness}");
+    }
+}
+
+#[test]
+fn a_permission_that_was_there_is_not_ours() {
+    let env = TestEnvironment::new();
+    let before = "{\"permissions\": {\"allow\": [\"Bash(msg:*)\"]}}";
+    give(&env, ".claude/settings.json", before);
+    install(&env, "claude");
+    give(&env, ".claude/settings.json", &text(&env, ".claude/settings.json").replacen('{', "{\"a\": 1, ", 1));
+    uninstall(&env, "claude");
+    assert_eq!(text(&env, ".claude/settings.json"), before.replacen('{', "{\"a\": 1, ", 1));
+}
+
+/// A binary that moved replaces the entries of the old one where they are; the first original is what goes back.
+#[test]
+fn a_moved_binary_takes_over() {
+    for harness in HARNESSES {
+        let env = TestEnvironment::new();
+        for (_, file) in SETTINGS {
+            give(&env, file, "{\"model\": \"x\"}");
+        }
+        let before = tree(&env.home());
+        let [old, new] = ["old", "new"].map(|name| env.path().join(name).join("msg"));
+        copy_of_program(&old);
+        copy_of_program(&new);
+        run_program(&env, &old, &["install", harness]).expect_code(0);
+        let of_old = tree(&env.home());
+        run_program(&env, &new, &["install", harness]).expect_code(0);
+        let of_new = tree(&env.home());
+        for (name, (_, content)) in &of_old {
+            let [old, new] = [&old, &new].map(|path| path.to_str().unwrap());
+            let (_, now) = &of_new[name];
+            if name.ends_with("config.toml") {
+                assert_eq!(now.matches("[hooks.state").count(), content.matches("[hooks.state").count());
+            } else {
+                assert_eq!(*now, content.replace(old, new), "{harness}: {name}");
+            }
+        }
+        run_program(&env, &new, &["uninstall", harness]).expect_code(0);
+        assert_eq!(tree(&env.home()), before, "{harness}");
+    }
+}
+
+#[test]
+fn changed_moved_and_out_again() {
+    let env = TestEnvironment::new();
+    let file = ".claude/settings.json";
+    give(&env, file, "{\n  \"a\": 1\n}\n");
+    let [old, new] = ["old", "new"].map(|name| env.path().join(name).join("msg"));
+    copy_of_program(&old);
+    copy_of_program(&new);
+    run_program(&env, &old, &["install", "claude"]).expect_code(0);
+    give(&env, file, &text(&env, file).replace("\"a\": 1", "\"a\": 2"));
+    run_program(&env, &new, &["install", "claude"]).expect_code(0);
+    run_program(&env, &new, &["uninstall", "claude"]).expect_code(0);
+    assert_eq!(
+        text(&env, file),
+        "{\n  \"a\": 2\n}\n",
+        "not the first original, which is older than the change"
+    );
+}
+
+#[test]
+fn by_name_where_that_is_this_binary() {
+    let env = TestEnvironment::new();
+    let bin = env.path().join("bin");
+    copy_of_program(&env.path().join("versions/1/msg"));
+    fs::create_dir(&bin).unwrap();
+    std::os::unix::fs::symlink(env.path().join("versions/1/msg"), bin.join("msg")).unwrap();
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    let run = |program: &Path| {
+        let mut command = std::process::Command::new(program);
+        command.env_clear().env("HOME", env.home()).env("PATH", &path).args(["install", "claude"]);
+        end(command.current_dir(env.work())).expect_code(0);
+        hook_lines(&text(&env, ".claude/settings.json"))
+    };
+    let by_name = run(&bin.join("msg"));
+    assert!(by_name.iter().all(|line| line.starts_with("command -v msg ")), "{by_name:?}");
+    let other = env.path().join("other/msg");
+    copy_of_program(&other);
+    let by_path = run(&other);
+    let start = format!("[ -x '{}' ]", other.display());
+    assert!(by_path.iter().all(|line| line.starts_with(&start)), "{by_path:?}");
+    // A link is kept as it is: it outlives what it leads to.
+    let link = env.path().join("link/msg");
+    fs::create_dir(link.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink(&other, &link).unwrap();
+    assert!(run(&link).iter().all(|line| line.contains("/link/msg")));
+}
+
+#[test]
+fn all_that_are_there() {
+    let env = TestEnvironment::new();
+    fs::create_dir(at(&env, ".gemini")).unwrap();
+    let bin = env.path().join("bin");
+    put(&bin.join("pi"), "#!/bin/sh\n");
+    fs::set_permissions(bin.join("pi"), fs::Permissions::from_mode(0o755)).unwrap();
+    give(&env, ".codex/hooks.json", "{");
+    let path = bin.display().to_string();
+    let ended = env.run_with(&["install", "all", "--json"], &[("PATH", &path)]).expect_code(4);
+    assert_eq!(ended.kind(), "not_all_installed");
+    let said = ended.json();
+    let files = from_home(&env, changed(&said));
+    let expected =
+        [".gemini/settings.json", ".gemini/policies/ravenry.toml", ".pi/agent/extensions/ravenry.ts"];
+    assert_eq!(files, expected, "one that fails doesn't stop the others");
+    let names = |key: &str| -> Vec<String> {
+        said[key].as_array().unwrap().iter().map(|it| it["harness"].as_str().unwrap().to_string()).collect()
+    };
+    assert_eq!(names("skipped"), ["claude", "opencode", "copilot"]);
+    assert_eq!(names("failed"), ["codex"]);
+    assert_eq!(said["failed"][0]["kind"], "bad_config");
+    assert_eq!(text(&env, ".codex/hooks.json"), "{");
+    // What can't be read has nothing of ours in it: that is no reason to fail.
+    let gone = env.run_with(&["uninstall", "all", "--json"], &[("PATH", &path)]).expect_code(0);
+    assert_eq!(from_home(&env, changed(&gone.json())), expected);
+}
+
+#[test]
+fn a_dry_run_changes_nothing() {
+    for harness in HARNESSES {
+        let env = TestEnvironment::new();
+        give(&env, ".claude/settings.json", "{\r\n  \"model\": \"x\"\r\n}\r\n");
+        let before = tree(&env.home());
+        let said = env.ok(&["install", harness, "--dry-run"]);
+        assert_eq!(tree(&env.home()), before);
+        assert!(!at(&env, ".local").exists(), "{harness}: no record either");
+        let diffs = said["diffs"].as_array().unwrap();
+        let paths: Vec<&str> = diffs.iter().map(|diff| diff["path"].as_str().unwrap()).collect();
+        assert_eq!(paths, changed(&said), "{harness}");
+        let installed = from_home(&env, changed(&said));
+        assert_eq!(install(&env, harness), installed, "{harness}: it does what it said");
+        let undo = env.ok(&["uninstall", harness, "--dry-run"]);
+        assert_eq!(from_home(&env, changed(&undo)), installed);
+    }
+}

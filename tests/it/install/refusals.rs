@@ -1,0 +1,141 @@
+//! What is refused, and that nothing is half done then.
+
+use std::fs;
+
+use super::*;
+
+/// Refuses to install, with that exit code and kind, and leaves all as it was.
+#[track_caller]
+fn refused(env: &TestEnvironment, harness: &str, code: i32, kind: &str) -> Value {
+    let before = tree(&env.home());
+    let ended = env.run(&["install", harness, "--json"]).expect_code(code);
+    assert_eq!(ended.kind(), kind, "{ended}");
+    assert_eq!(tree(&env.home()), before, "{ended}");
+    assert!(!at(env, ".local/state/ravenry-installs").exists(), "{ended}");
+    ended.json()["error"].clone()
+}
+
+#[test]
+fn files_that_cannot_be_read() {
+    let faults = [
+        ("{\n  \"a\": 1\n  \"b\": 2\n}\n", 2, 9),
+        ("{\n  \"a\": nope\n}\n", 2, 8),
+        ("[]", 1, 1),
+        ("{", 1, 1),
+        ("{\n  \"hooks\": []\n}\n", 2, 12),
+        ("{\n  \"hooks\": null\n}\n", 2, 12),
+        ("{\n  \"hooks\": {\n    \"SessionStart\": {},\n    \"sessionStart\": {}\n  }\n}\n", 0, 0),
+        ("\u{feff}{ \"a\": }", 1, 8),
+        ("\0\u{1}", 1, 1),
+    ];
+    for (harness, file) in SETTINGS {
+        for (content, line, column) in faults {
+            let env = TestEnvironment::new();
+            give(&env, file, content);
+            let error = refused(&env, harness, 4, "bad_config");
+            assert_eq!(error["file"], at(&env, file).display().to_string());
+            if line > 0 {
+                assert_eq!((&error["line"], &error["column"]), (&line.into(), &column.into()), "{error}");
+            }
+            assert!(!error["hints"].as_array().unwrap().is_empty());
+            assert_eq!(text(&env, file), content);
+        }
+    }
+}
+
+#[test]
+fn nothing_is_half_done() {
+    let env = TestEnvironment::new();
+    give(&env, ".codex/config.toml", "a = 1\nb = = 2\n");
+    let error = refused(&env, "codex", 4, "bad_config");
+    assert_eq!((&error["line"], &error["column"]), (&2.into(), &5.into()));
+    give(&env, ".codex/config.toml", "hooks = 1\n");
+    refused(&env, "codex", 4, "bad_config");
+    give(&env, ".codex/config.toml", "hooks = {}\n");
+    refused(&env, "codex", 4, "bad_config");
+}
+
+#[test]
+fn what_the_format_does_not_have() {
+    let env = TestEnvironment::new();
+    give(&env, ".codex/hooks.json", "{\n  // no\n}");
+    assert_eq!(refused(&env, "codex", 4, "bad_config")["line"], 2);
+    give(&env, ".gemini/settings.json", "{\"a\": 1,}");
+    refused(&env, "gemini", 4, "bad_config");
+}
+
+#[test]
+fn a_file_of_our_name_that_is_not_ours() {
+    let env = TestEnvironment::new();
+    for (harness, file) in [
+        ("pi", ".pi/agent/extensions/ravenry.ts"),
+        ("opencode", ".config/opencode/plugins/ravenry.js"),
+        ("codex", ".codex/rules/ravenry.rules"),
+        ("gemini", ".gemini/policies/ravenry.toml"),
+    ] {
+        give(&env, file, "// mine\n");
+        let error = refused(&env, harness, 4, "bad_config");
+        assert!(error["message"].as_str().unwrap().contains(file), "{error}");
+        assert_eq!(uninstall(&env, harness), [""; 0]);
+        assert_eq!(text(&env, file), "// mine\n");
+    }
+}
+
+#[test]
+fn read_only_is_meant() {
+    for (harness, file) in SETTINGS {
+        let env = TestEnvironment::new();
+        give(&env, file, "{}");
+        fs::set_permissions(at(&env, file), fs::Permissions::from_mode(0o444)).unwrap();
+        let error = refused(&env, harness, 4, "read_only");
+        assert!(error["hints"][0].as_str().unwrap().contains("chmod u+w"), "{error}");
+        fs::set_permissions(at(&env, file), fs::Permissions::from_mode(0o644)).unwrap();
+        let dir = at(&env, file).parent().unwrap().to_path_buf();
+        fs::set_permissions(&dir, fs::Permissions::from_mode(0o555)).unwrap();
+        let error = refused(&env, harness, 4, "read_only");
+        assert!(error["message"].as_str().unwrap().contains(&dir.display().to_string()), "{error}");
+        fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).unwrap();
+        install(&env, harness);
+    }
+}
+
+#[test]
+fn uninstall_does_not_guess_either() {
+    let env = TestEnvironment::new();
+    let file = ".claude/settings.json";
+    install(&env, "claude");
+    let broken = text(&env, file).replacen('{', "{ nope", 1);
+    give(&env, file, &broken);
+    let ended = env.run(&["uninstall", "claude", "--json"]).expect_code(4);
+    assert_eq!(ended.kind(), "bad_config");
+    assert_eq!(text(&env, file), broken);
+    // What was mended goes.
+    give(&env, file, &broken.replacen("{ nope", "{", 1));
+    uninstall(&env, "claude");
+    assert!(!at(&env, file).exists());
+}
+
+#[test]
+fn a_record_that_cannot_be_read_is_not_overwritten() {
+    let env = TestEnvironment::new();
+    give(&env, ".claude/settings.json", "{\"a\": 1}");
+    install(&env, "claude");
+    let records = at(&env, ".local/state/ravenry-installs");
+    let record = fs::read_dir(&records).unwrap().map(|entry| entry.unwrap().path());
+    let record = record.into_iter().find(|path| path.extension().is_some_and(|it| it == "json")).unwrap();
+    fs::write(&record, "{").unwrap();
+    assert_eq!(env.fails(4, &["uninstall", "claude"]), "corrupt");
+    fs::remove_file(&record).unwrap();
+    uninstall(&env, "claude");
+    assert_eq!(text(&env, ".claude/settings.json"), "{\"a\": 1}");
+}
+
+#[test]
+fn no_such_harness() {
+    let env = TestEnvironment::new();
+    for name in ["emacs", "terminal", "other", "", "Claude"] {
+        assert_eq!(env.fails(2, &["install", name]), "usage");
+        assert_eq!(env.fails(2, &["uninstall", name]), "usage");
+    }
+    assert_eq!(env.fails(2, &["install"]), "usage");
+}

@@ -1,0 +1,60 @@
+//! In and out of harnesses.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use crate::environment::put;
+use crate::texts::{Scene, check};
+
+/// `msg` is on the PATH, so that no path of this machine is in a hook.
+fn with_path(scene: &mut Scene, args: &[&str]) {
+    let bin = scene.env.path().join("bin");
+    if !bin.exists() {
+        fs::create_dir(&bin).unwrap();
+        symlink(env!("CARGO_BIN_EXE_msg"), bin.join("msg")).unwrap();
+    }
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    scene.msg_with(&[("PATH", &path)], args);
+}
+
+#[test]
+fn in_and_out() {
+    check("install", |scene| {
+        let home = scene.env.home();
+        put(&home.join(".claude/settings.json"), "{\n  // mine\n  \"model\": \"opus\"\n}\n");
+        put(&home.join(".codex/config.toml"), "model = \"gpt\"\n");
+        with_path(scene, &["install", "claude", "--dry-run"]);
+        with_path(scene, &["install", "all"]);
+        with_path(scene, &["install", "all"]);
+        with_path(scene, &["install", "pi"]);
+        scene.meanwhile("Codex's trust is lost, and the `msg` of the hooks is gone from the PATH.");
+        put(&home.join(".codex/config.toml"), "model = \"gpt\"\n");
+        with_path(scene, &["doctor", "-q"]);
+        scene.msg_with(&[("PATH", "/usr/bin:/bin")], &["doctor", "-q"]);
+        with_path(scene, &["uninstall", "codex", "--dry-run"]);
+        with_path(scene, &["uninstall", "all"]);
+        with_path(scene, &["uninstall", "claude"]);
+    });
+}
+
+#[test]
+fn what_is_refused() {
+    check("errors-install", |scene| {
+        let home = scene.env.home();
+        with_path(scene, &["install", "emacs"]);
+        with_path(scene, &["install", "gemini", "--project"]);
+        put(&home.join(".claude/settings.json"), "{\n  \"model\": \"opus\"\n  \"hooks\": {}\n}\n");
+        with_path(scene, &["install", "claude"]);
+        put(&home.join(".claude/settings.json"), "{\n  \"hooks\": []\n}\n");
+        with_path(scene, &["install", "claude"]);
+        put(&home.join(".codex/config.toml"), "hooks = 1\n");
+        with_path(scene, &["install", "codex"]);
+        put(&home.join(".pi/agent/extensions/ravenry.ts"), "// mine\n");
+        with_path(scene, &["install", "pi"]);
+        put(&home.join(".gemini/settings.json"), "{}\n");
+        fs::set_permissions(home.join(".gemini/settings.json"), fs::Permissions::from_mode(0o444)).unwrap();
+        with_path(scene, &["install", "gemini"]);
+        with_path(scene, &["install", "all"]);
+        with_path(scene, &["doctor", "-q"]);
+    });
+}
