@@ -7,6 +7,7 @@ mod claims;
 pub mod config;
 mod context;
 pub mod doctor;
+mod ear;
 mod error;
 mod evict;
 mod feed;
@@ -29,6 +30,7 @@ mod send;
 mod set_status;
 pub mod swarm;
 mod waiting;
+pub mod wake;
 mod watch;
 
 pub use agents::{Filter, Gone, Listing, agents, whois};

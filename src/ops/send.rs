@@ -12,6 +12,7 @@ use super::feed;
 use super::identity::{self, with_nearest};
 use super::messages;
 use super::names;
+use super::wake::{self, Rung};
 
 /// What is to be sent.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +34,8 @@ pub struct Accepted {
     pub stem: Stem,
     /// It is kept for when the recipient comes back.
     pub held: bool,
+    /// How it gets to the recipient's attention.
+    pub rung: Rung,
 }
 
 /// A copy that was not, and why.
@@ -68,7 +71,7 @@ pub fn send(ctx: &Context, to: &[String], draft: &Draft) -> Result<SendReport, C
     check_text(&draft.text)?;
     let (mesh, caller) = identity::caller(ctx)?;
     let (reply_to, thread) = answering(&mesh, &caller.agent, draft)?;
-    let mut post = Post::new(&mesh, &caller.agent, draft, reply_to, thread)?;
+    let mut post = Post::new(ctx, &mesh, &caller.agent, draft, reply_to, thread)?;
     let mut seen: Vec<String> = Vec::new();
     for name in to {
         if !seen.iter().any(|other| other.eq_ignore_ascii_case(name)) {
@@ -76,7 +79,7 @@ pub fn send(ctx: &Context, to: &[String], draft: &Draft) -> Result<SendReport, C
             post.send_to(name)?;
         }
     }
-    Ok(post.done(ctx))
+    Ok(post.done())
 }
 
 /// To every live agent but oneself; with `here`, to those in this folder.
@@ -84,7 +87,7 @@ pub fn broadcast(ctx: &Context, draft: &Draft, here: bool) -> Result<SendReport,
     check_text(&draft.text)?;
     let (mesh, caller) = identity::caller(ctx)?;
     let here = here || ctx.settings.scope_to_folder();
-    let mut post = Post::new(&mesh, &caller.agent, draft, None, draft.thread.clone())?;
+    let mut post = Post::new(ctx, &mesh, &caller.agent, draft, None, draft.thread.clone())?;
     post.broadcast = true;
     let census = mesh.census()?;
     for record in census.records {
@@ -95,7 +98,7 @@ pub fn broadcast(ctx: &Context, draft: &Draft, here: bool) -> Result<SendReport,
             post.send_to(agent.name.as_str())?;
         }
     }
-    Ok(post.done(ctx))
+    Ok(post.done())
 }
 
 /// To the sender of a message, in its thread.
@@ -106,9 +109,10 @@ pub fn reply(ctx: &Context, id: &str, draft: &Draft) -> Result<SendReport, Comma
     let is_mine = caller.agent.all_names().any(|name| name.as_str() == answered.message.from);
     let to = if is_mine { &answered.message.to } else { &answered.message.from };
     let thread = answered.message.thread.clone().unwrap_or_else(|| answered.message.id.to_string());
-    let mut post = Post::new(&mesh, &caller.agent, draft, Some(answered.message.id.clone()), Some(thread))?;
+    let mut post =
+        Post::new(ctx, &mesh, &caller.agent, draft, Some(answered.message.id.clone()), Some(thread))?;
     post.send_to(to)?;
-    Ok(post.done(ctx))
+    Ok(post.done())
 }
 
 fn check_text(text: &str) -> Result<(), CommandError> {
@@ -137,6 +141,7 @@ fn answering(
 
 /// One call's worth of sending, in order.
 struct Post<'a> {
+    ctx: &'a Context,
     mesh: &'a Mesh,
     from: &'a Agent,
     outbox: Outbox<'a>,
@@ -145,10 +150,13 @@ struct Post<'a> {
     thread: Option<String>,
     broadcast: bool,
     report: SendReport,
+    /// Whom to wake, with the number of the message in the report.
+    awake: Vec<(usize, Agent)>,
 }
 
 impl<'a> Post<'a> {
     fn new(
+        ctx: &'a Context,
         mesh: &'a Mesh,
         from: &'a Agent,
         draft: &'a Draft,
@@ -156,12 +164,22 @@ impl<'a> Post<'a> {
         thread: Option<String>,
     ) -> Result<Self, CommandError> {
         let outbox = mesh.outbox(&from.name)?;
-        let report = SendReport::default();
-        Ok(Self { mesh, from, outbox, draft, reply_to, thread, broadcast: false, report })
+        let (report, awake) = (SendReport::default(), Vec::new());
+        Ok(Self { ctx, mesh, from, outbox, draft, reply_to, thread, broadcast: false, report, awake })
     }
 
-    /// Tells the feed who wrote to whom.
-    fn done(self, ctx: &Context) -> SendReport {
+    /// Wakes those who rest, and tells the feed who wrote to whom.
+    fn done(mut self) -> SendReport {
+        let ctx = self.ctx;
+        // Waking may take a while, and nobody has to wait for the outbox meanwhile.
+        drop(self.outbox);
+        for (number, agent) in self.awake {
+            let sent = &mut self.report.sent[number];
+            match wake::on_arrival(ctx, self.mesh, &agent, self.draft.importance, sent.rung) {
+                Ok(rung) => sent.rung = rung,
+                Err(error) => ctx.notice(format!("{} could not be woken: {error}", agent.name)),
+            }
+        }
         let preview = feed::preview(ctx, &self.draft.text, self.broadcast);
         match self.report.sent.as_slice() {
             [] => {}
@@ -209,6 +227,7 @@ impl<'a> Post<'a> {
                 since,
             ));
         }
+        let rung = wake::rung(self.ctx, self.mesh, agent, self.draft.importance)?;
         let (stamp, message) = self.message(&agent.name)?;
         let posted = match self.outbox.post(stamp, &agent.name, message.clone())? {
             Some(posted) => posted,
@@ -216,7 +235,10 @@ impl<'a> Post<'a> {
         };
         self.make_sure(agent, &posted)?;
         let held = process::liveness(&agent.process) == Liveness::Gone;
-        Ok(Accepted { to: agent.name.clone(), id: posted.message.id, stem: posted.stem, held })
+        if !held {
+            self.awake.push((self.report.sent.len(), agent.clone()));
+        }
+        Ok(Accepted { to: agent.name.clone(), id: posted.message.id, stem: posted.stem, held, rung })
     }
 
     fn message(&mut self, to: &AgentName) -> Result<(Stamp, Message), CommandError> {
@@ -277,9 +299,13 @@ impl<'a> Post<'a> {
         }
         let (stamp, message) = self.message(name)?;
         match self.outbox.hold(&grave.id, stamp, name, message)? {
-            Some(posted) => {
-                Ok(Accepted { to: name.clone(), id: posted.message.id, stem: posted.stem, held: true })
-            }
+            Some(posted) => Ok(Accepted {
+                to: name.clone(),
+                id: posted.message.id,
+                stem: posted.stem,
+                held: true,
+                rung: Rung::None,
+            }),
             None => Err(not_running(name, "it has just come back", clock::now())),
         }
     }

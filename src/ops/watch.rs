@@ -1,33 +1,21 @@
 //! Following an inbox: `watch` and `wait`.
-//!
-//! Watch, then scan. The watch is armed before the first look, so that nothing falls in between; a hint leads to a
-//! look, never to a conclusion. Where a directory can't be watched, looks at a slow tick deliver meanwhile, and arming
-//! is tried again after 1, 2, 4 … 30 s.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{after, never, select};
-
-use crate::domain::{AgentName, Liveness};
-use crate::store::{Stem, StoreError, Via, Waiting};
-use crate::sys::process;
+use crate::domain::AgentName;
+use crate::store::{Stem, Via, Waiting};
 use crate::sys::seams;
 use crate::sys::signals::Stop;
-use crate::sys::watch::DirWatch;
 
 use super::context::Context;
+use super::ear::{Ear, Woken, current};
 use super::error::{CommandError, Kind};
 use super::identity;
 use super::letter::{Letter, Reader};
 use super::receive::{Desk, HandOver, Reached, Selection};
 
-/// While the watch is sound, looking is only a safeguard.
-const SLOW_TICK: Duration = Duration::from_secs(5);
-/// While there is no watch, looking is all there is.
-const POLL: Duration = Duration::from_millis(100);
 const FIRST_RETRY: Duration = Duration::from_secs(1);
-const LAST_RETRY: Duration = Duration::from_secs(30);
 /// After so many failures a message is parked.
 const TRIES: u32 = 5;
 
@@ -54,7 +42,7 @@ pub fn watch(
         if follower.desk.deliver_in_batches(waiting, hand_over, || !stop.is_asked())? == Reached::No {
             return Ok(End::Closed);
         }
-        if follower.wait(stop, None)? == Woken::Stopped {
+        if follower.wait(stop, None) == Woken::Stopped {
             return Ok(End::Stopped);
         }
     }
@@ -81,7 +69,7 @@ pub fn watch_each(
                 run_one(&mut follower.desk, &mut failures, waiting, run)?;
             }
         }
-        if follower.wait(stop, failures.next_try())? == Woken::Stopped {
+        if follower.wait(stop, failures.next_try()) == Woken::Stopped {
             return Ok(End::Stopped);
         }
     }
@@ -144,7 +132,7 @@ pub fn wait(
         if count > 0 || closed {
             return Ok(Some(count));
         }
-        match follower.wait(stop, deadline)? {
+        match follower.wait(stop, deadline) {
             Woken::Stopped => {
                 return Err(CommandError::new(Kind::Interrupted, "interrupted; nothing was taken"));
             }
@@ -161,77 +149,24 @@ pub fn from_sender(name: Option<AgentName>) -> Selection {
     Selection { from: name, ..Selection::default() }
 }
 
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Woken {
-    Hint,
-    Deadline,
-    Stopped,
-}
-
 /// A desk with an ear at the door.
 struct Follower<'a> {
     desk: Desk<'a>,
-    watch: Option<DirWatch>,
-    /// What other machines do on a shared file system raises no events here.
-    is_on_network: bool,
-    retry_at: Instant,
-    retry: Duration,
+    ear: Ear<'a>,
 }
 
 impl<'a> Follower<'a> {
     fn new(desk: Desk<'a>) -> Self {
-        let is_on_network = desk.mesh.file_system().is_some_and(|kind| kind.network);
-        Self { desk, watch: None, is_on_network, retry_at: Instant::now(), retry: FIRST_RETRY }
+        let ear = Ear::new(desk.ctx, desk.mesh);
+        Self { desk, ear }
     }
 
-    /// Arms the watch if there is none, or if the one there is has missed something.
     fn arm(&mut self) -> Result<(), CommandError> {
-        let (mesh, agent) = (self.desk.mesh, &self.desk.agent);
-        let was_armed = self.watch.is_some();
-        if let Some(watch) = &self.watch
-            && !mesh.is_sound(watch, agent)?
-        {
-            self.watch = None;
-        }
-        if was_armed && self.watch.is_none() {
-            self.retry_at = Instant::now();
-        }
-        if self.watch.is_some() || Instant::now() < self.retry_at {
-            return Ok(());
-        }
-        match mesh.watch_inbox(agent)? {
-            Ok(watch) => {
-                self.watch = Some(watch);
-                self.retry = FIRST_RETRY;
-            }
-            // Not an error of the command: looking at the tick delivers meanwhile.
-            Err(error) => {
-                if self.retry == FIRST_RETRY {
-                    self.desk.ctx.notice(format!("{error}; looking every {} ms instead", POLL.as_millis()));
-                }
-                self.retry_at = Instant::now() + self.retry;
-                self.retry = (self.retry * 2).min(LAST_RETRY);
-            }
-        }
-        Ok(())
+        self.ear.arm(&self.desk.agent)
     }
 
-    /// Waits for a reason to look, `deadline` at the latest.
-    fn wait(&mut self, stop: &Stop, deadline: Option<Instant>) -> Result<Woken, CommandError> {
-        if stop.is_asked() {
-            return Ok(Woken::Stopped);
-        }
-        let tick = if self.watch.is_some() && !self.is_on_network { SLOW_TICK } else { POLL };
-        let until = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let time = after(until.unwrap_or(tick).min(tick));
-        let silence = never();
-        let hints = self.watch.as_ref().map_or(&silence, |watch| watch.hints());
-        let woken = select! {
-            recv(stop.wake()) -> _ => Woken::Stopped,
-            recv(hints) -> _ => Woken::Hint,
-            recv(time) -> _ => Woken::Deadline,
-        };
-        Ok(woken)
+    fn wait(&self, stop: &Stop, deadline: Option<Instant>) -> Woken {
+        self.ear.wait(stop, deadline)
     }
 
     /// What waits now. Where a hint led to no mail, the agent may have another name by now, or be gone.
@@ -247,33 +182,10 @@ impl<'a> Follower<'a> {
 
     /// The agent as it is registered now. Has its name changed?
     fn refresh(&mut self) -> Result<bool, CommandError> {
-        let (mesh, agent) = (self.desk.mesh, &self.desk.agent);
-        let same = |record: &crate::store::Record| {
-            record.agent.process == agent.process
-                && (record.agent.session == agent.session || record.agent.name == agent.name)
-        };
-        let record = match mesh.registration(&agent.name)?.filter(same) {
-            Some(record) => Some(record),
-            None => mesh.census()?.records.into_iter().find(same),
-        };
-        let gone = || StoreError::NoRegistration(agent.name.to_string());
-        // An agent lives no longer than its host, and nobody is left to hand anything over to.
-        if process::liveness(&agent.process) == Liveness::Gone {
-            return Err(gone().into());
-        }
-        // A registration that vanished comes back with the next command, and a directory that was removed may be
-        // made anew: neither is a reason to stop while the session has not said good-bye.
-        match record {
-            Some(record) => {
-                let renamed = record.agent.name != agent.name;
-                self.desk.agent = record.agent;
-                Ok(renamed)
-            }
-            None if mesh.session(&agent.session)?.is_some_and(|known| !known.is_current()) => {
-                Err(gone().into())
-            }
-            None => Ok(false),
-        }
+        let Some(now) = current(self.desk.mesh, &self.desk.agent)? else { return Ok(false) };
+        let renamed = now.name != self.desk.agent.name;
+        self.desk.agent = now;
+        Ok(renamed)
     }
 }
 

@@ -21,6 +21,8 @@ use crate::sys::{clock, random};
 
 /// A log that is longer than this starts anew; the old one is kept once.
 const MAX_TROUBLE: u64 = 128 * 1024;
+/// What a session is at is kept so many times as long as the rest.
+const SESSIONS_LAST: u32 = 60;
 
 /// How often mail has kept a session going.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
@@ -54,13 +56,13 @@ pub struct Trouble {
 
 impl Mesh {
     pub fn turns(&self, session: &SessionId) -> Result<Turns, StoreError> {
-        let bytes = files::read(&self.layout.hooks().join(format!("{}.turns", session_hash(session))))?;
+        let bytes = files::read(&self.hook_file(session, "turns"))?;
         // Worth no more than a count that starts anew.
         Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default())
     }
 
     pub fn set_turns(&self, session: &SessionId, turns: &Turns) -> Result<(), StoreError> {
-        let path = self.layout.hooks().join(format!("{}.turns", session_hash(session)));
+        let path = self.hook_file(session, "turns");
         if *turns == Turns::default() {
             files::remove(&path)?;
             return Ok(());
@@ -101,9 +103,12 @@ impl Mesh {
             return Ok(());
         }
         for name in files::list(&self.layout.hooks())? {
+            // What a session is at is true for as long as it lasts, and some last for weeks.
+            let lasts = ["working", "resting", "waiter"].iter().any(|kind| name.ends_with(kind));
+            let limit = if lasts { older_than * SESSIONS_LAST } else { older_than };
             let path = self.layout.hooks().join(name);
             let modified = files::metadata(&path)?.and_then(|metadata| metadata.modified().ok());
-            if modified.is_some_and(|modified| clock::age(modified) > older_than) {
+            if modified.is_some_and(|modified| clock::age(modified) > limit) {
                 files::remove(&path)?;
             }
         }
@@ -134,7 +139,7 @@ impl Mesh {
         Ok(())
     }
 
-    fn make_hooks_dir(&self) -> Result<(), StoreError> {
+    pub(super) fn make_hooks_dir(&self) -> Result<(), StoreError> {
         let dir = self.layout.hooks();
         if !files::exists(&dir)? {
             files::create_dir(&dir)?;

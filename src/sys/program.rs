@@ -1,10 +1,16 @@
 //! Programs: this one, and those that a shell would find.
 
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
 
 use super::environment::variable;
+use crate::domain::Pid;
 
 /// The file that this process runs, with links followed.
 pub fn own() -> io::Result<PathBuf> {
@@ -37,4 +43,48 @@ pub fn is_program(path: &Path) -> bool {
 pub fn is_same(a: &Path, b: &Path) -> bool {
     let id = |path: &Path| std::fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
     id(a).is_some() && id(a) == id(b)
+}
+
+/// The file that another process runs. It may be started by this path even if it was replaced meanwhile.
+pub fn of_process(pid: Pid) -> Option<PathBuf> {
+    let path = PathBuf::from(format!("/proc/{pid}/exe"));
+    std::fs::read_link(&path).is_ok().then_some(path)
+}
+
+/// Variables of another process's environment, as it was started with them.
+pub fn variables_of(pid: Pid, names: &[&str]) -> Vec<(String, String)> {
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let entries = environment.split(|byte| *byte == 0).filter_map(|entry| std::str::from_utf8(entry).ok());
+    let pairs = entries.filter_map(|entry| entry.split_once('='));
+    pairs
+        .filter(|(name, _)| names.contains(name))
+        .map(|(name, value)| (name.to_string(), value.to_string()))
+        .collect()
+}
+
+/// Runs a program whose standard error is a pipe to its end, which must come in time. The error is what it said.
+pub fn run_within(command: &mut Command, limit: Duration) -> Result<(), String> {
+    let mut child = command.spawn().map_err(|error| error.to_string())?;
+    let pid = nix::unistd::Pid::from_raw(child.id().cast_signed());
+    let (sender, receiver) = mpsc::sync_channel(1);
+    // Ends with the child, or when the child is killed: nothing else writes to that pipe for long.
+    std::thread::spawn(move || {
+        let mut said = String::new();
+        let read = child.stderr.take().map(|stderr| stderr.take(4096).read_to_string(&mut said));
+        drop(read);
+        drop(sender.send((child.wait(), said)));
+    });
+    match receiver.recv_timeout(limit) {
+        Ok((Ok(status), _)) if status.success() => Ok(()),
+        Ok((Ok(status), said)) => {
+            let last = said.lines().rev().find(|line| !line.trim().is_empty());
+            Err(last.map_or_else(|| status.to_string(), |line| line.trim().to_string()))
+        }
+        Ok((Err(error), _)) => Err(error.to_string()),
+        Err(_) => {
+            // It may have ended just now.
+            let _ = kill(pid, Signal::SIGKILL);
+            Err(format!("it took more than {} s", limit.as_secs()))
+        }
+    }
 }

@@ -111,7 +111,14 @@ struct SentReport(SendReport);
 
 impl Report for SentReport {
     fn json(&self) -> Map<String, Value> {
-        let accepted = |accepted: &Accepted| json!({ "to": accepted.to.as_str(), "id": accepted.id.as_str(), "state": "stored", "wake": "none" });
+        let accepted = |accepted: &Accepted| {
+            json!({
+                "to": accepted.to.as_str(),
+                "id": accepted.id.as_str(),
+                "state": "stored",
+                "wake": accepted.rung.name(),
+            })
+        };
         let failed = self.0.failed.iter().map(|refused| {
             let CommandError { kind, message, hints, .. } = &refused.error;
             json!({ "to": refused.to, "kind": kind.name(), "message": message, "hints": hints })
@@ -125,8 +132,9 @@ impl Report for SentReport {
     fn text(&self, page: &mut Page) {
         for accepted in &self.0.sent {
             let done = if accepted.held { "Kept for" } else { "Sent to" };
+            let how = accepted.rung.explained().map_or(String::new(), |how| format!(": {how}"));
             page.line(format!(
-                "{done} {} as {}.",
+                "{done} {} as {}{how}.",
                 style::bold(accepted.to.as_str()),
                 accepted.stem.letters()
             ));

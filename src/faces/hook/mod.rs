@@ -1,10 +1,11 @@
-//! `msg hook HARNESS EVENT`: what a harness calls at its hooks.
+//! `msg hook HARNESS EVENT`: what a harness calls at its hooks; and `msg waiter HARNESS`, which waits at its side.
 //!
 //! The one rule here is never to be in the way. Whatever happens, bad usage and a bug of ours too, the exit code is 0:
 //! some harnesses take any other for a refusal. A refusal is said in JSON, and only where there is a reason for it.
 
 pub mod codec;
 mod input;
+mod waiter;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -48,7 +49,7 @@ pub fn recognise(args: &[OsString]) -> Option<Arguments> {
                 arguments.globals.speaker = AgentName::new(&flag["--as=".len()..]).ok();
             }
             flag if flag.starts_with('-') => {}
-            word if arguments.words.is_empty() && word != "hook" => return None,
+            word if arguments.words.is_empty() && !matches!(word, "hook" | "waiter") => return None,
             _ => arguments.words.push(arg),
         }
     }
@@ -59,12 +60,15 @@ pub fn recognise(args: &[OsString]) -> Option<Arguments> {
 #[derive(Debug, Default)]
 pub struct Arguments {
     globals: Globals,
-    /// `hook`, the harness and the event.
+    /// `hook`, the harness and the event; or `waiter` and the harness.
     words: Vec<String>,
 }
 
-/// Answers one call of a hook. Always a success.
+/// Answers one call of a hook. Always a success, but for a [`waiter`] that has waited.
 pub fn run(arguments: Arguments) -> ExitCode {
+    if arguments.words.first().is_some_and(|word| word == "waiter") {
+        return waiter::run(arguments);
+    }
     let word = |place: usize| arguments.words.get(place).cloned().unwrap_or_default();
     let (harness, event) = (word(1), word(2));
     // Without it a limit on the size of files is a sudden death.

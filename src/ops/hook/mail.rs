@@ -1,10 +1,11 @@
 //! Mail for a busy agent: handed over at the next hook that can carry it, as much as fits.
 
 use crate::domain::hook::Answer;
-use crate::domain::{Agent, Importance, Message};
+use crate::domain::{Agent, Message};
 use crate::ops::error::CommandError;
 use crate::ops::letter::{self, Letter, Reader};
 use crate::ops::receive::{Desk, Reached};
+use crate::ops::wake::{self, NUDGE};
 use crate::store::{Stem, Turns, Via, Waiting};
 
 use super::{Say, Visit};
@@ -18,10 +19,6 @@ const SLACK: usize = 200;
 /// No more messages than this at once: each costs a rename or two.
 const MOST: usize = 50;
 
-/// What is said where it is shown as the user's words. The mail itself comes by the hook of the turn that this starts.
-const NUDGE: &str =
-    "[msg] There is mail for you from other agents. It stands below; what does not, `msg read` shows.";
-
 impl Visit<'_> {
     /// Says `text`, and beneath it what waits for the agent, as far as the harness can carry it now. Nothing to say is
     /// said by silence.
@@ -33,9 +30,11 @@ impl Visit<'_> {
     pub(super) fn stopping(&self, say: &mut Say<'_>) -> Result<(), CommandError> {
         let me = self.me.as_ref().filter(|me| !me.is_foreign() && !self.call.event.in_subagent);
         let (Some(me), Some(session)) = (me, &self.call.event.session) else { return Ok(()) };
+        // Written before the look: what comes after it finds somebody who rests, and whoever sends it wakes.
+        self.mesh.note_resting(session)?;
         let turns = self.mesh.turns(session)?;
         let most = self.ctx.settings.mail_turns();
-        if turns.count >= most || !self.is_worth_a_turn(me)? {
+        if turns.count >= most || !self.is_worth_a_turn(me)? || !self.mesh.rouse(session)? {
             return Ok(());
         }
         // Counted first: a turn that is lost is better than one too many, time and again.
@@ -47,20 +46,17 @@ impl Visit<'_> {
         };
         match said {
             Some(said) => self.mesh.set_turns(session, &Turns { said, ..next })?,
-            None => self.mesh.set_turns(session, &turns)?,
+            None => {
+                self.mesh.set_turns(session, &turns)?;
+                self.mesh.note_resting(session)?;
+            }
         }
         Ok(())
     }
 
-    /// Is there anything that is not of low importance?
     fn is_worth_a_turn(&self, me: &Agent) -> Result<bool, CommandError> {
         self.tell_of_freed(me)?;
-        if self.mesh.unread(me)? == 0 {
-            return Ok(false);
-        }
-        let scan = self.mesh.look(me)?;
-        Ok(scan.in_hand > 0
-            || scan.waiting.iter().any(|waiting| waiting.message.importance != Importance::Low))
+        wake::is_worth_a_turn(self.mesh, me)
     }
 
     /// Says text and mail in one answer. Returns how it began, if anything was said.

@@ -151,7 +151,10 @@ impl Visit<'_> {
     }
 
     fn prompted(&self, prompt: &str, say: &mut Say<'_>) -> Result<(), CommandError> {
-        if let Some(session) = &self.call.event.session {
+        if let Some(session) = self.call.event.session.as_ref().filter(|_| !self.call.event.in_subagent) {
+            if self.me.is_some() {
+                self.mesh.note_working(session)?;
+            }
             let turns = self.mesh.turns(session)?;
             let is_ours = !turns.said.is_empty() && prompt.contains(&turns.said);
             if turns.count > 0 && !is_ours {

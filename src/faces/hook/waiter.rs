@@ -1,0 +1,69 @@
+//! `msg waiter HARNESS`: what a harness keeps running while its agent rests, to be woken by it.
+//!
+//! It is given what the hook at the end of a turn is given. As long as nothing comes it says nothing; when mail is there,
+//! it ends in the way that the harness understands: Claude Code goes on if a hook that it runs beside the session ends
+//! with 2, our plugins if they are told so.
+
+use std::io::{self, Write};
+use std::panic::AssertUnwindSafe;
+use std::process::ExitCode;
+
+use crate::domain::Harness;
+use crate::ops::Context;
+use crate::ops::hook::leave_trouble;
+use crate::ops::wake::{self, Waited};
+use crate::sys::signals::{self, Stop};
+
+use super::{Arguments, INPUT_LIMIT, MAX_INPUT, codec, complain, input, panic_text};
+
+/// Claude Code's sign to go on.
+const GO_ON: u8 = 2;
+
+pub(super) fn run(arguments: Arguments) -> ExitCode {
+    let harness = arguments.words.get(1).cloned().unwrap_or_default();
+    drop(signals::survive_file_size_limit());
+    let globals = arguments.globals.clone();
+    let waited = std::panic::catch_unwind(AssertUnwindSafe(|| wait(arguments)));
+    let failure = match waited {
+        Ok(Ok(code)) => return code,
+        Ok(Err(error)) => error,
+        Err(panic) => format!("a bug of ours: {}", panic_text(&*panic)),
+    };
+    complain(&failure);
+    drop(std::panic::catch_unwind(AssertUnwindSafe(|| {
+        leave_trouble(&globals, &harness, "waiter", &failure)
+    })));
+    ExitCode::SUCCESS
+}
+
+fn wait(arguments: Arguments) -> Result<ExitCode, String> {
+    let Arguments { mut globals, words } = arguments;
+    let [_, harness] = words.as_slice() else {
+        return Err("usage: msg waiter HARNESS, with the hook's JSON on standard input".to_string());
+    };
+    let harness = Harness::parse(harness).ok_or_else(|| format!("there is no harness `{harness}`"))?;
+    let event = match harness {
+        Harness::Claude => "Stop",
+        Harness::Opencode => "session.idle",
+        Harness::Pi => "agent_before_settle",
+        _ => return Err(format!("{harness} keeps nothing running while its agent rests")),
+    };
+    let stop = Stop::listen().map_err(|error| error.to_string())?;
+    let event = codec::decode(harness, event, &input::all_of_stdin(MAX_INPUT, INPUT_LIMIT)?)?;
+    let session = event.session.filter(|_| !event.in_subagent);
+    let Some(session) = session else { return Ok(ExitCode::SUCCESS) };
+    globals.cwd = event.cwd.map(Into::into).filter(|cwd: &std::path::PathBuf| cwd.is_absolute());
+    let (ctx, _) = Context::tolerant(globals).map_err(|error| error.message)?;
+    match wake::wait(&ctx, &session, &stop).map_err(|error| error.message)? {
+        Waited::Over => Ok(ExitCode::SUCCESS),
+        Waited::Wake(text) if harness == Harness::Claude => {
+            writeln!(io::stderr(), "{text}").map_err(|error| error.to_string())?;
+            Ok(ExitCode::from(GO_ON))
+        }
+        Waited::Wake(text) => {
+            let answer = serde_json::json!({ "goOn": text });
+            writeln!(io::stdout(), "{answer}").map_err(|error| error.to_string())?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}

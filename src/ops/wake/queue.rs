@@ -1,0 +1,27 @@
+//! Codex takes prompts for its threads from outside: `codex queue`.
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::domain::{Agent, Liveness};
+use crate::sys::{process, program};
+
+/// So long it may take.
+const LIMIT: Duration = Duration::from_secs(5);
+/// What tells Codex where its state is; the agent's own values count, not the sender's.
+const VARIABLES: [&str; 4] = ["HOME", "CODEX_HOME", "PATH", "XDG_RUNTIME_DIR"];
+
+/// Gives the agent's thread that prompt. The error says why that was not possible.
+pub(super) fn prompt(agent: &Agent, text: &str) -> Result<(), String> {
+    if process::liveness(&agent.process) == Liveness::Gone {
+        return Err("its process is gone".to_string());
+    }
+    let pid = agent.process.pid();
+    // The very program that runs: another version may not know the thread.
+    let program = program::of_process(pid).ok_or("its program is not known")?;
+    let mut command = Command::new(program);
+    command.args(["queue", "--thread", agent.session.as_str(), "--message", text]);
+    command.env_clear().envs(program::variables_of(pid, &VARIABLES)).current_dir("/");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    program::run_within(&mut command, LIMIT)
+}

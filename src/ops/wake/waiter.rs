@@ -1,0 +1,75 @@
+//! Waiting at the side of a session that rests.
+//!
+//! A waiter only looks. It takes nothing from the inbox, ends with its session, and steps back as soon as another waits
+//! for the same session or a turn has begun.
+
+use std::time::{Duration, Instant};
+
+use crate::domain::{Agent, SessionId};
+use crate::ops::context::Context;
+use crate::ops::ear::{Ear, Woken, current};
+use crate::ops::error::{CommandError, Kind};
+use crate::ops::identity;
+use crate::store::{Activity, Mesh};
+use crate::sys::signals::Stop;
+
+use super::{NUDGE, count_turn, is_wanted, is_worth_a_turn};
+
+/// So long after its session or its turn to wait has ended, a waiter is gone at the latest.
+const TICK: Duration = Duration::from_secs(1);
+/// So long a waiter waits for the hook that says that the session rests: both start at once.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// How waiting ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Waited {
+    /// There is mail, and it is upon us to wake the session with this.
+    Wake(&'static str),
+    /// There is nothing to wait for any more.
+    Over,
+}
+
+/// Waits until mail comes for the agent of that session while it rests.
+pub fn wait(ctx: &Context, session: &SessionId, stop: &Stop) -> Result<Waited, CommandError> {
+    let Some(mesh) = ctx.mesh()? else { return Ok(Waited::Over) };
+    let sessions = [session.clone()];
+    let me = identity::at_hook(ctx, &mesh, &mut mesh.survey()?, &sessions)?;
+    let Some(mut me) = me.filter(|me| !me.is_foreign() && is_wanted(ctx)) else { return Ok(Waited::Over) };
+    mesh.begin_waiting(session)?;
+    let mut ear = Ear::new(ctx, &mesh);
+    let started = Instant::now();
+    let mut has_rested = false;
+    loop {
+        ear.arm(&me)?;
+        if !mesh.is_waiting(session)? {
+            return Ok(Waited::Over);
+        }
+        match current(&mesh, &me) {
+            Ok(now) => me = now.unwrap_or(me),
+            Err(error) if error.kind == Kind::NotJoined => return Ok(Waited::Over),
+            Err(error) => return Err(error),
+        }
+        match mesh.activity(session)? {
+            Activity::Resting => has_rested = true,
+            // Our own session's hook may not have said yet that it rests.
+            Activity::Working if !has_rested && started.elapsed() < GRACE => {}
+            Activity::Working | Activity::Unknown => return Ok(Waited::Over),
+        }
+        if has_rested && may_wake(ctx, &mesh, session, &me)? {
+            return Ok(Waited::Wake(NUDGE));
+        }
+        if ear.wait(stop, Some(Instant::now() + TICK)) == Woken::Stopped {
+            return Ok(Waited::Over);
+        }
+    }
+}
+
+/// Is there a reason to wake it, and is it upon us?
+fn may_wake(ctx: &Context, mesh: &Mesh, session: &SessionId, me: &Agent) -> Result<bool, CommandError> {
+    let has_turns = mesh.turns(session)?.count < ctx.settings.mail_turns();
+    if !has_turns || !is_worth_a_turn(mesh, me)? || !mesh.rouse(session)? {
+        return Ok(false);
+    }
+    count_turn(mesh, session)?;
+    Ok(true)
+}
