@@ -141,7 +141,7 @@ fn event_makes_sense(event: &str, decoded: &HookEvent) {
             tool_use_makes_sense(tool);
             assert!(tool.changed.is_none() || name.contains("pretooluse"), "nothing has changed yet");
         }
-        Moment::AfterTool(tool) => tool_use_makes_sense(tool),
+        Moment::AfterTool(tool) | Moment::AskingLeave(tool) => tool_use_makes_sense(tool),
         _ => {}
     }
     let is_tool = matches!(decoded.moment, Moment::BeforeTool(_) | Moment::AfterTool(_));

@@ -11,7 +11,7 @@ const MOST_OUTPUT = 1024 * 1024
 
 // Every function that is exported here is a plugin to OpenCode.
 export const Ravenry = async ({ client, directory }) => {
-  // By id: { root, met, news, agent, model, interrupted }.
+  // By id: { root, met, news, agent, model, interrupted, working }.
   const sessions = new Map()
   // `opencode run` ends with its session: there the only moment to make it go on is before that.
   const endsWhenIdle = process.argv.slice(2).find((word) => !word.startsWith("-")) === "run"
@@ -61,8 +61,11 @@ export const Ravenry = async ({ client, directory }) => {
 
   return {
     event: quietly(async ({ event }) => {
-      const { sessionID, info, error } = event.properties ?? {}
+      const { sessionID, info, error, part } = event.properties ?? {}
       const id = sessionID ?? info?.id
+      if (event.type === "message.part.updated" && part?.type === "tool") {
+        Object.assign(sessions.get(part.sessionID) ?? {}, { working: part.messageID })
+      }
       if (event.type === "session.created") await meet(id, info)
       if (event.type === "session.deleted") await leave(id)
       // Who was stopped by the user is not set going by others.
@@ -72,9 +75,10 @@ export const Ravenry = async ({ client, directory }) => {
       }
     }),
 
-    // The loop that is running looks for a newer prompt when this answer is complete.
-    "experimental.text.complete": quietly(async ({ sessionID }) => {
-      if (!endsWhenIdle) return
+    // The loop that is running looks for a newer prompt when this answer is complete. If it has asked for a tool, it goes on
+    // by itself; if it will after these words, it is told a little earlier than it had to be.
+    "experimental.text.complete": quietly(async ({ sessionID, messageID }) => {
+      if (!endsWhenIdle || sessions.get(sessionID)?.working === messageID) return
       await settle(sessionID, ({ path, body }) => client.session.prompt({ path, body: { ...body, noReply: true } }))
     }),
 

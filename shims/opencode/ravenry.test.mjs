@@ -144,8 +144,11 @@ test("a run that ends with its session goes on before that", async () => {
   const { hooks, asked } = await plugin({ "session.idle": { goOn: "There is mail." } }, { argv: ["--print-logs", "run", "hi"] })
   await hooks.event(created("ses_1"))
   await hooks["chat.message"]({ sessionID: "ses_1" }, message())
+  await hooks.event(event("message.part.updated", { part: { type: "tool", sessionID: "ses_1", messageID: "msg_2" } }))
+  await hooks["experimental.text.complete"]({ sessionID: "ses_1", messageID: "msg_2" }, { text: "I will." })
+  assert.deepEqual(asked, [], "it goes on by itself")
   const output = { text: "done" }
-  await hooks["experimental.text.complete"]({ sessionID: "ses_1" }, output)
+  await hooks["experimental.text.complete"]({ sessionID: "ses_1", messageID: "msg_3" }, output)
   assert.deepEqual(output, { text: "done" })
   const body = {
     agent: "plan", model: { providerID: "p", modelID: "m" }, parts: [{ type: "text", text: "There is mail." }], noReply: true,
@@ -181,6 +184,7 @@ test("other events cost nothing", async () => {
   const { hooks, told } = await plugin({})
   await hooks.event(event("file.edited", { file: "a" }))
   await hooks.event({ event: { type: "server.connected" } })
+  await hooks.event(event("message.part.updated", { part: { type: "tool", sessionID: "ses_1", messageID: "msg_1" } }))
   await hooks.event({})
   assert.deepEqual(await told(), [])
 })

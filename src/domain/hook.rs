@@ -35,6 +35,8 @@ pub enum Moment {
     BeforeTool(ToolUse),
     /// A tool was used, with or without success.
     AfterTool(ToolUse),
+    /// About to ask the user whether it may use a tool.
+    AskingLeave(ToolUse),
     /// About to stop and wait for the user.
     Stopping,
     /// Nothing that we care about.
@@ -67,6 +69,8 @@ pub enum Answer {
     Silence,
     /// The tool must not be used, for this reason.
     Deny(String),
+    /// The user need not be asked.
+    Allow,
     /// Let the model know this, and go on.
     Context(String),
     /// Don't stop: there is this to be done.

@@ -8,6 +8,7 @@ pub mod fixture;
 mod harmless;
 mod holders;
 mod index;
+mod leave;
 mod mail;
 mod sessions;
 mod spellings;

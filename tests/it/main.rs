@@ -22,6 +22,7 @@ mod messages;
 mod registry;
 mod reservations;
 mod safety;
+mod scripted_model;
 mod storm;
 mod swarm;
 mod terminal;

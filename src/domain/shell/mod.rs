@@ -19,6 +19,7 @@ mod git;
 mod options;
 mod parse;
 mod patches;
+mod plain;
 mod programs;
 mod reader;
 mod redirects;
@@ -30,6 +31,8 @@ mod tests;
 mod transfers;
 mod words;
 mod wrappers;
+
+pub use plain::plain_words;
 
 /// What the reader of commands may ask about the file system and the environment.
 pub trait World {

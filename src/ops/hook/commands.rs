@@ -18,6 +18,13 @@ const MOST_CHANGES: usize = 500;
 /// Patches longer than this are not read.
 const MAX_PATCH: u64 = 1024 * 1024;
 
+/// Is this a call of `msg` and nothing else? Then nobody has to be asked, unless it starts other programs.
+pub(super) fn is_ours(command: &str) -> bool {
+    shell::plain_words(command).is_some_and(|words| {
+        words[0] == "msg" && !words.iter().any(|word| word == "--exec" || word.starts_with("--exec="))
+    })
+}
+
 /// What a tool will change, as far as it can be known beforehand.
 pub(super) struct Plan {
     pub(super) changes: Vec<Change>,

@@ -54,6 +54,12 @@ pub fn hook(ctx: &Context, call: &HookCall, say: &mut Say<'_>) -> Result<(), Com
     if call.event.moment == Moment::SessionStarted {
         return session::start(ctx, call, say);
     }
+    if let Moment::AskingLeave(tool) = &call.event.moment {
+        if tool.command.as_deref().is_some_and(commands::is_ours) {
+            say(&Answer::Allow);
+        }
+        return Ok(());
+    }
     let Some(mesh) = ctx.mesh()? else { return Ok(()) };
     let mut survey = mesh.survey()?;
     let me = identity::at_hook(ctx, &mesh, &mut survey, &call.sessions())?;
@@ -64,7 +70,7 @@ pub fn hook(ctx: &Context, call: &HookCall, say: &mut Say<'_>) -> Result<(), Com
         Moment::PromptSubmitted { prompt } => visit.prompted(prompt, say),
         Moment::Stopping => visit.stopping(say),
         Moment::SessionEnded { goes_on } => visit.ended(*goes_on),
-        Moment::SessionStarted | Moment::Other => Ok(()),
+        Moment::SessionStarted | Moment::AskingLeave(_) | Moment::Other => Ok(()),
     }
 }
 

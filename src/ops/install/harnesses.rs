@@ -185,6 +185,7 @@ impl Place<'_> {
         let entries = [
             "sessionStart",
             "userPromptSubmitted",
+            "permissionRequest",
             "preToolUse",
             "postToolUse",
             "postToolUseFailure",

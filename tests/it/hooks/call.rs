@@ -143,7 +143,7 @@ impl Call {
         let contexts = ["/hookSpecificOutput/additionalContext", "/additionalContext", "/context"];
         first(&denials)
             .map(Answer::Deny)
-            .or_else(|| first(&contexts).map(Answer::Context))
+            .or_else(|| first(&contexts).map(if is_stop { Answer::GoOn } else { Answer::Context }))
             .or_else(|| first(&["/goOn", "/reason"]).map(Answer::GoOn))
             .unwrap_or_else(|| panic!("what is that? {ended}"))
     }

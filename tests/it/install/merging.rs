@@ -39,7 +39,8 @@ fn check(harness: &str, file: &str, content: &str, hooks: usize) {
 
 fn events(harness: &str) -> usize {
     match harness {
-        "claude" | "copilot" => 7,
+        "claude" => 7,
+        "copilot" => 8,
         _ => 6,
     }
 }

@@ -23,7 +23,7 @@ impl Codec for Codex {
     }
 
     fn tongue(&self, _: &str) -> Tongue {
-        Tongue::Claude
+        Tongue::Codex
     }
 }
 

@@ -20,6 +20,8 @@ struct CamelPayload {
     prompt: Maybe<String>,
     tool_name: Maybe<String>,
     tool_args: Maybe<ToolInput>,
+    /// What it is called where its user is to be asked.
+    tool_input: Maybe<ToolInput>,
 }
 
 impl Codec for Copilot {
@@ -36,6 +38,7 @@ impl Codec for Copilot {
             "postToolUse" | "postToolUseFailure" => {
                 Moment::AfterTool(tool_use(payload.tool_name, payload.tool_args))
             }
+            "permissionRequest" => Moment::AskingLeave(tool_use(payload.tool_name, payload.tool_input)),
             "agentStop" => Moment::Stopping,
             _ => Moment::Other,
         };
@@ -45,6 +48,7 @@ impl Codec for Copilot {
 
     fn can(&self, event: &str) -> Can {
         match event {
+            "permissionRequest" => Can::Allow,
             "preToolUse" | "PreToolUse" => Can::Deny,
             "sessionStart" | "SessionStart" => Can::Context,
             "userPromptSubmitted" | "UserPromptSubmit" => Can::Context,

@@ -39,8 +39,11 @@ pub fn encode(harness: Harness, event: &str, answer: &Answer) -> Option<String> 
     let said = match answer {
         Answer::Deny(reason) if can.deny() => tongue.deny(event, reason),
         Answer::Context(text) if can.context() => tongue.context(event, text),
-        Answer::GoOn(text) if can.go_on() => tongue.go_on(text),
-        Answer::Silence | Answer::Deny(_) | Answer::Context(_) | Answer::GoOn(_) => return None,
+        Answer::Allow if can == Can::Allow => tongue.allow()?,
+        Answer::GoOn(text) if can.go_on() => tongue.go_on(event, text),
+        Answer::Silence | Answer::Deny(_) | Answer::Allow | Answer::Context(_) | Answer::GoOn(_) => {
+            return None;
+        }
     };
     Some(said.to_string())
 }
@@ -82,6 +85,7 @@ trait Codec {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Can {
     Nothing,
+    Allow,
     Deny,
     DenyOrContext,
     Context,

@@ -5,9 +5,12 @@ use serde_json::{Value, json};
 /// The ways of answering that there are; several harnesses share one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Tongue {
-    /// Claude Code's, which Codex has taken over. Codex takes an answer with a field that it doesn't know for none, so
-    /// there is nothing else in these.
+    /// Claude Code's. What blocks its stop it calls an error, and tells the model twice; so it goes on by context, which it
+    /// knows since 2.1.163.
     Claude,
+    /// Codex's, which is Claude Code's but for the stop. It takes an answer with a field that it doesn't know for none, so
+    /// there is nothing else in these.
+    Codex,
     /// Gemini CLI's: it doesn't know of permissions.
     Gemini,
     /// Copilot CLI's: everything at the top level.
@@ -21,7 +24,7 @@ pub(super) enum Tongue {
 impl Tongue {
     pub(super) fn deny(self, event: &str, reason: &str) -> Value {
         match self {
-            Self::Claude | Self::CopilotPascal => json!({
+            Self::Claude | Self::Codex | Self::CopilotPascal => json!({
                 "hookSpecificOutput": {
                     "hookEventName": event,
                     "permissionDecision": "deny",
@@ -34,9 +37,14 @@ impl Tongue {
         }
     }
 
+    /// `None`: it can't be told that.
+    pub(super) fn allow(self) -> Option<Value> {
+        (self == Self::Copilot).then(|| json!({ "behavior": "allow" }))
+    }
+
     pub(super) fn context(self, event: &str, text: &str) -> Value {
         match self {
-            Self::Claude | Self::Gemini => {
+            Self::Claude | Self::Codex | Self::Gemini => {
                 json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } })
             }
             Self::Copilot | Self::CopilotPascal => json!({ "additionalContext": text }),
@@ -44,9 +52,10 @@ impl Tongue {
         }
     }
 
-    pub(super) fn go_on(self, text: &str) -> Value {
+    pub(super) fn go_on(self, event: &str, text: &str) -> Value {
         match self {
-            Self::Claude | Self::Gemini | Self::Copilot | Self::CopilotPascal => block(text),
+            Self::Claude => self.context(event, text),
+            Self::Codex | Self::Gemini | Self::Copilot | Self::CopilotPascal => block(text),
             Self::Shim => json!({ "goOn": text }),
         }
     }

@@ -13,7 +13,7 @@ fn event(harness: Harness, event: &str, input: &str) -> HookEvent {
 #[track_caller]
 fn tool(harness: Harness, name: &str, input: &str) -> ToolUse {
     match event(harness, name, input).moment {
-        Moment::BeforeTool(tool) | Moment::AfterTool(tool) => tool,
+        Moment::BeforeTool(tool) | Moment::AfterTool(tool) | Moment::AskingLeave(tool) => tool,
         moment => panic!("{name} is {moment:?}"),
     }
 }
@@ -233,7 +233,9 @@ fn no_fields_at_all() {
             let bare = event(harness, name, "{}");
             assert_eq!(HookEvent { moment: bare.moment.clone(), ..HookEvent::default() }, bare);
             match bare.moment {
-                Moment::BeforeTool(tool) | Moment::AfterTool(tool) => assert_eq!(tool, ToolUse::default()),
+                Moment::BeforeTool(tool) | Moment::AfterTool(tool) | Moment::AskingLeave(tool) => {
+                    assert_eq!(tool, ToolUse::default());
+                }
                 Moment::PromptSubmitted { prompt } => assert_eq!(prompt, ""),
                 Moment::SessionEnded { goes_on } => assert!(!goes_on),
                 Moment::SessionStarted | Moment::Stopping | Moment::Other => {}

@@ -43,7 +43,7 @@ fn claude() {
         check(Claude, event, [None, Some(&nested_context(event)), None]);
     }
     check(Claude, "PreToolUse", [DENY, Some(&nested_context("PreToolUse")), None]);
-    check(Claude, "Stop", [None, None, BLOCK]);
+    check(Claude, "Stop", [None, None, Some(&nested_context("Stop"))]);
     check_others(Claude, &["SessionStart", "UserPromptSubmit", "PostToolUse", "PreToolUse", "Stop"]);
 }
 
@@ -121,6 +121,17 @@ fn copilot() {
     check(Copilot, "Stop", [None, None, BLOCK]);
     let others = [&context[..], &["preToolUse", "PreToolUse", "agentStop", "Stop"]].concat();
     check_others(Copilot, &others);
+}
+
+#[test]
+fn only_copilot_asks_whether_its_user_must_be_asked() {
+    for harness in HARNESSES {
+        for event in EVENTS {
+            let expected =
+                (harness == Copilot && event == "permissionRequest").then_some(r#"{"behavior":"allow"}"#);
+            assert_eq!(encode(harness, event, &Answer::Allow).as_deref(), expected, "{harness} {event}");
+        }
+    }
 }
 
 #[test]

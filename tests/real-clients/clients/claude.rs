@@ -1,0 +1,57 @@
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::json;
+
+use super::{Client, Leave};
+use crate::model::Call;
+use crate::scene::Scene;
+
+pub struct Claude;
+
+impl Client for Claude {
+    fn name(&self) -> &'static str {
+        "claude"
+    }
+
+    /// The package would put it in its place after it is installed, which npm may not let it do.
+    fn program(&self, folder: &Path) -> PathBuf {
+        folder.join("node_modules/@anthropic-ai/claude-code-linux-x64/claude")
+    }
+
+    fn set_up(&self, scene: &Scene, _url: &str) {
+        scene.write(
+            ".claude/settings.json",
+            "{\n  \"theme\": \"dark\",\n  \"permissions\": {\"deny\": [\"WebFetch\"]}\n}\n",
+        );
+    }
+
+    fn start(&self, command: &mut Command, url: &str, prompt: &str, leave: Leave) {
+        command.env("ANTHROPIC_BASE_URL", url).env("ANTHROPIC_API_KEY", "sk-ant-dummy");
+        for name in [
+            "DISABLE_AUTOUPDATER",
+            "DISABLE_TELEMETRY",
+            "DISABLE_ERROR_REPORTING",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+            // Without it, root may not have all permissions.
+            "IS_SANDBOX",
+        ] {
+            command.env(name, "1");
+        }
+        command.args(["-p", prompt, "--output-format", "stream-json", "--verbose"]);
+        let mode = if leave == Leave::All { "bypassPermissions" } else { "default" };
+        command.args(["--permission-mode", mode]);
+    }
+
+    fn read(&self, path: &Path) -> Option<Call> {
+        Some(Call::new("Read", json!({ "file_path": path })))
+    }
+
+    fn edit(&self, path: &Path, old: &str, new: &str) -> Call {
+        Call::new("Edit", json!({ "file_path": path, "old_string": old, "new_string": new }))
+    }
+
+    fn shell(&self, command: &str) -> Call {
+        Call::new("Bash", json!({ "command": command, "description": "run it" }))
+    }
+}

@@ -1,0 +1,47 @@
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::json;
+
+use super::{Client, Leave};
+use crate::model::Call;
+use crate::scene::Scene;
+
+pub struct Codex;
+
+impl Client for Codex {
+    fn name(&self) -> &'static str {
+        "codex"
+    }
+
+    fn set_up(&self, scene: &Scene, url: &str) {
+        // A model of its catalogue, else it offers no `apply_patch`.
+        let config = format!(
+            "# set up by hand\nmodel = \"gpt-5.5\"\nmodel_provider = \"fake\"\ncheck_for_update_on_startup = false\n\n\
+             [analytics]\nenabled = false\n\n[features]\napps = false\n\n\
+             [model_providers.fake]\nname = \"fake\" # none\nbase_url = \"{url}/v1\"\nwire_api = \"responses\"\n\
+             env_key = \"FAKE_KEY\"\n"
+        );
+        scene.write(".codex/config.toml", &config);
+    }
+
+    fn start(&self, command: &mut Command, _url: &str, prompt: &str, leave: Leave) {
+        command.env("FAKE_KEY", "dummy").args(["exec", "--json"]);
+        if leave == Leave::All {
+            command.arg("--dangerously-bypass-approvals-and-sandbox");
+        }
+        command.arg(prompt);
+    }
+
+    fn edit(&self, path: &Path, old: &str, new: &str) -> Call {
+        let patch = format!(
+            "*** Begin Patch\n*** Update File: {}\n@@\n-{old}\n+{new}\n*** End Patch\n",
+            path.display()
+        );
+        Call::new("apply_patch", json!(patch))
+    }
+
+    fn shell(&self, command: &str) -> Call {
+        Call::new("exec_command", json!({ "cmd": command }))
+    }
+}

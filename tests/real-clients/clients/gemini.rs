@@ -1,0 +1,55 @@
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::json;
+
+use super::{Client, Leave};
+use crate::model::Call;
+use crate::scene::Scene;
+
+pub struct Gemini;
+
+impl Client for Gemini {
+    fn name(&self) -> &'static str {
+        "gemini"
+    }
+
+    fn set_up(&self, scene: &Scene, _url: &str) {
+        let settings = r#"{
+  // set up by hand
+  "security": { "auth": { "selectedType": "gemini-api-key" } },
+  "privacy": { "usageStatisticsEnabled": false },
+  "telemetry": { "enabled": false },
+  "general": { "enableAutoUpdate": false, "enableAutoUpdateNotification": false }
+}
+"#;
+        scene.write(".gemini/settings.json", settings);
+    }
+
+    fn start(&self, command: &mut Command, url: &str, prompt: &str, leave: Leave) {
+        command.env("GEMINI_API_KEY", "dummy").env("GOOGLE_GEMINI_BASE_URL", url);
+        let mode = if leave == Leave::All { "yolo" } else { "default" };
+        command.args([
+            "-p",
+            prompt,
+            "-m",
+            "gemini-2.5-pro",
+            "--skip-trust",
+            "-o",
+            "stream-json",
+            "--approval-mode",
+            mode,
+        ]);
+    }
+
+    fn edit(&self, path: &Path, old: &str, new: &str) -> Call {
+        let input = json!({
+            "file_path": path, "old_string": old, "new_string": new, "instruction": "rename it", "allow_multiple": false,
+        });
+        Call::new("replace", input)
+    }
+
+    fn shell(&self, command: &str) -> Call {
+        Call::new("run_shell_command", json!({ "command": command, "description": "run it" }))
+    }
+}

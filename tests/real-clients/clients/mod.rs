@@ -1,0 +1,61 @@
+//! The real clients: what each needs to be run without a network, and what its tools are called.
+
+mod claude;
+mod codex;
+mod copilot;
+mod gemini;
+mod opencode;
+mod pi;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::model::Call;
+use crate::scene::Scene;
+
+/// The cheap ones first.
+pub const ALL: [&dyn Client; 6] =
+    [&codex::Codex, &pi::Pi, &gemini::Gemini, &copilot::Copilot, &claude::Claude, &opencode::Opencode];
+
+/// What the client may do without asking.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Leave {
+    /// Everything.
+    All,
+    /// What its settings allow. Nobody is there to be asked.
+    Settings,
+}
+
+pub trait Client {
+    fn name(&self) -> &'static str;
+
+    /// The file that is run, in the folder that the client is installed in.
+    fn program(&self, folder: &Path) -> PathBuf {
+        folder.join("node_modules/.bin").join(self.name())
+    }
+
+    /// What its user has set up before us. `url` is where the model is.
+    fn set_up(&self, scene: &Scene, url: &str);
+
+    /// Adds to the command what makes it do the prompt and end.
+    fn start(&self, command: &mut Command, url: &str, prompt: &str, leave: Leave);
+
+    /// Some want to have read a file before they edit it.
+    fn read(&self, _path: &Path) -> Option<Call> {
+        None
+    }
+
+    fn edit(&self, path: &Path, old: &str, new: &str) -> Call;
+
+    fn shell(&self, command: &str) -> Call;
+
+    /// Adds to the command what makes it a server for others, where that is another way of running it.
+    fn serve(&self, _command: &mut Command) -> bool {
+        false
+    }
+
+    /// Does it ask before it does things?
+    fn asks(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,71 @@
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::json;
+
+use super::{Client, Leave};
+use crate::model::Call;
+use crate::scene::Scene;
+
+pub struct Opencode;
+
+impl Client for Opencode {
+    fn name(&self) -> &'static str {
+        "opencode"
+    }
+
+    fn program(&self, folder: &Path) -> PathBuf {
+        folder.join("node_modules/opencode-linux-x64/bin/opencode")
+    }
+
+    fn set_up(&self, scene: &Scene, url: &str) {
+        let models = json!({
+            "fake-model": { "name": "Fake", "tool_call": true, "limit": { "context": 200_000, "output": 8_000 } },
+            "fake-small": { "name": "Small" },
+        });
+        let provider = json!({
+            "npm": "@ai-sdk/openai-compatible", "name": "Fake", "models": models,
+            "options": { "baseURL": format!("{url}/v1"), "apiKey": "dummy" },
+        });
+        let config = json!({
+            "model": "fake/fake-model", "small_model": "fake/fake-small", "autoupdate": false, "share": "disabled",
+            "provider": { "fake": provider },
+        });
+        scene.write(".config/opencode/opencode.json", &format!("{config:#}\n"));
+    }
+
+    fn start(&self, command: &mut Command, _url: &str, prompt: &str, leave: Leave) {
+        be_alone(command);
+        command.args(["run", "--format", "json"]);
+        if leave == Leave::All {
+            command.arg("--auto");
+        }
+        command.arg(prompt);
+    }
+
+    fn serve(&self, command: &mut Command) -> bool {
+        be_alone(command);
+        command.args(["serve", "--hostname", "127.0.0.1", "--port", "0"]);
+        true
+    }
+
+    fn read(&self, path: &Path) -> Option<Call> {
+        Some(Call::new("read", json!({ "filePath": path })))
+    }
+
+    fn edit(&self, path: &Path, old: &str, new: &str) -> Call {
+        Call::new("edit", json!({ "filePath": path, "oldString": old, "newString": new }))
+    }
+
+    fn shell(&self, command: &str) -> Call {
+        Call::new("bash", json!({ "command": command, "description": "run it" }))
+    }
+}
+
+fn be_alone(command: &mut Command) {
+    for name in ["AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "SHARE"] {
+        command.env(format!("OPENCODE_DISABLE_{name}"), "1");
+    }
+    // It wants to install something for plugins at each start, and does without after it tried.
+    command.env("npm_config_registry", "http://127.0.0.1:9").env("npm_config_fetch_retries", "0");
+}

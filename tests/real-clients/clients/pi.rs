@@ -1,0 +1,41 @@
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::json;
+
+use super::{Client, Leave};
+use crate::model::Call;
+use crate::scene::Scene;
+
+pub struct Pi;
+
+impl Client for Pi {
+    fn name(&self) -> &'static str {
+        "pi"
+    }
+
+    fn set_up(&self, scene: &Scene, url: &str) {
+        let provider = json!({
+            "baseUrl": format!("{url}/v1"), "api": "openai-completions", "apiKey": "dummy", "models": [{ "id": "fake-model" }],
+        });
+        scene.write(".pi/agent/models.json", &json!({ "providers": { "fake": provider } }).to_string());
+        scene.write(".pi/agent/extensions/other.ts", "export default function (pi) {}\n");
+    }
+
+    fn start(&self, command: &mut Command, _url: &str, prompt: &str, _leave: Leave) {
+        command.env("PI_OFFLINE", "1").env("PI_TELEMETRY", "0").env("PI_SKIP_VERSION_CHECK", "1");
+        command.args(["--mode", "json", "-p", "--model", "fake/fake-model", prompt]);
+    }
+
+    fn edit(&self, path: &Path, old: &str, new: &str) -> Call {
+        Call::new("edit", json!({ "path": path, "edits": [{ "oldText": old, "newText": new }] }))
+    }
+
+    fn shell(&self, command: &str) -> Call {
+        Call::new("bash", json!({ "command": command }))
+    }
+
+    fn asks(&self) -> bool {
+        false
+    }
+}

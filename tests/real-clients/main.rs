@@ -1,0 +1,129 @@
+//! The real clients, run headless against a scripted model, with `msg` installed as a user would.
+//!
+//! ```text
+//! cargo test --locked --test real-clients -- [--keep] [--list] [CLIENT…]
+//! ```
+//!
+//! `tests/real-clients/install` brings the clients; it is called first, and what is there already is not fetched again. A
+//! client that can't be had is *not run*, and named as that. `--keep` keeps the folders in which clients were run.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    missing_debug_implementations,
+    reason = "a test may fail loudly, and makes the files that it needs"
+)]
+
+mod clients;
+mod http;
+#[allow(dead_code, unused_imports, reason = "what is not needed here is tried in `tests/it`")]
+mod model;
+mod report;
+mod scene;
+mod trial;
+
+use std::panic::AssertUnwindSafe;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::time::Instant;
+
+use clients::Client;
+use model::Server;
+use report::Report;
+use scene::Scene;
+use trial::Trial;
+
+const USAGE: &str = "usage: cargo test --test real-clients -- [--keep] [--list] [CLIENT…]";
+
+/// What the script installs, and where.
+struct Installed {
+    name: String,
+    version: String,
+    folder: PathBuf,
+}
+
+fn main() -> ExitCode {
+    let since = Instant::now();
+    let mut keep = false;
+    let mut wanted = Vec::new();
+    for arg in std::env::args().skip(1) {
+        match arg.as_str() {
+            "--keep" => keep = true,
+            "--list" => {
+                clients::ALL.iter().for_each(|client| println!("{}", client.name()));
+                return ExitCode::SUCCESS;
+            }
+            name if clients::ALL.iter().any(|client| client.name() == name) => wanted.push(arg),
+            _ => {
+                eprintln!("{USAGE}\nthere is no client `{arg}`");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    let chosen: Vec<&dyn Client> = clients::ALL
+        .into_iter()
+        .filter(|client| wanted.is_empty() || wanted.iter().any(|name| name == client.name()))
+        .collect();
+    let mut names = vec!["node"];
+    names.extend(chosen.iter().map(|client| client.name()));
+    // What it could not install is found missing below, by name.
+    drop(script().args(&names).status());
+    let installed = installed();
+    let node =
+        installed.iter().find(|one| one.name == "node").map(|node| node.folder.join("node_modules/.bin"));
+    let node = node.filter(|node| node.exists());
+
+    let server = Server::start();
+    let mut report = Report::default();
+    for client in chosen {
+        let known = installed.iter().find(|one| one.name == client.name()).expect("the script knows it");
+        let program = client.program(&known.folder);
+        if !program.exists() {
+            report.not_run(client.name(), &known.version, "it could not be installed");
+            continue;
+        }
+        report.client(client.name(), &known.version);
+        // Not among temporary files, which sandboxes let anyone write.
+        let dir =
+            tempfile::Builder::new().prefix("scene-").tempdir_in(known.folder.parent().expect("the cache"));
+        let dir = dir.expect("a folder of its own");
+        let dir = match keep {
+            true => {
+                let path = dir.keep();
+                println!("  in {}", path.display());
+                Err(path)
+            }
+            false => Ok(dir),
+        };
+        let path = dir.as_ref().map_or_else(PathBuf::clone, |dir| dir.path().to_path_buf());
+        let scene = Arc::new(Scene::new(path, node.clone()));
+        let trial = Trial { client, program, scene, server: &server };
+        // The others are to be tried all the same.
+        if let Err(panic) = std::panic::catch_unwind(AssertUnwindSafe(|| trial.go(&mut report))) {
+            let text = panic.downcast_ref::<String>().cloned().unwrap_or_default();
+            report.check(client.name(), report::TRIAL, Err(text), &String::new);
+        }
+    }
+    if report.end(since) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn script() -> Command {
+    let mut command = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real-clients/install"));
+    command.stdin(Stdio::null());
+    command
+}
+
+/// What the script would install, whether it is there or not.
+fn installed() -> Vec<Installed> {
+    let output = script().arg("--list").output().expect("the script runs");
+    let text = String::from_utf8(output.stdout).expect("text");
+    let lines = text.lines().filter_map(|line| {
+        let mut words = line.split('\t').map(str::to_string);
+        Some(Installed { name: words.next()?, version: words.next()?, folder: words.next()?.into() })
+    });
+    lines.collect()
+}

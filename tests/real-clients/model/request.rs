@@ -1,0 +1,101 @@
+//! One request, as it came.
+
+use std::io::Read;
+
+use flate2::read::MultiGzDecoder;
+use serde_json::Value;
+
+use super::apis::Api;
+
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub lane: String,
+    /// `None`: none of the conversations that are spoken here.
+    pub api: Option<Api>,
+    /// Which step of its lane it took, if it is a turn of the agent.
+    pub step: Option<usize>,
+    pub method: String,
+    /// With what is asked for behind it.
+    pub path: String,
+    /// Null if there is none; a text if it is not JSON.
+    pub body: Value,
+}
+
+impl Request {
+    pub(super) fn read(http: &mut tiny_http::Request) -> Self {
+        let zipped = http.headers().iter().any(|header| {
+            header.field.equiv("Content-Encoding") && header.value.as_str().eq_ignore_ascii_case("gzip")
+        });
+        let mut bytes = Vec::new();
+        let read = match zipped {
+            true => MultiGzDecoder::new(http.as_reader()).read_to_end(&mut bytes),
+            false => http.as_reader().read_to_end(&mut bytes),
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        let body = match (read, bytes.is_empty()) {
+            (Err(error), _) => Value::String(format!("unreadable: {error}")),
+            (Ok(_), true) => Value::Null,
+            (Ok(_), false) => {
+                serde_json::from_str(&text).unwrap_or_else(|_| Value::String(text.into_owned()))
+            }
+        };
+        let path = http.url().to_string();
+        let (api, lane) = Api::of_path(&path);
+        Self { lane, api, step: None, method: http.method().to_string(), path, body }
+    }
+
+    /// Is this a turn of the agent, rather than a side question? Then it offers tools; Codex's newer models get theirs in
+    /// an item of the input.
+    pub fn is_turn(&self) -> bool {
+        let offered = self.body["tools"].as_array().is_some_and(|tools| !tools.is_empty());
+        let items = self.body["input"].as_array().into_iter().flatten();
+        let added = items.map(|item| &item["type"]).any(|kind| kind == "additional_tools");
+        self.api.is_some() && self.method == "POST" && (offered || added)
+    }
+
+    /// Does the client want the answer bit by bit?
+    pub(super) fn is_streamed(&self) -> bool {
+        self.body["stream"] == true || self.path.contains(":streamGenerateContent")
+    }
+
+    /// All that was said so far, without what the client says to every model: the texts in the order in which they stand.
+    pub fn conversation(&self) -> Vec<String> {
+        let mut said = Vec::new();
+        for key in ["messages", "input", "contents"] {
+            collect(&self.body[key], &mut said);
+        }
+        said
+    }
+
+    /// How often that stands in the conversation.
+    pub fn count(&self, text: &str) -> usize {
+        self.conversation().iter().map(|said| said.matches(text).count()).sum()
+    }
+}
+
+/// Every text beneath a value but those that only say what is what.
+fn collect(value: &Value, said: &mut Vec<String>) {
+    const LABELS: [&str; 10] = [
+        "id",
+        "call_id",
+        "type",
+        "role",
+        "name",
+        "status",
+        "tool_call_id",
+        "tool_use_id",
+        "thoughtSignature",
+        "phase",
+    ];
+    match value {
+        Value::String(text) => said.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| collect(item, said)),
+        Value::Object(fields) => {
+            fields
+                .iter()
+                .filter(|(key, _)| !LABELS.contains(&key.as_str()))
+                .for_each(|(_, item)| collect(item, said));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}

@@ -1,0 +1,226 @@
+//! Where a client is run: a home, a repository and a mesh that are thrown away, and another agent who holds a file.
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// A client that has not ended by then is killed, and what it was to show has failed.
+const LIMIT: Duration = Duration::from_secs(150);
+
+/// What the other agent holds, and what nobody does.
+pub const HELD: &str = "src/held.rs";
+pub const FREE: &str = "src/free.rs";
+/// Each of them says this in the beginning; clients are made to change it.
+pub const OLD: &str = "fn old() {}";
+pub const NEW: &str = "fn new() {}";
+/// Why the other agent holds it.
+pub const REASON: &str = "the parser is being rewritten";
+
+pub struct Scene {
+    dir: PathBuf,
+    /// Where Node.js is, for clients that are written for it.
+    node: Option<PathBuf>,
+    /// The process that the other agent lives as long as.
+    other: Child,
+}
+
+/// How a program ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// `None`: it had to be killed.
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Scene {
+    pub fn new(dir: PathBuf, node: Option<PathBuf>) -> Self {
+        for name in [
+            "home/.config",
+            "home/.local/state",
+            "home/.local/share",
+            "home/.cache",
+            "tmp",
+            "home/.local/bin",
+            "repo/src",
+        ] {
+            fs::create_dir_all(dir.join(name)).unwrap();
+        }
+        let other = Command::new("sleep").arg("3600").stdin(Stdio::null()).spawn().unwrap();
+        let scene = Self { dir, node, other };
+        scene.put_msg_there();
+        // Some shells of models are login shells.
+        scene.write(".profile", "PATH=\"$HOME/.local/bin:$PATH\"\n");
+        scene.restore();
+        for args in [&["init", "-q", "-b", "main"][..], &["add", "-A"], &["commit", "-qm", "all of it"]] {
+            scene.must(
+                scene
+                    .command("git")
+                    .args(["-c", "user.name=dev", "-c", "user.email=dev@example.org"])
+                    .args(args),
+            );
+        }
+        scene
+    }
+
+    /// Files as they were in the beginning.
+    pub fn restore(&self) {
+        for file in [HELD, FREE] {
+            fs::write(self.repo().join(file), format!("{OLD}\n")).unwrap();
+        }
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.dir.join("home")
+    }
+
+    pub fn repo(&self) -> PathBuf {
+        self.dir.join("repo")
+    }
+
+    pub fn text(&self, file: &str) -> String {
+        fs::read_to_string(self.repo().join(file)).unwrap_or_default()
+    }
+
+    /// Writes a file of the user's, in the home.
+    pub fn write(&self, file: &str, text: &str) {
+        let path = self.home().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn msg_path(&self) -> PathBuf {
+        self.home().join(".local/bin/msg")
+    }
+
+    pub fn put_msg_there(&self) {
+        self.remove_msg();
+        fs::copy(env!("CARGO_BIN_EXE_msg"), self.msg_path()).unwrap();
+    }
+
+    pub fn remove_msg(&self) {
+        drop(fs::remove_file(self.msg_path()));
+    }
+
+    /// What an update that was cut short leaves behind.
+    pub fn break_msg(&self) {
+        self.put_msg_there();
+        let bytes = fs::read(self.msg_path()).unwrap();
+        fs::write(self.msg_path(), &bytes[..64 * 1024]).unwrap();
+    }
+
+    /// A program in the repository, with nothing of our own surroundings.
+    pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let home = self.home();
+        let mut path = vec![home.join(".local/bin")];
+        path.extend(self.node.clone());
+        path.extend(["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from));
+        let mut command = Command::new(program);
+        command.env_clear().current_dir(self.repo()).stdin(Stdio::null());
+        command.env("HOME", &home).env("PATH", std::env::join_paths(path).unwrap());
+        command.env("LANG", "C.UTF-8").env("TERM", "xterm-256color").env("TMPDIR", self.dir.join("tmp"));
+        command.env("XDG_CONFIG_HOME", home.join(".config")).env("XDG_CACHE_HOME", home.join(".cache"));
+        command
+            .env("XDG_STATE_HOME", home.join(".local/state"))
+            .env("XDG_DATA_HOME", home.join(".local/share"));
+        command
+    }
+
+    /// Runs it to its end.
+    pub fn run(&self, command: &mut Command) -> Ended {
+        self.run_while(command, |_| true)
+    }
+
+    /// Runs it until it ends, or until it is told to because something is no longer so. The function is given what it said.
+    pub fn run_while(&self, command: &mut Command, mut is_so: impl FnMut(&str) -> bool) -> Ended {
+        let [out, err] = ["stdout", "stderr"].map(|name| self.dir.join(name));
+        let open = |path: &Path| fs::File::create(path).unwrap();
+        let said = || String::from_utf8_lossy(&fs::read(&out).unwrap()).into_owned();
+        command.stdout(open(&out)).stderr(open(&err)).process_group(0);
+        let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        let group = nix::unistd::Pid::from_raw(child.id().try_into().unwrap());
+        let give_up = Instant::now() + LIMIT;
+        let mut is_told = false;
+        let code = loop {
+            match child.try_wait().unwrap() {
+                Some(status) => break status.code(),
+                None if Instant::now() > give_up => break None,
+                None => std::thread::sleep(Duration::from_millis(10)),
+            }
+            if !is_told && !is_so(&said()) {
+                nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGTERM).ok();
+                is_told = true;
+            }
+        };
+        // Nobody is left of it, most of the time.
+        nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGKILL).ok();
+        drop(child.wait());
+        let text = |path: &Path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();
+        Ended { code, stdout: text(&out), stderr: text(&err) }
+    }
+
+    fn must(&self, command: &mut Command) -> String {
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{command:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Runs `msg`, which must succeed, and returns what it said.
+    pub fn msg(&self, args: &[&str]) -> Value {
+        let text = self.must(self.command(env!("CARGO_BIN_EXE_msg")).args(args).arg("--json"));
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// The other agent joins, and holds a file.
+    pub fn let_other_in(&self) {
+        self.msg(&["join", "Alice", "--pid", &self.other.id().to_string(), "--session", "session of Alice"]);
+        self.msg(&["reserve", HELD, "--reason", REASON, "--as", "Alice"]);
+    }
+
+    /// Who is there besides the other agent.
+    pub fn names(&self) -> Vec<String> {
+        let listing = self.msg(&["agents"]);
+        let names = listing["agents"].as_array().unwrap().iter().map(|agent| agent["name"].as_str().unwrap());
+        names.filter(|name| *name != "Alice").map(str::to_string).collect()
+    }
+
+    /// Every file in the home and the repository but those of ours and of git, and what is in it.
+    pub fn files(&self) -> std::collections::BTreeMap<PathBuf, Vec<u8>> {
+        let mut found = std::collections::BTreeMap::new();
+        let state = self.home().join(".local/state");
+        let mut dirs = vec![self.home(), self.repo()];
+        while let Some(dir) = dirs.pop() {
+            let ours = dir.parent() == Some(&state)
+                && dir.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"ravenry"));
+            if ours || dir == self.repo().join(".git") {
+                continue;
+            }
+            for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
+                let path = entry.path();
+                let kind = entry.file_type().unwrap();
+                if kind.is_dir() {
+                    dirs.push(path);
+                } else if kind.is_file() {
+                    // What goes away while we look was not there.
+                    if let Ok(bytes) = fs::read(&path) {
+                        found.insert(path, bytes);
+                    }
+                } else if let Ok(target) = fs::read_link(&path) {
+                    found.insert(path, target.into_os_string().into_encoded_bytes());
+                }
+            }
+        }
+        found
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        drop(self.other.kill());
+        drop(self.other.wait());
+    }
+}
