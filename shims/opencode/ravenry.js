@@ -11,7 +11,7 @@ const MOST_OUTPUT = 1024 * 1024
 
 // Every function that is exported here is a plugin to OpenCode.
 export const Ravenry = async ({ client, directory }) => {
-  // By id: { root, met, news, agent, model, interrupted, working }.
+  // By id: { root, met, news, agent, model, interrupted, working, waiter }.
   const sessions = new Map()
   // `opencode run` ends with its session: there the only moment to make it go on is before that.
   const endsWhenIdle = process.argv.slice(2).find((word) => !word.startsWith("-")) === "run"
@@ -46,16 +46,35 @@ export const Ravenry = async ({ client, directory }) => {
   async function settle(id, send) {
     const session = await meet(id)
     if (session.root !== id || session.interrupted) return
-    const answer = await hook("session.idle", { cwd: directory, properties: { sessionID: id } })
-    if (!answer.goOn) return
-    // Without these OpenCode takes its default agent, which may do more than the user allowed.
-    const { agent, model } = session
-    await send({ path: { id }, body: { agent, model, parts: [{ type: "text", text: answer.goOn }] } })
+    const idle = { cwd: directory, properties: { sessionID: id } }
+    const answer = await hook("session.idle", idle)
+    if (answer.goOn) return send(prompt(id, session, answer.goOn))
+    if (!endsWhenIdle) rest(id, session, idle)
+  }
+
+  // Without these OpenCode takes its default agent, which may do more than the user allowed.
+  function prompt(id, { agent, model }, text) {
+    return { path: { id }, body: { agent, model, parts: [{ type: "text", text }] } }
+  }
+
+  // While the session rests, `msg` waits beside it for mail.
+  const rest = quietly(async (id, session, idle) => {
+    session.waiter?.stop()
+    const waiter = run(["waiter", "opencode"], idle)
+    session.waiter = waiter
+    const { goOn } = await waiter.answer
+    if (goOn && session.waiter === waiter) await client.session.promptAsync(prompt(id, session, goOn))
+  })
+
+  function rouse(session) {
+    session?.waiter?.stop()
+    if (session) session.waiter = undefined
   }
 
   async function leave(id) {
     const session = sessions.get(id)
     sessions.delete(id)
+    rouse(session)
     if (session?.root === id) await hook("session.deleted", { cwd: directory, properties: { sessionID: id } })
   }
 
@@ -84,6 +103,7 @@ export const Ravenry = async ({ client, directory }) => {
 
     "chat.message": quietly(async ({ sessionID }, { message, parts }) => {
       const session = await meet(sessionID)
+      rouse(session)
       Object.assign(session, { agent: message.agent, model: message.model, interrupted: false })
       const said = parts.filter((part) => part.type === "text")
       const answer = await hook("chat.message", {
@@ -145,7 +165,13 @@ function quietly(handler) {
 
 // Calls `msg hook` and returns what it answers: some of `deny`, `context` and `goOn`, or nothing of them.
 function hook(event, payload) {
-  return new Promise((resolve) => {
+  return run(["hook", "opencode", event], payload, LIMIT_MS).answer
+}
+
+// Starts `msg`. Without a limit it may take as long as it likes, and keeps nobody from ending meanwhile.
+function run(args, payload, limit) {
+  let stop
+  const answer = new Promise((resolve) => {
     const said = []
     let length = 0
     let child
@@ -153,27 +179,32 @@ function hook(event, payload) {
       clearTimeout(timer)
       resolve(answer)
     }
-    const giveUp = () => {
+    stop = () => {
       child?.kill("SIGKILL")
       end({})
     }
-    const timer = setTimeout(giveUp, LIMIT_MS)
+    const timer = limit && setTimeout(stop, limit)
     try {
-      child = spawn(MSG, ["hook", "opencode", event], { stdio: ["pipe", "pipe", "ignore"], windowsHide: true })
-      child.on("error", giveUp)
+      child = spawn(MSG, args, { stdio: ["pipe", "pipe", "ignore"], windowsHide: true })
+      child.on("error", stop)
       child.on("close", (code) => end(code === 0 ? understand(said) : {}))
       child.stdout.on("data", (chunk) => {
         length += chunk.length
-        if (length > MOST_OUTPUT) giveUp()
+        if (length > MOST_OUTPUT) stop()
         else said.push(chunk)
       })
       // It need not listen to the end.
       child.stdin.on("error", () => {})
       child.stdin.end(JSON.stringify(payload))
+      if (!limit) {
+        child.unref()
+        child.stdout.unref?.()
+      }
     } catch {
-      giveUp()
+      stop()
     }
   })
+  return { answer, stop }
 }
 
 function understand(said) {

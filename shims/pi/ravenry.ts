@@ -8,15 +8,36 @@ import { spawn } from "node:child_process"
 const MSG = "@MSG@"
 const LIMIT_MS = 5_000
 const MOST_OUTPUT = 1024 * 1024
+const SETTLED = { outcome: "completed" }
 
 export default function ravenry(pi) {
   const message = (content) => ({ customType: "ravenry", content, display: true })
+  let waiter
+
+  // While pi rests, `msg` waits beside it for mail. What wakes pi is the mail itself: it is shown as ours, not as the
+  // user's words, and a turn that is begun like this asks no hook for it.
+  async function rest(ctx) {
+    const mine = run(["waiter", "pi"], payload("agent_before_settle", SETTLED, ctx))
+    waiter = mine
+    const { goOn } = await mine.answer
+    if (!goOn || waiter !== mine) return
+    const { context } = await hook("before_agent_start", { prompt: goOn }, ctx)
+    // Somebody else may have read it. Then pi rests on.
+    const text = context ?? (await hook("agent_before_settle", SETTLED, ctx)).goOn
+    if (text) pi.sendMessage(message(text), { triggerTurn: true })
+    else if (waiter === mine) await rest(ctx)
+  }
+
+  function rouse() {
+    waiter?.stop()
+    waiter = undefined
+  }
 
   // A handler that throws blocks the tool, and one that is merely unknown to an older pi is never called.
   const on = (event, answer) =>
     pi.on(event, async (said, ctx) => {
       try {
-        return await answer(said, (told) => hook(event, told, ctx))
+        return await answer(said, (told) => hook(event, told, ctx), ctx)
       } catch {
         return undefined
       }
@@ -28,10 +49,12 @@ export default function ravenry(pi) {
   })
 
   on("session_shutdown", async ({ reason }, ask) => {
+    rouse()
     await ask({ reason })
   })
 
   on("before_agent_start", async ({ prompt }, ask) => {
+    rouse()
     const { context } = await ask({ prompt })
     return context ? { message: message(context) } : undefined
   })
@@ -52,11 +75,28 @@ export default function ravenry(pi) {
     const { goOn } = await ask({ outcome })
     return goOn ? { entries: [{ type: "custom_message", ...message(goOn) }], continue: true } : undefined
   })
+
+  // Nobody waits for this: the turn is over.
+  on("agent_settled", async (_, ask, ctx) => {
+    rouse()
+    rest(ctx).catch(() => {})
+  })
 }
 
 // Calls `msg hook` and returns what it answers: some of `deny`, `context` and `goOn`, or nothing of them.
-function hook(event, told, ctx) {
-  return new Promise((resolve) => {
+async function hook(event, told, ctx) {
+  return run(["hook", "pi", event], payload(event, told, ctx), LIMIT_MS).answer
+}
+
+function payload(event, told, ctx) {
+  const where = { cwd: ctx.cwd, sessionId: ctx.sessionManager?.getSessionId(), model: ctx.model?.id }
+  return { event: { type: event, ...told }, ctx: where }
+}
+
+// Starts `msg`. Without a limit it may take as long as it likes, and keeps nobody from ending meanwhile.
+function run(args, payload, limit) {
+  let stop
+  const answer = new Promise((resolve) => {
     const said = []
     let length = 0
     let child
@@ -64,29 +104,32 @@ function hook(event, told, ctx) {
       clearTimeout(timer)
       resolve(answer)
     }
-    const giveUp = () => {
+    stop = () => {
       child?.kill("SIGKILL")
       end({})
     }
-    const timer = setTimeout(giveUp, LIMIT_MS)
+    const timer = limit && setTimeout(stop, limit)
     try {
-      const where = { cwd: ctx.cwd, sessionId: ctx.sessionManager?.getSessionId(), model: ctx.model?.id }
-      const payload = JSON.stringify({ event: { type: event, ...told }, ctx: where })
-      child = spawn(MSG, ["hook", "pi", event], { stdio: ["pipe", "pipe", "ignore"], windowsHide: true })
-      child.on("error", giveUp)
+      child = spawn(MSG, args, { stdio: ["pipe", "pipe", "ignore"], windowsHide: true })
+      child.on("error", stop)
       child.on("close", (code) => end(code === 0 ? understand(said) : {}))
       child.stdout.on("data", (chunk) => {
         length += chunk.length
-        if (length > MOST_OUTPUT) giveUp()
+        if (length > MOST_OUTPUT) stop()
         else said.push(chunk)
       })
       // It need not listen to the end.
       child.stdin.on("error", () => {})
-      child.stdin.end(payload)
+      child.stdin.end(JSON.stringify(payload))
+      if (!limit) {
+        child.unref()
+        child.stdout.unref?.()
+      }
     } catch {
-      giveUp()
+      stop()
     }
   })
+  return { answer, stop }
 }
 
 function understand(said) {
