@@ -38,8 +38,9 @@ pub enum Kind {
 #[derive(Clone, Debug)]
 pub struct Member {
     pub name: String,
-    /// Where the name starts.
+    /// Where the name starts and ends.
     start: usize,
+    name_end: usize,
     pub value: Node,
 }
 
@@ -57,6 +58,9 @@ impl std::fmt::Debug for Slot<'_> {
         f.debug_struct("Slot").field("list", &self.list).field("within", &self.within).finish_non_exhaustive()
     }
 }
+
+/// Where an entry is: the place in the list, and the place in the group.
+pub type Place = (usize, usize);
 
 /// A settings file whose outermost value is an object.
 #[derive(Clone, Debug)]
@@ -132,8 +136,8 @@ impl Document {
         }
     }
 
-    /// Where entries of ours are: the place in the list, and the place in the group.
-    pub fn places(&self, slot: &Slot<'_>) -> Result<Vec<(usize, usize)>, Refusal> {
+    /// Where entries of ours are.
+    pub fn places(&self, slot: &Slot<'_>) -> Result<Vec<Place>, Refusal> {
         let mut places = Vec::new();
         for (outer, item) in self.list(slot.list)?.unwrap_or_default().iter().enumerate() {
             let inner = self.handlers(item, slot, outer)?.iter().enumerate();
@@ -239,7 +243,7 @@ impl Document {
         Ok(Vec::new())
     }
 
-    fn remove_at(&mut self, slot: &Slot<'_>, (outer, inner): (usize, usize)) -> Result<(), Refusal> {
+    fn remove_at(&mut self, slot: &Slot<'_>, (outer, inner): Place) -> Result<(), Refusal> {
         let Some(list) = self.get(slot.list)? else { return Ok(()) };
         let Some(item) = self.list(slot.list)?.and_then(|items| items.get(outer)) else { return Ok(()) };
         let splices = match slot.within {
@@ -562,7 +566,26 @@ fn parse(text: &str, dialect: Dialect) -> Result<Option<Node>, Refusal> {
             .collect::<String>();
         Refusal::at(text, error.range().start, lower)
     })?;
-    Ok(parsed.value.map(|value| node(&value)))
+    let root = parsed.value.map(|value| node(&value));
+    root.as_ref().map_or(Ok(()), |root| check_strings(text, root))?;
+    Ok(root)
+}
+
+/// The parser lets control characters in strings pass, which no reader of such files does.
+fn check_strings(text: &str, node: &Node) -> Result<(), Refusal> {
+    let check = |range: Range<usize>| match text[range.clone()].find(|c: char| c < ' ') {
+        Some(at) => Err(Refusal::at(text, range.start + at, "control character in a string")),
+        None => Ok(()),
+    };
+    match &node.kind {
+        Kind::Text(_) => check(node.range.clone()),
+        Kind::List(items) => items.iter().try_for_each(|item| check_strings(text, item)),
+        Kind::Object(members) => members.iter().try_for_each(|member| {
+            check(member.start..member.name_end)?;
+            check_strings(text, &member.value)
+        }),
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) => Ok(()),
+    }
 }
 
 fn node(value: &Value<'_>) -> Node {
@@ -577,6 +600,7 @@ fn node(value: &Value<'_>) -> Node {
             let member = |property: &jsonc_parser::ast::ObjectProp<'_>| Member {
                 name: property.name.as_str().to_string(),
                 start: property.range.start,
+                name_end: property.name.range().end,
                 value: node(&property.value),
             };
             Kind::Object(object.properties.iter().map(member).collect())
