@@ -10,6 +10,7 @@ pub mod doctor;
 mod error;
 mod evict;
 mod feed;
+pub mod guard;
 mod holdings;
 pub mod hook;
 mod identity;

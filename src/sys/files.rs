@@ -5,6 +5,7 @@
 //! is *taken* by a rename, which exactly one of them wins. Every call that changes anything goes through
 //! [`step`] first, so that a test can kill the process before any one of them.
 
+mod beside;
 mod look;
 mod mark;
 mod walk;
@@ -24,6 +25,9 @@ use crate::domain::{Liveness, Recorded};
 use super::seams::step;
 use super::{clock, process};
 
+pub use beside::{
+    link, publish_beside, publish_link, put_back, read_link, replace_beside, replace_with_link, sweep_beside,
+};
 pub use look::{
     Entry, Stamp, entries, exists, leads_nowhere, link_metadata, list, metadata, read, read_at_most,
     read_large, stamps,

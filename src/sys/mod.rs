@@ -12,6 +12,7 @@ pub mod flock;
 pub mod git;
 pub mod paths;
 pub mod process;
+pub mod program;
 pub mod random;
 pub mod seams;
 pub mod signals;

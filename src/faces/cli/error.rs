@@ -17,12 +17,15 @@ pub(super) fn exit_code(kind: Kind) -> u8 {
         | Kind::UnknownTask
         | Kind::AmbiguousMessage
         | Kind::ForeignAgent
+        | Kind::HookInTheWay
         | Kind::NameTaken
         | Kind::NoNameLeft
         | Kind::NotAllSent
+        | Kind::NotChecked
         | Kind::NotReserved
         | Kind::NotRunning
         | Kind::Reserved
+        | Kind::SharedHooks
         | Kind::StillAlive
         | Kind::TooMany
         | Kind::UnknownAgent
@@ -31,6 +34,7 @@ pub(super) fn exit_code(kind: Kind) -> u8 {
         | Kind::InvalidName
         | Kind::InvalidPattern
         | Kind::InvalidValue
+        | Kind::NoRepository
         | Kind::TooBroad
         | Kind::TooLarge
         | Kind::UnknownKey

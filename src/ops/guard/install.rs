@@ -1,0 +1,200 @@
+//! Putting the guard into the hook.
+//!
+//! At any moment git finds either what was there or the whole hook: one rename decides, and what the hook needs is there
+//! before it. What was there is not edited unless it is a shell script of this repository alone, and is never removed.
+
+use std::path::PathBuf;
+
+use crate::domain::settings::Source;
+use crate::ops::context::Context;
+use crate::ops::error::{CommandError, Kind};
+use crate::store::Reason;
+use crate::sys::files::{self, Published};
+use crate::sys::git::Repository;
+use crate::sys::program;
+
+use super::place::{self, Audience, Occupant, Place, is_executable};
+use super::script::{self, Call, Shape};
+
+/// Mode of a hook that is all ours.
+const MODE: u32 = 0o755;
+
+/// Programs that write the hook anew now and then, by a word that stands in what they write.
+const GENERATORS: [(&str, &str); 4] = [
+    ("pre-commit.com", "pre-commit"),
+    ("lefthook", "lefthook"),
+    ("husky", "husky"),
+    ("overcommit", "overcommit"),
+];
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Order {
+    /// Also where others than this repository would get the hook.
+    pub shared: bool,
+    pub dry_run: bool,
+}
+
+/// The hook, and what became of it.
+#[derive(Clone, Debug)]
+pub struct Installed {
+    pub hook: PathBuf,
+    /// The hook as people here call it.
+    pub shown: String,
+    /// `false`: it was there already.
+    pub is_changed: bool,
+    /// There is another hook, which runs first.
+    pub is_chained: bool,
+}
+
+pub fn install(ctx: &Context, order: Order) -> Result<Installed, CommandError> {
+    let repository = Repository::here(&ctx.cwd)?;
+    let place = Place::of(&repository)?;
+    let occupant = place.occupant()?;
+    // Who names the mesh means that one, whatever is configured when the hook runs.
+    let is_pinned = matches!(ctx.location.reason, Reason::Told(Source::Flag(_)));
+    let call = Call {
+        is_on_path: program::is_on_path("msg"),
+        program: program::own_path().map_err(no_program)?,
+        mesh: is_pinned.then(|| ctx.location.to_string()),
+    };
+    let change = Change::of(&place, &occupant, &call)?;
+    let is_chained = place.runs_another(&occupant)?;
+    if !matches!(change, Change::None) {
+        if !order.shared {
+            refuse_shared(ctx, &place, &repository)?;
+        }
+        if !order.dry_run {
+            change.make(&place)?;
+        }
+        warn_of_generators(ctx, &occupant);
+    }
+    let shown = place.shown(ctx, &repository);
+    if matches!(occupant, Occupant::Ours { mode, .. } if !is_executable(mode) && !matches!(change, Change::Replace(_)))
+    {
+        ctx.notice(format!("git ignores `{shown}`, which is not executable: `chmod +x` it"));
+    }
+    Ok(Installed { shown, hook: place.hook, is_changed: !matches!(change, Change::None), is_chained })
+}
+
+/// What has to be done.
+enum Change {
+    None,
+    /// There is nothing.
+    Publish(Vec<u8>),
+    /// Somebody's script, or ours, gets other content.
+    Rewrite(Vec<u8>),
+    /// Ours gets other content, or has to be made executable.
+    Replace(Vec<u8>),
+    /// What is there is kept, and runs first.
+    Displace(Vec<u8>),
+}
+
+impl Change {
+    fn of(place: &Place, occupant: &Occupant, call: &Call) -> Result<Self, CommandError> {
+        match occupant {
+            Occupant::Ours { content, mode, found } => {
+                let renewed = script::renewed(content, found, call);
+                Ok(match (found.shape, renewed == *content) {
+                    (Shape::Whole, true) if !is_executable(*mode) => Self::Replace(renewed),
+                    (_, true) => Self::None,
+                    (Shape::Whole, false) => Self::Replace(renewed),
+                    (Shape::Inserted, false) => Self::Rewrite(renewed),
+                })
+            }
+            Occupant::Script { content } => Ok(Self::Rewrite(script::inserted(content, call))),
+            Occupant::Nothing if place.keeps_something()? => Err(left_over(place)),
+            Occupant::Nothing => Ok(Self::Publish(script::whole(call))),
+            Occupant::Other if place.keeps_something()? && !place.is_kept()? => Err(left_over(place)),
+            Occupant::Other => Ok(Self::Displace(script::whole(call))),
+        }
+    }
+
+    fn make(&self, place: &Place) -> Result<(), CommandError> {
+        if !files::exists(place.dir())? {
+            files::create_dir(place.dir())?;
+        }
+        files::sweep_beside(place.dir())?;
+        match self {
+            Self::None => Ok(()),
+            Self::Publish(content) => match files::publish_beside(&place.hook, content, MODE)? {
+                Published::Done => Ok(()),
+                Published::Exists => Err(changed_meanwhile(place)),
+            },
+            Self::Rewrite(content) => Ok(files::rewrite(&place.hook, content)?),
+            Self::Replace(content) => Ok(files::replace_beside(&place.hook, content, MODE)?),
+            Self::Displace(content) => {
+                keep(place)?;
+                Ok(files::replace_beside(&place.hook, content, MODE)?)
+            }
+        }
+    }
+}
+
+/// Gives what is there a second name, under which our hook finds it.
+fn keep(place: &Place) -> Result<(), CommandError> {
+    if !files::exists(&place.kept_in)? {
+        files::create_dir(&place.kept_in)?;
+    }
+    let published = match files::read_link(&place.hook)? {
+        Some(text) => files::publish_link(&place.kept, &place::from_below(&text))?,
+        None => files::link(&place.hook, &place.kept)?,
+    };
+    // It must be what we looked at: another install that was faster would make the hook call itself.
+    let is_ours = files::read_link(&place.kept)?.is_none()
+        && files::read_large(&place.kept)?.is_some_and(|content| !matches!(script::find(&content), Ok(None)));
+    if is_ours && published == Published::Done {
+        files::remove(&place.kept)?;
+    }
+    if is_ours || !place.is_kept()? {
+        return Err(changed_meanwhile(place));
+    }
+    Ok(())
+}
+
+fn refuse_shared(ctx: &Context, place: &Place, repository: &Repository) -> Result<(), CommandError> {
+    let dir = ctx.home.shorten(&place.dir().to_string_lossy());
+    let (text, hint) = match place.audience(repository)? {
+        Audience::ThisRepository => return Ok(()),
+        Audience::WhoeverPulls => (
+            format!(
+                "git looks for hooks in `{dir}`, and what is there is committed: everyone would get the guard"
+            ),
+            "let the hook there call `msg guard check`, or write it all the same with `--shared`",
+        ),
+        Audience::OtherRepositories => (
+            format!(
+                "git looks for hooks in `{dir}`, outside of this repository: others would get the guard too"
+            ),
+            "if that is what you want: `msg guard install --shared`; else see `git config --show-origin core.hooksPath`",
+        ),
+    };
+    Err(CommandError::new(Kind::SharedHooks, text).hint(hint).fact("file", place.hook.display().to_string()))
+}
+
+fn warn_of_generators(ctx: &Context, occupant: &Occupant) {
+    let Occupant::Script { content } = occupant else { return };
+    let text = String::from_utf8_lossy(content).to_lowercase();
+    if let Some((_, name)) = GENERATORS.iter().find(|(sign, _)| text.contains(sign)) {
+        ctx.notice(format!(
+            "{name} wrote this hook, and may write it anew without the guard: then `msg guard install` again"
+        ));
+    }
+}
+
+fn left_over(place: &Place) -> CommandError {
+    let kept = place.kept.display();
+    let text = format!("`{kept}` is a hook from an earlier installation, whose place another took");
+    CommandError::new(Kind::HookInTheWay, text)
+        .hint(format!("move it to where you want it, or remove it: `rm '{kept}'`"))
+        .fact("file", kept.to_string())
+}
+
+fn changed_meanwhile(place: &Place) -> CommandError {
+    let text = format!("`{}` was changed while we looked at it", place.hook.display());
+    CommandError::new(Kind::HookInTheWay, text).hint("try again")
+}
+
+fn no_program(error: std::io::Error) -> CommandError {
+    CommandError::new(Kind::Io, format!("the path of this program can't be found out: {error}"))
+}

@@ -1,0 +1,116 @@
+//! Taking the guard out of the hook: what was there before is there again, byte for byte.
+
+use std::path::PathBuf;
+
+use crate::ops::context::Context;
+use crate::ops::error::{CommandError, Kind};
+use crate::sys::files;
+use crate::sys::git::Repository;
+
+use super::place::{self, Occupant, Place};
+use super::script::{self, SHEBANG, Shape};
+
+#[derive(Clone, Debug)]
+pub struct Uninstalled {
+    pub hook: PathBuf,
+    /// The hook as people here call it.
+    pub shown: String,
+    /// `false`: there was nothing of ours.
+    pub is_changed: bool,
+    /// There is a hook still, which is not ours.
+    pub is_left: bool,
+}
+
+pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Uninstalled, CommandError> {
+    let repository = Repository::here(&ctx.cwd)?;
+    let place = Place::of(&repository)?;
+    let change = Change::of(&place)?;
+    if !dry_run {
+        files::sweep_beside(place.dir())?;
+        change.make(&place)?;
+    }
+    // Another hook took the place of ours, which had taken that of this one.
+    if place.keeps_something()? && matches!(change, Change::None) {
+        ctx.notice(format!(
+            "`{}` was the hook when the guard was installed; it is left there for you",
+            place.kept.display()
+        ));
+    }
+    Ok(Uninstalled {
+        shown: place.shown(ctx, &repository),
+        is_changed: !matches!(change, Change::None | Change::Forget),
+        is_left: match change {
+            Change::Remove => false,
+            _ => files::exists(&place.hook)?,
+        },
+        hook: place.hook,
+    })
+}
+
+/// What has to be done.
+enum Change {
+    None,
+    /// What is kept is there too: somebody was killed in between.
+    Forget,
+    /// Nothing was there.
+    Remove,
+    /// What is kept comes back.
+    Restore,
+    /// The rest of the file stays.
+    Rewrite(Vec<u8>),
+}
+
+impl Change {
+    fn of(place: &Place) -> Result<Self, CommandError> {
+        let Occupant::Ours { content, found, .. } = place.occupant()? else {
+            return Ok(if place.is_kept()? { Self::Forget } else { Self::None });
+        };
+        let rest = script::without(&content, &found);
+        let is_all_ours = found.shape == Shape::Whole && rest == SHEBANG.as_bytes();
+        match (found.shape, place.keeps_something()?) {
+            (Shape::Whole, true) if is_all_ours => Ok(Self::Restore),
+            (Shape::Whole, true) => Err(edited(place)),
+            (Shape::Whole, false) if is_all_ours => Ok(Self::Remove),
+            (Shape::Whole, false) | (Shape::Inserted, _) => Ok(Self::Rewrite(rest)),
+        }
+    }
+
+    fn make(&self, place: &Place) -> Result<(), CommandError> {
+        match self {
+            Self::None => {}
+            Self::Forget => {
+                files::remove(&place.kept)?;
+            }
+            Self::Remove => {
+                files::remove(&place.hook)?;
+            }
+            Self::Rewrite(rest) => files::rewrite(&place.hook, rest)?,
+            Self::Restore => restore(place)?,
+        }
+        if files::exists(&place.kept_in)? {
+            files::remove_dir(&place.kept_in)?;
+        }
+        Ok(())
+    }
+}
+
+fn restore(place: &Place) -> Result<(), CommandError> {
+    match files::read_link(&place.kept)? {
+        Some(text) => {
+            files::replace_with_link(&place.hook, &place::from_above(&text))?;
+            files::remove(&place.kept)?;
+        }
+        None => files::put_back(&place.kept, &place.hook)?,
+    }
+    Ok(())
+}
+
+/// Two hooks, both of which somebody wants: only a person can make one of them.
+fn edited(place: &Place) -> CommandError {
+    let (hook, kept) = (place.hook.display(), place.kept.display());
+    let text =
+        format!("`{hook}` was changed since the guard was installed, and `{kept}` is the hook from before");
+    CommandError::new(Kind::HookInTheWay, text)
+        .hint(format!("move what you need of `{hook}` into `{kept}`, then `mv '{kept}' '{hook}'`"))
+        .fact("file", hook.to_string())
+}
