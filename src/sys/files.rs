@@ -413,7 +413,7 @@ pub fn set_mode(path: &Path, mode: u32) -> Result<(), FileError> {
     Ok(fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?)
 }
 
-/// Opens a lock file, creating it if need be. Its content means nothing.
+/// Opens a lock file, creating it if need be. Its content means nothing. A directory is as good.
 pub fn open_lock_file(path: &Path) -> Result<fs::File, FileError> {
     let mut options = fs::OpenOptions::new();
     options.read(true).write(true);
@@ -422,6 +422,7 @@ pub fn open_lock_file(path: &Path) -> Result<fs::File, FileError> {
             step();
             Ok(options.create(true).mode(FILE_MODE).open(path)?)
         }
+        Err(error) if error.kind() == io::ErrorKind::IsADirectory => Ok(fs::File::open(path)?),
         opened => Ok(opened?),
     }
 }

@@ -49,8 +49,7 @@ pub struct Installed {
 
 pub fn install(ctx: &Context, order: Order) -> Result<Installed, CommandError> {
     let repository = Repository::here(&ctx.cwd)?;
-    let place = Place::of(&repository)?;
-    let occupant = place.occupant()?;
+    let place = Place::of(ctx, &repository)?;
     // Who names the mesh means that one, whatever is configured when the hook runs.
     let is_pinned = matches!(ctx.location.reason, Reason::Told(Source::Flag(_)));
     let call = Call {
@@ -58,23 +57,51 @@ pub fn install(ctx: &Context, order: Order) -> Result<Installed, CommandError> {
         program: program::own_path().map_err(no_program)?,
         mesh: is_pinned.then(|| ctx.location.to_string()),
     };
-    let change = Change::of(&place, &occupant, &call)?;
-    let is_chained = place.runs_another(&occupant)?;
-    if !matches!(change, Change::None) {
-        if !order.shared {
-            refuse_shared(ctx, &place, &repository)?;
-        }
-        if !order.dry_run {
-            change.make(&place)?;
-        }
-        warn_of_generators(ctx, &occupant);
+    let mut plan = Plan::of(&place, &call)?;
+    if plan.is_change() && !order.shared {
+        refuse_shared(&place, &repository)?;
     }
-    let shown = place.shown(ctx, &repository);
-    if matches!(occupant, Occupant::Ours { mode, .. } if !is_executable(mode) && !matches!(change, Change::Replace(_)))
-    {
-        ctx.notice(format!("git ignores `{shown}`, which is not executable: `chmod +x` it"));
+    if plan.is_change() && !order.dry_run {
+        if !files::exists(place.dir())? {
+            files::create_dir(place.dir())?;
+        }
+        let _alone = place.lock(ctx)?;
+        plan = Plan::of(&place, &call)?;
+        plan.change.make(&place)?;
     }
-    Ok(Installed { shown, hook: place.hook, is_changed: !matches!(change, Change::None), is_chained })
+    let shown = place.shown(&place.hook);
+    plan.warn(ctx, &shown);
+    Ok(Installed { shown, hook: place.hook, is_changed: plan.is_change(), is_chained: plan.is_chained })
+}
+
+/// What is there, and what follows from it.
+struct Plan {
+    occupant: Occupant,
+    change: Change,
+    is_chained: bool,
+}
+
+impl Plan {
+    fn of(place: &Place, call: &Call) -> Result<Self, CommandError> {
+        let occupant = place.occupant()?;
+        let change = Change::of(place, &occupant, call)?;
+        let is_chained = place.runs_another(&occupant)?;
+        Ok(Self { occupant, change, is_chained })
+    }
+
+    fn is_change(&self) -> bool {
+        !matches!(self.change, Change::None)
+    }
+
+    fn warn(&self, ctx: &Context, shown: &str) {
+        match &self.occupant {
+            Occupant::Script { content } => warn_of_generators(ctx, content),
+            Occupant::Ours { mode, found, .. } if found.shape == Shape::Inserted && !is_executable(*mode) => {
+                ctx.notice(format!("git ignores `{shown}`, which is not executable: `chmod +x` it"));
+            }
+            _ => {}
+        }
+    }
 }
 
 /// What has to be done.
@@ -111,9 +138,6 @@ impl Change {
     }
 
     fn make(&self, place: &Place) -> Result<(), CommandError> {
-        if !files::exists(place.dir())? {
-            files::create_dir(place.dir())?;
-        }
         files::sweep_beside(place.dir())?;
         match self {
             Self::None => Ok(()),
@@ -140,20 +164,16 @@ fn keep(place: &Place) -> Result<(), CommandError> {
         Some(text) => files::publish_link(&place.kept, &place::from_below(&text))?,
         None => files::link(&place.hook, &place.kept)?,
     };
-    // It must be what we looked at: another install that was faster would make the hook call itself.
-    let is_ours = files::read_link(&place.kept)?.is_none()
-        && files::read_large(&place.kept)?.is_some_and(|content| !matches!(script::find(&content), Ok(None)));
-    if is_ours && published == Published::Done {
-        files::remove(&place.kept)?;
+    match published {
+        Published::Done => Ok(()),
+        // So it is after a crash.
+        Published::Exists if place.is_kept()? => Ok(()),
+        Published::Exists => Err(changed_meanwhile(place)),
     }
-    if is_ours || !place.is_kept()? {
-        return Err(changed_meanwhile(place));
-    }
-    Ok(())
 }
 
-fn refuse_shared(ctx: &Context, place: &Place, repository: &Repository) -> Result<(), CommandError> {
-    let dir = ctx.home.shorten(&place.dir().to_string_lossy());
+fn refuse_shared(place: &Place, repository: &Repository) -> Result<(), CommandError> {
+    let dir = place.shown(place.dir());
     let (text, hint) = match place.audience(repository)? {
         Audience::ThisRepository => return Ok(()),
         Audience::WhoeverPulls => (
@@ -172,8 +192,7 @@ fn refuse_shared(ctx: &Context, place: &Place, repository: &Repository) -> Resul
     Err(CommandError::new(Kind::SharedHooks, text).hint(hint).fact("file", place.hook.display().to_string()))
 }
 
-fn warn_of_generators(ctx: &Context, occupant: &Occupant) {
-    let Occupant::Script { content } = occupant else { return };
+fn warn_of_generators(ctx: &Context, content: &[u8]) {
     let text = String::from_utf8_lossy(content).to_lowercase();
     if let Some((_, name)) = GENERATORS.iter().find(|(sign, _)| text.contains(sign)) {
         ctx.notice(format!(
@@ -183,15 +202,15 @@ fn warn_of_generators(ctx: &Context, occupant: &Occupant) {
 }
 
 fn left_over(place: &Place) -> CommandError {
-    let kept = place.kept.display();
-    let text = format!("`{kept}` is a hook from an earlier installation, whose place another took");
+    let kept = place.shown(&place.kept);
+    let text = format!("`{kept}` is the hook from before an earlier installation, whose place another took");
     CommandError::new(Kind::HookInTheWay, text)
-        .hint(format!("move it to where you want it, or remove it: `rm '{kept}'`"))
-        .fact("file", kept.to_string())
+        .hint("move it to where you want it, or remove it")
+        .fact("file", place.kept.display().to_string())
 }
 
 fn changed_meanwhile(place: &Place) -> CommandError {
-    let text = format!("`{}` was changed while we looked at it", place.hook.display());
+    let text = format!("`{}` was changed while we looked at it", place.shown(&place.hook));
     CommandError::new(Kind::HookInTheWay, text).hint("try again")
 }
 

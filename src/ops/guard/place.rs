@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
+use crate::sys::environment::Home;
 use crate::sys::files;
+use crate::sys::flock::{FileLock, LockError};
 use crate::sys::git::Repository;
 use crate::sys::paths;
 
@@ -21,6 +23,9 @@ pub(super) struct Place {
     /// A directory of its own, so that the hook keeps its name: some go by what they are called.
     pub(super) kept_in: PathBuf,
     pub(super) kept: PathBuf,
+    /// The root of the work tree.
+    root: PathBuf,
+    home: Home,
 }
 
 /// What is at the hook's place.
@@ -52,26 +57,35 @@ pub(super) enum Audience {
 }
 
 impl Place {
-    pub(super) fn of(repository: &Repository) -> Result<Self, CommandError> {
+    pub(super) fn of(ctx: &Context, repository: &Repository) -> Result<Self, CommandError> {
         let hook = repository.hook(HOOK)?;
-        let dir = hook.parent().unwrap_or(Path::new("/"));
-        if files::metadata(dir)?.is_some_and(|metadata| !metadata.is_dir()) {
-            let text = format!("git looks for hooks in `{}`, which is no directory", dir.display());
+        let kept_in = hook.with_file_name(KEPT);
+        let (root, home) = (repository.root.clone(), ctx.home.clone());
+        let place = Self { kept: kept_in.join(HOOK), kept_in, hook, root, home };
+        if files::metadata(place.dir())?.is_some_and(|metadata| !metadata.is_dir()) {
+            let dir = place.shown(place.dir());
+            let text = format!("git looks for hooks in `{dir}`, which is no directory");
             return Err(CommandError::new(Kind::HookInTheWay, text)
                 .hint("`git config --show-origin core.hooksPath` tells where that is set"));
         }
-        let kept_in = hook.with_file_name(KEPT);
-        Ok(Self { kept: kept_in.join(HOOK), kept_in, hook })
+        Ok(place)
     }
 
     pub(super) fn dir(&self) -> &Path {
         self.hook.parent().unwrap_or(Path::new("/"))
     }
 
-    /// How people here call the hook.
-    pub(super) fn shown(&self, ctx: &Context, repository: &Repository) -> String {
-        let hook = self.hook.strip_prefix(&repository.root).unwrap_or(&self.hook);
-        ctx.home.shorten(&hook.to_string_lossy())
+    /// Keeps other installations out while one is under way; where the file system has no locks, nobody can.
+    pub(super) fn lock(&self, ctx: &Context) -> Result<Option<FileLock>, CommandError> {
+        match FileLock::acquire(self.dir(), ctx.settings.lock_timeout()) {
+            Err(LockError::Unsupported { .. }) => Ok(None),
+            held => Ok(Some(held?)),
+        }
+    }
+
+    /// A path as people here call it.
+    pub(super) fn shown(&self, path: &Path) -> String {
+        self.home.shorten(&path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy())
     }
 
     pub(super) fn occupant(&self) -> Result<Occupant, CommandError> {
@@ -80,14 +94,13 @@ impl Place {
             return Ok(Occupant::Other);
         }
         if !metadata.is_file() {
-            let text = format!("`{}` is no file", self.hook.display());
+            let text = format!("`{}` is no file", self.shown(&self.hook));
             return Err(CommandError::new(Kind::HookInTheWay, text).hint("look at it, and move it away"));
         }
         let content = files::read_large(&self.hook)?.unwrap_or_default();
         let mode = metadata.permissions().mode() & 0o7777;
         let found = script::find(&content).map_err(|script::Torn| {
-            let text =
-                format!("`{}` has one of the marks of our block without the other", self.hook.display());
+            let text = format!("`{}` has one of our marks without the other", self.shown(&self.hook));
             CommandError::new(Kind::HookInTheWay, text)
                 .hint("take our lines out by hand; they are about `ravenry guard`")
                 .fact("file", self.hook.display().to_string())

@@ -126,8 +126,8 @@ fn block(shape: Shape, call: &Call) -> Vec<u8> {
         Shape::Whole => include_str!("whole.sh").trim_start_matches(SHEBANG),
     };
     let mesh = call.mesh.iter().flat_map(|mesh| [b" --mesh ", &*quoted(mesh.as_ref())].concat()).collect();
-    let by_name = call.is_on_path.then(|| b"msg ".to_vec()).unwrap_or_default();
-    let programs = [by_name, quoted(call.program.as_os_str())].concat();
+    let by_name: &[u8] = if call.is_on_path { b"msg " } else { b"" };
+    let programs = [by_name, &quoted(call.program.as_os_str())].concat();
     let indent = if shape == Shape::Inserted { "    " } else { "" };
     let look: String = include_str!("look.sh").lines().map(|line| format!("{indent}{line}\n")).collect();
     let look = fill(&look, &[("@PROGRAMS@", programs), ("@MESH@", mesh)]);

@@ -23,9 +23,11 @@ pub struct Uninstalled {
 
 pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Uninstalled, CommandError> {
     let repository = Repository::here(&ctx.cwd)?;
-    let place = Place::of(&repository)?;
-    let change = Change::of(&place)?;
-    if !dry_run {
+    let place = Place::of(ctx, &repository)?;
+    let mut change = Change::of(&place)?;
+    if !dry_run && files::exists(place.dir())? {
+        let _alone = place.lock(ctx)?;
+        change = Change::of(&place)?;
         files::sweep_beside(place.dir())?;
         change.make(&place)?;
     }
@@ -33,11 +35,11 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Uninstalled, CommandErr
     if place.keeps_something()? && matches!(change, Change::None) {
         ctx.notice(format!(
             "`{}` was the hook when the guard was installed; it is left there for you",
-            place.kept.display()
+            place.shown(&place.kept)
         ));
     }
     Ok(Uninstalled {
-        shown: place.shown(ctx, &repository),
+        shown: place.shown(&place.hook),
         is_changed: !matches!(change, Change::None | Change::Forget),
         is_left: match change {
             Change::Remove => false,
@@ -107,10 +109,10 @@ fn restore(place: &Place) -> Result<(), CommandError> {
 
 /// Two hooks, both of which somebody wants: only a person can make one of them.
 fn edited(place: &Place) -> CommandError {
-    let (hook, kept) = (place.hook.display(), place.kept.display());
+    let (hook, kept) = (place.shown(&place.hook), place.shown(&place.kept));
     let text =
         format!("`{hook}` was changed since the guard was installed, and `{kept}` is the hook from before");
     CommandError::new(Kind::HookInTheWay, text)
-        .hint(format!("move what you need of `{hook}` into `{kept}`, then `mv '{kept}' '{hook}'`"))
-        .fact("file", hook.to_string())
+        .hint(format!("make one of the two, put it at `{hook}`, and remove the other"))
+        .fact("file", place.hook.display().to_string())
 }

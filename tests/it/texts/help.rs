@@ -3,7 +3,7 @@
 use crate::environment::TestEnvironment;
 use crate::texts::{one_object, snapshot};
 
-const COMMANDS: [&str; 34] = [
+const COMMANDS: [&str; 35] = [
     "join",
     "leave",
     "send",
@@ -28,6 +28,7 @@ const COMMANDS: [&str; 34] = [
     "complete",
     "handoff",
     "hook",
+    "guard",
     "agents",
     "whoami",
     "whois",
@@ -97,6 +98,13 @@ fn of_keeping_out_of_each_others_files() {
         &["hook", "--help"],
     ];
     check("help-reserve", &pages);
+    let pages: [&[&str]; 4] = [
+        &["guard", "--help"],
+        &["guard", "install", "--help"],
+        &["guard", "uninstall", "--help"],
+        &["guard", "check", "--help"],
+    ];
+    check("help-guard", &pages);
 }
 
 #[test]

@@ -16,7 +16,7 @@ const MOST: usize = 20;
 ///
 /// `install` puts the check into the pre-commit hook of this repository, for all of its work trees; a hook that is there
 /// already runs first. A commit is refused if it changes, adds, renames or deletes what another live agent has reserved.
-/// If msg is removed or can't tell, git commits as ever, unless `strict` is set.
+/// If msg is gone, git commits as ever; if it can't tell, too, unless `strict` is set.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
