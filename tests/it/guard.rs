@@ -1,7 +1,11 @@
-//! The git guard, with the real git: what a commit would change that another agent has reserved is not committed.
+//! The git guard, with the real git: what another agent has reserved is not committed.
 
+mod broken;
 mod commits;
+mod crashes;
 mod fixture;
 mod merges;
 mod others;
 mod places;
+
+pub use fixture::put_program;

@@ -153,7 +153,10 @@ fn odd_names() {
         fs::write(&file, "").unwrap();
         repo.git(&["add", "odd"]).expect_code(0);
         repo.refused(&["commit", "-qm", "odd"], "odd/");
-        assert_eq!(repo.checked(), [(format!("odd/{}", String::from_utf8_lossy(name)), Some("Alice".into()))]);
+        assert_eq!(
+            repo.checked(),
+            [(format!("odd/{}", String::from_utf8_lossy(name)), Some("Alice".into()))]
+        );
     }
 }
 
@@ -267,7 +270,8 @@ fn in_a_linked_work_tree() {
     crate::environment::put(&linked.join("src/a.rs"), "two\n");
     // Alice's is that of the main work tree.
     repo.committed_in(&linked, &["commit", "-qam", "here it is free"]);
-    let reserve = repo.env.msg().current_dir(&linked).args(["reserve", "docs/", "--as", "Alice"]).output().unwrap();
+    let reserve =
+        repo.env.msg().current_dir(&linked).args(["reserve", "docs/", "--as", "Alice"]).output().unwrap();
     assert!(reserve.status.success());
     crate::environment::put(&linked.join("docs/c.md"), "two\n");
     repo.refused_in(&linked.join("docs"), &["commit", "-qam", "docs"], "docs/c.md");

@@ -61,7 +61,9 @@ impl Repo {
         command.env("HOME", self.env.home()).env("PATH", std::env::var("PATH").unwrap());
         command.env("MSG_MESH", self.env.mesh()).env("GIT_CONFIG_NOSYSTEM", "1");
         for who in ["AUTHOR", "COMMITTER"] {
-            command.env(format!("GIT_{who}_NAME"), "Robin").env(format!("GIT_{who}_EMAIL"), "robin@example.org");
+            command
+                .env(format!("GIT_{who}_NAME"), "Robin")
+                .env(format!("GIT_{who}_EMAIL"), "robin@example.org");
         }
         command.env(seams::ANCESTRY_END, std::process::id().to_string());
         command
@@ -117,7 +119,8 @@ impl Repo {
         let json = ended.json();
         let text = |value: &Value| value.as_str().map(str::to_string);
         let rows = json["paths"].as_array().unwrap();
-        let rows: Vec<_> = rows.iter().map(|row| (text(&row["path"]).unwrap(), text(&row["holder"]))).collect();
+        let rows: Vec<_> =
+            rows.iter().map(|row| (text(&row["path"]).unwrap(), text(&row["holder"]))).collect();
         let is_free = rows.iter().all(|(_, holder)| holder.is_none());
         assert_eq!(ended.code, Some(if is_free { 0 } else { 1 }), "{ended}");
         rows
@@ -131,6 +134,11 @@ impl Repo {
     pub fn put_hook(&self, text: &str) {
         put_program(&self.hook(), text);
     }
+}
+
+/// A hook in a language that is no shell's, and is there wherever git is.
+pub fn awk(commands: &str) -> String {
+    format!("#!/usr/bin/env -S awk -f\nBEGIN {{ {commands} }}\n")
 }
 
 pub fn put_program(path: &Path, text: &str) {

@@ -83,7 +83,8 @@ fn in_a_linked_work_tree() {
     let repo = branches(&[("src/a.rs", "theirs\n"), ("d.txt", "theirs\n")], &[("src/a.rs", "ours\n")]);
     let linked = repo.env.path().join("linked");
     repo.git(&["worktree", "add", "-q", linked.to_str().unwrap(), "-b", "other", "main"]).expect_code(0);
-    let reserve = repo.env.msg().current_dir(&linked).args(["reserve", ".", "--as", "Alice"]).output().unwrap();
+    let reserve =
+        repo.env.msg().current_dir(&linked).args(["reserve", ".", "--as", "Alice"]).output().unwrap();
     assert!(reserve.status.success());
     repo.git_in(&linked, &["merge", "topic"]).expect_code(1);
     crate::environment::put(&linked.join("src/a.rs"), "both\n");

@@ -80,7 +80,8 @@ fn a_directory_that_is_ignored() {
     repo.write(".husky/pre-commit", "echo users hook; test ! -e stop\n");
     repo.git(&["config", "core.hooksPath", ".husky/_"]).expect_code(0);
     let before = everything(&repo.root().join(".husky"));
-    let ended = end(repo.env.msg().current_dir(repo.root().join("docs")).args(["guard", "install"])).expect_code(0);
+    let ended =
+        end(repo.env.msg().current_dir(repo.root().join("docs")).args(["guard", "install"])).expect_code(0);
     assert!(ended.stdout.contains("`.husky/_/pre-commit`"), "{ended}");
     assert!(!repo.hook().exists());
     repo.write("src/a.rs", "two\n");
@@ -141,7 +142,9 @@ fn a_directory_that_is_tracked() {
 /// One for all repositories of the user, by every way to say so.
 #[test]
 fn a_directory_of_the_users() {
-    for (how, value) in [("--global", "~/my hooks"), ("--local", "~/my hooks"), ("--local", "../home/my hooks")] {
+    for (how, value) in
+        [("--global", "~/my hooks"), ("--local", "~/my hooks"), ("--local", "../home/my hooks")]
+    {
         let repo = repo();
         repo.git(&["config", how, "core.hooksPath", value]).expect_code(0);
         let home = everything(&repo.env.home());
@@ -207,7 +210,8 @@ fn places_with_odd_names() {
     let clone = repo.env.path().join("it's $HOME\n`x` ü");
     repo.git(&["clone", "-q", ".", clone.to_str().unwrap()]).expect_code(0);
     guard_in(&repo, &clone, &["install"]).expect_code(0);
-    let reserve = repo.env.msg().current_dir(&clone).args(["reserve", "docs/", "--as", "Alice"]).output().unwrap();
+    let reserve =
+        repo.env.msg().current_dir(&clone).args(["reserve", "docs/", "--as", "Alice"]).output().unwrap();
     assert!(!reserve.status.success() || clone.join(".git/hooks/pre-commit").is_file());
     crate::environment::put(&clone.join("d.txt"), "two\n");
     repo.committed_in(&clone, &["commit", "-qam", "x"]);
