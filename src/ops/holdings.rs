@@ -1,6 +1,7 @@
 //! Who holds what, and what is in the way of whom.
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -13,7 +14,8 @@ use super::names::is_live;
 /// A reservation and who has it.
 #[derive(Clone, Debug)]
 pub struct Holding {
-    pub holder: Agent,
+    /// Of many paths in the way there are but few holders.
+    pub holder: Arc<Agent>,
     pub reservation: Reservation,
 }
 
@@ -54,7 +56,8 @@ pub(super) struct Others<'a>(Vec<Other<'a>>);
 struct Other<'a> {
     record: &'a Record,
     holds: Vec<(&'a Reservation, Vec<Pattern>)>,
-    is_live: OnceCell<bool>,
+    /// `None`: it is gone.
+    holder: OnceCell<Option<Arc<Agent>>>,
 }
 
 impl<'a> Others<'a> {
@@ -68,7 +71,7 @@ impl<'a> Others<'a> {
             let binding = record.agent.reservations.iter().filter(|reservation| reservation.binds(now));
             let holds =
                 binding.map(|reservation| (reservation, patterns(&record.agent, reservation))).collect();
-            Other { record, holds, is_live: OnceCell::new() }
+            Other { record, holds, holder: OnceCell::new() }
         };
         Self(records.into_iter().filter(is_other).map(other).collect())
     }
@@ -83,10 +86,10 @@ impl Other<'_> {
     /// Whether a holder lives is asked only where it matters.
     fn held(&self, is_hit: impl Fn(&Pattern) -> bool) -> impl Iterator<Item = Holding> {
         let hits = self.holds.iter().filter(move |(_, patterns)| patterns.iter().any(&is_hit));
-        let live = hits.take_while(|_| *self.is_live.get_or_init(|| is_live(self.record)));
-        live.map(|(reservation, _)| Holding {
-            holder: self.record.agent.clone(),
-            reservation: (*reservation).clone(),
+        let holder = || is_live(self.record).then(|| Arc::new(self.record.agent.clone()));
+        hits.map_while(move |(reservation, _)| {
+            let holder = self.holder.get_or_init(holder).clone()?;
+            Some(Holding { holder, reservation: (*reservation).clone() })
         })
     }
 }

@@ -19,7 +19,7 @@ use super::script::{self, Call, Shape};
 /// Mode of a hook that is all ours.
 const MODE: u32 = 0o755;
 
-/// Programs that write the hook anew now and then, by a word that stands in what they write.
+/// Programs that write the hook anew now and then, by a word in what they write, or in where they write it.
 const GENERATORS: [(&str, &str); 4] = [
     ("pre-commit.com", "pre-commit"),
     ("lefthook", "lefthook"),
@@ -95,7 +95,7 @@ impl Plan {
 
     fn warn(&self, ctx: &Context, shown: &str) {
         match &self.occupant {
-            Occupant::Script { content } => warn_of_generators(ctx, content),
+            Occupant::Script { content } => warn_of_generators(ctx, shown, content),
             Occupant::Ours { mode, found, .. } if found.shape == Shape::Inserted && !is_executable(*mode) => {
                 ctx.notice(format!("git ignores `{shown}`, which is not executable: `chmod +x` it"));
             }
@@ -192,8 +192,8 @@ fn refuse_shared(place: &Place, repository: &Repository) -> Result<(), CommandEr
     Err(CommandError::new(Kind::SharedHooks, text).hint(hint).fact("file", place.hook.display().to_string()))
 }
 
-fn warn_of_generators(ctx: &Context, content: &[u8]) {
-    let text = String::from_utf8_lossy(content).to_lowercase();
+fn warn_of_generators(ctx: &Context, shown: &str, content: &[u8]) {
+    let text = format!("{shown}\n{}", String::from_utf8_lossy(content)).to_lowercase();
     if let Some((_, name)) = GENERATORS.iter().find(|(sign, _)| text.contains(sign)) {
         ctx.notice(format!(
             "{name} wrote this hook, and may write it anew without the guard: then `msg guard install` again"

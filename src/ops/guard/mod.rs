@@ -11,7 +11,7 @@ mod uninstall;
 
 pub use check::{Commit, check};
 pub use install::{Installed, Order, install};
-pub use uninstall::{Uninstalled, uninstall};
+pub use uninstall::{TakenOut, Uninstalled, uninstall};
 
 use crate::ops::error::{CommandError, Kind};
 use crate::sys::git::GitError;

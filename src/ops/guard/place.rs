@@ -17,7 +17,7 @@ use super::HOOK;
 use super::script::{self, Found, KEPT, Shape};
 
 /// The hook's place, and where what was there is kept.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Place {
     pub(super) hook: PathBuf,
     /// A directory of its own, so that the hook keeps its name: some go by what they are called.
@@ -69,6 +69,19 @@ impl Place {
                 .hint("`git config --show-origin core.hooksPath` tells where that is set"));
         }
         Ok(place)
+    }
+
+    /// Files beside the hook that are called after it: others move aside what they find, and may go on calling it.
+    pub(super) fn moved_aside(&self) -> Result<Vec<Self>, CommandError> {
+        let mut places = Vec::new();
+        for name in files::list(self.dir())? {
+            let hook = self.hook.with_file_name(&name);
+            let is_after = name.strip_prefix(HOOK).is_some_and(|rest| rest.starts_with('.'));
+            if is_after && files::link_metadata(&hook)?.is_some_and(|metadata| metadata.is_file()) {
+                places.push(Self { hook, ..self.clone() });
+            }
+        }
+        Ok(places)
     }
 
     pub(super) fn dir(&self) -> &Path {

@@ -15,38 +15,53 @@ pub struct Uninstalled {
     pub hook: PathBuf,
     /// The hook as people here call it.
     pub shown: String,
-    /// `false`: there was nothing of ours.
-    pub is_changed: bool,
-    /// There is a hook still, which is not ours.
+    pub taken_out: Vec<TakenOut>,
+}
+
+/// A file in which the guard was.
+#[derive(Clone, Debug)]
+pub struct TakenOut {
+    pub file: PathBuf,
+    /// The file as people here call it.
+    pub shown: String,
+    /// What was there before, or was added, is there still.
     pub is_left: bool,
 }
 
 pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Uninstalled, CommandError> {
     let repository = Repository::here(&ctx.cwd)?;
     let place = Place::of(ctx, &repository)?;
-    let mut change = Change::of(&place)?;
-    if !dry_run && files::exists(place.dir())? {
-        let _alone = place.lock(ctx)?;
-        change = Change::of(&place)?;
-        files::sweep_beside(place.dir())?;
-        change.make(&place)?;
+    let mut taken_out = Vec::new();
+    if files::exists(place.dir())? {
+        let _alone = if dry_run { None } else { place.lock(ctx)? };
+        taken_out.extend(take_out(&place, dry_run)?);
+        for aside in place.moved_aside()? {
+            if matches!(aside.occupant(), Ok(Occupant::Ours { .. })) {
+                taken_out.extend(take_out(&aside, dry_run)?);
+            }
+        }
     }
     // Another hook took the place of ours, which had taken that of this one.
-    if place.keeps_something()? && matches!(change, Change::None) {
-        ctx.notice(format!(
-            "`{}` was the hook when the guard was installed; it is left there for you",
-            place.shown(&place.kept)
-        ));
+    if place.keeps_something()? && !dry_run {
+        let kept = place.shown(&place.kept);
+        ctx.notice(format!("`{kept}` was the hook when the guard was installed; it is left there for you"));
     }
-    Ok(Uninstalled {
-        shown: place.shown(&place.hook),
-        is_changed: !matches!(change, Change::None | Change::Forget),
-        is_left: match change {
-            Change::Remove => false,
-            _ => files::exists(&place.hook)?,
-        },
-        hook: place.hook,
-    })
+    Ok(Uninstalled { shown: place.shown(&place.hook), hook: place.hook, taken_out })
+}
+
+/// `None`: nothing of ours was there.
+fn take_out(place: &Place, dry_run: bool) -> Result<Option<TakenOut>, CommandError> {
+    let change = Change::of(place)?;
+    if !dry_run {
+        files::sweep_beside(place.dir())?;
+        change.make(place)?;
+    }
+    let is_left = match change {
+        Change::None | Change::Forget => return Ok(None),
+        Change::Remove => false,
+        Change::Restore | Change::Rewrite(_) => true,
+    };
+    Ok(Some(TakenOut { file: place.hook.clone(), shown: place.shown(&place.hook), is_left }))
 }
 
 /// What has to be done.

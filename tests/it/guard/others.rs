@@ -253,6 +253,10 @@ fn a_hook_that_was_moved_still_works() {
         for ended in commits(&repo) {
             assert!(ended.stderr.contains("new\nold\n"), "{ended}");
         }
+        // It is found there, too; what was there before it comes back.
+        assert_eq!(repo.env.ok(&["guard", "uninstall"])["changed"].as_array().unwrap().len(), 1);
+        assert_eq!(fs::read_to_string(repo.hook().with_extension("legacy")).unwrap(), old);
+        assert_eq!(names(&repo.root().join(".git/hooks")), ["pre-commit", "pre-commit.legacy"]);
     }
 }
 

@@ -1,10 +1,12 @@
+use std::path::Path;
+
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
 use crate::domain::{quoted, said, visible};
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::table::{Cell, Table};
-use crate::ops::guard::{self, Commit, Installed, Order, Uninstalled};
+use crate::ops::guard::{self, Commit, Installed, Order, TakenOut, Uninstalled};
 use crate::ops::{CommandError, Context, Holding, Verdict};
 
 use super::check;
@@ -131,7 +133,7 @@ struct InstallReport {
 impl Report for InstallReport {
     fn json(&self) -> Map<String, Value> {
         let Installed { hook, is_changed, is_chained, .. } = &self.installed;
-        let mut object = changed(&hook.to_string_lossy(), *is_changed, self.dry_run);
+        let mut object = changed(hook, is_changed.then_some(hook.as_path()).into_iter(), self.dry_run);
         object.insert("chained".to_string(), json!(is_chained));
         object
     }
@@ -161,21 +163,25 @@ struct UninstallReport {
 
 impl Report for UninstallReport {
     fn json(&self) -> Map<String, Value> {
-        let Uninstalled { hook, is_changed, .. } = &self.uninstalled;
-        changed(&hook.to_string_lossy(), *is_changed, self.dry_run)
+        let Uninstalled { hook, taken_out, .. } = &self.uninstalled;
+        changed(hook, taken_out.iter().map(|taken| taken.file.as_path()), self.dry_run)
     }
 
     fn text(&self, page: &mut Page) {
-        let Uninstalled { shown, is_changed, is_left, .. } = &self.uninstalled;
-        let shown = visible(shown);
-        page.line(match (is_changed, self.dry_run, is_left) {
-            (false, _, _) => format!("The guard is not in `{shown}`."),
-            (true, true, _) => format!("The guard would be taken out of `{shown}`."),
-            (true, false, true) => format!("The guard is out of `{shown}`, which is what it was before."),
-            (true, false, false) => {
-                format!("The guard is gone, and with it `{shown}`, where nothing else was.")
-            }
-        });
+        let Uninstalled { shown, taken_out, .. } = &self.uninstalled;
+        if taken_out.is_empty() {
+            page.line(format!("The guard is not in `{}`.", visible(shown)));
+        }
+        for TakenOut { shown, is_left, .. } in taken_out {
+            let shown = visible(shown);
+            page.line(match (self.dry_run, is_left) {
+                (true, _) => format!("The guard would be taken out of `{shown}`."),
+                (false, true) => format!("The guard is out of `{shown}`: the rest is as it was."),
+                (false, false) => {
+                    format!("The guard is out of `{shown}`, which is gone: nothing else was in it.")
+                }
+            });
+        }
     }
 
     fn is_answer(&self) -> bool {
@@ -183,10 +189,12 @@ impl Report for UninstallReport {
     }
 }
 
-fn changed(hook: &str, is_changed: bool, dry_run: bool) -> Map<String, Value> {
-    let changed: Vec<&str> = is_changed.then_some(hook).into_iter().collect();
-    let mut object =
-        Map::from_iter([("hook".to_string(), json!(hook)), ("changed".to_string(), json!(changed))]);
+fn changed<'a>(hook: &Path, changed: impl Iterator<Item = &'a Path>, dry_run: bool) -> Map<String, Value> {
+    let changed: Vec<_> = changed.map(Path::to_string_lossy).collect();
+    let mut object = Map::from_iter([
+        ("hook".to_string(), json!(hook.to_string_lossy())),
+        ("changed".to_string(), json!(changed)),
+    ]);
     if dry_run {
         object.insert("dryRun".to_string(), json!(true));
     }
