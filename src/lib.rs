@@ -25,7 +25,7 @@
 //! | `swarm.lock` | `store::swarm_lock` |
 //! | `tmp/` | `sys::files` |
 //!
-//! Configuration files are `store::config`'s.
+//! Configuration files are `store::config`'s; git's pre-commit hook is `ops::guard`'s.
 
 pub mod domain;
 pub mod faces;
