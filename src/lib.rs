@@ -25,8 +25,9 @@
 //! | `swarm.lock` | `store::swarm_lock` |
 //! | `tmp/` | `sys::files` |
 //!
-//! Configuration files are `store::config`'s. What `install` found in the settings of harnesses, and what it wrote there, is
-//! kept by `store::installs` in `ravenry-installs/` beside the mesh; what it writes there is `ops::install`'s.
+//! Configuration files are `store::config`'s; git's pre-commit hook is `ops::guard`'s. What `install` found in the settings
+//! of harnesses, and what it wrote there, is kept by `store::installs` in `ravenry-installs/` beside the mesh; what it
+//! writes there is `ops::install`'s.
 
 pub mod domain;
 pub mod faces;

@@ -19,6 +19,7 @@
 mod agents;
 mod contenders;
 mod figure;
+mod guard;
 mod hooks;
 mod locks;
 mod messages;
@@ -33,12 +34,13 @@ use figure::Figure;
 
 type Measurement = fn() -> Vec<Figure>;
 
-const MEASUREMENTS: [(&str, Measurement); 12] = [
+const MEASUREMENTS: [(&str, Measurement); 13] = [
     ("start", start::measure),
     ("mesh.lock", locks::mesh),
     ("swarm.lock", locks::swarm),
     ("agents", agents::measure),
     ("hook", hooks::measure),
+    ("guard", guard::measure),
     ("task", swarm::measure),
     ("readers", readers::measure),
     ("send", messages::send),

@@ -136,7 +136,7 @@ pub const KEYS: [Key; 20] = [
     personal(
         "strict",
         Kind::Bool(false),
-        "a hook that fails refuses the tool call instead of letting it through",
+        "a hook that fails refuses the tool call, or the commit, instead of letting it through",
     ),
     personal(
         "lockTimeout",

@@ -11,7 +11,7 @@ use crate::sys::{clock, paths};
 
 use super::context::Context;
 use super::error::{CommandError, Kind};
-use super::holdings::{Holding, held_by_others, stand_ins};
+use super::holdings::{Holding, Others, stand_ins};
 use super::identity;
 use super::reserve::in_the_way;
 
@@ -25,17 +25,30 @@ pub struct Verdict {
 
 /// May the caller change these? A caller that nobody knows is held to everyone's reservations.
 pub fn check(ctx: &Context, paths: &[String]) -> Result<Vec<Verdict>, CommandError> {
-    let targets: Vec<Target> = paths.iter().map(|path| whole(&ctx.cwd, path)).collect();
-    let free = || paths.iter().map(|path| Verdict { path: path.clone(), holding: None }).collect();
-    let Some(mesh) = ctx.mesh()? else { return Ok(free()) };
-    let census = mesh.census()?;
-    let me = identity::glance(ctx, &mesh, &census);
-    let (verdicts, unknown) = judge(&mesh, me.as_ref(), &targets, |_| Ok(Cow::Borrowed(&census)))?;
+    let target = |path: &String| (path.clone(), whole(&ctx.cwd, path));
+    let (verdicts, unknown) = for_caller(ctx, paths.iter().map(target).collect())?;
     for file in &unknown {
         ctx.notice(format!("what `{}` reserves is not known: {}", file.path, file.reason));
     }
-    let pairs = paths.iter().cloned().zip(verdicts);
-    Ok(pairs.map(|(path, holding)| Verdict { path, holding }).collect())
+    Ok(verdicts)
+}
+
+/// Each of the targets, by what it is called, for the caller, whoever that is.
+pub(super) fn for_caller(
+    ctx: &Context,
+    targets: Vec<(String, Target)>,
+) -> Result<(Vec<Verdict>, Vec<Unreadable>), CommandError> {
+    let (paths, targets): (Vec<String>, Vec<Target>) = targets.into_iter().unzip();
+    let (holdings, unknown) = match ctx.mesh()? {
+        Some(mesh) => {
+            let census = mesh.census()?;
+            let me = identity::glance(ctx, &mesh, &census);
+            judge(&mesh, me.as_ref(), &targets, |_| Ok(Cow::Borrowed(&census)))?
+        }
+        None => (vec![None; targets.len()], Vec::new()),
+    };
+    let pairs = paths.into_iter().zip(holdings);
+    Ok((pairs.map(|(path, holding)| Verdict { path, holding }).collect(), unknown))
 }
 
 /// What is in the way of changing each of the targets, by those whom `look` brings up; and registrations of which nobody
@@ -49,11 +62,8 @@ pub(super) fn judge<'s>(
     let heads = targets.iter().flat_map(Target::heads).collect();
     let census = look(&Near { heads, ..Near::default() })?;
     let (stand_ins, unknown) = stand_ins(mesh, &census);
-    let now = clock::now();
-    let judge = |target: &Target| {
-        let records = census.records.iter().chain(&stand_ins);
-        held_by_others(records, me, now, |pattern| target.is_hit_by(pattern)).into_iter().next()
-    };
+    let others = Others::new(census.records.iter().chain(&stand_ins), me, clock::now());
+    let judge = |target: &Target| others.first(|pattern| target.is_hit_by(pattern));
     Ok((targets.iter().map(judge).collect(), unknown))
 }
 

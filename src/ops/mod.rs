@@ -11,6 +11,7 @@ mod ear;
 mod error;
 mod evict;
 mod feed;
+pub mod guard;
 mod holdings;
 pub mod hook;
 mod identity;

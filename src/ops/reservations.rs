@@ -1,5 +1,7 @@
 //! Who holds what, for those who look.
 
+use std::sync::Arc;
+
 use crate::domain::Reservation;
 use crate::sys::clock;
 
@@ -29,7 +31,8 @@ pub fn reservations(ctx: &Context, mine: bool) -> Result<Vec<Holding>, CommandEr
         if !is_meant || agent.reservations.is_empty() || !is_live(&record) {
             continue;
         }
-        let holding = |reservation| Holding { holder: agent.clone(), reservation };
+        let holder = Arc::new(agent.clone());
+        let holding = |reservation| Holding { holder: Arc::clone(&holder), reservation };
         let mut binding: Vec<Reservation> =
             agent.reservations.iter().filter(|reservation| reservation.binds(now)).cloned().collect();
         binding.sort_by(|a, b| a.pattern.cmp(&b.pattern));

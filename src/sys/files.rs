@@ -26,7 +26,8 @@ use super::seams::step;
 use super::{clock, process};
 
 pub use beside::{
-    destination, make_room, missing_above, read_only, remove_through, sweep_beside, write_through,
+    destination, link, make_room, missing_above, publish_beside, publish_link, put_back, read_link,
+    read_only, remove_through, replace_beside, replace_with_link, sweep_beside, sweep_in, write_through,
 };
 pub use look::{
     Entry, Stamp, entries, exists, leads_nowhere, link_metadata, list, metadata, read, read_at_most,
@@ -413,7 +414,7 @@ pub fn set_mode(path: &Path, mode: u32) -> Result<(), FileError> {
     Ok(fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?)
 }
 
-/// Opens a lock file, creating it if need be. Its content means nothing.
+/// Opens a lock file, creating it if need be. Its content means nothing. A directory is as good.
 pub fn open_lock_file(path: &Path) -> Result<fs::File, FileError> {
     let mut options = fs::OpenOptions::new();
     options.read(true).write(true);
@@ -422,6 +423,7 @@ pub fn open_lock_file(path: &Path) -> Result<fs::File, FileError> {
             step();
             Ok(options.create(true).mode(FILE_MODE).open(path)?)
         }
+        Err(error) if error.kind() == io::ErrorKind::IsADirectory => Ok(fs::File::open(path)?),
         opened => Ok(opened?),
     }
 }

@@ -1,7 +1,11 @@
 //! The git work tree that a directory lies in, and its branch, without starting `git` in the common case.
 
+mod repository;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+pub use repository::{GitError, Repository, Staged};
 
 /// A work tree: the main one or a linked one.
 #[derive(Clone, Debug, Eq, PartialEq)]

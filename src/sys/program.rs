@@ -33,6 +33,11 @@ pub fn on_path(name: &str) -> Option<PathBuf> {
     dirs.map(|dir| dir.join(name)).find(|path| is_program(path))
 }
 
+/// Would a shell find this very program under that name?
+pub fn is_on_path(name: &str) -> bool {
+    own().is_ok_and(|own| on_path(name).is_some_and(|found| is_same(&found, &own)))
+}
+
 /// Can it be run?
 pub fn is_program(path: &Path) -> bool {
     let metadata = std::fs::metadata(path);

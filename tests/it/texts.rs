@@ -5,6 +5,7 @@
 
 mod demo;
 mod errors;
+mod guard;
 mod help;
 mod install;
 mod messages;

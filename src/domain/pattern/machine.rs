@@ -3,19 +3,34 @@
 //! A machine is the Thompson automaton of a regular expression. Two of them have a string in common if their product
 //! can reach a state in which both accept; only strings that can be a path count.
 
+use std::cell::RefCell;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson::{Config, NFA, State, WhichCaptures};
 use regex_automata::util::primitives::StateID;
-use regex_automata::util::syntax;
+use regex_automata::util::{start, syntax};
+use regex_automata::{Anchored, MatchKind, hybrid};
 
 /// More states than any pattern of a sane length needs.
 const MAX_BYTES: usize = 1 << 20;
 
+/// After so many texts it is worth while to make a faster one, which learns as it goes.
+const MANY: usize = 32;
+
 #[derive(Clone, Debug)]
 pub(super) struct Machine {
     nfa: NFA,
+    reader: RefCell<Reader>,
+}
+
+/// How texts are read.
+#[derive(Clone, Debug)]
+enum Reader {
+    /// State by state; so many so far.
+    Slow(usize),
+    Fast(Box<(DFA, Cache)>),
 }
 
 impl Machine {
@@ -29,11 +44,29 @@ impl Machine {
         let syntax = syntax::Config::new().unicode(false).utf8(false).dot_matches_new_line(true);
         let nfa = NFA::compiler().configure(config).syntax(syntax).build(regex).ok()?;
         let has_assertion = nfa.states().iter().any(|state| matches!(state, State::Look { .. }));
-        (!has_assertion).then_some(Self { nfa })
+        (!has_assertion).then_some(Self { nfa, reader: RefCell::new(Reader::Slow(0)) })
     }
 
     /// Does the whole text belong to it?
     pub(super) fn accepts(&self, text: &[u8]) -> bool {
+        let mut reader = self.reader.borrow_mut();
+        match &mut *reader {
+            Reader::Fast(fast) => {
+                let (dfa, cache) = &mut **fast;
+                return read_fast(dfa, cache, text).unwrap_or_else(|| self.read_slowly(text));
+            }
+            Reader::Slow(MANY) => {
+                if let Ok(dfa) = DFA::builder().configure(fast_config()).build_from_nfa(self.nfa.clone()) {
+                    let cache = dfa.create_cache();
+                    *reader = Reader::Fast(Box::new((dfa, cache)));
+                }
+            }
+            Reader::Slow(read) => *read += 1,
+        }
+        self.read_slowly(text)
+    }
+
+    fn read_slowly(&self, text: &[u8]) -> bool {
         let mut now = self.closure([self.nfa.start_anchored()]);
         for byte in text {
             let next = now.iter().flat_map(|state| self.steps(*state));
@@ -119,6 +152,24 @@ impl Machine {
             _ => Vec::new(),
         }
     }
+}
+
+/// All matches count, not the first alone: the whole text is to be one.
+fn fast_config() -> hybrid::dfa::Config {
+    DFA::config().match_kind(MatchKind::All)
+}
+
+/// `None`: it can't tell, because it has no more room to learn.
+fn read_fast(dfa: &DFA, cache: &mut Cache, text: &[u8]) -> Option<bool> {
+    let start = start::Config::new().anchored(Anchored::Yes);
+    let mut state = dfa.start_state(cache, &start).ok()?;
+    for byte in text {
+        state = dfa.next_state(cache, state, *byte).ok()?;
+        if state.is_dead() {
+            return Some(false);
+        }
+    }
+    Some(dfa.next_eoi_state(cache, state).ok()?.is_match())
 }
 
 /// Reading a byte of this range leads there.

@@ -130,11 +130,11 @@ impl Pattern {
             Tail::Beneath => true,
             // What can't be made a machine was refused when it was read.
             Tail::Glob { .. } => self.machine().is_some_and(|machine| {
-                let rest = match self.ignores_case {
-                    true => path.folded().beneath(&self.head.folded()).map(str::to_string),
-                    false => path.beneath(&self.head).map(str::to_string),
-                };
-                rest.is_some_and(|rest| machine.accepts(rest.as_bytes()))
+                let accepts = |rest: Option<&str>| rest.is_some_and(|rest| machine.accepts(rest.as_bytes()));
+                match self.ignores_case {
+                    true => accepts(path.folded().beneath(&self.head.folded())),
+                    false => accepts(path.beneath(&self.head)),
+                }
             }),
         }
     }

@@ -17,12 +17,15 @@ pub(super) fn exit_code(kind: Kind) -> u8 {
         | Kind::UnknownTask
         | Kind::AmbiguousMessage
         | Kind::ForeignAgent
+        | Kind::HookInTheWay
         | Kind::NameTaken
         | Kind::NoNameLeft
         | Kind::NotAllSent
+        | Kind::NotChecked
         | Kind::NotReserved
         | Kind::NotRunning
         | Kind::Reserved
+        | Kind::SharedHooks
         | Kind::StillAlive
         | Kind::TooMany
         | Kind::UnknownAgent
@@ -32,6 +35,7 @@ pub(super) fn exit_code(kind: Kind) -> u8 {
         | Kind::InvalidPattern
         | Kind::InvalidValue
         | Kind::NoProjectSettings
+        | Kind::NoRepository
         | Kind::TooBroad
         | Kind::TooLarge
         | Kind::UnknownKey

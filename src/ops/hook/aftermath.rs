@@ -86,7 +86,7 @@ fn of_harness(visit: &Visit<'_>, changed: &[String]) -> Result<Vec<(String, Agen
     let (verdicts, _) =
         check::judge(visit.mesh, visit.me.as_ref(), &targets, |near| visit.survey.near(near))?;
     let held = changed.iter().zip(verdicts);
-    Ok(held.filter_map(|(path, holding)| Some((path.clone(), holding?.holder.name))).collect())
+    Ok(held.filter_map(|(path, holding)| Some((path.clone(), holding?.holder.name.clone()))).collect())
 }
 
 /// By looking again.

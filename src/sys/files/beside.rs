@@ -1,19 +1,19 @@
-//! Files of somebody else's, such as the settings of a harness: written where links lead, with the mode that they have,
-//! by way of a private file beside them.
+//! Files in directories that are not ours: the settings of a harness, git's hooks. The private file lies beside the target
+//! there, because nothing else is sure to be on the same file system; who dies leaves it, and the next one sweeps it away.
 
-use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt as _;
 
-use super::{FILE_MODE, FileError, Private, create_dir, list, own_mark, owner_of, remove};
-use crate::domain::{Liveness, Recorded};
-use crate::sys::seams::step;
-use crate::sys::{paths, process};
+use super::look::absent_is_none;
+use super::{
+    FILE_MODE, FileError, Liveness, Private, Published, Recorded, Write, create_dir, fs, io, list, own_mark,
+    owner_of, process, remove, step,
+};
+use crate::sys::paths;
 
-/// Ends the names of private files, so that nobody takes them for settings.
+/// Ends the names of private files, so that nobody takes them for anything.
 const SUFFIX: &str = ".msg";
 
 /// Where a file is, or would be made: links lead there, also one that leads to nothing yet.
@@ -21,21 +21,12 @@ pub fn destination(path: &Path) -> PathBuf {
     PathBuf::from(paths::resolve(path).as_str())
 }
 
-/// Puts a whole file at `path`, in place of what is there. It is on the disk before it is in place: there is no second
-/// copy of somebody's settings.
+/// Puts a whole file where links lead from `path`, in place of what is there and with its mode. It is on the disk before
+/// it is in place: there is no second copy of somebody's settings.
 pub fn write_through(path: &Path, content: &[u8]) -> Result<(), FileError> {
     let real = destination(path);
-    let mode = super::metadata(&real)?.map(|metadata| metadata.permissions());
-    let dir = real.parent().unwrap_or(Path::new("/"));
-    let private = dir.join(format!(".{}{SUFFIX}", own_mark()));
-    step();
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&private)?;
-    let private = Private { path: private };
-    step();
-    file.write_all(content)?;
-    if let Some(mode) = mode {
-        file.set_permissions(mode)?;
-    }
+    let mode = super::metadata(&real)?.map_or(FILE_MODE, |metadata| metadata.permissions().mode());
+    let (private, file) = write_beside(&real, content, mode)?;
     file.sync_all()?;
     private.replace(&real)
 }
@@ -66,20 +57,6 @@ pub fn make_room(path: &Path) -> Result<(), FileError> {
     }
 }
 
-/// Removes what processes that are gone left beside `path`.
-pub fn sweep_beside(path: &Path) -> Result<(), FileError> {
-    let real = destination(path);
-    let Some(dir) = real.parent() else { return Ok(()) };
-    for name in list(dir)? {
-        let mark = name.strip_prefix('.').and_then(|name| name.strip_suffix(SUFFIX));
-        let Some(owner) = mark.and_then(owner_of) else { continue };
-        if process::liveness(&Recorded::Pinned(owner)) == Liveness::Gone {
-            remove(&dir.join(name))?;
-        }
-    }
-    Ok(())
-}
-
 /// What keeps a file from being changed, if anything does: the file itself, or the directory that it is in, or would be.
 pub fn read_only(path: &Path) -> Result<Option<PathBuf>, FileError> {
     let real = destination(path);
@@ -98,4 +75,91 @@ pub fn read_only(path: &Path) -> Result<Option<PathBuf>, FileError> {
         }
     }
     Ok(None)
+}
+
+/// Puts a whole file with that mode at `target`, unless there is one.
+pub fn publish_beside(target: &Path, content: &[u8], mode: u32) -> Result<Published, FileError> {
+    write_beside(target, content, mode)?.0.publish(target)
+}
+
+/// Puts a whole file with that mode at `target`, in place of whatever is there; a link is not followed.
+pub fn replace_beside(target: &Path, content: &[u8], mode: u32) -> Result<(), FileError> {
+    write_beside(target, content, mode)?.0.replace(target)
+}
+
+/// Gives a file a second name, unless there is something.
+pub fn link(file: &Path, target: &Path) -> Result<Published, FileError> {
+    step();
+    #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
+    exists_is_told(fs::hard_link(file, target))
+}
+
+/// Makes a symbolic link with that text, unless there is something.
+pub fn publish_link(target: &Path, text: &Path) -> Result<Published, FileError> {
+    step();
+    exists_is_told(fs_err::os::unix::fs::symlink(text, target))
+}
+
+/// Makes a symbolic link with that text, in place of whatever is there.
+pub fn replace_with_link(target: &Path, text: &Path) -> Result<(), FileError> {
+    let private = Private { path: beside(target) };
+    step();
+    fs_err::os::unix::fs::symlink(text, &private.path)?;
+    private.replace(target)
+}
+
+/// Moves a file to where another is, which is gone then.
+pub fn put_back(file: &Path, target: &Path) -> Result<(), FileError> {
+    step();
+    #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
+    Ok(fs::rename(file, target)?)
+}
+
+/// The text of a symbolic link; `None` if there is nothing, or something else.
+pub fn read_link(path: &Path) -> Result<Option<PathBuf>, FileError> {
+    match fs::read_link(path) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(None),
+        read => absent_is_none(read),
+    }
+}
+
+/// Removes what processes that are gone left beside where links lead from `path`.
+pub fn sweep_beside(path: &Path) -> Result<(), FileError> {
+    destination(path).parent().map_or(Ok(()), sweep_in)
+}
+
+/// Removes what processes that are gone left half done in that directory.
+pub fn sweep_in(dir: &Path) -> Result<(), FileError> {
+    for name in list(dir)? {
+        let mark = name.strip_prefix('.').and_then(|name| name.strip_suffix(SUFFIX));
+        let owner = mark.and_then(owner_of).map(Recorded::Pinned);
+        if owner.is_some_and(|owner| process::liveness(&owner) == Liveness::Gone) {
+            remove(&dir.join(name))?;
+        }
+    }
+    Ok(())
+}
+
+/// The same name that [`super::rewrite`] uses: no process does two such things at once.
+fn beside(target: &Path) -> PathBuf {
+    target.with_file_name(format!(".{}{SUFFIX}", own_mark()))
+}
+
+fn write_beside(target: &Path, content: &[u8], mode: u32) -> Result<(Private, fs::File), FileError> {
+    let path = beside(target);
+    step();
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&path)?;
+    let private = Private { path };
+    step();
+    file.write_all(content)?;
+    file.set_permissions(std::fs::Permissions::from_mode(mode))?;
+    Ok((private, file))
+}
+
+fn exists_is_told(result: io::Result<()>) -> Result<Published, FileError> {
+    match result {
+        Ok(()) => Ok(Published::Done),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Published::Exists),
+        Err(error) => Err(error.into()),
+    }
 }

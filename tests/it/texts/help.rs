@@ -3,7 +3,7 @@
 use crate::environment::TestEnvironment;
 use crate::texts::{one_object, snapshot};
 
-const COMMANDS: [&str; 36] = [
+const COMMANDS: [&str; 37] = [
     "join",
     "leave",
     "send",
@@ -28,6 +28,7 @@ const COMMANDS: [&str; 36] = [
     "complete",
     "handoff",
     "hook",
+    "guard",
     "agents",
     "whoami",
     "whois",
@@ -99,6 +100,13 @@ fn of_keeping_out_of_each_others_files() {
         &["hook", "--help"],
     ];
     check("help-reserve", &pages);
+    let pages: [&[&str]; 4] = [
+        &["guard", "--help"],
+        &["guard", "install", "--help"],
+        &["guard", "uninstall", "--help"],
+        &["guard", "check", "--help"],
+    ];
+    check("help-guard", &pages);
 }
 
 #[test]

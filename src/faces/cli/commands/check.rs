@@ -35,20 +35,6 @@ struct CheckReport(Vec<Verdict>);
 
 impl Report for CheckReport {
     fn json(&self) -> Map<String, Value> {
-        let row = |verdict: &Verdict| {
-            let holding = verdict.holding.as_ref();
-            let reservation = holding.map(|holding| &holding.reservation);
-            json!({
-                "path": verdict.path,
-                "free": holding.is_none(),
-                "holder": holding.map(|holding| holding.holder.name.as_str()),
-                "pattern": reservation.map(|reservation| &reservation.pattern),
-                "root": reservation.and_then(|reservation| reservation.root.as_deref()),
-                "reason": reservation.and_then(|reservation| reservation.reason.as_deref()),
-                "since": reservation.map(|reservation| iso(reservation.since)),
-                "expiresAt": reservation.and_then(|reservation| reservation.expires_at).map(iso),
-            })
-        };
         Map::from_iter([("paths".to_string(), self.0.iter().map(row).collect())])
     }
 
@@ -69,4 +55,20 @@ impl Report for CheckReport {
     fn is_answer(&self) -> bool {
         false
     }
+}
+
+/// One path, and what is in the way.
+pub(super) fn row(verdict: &Verdict) -> Value {
+    let holding = verdict.holding.as_ref();
+    let reservation = holding.map(|holding| &holding.reservation);
+    json!({
+        "path": verdict.path,
+        "free": holding.is_none(),
+        "holder": holding.map(|holding| holding.holder.name.as_str()),
+        "pattern": reservation.map(|reservation| &reservation.pattern),
+        "root": reservation.and_then(|reservation| reservation.root.as_deref()),
+        "reason": reservation.and_then(|reservation| reservation.reason.as_deref()),
+        "since": reservation.map(|reservation| iso(reservation.since)),
+        "expiresAt": reservation.and_then(|reservation| reservation.expires_at).map(iso),
+    })
 }

@@ -11,6 +11,7 @@ pub(super) mod config;
 pub(super) mod demo;
 pub(super) mod doctor;
 pub(super) mod evict;
+pub(super) mod guard;
 pub(super) mod handoff;
 pub(super) mod history;
 pub(super) mod hook;
@@ -121,6 +122,7 @@ pub(super) fn run(call: &Call<'_>, command: Command) -> Result<Outcome, CommandE
         Command::Uninstall(args) => uninstall::run(&args),
         Command::Doctor(args) => doctor::run(&call.globals, &args),
         Command::Hook(args) => hook::run(args),
+        Command::Guard(args) => call.in_spite_of_errors(|ctx, errors| guard::run(ctx, args, errors)),
         Command::Demo(args) => demo::run(args),
         Command::Completions(args) => Ok(completions::run(args)),
     }

@@ -1,0 +1,202 @@
+use std::path::Path;
+
+use clap::{Args, Subcommand};
+use serde_json::{Map, Value, json};
+
+use crate::domain::{quoted, said, visible};
+use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::table::{Cell, Table};
+use crate::ops::guard::{self, Commit, Installed, Order, TakenOut, Uninstalled};
+use crate::ops::{CommandError, Context, Holding, Verdict};
+
+use super::check;
+
+/// As many paths are listed; the rest is counted.
+const MOST: usize = 20;
+
+/// Let git refuse to commit what others have reserved
+///
+/// `install` puts the check into the pre-commit hook of this repository, for all of its work trees; a hook that is there
+/// already runs first. A commit is refused if it changes, adds, renames or deletes what another live agent has reserved.
+/// If msg is gone, git commits as ever; if it can't tell, too, unless `strict` is set.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg guard install
+  msg guard check             would a commit of what is staged be refused?
+  msg guard uninstall         the hook is what it was before
+  git commit --no-verify      commit all the same")]
+pub(in crate::faces::cli) struct GuardArgs {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Put the check into the pre-commit hook; a hook that is there runs first
+    Install {
+        /// Also where others get the hook: one that is committed, or that is for all your repositories
+        #[arg(long)]
+        shared: bool,
+        /// Say what would be done, and do nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Take it out again: the hook is what it was before
+    Uninstall {
+        /// Say what would be done, and do nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// May what is staged be committed? Exit code 1: another holds some of it
+    Check,
+}
+
+/// `errors` are the files and variables that can't be used: no reason not to look.
+pub(super) fn run(
+    ctx: &Context,
+    args: GuardArgs,
+    errors: Vec<CommandError>,
+) -> Result<Outcome, CommandError> {
+    errors.into_iter().for_each(|error| ctx.notice(error.message));
+    match args.action {
+        Action::Install { shared, dry_run } => {
+            let order = Order { shared, dry_run };
+            Ok(InstallReport { installed: guard::install(ctx, order)?, dry_run }.into())
+        }
+        Action::Uninstall { dry_run } => {
+            Ok(UninstallReport { uninstalled: guard::uninstall(ctx, dry_run)?, dry_run }.into())
+        }
+        Action::Check => {
+            let mut commit = guard::check(ctx)?;
+            let error = commit.refusal.take();
+            let is_refused = error.is_some();
+            Ok(Outcome { report: Some(Box::new(CheckReport { commit, is_refused })), error })
+        }
+    }
+}
+
+struct CheckReport {
+    commit: Commit,
+    is_refused: bool,
+}
+
+impl Report for CheckReport {
+    fn json(&self) -> Map<String, Value> {
+        Map::from_iter([("paths".to_string(), self.commit.verdicts.iter().map(check::row).collect())])
+    }
+
+    /// The hook goes by the first word; what may be committed needs none.
+    fn text(&self, page: &mut Page) {
+        if !self.is_refused {
+            return;
+        }
+        let held: Vec<(&Verdict, &Holding)> = self
+            .commit
+            .verdicts
+            .iter()
+            .filter_map(|verdict| Some((verdict, verdict.holding.as_ref()?)))
+            .collect();
+        page.line(match (held.len(), self.commit.verdicts.len()) {
+            (0, _) => "refused: who has reserved what is not known".to_string(),
+            (1, 1) => "refused: the one path in this commit is reserved".to_string(),
+            (1, all) => format!("refused: one of {all} paths in this commit is reserved"),
+            (held, all) => format!("refused: {held} of {all} paths in this commit are reserved"),
+        });
+        // Of one the error tells all.
+        if held.len() < 2 {
+            return;
+        }
+        let mut table = Table::default();
+        for (verdict, holding) in held.iter().take(MOST) {
+            let reason = holding.reservation.reason.as_deref().map_or(String::new(), said);
+            table.row(vec![
+                Cell::styled("held", style::bad),
+                Cell::plain(&visible(&verdict.path)),
+                Cell::styled(holding.holder.name.as_str(), style::bold),
+                Cell::plain(&quoted(&holding.reservation.pattern)),
+                Cell::plain(&reason),
+            ]);
+        }
+        table.lines().into_iter().for_each(|line| page.line(line));
+        if held.len() > MOST {
+            page.line(style::dim(&format!("and {} more", held.len() - MOST)));
+        }
+    }
+}
+
+struct InstallReport {
+    installed: Installed,
+    dry_run: bool,
+}
+
+impl Report for InstallReport {
+    fn json(&self) -> Map<String, Value> {
+        let Installed { hook, is_changed, is_chained, .. } = &self.installed;
+        let mut object = changed(hook, is_changed.then_some(hook.as_path()).into_iter(), self.dry_run);
+        object.insert("chained".to_string(), json!(is_chained));
+        object
+    }
+
+    fn text(&self, page: &mut Page) {
+        let Installed { shown, is_changed, is_chained, .. } = &self.installed;
+        let shown = visible(shown);
+        let first = if *is_chained { " The hook that is there runs first." } else { "" };
+        page.line(match (is_changed, self.dry_run) {
+            (true, true) => format!("The guard would be put into `{shown}`.{first}"),
+            (true, false) => {
+                format!("The guard is in `{shown}`: git refuses to commit what others have reserved.{first}")
+            }
+            (false, _) => format!("The guard is in `{shown}` already."),
+        });
+    }
+
+    fn is_answer(&self) -> bool {
+        self.dry_run
+    }
+}
+
+struct UninstallReport {
+    uninstalled: Uninstalled,
+    dry_run: bool,
+}
+
+impl Report for UninstallReport {
+    fn json(&self) -> Map<String, Value> {
+        let Uninstalled { hook, taken_out, .. } = &self.uninstalled;
+        changed(hook, taken_out.iter().map(|taken| taken.file.as_path()), self.dry_run)
+    }
+
+    fn text(&self, page: &mut Page) {
+        let Uninstalled { shown, taken_out, .. } = &self.uninstalled;
+        if taken_out.is_empty() {
+            page.line(format!("The guard is not in `{}`.", visible(shown)));
+        }
+        for TakenOut { shown, is_left, .. } in taken_out {
+            let shown = visible(shown);
+            page.line(match (self.dry_run, is_left) {
+                (true, _) => format!("The guard would be taken out of `{shown}`."),
+                (false, true) => format!("The guard is out of `{shown}`: the rest is as it was."),
+                (false, false) => {
+                    format!("The guard is out of `{shown}`, which is gone: nothing else was in it.")
+                }
+            });
+        }
+    }
+
+    fn is_answer(&self) -> bool {
+        self.dry_run
+    }
+}
+
+fn changed<'a>(hook: &Path, changed: impl Iterator<Item = &'a Path>, dry_run: bool) -> Map<String, Value> {
+    let changed: Vec<_> = changed.map(Path::to_string_lossy).collect();
+    let mut object = Map::from_iter([
+        ("hook".to_string(), json!(hook.to_string_lossy())),
+        ("changed".to_string(), json!(changed)),
+    ]);
+    if dry_run {
+        object.insert("dryRun".to_string(), json!(true));
+    }
+    object
+}

@@ -1,0 +1,12 @@
+(
+    for ravenry_msg in @PROGRAMS@; do
+        command -v "$ravenry_msg" >/dev/null 2>&1 || continue
+        ravenry_said=$("$ravenry_msg" guard check --color never@MESH@ 2>&1 </dev/null) && ravenry_code=0 || ravenry_code=$?
+        [ -z "$ravenry_said" ] || printf '%s\n' "$ravenry_said" >&2
+        case "$ravenry_code $ravenry_said" in
+            "0 "*) exit 0 ;;
+            "1 "*"refused: "*) exit 1 ;;
+        esac
+    done
+    echo 'msg guard: nobody looked whether others have reserved what this commit changes (is msg still there?)' >&2
+) || exit 1

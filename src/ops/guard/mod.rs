@@ -1,0 +1,36 @@
+//! The git guard: a pre-commit hook that refuses a commit of what another live agent has reserved.
+//!
+//! `check` is what the hook calls. `script` is the text of the hook, and how it is recognised in a file; `place` is the
+//! file that git runs and what is there already; `install` and `uninstall` change it.
+
+mod check;
+mod install;
+mod place;
+mod script;
+mod uninstall;
+
+pub use check::{Commit, check};
+pub use install::{Installed, Order, install};
+pub use uninstall::{TakenOut, Uninstalled, uninstall};
+
+use crate::ops::error::{CommandError, Kind};
+use crate::sys::git::GitError;
+
+/// The hook that git runs before it makes a commit.
+const HOOK: &str = "pre-commit";
+
+impl From<GitError> for CommandError {
+    fn from(error: GitError) -> Self {
+        let text = error.to_string();
+        match error {
+            GitError::NoRepository(_) => {
+                Self::new(Kind::NoRepository, text).hint("go to the work tree that you commit from")
+            }
+            GitError::NoWorkTree(_) => Self::new(Kind::NoRepository, text)
+                .hint("go to the work tree that you commit from; nobody commits in a bare repository"),
+            GitError::NotRun(_) => Self::new(Kind::Io, text).hint("is git installed, and on your PATH?"),
+            GitError::Failed { .. } => Self::new(Kind::Io, text).hint("does `git status` work here?"),
+            GitError::File(error) => error.into(),
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! The file that git runs, and what is there already.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::ops::context::Context;
+use crate::ops::error::{CommandError, Kind};
+use crate::sys::environment::Home;
+use crate::sys::files;
+use crate::sys::flock::{FileLock, LockError};
+use crate::sys::git::Repository;
+use crate::sys::paths;
+
+use super::HOOK;
+use super::script::{self, Found, KEPT, Shape};
+
+/// The hook's place, and where what was there is kept.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) hook: PathBuf,
+    /// A directory of its own, so that the hook keeps its name: some go by what they are called.
+    pub(super) kept_in: PathBuf,
+    pub(super) kept: PathBuf,
+    /// The root of the work tree.
+    root: PathBuf,
+    home: Home,
+}
+
+/// What is at the hook's place.
+#[derive(Debug)]
+pub(super) enum Occupant {
+    Nothing,
+    /// Our block is in it.
+    Ours {
+        content: Vec<u8>,
+        mode: u32,
+        found: Found,
+    },
+    /// A shell script that git runs.
+    Script {
+        content: Vec<u8>,
+    },
+    /// Whatever else: a program, a script in another language, a link, a file that git ignores.
+    Other,
+}
+
+/// Who else would get a hook that is written there.
+#[derive(Debug)]
+pub(super) enum Audience {
+    ThisRepository,
+    /// It would be committed.
+    WhoeverPulls,
+    /// It lies neither in the repository nor in the work tree.
+    OtherRepositories,
+}
+
+impl Place {
+    pub(super) fn of(ctx: &Context, repository: &Repository) -> Result<Self, CommandError> {
+        let hook = repository.hook(HOOK)?;
+        let kept_in = hook.with_file_name(KEPT);
+        let (root, home) = (repository.root.clone(), ctx.home.clone());
+        let place = Self { kept: kept_in.join(HOOK), kept_in, hook, root, home };
+        if files::metadata(place.dir())?.is_some_and(|metadata| !metadata.is_dir()) {
+            let dir = place.shown(place.dir());
+            let text = format!("git looks for hooks in `{dir}`, which is no directory");
+            return Err(CommandError::new(Kind::HookInTheWay, text)
+                .hint("`git config --show-origin core.hooksPath` tells where that is set"));
+        }
+        Ok(place)
+    }
+
+    /// Files beside the hook that are called after it: others move aside what they find, and may go on calling it.
+    pub(super) fn moved_aside(&self) -> Result<Vec<Self>, CommandError> {
+        let mut places = Vec::new();
+        for name in files::list(self.dir())? {
+            let hook = self.hook.with_file_name(&name);
+            let is_after = name.strip_prefix(HOOK).is_some_and(|rest| rest.starts_with('.'));
+            if is_after && files::link_metadata(&hook)?.is_some_and(|metadata| metadata.is_file()) {
+                places.push(Self { hook, ..self.clone() });
+            }
+        }
+        Ok(places)
+    }
+
+    pub(super) fn dir(&self) -> &Path {
+        self.hook.parent().unwrap_or(Path::new("/"))
+    }
+
+    /// Keeps other installations out while one is under way; where the file system has no locks, nobody can.
+    pub(super) fn lock(&self, ctx: &Context) -> Result<Option<FileLock>, CommandError> {
+        match FileLock::acquire(self.dir(), ctx.settings.lock_timeout()) {
+            Err(LockError::Unsupported { .. }) => Ok(None),
+            held => Ok(Some(held?)),
+        }
+    }
+
+    /// A path as people here call it.
+    pub(super) fn shown(&self, path: &Path) -> String {
+        self.home.shorten(&path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy())
+    }
+
+    pub(super) fn occupant(&self) -> Result<Occupant, CommandError> {
+        let Some(metadata) = files::link_metadata(&self.hook)? else { return Ok(Occupant::Nothing) };
+        if metadata.is_symlink() {
+            return Ok(Occupant::Other);
+        }
+        if !metadata.is_file() {
+            let text = format!("`{}` is no file", self.shown(&self.hook));
+            return Err(CommandError::new(Kind::HookInTheWay, text).hint("look at it, and move it away"));
+        }
+        let content = files::read_large(&self.hook)?.unwrap_or_default();
+        let mode = metadata.permissions().mode() & 0o7777;
+        let found = script::find(&content).map_err(|script::Torn| {
+            let text = format!("`{}` has one of our marks without the other", self.shown(&self.hook));
+            CommandError::new(Kind::HookInTheWay, text)
+                .hint("take our lines out by hand; they are about `ravenry guard`")
+                .fact("file", self.hook.display().to_string())
+        })?;
+        Ok(match found {
+            Some(found) => Occupant::Ours { content, mode, found },
+            None if is_executable(mode) && script::is_shell(&content) => Occupant::Script { content },
+            None => Occupant::Other,
+        })
+    }
+
+    /// Will there be another hook that runs before ours looks? One that git would ignore doesn't.
+    pub(super) fn runs_another(&self, occupant: &Occupant) -> Result<bool, CommandError> {
+        let runs = |file: &Path| -> Result<bool, CommandError> {
+            let metadata = files::metadata(file)?;
+            Ok(metadata.is_some_and(|file| file.is_file() && is_executable(file.permissions().mode())))
+        };
+        match occupant {
+            Occupant::Nothing => Ok(false),
+            Occupant::Script { .. } => Ok(true),
+            Occupant::Other => runs(&self.hook),
+            Occupant::Ours { found, .. } if found.shape == Shape::Inserted => Ok(true),
+            Occupant::Ours { .. } => runs(&self.kept),
+        }
+    }
+
+    /// Is there something in the directory for what was there before?
+    pub(super) fn keeps_something(&self) -> Result<bool, CommandError> {
+        Ok(files::exists(&self.kept)?)
+    }
+
+    /// Are the hook and what is kept the same? So it is after a crash.
+    pub(super) fn is_kept(&self) -> Result<bool, CommandError> {
+        if let Some(text) = files::read_link(&self.hook)? {
+            return Ok(files::read_link(&self.kept)? == Some(from_below(&text)));
+        }
+        let (Some(there), Some(kept)) =
+            (files::link_metadata(&self.hook)?, files::link_metadata(&self.kept)?)
+        else {
+            return Ok(false);
+        };
+        if !there.is_file() || !kept.is_file() || there.permissions() != kept.permissions() {
+            return Ok(false);
+        }
+        Ok(files::read_large(&self.hook)? == files::read_large(&self.kept)?)
+    }
+
+    pub(super) fn audience(&self, repository: &Repository) -> Result<Audience, CommandError> {
+        let dir = paths::resolve(self.dir());
+        if dir.is_within(&paths::resolve(&repository.common_dir()?)) {
+            return Ok(Audience::ThisRepository);
+        }
+        let Some(inside) = dir.relative_to(&paths::resolve(&repository.root)) else {
+            return Ok(Audience::OtherRepositories);
+        };
+        match repository.would_commit(&Path::new(inside).join(HOOK))? {
+            true => Ok(Audience::WhoeverPulls),
+            false => Ok(Audience::ThisRepository),
+        }
+    }
+}
+
+pub(super) fn is_executable(mode: u32) -> bool {
+    mode & 0o111 != 0
+}
+
+/// The text of a link as it has to be one directory further down.
+pub(super) fn from_below(text: &Path) -> PathBuf {
+    match text.is_absolute() {
+        true => text.to_path_buf(),
+        false => OsStr::from_bytes(&[b"../", text.as_os_str().as_bytes()].concat()).into(),
+    }
+}
+
+/// The inverse.
+pub(super) fn from_above(text: &Path) -> PathBuf {
+    let text = text.as_os_str().as_bytes();
+    OsStr::from_bytes(text.strip_prefix(b"../").unwrap_or(text)).into()
+}

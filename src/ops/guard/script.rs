@@ -1,0 +1,222 @@
+//! What stands in the hook: a block between two marks, in POSIX shell.
+//!
+//! It has two shapes. In a shell script that is there already the block goes to the top, and the rest stays as it is: the
+//! block calls the same file again, by the same name, and there steps aside. So what others wrote finds its `$0`, its
+//! arguments and its environment as ever, wherever it exits; scripts that source what lies beside them would not survive
+//! being moved. Where there is no such script the file is all ours, and runs what it took the place of, if anything.
+//!
+//! Either way the others' hook comes first, because it may stage more, and take long; then we look. Only a clear refusal
+//! stops the commit: exit code 1, and the word that our answer begins with. Whatever else happens is told, and no more.
+
+use std::ffi::OsStr;
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+/// The directory beside the hook that keeps the one which was there, under its own name.
+pub(super) const KEPT: &str = "pre-commit.ravenry";
+/// The first line of a file that is all ours.
+pub(super) const SHEBANG: &str = "#!/bin/sh\n";
+
+const BEGIN: &str = "# >>> ravenry guard >>>\n";
+const BEGIN_WHOLE: &str = "# >>> ravenry guard, all of this file >>>\n";
+const END: &str = "# <<< ravenry guard <<<\n";
+
+/// Shells that read what we write.
+const SHELLS: [&str; 8] = ["sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "busybox"];
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Shape {
+    /// At the top of somebody's script.
+    Inserted,
+    /// The file is ours, but for what people add to it.
+    Whole,
+}
+
+/// How the hook calls us.
+#[derive(Debug)]
+pub(super) struct Call {
+    /// This binary is `msg` on the PATH.
+    pub(super) is_on_path: bool,
+    pub(super) program: PathBuf,
+    /// `--mesh`, if the hook is to look at that one alone.
+    pub(super) mesh: Option<String>,
+}
+
+/// Where our block stands in a file.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Found {
+    pub(super) shape: Shape,
+    pub(super) range: Range<usize>,
+}
+
+/// A mark without the other.
+#[derive(Debug)]
+pub(super) struct Torn;
+
+/// A file that is all ours.
+pub(super) fn whole(call: &Call) -> Vec<u8> {
+    [SHEBANG.as_bytes(), &block(Shape::Whole, call)].concat()
+}
+
+/// Somebody's script with our block in it.
+pub(super) fn inserted(script: &[u8], call: &Call) -> Vec<u8> {
+    let (before, after) = script.split_at(first_line(script));
+    [before, &block(Shape::Inserted, call), after].concat()
+}
+
+/// Our block, if there is one.
+pub(super) fn find(content: &[u8]) -> Result<Option<Found>, Torn> {
+    let begins = [(BEGIN, Shape::Inserted), (BEGIN_WHOLE, Shape::Whole)];
+    let begin = begins.iter().find_map(|(mark, shape)| Some((position(content, mark)?, *shape)));
+    let end = position(content, END);
+    match (begin, end) {
+        (None, None) => Ok(None),
+        (Some((begin, shape)), Some(end)) if begin < end => {
+            Ok(Some(Found { shape, range: begin..end + END.len() }))
+        }
+        _ => Err(Torn),
+    }
+}
+
+/// What is there besides our block.
+pub(super) fn without(content: &[u8], found: &Found) -> Vec<u8> {
+    [&content[..found.range.start], &content[found.range.end..]].concat()
+}
+
+/// The same file with the block as it would be written now.
+pub(super) fn renewed(content: &[u8], found: &Found, call: &Call) -> Vec<u8> {
+    let (before, after) = (&content[..found.range.start], &content[found.range.end..]);
+    [before, &block(found.shape, call), after].concat()
+}
+
+/// Is it a script that a POSIX shell runs? What has no first line that tells is one, as the kernel and git see it.
+pub(super) fn is_shell(content: &[u8]) -> bool {
+    let Some(rest) = content.strip_prefix(b"#!") else { return !content.contains(&0) };
+    let Some(end) = rest.iter().position(|byte| *byte == b'\n') else { return false };
+    let Ok(line) = std::str::from_utf8(&rest[..end]) else { return false };
+    let mut words = line.split_ascii_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));
+    let program = match words.next() {
+        Some("env") => words.find(|word| !word.starts_with('-') && !word.contains('=')),
+        program => program,
+    };
+    // A carriage return is a part of the name, as the kernel sees it: nothing runs that.
+    !line.ends_with('\r') && program.is_some_and(|program| SHELLS.contains(&program))
+}
+
+/// The end of the line that names the interpreter.
+fn first_line(script: &[u8]) -> usize {
+    match script.starts_with(b"#!") {
+        true => script.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1),
+        false => 0,
+    }
+}
+
+/// Where a line begins that is this mark.
+fn position(content: &[u8], mark: &str) -> Option<usize> {
+    let mark = mark.as_bytes();
+    let mut places = content.windows(mark.len()).enumerate();
+    let is_line = |at: usize| at == 0 || content[at - 1] == b'\n';
+    places.find(|(at, window)| *window == mark && is_line(*at)).map(|(at, _)| at)
+}
+
+fn block(shape: Shape, call: &Call) -> Vec<u8> {
+    let template = match shape {
+        Shape::Inserted => include_str!("inserted.sh"),
+        Shape::Whole => include_str!("whole.sh").trim_start_matches(SHEBANG),
+    };
+    let mesh = call.mesh.iter().flat_map(|mesh| [b" --mesh ", &*quoted(mesh.as_ref())].concat()).collect();
+    let by_name: &[u8] = if call.is_on_path { b"msg " } else { b"" };
+    let programs = [by_name, &quoted(call.program.as_os_str())].concat();
+    let indent = if shape == Shape::Inserted { "    " } else { "" };
+    let look: String = include_str!("look.sh").lines().map(|line| format!("{indent}{line}\n")).collect();
+    let look = fill(&look, &[("@PROGRAMS@", programs), ("@MESH@", mesh)]);
+    fill(template, &[("@LOOK@", look)])
+}
+
+/// The text with what the names in it stand for, each of which is there once and in that order.
+fn fill(template: &str, values: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let mut rest = template;
+    let mut filled = Vec::new();
+    for (name, value) in values {
+        if let Some((before, after)) = rest.split_once(name) {
+            filled.extend_from_slice(before.as_bytes());
+            filled.extend_from_slice(value);
+            rest = after;
+        }
+    }
+    filled.extend_from_slice(rest.as_bytes());
+    filled
+}
+
+/// One word for a shell, whatever is in it.
+fn quoted(word: &OsStr) -> Vec<u8> {
+    let mut quoted = vec![b'\''];
+    for byte in word.as_bytes() {
+        match byte {
+            b'\'' => quoted.extend_from_slice(b"'\\''"),
+            byte => quoted.push(*byte),
+        }
+    }
+    quoted.push(b'\'');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(program: &str) -> Call {
+        Call { is_on_path: false, program: program.into(), mesh: Some("/the mesh".into()) }
+    }
+
+    #[test]
+    fn what_is_put_in_comes_out() {
+        let scripts: [&[u8]; 6] =
+            [b"", b"echo hi", b"#!/bin/sh\n", b"#!/bin/sh\nexit 1", b"#!/usr/bin/env bash\n\n\xff\n", b"\n"];
+        for script in scripts {
+            let guarded = inserted(script, &call("/a"));
+            let found = find(&guarded).unwrap().unwrap();
+            assert_eq!(found.shape, Shape::Inserted);
+            assert_eq!(without(&guarded, &found), script);
+            let renewed = renewed(&guarded, &found, &call("/b"));
+            assert_eq!(renewed, inserted(script, &call("/b")));
+        }
+        let whole = whole(&call("/a"));
+        let found = find(&whole).unwrap().unwrap();
+        assert_eq!((found.shape, &*without(&whole, &found)), (Shape::Whole, SHEBANG.as_bytes()));
+    }
+
+    #[test]
+    fn marks_are_lines_and_come_in_pairs() {
+        assert_eq!(find(b"echo '# >>> ravenry guard >>>\n'").unwrap(), None);
+        let (torn, turned) = (BEGIN.to_string(), format!("{END}{BEGIN}"));
+        assert!(find(torn.as_bytes()).is_err() && find(turned.as_bytes()).is_err());
+    }
+
+    #[test]
+    fn what_a_shell_runs() {
+        for script in ["#!/bin/sh\n", "#! /bin/bash -e\n", "#!/usr/bin/env -S zsh -f\n", "echo\n", ""] {
+            assert!(is_shell(script.as_bytes()), "{script}");
+        }
+        let others = [
+            "#!/usr/bin/python3\n",
+            "#!/usr/bin/env node\n",
+            "#!/bin/sh",
+            "#!/bin/sh\r\n",
+            "\x7fELF\0",
+            "#!\n",
+        ];
+        for script in others {
+            assert!(!is_shell(script.as_bytes()), "{script}");
+        }
+    }
+
+    #[test]
+    fn one_word_for_a_shell() {
+        let text = String::from_utf8(whole(&call("/it's $HOME/`x`/msg"))).unwrap();
+        assert!(text.contains(r"for ravenry_msg in '/it'\''s $HOME/`x`/msg'; do"), "{text}");
+        assert!(text.contains("guard check --color never --mesh '/the mesh' 2>&1"), "{text}");
+        assert!(!text.contains('@') || text.contains("\"$@\""), "{text}");
+    }
+}

@@ -1,0 +1,230 @@
+//! Where something is wrong, git commits as ever, and says that nobody looked; with `strict`, a mesh that can't be read is
+//! a refusal.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use ravenry::sys::seams;
+
+use super::fixture::{Repo, guarded, put_program, repo, set_mode};
+use crate::environment::{Ended, end, put, put_old};
+
+const UNSEEN: &str = "msg guard: nobody looked whether others have reserved what this commit changes";
+
+/// A copy of the program that can be broken, in a directory with a name that needs quotes.
+fn with_own_program(repo: &Repo) -> PathBuf {
+    let program = repo.env.path().join("it's $HOME `x`/msg");
+    fs::create_dir(program.parent().unwrap()).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_msg"), &program).unwrap();
+    program
+}
+
+/// `guard install` by that copy.
+#[track_caller]
+fn install(repo: &Repo, program: &PathBuf, path: Option<&str>) {
+    let msg = repo.env.msg();
+    let mut command = Command::new(program);
+    command.env_clear().current_dir(repo.root()).args(["guard", "install"]);
+    for (name, value) in msg.get_envs() {
+        command.env(name, value.unwrap());
+    }
+    if let Some(path) = path {
+        command.env("PATH", path);
+    }
+    end(&mut command).expect_code(0);
+}
+
+/// Commits what is Alice's: it is let through, and that is said.
+#[track_caller]
+fn unseen(repo: &Repo, what: &str) -> Ended {
+    repo.write("src/a.rs", what);
+    let ended = repo.git(&["commit", "-qam", what]).expect_code(0);
+    assert!(ended.stderr.contains(UNSEEN), "{what}: {ended}");
+    ended
+}
+
+#[test]
+fn a_program_that_is_gone_or_broken() {
+    type Break = (&'static str, fn(&PathBuf));
+    const BROKEN: [Break; 11] = [
+        ("removed", |_| ()),
+        ("a directory", |program| fs::create_dir(program).unwrap()),
+        ("not executable", |program| put(program, "")),
+        ("empty", |program| put_program(program, "")),
+        ("half of it", |program| {
+            let whole = fs::read(env!("CARGO_BIN_EXE_msg")).unwrap();
+            fs::write(program, &whole[..4000]).unwrap();
+            set_mode(program, 0o755);
+        }),
+        ("garbage", |program| put_program(program, "refused: \u{0}(((\n")),
+        ("another program that says no", |program| put_program(program, "#!/bin/sh\nexit 1\n")),
+        ("one that knows no guard", |program| put_program(program, "#!/bin/sh\necho usage\nexit 2\n")),
+        ("one with a bug", |program| put_program(program, "#!/bin/sh\necho refused: oops\nexit 70\n")),
+        ("one that is killed", |program| put_program(program, "#!/bin/sh\nkill -9 $$\n")),
+        ("no interpreter", |program| put_program(program, "#!/no/such/thing\n")),
+    ];
+    for script in [None, Some("#!/bin/sh -eu\n")] {
+        let repo = repo();
+        let program = with_own_program(&repo);
+        script.iter().for_each(|script| repo.put_hook(script));
+        install(&repo, &program, None);
+        repo.write("src/a.rs", "held\n");
+        repo.refused(&["commit", "-qam", "as long as it works"], "src/a.rs");
+        fs::remove_file(&program).unwrap();
+        for (what, break_it) in BROKEN {
+            break_it(&program);
+            // What is empty is a script that succeeds.
+            if what == "empty" {
+                repo.write("src/a.rs", what);
+                repo.git(&["commit", "-qam", what]).expect_code(0);
+            } else {
+                unseen(&repo, what);
+            }
+            match program.is_dir() {
+                true => fs::remove_dir(&program).unwrap(),
+                false => drop(fs::remove_file(&program)),
+            }
+        }
+    }
+}
+
+/// Where this is the `msg` that a shell finds, the hook goes by the name, so that it follows when that moves.
+#[test]
+fn a_program_on_the_path() {
+    let repo = repo();
+    let program = with_own_program(&repo);
+    let system = std::env::var("PATH").unwrap();
+    let path = format!("{}:{system}", program.parent().unwrap().display());
+    install(&repo, &program, Some(&path));
+    let text = fs::read_to_string(repo.hook()).unwrap();
+    assert!(text.contains("for ravenry_msg in msg '/"), "{text}");
+
+    repo.write("src/a.rs", "held\n");
+    let commit =
+        |path: &str| end(repo.git_command(&repo.root()).args(["commit", "-qam", "x"]).env("PATH", path));
+    let refused =
+        |ended: Ended| assert!(ended.code == Some(1) && ended.stderr.contains("refused: "), "{ended}");
+    refused(commit(&path));
+    refused(commit(&system));
+    let elsewhere = repo.env.path().join("elsewhere");
+    put_program(&elsewhere.join("msg"), "#!/bin/sh\necho I am another\nexit 1\n");
+    let stranger = format!("{}:{system}", elsewhere.display());
+    refused(commit(&stranger));
+    fs::rename(&program, elsewhere.join("msg")).unwrap();
+    refused(commit(&stranger));
+}
+
+/// Installed with `--mesh`, the hook looks there.
+#[test]
+fn a_mesh_of_its_own() {
+    let repo = repo();
+    let mesh = repo.env.path().join("it's another");
+    fs::rename(repo.env.mesh(), &mesh).unwrap();
+    repo.env.ok(&["guard", "install", "--mesh", mesh.to_str().unwrap()]);
+    repo.write("src/a.rs", "held\n");
+    repo.refused(&["commit", "-qam", "x"], "src/a.rs");
+    // Installed again without it, it looks where everybody does.
+    assert_eq!(repo.env.ok(&["guard", "install"])["changed"].as_array().unwrap().len(), 1);
+    repo.committed(&["commit", "-qam", "x"]);
+}
+
+/// What may be wrong with a mesh, and a word of what is said.
+type Damage = (&'static str, fn(&Repo));
+
+const DAMAGES: [Damage; 3] = [
+    ("is no directory", |repo| {
+        fs::rename(repo.env.mesh(), repo.env.path().join("away")).unwrap();
+        put(&repo.env.mesh(), "");
+    }),
+    ("can be written to by", |repo| set_mode(&repo.env.mesh(), 0o777)),
+    ("registry", |repo| {
+        fs::rename(repo.env.mesh().join("registry"), repo.env.path().join("away")).unwrap();
+        put(&repo.env.mesh().join("registry"), "");
+    }),
+];
+
+fn strict(repo: &Repo) {
+    put(&repo.env.home().join(".config/ravenry/config.json"), "{\"strict\": true}");
+}
+
+#[test]
+fn a_mesh_that_can_not_be_read() {
+    for (why, damage) in DAMAGES {
+        let repo = guarded();
+        damage(&repo);
+        let ended = unseen(&repo, why);
+        assert!(ended.stderr.contains("error: "), "{why}: {ended}");
+        repo.write("src/a.rs", "more\n");
+        repo.git(&["add", "."]).expect_code(0);
+        repo.env.run(&["guard", "check"]).expect_code(4);
+        strict(&repo);
+        let before = repo.head();
+        let ended = repo.git(&["commit", "-qm", why]).expect_code(1);
+        assert!(ended.stderr.contains("refused: who has reserved what is not known"), "{why}: {ended}");
+        assert!(ended.stderr.contains("`strict` is set"), "{why}: {ended}");
+        assert_eq!(repo.head(), before, "{why}");
+        assert_eq!(repo.env.fails(1, &["guard", "check"]), "not_checked", "{why}");
+        repo.git(&["commit", "--no-verify", "-qm", why]).expect_code(0);
+        repo.env.ok(&["guard", "uninstall"]);
+    }
+}
+
+#[test]
+fn a_registration_that_can_not_be_read() {
+    let repo = guarded();
+    put_old(&repo.env.mesh().join("registry/Eve.json"), "{\"name\": \"Eve\", ");
+    repo.write("d.txt", "free\n");
+    let ended = repo.git(&["commit", "-qam", "free"]).expect_code(0);
+    assert!(ended.stderr.contains("note: what `") && !ended.stderr.contains(UNSEEN), "{ended}");
+    repo.write("src/a.rs", "held\n");
+    repo.refused(&["commit", "-qam", "held"], "src/a.rs");
+    repo.git(&["checkout", "-q", "src"]).expect_code(0);
+    strict(&repo);
+    repo.write("d.txt", "perhaps\n");
+    let ended = repo.git(&["commit", "-qam", "perhaps"]).expect_code(1);
+    assert!(ended.stderr.contains("Eve.json"), "{ended}");
+}
+
+/// A configuration that can't be read is no reason not to look.
+#[test]
+fn a_configuration_that_can_not_be_read() {
+    let repo = guarded();
+    put(&repo.env.home().join(".config/ravenry/config.json"), "{\"strict\": tr");
+    repo.write("src/a.rs", "held\n");
+    repo.refused(&["commit", "-qam", "held"], "src/a.rs");
+    repo.env.run(&["guard", "uninstall"]).expect_code(0);
+}
+
+#[test]
+fn a_bug_of_ours() {
+    let repo = guarded();
+    repo.write("src/a.rs", "held\n");
+    let mut commit = repo.git_command(&repo.root());
+    let ended = end(commit.args(["commit", "-qam", "x"]).env(seams::PANIC, "oh no")).expect_code(0);
+    assert!(ended.stderr.contains(UNSEEN) && ended.stderr.contains("oh no"), "{ended}");
+}
+
+/// Without a word about colours from a user who wants them everywhere.
+#[test]
+fn colours_do_not_hide_the_answer() {
+    let repo = guarded();
+    repo.write("src/a.rs", "held\n");
+    let mut commit = repo.git_command(&repo.root());
+    let ended = end(commit.args(["commit", "-qam", "x"]).env("CLICOLOR_FORCE", "1")).expect_code(1);
+    assert!(ended.stderr.contains("refused: "), "{ended}");
+}
+
+#[test]
+fn a_hook_that_can_not_be_written() {
+    let repo = repo();
+    let hooks = repo.root().join(".git/hooks");
+    set_mode(&hooks, 0o500);
+    let ended = repo.env.run(&["guard", "install", "--json"]);
+    // Nothing is closed to root.
+    if fs::metadata(&hooks).unwrap().permissions().mode() & 0o777 == 0o500 && ended.code != Some(0) {
+        assert_eq!(ended.kind(), "io");
+    }
+    set_mode(&hooks, 0o700);
+}

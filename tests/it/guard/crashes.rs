@@ -1,0 +1,160 @@
+//! Whoever installs or uninstalls the guard is killed before each change to the file system in turn. At any time git finds
+//! a hook that works, the hook that was there runs, and the next one brings everything in order.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use ravenry::sys::seams::CRASH_AT;
+
+use super::fixture::{Repo, awk, everything, put_program, repo};
+use crate::environment::put;
+
+/// What is there before, and whether git runs it.
+type Case = (&'static str, fn(&Repo), bool);
+
+const CASES: [Case; 5] = [
+    ("nothing", |_| (), false),
+    ("a script", |repo| repo.put_hook("#!/bin/sh\necho the other\n"), true),
+    ("another language", |repo| repo.put_hook(&awk("print \"the other\"")), true),
+    (
+        "a link",
+        |repo| {
+            put_program(&repo.root().join("tools/run"), "#!/bin/sh\necho the other\n");
+            symlink("../../tools/run", repo.hook()).unwrap();
+        },
+        true,
+    ),
+    ("what git ignores", |repo| put(&repo.hook(), "#!/bin/sh\necho the other\n"), false),
+];
+
+struct Scene {
+    repo: Repo,
+    runs: bool,
+    before: Vec<(PathBuf, u32, Vec<u8>)>,
+}
+
+impl Scene {
+    fn new((_, put_hook, runs): &Case, is_guarded: bool) -> Self {
+        let repo = repo();
+        put_hook(&repo);
+        repo.git(&["config", "advice.ignoredHook", "false"]).expect_code(0);
+        let before = everything(&repo.root().join(".git/hooks"));
+        if is_guarded {
+            repo.env.ok(&["guard", "install"]);
+        }
+        copy(&repo.root().join(".git/hooks"), &repo.env.path().join("hooks"));
+        Self { repo, runs: *runs, before }
+    }
+
+    fn hooks(&self) -> PathBuf {
+        self.repo.root().join(".git/hooks")
+    }
+
+    fn reset(&self) {
+        fs::remove_dir_all(self.hooks()).unwrap();
+        copy(&self.repo.env.path().join("hooks"), &self.hooks());
+    }
+
+    /// Dies before its n-th change; `false`: it did not.
+    fn dies(&self, action: &str, n: usize) -> bool {
+        let ended = self.repo.env.run_with(&["guard", action], &[(CRASH_AT, &n.to_string())]);
+        assert!(ended.signal == Some(9) || ended.code == Some(0), "{ended}");
+        ended.signal == Some(9)
+    }
+
+    /// Git commits what is free, and the other hook runs once, if it is one that git runs.
+    #[track_caller]
+    fn assert_works(&self, when: &str) {
+        let ended = self.repo.git(&["commit", "--allow-empty", "-qm", when]).expect_code(0);
+        assert_eq!(ended.stderr.matches("the other").count(), usize::from(self.runs), "{when}: {ended}");
+        assert_eq!(ended.stderr.replace("the other\n", ""), "", "{when}");
+    }
+
+    #[track_caller]
+    fn assert_guarded(&self, when: &str) {
+        self.assert_works(when);
+        self.repo.write("src/a.rs", when);
+        let ended = self.repo.refused(&["commit", "-qam", when], "src/a.rs");
+        assert_eq!(ended.stderr.matches("the other").count(), usize::from(self.runs), "{when}: {ended}");
+        self.repo.git(&["checkout", "-q", "HEAD", "src"]).expect_code(0);
+    }
+
+    #[track_caller]
+    fn assert_restored(&self, when: &str) {
+        assert_eq!(everything(&self.hooks()), self.before, "{when}");
+    }
+
+    fn sweep(&self, action: &str) {
+        for n in 1.. {
+            self.reset();
+            let died = self.dies(action, n);
+            let when = format!("{action} killed at {n}");
+            self.assert_works(&when);
+            self.repo.env.ok(&["guard", "install"]);
+            self.assert_guarded(&when);
+            self.repo.env.ok(&["guard", "uninstall"]);
+            self.assert_restored(&when);
+            self.reset();
+            self.dies(action, n);
+            self.repo.env.ok(&["guard", "uninstall"]);
+            self.assert_restored(&format!("{when}, and uninstalled"));
+            if !died {
+                assert!(n > 2, "{action} changes something");
+                break;
+            }
+        }
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        if path.is_symlink() {
+            symlink(fs::read_link(&path).unwrap(), target).unwrap();
+        } else if path.is_dir() {
+            copy(&path, &target);
+            fs::set_permissions(target, fs::metadata(&path).unwrap().permissions()).unwrap();
+        } else {
+            fs::copy(&path, target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn installing() {
+    CASES.iter().for_each(|case| Scene::new(case, false).sweep("install"));
+}
+
+#[test]
+fn uninstalling() {
+    CASES.iter().for_each(|case| Scene::new(case, true).sweep("uninstall"));
+}
+
+/// Many at once, all of whom want the same, or the opposite: nothing is lost.
+#[test]
+fn racing() {
+    for case in &CASES {
+        let scene = Scene::new(case, false);
+        for round in 0..4 {
+            std::thread::scope(|scope| {
+                for number in 0..6 {
+                    let action = if round % 2 == 1 && number % 2 == 1 { "uninstall" } else { "install" };
+                    let repo = &scene.repo.env;
+                    let mut command = repo.msg();
+                    scope.spawn(move || {
+                        let ended = command.args(["guard", action]).output().unwrap();
+                        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+                    });
+                }
+            });
+            scene.assert_works(case.0);
+            scene.repo.env.ok(&["guard", "install"]);
+            scene.assert_guarded(case.0);
+            scene.repo.env.ok(&["guard", "uninstall"]);
+            scene.assert_restored(case.0);
+        }
+    }
+}

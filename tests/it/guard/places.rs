@@ -1,0 +1,218 @@
+//! Where git looks for the hook, and who else would get it.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use super::fixture::{Repo, everything, guarded, put_program, repo};
+use crate::environment::{Ended, TestEnvironment, end};
+
+/// Runs `msg guard` somewhere.
+fn guard_in(repo: &Repo, dir: &Path, args: &[&str]) -> Ended {
+    end(repo.env.msg().current_dir(dir).arg("guard").args(args).arg("--json"))
+}
+
+/// Is a commit of what is Alice's refused now?
+#[track_caller]
+fn assert_guarded(repo: &Repo) {
+    repo.write("src/a.rs", "changed\n");
+    repo.refused(&["commit", "-qm", "x", "src/a.rs"], "src/a.rs");
+}
+
+#[test]
+fn from_anywhere_in_the_work_tree() {
+    for dir in ["", "src/deep"] {
+        let repo = repo();
+        let installed = guard_in(&repo, &repo.root().join(dir), &["install"]).expect_code(0).json();
+        let hook = fs::canonicalize(repo.hook()).unwrap();
+        assert_eq!(installed["hook"], hook.to_str().unwrap());
+        assert_eq!(installed["changed"][0], installed["hook"]);
+        assert_eq!(installed["chained"], false);
+        assert_guarded(&repo);
+        guard_in(&repo, &repo.root().join(dir), &["uninstall"]).expect_code(0);
+        assert!(!repo.hook().exists());
+    }
+}
+
+#[test]
+fn work_trees_share_the_hook() {
+    let repo = repo();
+    let linked = repo.env.path().join("linked");
+    repo.git(&["worktree", "add", "-q", linked.to_str().unwrap()]).expect_code(0);
+    guard_in(&repo, &linked.join("src"), &["install"]).expect_code(0);
+    assert!(repo.hook().is_file());
+    assert_guarded(&repo);
+    assert_eq!(guard_in(&repo, &repo.root(), &["install"]).json()["changed"].as_array().unwrap().len(), 0);
+    guard_in(&repo, &linked, &["uninstall"]).expect_code(0);
+    assert!(!repo.hook().exists());
+}
+
+#[test]
+fn where_no_repository_is() {
+    let env = TestEnvironment::new();
+    for action in ["install", "uninstall", "check"] {
+        assert_eq!(env.fails(2, &["guard", action]), "no_repository", "{action}");
+    }
+    let repo = repo();
+    let bare = repo.env.path().join("bare.git");
+    repo.git(&["init", "-q", "--bare", bare.to_str().unwrap()]).expect_code(0);
+    let before = everything(&bare);
+    for dir in [&bare, &repo.root().join(".git/hooks")] {
+        for action in ["install", "uninstall", "check"] {
+            let ended = guard_in(&repo, dir, &[action]).expect_code(2);
+            assert_eq!(ended.kind(), "no_repository", "{ended}");
+        }
+    }
+    assert_eq!(everything(&bare), before);
+    let mut without = repo.env.msg();
+    without.args(["guard", "install", "--json"]).env("PATH", "/nonexistent");
+    let ended = end(&mut without).expect_code(4);
+    assert!(ended.stdout.contains("git can't be run"), "{ended}");
+}
+
+/// As husky does it: hooks in the work tree, ignored by git.
+#[test]
+fn a_directory_that_is_ignored() {
+    let repo = repo();
+    repo.write(".husky/_/.gitignore", "*");
+    repo.write(".husky/_/h", HUSKY);
+    put_program(&repo.root().join(".husky/_/pre-commit"), "#!/usr/bin/env sh\n. \"$(dirname \"$0\")/h\"");
+    repo.write(".husky/pre-commit", "echo users hook; test ! -e stop\n");
+    repo.git(&["config", "core.hooksPath", ".husky/_"]).expect_code(0);
+    let before = everything(&repo.root().join(".husky"));
+    let ended =
+        end(repo.env.msg().current_dir(repo.root().join("docs")).args(["guard", "install"])).expect_code(0);
+    assert!(ended.stdout.contains("`.husky/_/pre-commit`"), "{ended}");
+    assert!(!repo.hook().exists());
+    repo.write("src/a.rs", "two\n");
+    let ended = repo.refused(&["commit", "-qam", "x"], "src/a.rs");
+    assert!(ended.stderr.contains("users hook"), "{ended}");
+    repo.git(&["reset", "-q", "--hard"]).expect_code(0);
+    repo.write("d.txt", "two\n");
+    repo.write("stop", "");
+    let ended = repo.git(&["commit", "-qam", "x"]).expect_code(1);
+    assert!(ended.stderr.contains("husky - pre-commit script failed (code 1)"), "{ended}");
+    assert!(!ended.stderr.contains("guard"), "{ended}");
+    fs::remove_file(repo.root().join("stop")).unwrap();
+    repo.git(&["commit", "-qam", "x"]).expect_code(0);
+    repo.env.ok(&["guard", "uninstall"]);
+    assert_eq!(everything(&repo.root().join(".husky")), before);
+}
+
+/// The part of husky 9 that counts: it goes by its own name, and by what lies beside it.
+const HUSKY: &str = r#"#!/usr/bin/env sh
+[ "$HUSKY" = "2" ] && set -x
+n=$(basename "$0")
+s=$(dirname "$(dirname "$0")")/$n
+[ ! -f "$s" ] && exit 0
+sh -e "$s" "$@"
+c=$?
+[ $c != 0 ] && echo "husky - $n script failed (code $c)"
+exit $c
+"#;
+
+/// What is there is committed, or would be.
+#[test]
+fn a_directory_that_is_tracked() {
+    let repo = repo();
+    put_program(&repo.root().join(".githooks/pre-commit"), "#!/bin/sh\n");
+    repo.git(&["config", "core.hooksPath", ".githooks"]).expect_code(0);
+    for is_tracked in [false, true] {
+        if is_tracked {
+            repo.git(&["add", ".githooks"]).expect_code(0);
+            repo.git(&["commit", "-qm", "hooks"]).expect_code(0);
+            // That a tracked file is ignored makes no difference.
+            repo.write(".gitignore", ".githooks\n");
+        }
+        let before = everything(&repo.root().join(".githooks"));
+        let ended = repo.env.run(&["guard", "install", "--json"]).expect_code(1);
+        assert_eq!(ended.kind(), "shared_hooks");
+        assert_eq!(repo.env.fails(1, &["guard", "install", "--dry-run"]), "shared_hooks");
+        assert_eq!(everything(&repo.root().join(".githooks")), before);
+        repo.env.ok(&["guard", "install", "--shared"]);
+        // It is there: there is nothing to be asked.
+        repo.env.ok(&["guard", "install"]);
+        assert_guarded(&repo);
+        repo.git(&["checkout", "-q", "src"]).expect_code(0);
+        repo.env.ok(&["guard", "uninstall"]);
+        assert_eq!(everything(&repo.root().join(".githooks")), before);
+    }
+}
+
+/// One for all repositories of the user, by every way to say so.
+#[test]
+fn a_directory_of_the_users() {
+    for (how, value) in
+        [("--global", "~/my hooks"), ("--local", "~/my hooks"), ("--local", "../home/my hooks")]
+    {
+        let repo = repo();
+        repo.git(&["config", how, "core.hooksPath", value]).expect_code(0);
+        let home = everything(&repo.env.home());
+        let kind = repo.env.fails(1, &["guard", "install"]);
+        assert_eq!(kind, "shared_hooks", "{how} {value}");
+        assert_eq!(everything(&repo.env.home()), home, "{how} {value}");
+        repo.env.ok(&["guard", "install", "--shared"]);
+        assert!(repo.env.home().join("my hooks/pre-commit").is_file(), "{how} {value}");
+        assert_guarded(&repo);
+        repo.env.ok(&["guard", "uninstall"]);
+        assert!(!repo.env.home().join("my hooks/pre-commit").exists());
+    }
+}
+
+/// `.git/hooks` may itself lead elsewhere.
+#[test]
+fn a_directory_that_is_a_link() {
+    let repo = repo();
+    let hooks = repo.root().join(".git/hooks");
+    fs::remove_dir_all(&hooks).unwrap();
+    fs::create_dir(repo.env.path().join("shared")).unwrap();
+    symlink("../../shared", &hooks).unwrap();
+    assert_eq!(repo.env.fails(1, &["guard", "install"]), "shared_hooks");
+    fs::remove_file(&hooks).unwrap();
+    symlink("../docs", &hooks).unwrap();
+    assert_eq!(repo.env.fails(1, &["guard", "install"]), "shared_hooks");
+}
+
+#[test]
+fn a_directory_that_is_not_there() {
+    let repo = repo();
+    fs::remove_dir_all(repo.root().join(".git/hooks")).unwrap();
+    assert_eq!(repo.env.ok(&["guard", "uninstall"])["changed"].as_array().unwrap().len(), 0);
+    assert!(!repo.root().join(".git/hooks").exists());
+    repo.env.ok(&["guard", "install"]);
+    assert_guarded(&repo);
+}
+
+#[test]
+fn hooks_that_are_switched_off() {
+    let repo = repo();
+    repo.git(&["config", "core.hooksPath", "/dev/null"]).expect_code(0);
+    for action in ["install", "uninstall"] {
+        let ended = repo.env.run(&["guard", action, "--json"]).expect_code(1);
+        assert_eq!(ended.kind(), "hook_in_the_way", "{ended}");
+        assert!(ended.stdout.contains("/dev/null"), "{ended}");
+    }
+}
+
+/// In the hook of one, variables say which repository it is about. They are no reason to look elsewhere.
+#[test]
+fn where_variables_say() {
+    let repo = repo();
+    let mut command = repo.env.msg();
+    command.current_dir(repo.env.path()).args(["guard", "install"]);
+    end(command.env("GIT_DIR", "work/.git").env("GIT_WORK_TREE", "work")).expect_code(0);
+    assert_guarded(&repo);
+}
+
+#[test]
+fn places_with_odd_names() {
+    let repo = guarded();
+    let clone = repo.env.path().join("it's $HOME\n`x` ü");
+    repo.git(&["clone", "-q", ".", clone.to_str().unwrap()]).expect_code(0);
+    guard_in(&repo, &clone, &["install"]).expect_code(0);
+    let reserve =
+        repo.env.msg().current_dir(&clone).args(["reserve", "docs/", "--as", "Alice"]).output().unwrap();
+    assert!(!reserve.status.success() || clone.join(".git/hooks/pre-commit").is_file());
+    crate::environment::put(&clone.join("d.txt"), "two\n");
+    repo.committed_in(&clone, &["commit", "-qam", "x"]);
+}
