@@ -7,6 +7,8 @@ use super::Harness;
 
 /// Ends every line: nothing is said in the way of the harness, and it always went well.
 const TAIL: &str = " 2>/dev/null || :";
+/// Ends the line of a waiter: what it says is for the harness, and so is an end with 2. Any other end is none.
+const WAITER_TAIL: &str = "; [ $? -ne 2 ] || exit 2";
 const FIND_ON_PATH: &str = "command -v msg >/dev/null 2>&1 && msg";
 
 /// How a hook finds `msg`.
@@ -23,13 +25,25 @@ pub enum Program {
 pub struct HookLine {
     pub program: Program,
     pub harness: Harness,
-    /// As the harness calls it.
-    pub event: String,
+    pub errand: Errand,
+}
+
+/// What a hook of ours is there for.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Errand {
+    /// To tell of this event, as the harness calls it.
+    Tell(String),
+    /// To wait at the side of the session while it rests.
+    Wait,
 }
 
 impl HookLine {
-    pub fn new(program: &Program, harness: Harness, event: &str) -> Self {
-        Self { program: program.clone(), harness, event: event.to_string() }
+    pub fn new(program: &Program, harness: Harness, errand: Errand) -> Self {
+        Self { program: program.clone(), harness, errand }
+    }
+
+    pub fn telling(program: &Program, harness: Harness, event: &str) -> Self {
+        Self::new(program, harness, Errand::Tell(event.to_string()))
     }
 
     pub fn render(&self) -> String {
@@ -40,7 +54,10 @@ impl HookLine {
                 format!("[ -x {path} ] && {path}")
             }
         };
-        format!("{program} hook {} {}{TAIL}", self.harness, self.event)
+        match &self.errand {
+            Errand::Tell(event) => format!("{program} hook {} {event}{TAIL}", self.harness),
+            Errand::Wait => format!("{program} waiter {}{WAITER_TAIL}", self.harness),
+        }
     }
 
     /// The inverse: is this a line of ours? Only what is exactly so is; somebody's own call of `msg` is theirs.
@@ -52,13 +69,14 @@ impl HookLine {
             let (_, rest) = unquote(rest.strip_prefix(" ] && ")?)?;
             (Program::At(path), rest)
         };
-        let mut words = call.strip_suffix(TAIL)?.split(' ').skip(1);
-        let (Some("hook"), Some(harness), Some(event), None) =
-            (words.next(), words.next(), words.next(), words.next())
-        else {
-            return None;
+        let call = call.strip_suffix(TAIL).or_else(|| call.strip_suffix(WAITER_TAIL))?;
+        let words: Vec<&str> = call.split(' ').skip(1).collect();
+        let (harness, errand) = match words.as_slice() {
+            ["hook", harness, event] => (harness, Errand::Tell((*event).to_string())),
+            ["waiter", harness] => (harness, Errand::Wait),
+            _ => return None,
         };
-        let found = Self::new(&program, Harness::parse(harness)?, event);
+        let found = Self::new(&program, Harness::parse(harness)?, errand);
         (found.render() == line).then_some(found)
     }
 }
@@ -89,7 +107,7 @@ mod tests {
     use super::*;
 
     fn line(program: Program) -> HookLine {
-        HookLine::new(&program, Harness::Gemini, "BeforeTool")
+        HookLine::telling(&program, Harness::Gemini, "BeforeTool")
     }
 
     #[test]

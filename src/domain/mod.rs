@@ -22,7 +22,7 @@ pub mod words;
 
 pub use agent::{Agent, FormerName};
 pub use harness::{Harness, ProcessLook};
-pub use hook_line::{HookLine, Program};
+pub use hook_line::{Errand, HookLine, Program};
 pub use message::{Importance, MAX_TEXT, Message, MessageId, MessageIdError, Stamp};
 pub use name::{AgentName, MAX_NAME, NameError};
 pub use presence::Presence;

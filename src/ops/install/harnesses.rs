@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::domain::edit::json::{Dialect, Json, quoted};
-use crate::domain::{Harness, HookLine, Program};
+use crate::domain::{Errand, Harness, HookLine, Program};
 use crate::sys::environment::{Home, variable};
 use crate::sys::files;
 
@@ -18,6 +18,8 @@ pub const HARNESSES: [Harness; 6] =
 const SECONDS: u64 = 10;
 /// Codex gives the end of a session three seconds at the most.
 const LAST_SECONDS: u64 = 3;
+/// As long as an agent may rest and still be woken, in seconds.
+const WEEK: u64 = 7 * 24 * 3600;
 /// Claude Code's tools that only look. A tool that we don't know may write.
 const CLAUDE_CHANGES: &str = "^(?!(?:Read|Glob|Grep|LS|WebFetch|WebSearch|ToolSearch|TodoWrite)$)";
 const GEMINI_CHANGES: &str = "^(?:replace|write_file|run_shell_command)$";
@@ -130,6 +132,7 @@ impl Place<'_> {
         .into_iter()
         .map(|(event, matcher)| Entry::Hook(self.group(harness, event, matcher, SECONDS)))
         .collect();
+        entries.push(Entry::Hook(self.waiter()));
         let list = ["permissions", "allow"].map(str::to_string).to_vec();
         entries.push(Entry::Item { list, text: "Bash(msg:*)".to_string() });
         // It passes by the whole file, without a word, if there is a comment in it.
@@ -203,7 +206,8 @@ impl Place<'_> {
         let mut list: Vec<Entry> = entries
             .into_iter()
             .map(|event| {
-                Entry::Hook(Hook { list: hook_list(event), within: None, field: "bash", value: hook(event) })
+                let (list, value) = (hook_list(event), hook(event));
+                Entry::Hook(Hook { list, within: None, field: "bash", waits: false, value })
             })
             .collect();
         if is_own {
@@ -222,20 +226,36 @@ impl Place<'_> {
 
     /// A hook in a group of its own, as Claude Code has it, and those who took it over.
     fn group(&self, harness: Harness, event: &str, matcher: Option<&str>, timeout: u64) -> Hook {
-        let mut handler = vec![("type".to_string(), Json::from("command"))];
+        let mut handler = vec![("type", Json::from("command"))];
         if harness == Harness::Gemini {
-            handler.push(("name".to_string(), "ravenry".into()));
+            handler.push(("name", "ravenry".into()));
         }
-        handler.push(("command".to_string(), self.line(harness, event).as_str().into()));
-        handler.push(("timeout".to_string(), Json::Number(timeout)));
+        handler.push(("command", self.line(harness, event).as_str().into()));
+        handler.push(("timeout", Json::Number(timeout)));
         let mut group = Vec::new();
-        group.extend(matcher.map(|matcher| ("matcher".to_string(), Json::from(matcher))));
-        group.push(("hooks".to_string(), Json::List(vec![Json::Object(handler)])));
-        Hook { list: hook_list(event), within: Some("hooks"), field: "command", value: Json::Object(group) }
+        group.extend(matcher.map(|matcher| ("matcher", Json::from(matcher))));
+        group.push(("hooks", Json::List(vec![Json::object(handler)])));
+        let value = Json::object(group);
+        Hook { list: hook_list(event), within: Some("hooks"), field: "command", waits: false, value }
+    }
+
+    /// What Claude Code keeps running beside a session that rests. One that doesn't know `asyncRewake` knows `async`, and
+    /// is merely not woken.
+    fn waiter(&self) -> Hook {
+        let line = HookLine::new(&self.program, Harness::Claude, Errand::Wait).render();
+        let handler = Json::object([
+            ("type", Json::from("command")),
+            ("command", line.as_str().into()),
+            ("async", Json::Bool(true)),
+            ("asyncRewake", Json::Bool(true)),
+            ("timeout", Json::Number(WEEK)),
+        ]);
+        let value = Json::object([("hooks", Json::List(vec![handler]))]);
+        Hook { list: hook_list("Stop"), within: Some("hooks"), field: "command", waits: true, value }
     }
 
     fn line(&self, harness: Harness, event: &str) -> String {
-        HookLine::new(&self.program, harness, event).render()
+        HookLine::telling(&self.program, harness, event).render()
     }
 }
 

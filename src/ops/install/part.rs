@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::edit::json::{Dialect, Document, Json, Node, Place, Slot};
 use crate::domain::edit::{Refusal, lines};
-use crate::domain::{Harness, HookLine, Program};
+use crate::domain::{Errand, Harness, HookLine, Program};
 
 use super::trust::Trust;
 
@@ -56,6 +56,8 @@ pub(super) struct Hook {
     pub(super) within: Option<&'static str>,
     /// The member that holds the command line.
     pub(super) field: &'static str,
+    /// It is a waiter; the list may have a hook of ours besides it.
+    pub(super) waits: bool,
     pub(super) value: Json,
 }
 
@@ -256,7 +258,7 @@ impl Hook {
     pub(super) fn slot<R>(&self, harness: Harness, run: impl FnOnce(&Slot<'_>) -> R) -> R {
         let is_ours = |node: &Node| {
             let line = node.member(self.field).and_then(Node::text).and_then(HookLine::parse);
-            line.is_some_and(|line| line.harness == harness)
+            line.is_some_and(|line| line.harness == harness && (line.errand == Errand::Wait) == self.waits)
         };
         run(&Slot { list: &self.list, within: self.within, is_ours: &is_ours })
     }

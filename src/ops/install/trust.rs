@@ -90,7 +90,7 @@ impl Trust {
         let mut hashes: Vec<String> = self.keys(hooks)?.into_iter().map(|(_, hash)| hash).collect();
         for (hook, event, timeout) in &self.events {
             let Some(name) = hook.list.last() else { continue };
-            let line = HookLine::new(&Program::OnPath, Harness::Codex, name).render();
+            let line = HookLine::telling(&Program::OnPath, Harness::Codex, name).render();
             hashes.push(hash(event, None, &line, *timeout));
         }
         Ok(hashes)

@@ -19,7 +19,7 @@ impl From<&str> for Json {
 }
 
 impl Json {
-    pub fn object<const N: usize>(members: [(&str, Json); N]) -> Self {
+    pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, Json)>) -> Self {
         Self::Object(members.into_iter().map(|(name, value)| (name.to_string(), value)).collect())
     }
 
