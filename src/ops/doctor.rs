@@ -5,15 +5,19 @@ use std::time::Duration;
 use jiff::SignedDuration;
 
 use crate::domain::settings::Source;
-use crate::domain::{Liveness, visible};
-use crate::store::{Graves, Location, Mesh, Obstacle, Reason, Salvaged, Sessions, StoreError, Swarm};
+use crate::domain::{AgentName, Liveness, visible};
+use crate::store::{Graves, Location, Mesh, Obstacle, Reason, Record, Salvaged, Sessions, StoreError, Swarm};
 use crate::sys::{clock, process};
 
 use super::bury::bury_dead;
 use super::context::{Context, Globals};
 use super::error::{CommandError, Kind};
+use super::identity::with_nearest;
+use super::install;
 use super::letter::age;
+use super::names::is_live;
 use super::waiting;
+use super::wake;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum State {
@@ -87,9 +91,23 @@ pub fn doctor(globals: &Globals, repair: bool) -> Result<Vec<Check>, CommandErro
         Ok(None) => checks.push(Check::ok("permissions", "there is no mesh yet: nobody has joined")),
         Err(error) => checks.push(Check::failed("permissions", error)),
     }
-    checks.extend(super::install::checks(&ctx));
+    checks.extend(install::checks(&ctx));
     checks.push(inotify());
     Ok(checks)
+}
+
+/// Tries to reach an agent in the way that would wake it, without costing it a turn.
+pub fn try_to_wake(globals: &Globals, name: &AgentName) -> Result<Vec<Check>, CommandError> {
+    let ctx = Context::new(globals.clone())?;
+    let unknown = || CommandError::new(Kind::UnknownAgent, format!("no agent is called {name}"));
+    let mesh = ctx.mesh()?.ok_or_else(unknown)?;
+    let census = mesh.census()?;
+    let record = census.find(name, clock::now()).filter(|record| is_live(record));
+    let record = record.ok_or_else(|| with_nearest(unknown(), name, &census))?;
+    Ok(vec![match wake::probe(&ctx, &mesh, &record.agent) {
+        Ok(text) => Check::ok("waking", text),
+        Err(text) => Check::warn("waking", text, "`msg install` puts the hooks in place that waking needs"),
+    }])
 }
 
 /// The error that `doctor` ends in when something failed.
@@ -133,6 +151,7 @@ impl Visit<'_> {
             of("temporary files", self.temporary_files()),
             of("quarantine", self.quarantine()),
             of("hooks", self.hooks()),
+            self.waking().unwrap_or_else(|error| vec![Check::failed("waking", error)]),
             of("clock", self.clock()),
         ]
         .concat()
@@ -429,6 +448,18 @@ impl Visit<'_> {
         }
         self.mesh.forget_troubles()?;
         Ok(vec![Check::warn(NAME, text, "it is forgotten now")])
+    }
+
+    fn waking(&self) -> Result<Vec<Check>, CommandError> {
+        let census = self.mesh.census()?;
+        let is_agent = |record: &&Record| {
+            let harness = record.agent.harness;
+            is_live(record) && harness.is_some_and(|harness| install::HARNESSES.contains(&harness))
+        };
+        let agents = census.records.iter().filter(is_agent).map(|record| &record.agent);
+        let texts: Result<Vec<String>, CommandError> =
+            agents.map(|agent| wake::describe(self.ctx, self.mesh, agent)).collect();
+        Ok(texts?.into_iter().map(|text| Check::ok("waking", text)).collect())
     }
 
     fn clock(&self) -> Result<Vec<Check>, StoreError> {

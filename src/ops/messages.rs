@@ -80,6 +80,8 @@ pub struct Receipt {
     pub at: Option<Timestamp>,
     pub via: Option<String>,
     pub reason: Option<String>,
+    /// How it was to get to the recipient's attention.
+    pub wake: Option<String>,
 }
 
 pub fn receipt(ctx: &Context, id: &str) -> Result<Receipt, CommandError> {
@@ -115,7 +117,8 @@ pub fn receipt(ctx: &Context, id: &str) -> Result<Receipt, CommandError> {
         }
         Whereabouts::Nowhere => nowhere(&mesh, &sent.to)?,
     };
-    Ok(Receipt { stem: sent.stem.clone(), message: filed.message, state, at, via, reason })
+    let wake = sent.rung.clone();
+    Ok(Receipt { stem: sent.stem.clone(), message: filed.message, state, at, via, reason, wake })
 }
 
 type Standing = (&'static str, Option<Timestamp>, Option<String>, Option<String>);

@@ -176,7 +176,15 @@ impl<'a> Post<'a> {
         for (number, agent) in self.awake {
             let sent = &mut self.report.sent[number];
             match wake::on_arrival(ctx, self.mesh, &agent, self.draft.importance, sent.rung) {
-                Ok(rung) => sent.rung = rung,
+                Ok(rung) => {
+                    sent.rung = rung;
+                    if rung != Rung::None
+                        && let Err(error) =
+                            self.mesh.note_rung(&self.from.name, &sent.to, &sent.stem, rung.name())
+                    {
+                        ctx.notice(format!("the receipt won't tell how {} is told: {error}", agent.name));
+                    }
+                }
                 Err(error) => ctx.notice(format!("{} could not be woken: {error}", agent.name)),
             }
         }

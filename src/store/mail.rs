@@ -7,7 +7,7 @@
 //! inbox/<To>/.<stem>.<process>                         in the hands of that process
 //! inbox/<To>/.<stem>.parked                            could not be handed over, time and again
 //! seen/<To>/<stem>,<ms>,<via>[,<ms acked>].json        surfaced
-//! sent/<From>/<stem>,<To>.json                         what was sent
+//! sent/<From>/<stem>,<To>[,<rung>].json                what was sent, and how its recipient was told
 //! ```
 
 use std::fmt;
@@ -140,16 +140,24 @@ impl Seen {
 pub struct Sent {
     pub stem: Stem,
     pub to: AgentName,
+    /// How it was to get to the recipient's attention, in a word.
+    pub rung: Option<String>,
 }
 
 impl Sent {
     pub(super) fn of_file(name: &str) -> Option<Self> {
-        let (stem, to) = name.strip_suffix(".json")?.split_once(',')?;
-        Some(Self { stem: Stem::of_file(&format!("{stem}.json"))?, to: AgentName::new(to).ok()? })
+        let mut parts = name.strip_suffix(".json")?.split(',');
+        let (stem, to, rung) = (parts.next()?, parts.next()?, parts.next().map(str::to_string));
+        let is_word = |text: &String| text.bytes().all(|byte| byte.is_ascii_lowercase());
+        if parts.next().is_some() || !rung.iter().all(is_word) {
+            return None;
+        }
+        Some(Self { stem: Stem::of_file(&format!("{stem}.json"))?, to: AgentName::new(to).ok()?, rung })
     }
 
     pub(super) fn file(&self) -> String {
-        format!("{},{}.json", self.stem, self.to)
+        let rung = self.rung.as_deref().map_or(String::new(), |rung| format!(",{rung}"));
+        format!("{},{}{rung}.json", self.stem, self.to)
     }
 }
 
@@ -166,8 +174,11 @@ mod tests {
             assert_eq!(Seen::of_file(&seen.file()), Some(seen));
         }
         assert_eq!(Via::new("hook claude PostToolUse").text(), "hook claude PostToolUse");
-        let sent = Sent { stem: stem.clone(), to: AgentName::new("SwiftRaven").unwrap() };
-        assert_eq!(Sent::of_file(&sent.file()), Some(sent));
+        for rung in [None, Some("rewake".to_string())] {
+            let sent = Sent { stem: stem.clone(), to: AgentName::new("SwiftRaven").unwrap(), rung };
+            assert_eq!(Sent::of_file(&sent.file()), Some(sent));
+        }
+        assert_eq!(Sent::of_file("1794700676113-gpvjoz,SwiftRaven,a,b.json"), None);
         assert_eq!(Hidden::of_file(&stem.parked()), Some(Hidden::Parked(stem.clone())));
         let taken = Hidden::Taken(stem.clone(), "1.2.b.n.m".to_string());
         assert_eq!(Hidden::of_file(&stem.taken_by("1.2.b.n.m")), Some(taken));

@@ -27,6 +27,21 @@ pub struct Posted {
 }
 
 impl Mesh {
+    /// Notes in the record of what was sent how it gets to the recipient's attention.
+    pub fn note_rung(
+        &self,
+        from: &AgentName,
+        to: &AgentName,
+        stem: &Stem,
+        rung: &str,
+    ) -> Result<(), StoreError> {
+        let dir = self.layout.sent(from);
+        let plain = Sent { stem: stem.clone(), to: to.clone(), rung: None };
+        let noted = Sent { rung: Some(rung.to_string()), ..plain.clone() };
+        self.files.take(&dir.join(plain.file()), &dir.join(noted.file()))?;
+        Ok(())
+    }
+
     pub fn outbox(&self, from: &AgentName) -> Result<Outbox<'_>, StoreError> {
         let dir = self.layout.sent(from);
         if !files::exists(&dir)? {
@@ -73,7 +88,7 @@ impl Outbox<'_> {
         message: Message,
     ) -> Result<Option<Posted>, StoreError> {
         let stem = Stem::of_stamp(stamp);
-        let sent = Sent { stem: stem.clone(), to: to.clone() };
+        let sent = Sent { stem: stem.clone(), to: to.clone(), rung: None };
         let record = self.mesh.layout.sent(&self.from).join(sent.file());
         let target = dir.join(stem.file());
         match self.mesh.files.publish_twice(&target, &record, &message::bytes(&message))? {
@@ -90,7 +105,7 @@ impl Outbox<'_> {
     pub fn take_back(&self, to: &AgentName, posted: &Posted) -> Result<bool, StoreError> {
         let removed = files::remove(&self.mesh.layout.inbox(to).join(posted.stem.file()))?;
         if removed {
-            let sent = Sent { stem: posted.stem.clone(), to: to.clone() };
+            let sent = Sent { stem: posted.stem.clone(), to: to.clone(), rung: None };
             files::remove(&self.mesh.layout.sent(&self.from).join(sent.file()))?;
         }
         Ok(removed)

@@ -4,6 +4,7 @@
 //! hooks/<session>.working   a turn of it is under way
 //! hooks/<session>.resting   it waits for its user
 //! hooks/<session>.waiter    the process that waits for mail meanwhile
+//! hooks/<session>.ping      somebody wants to know whether that one notices; it answers by renaming it to `pong`
 //! ```
 //!
 //! The first two are one file under two names. Whoever renames `resting` to `working` is the one who wakes the session:
@@ -15,7 +16,7 @@ use super::error::StoreError;
 use super::layout::session_hash;
 use super::mesh::Mesh;
 use super::wire::process::{ProcessKey, recorded};
-use crate::domain::{Recorded, SessionId};
+use crate::domain::{Agent, Recorded, SessionId};
 use crate::sys::{files, process};
 
 /// What a session is at, as far as its hooks told.
@@ -87,6 +88,29 @@ impl Mesh {
         let keys = bytes.and_then(|bytes| serde_json::from_slice::<WaiterKeys>(&bytes).ok());
         // What can't be read is nobody: the worst that follows is mail that comes with the next prompt.
         Ok(keys.and_then(|keys| recorded(keys.pid, keys.process).ok()))
+    }
+
+    /// Asks whoever waits at the side of that session to answer.
+    pub fn ping(&self, agent: &Agent) -> Result<(), StoreError> {
+        self.make_hooks_dir()?;
+        files::remove(&self.hook_file(&agent.session, "pong"))?;
+        files::touch(&self.hook_file(&agent.session, "ping"))?;
+        // That is where it listens.
+        Ok(files::touch_dir(&self.layout.inbox(&agent.name))?)
+    }
+
+    pub fn answer_ping(&self, session: &SessionId) -> Result<bool, StoreError> {
+        Ok(self.files.take(&self.hook_file(session, "ping"), &self.hook_file(session, "pong"))?)
+    }
+
+    /// Has it answered?
+    pub fn take_pong(&self, session: &SessionId) -> Result<bool, StoreError> {
+        Ok(files::remove(&self.hook_file(session, "pong"))?)
+    }
+
+    pub fn take_back_ping(&self, session: &SessionId) -> Result<(), StoreError> {
+        files::remove(&self.hook_file(session, "ping"))?;
+        Ok(())
     }
 
     pub(super) fn hook_file(&self, session: &SessionId, kind: &str) -> PathBuf {

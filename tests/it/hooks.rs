@@ -15,3 +15,4 @@ mod spellings;
 mod stopping;
 mod strict;
 mod waiting;
+mod waking;

@@ -55,6 +55,7 @@ Look after it:
   evict        Remove an agent that nobody can tell is alive
   config       Show and change settings
   hook         What harnesses call at their hooks
+  waiter       What harnesses keep running while their agent rests
   guard        Let git refuse to commit what others have reserved
   completions  Completions for your shell
   demo         See it work, on a mesh that is thrown away
@@ -186,6 +187,7 @@ commands! {
     Evict(evict::EvictArgs) = "evict";
     Config(config::ConfigArgs) = "config";
     Hook(hook::HookArgs) = "hook";
+    Waiter(waiter::WaiterArgs) = "waiter";
     Guard(guard::GuardArgs) = "guard";
     Completions(completions::CompletionsArgs) = "completions";
     Demo(demo::DemoArgs) = "demo";

@@ -5,6 +5,7 @@
 //! renames `resting` to `working` is the only one who wakes, and mail itself is never in what wakes: it comes by the hook
 //! of the turn that begins, marked as a peer's. Every wake counts as a turn of `mailTurns`.
 
+mod health;
 mod queue;
 mod waiter;
 
@@ -16,6 +17,7 @@ use crate::sys::process;
 use super::context::Context;
 use super::error::CommandError;
 
+pub(super) use health::{describe, probe};
 pub use waiter::{Waited, wait};
 
 /// What wakes an agent, where it is shown as its user's words too. The mail itself comes by the hook of the turn that this
@@ -39,6 +41,22 @@ pub enum Rung {
 }
 
 impl Rung {
+    const ALL: [Self; 8] = [
+        Self::Hook,
+        Self::Waiter(Harness::Claude),
+        Self::Waiter(Harness::Opencode),
+        Self::Waiter(Harness::Pi),
+        Self::Waiter(Harness::Other),
+        Self::Queue,
+        Self::Prompt,
+        Self::None,
+    ];
+
+    /// The inverse of [`Rung::name`].
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|rung| rung.name() == name)
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Hook => "hook",
@@ -56,7 +74,7 @@ impl Rung {
     pub fn explained(self) -> Option<&'static str> {
         match self {
             Self::Hook => Some("it is at work and gets this at its next step"),
-            Self::Waiter(_) | Self::Queue => Some("it was resting and is woken"),
+            Self::Waiter(_) | Self::Queue => Some("it rested, and is woken"),
             Self::Prompt => Some("it rests, and gets this with its next prompt"),
             Self::None => None,
         }

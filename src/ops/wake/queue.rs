@@ -13,6 +13,15 @@ const VARIABLES: [&str; 4] = ["HOME", "CODEX_HOME", "PATH", "XDG_RUNTIME_DIR"];
 
 /// Gives the agent's thread that prompt. The error says why that was not possible.
 pub(super) fn prompt(agent: &Agent, text: &str) -> Result<(), String> {
+    run(agent, &["--thread", agent.session.as_str(), "--message", text])
+}
+
+/// Would it be possible?
+pub(super) fn probe(agent: &Agent) -> Result<(), String> {
+    run(agent, &["--help"])
+}
+
+fn run(agent: &Agent, args: &[&str]) -> Result<(), String> {
     if process::liveness(&agent.process) == Liveness::Gone {
         return Err("its process is gone".to_string());
     }
@@ -20,7 +29,7 @@ pub(super) fn prompt(agent: &Agent, text: &str) -> Result<(), String> {
     // The very program that runs: another version may not know the thread.
     let program = program::of_process(pid).ok_or("its program is not known")?;
     let mut command = Command::new(program);
-    command.args(["queue", "--thread", agent.session.as_str(), "--message", text]);
+    command.arg("queue").args(args);
     command.env_clear().envs(program::variables_of(pid, &VARIABLES)).current_dir("/");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     program::run_within(&mut command, LIMIT)

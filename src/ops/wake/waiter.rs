@@ -49,6 +49,7 @@ pub fn wait(ctx: &Context, session: &SessionId, stop: &Stop) -> Result<Waited, C
             Err(error) if error.kind == Kind::NotJoined => return Ok(Waited::Over),
             Err(error) => return Err(error),
         }
+        mesh.answer_ping(session)?;
         match mesh.activity(session)? {
             Activity::Resting => has_rested = true,
             // Our own session's hook may not have said yet that it rests.

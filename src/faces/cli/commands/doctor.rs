@@ -1,7 +1,7 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::domain::visible;
+use crate::domain::{AgentName, visible};
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::table::{Cell, Table};
 use crate::ops::doctor::{self, Check, State};
@@ -14,15 +14,22 @@ use crate::ops::{CommandError, Globals};
 #[command(after_help = "\
 Examples:
   msg doctor
-  msg doctor --repair    bury who is gone, remove stale locks and temporary files")]
+  msg doctor --repair    bury who is gone, remove stale locks and temporary files
+  msg doctor --wake Bob  would mail wake Bob? asks what waits at its side, and costs no turn")]
 pub(in crate::faces::cli) struct DoctorArgs {
     /// Mend what can be mended without a risk
     #[arg(long)]
     repair: bool,
+    /// Only try whether mail would wake this agent
+    #[arg(long, value_name = "NAME", conflicts_with = "repair")]
+    wake: Option<String>,
 }
 
 pub(super) fn run(globals: &Globals, args: &DoctorArgs) -> Result<Outcome, CommandError> {
-    let checks = doctor::doctor(globals, args.repair)?;
+    let checks = match &args.wake {
+        Some(name) => doctor::try_to_wake(globals, &AgentName::new(name.as_str())?)?,
+        None => doctor::doctor(globals, args.repair)?,
+    };
     let error = doctor::verdict(&checks);
     Ok(Outcome { report: Some(Box::new(DoctorReport(checks))), error })
 }

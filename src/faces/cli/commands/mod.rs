@@ -34,6 +34,7 @@ pub(super) mod tasks;
 pub(super) mod unclaim;
 pub(super) mod uninstall;
 pub(super) mod wait;
+pub(super) mod waiter;
 pub(super) mod watch;
 pub(super) mod whoami;
 pub(super) mod whois;
@@ -122,6 +123,7 @@ pub(super) fn run(call: &Call<'_>, command: Command) -> Result<Outcome, CommandE
         Command::Uninstall(args) => uninstall::run(&args),
         Command::Doctor(args) => doctor::run(&call.globals, &args),
         Command::Hook(args) => hook::run(args),
+        Command::Waiter(args) => waiter::run(args),
         Command::Guard(args) => call.in_spite_of_errors(|ctx, errors| guard::run(ctx, args, errors)),
         Command::Demo(args) => demo::run(args),
         Command::Completions(args) => Ok(completions::run(args)),

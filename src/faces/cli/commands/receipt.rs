@@ -3,6 +3,7 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::visible;
 use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::ops::wake::Rung;
 use crate::ops::{self, CommandError, Context, Receipt, age};
 use crate::store::iso;
 use crate::sys::clock;
@@ -28,7 +29,7 @@ struct ReceiptReport(Receipt);
 
 impl Report for ReceiptReport {
     fn json(&self) -> Map<String, Value> {
-        let Receipt { message, state, at, via, reason, .. } = &self.0;
+        let Receipt { message, state, at, via, reason, wake, .. } = &self.0;
         Map::from_iter([
             ("id".to_string(), json!(message.id.as_str())),
             ("to".to_string(), json!(message.to)),
@@ -36,18 +37,23 @@ impl Report for ReceiptReport {
             ("at".to_string(), json!(at.map(iso))),
             ("via".to_string(), json!(via)),
             ("reason".to_string(), json!(reason)),
+            ("wake".to_string(), json!(wake.as_deref().unwrap_or("none"))),
         ])
     }
 
     fn text(&self, page: &mut Page) {
-        let Receipt { message, stem, state, at, via, reason } = &self.0;
+        let Receipt { message, stem, state, at, via, reason, wake } = &self.0;
         let at = at.map_or(String::new(), |at| format!(" {} ago", age(at, clock::now())));
+        // Once it is handed over, by what tells more.
+        let wake = wake.as_deref().filter(|_| via.is_none());
         let via = via.as_deref().map_or(String::new(), |via| {
             format!("{} {}", if *state == "acked" { ", handed over by" } else { " by" }, visible(via))
         });
         let reason = reason.as_deref().map_or(String::new(), |reason| format!(": {}", visible(reason)));
+        let wake = wake.and_then(Rung::parse).and_then(Rung::explained);
+        let wake = wake.map_or(String::new(), |how| format!("; {how}"));
         page.line(format!(
-            "{} to {}: {}{at}{via}{reason}",
+            "{} to {}: {}{at}{via}{reason}{wake}",
             stem.letters(),
             visible(&message.to),
             style::bold(state)

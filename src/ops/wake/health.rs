@@ -1,0 +1,61 @@
+//! Can an agent be woken? What `doctor` tells of it.
+
+use std::time::{Duration, Instant};
+
+use crate::domain::{Agent, Harness, Importance};
+use crate::ops::context::Context;
+use crate::ops::error::CommandError;
+use crate::store::{Activity, Mesh};
+
+use super::{Rung, queue, rung};
+
+/// So long a waiter may take to answer.
+const LIMIT: Duration = Duration::from_secs(3);
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// How an agent would be woken as things are, in words.
+pub(in crate::ops) fn describe(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<String, CommandError> {
+    let harness = agent.harness.map_or("pi-messenger", Harness::name);
+    let activity = match mesh.activity(&agent.session)? {
+        Activity::Working => "is at work",
+        Activity::Resting => "rests",
+        Activity::Unknown => "has told nothing of its turns yet",
+    };
+    let how = match rung(ctx, mesh, agent, Importance::Normal)? {
+        Rung::Hook => "mail comes at its next step, and what comes while it rests is seen to then",
+        Rung::Waiter(_) => "a waiter at its side wakes it",
+        Rung::Queue => "whoever sends wakes it by `codex queue`",
+        Rung::Prompt => "nothing wakes it: mail comes with its next prompt",
+        Rung::None => "nothing wakes it",
+    };
+    Ok(format!("{} ({harness}) {activity}; {how}", agent.name))
+}
+
+/// Tries it, without a turn of the agent's: the error says what does not work.
+pub(in crate::ops) fn probe(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<String, String> {
+    let failed = |error: CommandError| error.message;
+    match rung(ctx, mesh, agent, Importance::Normal).map_err(failed)? {
+        Rung::Waiter(_) => answers(mesh, agent)
+            .map_err(failed)?
+            .map(|time| format!("{}'s waiter answered after {} ms", agent.name, time.as_millis())),
+        Rung::Queue => queue::probe(agent)
+            .map(|()| format!("`codex queue` of {}'s own Codex can be run", agent.name))
+            .map_err(|reason| format!("`codex queue` can't be run: {reason}")),
+        Rung::Hook | Rung::Prompt | Rung::None => {
+            Err(format!("there is nothing to try: {}", describe(ctx, mesh, agent).map_err(failed)?))
+        }
+    }
+}
+
+fn answers(mesh: &Mesh, agent: &Agent) -> Result<Result<Duration, String>, CommandError> {
+    let started = Instant::now();
+    mesh.ping(agent)?;
+    while !mesh.take_pong(&agent.session)? {
+        if started.elapsed() > LIMIT {
+            mesh.take_back_ping(&agent.session)?;
+            return Ok(Err(format!("{}'s waiter did not answer in {} s", agent.name, LIMIT.as_secs())));
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    Ok(Ok(started.elapsed()))
+}

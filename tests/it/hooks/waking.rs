@@ -1,0 +1,320 @@
+//! An agent that rests is woken by mail: once, by one, with nothing taken, and not all night.
+
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use ravenry::domain::SessionId;
+use ravenry::domain::hook::Answer;
+use serde_json::Value;
+
+use super::call::{Call, session_of};
+use crate::environment::{TestEnvironment, end, wait_until};
+use crate::watching::inbox;
+
+/// Alice, and Bob in Claude Code, whom mail may keep going twice.
+fn scene() -> (TestEnvironment, u32) {
+    scene_in("claude")
+}
+
+fn scene_in(harness: &str) -> (TestEnvironment, u32) {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let host = env.host();
+    let pid = host.to_string();
+    env.ok(&["join", "Bob", "--pid", &pid, "--session", &session_of("Bob"), "--harness", harness]);
+    env.ok(&["config", "set", "mailTurns", "2"]);
+    (env, host)
+}
+
+fn call(env: &TestEnvironment, fixture: &str) -> Call {
+    Call::new(env, fixture, &session_of("Bob"))
+}
+
+fn stop(env: &TestEnvironment) -> Answer {
+    call(env, "claude/Stop").answer(env)
+}
+
+fn prompt(env: &TestEnvironment, text: &str) -> Answer {
+    call(env, "claude/UserPromptSubmit").with("/prompt", text).answer(env)
+}
+
+/// Sends to Bob; returns how he is told.
+#[track_caller]
+fn send(env: &TestEnvironment, args: &[&str]) -> String {
+    let sent = env.ok(&[&["send", "Bob", "--as", "Alice"], args].concat());
+    sent["sent"][0]["wake"].as_str().unwrap().to_string()
+}
+
+/// What waits at the side of Bob's session. It ends with the test at the latest.
+struct Waiter {
+    child: Child,
+    said: PathBuf,
+}
+
+impl Waiter {
+    /// One that has taken its place.
+    fn start(env: &TestEnvironment) -> Self {
+        Self::start_as(env, "claude", "claude/Stop")
+    }
+
+    fn start_as(env: &TestEnvironment, harness: &str, fixture: &str) -> Self {
+        let number = fs::read_dir(env.path()).unwrap().count();
+        let [said, told] = ["said", "told"].map(|name| env.path().join(format!("{name}-{number}")));
+        fs::write(&told, call(env, fixture).input()).unwrap();
+        let file = File::create(&said).unwrap();
+        let mut command = env.msg();
+        command.args(["waiter", harness]).stdin(File::open(&told).unwrap());
+        let child = command.stdout(file.try_clone().unwrap()).stderr(file).process_group(0).spawn().unwrap();
+        let waiter = Self { child, said };
+        wait_until("it waits", || {
+            let known = env.store().waiter(&SessionId::new(session_of("Bob")).unwrap()).unwrap();
+            known.is_some_and(|known| known.pid().get() as u32 == waiter.child.id())
+        });
+        waiter
+    }
+
+    /// Waits for its end; returns the exit code and what it said.
+    fn end(&mut self) -> (Option<i32>, String) {
+        wait_until("the waiter ends", || self.child.try_wait().unwrap().is_some());
+        let code = self.child.wait().unwrap().code();
+        (code, fs::read_to_string(&self.said).unwrap())
+    }
+
+    fn is_there(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+#[test]
+fn send_tells_how_it_will_be_noticed() {
+    let (env, _) = scene();
+    assert_eq!(send(&env, &["nobody knows what he is at"]), "none");
+    prompt(&env, "hello");
+    assert_eq!(send(&env, &["he is at work"]), "hook");
+    env.ok(&["read", "--as", "Bob"]);
+    assert_eq!(stop(&env), Answer::Silence);
+    assert_eq!(send(&env, &["he rests, and nobody is there to wake him"]), "prompt");
+    env.ok(&["read", "--as", "Bob"]);
+    let waiter = Waiter::start(&env);
+    assert_eq!(send(&env, &["not worth it", "--importance", "low"]), "none");
+    let sent = env.ok(&["send", "Bob", "wake up", "--as", "Alice"]);
+    assert_eq!(sent["sent"][0]["wake"], "rewake");
+    let receipt = env.ok(&["receipt", sent["sent"][0]["id"].as_str().unwrap(), "--as", "Alice"]);
+    assert_eq!((&receipt["state"], &receipt["wake"]), (&Value::from("stored"), &Value::from("rewake")));
+    drop(waiter);
+    env.ok(&["config", "set", "wake", "false"]);
+    stop(&env);
+    assert_eq!(send(&env, &["nobody is to be woken"]), "none");
+}
+
+#[test]
+fn a_waiter_wakes_and_takes_nothing() {
+    for (harness, fixture) in
+        [("claude", "claude/Stop"), ("opencode", "opencode/event-session.idle"), ("pi", "pi/agent_before_settle")]
+    {
+        let (env, _) = scene_in(harness);
+        prompt(&env, "hello");
+        let mut waiter = Waiter::start_as(&env, harness, fixture);
+        // It starts beside the hook that says that the session rests, or before it.
+        assert_eq!(stop(&env), Answer::Silence);
+        send(&env, &["of no importance", "--importance", "low"]);
+        assert!(waiter.is_there());
+        send(&env, &["wake up"]);
+        let (code, said) = waiter.end();
+        assert_eq!(code, Some(if harness == "claude" { 2 } else { 0 }), "{said}");
+        assert!(said.contains("[msg] There is mail for you") && !said.contains("wake up"), "{said}");
+        assert_eq!(inbox(&env).len(), 2, "the turn's own hook hands it over");
+        let Answer::Context(mail) = prompt(&env, &said) else { panic!("no mail at the prompt") };
+        assert!(mail.contains("> wake up") && mail.contains("> of no importance"), "{mail}");
+    }
+}
+
+#[test]
+fn what_comes_in_a_burst_is_one_turn() {
+    let (env, _) = scene();
+    prompt(&env, "hello");
+    stop(&env);
+    let mut waiter = Waiter::start(&env);
+    let senders: Vec<Child> = (0..20)
+        .map(|number| {
+            let text = format!("number {number}");
+            env.msg().args(["send", "Bob", &text, "--as", "Alice"]).stdout(Stdio::null()).spawn().unwrap()
+        })
+        .collect();
+    for mut sender in senders {
+        assert!(sender.wait().unwrap().success());
+    }
+    let (code, said) = waiter.end();
+    assert_eq!(code, Some(2));
+    // Another that is started meanwhile, as after a turn, has nobody to wake: Bob is at work.
+    let Answer::Context(mail) = prompt(&env, &said) else { panic!("no mail") };
+    assert_eq!(mail.matches("[peer Alice").count(), 20, "{mail}");
+    assert_eq!(stop(&env), Answer::Silence, "nothing is left");
+    assert_eq!(env.store().turns(&SessionId::new(session_of("Bob")).unwrap()).unwrap().count, 1);
+}
+
+#[test]
+fn mail_wakes_so_often_per_prompt_of_the_user() {
+    let (env, _) = scene();
+    for round in 0..2 {
+        prompt(&env, "please");
+        for _ in 0..2 {
+            stop(&env);
+            let mut waiter = Waiter::start(&env);
+            assert_eq!(send(&env, &["again"]), "rewake");
+            let (code, said) = waiter.end();
+            assert_eq!(code, Some(2), "{round}");
+            prompt(&env, &format!("<task-notification>{said}</task-notification>"));
+        }
+        stop(&env);
+        let mut waiter = Waiter::start(&env);
+        assert_eq!(send(&env, &["too much"]), "prompt");
+        env.ok(&["doctor", "--wake", "Bob"]);
+        assert!(waiter.is_there(), "it waits, but for the user's next prompt");
+        // Nobody else wakes him either, and what waits comes with that.
+        let Answer::Context(mail) = prompt(&env, "what now?") else { panic!("no mail") };
+        assert!(mail.ends_with("> too much"), "{mail}");
+        assert_eq!(waiter.end().0, Some(0), "a turn has begun");
+    }
+}
+
+#[test]
+fn there_is_one_waiter_at_most() {
+    let (env, _) = scene();
+    prompt(&env, "hello");
+    stop(&env);
+    let mut waiters = vec![Waiter::start(&env)];
+    for _ in 0..3 {
+        waiters.push(Waiter::start(&env));
+        let before = waiters.len() - 2;
+        assert_eq!(waiters[before].end(), (Some(0), String::new()));
+    }
+    // One that is killed is not believed in.
+    let last = waiters.last_mut().unwrap();
+    kill(Pid::from_raw(last.child.id().cast_signed()), Signal::SIGKILL).unwrap();
+    last.child.wait().unwrap();
+    assert_eq!(send(&env, &["anyone?"]), "prompt");
+}
+
+#[test]
+fn a_waiter_ends_with_what_it_waits_for() {
+    type End = fn(&TestEnvironment, u32);
+    let ends: [(&str, End); 4] = [
+        ("a turn begins", |env, _| drop(prompt(env, "go on"))),
+        ("the session ends", |env, _| drop(call(env, "claude/SessionEnd").answer(env))),
+        ("the agent leaves", |env, _| drop(env.ok(&["leave", "--as", "Bob"]))),
+        ("the harness is killed", |env, host| env.kill(host)),
+    ];
+    for (what, act) in ends {
+        let (env, host) = scene();
+        prompt(&env, "hello");
+        stop(&env);
+        let mut waiter = Waiter::start(&env);
+        act(&env, host);
+        assert_eq!(waiter.end(), (Some(0), String::new()), "{what}");
+    }
+}
+
+#[test]
+fn what_came_while_it_stopped_is_not_left_lying() {
+    let (env, _) = scene();
+    prompt(&env, "hello");
+    assert_eq!(send(&env, &["just in time"]), "hook");
+    let Answer::GoOn(mail) = stop(&env) else { panic!("it stops") };
+    assert!(mail.ends_with("> just in time"), "{mail}");
+    assert_eq!(send(&env, &["it goes on"]), "hook");
+}
+
+/// Of all who want to wake it, one does.
+#[test]
+fn one_wakes() {
+    let (env, _) = scene();
+    let session = SessionId::new(session_of("Bob")).unwrap();
+    for _ in 0..50 {
+        env.store().note_resting(&session).unwrap();
+        let wakers: Vec<_> = (0..8)
+            .map(|_| {
+                let (mesh, session) = (env.store(), session.clone());
+                std::thread::spawn(move || mesh.rouse(&session).unwrap())
+            })
+            .collect();
+        let woken = wakers.into_iter().map(|waker| waker.join().unwrap());
+        assert_eq!(woken.filter(|woke| *woke).count(), 1);
+    }
+}
+
+/// A program that has no `queue` is no Codex that can be woken: it rests on, and the sender is told.
+#[test]
+fn who_can_not_be_woken_rests_on() {
+    let (env, _) = scene_in("codex");
+    prompt(&env, "hello");
+    stop(&env);
+    let sent = end(env.msg().args(["send", "Bob", "hello?", "--as", "Alice", "--json"])).expect_code(0);
+    assert_eq!(sent.json()["sent"][0]["wake"], "prompt");
+    assert!(sent.stderr.contains("Bob could not be woken"), "{}", sent.stderr);
+    let session = SessionId::new(session_of("Bob")).unwrap();
+    assert_eq!(env.store().activity(&session).unwrap(), ravenry::store::Activity::Resting);
+    assert_eq!(env.store().turns(&session).unwrap().count, 0, "that was no turn");
+}
+
+#[test]
+fn doctor_tries_it_without_a_turn() {
+    let (env, _) = scene();
+    let waking = |env: &TestEnvironment| env.ok(&["doctor", "--wake", "Bob"])["checks"][0].clone();
+    assert_eq!(waking(&env)["state"], "warn", "nothing is known of him");
+    prompt(&env, "hello");
+    stop(&env);
+    let mut waiter = Waiter::start(&env);
+    let check = waking(&env);
+    assert_eq!(check["state"], "ok", "{check}");
+    assert!(check["message"].as_str().unwrap().contains("Bob's waiter answered"), "{check}");
+    assert!(waiter.is_there());
+    // One that stands still is found out.
+    let pid = Pid::from_raw(waiter.child.id().cast_signed());
+    kill(pid, Signal::SIGSTOP).unwrap();
+    let check = waking(&env);
+    assert!(check["message"].as_str().unwrap().contains("did not answer"), "{check}");
+    kill(pid, Signal::SIGCONT).unwrap();
+    assert_eq!(waking(&env)["state"], "ok");
+    let all = env.ok(&["doctor"]);
+    let told = all["checks"].as_array().unwrap().iter().find(|check| check["name"] == "waking").unwrap();
+    assert!(told["message"].as_str().unwrap().starts_with("Bob (claude) rests;"), "{told}");
+    assert_eq!(env.fails(1, &["doctor", "--wake", "Nobody"]), "unknown_agent");
+}
+
+/// Whatever is wrong is silence, and success: a harness must not take it for a reason to go on.
+#[test]
+fn a_waiter_that_can_not_wait_is_silent() {
+    let (env, _) = scene();
+    let run = |args: &[&str], input: &str| {
+        let told = env.path().join("told");
+        fs::write(&told, input).unwrap();
+        let mut command: Command = env.msg();
+        end(command.args(args).stdin(File::open(&told).unwrap()))
+    };
+    let whole = call(&env, "claude/Stop").input();
+    let stranger = Call::new(&env, "claude/Stop", "somebody else").input();
+    for (args, input) in [
+        (&["waiter"][..], whole.as_str()),
+        (&["waiter", "emacs"], &whole),
+        (&["waiter", "gemini"], &whole),
+        (&["waiter", "claude"], ""),
+        (&["waiter", "claude"], "{\"session"),
+        (&["waiter", "claude"], "[]"),
+        (&["waiter", "claude"], &stranger),
+    ] {
+        let ended = run(args, input);
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), ""), "{args:?} {input}");
+    }
+}
