@@ -25,6 +25,12 @@ pub fn ancestors() -> Vec<Details> {
     chain
 }
 
+/// That process and those above it, nearest first.
+pub fn above(pid: Pid) -> Vec<Pid> {
+    let parent = |pid: &Pid| process::details(*pid)?.parent;
+    std::iter::successors(Some(pid), parent).take(MAX_DEPTH).collect()
+}
+
 /// The long-lived process that an agent lives as long as.
 #[derive(Clone, Debug)]
 pub struct Host {

@@ -1,9 +1,9 @@
 //! Programs: this one, and those that a shell would find.
 
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -67,29 +67,23 @@ pub fn variables_of(pid: Pid, names: &[&str]) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Runs a program whose standard error is a pipe to its end, which must come in time. The error is what it said.
-pub fn run_within(command: &mut Command, limit: Duration) -> Result<(), String> {
-    let mut child = command.spawn().map_err(|error| error.to_string())?;
+/// Runs a program to its end, which must come in time, and returns what it said. The error is what it complained of.
+pub fn run_within(command: &mut Command, limit: Duration) -> Result<String, String> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().map_err(|error| error.to_string())?;
     let pid = nix::unistd::Pid::from_raw(child.id().cast_signed());
     let (sender, receiver) = mpsc::sync_channel(1);
-    // Ends with the child, or when the child is killed: nothing else writes to that pipe for long.
-    std::thread::spawn(move || {
-        let mut said = String::new();
-        let read = child.stderr.take().map(|stderr| stderr.take(4096).read_to_string(&mut said));
-        drop(read);
-        drop(sender.send((child.wait(), said)));
-    });
-    match receiver.recv_timeout(limit) {
-        Ok((Ok(status), _)) if status.success() => Ok(()),
-        Ok((Ok(status), said)) => {
-            let last = said.lines().rev().find(|line| !line.trim().is_empty());
-            Err(last.map_or_else(|| status.to_string(), |line| line.trim().to_string()))
-        }
-        Ok((Err(error), _)) => Err(error.to_string()),
-        Err(_) => {
-            // It may have ended just now.
-            let _ = kill(pid, Signal::SIGKILL);
-            Err(format!("it took more than {} s", limit.as_secs()))
-        }
+    std::thread::spawn(move || drop(sender.send(child.wait_with_output())));
+    let Ok(ended) = receiver.recv_timeout(limit) else {
+        // It may have ended just now.
+        let _ = kill(pid, Signal::SIGKILL);
+        return Err(format!("it took more than {} s", limit.as_secs()));
+    };
+    let ended = ended.map_err(|error| error.to_string())?;
+    if ended.status.success() {
+        return Ok(String::from_utf8_lossy(&ended.stdout).into_owned());
     }
+    let said = String::from_utf8_lossy(&ended.stderr);
+    let last = said.lines().rev().find(|line| !line.trim().is_empty());
+    Err(last.map_or_else(|| ended.status.to_string(), |line| line.trim().to_string()))
 }

@@ -25,6 +25,7 @@ pub(in crate::ops) fn describe(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Res
         Rung::Hook => "mail comes at its next step, and what comes while it rests is seen to then",
         Rung::Waiter(_) => "a waiter at its side wakes it",
         Rung::Queue => "whoever sends wakes it by `codex queue`",
+        Rung::Paste => "whoever sends wakes it by a paste into its tmux pane",
         Rung::Prompt => "nothing wakes it: mail comes with its next prompt",
         Rung::None => "nothing wakes it",
     };
@@ -41,6 +42,7 @@ pub(in crate::ops) fn probe(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result
         Rung::Queue => queue::probe(agent)
             .map(|()| format!("`codex queue` of {}'s own Codex can be run", agent.name))
             .map_err(|reason| format!("`codex queue` can't be run: {reason}")),
+        Rung::Paste => Ok(format!("{} is in a tmux pane; a paste can't be tried without a turn", agent.name)),
         Rung::Hook | Rung::Prompt | Rung::None => {
             Err(format!("there is nothing to try: {}", describe(ctx, mesh, agent).map_err(failed)?))
         }

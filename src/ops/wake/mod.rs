@@ -6,6 +6,7 @@
 //! of the turn that begins, marked as a peer's. Every wake counts as a turn of `mailTurns`.
 
 mod health;
+mod paste;
 mod queue;
 mod waiter;
 
@@ -34,6 +35,8 @@ pub enum Rung {
     Waiter(Harness),
     /// It rested, and was given a prompt from outside.
     Queue,
+    /// It rested, and our sentence was typed for it.
+    Paste,
     /// It rests, and nothing of ours can wake it: the message comes with its user's next prompt.
     Prompt,
     /// Nothing is known of its turns, or nobody is to be woken.
@@ -41,13 +44,14 @@ pub enum Rung {
 }
 
 impl Rung {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Hook,
         Self::Waiter(Harness::Claude),
         Self::Waiter(Harness::Opencode),
         Self::Waiter(Harness::Pi),
         Self::Waiter(Harness::Other),
         Self::Queue,
+        Self::Paste,
         Self::Prompt,
         Self::None,
     ];
@@ -65,6 +69,7 @@ impl Rung {
             Self::Waiter(Harness::Pi) => "extension",
             Self::Waiter(_) => "waiter",
             Self::Queue => "queue",
+            Self::Paste => "paste",
             Self::Prompt => "prompt",
             Self::None => "none",
         }
@@ -74,7 +79,7 @@ impl Rung {
     pub fn explained(self) -> Option<&'static str> {
         match self {
             Self::Hook => Some("it is at work and gets this at its next step"),
-            Self::Waiter(_) | Self::Queue => Some("it rested, and is woken"),
+            Self::Waiter(_) | Self::Queue | Self::Paste => Some("it rested, and is woken"),
             Self::Prompt => Some("it rests, and gets this with its next prompt"),
             Self::None => None,
         }
@@ -103,7 +108,11 @@ pub(super) fn rung(
     if waiter.is_some_and(|waiter| process::liveness(&waiter) != Liveness::Gone) {
         return Ok(Rung::Waiter(agent.harness.unwrap_or(Harness::Other)));
     }
-    Ok(if agent.harness == Some(Harness::Codex) { Rung::Queue } else { Rung::Prompt })
+    Ok(match agent.harness {
+        Some(Harness::Codex) => Rung::Queue,
+        _ if may_paste(ctx) && paste::is_possible(agent) => Rung::Paste,
+        _ => Rung::Prompt,
+    })
 }
 
 /// Does what is the sender's part once the message has arrived. `before` is how things were until then: a waiter may have
@@ -119,15 +128,17 @@ pub(super) fn on_arrival(
         return Ok(before);
     }
     let rung = rung(ctx, mesh, agent, importance)?;
-    if rung != Rung::Queue {
-        return Ok(rung);
-    }
+    let wake = match rung {
+        Rung::Queue => queue::prompt,
+        Rung::Paste => paste::paste,
+        _ => return Ok(rung),
+    };
     if !mesh.rouse(&agent.session)? {
         // Somebody else's message wakes it, and this one with it.
-        return Ok(Rung::Queue);
+        return Ok(rung);
     }
     let turns = count_turn(mesh, &agent.session)?;
-    let Err(reason) = queue::prompt(agent, NUDGE) else { return Ok(Rung::Queue) };
+    let Err(reason) = wake(agent, NUDGE) else { return Ok(rung) };
     mesh.set_turns(&agent.session, &turns)?;
     mesh.note_resting(&agent.session)?;
     ctx.notice(format!("{} could not be woken: {reason}", agent.name));
@@ -149,6 +160,10 @@ fn count_turn(mesh: &Mesh, session: &SessionId) -> Result<Turns, CommandError> {
     let turns = mesh.turns(session)?;
     mesh.set_turns(session, &Turns { count: turns.count + 1, said: NUDGE.to_string() })?;
     Ok(turns)
+}
+
+fn may_paste(ctx: &Context) -> bool {
+    matches!(ctx.settings.get("wake"), Ok((Value::Wake { paste: true, .. }, _)))
 }
 
 fn is_wanted(ctx: &Context) -> bool {

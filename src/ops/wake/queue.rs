@@ -1,6 +1,6 @@
 //! Codex takes prompts for its threads from outside: `codex queue`.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use crate::domain::{Agent, Liveness};
@@ -31,6 +31,5 @@ fn run(agent: &Agent, args: &[&str]) -> Result<(), String> {
     let mut command = Command::new(program);
     command.arg("queue").args(args);
     command.env_clear().envs(program::variables_of(pid, &VARIABLES)).current_dir("/");
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    program::run_within(&mut command, LIMIT)
+    program::run_within(&mut command, LIMIT).map(drop)
 }

@@ -120,9 +120,11 @@ fn send_tells_how_it_will_be_noticed() {
 
 #[test]
 fn a_waiter_wakes_and_takes_nothing() {
-    for (harness, fixture) in
-        [("claude", "claude/Stop"), ("opencode", "opencode/event-session.idle"), ("pi", "pi/agent_before_settle")]
-    {
+    for (harness, fixture) in [
+        ("claude", "claude/Stop"),
+        ("opencode", "opencode/event-session.idle"),
+        ("pi", "pi/agent_before_settle"),
+    ] {
         let (env, _) = scene_in(harness);
         prompt(&env, "hello");
         let mut waiter = Waiter::start_as(&env, harness, fixture);
