@@ -18,7 +18,7 @@
 //! | `graves/<Name>-<hash>/` | `store::graves` |
 //! | `presence/<Name>` | `store::mesh` |
 //! | `index` | `store::index` |
-//! | `hooks/`, `trouble.jsonl` | `store::hooks` |
+//! | `hooks/`, `trouble.jsonl` | `store::hooks`; what a session is at, and who waits at its side, `store::rest` |
 //! | `claims.json` | `store::swarm` |
 //! | `completions.json` | `store::completions`, `store::swarm` |
 //! | `mesh.lock` | `store::locked`, on `sys::flock` |

@@ -3,7 +3,7 @@
 use crate::environment::TestEnvironment;
 use crate::texts::{one_object, snapshot};
 
-const COMMANDS: [&str; 37] = [
+const COMMANDS: [&str; 38] = [
     "join",
     "leave",
     "send",
@@ -28,6 +28,7 @@ const COMMANDS: [&str; 37] = [
     "complete",
     "handoff",
     "hook",
+    "waiter",
     "guard",
     "agents",
     "whoami",
@@ -92,12 +93,13 @@ fn of_talking() {
 
 #[test]
 fn of_keeping_out_of_each_others_files() {
-    let pages: [&[&str]; 5] = [
+    let pages: [&[&str]; 6] = [
         &["reserve", "--help"],
         &["release", "--help"],
         &["reservations", "--help"],
         &["check", "--help"],
         &["hook", "--help"],
+        &["waiter", "--help"],
     ];
     check("help-reserve", &pages);
     let pages: [&[&str]; 4] = [
