@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::Harness;
 use crate::domain::edit::Refusal;
-use crate::store::{Install, Installs, InstallsLock, hash};
+use crate::store::{Install, Installs, InstallsLock, StoreError, hash};
 use crate::sys::files;
 use crate::sys::git::WorkTree;
 
@@ -89,7 +89,7 @@ impl Plan<'_> {
     fn step(&self, target: &Target, installs: &Installs, done: &[Step]) -> Result<Step, CommandError> {
         let path = &target.path;
         let before = files::read_large(path).map_err(|error| unreadable(path, &error))?;
-        let record = installs.get(path)?;
+        let record = installs.get(path).map_err(damaged)?;
         let view = |path: &Path| {
             let step = done.iter().find(|step| step.target.path == path);
             step.map_or((None, None), |step| (step.before.clone(), step.after.clone()))
@@ -265,6 +265,16 @@ fn refuse_read_only(path: &Path) -> Result<(), CommandError> {
             shown(&what)
         ))
         .fact("file", shown(path)))
+}
+
+/// The only copy of somebody's settings may be in it.
+fn damaged(error: StoreError) -> CommandError {
+    let StoreError::Corrupt { path, .. } = &error else { return error.into() };
+    CommandError::new(Kind::Corrupt, error.to_string())
+        .hint(
+            "what was there before `install` may be in it: look, then move it away; `uninstall` does without",
+        )
+        .fact("file", shown(path))
 }
 
 fn unreadable(path: &Path, error: &files::FileError) -> CommandError {
