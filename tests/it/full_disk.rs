@@ -229,3 +229,32 @@ fn output_on_a_full_disk_leaves_the_mail_where_it_is() {
     }
     assert_eq!(env.ok(&["read", "--as", "Bob"])["messages"][0]["text"], "hello");
 }
+
+/// Neither half a settings file nor an empty one, and no record of what never happened in the way afterwards.
+#[test]
+fn settings_of_a_harness_are_as_they_were() {
+    for scarce in [Scarce::Bytes, Scarce::Files] {
+        let Some(disk) = SmallDisk::new(scarce) else { return };
+        let env = &disk.env;
+        let home = env.mesh().display().to_string();
+        let settings = env.mesh().join(".codex/hooks.json");
+        fs::create_dir(settings.parent().unwrap()).unwrap();
+        fs::write(&settings, "{\"a\": 1}").unwrap();
+        let run = |verb: &str| env.run_with(&[verb, "codex", "--json"], &[("HOME", &home)]);
+        disk.fill();
+        expect_full(run("install"));
+        assert_eq!(fs::read_to_string(&settings).unwrap(), "{\"a\": 1}");
+        disk.free();
+        run("install").expect_code(0);
+        let with = fs::read_to_string(&settings).unwrap();
+        disk.fill();
+        // What is removed first may make room for the rest.
+        let ended = run("uninstall");
+        assert!([Some(0), Some(4)].contains(&ended.code), "{ended}");
+        assert!([with.as_str(), "{\"a\": 1}"].contains(&fs::read_to_string(&settings).unwrap().as_str()));
+        disk.free();
+        run("uninstall").expect_code(0);
+        assert_eq!(fs::read_to_string(&settings).unwrap(), "{\"a\": 1}");
+        assert_eq!(fs::read_dir(env.mesh().join(".codex")).unwrap().count(), 1, "nothing else is left there");
+    }
+}

@@ -9,6 +9,7 @@ use crate::sys::program::{is_program, is_same, on_path, own};
 
 use super::super::context::Context;
 use super::super::doctor::Check;
+use super::super::error::Kind;
 use super::harnesses::{HARNESSES, Place, Scope};
 use super::part::Part;
 use super::plan::{Plan, Step, Way};
@@ -62,10 +63,13 @@ fn look(place: &Place<'_>, harness: Harness, installs: &Installs) -> Found {
         Err(error) => {
             // Settings of a harness that is not used are nobody's trouble, and neither is a file that is not ours.
             let is_used = is_project || absence(harness, place.home).is_none();
-            let is_broken = error.facts.iter().any(|(name, _)| *name == "line");
+            let fix = match error.kind {
+                Kind::Corrupt => error.hints.first().cloned(),
+                _ if error.facts.iter().any(|(name, _)| *name == "line") => Some("mend the file".to_string()),
+                _ => None,
+            };
             let text = format!("{harness}: {}", error.message);
-            let troubles =
-                if is_used && is_broken { vec![(text, "mend the file".to_string())] } else { Vec::new() };
+            let troubles = fix.filter(|_| is_used).map(|fix| (text, fix)).into_iter().collect();
             return Found { is_well: false, troubles };
         }
     };

@@ -127,7 +127,10 @@ fn a_record_that_cannot_be_read_is_not_overwritten() {
     let record = fs::read_dir(&records).unwrap().map(|entry| entry.unwrap().path());
     let record = record.into_iter().find(|path| path.extension().is_some_and(|it| it == "json")).unwrap();
     fs::write(&record, "{").unwrap();
-    assert_eq!(env.fails(4, &["uninstall", "claude"]), "corrupt");
+    let ended = env.run(&["uninstall", "claude", "--json"]).expect_code(4);
+    assert_eq!(ended.kind(), "corrupt");
+    assert!(ended.json()["error"]["hints"][0].as_str().unwrap().contains("move it away"), "{ended}");
+    assert!(env.run(&["doctor"]).stdout.contains(&record.display().to_string()), "doctor tells of it");
     fs::remove_file(&record).unwrap();
     uninstall(&env, "claude");
     assert_eq!(text(&env, ".claude/settings.json"), "{\"a\": 1}");
