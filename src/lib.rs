@@ -25,7 +25,8 @@
 //! | `swarm.lock` | `store::swarm_lock` |
 //! | `tmp/` | `sys::files` |
 //!
-//! Configuration files are `store::config`'s.
+//! Configuration files are `store::config`'s. What `install` found in the settings of harnesses, and what it wrote there, is
+//! kept by `store::installs` in `ravenry-installs/` beside the mesh; what it writes there is `ops::install`'s.
 
 pub mod domain;
 pub mod faces;

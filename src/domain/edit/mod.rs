@@ -4,7 +4,6 @@
 //! them. The parsers only tell where things are.
 
 pub mod json;
-mod json_write;
 pub mod lines;
 pub mod toml;
 

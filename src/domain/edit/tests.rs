@@ -155,6 +155,9 @@ fn refused_with_line_and_column() {
     );
     assert_eq!(refused("{\"hooks\": {}, \"hooks\": {}}"), (1, 15, "`hooks` stands there twice".to_string()));
     assert_eq!(refused(&format!("{{\"a\": {}", "[".repeat(100_000))).2, "maximum nesting depth exceeded");
+    assert_eq!(refused("{\n\"a\": \"\t\"}"), (2, 7, "control character in a string".to_string()));
+    assert_eq!(refused("{\"a\nb\": 1}").0, 1);
+    assert_eq!(refused("{\"a\": 01}").0, 1);
     let strict = Document::parse(b"{\n // x\n}", Dialect::Strict).unwrap_err();
     assert_eq!((strict.line, strict.column, strict.reason.as_str()), (2, 2, "comments are not allowed"));
     let comma = Document::parse(b"{\"a\": 1,}", Dialect::Comments).unwrap_err();
@@ -232,5 +235,22 @@ proptest! {
         prop_assert_eq!(comments(&left), comments(&text));
         let after = Document::parse(left.as_bytes(), LENIENT).unwrap();
         prop_assert_eq!(after.meaning(), before.meaning(), "{} -> {} -> {}", text, with, left);
+    }
+
+    /// Others put theirs behind ours, which goes from between them.
+    #[test]
+    fn out_from_between_others(text in value(4)) {
+        let theirs = |text: &str| -> Result<String, Refusal> {
+            let mut document = Document::parse(text.as_bytes(), LENIENT)?;
+            let list = path("hooks.Stop");
+            document.put(&Slot { list: &list, within: None, is_ours: &|_| false }, &"theirs".into())?;
+            Ok(String::from_utf8(document.into_bytes()).unwrap())
+        };
+        let Ok(with) = put(&text, "Stop", "ours") else { return Ok(()) };
+        let (with, without) = (theirs(&with).unwrap(), theirs(&text).unwrap());
+        let left = take(&with, "Stop", &[]);
+        prop_assert_eq!(comments(&left), comments(&text));
+        let [left, without] = [&left, &without].map(|it| Document::parse(it.as_bytes(), LENIENT).unwrap().meaning());
+        prop_assert_eq!(left, without);
     }
 }

@@ -132,7 +132,8 @@ impl Place<'_> {
         .collect();
         let list = ["permissions", "allow"].map(str::to_string).to_vec();
         entries.push(Entry::Item { list, text: "Bash(msg:*)".to_string() });
-        Target::new(path, settings(harness, Dialect::CommentsAndTrailingCommas, entries))
+        // It passes by the whole file, without a word, if there is a comment in it.
+        Target::new(path, settings(harness, Dialect::Strict, entries))
     }
 
     fn codex(&self, dir: &Path) -> Vec<Target> {

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::edit::json::{Dialect, Document, Json, Node, Slot};
+use crate::domain::edit::json::{Dialect, Document, Json, Node, Place, Slot};
 use crate::domain::edit::{Refusal, lines};
 use crate::domain::{Harness, HookLine, Program};
 
@@ -239,10 +239,10 @@ impl Hook {
         &self,
         document: &Document,
         harness: Harness,
-    ) -> Result<Vec<((usize, usize), HookLine)>, Refusal> {
+    ) -> Result<Vec<(Place, HookLine)>, Refusal> {
         let places = self.slot(harness, |slot| document.places(slot))?;
         let items = document.list(&self.list)?.unwrap_or_default();
-        let line = |(outer, inner): (usize, usize)| {
+        let line = |(outer, inner): Place| {
             let item = items.get(outer)?;
             let handler = match self.within {
                 Some(within) => item.member(within)?.item(inner)?,

@@ -60,6 +60,9 @@ fn what_the_format_does_not_have() {
     let env = TestEnvironment::new();
     give(&env, ".codex/hooks.json", "{\n  // no\n}");
     assert_eq!(refused(&env, "codex", 4, "bad_config")["line"], 2);
+    // Claude Code passes by such a file without a word; better that somebody says so.
+    give(&env, ".claude/settings.json", "{\n  \"a\": 1 // no\n}");
+    assert_eq!(refused(&env, "claude", 4, "bad_config")["column"], 10);
     give(&env, ".gemini/settings.json", "{\"a\": 1,}");
     refused(&env, "gemini", 4, "bad_config");
 }

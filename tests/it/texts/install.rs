@@ -21,7 +21,7 @@ fn with_path(scene: &mut Scene, args: &[&str]) {
 fn in_and_out() {
     check("install", |scene| {
         let home = scene.env.home();
-        put(&home.join(".claude/settings.json"), "{\n  // mine\n  \"model\": \"opus\"\n}\n");
+        put(&home.join(".claude/settings.json"), "{\n  \"model\": \"opus\"\n}\n");
         put(&home.join(".codex/config.toml"), "model = \"gpt\"\n");
         with_path(scene, &["install", "claude", "--dry-run"]);
         with_path(scene, &["install", "all"]);

@@ -1,6 +1,6 @@
 //! JSON as it is written into somebody's file: in that file's style.
 
-use super::newline_of;
+use crate::domain::edit::newline_of;
 
 /// A value to be written.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,0 +1,293 @@
+//! JSON, and JSON with comments.
+
+mod node;
+mod splice;
+mod write;
+
+pub use node::{Kind, Member, Node};
+pub use write::{Json, quoted};
+
+use super::{Refusal, Splice, bytes_of, spliced, text_of};
+use node::parse;
+
+/// What besides plain JSON the reader of the file understands.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Dialect {
+    Strict,
+    Comments,
+    CommentsAndTrailingCommas,
+}
+
+/// A list of a settings file in which an entry of ours has its place.
+#[derive(Clone, Copy)]
+pub struct Slot<'a> {
+    pub list: &'a [String],
+    /// The list holds groups, and what is ours is in the list of that name in one of them.
+    pub within: Option<&'a str>,
+    pub is_ours: &'a dyn Fn(&Node) -> bool,
+}
+
+impl std::fmt::Debug for Slot<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Slot").field("list", &self.list).field("within", &self.within).finish_non_exhaustive()
+    }
+}
+
+/// Where an entry is: the place in the list, and the place in the group.
+pub type Place = (usize, usize);
+
+/// A settings file whose outermost value is an object.
+#[derive(Clone, Debug)]
+pub struct Document {
+    bom: bool,
+    text: String,
+    dialect: Dialect,
+    root: Node,
+    changed: bool,
+}
+
+impl Document {
+    /// Nothing at all, and nothing but comments, is an empty object.
+    pub fn parse(bytes: &[u8], dialect: Dialect) -> Result<Self, Refusal> {
+        let (bom, text) = text_of(bytes)?;
+        let (text, root) = match parse(text, dialect)? {
+            Some(root) => (text.to_string(), root),
+            None => {
+                let gap = if text.trim().is_empty() { "" } else { text };
+                let text = format!("{gap}{{}}{}", super::newline_of(text));
+                let root = parse(&text, dialect)?.ok_or_else(|| Refusal::at(&text, 0, "it holds nothing"))?;
+                (text, root)
+            }
+        };
+        if !matches!(root.kind, Kind::Object(_)) {
+            return Err(Refusal::at(&text, root.range.start, "it must hold an object"));
+        }
+        Ok(Self { bom, text, dialect, root, changed: false })
+    }
+
+    pub fn into_bytes(self) -> Vec<u8> {
+        bytes_of(self.bom, self.text)
+    }
+
+    /// Was anything put in or taken out?
+    pub fn is_changed(&self) -> bool {
+        self.changed
+    }
+
+    /// Is it an empty object, without so much as a comment?
+    pub fn is_bare(&self) -> bool {
+        let inner = self.root.range.start + 1..self.root.range.end - 1;
+        self.root.children().is_empty()
+            && [&self.text[..self.root.range.start], &self.text[inner], &self.text[self.root.range.end..]]
+                .iter()
+                .all(|text| text.trim().is_empty())
+    }
+
+    /// The value that these names lead to. What is on the way must be an object, and no name may stand twice.
+    pub fn get(&self, path: &[String]) -> Result<Option<&Node>, Refusal> {
+        let mut here = &self.root;
+        for (depth, name) in path.iter().enumerate() {
+            let Kind::Object(members) = &here.kind else {
+                return Err(self.misfit(here, &path[..depth], "an object"));
+            };
+            let mut of_name = members.iter().filter(|member| member.name == *name);
+            let Some(member) = of_name.next() else { return Ok(None) };
+            if let Some(again) = of_name.next() {
+                let reason = format!("`{}` stands there twice", shown(&path[..=depth]));
+                return Err(Refusal::at(&self.text, again.start, reason));
+            }
+            here = &member.value;
+        }
+        Ok(Some(here))
+    }
+
+    /// The list that these names lead to.
+    pub fn list(&self, path: &[String]) -> Result<Option<&[Node]>, Refusal> {
+        let Some(node) = self.get(path)? else { return Ok(None) };
+        match &node.kind {
+            Kind::List(items) => Ok(Some(items)),
+            _ => Err(self.misfit(node, path, "a list")),
+        }
+    }
+
+    /// Where entries of ours are.
+    pub fn places(&self, slot: &Slot<'_>) -> Result<Vec<Place>, Refusal> {
+        let mut places = Vec::new();
+        for (outer, item) in self.list(slot.list)?.unwrap_or_default().iter().enumerate() {
+            let inner = self.handlers(item, slot, outer)?.iter().enumerate();
+            places.extend(inner.filter(|(_, node)| (slot.is_ours)(node)).map(|(inner, _)| (outer, inner)));
+        }
+        Ok(places)
+    }
+
+    /// Puts an entry where one of ours is already, or at the end. Others of ours go.
+    pub fn put(&mut self, slot: &Slot<'_>, value: &Json) -> Result<(), Refusal> {
+        let places = self.places(slot)?;
+        let Some(((outer, inner), extra)) = places.split_first() else {
+            return self.append(slot.list, value);
+        };
+        for place in extra.iter().rev() {
+            self.remove_at(slot, *place)?;
+        }
+        let items = self.list(slot.list)?.unwrap_or_default();
+        let Some(item) = items.get(*outer) else { return Ok(()) };
+        let handlers = self.handlers(item, slot, *outer)?;
+        // Whoever put others beside it has made the group theirs.
+        let (node, value) = match (slot.within, value) {
+            (Some(within), Json::Object(members)) if handlers.len() > 1 => {
+                let ours = members.iter().find(|(name, _)| name == within).map(|(_, value)| value);
+                match (handlers.get(*inner), ours) {
+                    (Some(node), Some(Json::List(ours))) if ours.len() == 1 => (node, &ours[0]),
+                    _ => (item, value),
+                }
+            }
+            _ => (item, value),
+        };
+        if node.is(value) {
+            return Ok(());
+        }
+        let splice = self.replacement(node, value);
+        self.apply(vec![splice])
+    }
+
+    /// Takes out all entries of ours, and what is empty then, unless it is to stay.
+    pub fn take(&mut self, slot: &Slot<'_>, stays: &dyn Fn(&[String]) -> bool) -> Result<bool, Refusal> {
+        let places = self.places(slot)?;
+        for place in places.iter().rev() {
+            self.remove_at(slot, *place)?;
+        }
+        if !places.is_empty() {
+            self.prune(slot.list, stays)?;
+        }
+        Ok(!places.is_empty())
+    }
+
+    /// Gives the member that these names lead to a value, and makes it if need be.
+    pub fn set(&mut self, path: &[String], value: &Json) -> Result<(), Refusal> {
+        let splices = match self.get(path)? {
+            Some(node) if node.is(value) => return Ok(()),
+            Some(node) => vec![self.replacement(node, value)],
+            None => self.new_member(path, value.clone())?,
+        };
+        self.apply(splices)
+    }
+
+    /// Takes a member out, and what is empty then, unless it is to stay.
+    pub fn unset(&mut self, path: &[String], stays: &dyn Fn(&[String]) -> bool) -> Result<bool, Refusal> {
+        if self.get(path)?.is_none() {
+            return Ok(false);
+        }
+        self.remove_member(path)?;
+        self.prune(&path[..path.len() - 1], stays)?;
+        Ok(true)
+    }
+
+    /// What it says, however it is written.
+    #[cfg(test)]
+    pub(super) fn meaning(&self) -> String {
+        fn of(node: &Node) -> String {
+            match &node.kind {
+                Kind::List(items) => format!("{:?}", items.iter().map(of).collect::<Vec<_>>()),
+                Kind::Object(members) => {
+                    let member = |member: &Member| (member.name.clone(), of(&member.value));
+                    format!("{:?}", members.iter().map(member).collect::<Vec<_>>())
+                }
+                leaf => format!("{leaf:?}"),
+            }
+        }
+        of(&self.root)
+    }
+
+    fn append(&mut self, list: &[String], value: &Json) -> Result<(), Refusal> {
+        self.list(list)?;
+        let splices = match self.get(list)? {
+            Some(node) => self.insertion(node, None, value),
+            None => self.new_member(list, Json::List(vec![value.clone()]))?,
+        };
+        self.apply(splices)
+    }
+
+    /// The first of these names that is missing, with the rest beneath it.
+    fn new_member(&self, path: &[String], value: Json) -> Result<Vec<Splice>, Refusal> {
+        for depth in (0..path.len()).rev() {
+            let Some(parent) = self.get(&path[..depth])? else { continue };
+            let value = value.beneath(&path[depth + 1..]);
+            return Ok(self.insertion(parent, Some(&path[depth]), &value));
+        }
+        Ok(Vec::new())
+    }
+
+    fn remove_at(&mut self, slot: &Slot<'_>, (outer, inner): Place) -> Result<(), Refusal> {
+        let Some(list) = self.get(slot.list)? else { return Ok(()) };
+        let Some(item) = self.list(slot.list)?.and_then(|items| items.get(outer)) else { return Ok(()) };
+        let splices = match slot.within {
+            Some(within) if self.handlers(item, slot, outer)?.len() > 1 => {
+                item.member(within).map(|handlers| self.removal(handlers, inner)).unwrap_or_default()
+            }
+            _ => self.removal(list, outer),
+        };
+        self.apply(splices)
+    }
+
+    fn remove_member(&mut self, path: &[String]) -> Result<(), Refusal> {
+        let Some((name, above)) = path.split_last() else { return Ok(()) };
+        let Some(parent) = self.get(above)? else { return Ok(()) };
+        let Kind::Object(members) = &parent.kind else { return Ok(()) };
+        let Some(index) = members.iter().position(|member| member.name == *name) else { return Ok(()) };
+        let splices = self.removal(parent, index);
+        self.apply(splices)
+    }
+
+    /// Removes what is empty, from there upwards.
+    fn prune(&mut self, path: &[String], stays: &dyn Fn(&[String]) -> bool) -> Result<(), Refusal> {
+        for depth in (1..=path.len()).rev() {
+            let path = &path[..depth];
+            let is_empty =
+                self.get(path)?.is_some_and(|node| node.children().is_empty() && !self.has_notes(node));
+            if !is_empty || stays(path) {
+                break;
+            }
+            self.remove_member(path)?;
+        }
+        Ok(())
+    }
+
+    /// Is there a comment in it?
+    fn has_notes(&self, node: &Node) -> bool {
+        let inner = self.text.get(node.range.start + 1..node.range.end.saturating_sub(1)).unwrap_or_default();
+        !inner.trim().is_empty()
+    }
+
+    /// The handlers of a group; where there are no groups, the element itself.
+    fn handlers<'n>(&self, item: &'n Node, slot: &Slot<'_>, index: usize) -> Result<&'n [Node], Refusal> {
+        let Some(within) = slot.within else { return Ok(std::slice::from_ref(item)) };
+        match item.member(within).map(|node| (node, &node.kind)) {
+            None => Ok(&[]),
+            Some((_, Kind::List(handlers))) => Ok(handlers),
+            Some((node, _)) => {
+                let mut path = slot.list.to_vec();
+                path.extend([index.to_string(), within.to_string()]);
+                Err(self.misfit(node, &path, "a list"))
+            }
+        }
+    }
+
+    fn misfit(&self, node: &Node, path: &[String], wanted: &str) -> Refusal {
+        let found = node.kind.name();
+        let reason = format!("`{}` is {found}, where {wanted} is expected", shown(path));
+        Refusal::at(&self.text, node.range.start, reason)
+    }
+
+    fn apply(&mut self, splices: Vec<Splice>) -> Result<(), Refusal> {
+        let text = spliced(&self.text, splices);
+        let Some(root) = parse(&text, self.dialect)? else {
+            return Err(Refusal::at(&text, 0, "it can't be changed safely"));
+        };
+        (self.text, self.root, self.changed) = (text, root, true);
+        Ok(())
+    }
+}
+
+fn shown(path: &[String]) -> String {
+    path.join(".")
+}

@@ -1,0 +1,176 @@
+//! What stands in the text, and where.
+
+use std::ops::Range;
+
+use jsonc_parser::ast::Value;
+use jsonc_parser::common::Ranged;
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+
+use super::{Dialect, Json};
+use crate::domain::edit::Refusal;
+
+/// A value in the text, and where it stands.
+#[derive(Clone, Debug)]
+pub struct Node {
+    pub(super) range: Range<usize>,
+    pub kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+pub enum Kind {
+    Null,
+    Bool(bool),
+    Number(String),
+    Text(String),
+    List(Vec<Node>),
+    Object(Vec<Member>),
+}
+
+#[derive(Clone, Debug)]
+pub struct Member {
+    pub name: String,
+    /// Where the name starts and ends.
+    pub(super) start: usize,
+    name_end: usize,
+    pub value: Node,
+}
+
+impl Node {
+    pub fn member(&self, name: &str) -> Option<&Node> {
+        match &self.kind {
+            Kind::Object(members) => {
+                members.iter().rev().find(|member| member.name == name).map(|member| &member.value)
+            }
+            _ => None,
+        }
+    }
+
+    pub fn item(&self, index: usize) -> Option<&Node> {
+        match &self.kind {
+            Kind::List(items) => items.get(index),
+            _ => None,
+        }
+    }
+
+    /// How many elements or members it has.
+    pub fn length(&self) -> usize {
+        self.children().len()
+    }
+
+    pub fn number(&self) -> Option<u64> {
+        match &self.kind {
+            Kind::Number(text) => text.parse().ok(),
+            _ => None,
+        }
+    }
+
+    pub fn text(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Does it say the same, however it is written?
+    pub fn is(&self, value: &Json) -> bool {
+        match (&self.kind, value) {
+            (Kind::Bool(a), Json::Bool(b)) => a == b,
+            (Kind::Number(a), Json::Number(b)) => *a == b.to_string(),
+            (Kind::Text(a), Json::Text(b)) => a == b,
+            (Kind::List(a), Json::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is(b)),
+            (Kind::Object(a), Json::Object(b)) => {
+                a.len() == b.len() && b.iter().all(|(name, b)| self.member(name).is_some_and(|a| a.is(b)))
+            }
+            _ => false,
+        }
+    }
+
+    pub(super) fn children(&self) -> Vec<Range<usize>> {
+        match &self.kind {
+            Kind::List(items) => items.iter().map(|item| item.range.clone()).collect(),
+            Kind::Object(members) => {
+                members.iter().map(|member| member.start..member.value.range.end).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Kind {
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool(_) => "true or false",
+            Self::Number(_) => "a number",
+            Self::Text(_) => "text",
+            Self::List(_) => "a list",
+            Self::Object(_) => "an object",
+        }
+    }
+}
+
+pub(super) fn parse(text: &str, dialect: Dialect) -> Result<Option<Node>, Refusal> {
+    let options = ParseOptions {
+        allow_comments: dialect != Dialect::Strict,
+        allow_trailing_commas: dialect == Dialect::CommentsAndTrailingCommas,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    };
+    let parsed = parse_to_ast(text, &CollectOptions::default(), &options).map_err(|error| {
+        let reason = error.kind().to_string();
+        let lower = reason
+            .chars()
+            .take(1)
+            .flat_map(char::to_lowercase)
+            .chain(reason.chars().skip(1))
+            .collect::<String>();
+        Refusal::at(text, error.range().start, lower)
+    })?;
+    let root = parsed.value.map(|value| node(&value));
+    root.as_ref().map_or(Ok(()), |root| check_strings(text, root))?;
+    Ok(root)
+}
+
+/// The parser lets control characters in strings pass, which no reader of such files does.
+fn check_strings(text: &str, node: &Node) -> Result<(), Refusal> {
+    let check = |range: Range<usize>| match text[range.clone()].find(|c: char| c < ' ') {
+        Some(at) => Err(Refusal::at(text, range.start + at, "control character in a string")),
+        None => Ok(()),
+    };
+    match &node.kind {
+        Kind::Text(_) => check(node.range.clone()),
+        Kind::List(items) => items.iter().try_for_each(|item| check_strings(text, item)),
+        Kind::Object(members) => members.iter().try_for_each(|member| {
+            check(member.start..member.name_end)?;
+            check_strings(text, &member.value)
+        }),
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) => Ok(()),
+    }
+}
+
+fn node(value: &Value<'_>) -> Node {
+    let range = value.range();
+    let kind = match value {
+        Value::NullKeyword(_) => Kind::Null,
+        Value::BooleanLit(literal) => Kind::Bool(literal.value),
+        Value::NumberLit(literal) => Kind::Number(literal.value.to_string()),
+        Value::StringLit(literal) => Kind::Text(literal.value.to_string()),
+        Value::Array(array) => Kind::List(array.elements.iter().map(node).collect()),
+        Value::Object(object) => {
+            let member = |property: &jsonc_parser::ast::ObjectProp<'_>| Member {
+                name: property.name.as_str().to_string(),
+                start: property.range.start,
+                name_end: property.name.range().end,
+                value: node(&property.value),
+            };
+            Kind::Object(object.properties.iter().map(member).collect())
+        }
+    };
+    Node { range: range.start..range.end, kind }
+}
