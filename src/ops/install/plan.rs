@@ -176,6 +176,7 @@ impl Step {
         if self.before == self.after {
             return Ok(());
         }
+        self.refuse_if_changed()?;
         let mut made = self.record.as_ref().map(|record| record.made.clone()).unwrap_or_default();
         for dir in files::missing_above(path)? {
             let dir = dir.to_string_lossy().into_owned();
@@ -194,9 +195,20 @@ impl Step {
         files::write_through(path, after).map_err(|error| unwritable(path, &error))
     }
 
+    /// The harness writes to its settings too, and knows nothing of our lock.
+    fn refuse_if_changed(&self) -> Result<(), CommandError> {
+        let path = &self.target.path;
+        if files::read_large(path)? == self.before {
+            return Ok(());
+        }
+        let text = format!("`{}` was changed by somebody else at this moment", shown(path));
+        Err(CommandError::new(Kind::Io, text).hint("try again").fact("file", shown(path)))
+    }
+
     fn take(&self, lock: &InstallsLock) -> Result<(), CommandError> {
         let path = &self.target.path;
         if self.before != self.after {
+            self.refuse_if_changed()?;
             let written = match &self.after {
                 Some(content) => files::write_through(path, content),
                 None => files::remove_through(path).map(drop),

@@ -25,7 +25,7 @@ pub struct Trial<'a> {
     pub server: &'a Server,
 }
 
-type Files = BTreeMap<PathBuf, Vec<u8>>;
+type Files = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 
 impl Trial<'_> {
     pub fn go(&self, report: &mut Report) {

@@ -1,4 +1,5 @@
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::{Map, Value, json};
 
 use crate::domain::{Harness, visible};
@@ -26,8 +27,8 @@ pub(in crate::faces::cli) struct InstallArgs {
 /// What `install` and `uninstall` are told.
 #[derive(Args, Debug)]
 pub(in crate::faces::cli) struct WishArgs {
-    /// claude, codex, gemini, opencode, pi, copilot or all
-    #[arg(value_name = "HARNESS", value_parser = parse)]
+    /// Which harness, or all that are there
+    #[arg(value_name = "HARNESS", value_parser = which())]
     harness: Which,
     /// In the project's own files that stay out of its repository
     #[arg(long)]
@@ -43,15 +44,10 @@ enum Which {
     One(Harness),
 }
 
-fn parse(text: &str) -> Result<Which, String> {
-    if text == "all" {
-        return Ok(Which::All);
-    }
-    let harness = Harness::parse(text).filter(|harness| HARNESSES.contains(harness));
-    harness.map(Which::One).ok_or_else(|| {
-        let names: Vec<&str> = HARNESSES.iter().map(|harness| harness.name()).collect();
-        format!("the harnesses are: {}, or all", names.join(", "))
-    })
+fn which() -> impl TypedValueParser<Value = Which> {
+    let names = HARNESSES.iter().map(|harness| harness.name()).chain(["all"]);
+    // What is none of the harnesses is all of them.
+    PossibleValuesParser::new(names).map(|name| Harness::parse(&name).map_or(Which::All, Which::One))
 }
 
 impl WishArgs {
