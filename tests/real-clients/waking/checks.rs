@@ -10,7 +10,7 @@ use crate::model::Step;
 use crate::report::Report;
 
 use super::processes;
-use super::stage::{Checked, Sent, Stage, Turn, ensure, send, until};
+use super::stage::{Checked, Failure, Sent, Stage, Turn, ensure, send, until};
 
 pub const STARTS: &str = "it starts in a terminal, joins and rests";
 const IDLE: &str = "resting, it takes up a message by itself, as a peer's words";
@@ -270,10 +270,10 @@ fn resume<'a>(stage: Stage<'a>, report: &mut Report) -> Option<Stage<'a>> {
     let killed = nothing_left(&home);
     report.check(client, KILLED, killed, &|| stage.evidence());
     stage.close();
-    let resumed = session.and_then(|session| Stage::open(trial, seat, Some(&session)));
+    let resumed = session.map_err(Failure::from).and_then(|session| Stage::open(trial, seat, Some(&session)));
     match resumed {
-        Err(wrong) => {
-            report.check(client, RESUMED, Err(wrong), &String::new);
+        Err(Failure { wrong, evidence }) => {
+            report.check(client, RESUMED, Err(wrong), &|| evidence.clone());
             None
         }
         Ok(stage) => {

@@ -21,7 +21,7 @@ use crate::report::Report;
 use crate::trial::Trial;
 
 use seat::Seat;
-use stage::{Checked, Stage, ensure, until};
+use stage::{Checked, Failure, Stage, ensure, until};
 
 /// Those that nothing can wake are not tried.
 pub fn can_be_tried(client: &dyn Client) -> bool {
@@ -35,9 +35,11 @@ pub fn obstacle() -> Option<&'static str> {
 
 pub fn go(trial: &Trial<'_>, soak: Option<Duration>, report: &mut Report) {
     let seat = Seat::of(trial.client).expect("one that can be woken");
-    let result = prepare(trial, seat).and_then(|()| Stage::open(trial, seat, None));
+    let result = prepare(trial, seat).map_err(Failure::from).and_then(|()| Stage::open(trial, seat, None));
     match (result, soak) {
-        (Err(wrong), _) => report.check(trial.client.name(), checks::STARTS, Err(wrong), &String::new),
+        (Err(Failure { wrong, evidence }), _) => {
+            report.check(trial.client.name(), checks::STARTS, Err(wrong), &|| evidence.clone());
+        }
         (Ok(stage), Some(time)) => soak::go(&stage, time, report),
         (Ok(stage), None) => checks::go(stage, report),
     }

@@ -63,18 +63,22 @@ impl Seat {
                 });
                 scene.write(".claude.json", &answered.to_string());
             }
-            // It asks before whatever is not known to be harmless. The daemon is what users have.
-            "codex" => scene.write(
-                ".codex/config.toml",
-                &format!(
+            // The daemon is what users have.
+            "codex" => {
+                scene.write(
+                    ".codex/rules/asking.rules",
+                    "prefix_rule(pattern = [\"touch\"], decision = \"prompt\")\n",
+                );
+                let config = format!(
                     "model = \"gpt-6-sol\"\nmodel_provider = \"fake\"\ncheck_for_update_on_startup = false\n\
-                     approval_policy = \"untrusted\"\nsandbox_mode = \"danger-full-access\"\n\n\
+                     approval_policy = \"on-request\"\nsandbox_mode = \"danger-full-access\"\n\n\
                      [analytics]\nenabled = false\n\n[features]\napps = false\ndaemon_auto_start = true\n\n\
                      [model_providers.fake]\nname = \"fake\"\nbase_url = \"{url}/v1\"\nwire_api = \"responses\"\n\
                      env_key = \"FAKE_KEY\"\n\n[projects.\"{}\"]\ntrust_level = \"trusted\"\n",
                     repo.display()
-                ),
-            ),
+                );
+                scene.write(".codex/config.toml", &config);
+            }
             _ => {}
         }
     }

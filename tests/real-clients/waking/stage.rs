@@ -44,6 +44,18 @@ pub struct Turn {
     pub request: Request,
 }
 
+/// What is wrong with a client that did not come to rest.
+pub struct Failure {
+    pub wrong: String,
+    pub evidence: String,
+}
+
+impl From<String> for Failure {
+    fn from(wrong: String) -> Self {
+        Self { wrong, evidence: String::new() }
+    }
+}
+
 /// A letter that was sent.
 pub struct Sent {
     pub at: Instant,
@@ -72,7 +84,7 @@ pub fn ensure(is_so: bool, else_say: impl FnOnce() -> String) -> Checked {
 
 impl<'a> Stage<'a> {
     /// Starts the client. `session` is the one to go on with.
-    pub fn open(trial: &'a Trial<'a>, seat: Seat, session: Option<&str>) -> Checked<Self> {
+    pub fn open(trial: &'a Trial<'a>, seat: Seat, session: Option<&str>) -> Result<Self, Failure> {
         let lane = super::lane(trial.client);
         let prompt = if session.is_some() { "please go on" } else { "please begin" };
         let command = seat.start(trial.client, &trial.program, &trial.server.url(&lane), (prompt, session));
@@ -81,10 +93,14 @@ impl<'a> Stage<'a> {
         play(trial, &lane, &turns, Vec::new());
         let terminal = Terminal::open(&trial.scene, name, &command);
         let stage = Self { trial, seat, terminal, lane, turns, prompts: Cell::new(0) };
-        let began =
-            until("its first turn", PATIENCE_AT_START, || stage.find(|turn| turn.request.count(prompt) > 0));
-        began.and_then(|_| stage.rest()).map_err(|wrong| format!("{wrong}\n{}", stage.evidence()))?;
-        Ok(stage)
+        let began = until("its first turn", PATIENCE_AT_START, || {
+            let began = stage.find(|turn| turn.request.count(prompt) > 0);
+            began.map(|_| Ok(())).or_else(|| stage.is_dead().then(|| Err("it ended".to_string())))
+        });
+        match began.flatten().and_then(|()| stage.rest()) {
+            Ok(()) => Ok(stage),
+            Err(wrong) => Err(Failure { wrong, evidence: stage.evidence() }),
+        }
     }
 
     pub fn scene(&self) -> &Arc<Scene> {
@@ -99,6 +115,10 @@ impl<'a> Stage<'a> {
         self.terminal.screen()
     }
 
+    fn is_dead(&self) -> bool {
+        self.screen().contains("Pane is dead")
+    }
+
     pub fn press(&self, key: &str) {
         self.terminal.press(key);
     }
@@ -110,7 +130,7 @@ impl<'a> Stage<'a> {
 
     pub fn session(&self) -> Checked<String> {
         let who = self.scene().msg(&["whois", &self.name()?]);
-        who["sessionId"].as_str().map(str::to_string).ok_or(format!("no session: {who}"))
+        who["agent"]["sessionId"].as_str().map(str::to_string).ok_or(format!("no session: {who}"))
     }
 
     /// The model does this from now on, and then a word whenever it is asked.
