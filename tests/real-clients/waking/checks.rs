@@ -22,7 +22,8 @@ const CHAIN: &str = "mailTurns ends a chain of wake-ups without its user";
 const CLEARED: &str = "after /clear there is one waiter, and it wakes";
 const KILLED: &str = "killed, it leaves nothing of ours behind";
 const RESUMED: &str = "killed and resumed, there is one waiter, and it wakes";
-const GONE: &str = "when it is gone, nothing of ours is left";
+const LIVES_ON: &str = "without its terminal it lives on in its daemon, and wakes";
+const GONE: &str = "when it is gone, nothing of ours is left, and nobody takes it for being there";
 
 /// What the issue asks for. A machine that has much to do is given more, and the report shows it.
 const SOON: Duration = Duration::from_secs(2);
@@ -62,8 +63,17 @@ pub fn go(mut stage: Stage<'_>, report: &mut Report) {
         };
     }
     stage.close();
+    if stage.seat.lives_on {
+        tell(report, client, LIVES_ON, &stage, wakes(&stage, "after-the-terminal-was-closed").map(Some));
+        super::tidy_up(trial);
+    }
     let home = trial.scene.home();
-    report.check(client, GONE, nothing_left(&home), &|| format!("{:#?}", processes::of(&home)));
+    let gone = nothing_left(&home).and_then(|()| {
+        until("that it left", Duration::from_secs(15), || trial.scene.names().is_empty().then_some(()))
+    });
+    report.check(client, GONE, gone, &|| {
+        format!("{}\n{:#?}", trial.scene.msg(&["agents"]), processes::of(&home))
+    });
 }
 
 /// Each says what was measured, if anything was.

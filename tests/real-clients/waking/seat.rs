@@ -21,6 +21,8 @@ pub struct Seat {
     pub dialog: Option<(&'static str, &'static str)>,
     /// The role of messages that hold a peer's words, where it is not the user's.
     pub role: Option<&'static str>,
+    /// Do its sessions live longer than the terminal, in a process that serves all of them?
+    pub lives_on: bool,
 }
 
 /// Those that can be woken.
@@ -31,16 +33,18 @@ const ALL: [Seat; 4] = [
         waits: false,
         dialog: Some(("Would you like to run the following command?", "y")),
         role: Some("developer"),
+        lives_on: true,
     },
-    Seat { client: "pi", rung: "extension", waits: true, dialog: None, role: None },
+    Seat { client: "pi", rung: "extension", waits: true, dialog: None, role: None, lives_on: false },
     Seat {
         client: "claude",
         rung: "rewake",
         waits: true,
         dialog: Some(("Do you want to proceed?", "Enter")),
         role: None,
+        lives_on: false,
     },
-    Seat { client: "opencode", rung: "plugin", waits: true, dialog: None, role: None },
+    Seat { client: "opencode", rung: "plugin", waits: true, dialog: None, role: None, lives_on: false },
 ];
 
 impl Seat {

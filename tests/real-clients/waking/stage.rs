@@ -125,7 +125,10 @@ impl<'a> Stage<'a> {
 
     /// The name by which peers know it.
     pub fn name(&self) -> Checked<String> {
-        self.scene().names().first().cloned().ok_or("nobody is there".to_string())
+        match self.scene().names().as_slice() {
+            [name] => Ok(name.clone()),
+            names => Err(format!("there are {names:?}")),
+        }
     }
 
     pub fn session(&self) -> Checked<String> {
@@ -229,8 +232,10 @@ impl<'a> Stage<'a> {
         Process { pid: self.terminal.pid().cast_signed(), line: String::new() }.end(Signal::SIGKILL);
     }
 
-    /// The terminal is closed.
-    pub fn close(self) {}
+    /// The terminal is closed, and what runs in it ends.
+    pub fn close(&self) {
+        self.terminal.close();
+    }
 
     /// For whoever has to find out what went wrong.
     pub fn evidence(&self) -> String {

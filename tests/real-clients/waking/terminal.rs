@@ -55,6 +55,10 @@ impl Terminal {
         self.ask(&["display-message", "-p", "#{pane_pid}"]).trim().parse().expect("a pid")
     }
 
+    pub fn close(&self) {
+        self.ask(&["kill-server"]);
+    }
+
     fn ask(&self, args: &[&str]) -> String {
         let output = self.tmux(args).output().expect("tmux runs");
         String::from_utf8_lossy(&output.stdout).into_owned()
@@ -69,6 +73,6 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        self.ask(&["kill-server"]);
+        self.close();
     }
 }
