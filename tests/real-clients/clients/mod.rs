@@ -54,6 +54,11 @@ pub trait Client {
         false
     }
 
+    /// Does its shell know the session, by itself or by our plugin? Else the process above must tell who is calling.
+    fn tells_session(&self) -> bool {
+        true
+    }
+
     /// Does it ask before it does things?
     fn asks(&self) -> bool {
         true
