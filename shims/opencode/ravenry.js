@@ -11,7 +11,7 @@ const MOST_OUTPUT = 1024 * 1024
 
 // Every function that is exported here is a plugin to OpenCode.
 export const Ravenry = async ({ client, directory }) => {
-  // By id: { root, met, news, agent, model, interrupted, working }.
+  // By id: { root, met, news, agent, model, interrupted, working, prompted }.
   const sessions = new Map()
   // `opencode run` ends with its session: there the only moment to make it go on is before that.
   const endsWhenIdle = process.argv.slice(2).find((word) => !word.startsWith("-")) === "run"
@@ -45,8 +45,11 @@ export const Ravenry = async ({ client, directory }) => {
   // comes by `chat.message`, not as the user's words.
   async function settle(id, send) {
     const session = await meet(id)
-    if (session.root !== id || session.interrupted) return
+    // That it is idle may be told twice, before the prompt of the first time is there.
+    if (session.root !== id || session.interrupted || session.prompted) return
+    session.prompted = true
     const answer = await hook("session.idle", { cwd: directory, properties: { sessionID: id } })
+    session.prompted = Boolean(answer.goOn)
     if (!answer.goOn) return
     // Without these OpenCode takes its default agent, which may do more than the user allowed.
     const { agent, model } = session
@@ -84,7 +87,7 @@ export const Ravenry = async ({ client, directory }) => {
 
     "chat.message": quietly(async ({ sessionID }, { message, parts }) => {
       const session = await meet(sessionID)
-      Object.assign(session, { agent: message.agent, model: message.model, interrupted: false })
+      Object.assign(session, { agent: message.agent, model: message.model, interrupted: false, prompted: false })
       const said = parts.filter((part) => part.type === "text")
       const answer = await hook("chat.message", {
         cwd: directory,
