@@ -82,25 +82,19 @@ fn main() -> ExitCode {
     for client in chosen {
         let known = installed.iter().find(|one| one.name == client.name()).expect("the script knows it");
         let program = client.program(&known.folder);
-        if !program.exists() {
+        if !program.exists() || client.wants_node() && node.is_none() {
             report.not_run(client.name(), &known.version, "it could not be installed");
             continue;
         }
         report.client(client.name(), &known.version);
         // Not among temporary files, which sandboxes let anyone write.
-        let dir =
-            tempfile::Builder::new().prefix("scene-").tempdir_in(known.folder.parent().expect("the cache"));
+        let cache = known.folder.parent().expect("the cache");
+        let dir = tempfile::Builder::new().prefix("scene-").disable_cleanup(keep).tempdir_in(cache);
         let dir = dir.expect("a folder of its own");
-        let dir = match keep {
-            true => {
-                let path = dir.keep();
-                println!("  in {}", path.display());
-                Err(path)
-            }
-            false => Ok(dir),
-        };
-        let path = dir.as_ref().map_or_else(PathBuf::clone, |dir| dir.path().to_path_buf());
-        let scene = Arc::new(Scene::new(path, node.clone()));
+        if keep {
+            println!("  in {}", dir.path().display());
+        }
+        let scene = Arc::new(Scene::new(dir.path().to_path_buf(), node.clone()));
         let trial = Trial { client, program, scene, server: &server };
         // The others are to be tried all the same.
         if let Err(panic) = std::panic::catch_unwind(AssertUnwindSafe(|| trial.go(&mut report))) {

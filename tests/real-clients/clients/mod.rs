@@ -34,6 +34,11 @@ pub trait Client {
         folder.join("node_modules/.bin").join(self.name())
     }
 
+    /// Does it want a newer Node.js than machines have?
+    fn wants_node(&self) -> bool {
+        false
+    }
+
     /// What its user has set up before us. `url` is where the model is.
     fn set_up(&self, scene: &Scene, url: &str);
 
