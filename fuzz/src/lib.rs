@@ -7,6 +7,8 @@
 use std::collections::HashSet;
 
 use ravenry::domain::Harness;
+use ravenry::domain::edit::json::{Dialect, Document, Json, Kind, Node, Slot};
+use ravenry::domain::edit::toml::Tables;
 use ravenry::domain::hook::{Answer, HookEvent, Moment, ToolUse};
 use ravenry::domain::patch::{apply_patch_paths, diff_paths};
 use ravenry::domain::pattern::{PathForm, Pattern};
@@ -112,6 +114,70 @@ pub fn pi(data: &[u8]) {
 
 pub fn copilot(data: &[u8]) {
     decoder(Harness::Copilot, data);
+}
+
+/// A settings file of somebody's. The first byte chooses what may be in it; the rest is the file, as JSON and as TOML.
+pub fn settings(data: &[u8]) {
+    let Some((first, content)) = data.split_first() else { return };
+    let dialects = [Dialect::Strict, Dialect::Comments, Dialect::CommentsAndTrailingCommas];
+    json_settings(content, dialects[usize::from(*first) % dialects.len()]);
+    toml_settings(content);
+}
+
+/// What is put in is there once, and when it is taken out again the file says what it said.
+fn json_settings(content: &[u8], dialect: Dialect) {
+    let Ok(before) = Document::parse(content, dialect) else { return };
+    let list = ["hooks", "Stop"].map(str::to_string);
+    let is_ours = |node: &Node| node.member("command").and_then(Node::text) == Some("ours");
+    let slot = Slot { list: &list, within: Some("hooks"), is_ours: &is_ours };
+    // Somebody's may look like ours.
+    if !before.places(&slot).is_ok_and(|places| places.is_empty()) {
+        return;
+    }
+    let handler = Json::object([("command", "ours".into())]);
+    let group = Json::object([("hooks", Json::List(vec![handler]))]);
+    let mut with = before.clone();
+    if with.put(&slot, &group).is_err() {
+        return;
+    }
+    assert_eq!(with.places(&slot).expect("it is there").len(), 1);
+    let mut again = with.clone();
+    again.put(&slot, &group).expect("it is there");
+    assert_eq!(again.into_bytes(), with.clone().into_bytes(), "twice is once");
+    let stays = |path: &[String]| before.get(path).is_ok_and(|node| node.is_some());
+    with.take(&slot, &stays).expect("it can be taken out");
+    let after = Document::parse(&with.into_bytes(), dialect).expect("it can be read");
+    assert_eq!(meaning(&after), meaning(&before));
+}
+
+fn meaning(document: &Document) -> String {
+    fn of(node: &Node) -> String {
+        match &node.kind {
+            Kind::List(items) => format!("{:?}", items.iter().map(of).collect::<Vec<_>>()),
+            Kind::Object(members) => {
+                let members = members.iter().map(|member| (member.name.as_str(), of(&member.value)));
+                format!("{:?}", members.collect::<Vec<_>>())
+            }
+            leaf => format!("{leaf:?}"),
+        }
+    }
+    document.get(&[]).ok().flatten().map(of).expect("there is an outermost object")
+}
+
+fn toml_settings(content: &[u8]) {
+    let Ok(before) = Tables::parse(content, &["hooks", "state"], "trusted_hash") else { return };
+    let entries = before.entries().expect("it was read");
+    if entries.iter().any(|entry| entry.name == "ours") {
+        return;
+    }
+    let mut with = before.clone();
+    if with.put("ours", "hash").is_err() {
+        return;
+    }
+    let ours = with.entries().expect("it is there").into_iter().filter(|entry| entry.name == "ours").count();
+    assert_eq!(ours, 1);
+    with.take("ours").expect("it can be taken out");
+    assert_eq!(with.entries().expect("it can be read"), entries);
 }
 
 fn decoder(harness: Harness, data: &[u8]) {

@@ -140,6 +140,18 @@ test("an idle session goes on with the agent and the model that it had", async (
   assert.deepEqual(asked, [{ what: "promptAsync", path: { id: "ses_1" }, body }])
 })
 
+test("that it is idle, told twice, is one prompt", async () => {
+  const { hooks, asked } = await plugin({ "session.idle": { goOn: "There is mail." } })
+  await hooks.event(created("ses_1"))
+  const idle = () => hooks.event(event("session.idle", { sessionID: "ses_1" }))
+  await Promise.all([idle(), idle()])
+  await idle()
+  assert.equal(asked.length, 1)
+  await hooks["chat.message"]({ sessionID: "ses_1" }, message())
+  await idle()
+  assert.equal(asked.length, 2)
+})
+
 test("a run that ends with its session goes on before that", async () => {
   const { hooks, asked } = await plugin({ "session.idle": { goOn: "There is mail." } }, { argv: ["--print-logs", "run", "hi"] })
   await hooks.event(created("ses_1"))

@@ -13,7 +13,7 @@ mod checks;
 
 type Check = fn(&[u8]);
 
-const TARGETS: [(&str, Check); 9] = [
+const TARGETS: [(&str, Check); 10] = [
     ("claude", checks::claude),
     ("codex", checks::codex),
     ("gemini", checks::gemini),
@@ -23,6 +23,7 @@ const TARGETS: [(&str, Check); 9] = [
     ("shell", checks::shell),
     ("patch", checks::patch),
     ("pattern", checks::pattern),
+    ("settings", checks::settings),
 ];
 
 /// Of the tables of commands every so-manieth is a seed.

@@ -41,7 +41,7 @@ fn collect(top: &Path, dir: &Path, found: &mut Tree) {
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         let name = path.strip_prefix(top).unwrap().display().to_string();
-        if name.starts_with(".local") || name.starts_with(".git/objects") {
+        if [".local", ".git/objects", ".git/index"].iter().any(|other| name.starts_with(other)) {
             continue;
         }
         let metadata = fs::symlink_metadata(&path).unwrap();

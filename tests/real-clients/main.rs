@@ -96,14 +96,20 @@ fn main() -> ExitCode {
     for client in chosen {
         let known = installed.iter().find(|one| one.name == client.name()).expect("the script knows it");
         let program = client.program(&known.folder);
-        if !program.exists() {
+        if !program.exists() || client.wants_node() && node.is_none() {
             report.not_run(client.name(), &known.version, "it could not be installed");
             continue;
         }
         let is_wanted = |part: &str| parts.is_empty() || parts.iter().any(|one| one == part);
         let try_out = |report: &mut Report, try_it: &dyn Fn(&Trial<'_>, &mut Report)| {
-            let dir = Folder::beside(&known.folder, keep);
-            let scene = Arc::new(Scene::new(dir.path(), node.clone()));
+            // Not among temporary files, which sandboxes let anyone write.
+            let cache = known.folder.parent().expect("the cache");
+            let dir = tempfile::Builder::new().prefix("scene-").disable_cleanup(keep).tempdir_in(cache);
+            let dir = dir.expect("a folder of its own");
+            if keep {
+                println!("  in {}", dir.path().display());
+            }
+            let scene = Arc::new(Scene::new(dir.path().to_path_buf(), node.clone()));
             let trial = Trial { client, program: program.clone(), scene, server: &server };
             // The others are to be tried all the same.
             if let Err(panic) = std::panic::catch_unwind(AssertUnwindSafe(|| try_it(&trial, report))) {
@@ -126,33 +132,6 @@ fn main() -> ExitCode {
         }
     }
     if report.end(since) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-/// Where a client is run.
-enum Folder {
-    ThrownAway(tempfile::TempDir),
-    Kept(PathBuf),
-}
-
-impl Folder {
-    /// Not among temporary files, which sandboxes let anyone write.
-    fn beside(folder: &Path, keep: bool) -> Self {
-        let dir = tempfile::Builder::new().prefix("scene-").tempdir_in(folder.parent().expect("the cache"));
-        let dir = dir.expect("a folder of its own");
-        if !keep {
-            return Self::ThrownAway(dir);
-        }
-        let path = dir.keep();
-        println!("  in {}", path.display());
-        Self::Kept(path)
-    }
-
-    fn path(&self) -> PathBuf {
-        match self {
-            Self::ThrownAway(dir) => dir.path().to_path_buf(),
-            Self::Kept(path) => path.clone(),
-        }
-    }
 }
 
 fn script() -> Command {

@@ -8,7 +8,7 @@ use crate::sys::environment::{Home, variable};
 use crate::sys::files;
 
 use super::part::{Entry, Hook, Part, Target};
-use super::trust::Trust;
+use super::trust::{Trust, Trusted};
 
 /// Those that can be installed into.
 pub const HARNESSES: [Harness; 6] =
@@ -149,15 +149,18 @@ impl Place<'_> {
             ("Stop", "stop", SECONDS),
             ("SessionEnd", "session_end", LAST_SECONDS),
         ];
-        let hooks = events.map(|(event, key, timeout)| {
-            (self.group(harness, event, None, timeout), key.to_string(), timeout)
+        let trusted = events.map(|(name, event, timeout)| Trusted {
+            hook: self.group(harness, name, None, timeout),
+            event,
+            line: self.line(harness, name),
+            timeout,
         });
-        let entries = hooks.iter().map(|(hook, _, _)| Entry::Hook(hook.clone())).collect();
+        let entries = trusted.iter().map(|trusted| Entry::Hook(trusted.hook.clone())).collect();
         let path = dir.join("hooks.json");
         let trust = Trust {
             hooks: path.clone(),
             source: codex_name(dir).join("hooks.json").to_string_lossy().into_owned(),
-            events: hooks.to_vec(),
+            events: trusted.to_vec(),
         };
         vec![
             Target::new(path, settings(harness, Dialect::Strict, entries)),

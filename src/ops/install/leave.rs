@@ -44,17 +44,17 @@ pub(super) fn take(
     command: &str,
     before: Option<&Document>,
     stays: &dyn Fn(&[String]) -> bool,
-) -> Result<bool, Refusal> {
+) -> Result<(), Refusal> {
     let ours = path(&["permission", "bash", &format!("{command} *")]);
     if before.is_some_and(|before| before.get(&ours).is_ok_and(|node| node.is_some())) {
-        return Ok(false);
+        return Ok(());
     }
     let is_ours =
         document.get(&path(&["permission"]))?.is_some_and(|node| matches!(node.kind, Kind::Object(_)))
             && document.get(&ours[..2])?.is_some_and(|node| matches!(node.kind, Kind::Object(_)))
             && document.get(&ours)?.and_then(Node::text) == Some("allow");
     if !is_ours {
-        return Ok(false);
+        return Ok(());
     }
     document.unset(&ours, stays)?;
     for depth in [2, 1] {
@@ -67,7 +67,7 @@ pub(super) fn take(
             document.set(place, &"ask".into())?;
         }
     }
-    Ok(true)
+    Ok(())
 }
 
 fn path(words: &[&str]) -> Vec<String> {

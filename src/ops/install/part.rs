@@ -80,6 +80,7 @@ impl Part {
             Self::Entries { harness, dialect, entries } => {
                 let mut document = Document::parse(bytes, *dialect)?;
                 entries.iter().try_for_each(|entry| entry.put(&mut document, *harness))?;
+                take_strays(&mut document, *harness, entries, &|_| false)?;
                 Ok(if document.is_changed() { document.into_bytes() } else { bytes.to_vec() })
             }
             Self::Trust(trust) => trust.put(bytes, view),
@@ -108,11 +109,11 @@ impl Part {
                 let was_there = |path: &[String]| {
                     before.as_ref().is_some_and(|before| before.get(path).is_ok_and(|node| node.is_some()))
                 };
-                let mut changed = false;
                 for entry in entries.iter().rev() {
-                    changed |= entry.take(&mut document, *harness, before.as_ref(), &was_there)?;
+                    entry.take(&mut document, *harness, before.as_ref(), &was_there)?;
                 }
-                if !changed {
+                take_strays(&mut document, *harness, entries, &was_there)?;
+                if !document.is_changed() {
                     return Ok(Some(bytes.to_vec()));
                 }
                 let is_bare = matches!(original, Original::Nothing) && document.is_bare();
@@ -120,8 +121,21 @@ impl Part {
             }
             Self::Trust(trust) => leftover(trust.take(bytes, view)?, original),
             Self::Own(content) => Ok((!is_own(bytes, content)).then(|| bytes.to_vec())),
-            Self::Line(line) => leftover(lines::take(bytes, line)?, original),
+            Self::Line(line) => {
+                let rest = lines::take(bytes, line)?;
+                match original {
+                    Original::Content(first) if first.trim_ascii_end() == rest.trim_ascii_end() => {
+                        Ok(Some(first.to_vec()))
+                    }
+                    _ => leftover(rest, original),
+                }
+            }
         }
+    }
+
+    /// Do other harnesses have something of ours in the same file?
+    pub(super) fn is_shared(&self) -> bool {
+        matches!(self, Self::Line(_))
     }
 
     /// The hooks of ours that are in it.
@@ -172,6 +186,34 @@ impl Part {
     }
 }
 
+/// Takes out hooks of events that we don't use: another version did.
+fn take_strays(
+    document: &mut Document,
+    harness: Harness,
+    entries: &[Entry],
+    stays: &dyn Fn(&[String]) -> bool,
+) -> Result<(), Refusal> {
+    let hooks: Vec<&Hook> = entries
+        .iter()
+        .filter_map(|entry| if let Entry::Hook(hook) = entry { Some(hook) } else { None })
+        .collect();
+    let Some((first, above)) =
+        hooks.first().and_then(|hook| Some((*hook, hook.list.split_last()?.1.to_vec())))
+    else {
+        return Ok(());
+    };
+    let events = document.get(&above)?.map(Node::names).unwrap_or_default();
+    for event in events.into_iter().filter(|event| hooks.iter().all(|hook| hook.list.last() != Some(event))) {
+        let list = above.iter().cloned().chain([event]).collect();
+        let stray = Hook { list, ..first.clone() };
+        // A list of another shape has nothing of ours in it.
+        if stray.slot(harness, |slot| document.places(slot)).is_ok_and(|places| !places.is_empty()) {
+            stray.slot(harness, |slot| document.take(slot, stays))?;
+        }
+    }
+    Ok(())
+}
+
 /// A file that was made for us alone and is empty now goes.
 fn leftover(bytes: Vec<u8>, original: Original<'_>) -> Result<Option<Vec<u8>>, Refusal> {
     let is_bare = matches!(original, Original::Nothing) && bytes.iter().all(u8::is_ascii_whitespace);
@@ -214,7 +256,7 @@ impl Entry {
         harness: Harness,
         before: Option<&Document>,
         stays: &dyn Fn(&[String]) -> bool,
-    ) -> Result<bool, Refusal> {
+    ) -> Result<(), Refusal> {
         match self {
             Self::Hook(hook) => hook.slot(harness, |slot| document.take(slot, stays)),
             Self::Item { list, text } => {
@@ -224,11 +266,11 @@ impl Entry {
                     Some(before) => !before.places(&slot)?.is_empty(),
                     None => false,
                 };
-                if was_there { Ok(false) } else { document.take(&slot, stays) }
+                if was_there { Ok(()) } else { document.take(&slot, stays) }
             }
             Self::Member { path, value } => {
                 let is_ours = document.get(path)?.is_some_and(|node| node.is(value)) && !stays(path);
-                if is_ours { document.unset(path, stays) } else { Ok(false) }
+                if is_ours { document.unset(path, stays) } else { Ok(()) }
             }
             Self::Leave { command } => super::leave::take(document, command, before, stays),
         }

@@ -9,7 +9,7 @@ use crate::sys::files;
 use crate::sys::git::WorkTree;
 
 use super::super::error::{CommandError, Kind};
-use super::part::{Original, Part, Target};
+use super::part::{Original, Part, Target, View};
 use super::{exclusion, shown};
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -95,41 +95,46 @@ impl Plan<'_> {
             step.map_or((None, None), |step| (step.before.clone(), step.after.clone()))
         };
         let refused = |refusal: Refusal| refuse(path, self.harness, &target.part, &refusal);
-        let without = |bytes: &[u8]| {
-            let original = match record.as_ref().map(|record| &record.original) {
-                None => Original::Unknown,
-                Some(None) => Original::Nothing,
-                Some(Some(text)) => Original::Content(text.as_bytes()),
-            };
-            target.part.take(bytes, original, &view)
-        };
-        let first = record.as_ref().map(|record| record.original.clone().map(String::into_bytes));
-        let original = match (&before, &record, first) {
-            (None, _, _) => None,
-            (Some(bytes), Some(record), Some(first))
-                if record.is_untouched(bytes) || first.as_ref() == Some(bytes) =>
-            {
-                first
-            }
-            // Somebody has changed it since: theirs is what goes back.
-            (Some(bytes), Some(_), _) if self.way == Way::In => without(bytes).map_err(refused)?,
-            (Some(bytes), None, _) if self.way == Way::In => {
-                match target.part.is_in(bytes).map_err(refused)? {
-                    true => without(bytes).map_err(refused)?,
-                    false => Some(bytes.clone()),
-                }
-            }
-            (Some(bytes), _, _) => match without(bytes) {
-                Err(refusal) if target.part.is_mentioned(bytes) => return Err(refused(refusal)),
-                Err(_) => Some(bytes.clone()),
-                Ok(rest) => rest,
-            },
+        let original = match &before {
+            Some(bytes) => self.original(&target.part, bytes, record.as_ref(), &view).map_err(refused)?,
+            None => None,
         };
         let after = match self.way {
             Way::In => Some(target.part.put(before.as_deref(), &view).map_err(refused)?),
             Way::Out => original.clone(),
         };
         Ok(Step { target: target.clone(), before, after, record, original })
+    }
+
+    /// What the file would be without us: what was there before, if nobody has changed it since, else what is there now
+    /// without our entries. `None`: no file.
+    fn original(
+        &self,
+        part: &Part,
+        bytes: &[u8],
+        record: Option<&Install>,
+        view: View<'_>,
+    ) -> Result<Option<Vec<u8>>, Refusal> {
+        let first = record.map(|record| record.original.as_deref().map(str::as_bytes));
+        if let (Some(record), Some(first)) = (record, first)
+            && (first == Some(bytes)
+                || record.is_untouched(bytes) && !(part.is_shared() && self.way == Way::Out))
+        {
+            return Ok(first.map(<[u8]>::to_vec));
+        }
+        let known = match first {
+            None => Original::Unknown,
+            Some(None) => Original::Nothing,
+            Some(Some(first)) => Original::Content(first),
+        };
+        // What looks like ours may be somebody's own where we have never been.
+        if self.way == Way::In && record.is_none() && !part.is_in(bytes)? {
+            return Ok(Some(bytes.to_vec()));
+        }
+        match part.take(bytes, known, view) {
+            Err(_) if self.way == Way::Out && !part.is_mentioned(bytes) => Ok(Some(bytes.to_vec())),
+            rest => rest,
+        }
     }
 
     /// Files of a project that is under version control are named where git is told what to pass by.
@@ -224,7 +229,12 @@ impl Step {
                 }
             }
         }
-        Ok(lock.forget(path)?)
+        // Of a file that several harnesses need, the last to go gives back what was.
+        let is_back = self.after.as_deref() == record.original.as_deref().map(str::as_bytes);
+        if is_back || !self.target.part.is_shared() {
+            lock.forget(path)?;
+        }
+        Ok(())
     }
 }
 

@@ -3,10 +3,10 @@
 
 use std::path::PathBuf;
 
+use crate::domain::Harness;
 use crate::domain::edit::Refusal;
 use crate::domain::edit::json::{Dialect, Document, Node};
 use crate::domain::edit::toml::Tables;
-use crate::domain::{Harness, HookLine, Program};
 use crate::store;
 
 use super::part::{Hook, View};
@@ -21,8 +21,17 @@ pub(super) struct Trust {
     pub(super) hooks: PathBuf,
     /// The same as Codex calls it.
     pub(super) source: String,
-    /// The hooks with the names of their events, as Codex calls those, and their timeouts.
-    pub(super) events: Vec<(Hook, String, u64)>,
+    pub(super) events: Vec<Trusted>,
+}
+
+/// A hook, and how it stands in a hash.
+#[derive(Clone, Debug)]
+pub(super) struct Trusted {
+    pub(super) hook: Hook,
+    /// As Codex calls it there.
+    pub(super) event: &'static str,
+    pub(super) line: String,
+    pub(super) timeout: u64,
 }
 
 impl Trust {
@@ -75,7 +84,7 @@ impl Trust {
     pub(super) fn keys(&self, hooks: Option<&[u8]>) -> Result<Vec<(String, String)>, Refusal> {
         let Some(document) = parse(hooks)? else { return Ok(Vec::new()) };
         let mut keys = Vec::new();
-        for (hook, event, _) in &self.events {
+        for Trusted { hook, event, .. } in &self.events {
             for ((outer, inner), _) in hook.found(&document, Harness::Codex)? {
                 let group = document.list(&hook.list)?.and_then(|groups| groups.get(outer));
                 let hash = group.and_then(|group| hash_of(event, group, inner));
@@ -88,11 +97,7 @@ impl Trust {
     /// Every hash that may be one of ours: of what is in the file, and of what we would write.
     fn hashes(&self, hooks: Option<&[u8]>) -> Result<Vec<String>, Refusal> {
         let mut hashes: Vec<String> = self.keys(hooks)?.into_iter().map(|(_, hash)| hash).collect();
-        for (hook, event, timeout) in &self.events {
-            let Some(name) = hook.list.last() else { continue };
-            let line = HookLine::telling(&Program::OnPath, Harness::Codex, name).render();
-            hashes.push(hash(event, None, &line, *timeout));
-        }
+        hashes.extend(self.events.iter().map(|it| hash(it.event, None, &it.line, it.timeout)));
         Ok(hashes)
     }
 
@@ -104,7 +109,7 @@ impl Trust {
     /// Where hooks of others were, and where they are when ours are gone.
     fn moves(&self, before: Option<&[u8]>, after: Option<&[u8]>) -> Result<Vec<(String, String)>, Refusal> {
         let mut moves = Vec::new();
-        for (hook, event, _) in &self.events {
+        for Trusted { hook, event, .. } in &self.events {
             let from = self.others(parse(before)?.as_ref(), hook, event)?;
             let to = self.others(parse(after)?.as_ref(), hook, event)?;
             moves.extend(from.into_iter().zip(to).filter(|(from, to)| from != to));

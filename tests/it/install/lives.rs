@@ -152,6 +152,30 @@ fn changed_moved_and_out_again() {
     );
 }
 
+/// What an earlier or later version hooked into and this one doesn't goes too.
+#[test]
+fn hooks_of_other_events_are_ours_too() {
+    let env = TestEnvironment::new();
+    let file = ".claude/settings.json";
+    let odd = "\"Setup\": {}, \"PreCompact\": [1]";
+    give(&env, file, &format!("{{\"hooks\": {{{odd}}}}}"));
+    install(&env, "claude");
+    let with = text(&env, file);
+    let line = first_line(&with).replace(" SessionStart ", " Notification ");
+    let stray = serde_json::json!({ "hooks": [{ "type": "command", "command": line }] });
+    give(&env, file, &with.replace(odd, &format!("{odd}, \"Notification\": [{stray}]")));
+    install(&env, "claude");
+    assert_eq!(text(&env, file), with);
+    give(&env, file, &with.replace(odd, &format!("{odd}, \"Notification\": [{stray}]")));
+    uninstall(&env, "claude");
+    assert_eq!(text(&env, file), format!("{{\"hooks\": {{{odd}}}}}"));
+}
+
+fn first_line(text: &str) -> String {
+    let value: Value = serde_json::from_str(text).unwrap();
+    value["hooks"]["SessionStart"][0]["hooks"][0]["command"].as_str().unwrap().to_string()
+}
+
 #[test]
 fn by_name_where_that_is_this_binary() {
     let env = TestEnvironment::new();

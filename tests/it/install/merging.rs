@@ -138,7 +138,7 @@ fn in_and_out_of_anything() {
         let with = text(&env, file);
         prop_assert_eq!(with.matches(" hook claude ").count(), 7, "{}", with);
         uninstall(&env, "claude");
-        prop_assert_eq!(text(&env, file), content.clone());
+        prop_assert_eq!(&text(&env, file), &content);
         give(&env, file, &with);
         fs::remove_dir_all(at(&env, ".local")).unwrap();
         uninstall(&env, "claude");

@@ -54,6 +54,23 @@ fn git_does_not_see_it() {
     }
 }
 
+/// One file keeps them all out of the repository: who goes takes only their own line.
+#[test]
+fn several_at_once() {
+    let env = repository();
+    let exclude = env.work().join(".git/info/exclude");
+    fs::write(&exclude, "# no newline at the end\n*.tmp").unwrap();
+    let before = tree(&env.work());
+    for (harness, _) in FILES {
+        env.ok(&["install", harness, "--project"]);
+    }
+    for (harness, _) in FILES {
+        assert_eq!(git(&env, &["status", "--porcelain"]), "", "{harness}");
+        env.ok(&["uninstall", harness, "--project"]);
+    }
+    assert_eq!(tree(&env.work()), before);
+}
+
 #[test]
 fn without_a_repository() {
     let env = TestEnvironment::new();

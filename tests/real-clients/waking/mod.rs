@@ -35,6 +35,7 @@ pub fn obstacle() -> Option<&'static str> {
 
 pub fn go(trial: &Trial<'_>, soak: Option<Duration>, report: &mut Report) {
     let seat = Seat::of(trial.client).expect("one that can be woken");
+    let _tidy = Tidy(trial);
     let result = prepare(trial, seat).map_err(Failure::from).and_then(|()| Stage::open(trial, seat, None));
     match (result, soak) {
         (Err(Failure { wrong, evidence }), _) => {
@@ -43,7 +44,15 @@ pub fn go(trial: &Trial<'_>, soak: Option<Duration>, report: &mut Report) {
         (Ok(stage), Some(time)) => soak::go(&stage, time, report),
         (Ok(stage), None) => checks::go(stage, report),
     }
-    tidy_up(trial);
+}
+
+/// Whatever happens, nothing is left running.
+struct Tidy<'a>(&'a Trial<'a>);
+
+impl Drop for Tidy<'_> {
+    fn drop(&mut self) {
+        tidy_up(self.0);
+    }
 }
 
 fn lane(client: &dyn Client) -> String {

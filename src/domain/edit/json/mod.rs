@@ -151,15 +151,12 @@ impl Document {
     }
 
     /// Takes out all entries of ours, and what is empty then, unless it is to stay.
-    pub fn take(&mut self, slot: &Slot<'_>, stays: &dyn Fn(&[String]) -> bool) -> Result<bool, Refusal> {
+    pub fn take(&mut self, slot: &Slot<'_>, stays: &dyn Fn(&[String]) -> bool) -> Result<(), Refusal> {
         let places = self.places(slot)?;
         for place in places.iter().rev() {
             self.remove_at(slot, *place)?;
         }
-        if !places.is_empty() {
-            self.prune(slot.list, stays)?;
-        }
-        Ok(!places.is_empty())
+        if places.is_empty() { Ok(()) } else { self.prune(slot.list, stays) }
     }
 
     /// Gives the member that these names lead to a value, and makes it if need be.
@@ -173,13 +170,12 @@ impl Document {
     }
 
     /// Takes a member out, and what is empty then, unless it is to stay.
-    pub fn unset(&mut self, path: &[String], stays: &dyn Fn(&[String]) -> bool) -> Result<bool, Refusal> {
+    pub fn unset(&mut self, path: &[String], stays: &dyn Fn(&[String]) -> bool) -> Result<(), Refusal> {
         if self.get(path)?.is_none() {
-            return Ok(false);
+            return Ok(());
         }
         self.remove_member(path)?;
-        self.prune(&path[..path.len() - 1], stays)?;
-        Ok(true)
+        self.prune(&path[..path.len() - 1], stays)
     }
 
     /// What it says, however it is written.

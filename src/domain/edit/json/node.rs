@@ -52,6 +52,14 @@ impl Node {
         }
     }
 
+    /// The names of its members.
+    pub fn names(&self) -> Vec<String> {
+        match &self.kind {
+            Kind::Object(members) => members.iter().map(|member| member.name.clone()).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// How many elements or members it has.
     pub fn length(&self) -> usize {
         self.children().len()
