@@ -1,4 +1,5 @@
 // What the tests of both shims stand on: a `msg` that is made up, and the shim with its name put in as `msg install` does.
+import { spawnSync } from "node:child_process"
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -15,22 +16,54 @@ async function executable(text) {
   return path
 }
 
-// A `msg` that answers each event as told, in silence where nothing is told; and what it was asked.
+// A `msg` that answers each event as told, in silence where nothing is told; and what it was asked. As a waiter it is told
+// what to do by `waiter`: WAITS is to wait until it is stopped.
+export const WAITS = "waits"
+
 export async function program(answers) {
   const log = join(dir, `log ${(count += 1)}`)
   const path = await executable(`#!${process.execPath}
 const fs = require("node:fs")
 const args = process.argv.slice(2)
 const input = JSON.parse(fs.readFileSync(0, "utf8"))
-fs.appendFileSync(${JSON.stringify(log)}, JSON.stringify({ args, input }) + "\\n")
-const answer = ${JSON.stringify(answers)}[args[2]]
-if (answer) console.log(JSON.stringify(answer))
+fs.appendFileSync(${JSON.stringify(log)}, JSON.stringify({ args, input, pid: process.pid }) + "\\n")
+const answer = ${JSON.stringify(answers)}[args[2] ?? args[0]]
+if (answer === ${JSON.stringify(WAITS)}) setInterval(() => {}, 1000)
+else if (answer) console.log(JSON.stringify(answer))
 `)
-  const told = async () => {
+  const calls = async () => {
     const text = await readFile(log, "utf8").catch(() => "")
     return text.split("\n").filter(Boolean).map((line) => JSON.parse(line))
   }
-  return { path, told }
+  const told = async () => (await calls()).map(({ args, input }) => ({ args, input }))
+  const waiters = async () => (await calls()).filter(({ args }) => args[0] === "waiter").map(({ pid }) => pid)
+  return { path, told, waiters }
+}
+
+// Waits for a state.
+export async function until(look) {
+  for (const since = Date.now(); Date.now() - since < 20_000; await new Promise((go) => setTimeout(go, 10))) {
+    const found = await look()
+    if (found) return found
+  }
+  throw new Error(`in vain: ${look}`)
+}
+
+export function lives(pid) {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+// Runs a module to its end, which must come by itself. Returns what it said.
+export async function ends(text) {
+  const path = join(dir, `host-${(count += 1)}.mjs`)
+  await writeFile(path, text)
+  const { status, signal, stdout, stderr } = spawnSync(process.execPath, [path], { timeout: 20_000, encoding: "utf8" })
+  if (status !== 0) throw new Error(`it ended with ${status ?? signal}: ${stderr}`)
+  return stdout
 }
 
 // The ways in which `msg` may fail, by what it does.
@@ -49,7 +82,11 @@ export const BROKEN = {
 }
 
 // The shim, with `msg` in it. No test waits as long as a client would.
-export async function load(file, msg, { limit = 20_000 } = {}) {
+export async function load(file, msg, options) {
+  return import(await shim(file, msg, options))
+}
+
+export async function shim(file, msg, { limit = 20_000 } = {}) {
   let text = await readFile(file, "utf8")
   for (const [from, to] of [['"@MSG@"', JSON.stringify(msg)], ["LIMIT_MS = 5_000", `LIMIT_MS = ${limit}`]]) {
     if (text.split(from).length !== 2) throw new Error(`${from} stands in ${file} not exactly once`)
@@ -57,5 +94,5 @@ export async function load(file, msg, { limit = 20_000 } = {}) {
   }
   const path = join(dir, `shim-${(count += 1)}.mjs`)
   await writeFile(path, text)
-  return import(path)
+  return path
 }

@@ -11,7 +11,7 @@ const MOST_OUTPUT = 1024 * 1024
 
 // Every function that is exported here is a plugin to OpenCode.
 export const Ravenry = async ({ client, directory }) => {
-  // By id: { root, met, news, agent, model, interrupted, working, waiter }.
+  // By id: { root, met, news, agent, model, interrupted, working, prompted, waiter }.
   const sessions = new Map()
   // `opencode run` ends with its session: there the only moment to make it go on is before that.
   const endsWhenIdle = process.argv.slice(2).find((word) => !word.startsWith("-")) === "run"
@@ -45,9 +45,12 @@ export const Ravenry = async ({ client, directory }) => {
   // comes by `chat.message`, not as the user's words.
   async function settle(id, send) {
     const session = await meet(id)
-    if (session.root !== id || session.interrupted) return
+    // That it is idle may be told twice, before the prompt of the first time is there.
+    if (session.root !== id || session.interrupted || session.prompted) return
+    session.prompted = true
     const idle = { cwd: directory, properties: { sessionID: id } }
     const answer = await hook("session.idle", idle)
+    session.prompted = Boolean(answer.goOn)
     if (answer.goOn) return send(prompt(id, session, answer.goOn))
     if (!endsWhenIdle) rest(id, session, idle)
   }
@@ -63,7 +66,9 @@ export const Ravenry = async ({ client, directory }) => {
     const waiter = run(["waiter", "opencode"], idle)
     session.waiter = waiter
     const { goOn } = await waiter.answer
-    if (goOn && session.waiter === waiter) await client.session.promptAsync(prompt(id, session, goOn))
+    if (!goOn || session.waiter !== waiter) return
+    session.prompted = true
+    await client.session.promptAsync(prompt(id, session, goOn))
   })
 
   function rouse(session) {
@@ -104,7 +109,7 @@ export const Ravenry = async ({ client, directory }) => {
     "chat.message": quietly(async ({ sessionID }, { message, parts }) => {
       const session = await meet(sessionID)
       rouse(session)
-      Object.assign(session, { agent: message.agent, model: message.model, interrupted: false })
+      Object.assign(session, { agent: message.agent, model: message.model, interrupted: false, prompted: false })
       const said = parts.filter((part) => part.type === "text")
       const answer = await hook("chat.message", {
         cwd: directory,

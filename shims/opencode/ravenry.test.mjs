@@ -1,7 +1,7 @@
 // The plugin, in a host that is made up, with a `msg` that is made up: node --test shims/*/*.test.mjs
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { BROKEN, load, program } from "../testing.mjs"
+import { BROKEN, ends, lives, load, program, shim, until, WAITS } from "../testing.mjs"
 
 const FILE = new URL("./ravenry.js", import.meta.url)
 const DIRECTORY = "/home/dev/project"
@@ -25,7 +25,7 @@ async function plugin(answers, { sessions, argv = [] } = {}) {
   process.argv = ["bun", "opencode", ...argv]
   const hooks = await Ravenry({ client, directory: DIRECTORY })
   process.argv = before
-  return { hooks, asked, told: msg.told }
+  return { hooks, asked, told: msg.told, waiters: msg.waiters }
 }
 
 const created = (id, more = {}) => ({ event: { type: "session.created", properties: { sessionID: id, info: { id, ...more } } } })
@@ -140,6 +140,18 @@ test("an idle session goes on with the agent and the model that it had", async (
   assert.deepEqual(asked, [{ what: "promptAsync", path: { id: "ses_1" }, body }])
 })
 
+test("that it is idle, told twice, is one prompt", async () => {
+  const { hooks, asked } = await plugin({ "session.idle": { goOn: "There is mail." } })
+  await hooks.event(created("ses_1"))
+  const idle = () => hooks.event(event("session.idle", { sessionID: "ses_1" }))
+  await Promise.all([idle(), idle()])
+  await idle()
+  assert.equal(asked.length, 1)
+  await hooks["chat.message"]({ sessionID: "ses_1" }, message())
+  await idle()
+  assert.equal(asked.length, 2)
+})
+
 test("a run that ends with its session goes on before that", async () => {
   const { hooks, asked } = await plugin({ "session.idle": { goOn: "There is mail." } }, { argv: ["--print-logs", "run", "hi"] })
   await hooks.event(created("ses_1"))
@@ -220,4 +232,89 @@ test("a host that is not as expected is no reason to throw", async () => {
   const { Ravenry } = await load(FILE, msg.path)
   const lost = await Ravenry({ client: {}, directory: DIRECTORY })
   await lost.event(event("session.idle", { sessionID: "ses_1" }))
+})
+
+const idle = (id) => event("session.idle", { sessionID: id })
+
+test("while a session rests a waiter waits, and its sentence wakes it with the agent and the model that it had", async () => {
+  const { hooks, asked, told } = await plugin({ waiter: { goOn: "There is mail." } })
+  await hooks.event(created("ses_1"))
+  await hooks["chat.message"]({ sessionID: "ses_1" }, message())
+  await hooks.event(idle("ses_1"))
+  await until(() => asked.length)
+  const body = { agent: "plan", model: { providerID: "p", modelID: "m" }, parts: [{ type: "text", text: "There is mail." }] }
+  assert.deepEqual(asked, [{ what: "promptAsync", path: { id: "ses_1" }, body }])
+  const waiter = (await told()).at(-1)
+  assert.deepEqual(waiter, { args: ["waiter", "opencode"], input: { cwd: DIRECTORY, properties: { sessionID: "ses_1" } } })
+})
+
+const ends_waiting = {
+  "a turn that begins": (hooks) => hooks["chat.message"]({ sessionID: "ses_1" }, message()),
+  "a session that is deleted": (hooks) => hooks.event(event("session.deleted", { info: { id: "ses_1" } })),
+  "the end of OpenCode": (hooks) => hooks.dispose(),
+}
+for (const [name, happen] of Object.entries(ends_waiting)) {
+  test(`${name} stops the waiter`, async () => {
+    const { hooks, asked, waiters } = await plugin({ waiter: WAITS })
+    await hooks.event(created("ses_1"))
+    await hooks.event(idle("ses_1"))
+    const [pid] = await until(async () => (await waiters()).length && waiters())
+    assert.ok(lives(pid))
+    await happen(hooks)
+    await until(() => !lives(pid))
+    assert.deepEqual([asked, (await waiters()).length], [[], 1])
+  })
+}
+
+test("there is one waiter for each session, however often it is idle", async () => {
+  const { hooks, waiters } = await plugin({ waiter: WAITS })
+  let number = 0
+  for (const id of ["ses_1", "ses_2", "ses_1", "ses_2"]) {
+    await hooks.event(idle(id))
+    number += 1
+    await until(async () => (await waiters()).length === number)
+  }
+  const pids = await waiters()
+  await until(() => pids.filter(lives).length === 2)
+  await hooks.dispose()
+  await until(() => !pids.some(lives))
+})
+
+test("nobody waits where mail makes it go on, in a subagent, after an interruption, or in a run that ends", async () => {
+  const busy = await plugin({ "session.idle": { goOn: "There is mail." } })
+  await busy.hooks.event(idle("ses_1"))
+  const sub = await plugin({}, { sessions: { ses_1: { id: "ses_1" } } })
+  await sub.hooks.event(created("ses_2", { parentID: "ses_1" }))
+  await sub.hooks.event(idle("ses_2"))
+  const interrupted = await plugin({})
+  await interrupted.hooks.event(event("session.error", { sessionID: "ses_1", error: { name: "MessageAbortedError" } }))
+  await interrupted.hooks.event(idle("ses_1"))
+  const ending = await plugin({}, { argv: ["run", "hi"] })
+  await ending.hooks.event(created("ses_1"))
+  await ending.hooks["experimental.text.complete"]({ sessionID: "ses_1", messageID: "msg_1" }, { text: "" })
+  for (const { hooks, waiters } of [busy, sub, interrupted, ending]) {
+    await hooks.dispose()
+    assert.deepEqual(await waiters(), [])
+  }
+})
+
+test("a waiter that ends in silence is not started again", async () => {
+  const { hooks, asked, waiters } = await plugin({})
+  await hooks.event(idle("ses_1"))
+  const [pid] = await until(async () => (await waiters()).length && waiters())
+  await until(() => !lives(pid))
+  await hooks["tool.execute.after"]({ tool: "bash", sessionID: "ses_1", callID: "c", args: {} }, { output: "" })
+  assert.deepEqual([asked, (await waiters()).length], [[], 1])
+})
+
+test("a waiter does not keep OpenCode from ending", async () => {
+  const msg = await program({ waiter: WAITS })
+  await ends(`
+    import { Ravenry } from ${JSON.stringify(await shim(FILE, msg.path))}
+    const client = { session: { get: async () => ({ data: { id: "ses_1" } }) } }
+    const hooks = await Ravenry({ client, directory: "/" })
+    await hooks.event({ event: { type: "session.idle", properties: { sessionID: "ses_1" } } })
+  `)
+  // The real one ends when it sees that OpenCode is gone.
+  for (const pid of await until(async () => (await msg.waiters()).length && msg.waiters())) process.kill(pid, "SIGKILL")
 })

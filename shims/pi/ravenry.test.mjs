@@ -1,7 +1,7 @@
 // The extension, in a host that is made up, with a `msg` that is made up: node --test shims/*/*.test.mjs
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { BROKEN, load, program } from "../testing.mjs"
+import { BROKEN, ends, lives, load, program, shim, until, WAITS } from "../testing.mjs"
 
 const FILE = new URL("./ravenry.ts", import.meta.url)
 const CTX = { cwd: "/home/dev/project", model: { id: "m" }, sessionManager: { getSessionId: () => "s-1" } }
@@ -25,7 +25,7 @@ async function extension(msg, limit) {
 
 async function answering(answers) {
   const msg = await program(answers)
-  return { ...(await extension(msg.path)), told: msg.told }
+  return { ...(await extension(msg.path)), told: msg.told, waiters: msg.waiters }
 }
 
 const message = (content) => ({ customType: "ravenry", content, display: true })
@@ -66,7 +66,7 @@ for (const [type, event, tells, answer, result] of EVENTS) {
 
 test("it listens to nothing else", async () => {
   const { events } = await answering({})
-  assert.deepEqual(events, EVENTS.map(([type]) => type))
+  assert.deepEqual(events, [...EVENTS.map(([type]) => type), "agent_settled"])
 })
 
 test("what a new session is told comes with its first turn", async () => {
@@ -88,3 +88,95 @@ for (const [name, make] of Object.entries(BROKEN)) {
     assert.deepEqual(sent, [])
   })
 }
+
+const wakes = [[message("mail"), { triggerTurn: true }]]
+
+test("while pi rests a waiter waits, and what wakes pi is the mail, not as the user's words", async () => {
+  const { fire, sent, told } = await answering({ waiter: { goOn: "There is mail." }, before_agent_start: { context: "mail" } })
+  assert.equal(await fire("agent_settled"), undefined)
+  await until(() => sent.length)
+  assert.deepEqual(sent, wakes)
+  const settled = { event: { type: "agent_before_settle", outcome: "completed" }, ctx: TOLD }
+  const prompted = { event: { type: "before_agent_start", prompt: "There is mail." }, ctx: TOLD }
+  assert.deepEqual(await told(), [
+    { args: ["waiter", "pi"], input: settled },
+    { args: ["hook", "pi", "before_agent_start"], input: prompted },
+  ])
+})
+
+test("mail that only the end of a turn can carry wakes too", async () => {
+  const { fire, sent } = await answering({ waiter: { goOn: "There is mail." }, agent_before_settle: { goOn: "mail" } })
+  await fire("agent_settled")
+  await until(() => sent.length)
+  assert.deepEqual(sent, wakes)
+})
+
+test("where others read the mail first pi rests on, but not for ever", async () => {
+  const { fire, sent, told, waiters } = await answering({ waiter: { goOn: "There is mail." } })
+  await fire("agent_settled")
+  const count = await until(async () => {
+    const before = (await told()).length
+    await fire("tool_call", tool)
+    await fire("tool_call", tool)
+    return (await told()).length === before + 2 && (await waiters()).length
+  })
+  assert.ok(count > 1 && count < 10, `${count} waiters`)
+  assert.deepEqual(sent, [])
+})
+
+for (const [type, event] of [["before_agent_start", { prompt: "p" }], ["session_shutdown", { reason: "quit" }]]) {
+  test(`${type} stops the waiter`, async () => {
+    const { fire, sent, waiters } = await answering({ waiter: WAITS })
+    await fire("agent_settled")
+    const [pid] = await until(async () => (await waiters()).length && waiters())
+    assert.ok(lives(pid))
+    await fire(type, event)
+    await until(() => !lives(pid))
+    assert.deepEqual([sent, (await waiters()).length], [[], 1])
+  })
+}
+
+test("there is one waiter, however often pi settles", async () => {
+  const { fire, waiters } = await answering({ waiter: WAITS })
+  for (const number of [1, 2, 3]) {
+    await fire("agent_settled")
+    await until(async () => (await waiters()).length === number)
+  }
+  const pids = await waiters()
+  await until(() => pids.filter(lives).length === 1)
+  await fire("session_shutdown", { reason: "quit" })
+  await until(() => !pids.some(lives))
+})
+
+test("a waiter that ends in silence is not started again", async () => {
+  const { fire, sent, waiters } = await answering({})
+  await fire("agent_settled")
+  const [pid] = await until(async () => (await waiters()).length && waiters())
+  await until(() => !lives(pid))
+  await fire("tool_call", tool)
+  assert.deepEqual([sent, (await waiters()).length], [[], 1])
+})
+
+for (const [name, make] of Object.entries(BROKEN)) {
+  test(`a waiter is silence where msg ${name}`, async () => {
+    const { fire, sent } = await extension(await make(), { limit: 300 })
+    assert.equal(await fire("agent_settled"), undefined)
+    await fire("agent_settled", {}, {})
+    await fire("agent_settled", {}, undefined)
+    await fire("agent_settled")
+    await fire("session_shutdown", { reason: "quit" })
+    assert.deepEqual(sent, [])
+  })
+}
+
+test("a waiter does not keep pi from ending", async () => {
+  const msg = await program({ waiter: WAITS })
+  await ends(`
+    import ravenry from ${JSON.stringify(await shim(FILE, msg.path))}
+    const handlers = {}
+    ravenry({ on: (event, handler) => (handlers[event] = handler), sendMessage: () => {} })
+    await handlers.agent_settled({}, { cwd: "/", sessionManager: { getSessionId: () => "s" } })
+  `)
+  // The real one ends when it sees that pi is gone.
+  for (const pid of await until(async () => (await msg.waiters()).length && msg.waiters())) process.kill(pid, "SIGKILL")
+})

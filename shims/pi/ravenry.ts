@@ -8,6 +8,8 @@ import { spawn } from "node:child_process"
 const MSG = "@MSG@"
 const LIMIT_MS = 5_000
 const MOST_OUTPUT = 1024 * 1024
+// So often pi rests on without a turn in between.
+const MOST_RESTS = 5
 const SETTLED = { outcome: "completed" }
 
 export default function ravenry(pi) {
@@ -16,7 +18,7 @@ export default function ravenry(pi) {
 
   // While pi rests, `msg` waits beside it for mail. What wakes pi is the mail itself: it is shown as ours, not as the
   // user's words, and a turn that is begun like this asks no hook for it.
-  async function rest(ctx) {
+  async function rest(ctx, again = MOST_RESTS) {
     const mine = run(["waiter", "pi"], payload("agent_before_settle", SETTLED, ctx))
     waiter = mine
     const { goOn } = await mine.answer
@@ -25,7 +27,7 @@ export default function ravenry(pi) {
     // Somebody else may have read it. Then pi rests on.
     const text = context ?? (await hook("agent_before_settle", SETTLED, ctx)).goOn
     if (text) pi.sendMessage(message(text), { triggerTurn: true })
-    else if (waiter === mine) await rest(ctx)
+    else if (waiter === mine && again > 0) await rest(ctx, again - 1)
   }
 
   function rouse() {

@@ -1,11 +1,12 @@
 //! The real clients, run headless against a scripted model, with `msg` installed as a user would.
 //!
 //! ```text
-//! cargo test --locked --test real-clients -- [--keep] [--list] [CLIENT…]
+//! cargo test --locked --test real-clients -- [--keep] [--list] [--soak SECONDS] [headless] [waking] [CLIENT…]
 //! ```
 //!
 //! `tests/real-clients/install` brings the clients; it is called first, and what is there already is not fetched again. A
-//! client that can't be had is *not run*, and named as that. `--keep` keeps the folders in which clients were run.
+//! client that can't be had is *not run*, and named as that. There are two parts: `headless`, and `waking` in a terminal;
+//! without a word both are run. `--soak` is a part of its own. `--keep` keeps the folders in which clients were run.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -24,12 +25,13 @@ mod model;
 mod report;
 mod scene;
 mod trial;
+mod waking;
 
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clients::Client;
 use model::Server;
@@ -37,7 +39,7 @@ use report::Report;
 use scene::Scene;
 use trial::Trial;
 
-const USAGE: &str = "usage: cargo test --test real-clients -- [--keep] [--list] [CLIENT…]";
+const USAGE: &str = "usage: cargo test --test real-clients -- [--keep] [--list] [--soak SECONDS] [headless] [waking] [CLIENT…]";
 
 /// What the script installs, and where.
 struct Installed {
@@ -50,9 +52,21 @@ fn main() -> ExitCode {
     let since = Instant::now();
     let mut keep = false;
     let mut wanted = Vec::new();
-    for arg in std::env::args().skip(1) {
+    let mut parts = Vec::new();
+    let mut soak = None;
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
         match arg.as_str() {
             "--keep" => keep = true,
+            "headless" | "waking" => parts.push(arg),
+            "--soak" => {
+                let seconds = args.next().and_then(|seconds| seconds.parse().ok());
+                let Some(seconds) = seconds else {
+                    eprintln!("{USAGE}");
+                    return ExitCode::FAILURE;
+                };
+                soak = Some(Duration::from_secs(seconds));
+            }
             "--list" => {
                 clients::ALL.iter().for_each(|client| println!("{}", client.name()));
                 return ExitCode::SUCCESS;
@@ -82,30 +96,39 @@ fn main() -> ExitCode {
     for client in chosen {
         let known = installed.iter().find(|one| one.name == client.name()).expect("the script knows it");
         let program = client.program(&known.folder);
-        if !program.exists() {
+        if !program.exists() || client.wants_node() && node.is_none() {
             report.not_run(client.name(), &known.version, "it could not be installed");
             continue;
         }
-        report.client(client.name(), &known.version);
-        // Not among temporary files, which sandboxes let anyone write.
-        let dir =
-            tempfile::Builder::new().prefix("scene-").tempdir_in(known.folder.parent().expect("the cache"));
-        let dir = dir.expect("a folder of its own");
-        let dir = match keep {
-            true => {
-                let path = dir.keep();
-                println!("  in {}", path.display());
-                Err(path)
+        let is_wanted = |part: &str| parts.is_empty() || parts.iter().any(|one| one == part);
+        let try_out = |report: &mut Report, try_it: &dyn Fn(&Trial<'_>, &mut Report)| {
+            // Not among temporary files, which sandboxes let anyone write.
+            let cache = known.folder.parent().expect("the cache");
+            let dir = tempfile::Builder::new().prefix("scene-").disable_cleanup(keep).tempdir_in(cache);
+            let dir = dir.expect("a folder of its own");
+            if keep {
+                println!("  in {}", dir.path().display());
             }
-            false => Ok(dir),
+            let scene = Arc::new(Scene::new(dir.path().to_path_buf(), node.clone()));
+            let trial = Trial { client, program: program.clone(), scene, server: &server };
+            // The others are to be tried all the same.
+            if let Err(panic) = std::panic::catch_unwind(AssertUnwindSafe(|| try_it(&trial, report))) {
+                let text = panic.downcast_ref::<String>().cloned().unwrap_or_default();
+                report.check(client.name(), report::TRIAL, Err(text), &String::new);
+            }
         };
-        let path = dir.as_ref().map_or_else(PathBuf::clone, |dir| dir.path().to_path_buf());
-        let scene = Arc::new(Scene::new(path, node.clone()));
-        let trial = Trial { client, program, scene, server: &server };
-        // The others are to be tried all the same.
-        if let Err(panic) = std::panic::catch_unwind(AssertUnwindSafe(|| trial.go(&mut report))) {
-            let text = panic.downcast_ref::<String>().cloned().unwrap_or_default();
-            report.check(client.name(), report::TRIAL, Err(text), &String::new);
+        if soak.is_none() && is_wanted("headless") {
+            report.client(client.name(), &known.version);
+            try_out(&mut report, &|trial, report| trial.go(report));
+        }
+        if (soak.is_some() || is_wanted("waking")) && waking::can_be_tried(client) {
+            let name = format!("{}, waking", client.name());
+            if let Some(obstacle) = waking::obstacle() {
+                report.not_run(&name, &known.version, obstacle);
+                continue;
+            }
+            report.client(&name, &known.version);
+            try_out(&mut report, &|trial, report| waking::go(trial, soak, report));
         }
     }
     if report.end(since) { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -1,6 +1,8 @@
 //! Where a client is run: a home, a repository and a mesh that are thrown away, and another agent who holds a file.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -188,30 +190,31 @@ impl Scene {
         names.filter(|name| *name != "Alice").map(str::to_string).collect()
     }
 
-    /// Every file in the home and the repository but those of ours and of git, and what is in it.
-    pub fn files(&self) -> std::collections::BTreeMap<PathBuf, Vec<u8>> {
-        let mut found = std::collections::BTreeMap::new();
+    /// All that is in the home and the repository but what is ours and git's: its kind and mode, and what is in it.
+    pub fn files(&self) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
         let state = self.home().join(".local/state");
+        let is_ours = |dir: &Path| {
+            let name = dir.file_name().unwrap_or_default().as_encoded_bytes();
+            dir.parent() == Some(&state) && name.starts_with(b"ravenry") || dir == self.repo().join(".git")
+        };
+        let mut found = BTreeMap::new();
         let mut dirs = vec![self.home(), self.repo()];
         while let Some(dir) = dirs.pop() {
-            let ours = dir.parent() == Some(&state)
-                && dir.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"ravenry"));
-            if ours || dir == self.repo().join(".git") {
-                continue;
-            }
-            for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
-                let path = entry.path();
-                let kind = entry.file_type().unwrap();
-                if kind.is_dir() {
-                    dirs.push(path);
-                } else if kind.is_file() {
-                    // What goes away while we look was not there.
-                    if let Ok(bytes) = fs::read(&path) {
-                        found.insert(path, bytes);
+            for path in fs::read_dir(&dir).into_iter().flatten().flatten().map(|entry| entry.path()) {
+                // What goes away while we look was not there.
+                let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
+                let content = if metadata.is_dir() {
+                    if is_ours(&path) {
+                        continue;
                     }
-                } else if let Ok(target) = fs::read_link(&path) {
-                    found.insert(path, target.into_os_string().into_encoded_bytes());
-                }
+                    dirs.push(path.clone());
+                    Vec::new()
+                } else if metadata.is_file() {
+                    fs::read(&path).unwrap_or_default()
+                } else {
+                    fs::read_link(&path).unwrap_or_default().into_os_string().into_encoded_bytes()
+                };
+                found.insert(path, (metadata.mode(), content));
             }
         }
         found

@@ -42,6 +42,10 @@ impl Client for Gemini {
         ]);
     }
 
+    fn tells_session(&self) -> bool {
+        false
+    }
+
     fn edit(&self, path: &Path, old: &str, new: &str) -> Call {
         let input = json!({
             "file_path": path, "old_string": old, "new_string": new, "instruction": "rename it", "allow_multiple": false,

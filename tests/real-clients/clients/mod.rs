@@ -34,6 +34,11 @@ pub trait Client {
         folder.join("node_modules/.bin").join(self.name())
     }
 
+    /// Does it want a newer Node.js than machines have?
+    fn wants_node(&self) -> bool {
+        false
+    }
+
     /// What its user has set up before us. `url` is where the model is.
     fn set_up(&self, scene: &Scene, url: &str);
 
@@ -52,6 +57,11 @@ pub trait Client {
     /// Adds to the command what makes it a server for others, where that is another way of running it.
     fn serve(&self, _command: &mut Command) -> bool {
         false
+    }
+
+    /// Does its shell know the session, by itself or by our plugin? Else the process above must tell who is calling.
+    fn tells_session(&self) -> bool {
+        true
     }
 
     /// Does it ask before it does things?

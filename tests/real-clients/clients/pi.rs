@@ -14,6 +14,10 @@ impl Client for Pi {
         "pi"
     }
 
+    fn wants_node(&self) -> bool {
+        true
+    }
+
     fn set_up(&self, scene: &Scene, url: &str) {
         let provider = json!({
             "baseUrl": format!("{url}/v1"), "api": "openai-completions", "apiKey": "dummy", "models": [{ "id": "fake-model" }],

@@ -31,8 +31,11 @@ pub struct Step {
     calls: Vec<Call>,
     delay: Duration,
     wait_for: Option<PathBuf>,
-    meanwhile: Option<Box<dyn FnOnce(&Request) + Send>>,
+    meanwhile: Option<Action>,
 }
+
+/// What happens in the world at a request.
+type Action = Box<dyn FnOnce(&Request) + Send>;
 
 /// A tool that the model asks for. An input that is a text is a freeform one, as Codex's `apply_patch` takes it.
 #[derive(Clone, Debug)]

@@ -50,7 +50,14 @@ impl Request {
         let offered = self.body["tools"].as_array().is_some_and(|tools| !tools.is_empty());
         let items = self.body["input"].as_array().into_iter().flatten();
         let added = items.map(|item| &item["type"]).any(|kind| kind == "additional_tools");
-        self.api.is_some() && self.method == "POST" && (offered || added)
+        self.api.is_some() && self.method == "POST" && (offered || added) && !self.wants_a_title()
+    }
+
+    /// Codex in a terminal offers tools here too.
+    fn wants_a_title(&self) -> bool {
+        self.conversation()
+            .last()
+            .is_some_and(|said| said.starts_with("Generate a concise, single-line task title"))
     }
 
     /// Does the client want the answer bit by bit?

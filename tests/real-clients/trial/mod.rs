@@ -25,7 +25,7 @@ pub struct Trial<'a> {
     pub server: &'a Server,
 }
 
-type Files = BTreeMap<PathBuf, Vec<u8>>;
+type Files = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 
 impl Trial<'_> {
     pub fn go(&self, report: &mut Report) {
@@ -194,11 +194,15 @@ impl Trial<'_> {
         let [name] = joined else { return Err(format!("there were {joined:?} at its first turn")) };
         let turn = run.turns.get(1).ok_or("there was no second turn")?;
         // The JSON of `whoami` may be in JSON itself.
-        let told = turn.conversation().iter().any(|said| {
-            said.replace('\\', "").contains(&format!("\"name\":\"{name}\""))
-                || said.replace('\\', "").contains(&format!("\"name\": \"{name}\""))
-        });
-        ensure(told, || format!("`msg whoami` did not say that it is {name}"))?;
+        let told = turn.conversation().join("\n").replace('\\', "");
+        ensure(told.contains(&format!("\"name\":\"{name}\"")), || {
+            format!("`msg whoami` did not say that it is {name}")
+        })?;
+        let knows_session = told.contains("is its session\"");
+        let expected = self.client.tells_session();
+        ensure(knows_session == expected, || {
+            format!("its shell tells its session: {knows_session}, not {expected}")
+        })?;
         ensure(run.ended.code == Some(0), || format!("it ended with {:?}", run.ended.code))?;
         let gone = self.scene.msg(&["agents", "--gone"]);
         let mut graves = gone["agents"].as_array().into_iter().flatten();

@@ -67,17 +67,18 @@ pub fn alike(one: &Run, other: &Run) -> Checked {
     }
 }
 
-/// Ids, times and sizes differ from run to run.
+/// Ids, times and sizes differ from run to run: every word with a digit in it, and what may be a number in hexadecimal.
 fn without_numbers(text: &str) -> String {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let is_number = |word: &str| {
+        let has_digit = word.chars().any(|c| c.is_ascii_digit());
+        has_digit || (word.len() >= 6 && word.chars().all(|c| c.is_ascii_hexdigit()))
+    };
     let mut plain = String::new();
-    for word in text.split_inclusive(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
-        match word.chars().any(|c| c.is_ascii_digit()) {
-            true => plain.push_str(&format!(
-                "#{}",
-                word.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_')
-            )),
-            false => plain.push_str(word),
-        }
+    for piece in text.split_inclusive(|c: char| !is_part(c)) {
+        let word = piece.trim_end_matches(|c: char| !is_part(c));
+        plain.push_str(if is_number(word) { "#" } else { word });
+        plain.push_str(&piece[word.len()..]);
     }
     plain
 }

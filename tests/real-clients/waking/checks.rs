@@ -1,0 +1,307 @@
+//! What each client that can be woken has to show.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use crate::model::Step;
+use crate::report::Report;
+
+use super::processes;
+use super::stage::{Checked, Failure, Sent, Stage, Turn, ensure, send, until};
+
+pub const STARTS: &str = "it starts in a terminal, joins and rests";
+const IDLE: &str = "resting, it takes up a message by itself, as a peer's words";
+const LOW: &str = "a message of low importance wakes nobody, and comes with the next";
+const BURST: &str = "twenty messages at once make one turn";
+const BUSY: &str = "busy, it is not interrupted, and is told once, at its next step";
+const DIALOG: &str = "asking for leave, it is left alone, and is told when it goes on";
+const CHAIN: &str = "mailTurns ends a chain of wake-ups without its user";
+const CLEARED: &str = "after /clear there is one waiter, and it wakes";
+const KILLED: &str = "killed, it leaves nothing of ours behind";
+const RESUMED: &str = "killed and resumed, there is one waiter, and it wakes";
+const LIVES_ON: &str = "without its terminal it lives on in its daemon, and wakes";
+const GONE: &str = "when it is gone, nothing of ours is left, and nobody takes it for being there";
+
+/// What the issue asks for. A machine that has much to do is given more, and the report shows it.
+const SOON: Duration = Duration::from_secs(2);
+const LATEST: Duration = Duration::from_secs(10);
+const BURST_SIZE: usize = 20;
+/// A pipe that the client's shell reads from: it takes as long as we like, and any client lets it.
+const PIPE: &str = "pipe";
+const PIPED: &str = "the-command-ran-to-its-end";
+
+/// Takes the steps in an order in which each leaves the client at rest.
+pub fn go(mut stage: Stage<'_>, report: &mut Report) {
+    let trial = stage.trial;
+    let client = trial.client.name();
+    let is_claude = client == "claude";
+    report.check(client, STARTS, Ok(()), &String::new);
+    let mut is_sound = true;
+    let steps: [(&str, bool, Check); 7] = [
+        (IDLE, true, idle),
+        (LOW, true, low),
+        (BURST, true, burst),
+        (BUSY, true, busy),
+        (DIALOG, stage.seat.dialog.is_some(), dialog),
+        (CHAIN, true, chain),
+        (CLEARED, is_claude, cleared),
+    ];
+    for (check, is_wanted, run) in steps {
+        match (is_wanted, is_sound) {
+            (false, _) => {}
+            (true, false) => report.skip(check, "what was before it failed"),
+            (true, true) => is_sound = tell(report, client, check, &stage, run(&stage)),
+        }
+    }
+    if is_claude && is_sound {
+        stage = match resume(stage, report) {
+            Some(stage) => stage,
+            None => return,
+        };
+    }
+    stage.close();
+    if stage.seat.lives_on {
+        tell(report, client, LIVES_ON, &stage, wakes(&stage, "after-the-terminal-was-closed").map(Some));
+        super::tidy_up(trial);
+    }
+    let home = trial.scene.home();
+    let gone = nothing_left(&home).and_then(|()| {
+        until("that it left", Duration::from_secs(15), || trial.scene.names().is_empty().then_some(()))
+    });
+    report.check(client, GONE, gone, &|| {
+        format!("{}\n{:#?}", trial.scene.msg(&["agents"]), processes::of(&home))
+    });
+}
+
+/// Each says what was measured, if anything was.
+type Check = fn(&Stage<'_>) -> Checked<Option<Duration>>;
+
+fn tell(
+    report: &mut Report,
+    client: &str,
+    check: &str,
+    stage: &Stage<'_>,
+    result: Checked<Option<Duration>>,
+) -> bool {
+    let is_passed = result.is_ok();
+    let evidence = || stage.evidence();
+    match result {
+        Ok(Some(took)) => {
+            let slow = if took > SOON { ", SLOW" } else { "" };
+            report.check(client, &format!("{check} ({} ms{slow})", took.as_millis()), Ok(()), &evidence);
+        }
+        Ok(None) => report.check(client, check, Ok(()), &evidence),
+        Err(wrong) => report.check(client, check, Err(wrong), &evidence),
+    }
+    is_passed
+}
+
+/// Sends, and sees it taken up. The worst of three counts.
+fn idle(stage: &Stage<'_>) -> Checked<Option<Duration>> {
+    let mut worst = Duration::ZERO;
+    for n in 0..3 {
+        worst = worst.max(wakes(stage, &format!("wake-up-number-{n}"))?);
+    }
+    Ok(Some(worst))
+}
+
+pub fn wakes(stage: &Stage<'_>, text: &str) -> Checked<Duration> {
+    let count = stage.count();
+    let sent = stage.send(text, &[])?;
+    ensure(sent.wake == stage.seat.rung, || format!("`wake` says {}", sent.wake))?;
+    let turn = stage.turn(count + 1)?;
+    let took = turn.at.duration_since(sent.at);
+    ensure(took < LATEST, || format!("it took {} ms", took.as_millis()))?;
+    has(stage, &turn, &sent)?;
+    stage.rest()?;
+    ensure(stage.count() == count + 1, || format!("{} requests for one message", stage.count() - count))?;
+    Ok(took)
+}
+
+/// The letter is in that request, once, and as a peer's words.
+fn has(stage: &Stage<'_>, turn: &Turn, letter: &Sent) -> Checked {
+    let conversation = turn.request.conversation();
+    let holding: Vec<&String> = conversation.iter().filter(|said| said.contains(&letter.text)).collect();
+    let [text] = holding.as_slice() else {
+        return Err(format!("{} stands in {} texts of the request", letter.text, holding.len()));
+    };
+    let times = text.matches(&letter.text).count();
+    ensure(times == 1, || format!("{} stands there {times} times", letter.text))?;
+    let is_quoted = text.lines().any(|line| line == format!("> {}", letter.text));
+    let before = text.split(&letter.text).next().unwrap_or_default();
+    ensure(is_quoted && before.contains("[peer Alice, "), || format!("not as a peer's words: {text}"))?;
+    let Some(role) = stage.seat.role else { return Ok(()) };
+    let items = turn.request.body["input"].as_array().into_iter().flatten();
+    let roles: Vec<&str> = items
+        .filter(|item| item.to_string().contains(&letter.text))
+        .map(|item| item["role"].as_str().unwrap_or("none"))
+        .collect();
+    ensure(roles == [role], || format!("it stands in messages of {roles:?}"))
+}
+
+fn low(stage: &Stage<'_>) -> Checked<Option<Duration>> {
+    let count = stage.count();
+    let unimportant = stage.send("no-hurry-at-all", &["--importance", "low"])?;
+    ensure(unimportant.wake == "none", || format!("`wake` says {}", unimportant.wake))?;
+    stage.quiet(count)?;
+    wakes(stage, "now-there-is-hurry")?;
+    has(stage, &stage.turn(count + 1)?, &unimportant)?;
+    Ok(None)
+}
+
+/// All are sent at once, and the model answers when all are.
+fn burst(stage: &Stage<'_>) -> Checked<Option<Duration>> {
+    let count = stage.count();
+    let sent_all = stage.home().join("all-sent");
+    stage.play(vec![
+        Step::call(stage.seat.shell(stage.trial.client, "cat src/free.rs")).when_there_is(&sent_all),
+    ]);
+    let (to, letters) = (stage.name()?, Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for n in 0..BURST_SIZE {
+            let (letters, scene, to) = (&letters, stage.scene(), &to);
+            scope.spawn(move || {
+                let sent = send(scene, to, &format!("burst-{n}-of-twenty"), &[]);
+                letters.lock().unwrap().push(sent);
+            });
+        }
+    });
+    fs::write(&sent_all, "").unwrap();
+    let letters: Vec<Sent> = letters.into_inner().unwrap().into_iter().collect::<Checked<_>>()?;
+    let woke = letters.iter().filter(|sent| sent.wake == stage.seat.rung).count();
+    let known = letters.iter().all(|sent| sent.wake == stage.seat.rung || sent.wake == "hook");
+    ensure(known && woke > 0, || format!("{:?}", letters.iter().map(|sent| &sent.wake).collect::<Vec<_>>()))?;
+    let first = stage.turn(count + 1)?;
+    let begun = letters.iter().map(|sent| sent.at).min().unwrap();
+    // One turn: it is asked, uses a tool, and is asked again.
+    let last = stage.turn(count + 2)?;
+    letters.iter().try_for_each(|letter| has(stage, &last, letter))?;
+    stage.rest()?;
+    stage.quiet(count + 2)?;
+    Ok(Some(first.at.duration_since(begun)))
+}
+
+/// A letter while the model thinks, and another while a command runs.
+fn busy(stage: &Stage<'_>) -> Checked<Option<Duration>> {
+    let count = stage.count();
+    let pipe = stage.scene().repo().join(PIPE);
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).map_err(|error| error.to_string())?;
+    let has_thought = stage.home().join("has-thought");
+    let command = format!("cat {PIPE}");
+    stage.play(vec![Step::call(stage.seat.shell(stage.trial.client, &command)).when_there_is(&has_thought)]);
+    stage.prompt()?;
+    let mut letters = vec![stage.send("while-it-thinks", &[])?];
+    stage.quiet(count + 1)?;
+    fs::write(&has_thought, "").unwrap();
+    // This succeeds as soon as somebody reads.
+    let mut writer = until("that its command runs", Duration::from_secs(30), || {
+        let flags = nix::libc::O_NONBLOCK;
+        fs::OpenOptions::new().write(true).custom_flags(flags).open(&pipe).ok()
+    })?;
+    letters.push(stage.send("while-a-command-runs", &[])?);
+    stage.quiet(count + 1)?;
+    writeln!(writer, "{PIPED}").map_err(|error| format!("its command was cancelled: {error}"))?;
+    drop(writer);
+    let next = stage.turn(count + 2)?;
+    ensure(next.request.count(PIPED) > 0, || "its command did not run to its end".to_string())?;
+    for letter in &letters {
+        ensure(letter.wake == "hook", || format!("`wake` says {} for {}", letter.wake, letter.text))?;
+        has(stage, &next, letter)?;
+    }
+    stage.rest()?;
+    stage.quiet(count + 2)?;
+    fs::remove_file(pipe).map_err(|error| error.to_string())?;
+    Ok(None)
+}
+
+fn dialog(stage: &Stage<'_>) -> Checked<Option<Duration>> {
+    let (question, yes) = stage.seat.dialog.expect("one that asks");
+    let count = stage.count();
+    let made = stage.scene().repo().join("asked-for.txt");
+    stage.play(vec![Step::call(stage.seat.shell(stage.trial.client, "touch asked-for.txt"))]);
+    stage.prompt()?;
+    let asks = || stage.screen().contains(question);
+    until("that it asks for leave", Duration::from_secs(30), || asks().then_some(()))?;
+    let letter = stage.send("while-it-asks-for-leave", &[])?;
+    ensure(letter.wake == "hook", || format!("`wake` says {}", letter.wake))?;
+    stage.quiet(count + 1)?;
+    ensure(asks() && !made.exists(), || "somebody answered for its user".to_string())?;
+    stage.press(yes);
+    let next = stage.turn(count + 2)?;
+    ensure(made.exists(), || "it was not given leave".to_string())?;
+    has(stage, &next, &letter)?;
+    stage.rest()?;
+    stage.quiet(count + 2)?;
+    Ok(None)
+}
+
+fn chain(stage: &Stage<'_>) -> Checked<Option<Duration>> {
+    stage.scene().msg(&["config", "set", "mailTurns", "2"]);
+    stage.prompt()?;
+    stage.rest()?;
+    for n in 0..2 {
+        wakes(stage, &format!("link-{n}-of-a-chain"))?;
+    }
+    let count = stage.count();
+    let late = stage.send("one-link-too-many", &[])?;
+    ensure(late.wake == "prompt", || format!("`wake` says {}", late.wake))?;
+    stage.quiet(count)?;
+    has(stage, &stage.prompt()?, &late)?;
+    stage.rest()?;
+    // The user spoke, so there may be a chain again.
+    wakes(stage, "first-link-of-another-chain")?;
+    stage.scene().msg(&["config", "set", "mailTurns", "1000"]);
+    Ok(None)
+}
+
+fn cleared(stage: &Stage<'_>) -> Checked<Option<Duration>> {
+    let before = stage.session()?;
+    stage.enter("/clear")?;
+    until("another session", Duration::from_secs(30), || {
+        stage.session().is_ok_and(|session| session != before).then_some(())
+    })?;
+    stage.prompt()?;
+    stage.rest()?;
+    stage.one_waiter()?;
+    let took = wakes(stage, "after-the-slate-is-clean")?;
+    stage.one_waiter()?;
+    Ok(Some(took))
+}
+
+/// Kills it, and goes on with its session in another process.
+fn resume<'a>(stage: Stage<'a>, report: &mut Report) -> Option<Stage<'a>> {
+    let (trial, seat, home) = (stage.trial, stage.seat, stage.home());
+    let client = trial.client.name();
+    let session = stage.session();
+    stage.kill();
+    let killed = nothing_left(&home);
+    report.check(client, KILLED, killed, &|| stage.evidence());
+    stage.close();
+    let resumed = session.map_err(Failure::from).and_then(|session| Stage::open(trial, seat, Some(&session)));
+    match resumed {
+        Err(Failure { wrong, evidence }) => {
+            report.check(client, RESUMED, Err(wrong), &|| evidence.clone());
+            None
+        }
+        Ok(stage) => {
+            let result = stage
+                .one_waiter()
+                .and_then(|_| wakes(&stage, "after-it-was-killed"))
+                .and_then(|took| stage.one_waiter().map(|_| Some(took)));
+            tell(report, client, RESUMED, &stage, result);
+            Some(stage)
+        }
+    }
+}
+
+fn nothing_left(home: &std::path::Path) -> Checked {
+    let mut left = Vec::new();
+    let gone = until("that nothing of ours is left", Duration::from_secs(15), || {
+        left = processes::of_ours(home);
+        left.is_empty().then_some(())
+    });
+    gone.map_err(|wrong| format!("{wrong}: {left:?}"))
+}

@@ -1,0 +1,138 @@
+//! What each client needs to be run in a terminal, where somebody could type.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::clients::{Client, Leave};
+use crate::model::Call;
+use crate::scene::Scene;
+
+/// How a client is woken, and what it looks like.
+#[derive(Clone, Copy)]
+pub struct Seat {
+    client: &'static str,
+    /// The rung by which it is woken, as `send` names it.
+    pub rung: &'static str,
+    /// Does a process of ours wait beside it while it rests?
+    pub waits: bool,
+    /// What stands on the screen while it waits for leave to do something, and the key that gives it.
+    pub dialog: Option<(&'static str, &'static str)>,
+    /// The role of messages that hold a peer's words, where it is not the user's.
+    pub role: Option<&'static str>,
+    /// Do its sessions live longer than the terminal, in a process that serves all of them?
+    pub lives_on: bool,
+}
+
+/// Those that can be woken.
+const ALL: [Seat; 4] = [
+    Seat {
+        client: "codex",
+        rung: "queue",
+        waits: false,
+        dialog: Some(("Would you like to run the following command?", "y")),
+        role: Some("developer"),
+        lives_on: true,
+    },
+    Seat { client: "pi", rung: "extension", waits: true, dialog: None, role: None, lives_on: false },
+    Seat {
+        client: "claude",
+        rung: "rewake",
+        waits: true,
+        dialog: Some(("Do you want to proceed?", "Enter")),
+        role: None,
+        lives_on: false,
+    },
+    Seat { client: "opencode", rung: "plugin", waits: true, dialog: None, role: None, lives_on: false },
+];
+
+impl Seat {
+    pub fn of(client: &dyn Client) -> Option<Self> {
+        ALL.into_iter().find(|seat| seat.client == client.name())
+    }
+
+    /// What its user has answered once and for all.
+    pub fn set_up(&self, client: &dyn Client, scene: &Scene, url: &str) {
+        client.set_up(scene, url);
+        let repo = scene.repo();
+        match self.client {
+            "claude" => {
+                let answered = json!({
+                    "hasCompletedOnboarding": true, "theme": "dark", "bypassPermissionsModeAccepted": true,
+                    "customApiKeyResponses": { "approved": ["sk-ant-dummy"], "rejected": [] },
+                    "projects": { repo.display().to_string(): {
+                        "hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true,
+                    } },
+                });
+                scene.write(".claude.json", &answered.to_string());
+            }
+            // The daemon is what users have.
+            "codex" => {
+                scene.write(
+                    ".codex/rules/asking.rules",
+                    "prefix_rule(pattern = [\"touch\"], decision = \"prompt\")\n",
+                );
+                let config = format!(
+                    "model = \"gpt-6-sol\"\nmodel_provider = \"fake\"\ncheck_for_update_on_startup = false\n\
+                     approval_policy = \"on-request\"\nsandbox_mode = \"danger-full-access\"\n\n\
+                     [analytics]\nenabled = false\n\n[features]\napps = false\ndaemon_auto_start = true\n\n\
+                     [model_providers.fake]\nname = \"fake\"\nbase_url = \"{url}/v1\"\nwire_api = \"responses\"\n\
+                     env_key = \"FAKE_KEY\"\n\n[projects.\"{}\"]\ntrust_level = \"trusted\"\n",
+                    repo.display()
+                );
+                scene.write(".codex/config.toml", &config);
+            }
+            _ => {}
+        }
+    }
+
+    /// The client in a terminal, with its first prompt; on its own, or going on with a session.
+    pub fn start(
+        &self,
+        client: &dyn Client,
+        program: &Path,
+        url: &str,
+        (prompt, session): (&str, Option<&str>),
+    ) -> Command {
+        // Variables are the same as those of a run without a terminal.
+        let mut headless = Command::new(program);
+        client.start(&mut headless, url, prompt, Leave::Settings);
+        let mut command = Command::new(program);
+        for (key, value) in headless.get_envs() {
+            if let Some(value) = value {
+                command.env(key, value);
+            }
+        }
+        match self.client {
+            "claude" => {
+                // Who goes on asks for nothing, so that this is seen too.
+                let mode = if session.is_some() { "bypassPermissions" } else { "default" };
+                command.args(["--permission-mode", mode]);
+                if let Some(session) = session {
+                    command.args(["--resume", session]);
+                }
+                command.arg(prompt);
+            }
+            "pi" => _ = command.args(["--model", "fake/fake-model", prompt]),
+            "opencode" => _ = command.args(["--prompt", prompt]),
+            _ => _ = command.arg(prompt),
+        }
+        command
+    }
+
+    /// A tool call that runs a command.
+    pub fn shell(&self, client: &dyn Client, command: &str) -> Call {
+        match self.client {
+            // Its newer models have one tool, which takes JavaScript.
+            "codex" => Call::new(
+                "exec",
+                json!(format!(
+                    "text(JSON.stringify(await tools.exec_command({})));",
+                    json!({ "cmd": command })
+                )),
+            ),
+            _ => client.shell(command),
+        }
+    }
+}

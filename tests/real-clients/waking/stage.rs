@@ -1,0 +1,290 @@
+//! A client in a terminal, its user who types, its model that is scripted, and a peer who writes.
+
+use std::cell::Cell;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+
+use crate::model::{Request, Step};
+use crate::scene::Scene;
+use crate::trial::Trial;
+
+use super::processes::{self, Process};
+use super::seat::Seat;
+use super::terminal::Terminal;
+
+/// `Err` says what is wrong.
+pub type Checked<T = ()> = Result<T, String>;
+
+/// What has not come by then does not come.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// A client takes its time to start.
+const PATIENCE_AT_START: Duration = Duration::from_secs(90);
+/// That nothing happens takes time to see: longer than a waiter's tick, and than it takes to wake.
+const QUIET: Duration = Duration::from_millis(1500);
+/// A script that is longer than any check.
+const STEPS: usize = 400;
+
+pub struct Stage<'a> {
+    pub trial: &'a Trial<'a>,
+    pub seat: Seat,
+    terminal: Terminal,
+    lane: String,
+    turns: Arc<Mutex<Vec<Turn>>>,
+    prompts: Cell<usize>,
+}
+
+/// A request of the client's to the model that is a turn, or a part of one.
+#[derive(Clone)]
+pub struct Turn {
+    pub at: Instant,
+    pub request: Request,
+}
+
+/// What is wrong with a client that did not come to rest.
+pub struct Failure {
+    pub wrong: String,
+    pub evidence: String,
+}
+
+impl From<String> for Failure {
+    fn from(wrong: String) -> Self {
+        Self { wrong, evidence: String::new() }
+    }
+}
+
+/// A letter that was sent.
+pub struct Sent {
+    pub at: Instant,
+    pub text: String,
+    /// What the sender was told about how it arrives.
+    pub wake: String,
+}
+
+/// Waits for a state.
+pub fn until<T>(what: &str, patience: Duration, mut look: impl FnMut() -> Option<T>) -> Checked<T> {
+    let give_up = Instant::now() + patience;
+    loop {
+        if let Some(found) = look() {
+            return Ok(found);
+        }
+        if Instant::now() > give_up {
+            return Err(format!("in vain for {} s: {what}", patience.as_secs()));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+pub fn ensure(is_so: bool, else_say: impl FnOnce() -> String) -> Checked {
+    if is_so { Ok(()) } else { Err(else_say()) }
+}
+
+impl<'a> Stage<'a> {
+    /// Starts the client. `session` is the one to go on with.
+    pub fn open(trial: &'a Trial<'a>, seat: Seat, session: Option<&str>) -> Result<Self, Failure> {
+        let lane = super::lane(trial.client);
+        let prompt = if session.is_some() { "please go on" } else { "please begin" };
+        let command = seat.start(trial.client, &trial.program, &trial.server.url(&lane), (prompt, session));
+        let name = if session.is_some() { "2" } else { "1" };
+        let turns = Arc::default();
+        play(trial, &lane, &turns, Vec::new());
+        let terminal = Terminal::open(&trial.scene, name, &command);
+        let stage = Self { trial, seat, terminal, lane, turns, prompts: Cell::new(0) };
+        let began = until("its first turn", PATIENCE_AT_START, || {
+            let began = stage.find(|turn| turn.request.count(prompt) > 0);
+            began.map(|_| Ok(())).or_else(|| stage.is_dead().then(|| Err("it ended".to_string())))
+        });
+        match began.flatten().and_then(|()| stage.rest()) {
+            Ok(()) => Ok(stage),
+            Err(wrong) => Err(Failure { wrong, evidence: stage.evidence() }),
+        }
+    }
+
+    pub fn scene(&self) -> &Arc<Scene> {
+        &self.trial.scene
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.scene().home()
+    }
+
+    pub fn screen(&self) -> String {
+        self.terminal.screen()
+    }
+
+    fn is_dead(&self) -> bool {
+        self.screen().contains("Pane is dead")
+    }
+
+    pub fn press(&self, key: &str) {
+        self.terminal.press(key);
+    }
+
+    /// The name by which peers know it.
+    pub fn name(&self) -> Checked<String> {
+        match self.scene().names().as_slice() {
+            [name] => Ok(name.clone()),
+            names => Err(format!("there are {names:?}")),
+        }
+    }
+
+    pub fn session(&self) -> Checked<String> {
+        let who = self.scene().msg(&["whois", &self.name()?]);
+        who["agent"]["sessionId"].as_str().map(str::to_string).ok_or(format!("no session: {who}"))
+    }
+
+    /// The model does this from now on, and then a word whenever it is asked.
+    pub fn play(&self, steps: Vec<Step>) {
+        play(self.trial, &self.lane, &self.turns, steps);
+    }
+
+    fn turns(&self) -> Vec<Turn> {
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The last that is so.
+    fn find(&self, is_so: impl Fn(&Turn) -> bool) -> Option<Turn> {
+        let turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        turns.last().filter(|turn| is_so(turn)).cloned()
+    }
+
+    pub fn count(&self) -> usize {
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Waits until so many turns were begun, and returns the last of them.
+    pub fn turn(&self, number: usize) -> Checked<Turn> {
+        until("a request to the model", PATIENCE, || {
+            self.turns.lock().unwrap_or_else(PoisonError::into_inner).get(number - 1).cloned()
+        })
+    }
+
+    /// The user types something new. Returns once the model is asked.
+    pub fn prompt(&self) -> Checked<Turn> {
+        self.prompts.set(self.prompts.get() + 1);
+        let text = format!("users-words-{}", self.prompts.get());
+        self.enter(&text)?;
+        until("the user's prompt at the model", PATIENCE, || self.find(|turn| turn.request.count(&text) > 0))
+    }
+
+    /// Types a line.
+    pub fn enter(&self, text: &str) -> Checked {
+        self.terminal.enter(text);
+        until(&format!("`{text}` on the screen"), PATIENCE, || self.screen().contains(text).then_some(()))?;
+        self.press("Enter");
+        Ok(())
+    }
+
+    /// Waits until it rests, and can be woken.
+    pub fn rest(&self) -> Checked {
+        until("that it rests", PATIENCE, || self.rests().then_some(()))
+    }
+
+    fn rests(&self) -> bool {
+        let is_there = |kind: &str| !self.hook_files(kind).is_empty();
+        if !is_there("resting") || is_there("working") {
+            return false;
+        }
+        let waiters = processes::waiters(&self.home());
+        let known: Vec<i64> = self.hook_files("waiter").iter().filter_map(|text| pid_of(text)).collect();
+        !self.seat.waits || waiters.iter().any(|waiter| known.contains(&i64::from(waiter.pid)))
+    }
+
+    /// What hooks keep of that kind.
+    fn hook_files(&self, kind: &str) -> Vec<String> {
+        let hooks =
+            fs::read_dir(self.home().join(".local/state/ravenry/hooks")).into_iter().flatten().flatten();
+        let paths =
+            hooks.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|it| it == kind));
+        paths.filter_map(|path| fs::read_to_string(path).ok()).collect()
+    }
+
+    /// There is exactly one of ours beside it.
+    pub fn one_waiter(&self) -> Checked<Process> {
+        let mut found = Vec::new();
+        let one = until("exactly one waiter", PATIENCE, || {
+            found = processes::waiters(&self.home());
+            (found.len() == 1).then(|| found[0].clone())
+        });
+        one.map_err(|wrong| format!("{wrong}: {found:?}"))
+    }
+
+    /// The peer writes.
+    pub fn send(&self, text: &str, more: &[&str]) -> Checked<Sent> {
+        send(self.scene(), &self.name()?, text, more)
+    }
+
+    /// Nothing happens.
+    pub fn quiet(&self, count: usize) -> Checked {
+        let since = Instant::now();
+        while since.elapsed() < QUIET {
+            ensure(self.count() == count, || format!("{} requests, not {count}", self.count()))?;
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+
+    /// It ends at once, without a word.
+    pub fn kill(&self) {
+        Process { pid: self.terminal.pid().cast_signed(), line: String::new() }.end(Signal::SIGKILL);
+    }
+
+    /// The terminal is closed, and what runs in it ends.
+    pub fn close(&self) {
+        self.terminal.close();
+    }
+
+    /// For whoever has to find out what went wrong.
+    pub fn evidence(&self) -> String {
+        let turns = self.turns();
+        let last = turns.iter().rev().take(3).rev().map(|turn| {
+            let said = turn.request.conversation();
+            let said = said.iter().skip(said.len().saturating_sub(5)).map(|text| shortened(text));
+            said.collect::<Vec<_>>().join("\n  ")
+        });
+        let last: Vec<String> = last.collect();
+        let trouble = fs::read_to_string(self.home().join(".local/state/ravenry/trouble.jsonl"));
+        format!(
+            "{} turns, the last of them:\n  {}\nscreen:\n{}\nprocesses: {:#?}\ntrouble: {}",
+            turns.len(),
+            last.join("\n--\n  "),
+            self.screen(),
+            processes::of(&self.home()),
+            trouble.unwrap_or_default(),
+        )
+    }
+}
+
+/// The peer writes to somebody.
+pub fn send(scene: &Scene, to: &str, text: &str, more: &[&str]) -> Checked<Sent> {
+    let at = Instant::now();
+    let mut args = vec!["send", to, text, "--as", "Alice"];
+    args.extend(more);
+    let report = scene.msg(&args);
+    let wake = report["sent"][0]["wake"].as_str().ok_or(format!("not sent: {report}"))?.to_string();
+    Ok(Sent { at, text: text.to_string(), wake })
+}
+
+/// Every step tells when it was taken.
+fn play(trial: &Trial<'_>, lane: &str, turns: &Arc<Mutex<Vec<Turn>>>, mut steps: Vec<Step>) {
+    steps.extend((0..STEPS).map(|_| Step::say("Very well.")));
+    let noted = steps.into_iter().map(|step| {
+        let turns = Arc::clone(turns);
+        step.meanwhile(move |request| {
+            let turn = Turn { at: Instant::now(), request: request.clone() };
+            turns.lock().unwrap_or_else(PoisonError::into_inner).push(turn);
+        })
+    });
+    trial.server.play(lane, noted);
+}
+
+fn pid_of(text: &str) -> Option<i64> {
+    serde_json::from_str::<serde_json::Value>(text).ok()?["pid"].as_i64()
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(500).collect()
+}
