@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::domain::AgentName;
 use crate::store::{Stem, Via, Waiting};
-use crate::sys::seams;
 use crate::sys::signals::Stop;
+use crate::sys::{ancestry, seams};
 
 use super::context::Context;
 use super::ear::{Ear, Woken, current};
@@ -54,6 +54,7 @@ pub fn watch_each(
     stop: &Stop,
     run: &mut dyn FnMut(&Letter) -> bool,
 ) -> Result<End, CommandError> {
+    refuse_in_harness()?;
     let (mesh, caller) = identity::caller(ctx)?;
     let mut follower =
         Follower::new(Desk::new(ctx, &mesh, caller.agent, Via::new("watch --exec"), Reader::Program));
@@ -73,6 +74,13 @@ pub fn watch_each(
             return Ok(End::Stopped);
         }
     }
+}
+
+/// A model may run `msg` without asking: that must not be a way to run anything else.
+fn refuse_in_harness() -> Result<(), CommandError> {
+    let Some(host) = ancestry::nearest_harness(&ancestry::ancestors()) else { return Ok(()) };
+    let text = format!("`--exec` runs commands, and inside of {} that is for its own tools", host.harness);
+    Err(CommandError::new(Kind::InHarness, text).hint("`msg watch --json` prints each message instead"))
 }
 
 fn run_one(

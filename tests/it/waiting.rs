@@ -9,6 +9,7 @@ use ravenry::sys::seams::RETRY_MS;
 use serde_json::{Value, json};
 
 use crate::environment::{TestEnvironment, wait_until};
+use crate::terminal::harness;
 use crate::watching::{Running, inbox, post, two};
 
 /// Runs the script for each message, as Bob; failures are tried again after 50, 100, 200, 400 ms.
@@ -100,6 +101,17 @@ fn the_command_in_progress_is_finished_before_the_end() {
     assert_eq!(receipt(&env, &ids[0]).0, "surfaced");
     assert_eq!(receipt(&env, &ids[1]).0, "stored");
     assert!(inbox(&env).iter().all(|name| !name.starts_with('.')));
+}
+
+/// A model may run `msg` without being asked, but not whatever it likes by way of that.
+#[test]
+fn a_model_runs_nothing_by_it() {
+    let env = two();
+    let mut claude = harness(&env, "claude");
+    let refused = claude.run("msg watch --exec 'touch done' --as Bob --json");
+    assert_eq!((refused.code, refused.kind().as_str()), (Some(1), "in_harness"));
+    send(&env, "x");
+    assert_eq!(written(&env, "done"), "");
 }
 
 /// The processor time of a process, in clock ticks.

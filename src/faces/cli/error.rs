@@ -18,6 +18,7 @@ pub(super) fn exit_code(kind: Kind) -> u8 {
         | Kind::AmbiguousMessage
         | Kind::ForeignAgent
         | Kind::HookInTheWay
+        | Kind::InHarness
         | Kind::NameTaken
         | Kind::NoNameLeft
         | Kind::NotAllSent
