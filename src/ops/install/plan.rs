@@ -88,6 +88,7 @@ impl Plan<'_> {
 
     fn step(&self, target: &Target, installs: &Installs, done: &[Step]) -> Result<Step, CommandError> {
         let path = &target.path;
+        refuse_odd(path)?;
         let before = files::read_large(path).map_err(|error| unreadable(path, &error))?;
         let record = installs.get(path).map_err(damaged)?;
         let view = |path: &Path| {
@@ -250,6 +251,22 @@ fn refuse(path: &Path, harness: Harness, part: &Part, refusal: &Refusal) -> Comm
         .fact("file", shown(path))
         .number("line", refusal.line as u64)
         .number("column", refusal.column as u64)
+}
+
+/// Some link a settings file to `/dev/null`, so that nobody writes to it. To rename a file onto that would do harm, and to
+/// read from a pipe may take for ever.
+fn refuse_odd(path: &Path) -> Result<(), CommandError> {
+    if files::metadata(path)?.is_none_or(|metadata| metadata.is_file()) {
+        return Ok(());
+    }
+    let real = files::destination(path);
+    let text = match real == *path {
+        true => format!("`{}` is no plain file", shown(path)),
+        false => format!("`{}` leads to `{}`, which is no plain file", shown(path), shown(&real)),
+    };
+    Err(CommandError::new(Kind::ReadOnly, text)
+        .hint("move it away, and try again".to_string())
+        .fact("file", shown(path)))
 }
 
 /// Who made a file or its directory read-only had a reason; a rename would pass over it.

@@ -1,6 +1,10 @@
 //! What is refused, and that nothing is half done then.
 
 use std::fs;
+use std::os::unix::fs::{FileTypeExt, symlink};
+
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
 
 use super::*;
 
@@ -81,6 +85,23 @@ fn a_file_of_our_name_that_is_not_ours() {
         assert!(error["message"].as_str().unwrap().contains(file), "{error}");
         assert_eq!(uninstall(&env, harness), [""; 0]);
         assert_eq!(text(&env, file), "// mine\n");
+    }
+}
+
+/// A pipe is waited for in vain, and a device must not become a file.
+#[test]
+fn only_plain_files_are_settings() {
+    for (harness, file) in [("claude", ".claude/settings.json"), ("gemini", ".gemini/settings.json")] {
+        let env = TestEnvironment::new();
+        let (pipe, path) = (env.path().join("pipe"), env.home().join(file));
+        mkfifo(&pipe, Mode::S_IRWXU).unwrap();
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        symlink(&pipe, &path).unwrap();
+        let ended = env.run(&["install", harness, "--json"]).expect_code(4);
+        assert_eq!(ended.kind(), "read_only");
+        assert!(ended.stdout.contains("which is no plain file"), "{ended}");
+        assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
+        env.run(&["doctor"]);
     }
 }
 
