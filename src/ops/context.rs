@@ -35,6 +35,8 @@ pub struct Context {
     patience: Option<Duration>,
     notices: RefCell<Vec<String>>,
     mesh: OnceCell<Rc<Mesh>>,
+    /// Who got a message of the program's own on the way.
+    told: RefCell<Vec<AgentName>>,
     /// The spec that was read last.
     pub(super) sheet: RefCell<Option<Rc<Sheet>>>,
 }
@@ -68,6 +70,7 @@ impl Context {
             patience,
             notices,
             mesh: OnceCell::new(),
+            told: RefCell::default(),
             sheet: RefCell::default(),
         };
         Ok((ctx, loaded.errors.into_iter().map(CommandError::from).collect()))
@@ -95,6 +98,14 @@ impl Context {
     /// Something that a person should know although the command goes on.
     pub fn notice(&self, text: impl Into<String>) {
         self.notices.borrow_mut().push(text.into());
+    }
+
+    pub(super) fn was_told(&self, name: &AgentName) {
+        self.told.borrow_mut().push(name.clone());
+    }
+
+    pub(super) fn take_told(&self) -> Vec<AgentName> {
+        self.told.take()
     }
 
     pub fn take_notices(&self) -> Vec<String> {

@@ -12,7 +12,7 @@ use super::feed;
 use super::identity::{self, with_nearest};
 use super::messages;
 use super::names;
-use super::wake::{self, Rung};
+use super::wake::{self, Arrival, Rung};
 
 /// What is to be sent.
 #[derive(Clone, Debug, Default)]
@@ -150,8 +150,8 @@ struct Post<'a> {
     thread: Option<String>,
     broadcast: bool,
     report: SendReport,
-    /// Whom to wake, with the number of the message in the report.
-    awake: Vec<(usize, Agent)>,
+    /// What arrived somewhere, with its number in the report.
+    arrivals: Vec<(usize, Arrival)>,
 }
 
 impl<'a> Post<'a> {
@@ -164,8 +164,8 @@ impl<'a> Post<'a> {
         thread: Option<String>,
     ) -> Result<Self, CommandError> {
         let outbox = mesh.outbox(&from.name)?;
-        let (report, awake) = (SendReport::default(), Vec::new());
-        Ok(Self { ctx, mesh, from, outbox, draft, reply_to, thread, broadcast: false, report, awake })
+        let (report, arrivals) = (SendReport::default(), Vec::new());
+        Ok(Self { ctx, mesh, from, outbox, draft, reply_to, thread, broadcast: false, report, arrivals })
     }
 
     /// Wakes those who rest, and tells the feed who wrote to whom.
@@ -173,20 +173,14 @@ impl<'a> Post<'a> {
         let ctx = self.ctx;
         // Waking may take a while, and nobody has to wait for the outbox meanwhile.
         drop(self.outbox);
-        for (number, agent) in self.awake {
-            let sent = &mut self.report.sent[number];
-            match wake::on_arrival(ctx, self.mesh, &agent, self.draft.importance, sent.rung) {
-                Ok(rung) => {
-                    sent.rung = rung;
-                    if rung != Rung::None
-                        && let Err(error) =
-                            self.mesh.note_rung(&self.from.name, &sent.to, &sent.stem, rung.name())
-                    {
-                        ctx.notice(format!("the receipt won't tell how {} is told: {error}", agent.name));
-                    }
+        let (numbers, arrivals): (Vec<usize>, Vec<Arrival>) = self.arrivals.into_iter().unzip();
+        match wake::on_arrival(ctx, self.mesh, &arrivals, self.draft.importance) {
+            Ok(rungs) => {
+                for (number, rung) in numbers.into_iter().zip(rungs) {
+                    note_rung(ctx, self.mesh, self.from, &mut self.report.sent[number], rung);
                 }
-                Err(error) => ctx.notice(format!("{} could not be woken: {error}", agent.name)),
             }
+            Err(error) => ctx.notice(format!("who rests could not be woken: {error}")),
         }
         let preview = feed::preview(ctx, &self.draft.text, self.broadcast);
         match self.report.sent.as_slice() {
@@ -244,7 +238,8 @@ impl<'a> Post<'a> {
         self.make_sure(agent, &posted)?;
         let held = process::liveness(&agent.process) == Liveness::Gone;
         if !held {
-            self.awake.push((self.report.sent.len(), agent.clone()));
+            let arrival = Arrival { agent: agent.clone(), before: rung };
+            self.arrivals.push((self.report.sent.len(), arrival));
         }
         Ok(Accepted { to: agent.name.clone(), id: posted.message.id, stem: posted.stem, held, rung })
     }
@@ -316,6 +311,17 @@ impl<'a> Post<'a> {
             }),
             None => Err(not_running(name, "it has just come back", clock::now())),
         }
+    }
+}
+
+/// What a receipt will tell of it.
+fn note_rung(ctx: &Context, mesh: &Mesh, from: &Agent, sent: &mut Accepted, rung: Rung) {
+    sent.rung = rung;
+    if rung == Rung::None {
+        return;
+    }
+    if let Err(error) = mesh.note_rung(&from.name, &sent.to, &sent.stem, rung.name()) {
+        ctx.notice(format!("the receipt won't tell how {} is told: {error}", sent.to));
     }
 }
 

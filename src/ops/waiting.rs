@@ -149,7 +149,7 @@ pub(super) fn tell(ctx: &Context, mesh: &Mesh, locked: &Locked<'_>) -> Result<()
             continue;
         }
         // One who can't be told is no reason not to tell the others.
-        if let Err(error) = tell_one(mesh, locked, agent, &freed) {
+        if let Err(error) = tell_one(ctx, mesh, locked, agent, &freed) {
             ctx.notice(format!("{} could not be told what is free: {error}", agent.name));
         }
     }
@@ -157,8 +157,14 @@ pub(super) fn tell(ctx: &Context, mesh: &Mesh, locked: &Locked<'_>) -> Result<()
 }
 
 /// The message first: told twice after a crash is better than never.
-fn tell_one(mesh: &Mesh, locked: &Locked<'_>, agent: &Agent, freed: &[Wait]) -> Result<(), CommandError> {
-    if notify(mesh, &agent.name, &text(freed))? {
+fn tell_one(
+    ctx: &Context,
+    mesh: &Mesh,
+    locked: &Locked<'_>,
+    agent: &Agent,
+    freed: &[Wait],
+) -> Result<(), CommandError> {
+    if notify(ctx, mesh, &agent.name, &text(freed))? {
         locked.edit(agent, |agent| agent.waits_for.retain(|wait| !freed.contains(wait)))?;
     }
     Ok(())
@@ -177,7 +183,7 @@ fn tell_of_tasks(
             continue;
         }
         let text = freed.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n");
-        if !notify(mesh, &agent.name, &text)? {
+        if !notify(ctx, mesh, &agent.name, &text)? {
             ctx.notice(format!("{} could not be told what is free: it has no inbox", agent.name));
         }
         let was_told = |wait: &TaskWait| freed.iter().any(|(told, _)| told == wait);
@@ -219,13 +225,17 @@ fn quoted(pattern: &str) -> String {
     }
 }
 
-/// A message of the program's own. `false`: there is no such inbox.
-pub(super) fn notify(mesh: &Mesh, to: &AgentName, text: &str) -> Result<bool, CommandError> {
+/// A message of the program's own. `false`: there is no such inbox. Whoever rests is woken when the command is over and
+/// holds no lock any more.
+pub(super) fn notify(ctx: &Context, mesh: &Mesh, to: &AgentName, text: &str) -> Result<bool, CommandError> {
     let from = AgentName::of_program();
     let mut outbox = mesh.outbox(&from)?;
     let stamp = outbox.stamp()?;
     let message = Message::new(stamp, &from, to, text);
     let posted = outbox.post(stamp, to, message)?.is_some();
+    if posted {
+        ctx.was_told(to);
+    }
     drop(outbox);
     // Nobody reads as the program, so nobody else would.
     if random::number().is_multiple_of(PRUNE_ONE_IN) {

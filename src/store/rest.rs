@@ -3,21 +3,26 @@
 //! ```text
 //! hooks/<session>.working   a turn of it is under way
 //! hooks/<session>.resting   it waits for its user
+//! hooks/<session>.roused    somebody wakes it just now
 //! hooks/<session>.waiter    the process that waits for mail meanwhile
 //! hooks/<session>.ping      somebody wants to know whether that one notices; it answers by renaming it to `pong`
 //! ```
 //!
-//! The first two are one file under two names. Whoever renames `resting` to `working` is the one who wakes the session:
-//! of twenty messages at once, one does.
+//! The first three are one file under three names. Whoever renames `resting` to `roused` is the one who wakes the session: of
+//! twenty messages at once, one does. If no turn follows, whoever that was has died or was not heard, and it rests again.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::error::StoreError;
 use super::layout::session_hash;
 use super::mesh::Mesh;
 use super::wire::process::{ProcessKey, recorded};
 use crate::domain::{Agent, Recorded, SessionId};
-use crate::sys::{files, process};
+use crate::sys::{clock, files, process};
+
+/// So long a session may take from being woken to its turn. Codex looks for prompts every ten seconds.
+const ROUSING: Duration = Duration::from_secs(30);
 
 /// What a session is at, as far as its hooks told.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -39,33 +44,48 @@ impl Mesh {
         if files::exists(&self.hook_file(session, "resting"))? {
             return Ok(Activity::Resting);
         }
+        if let Some(age) = self.roused_for(session)? {
+            return Ok(if age > ROUSING { Activity::Resting } else { Activity::Working });
+        }
         let is_working = files::exists(&self.hook_file(session, "working"))?;
         Ok(if is_working { Activity::Working } else { Activity::Unknown })
     }
 
+    /// How long ago somebody took it upon itself to wake the session, if no turn has begun since.
+    fn roused_for(&self, session: &SessionId) -> Result<Option<Duration>, StoreError> {
+        let metadata = files::metadata(&self.hook_file(session, "roused"))?;
+        Ok(metadata.and_then(|metadata| metadata.modified().ok()).map(clock::age))
+    }
+
     /// A turn begins.
     pub fn note_working(&self, session: &SessionId) -> Result<(), StoreError> {
-        if !self.rouse(session)? {
-            self.make_hooks_dir()?;
-            files::touch(&self.hook_file(session, "working"))?;
-        }
-        Ok(())
+        self.note(session, ["resting", "roused"], "working")
     }
 
     /// A turn ends.
     pub fn note_resting(&self, session: &SessionId) -> Result<(), StoreError> {
-        let (working, resting) = (self.hook_file(session, "working"), self.hook_file(session, "resting"));
-        if !self.files.take(&working, &resting)? {
-            self.make_hooks_dir()?;
-            files::touch(&resting)?;
+        self.note(session, ["working", "roused"], "resting")
+    }
+
+    fn note(&self, session: &SessionId, before: [&str; 2], now: &str) -> Result<(), StoreError> {
+        let now = self.hook_file(session, now);
+        for before in before {
+            if self.files.take(&self.hook_file(session, before), &now)? {
+                return Ok(());
+            }
         }
-        Ok(())
+        self.make_hooks_dir()?;
+        Ok(files::touch(&now)?)
     }
 
     /// Takes it upon us to wake a session that rests. `false`: it doesn't rest, or somebody else was first.
     pub fn rouse(&self, session: &SessionId) -> Result<bool, StoreError> {
-        let (working, resting) = (self.hook_file(session, "working"), self.hook_file(session, "resting"));
-        Ok(self.files.take(&resting, &working)?)
+        let (roused, resting) = (self.hook_file(session, "roused"), self.hook_file(session, "resting"));
+        if self.roused_for(session)?.is_some_and(|age| age > ROUSING) {
+            self.files.take(&roused, &resting)?;
+        }
+        // Its age counts from now, and from before it bears the name.
+        Ok(files::refresh(&resting)? && self.files.take(&resting, &roused)?)
     }
 
     /// From now on this process waits at the side of that session; one that did before sees that it is not needed any

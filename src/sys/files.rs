@@ -401,6 +401,15 @@ pub fn touch(path: &Path) -> Result<(), FileError> {
     Ok(file.set_modified(clock::machine_time())?)
 }
 
+/// Sets the time of a file that is there to now. `false`: it is not.
+pub fn refresh(path: &Path) -> Result<bool, FileError> {
+    step();
+    match look::absent_is_none(fs::OpenOptions::new().write(true).open(path))? {
+        Some(file) => file.set_modified(clock::machine_time()).map(|()| true).map_err(FileError::from),
+        None => Ok(false),
+    }
+}
+
 /// Sets the time of a directory to now, which whoever watches it notices.
 pub fn touch_dir(path: &Path) -> Result<(), FileError> {
     step();

@@ -194,7 +194,7 @@ fn tell_holders(visit: &Visit<'_>, told: &[(String, AgentName)], command: &str) 
             "Reserved by you, and changed while a command of {who} ran: {}\n`{command}`",
             paths.join(", ")
         );
-        if let Err(error) = waiting::notify(visit.mesh, holder, &text) {
+        if let Err(error) = waiting::notify(visit.ctx, visit.mesh, holder, &text) {
             visit.ctx.notice(format!("{holder} could not be told: {error}"));
         }
     }

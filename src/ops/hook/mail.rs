@@ -37,6 +37,7 @@ impl Visit<'_> {
         if turns.count >= most || !self.is_worth_a_turn(me)? || !self.mesh.rouse(session)? {
             return Ok(());
         }
+        self.mesh.note_working(session)?;
         // Counted first: a turn that is lost is better than one too many, time and again.
         let next = Turns { count: turns.count + 1, said: turns.said.clone() };
         self.mesh.set_turns(session, &next)?;

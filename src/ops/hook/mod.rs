@@ -149,7 +149,7 @@ impl Visit<'_> {
         // What can't be said now is said as soon as something can be.
         if self.call.room.is_none()
             && let (Some(text), Some(me)) = (&changed, self.me.as_ref().filter(|me| !me.is_foreign()))
-            && waiting::notify(self.mesh, &me.name, text)?
+            && waiting::notify(self.ctx, self.mesh, &me.name, text)?
         {
             changed = None;
         }

@@ -122,7 +122,7 @@ fn tell_idle(table: &Table<'_>, sheet: &Sheet, unblocked: &[String]) {
         if !presence.is_ok_and(|presence| matches!(presence, Presence::Idle | Presence::Away)) {
             continue;
         }
-        if let Err(error) = waiting::notify(mesh, &agent.name, &text) {
+        if let Err(error) = waiting::notify(ctx, mesh, &agent.name, &text) {
             ctx.notice(format!("{} could not be told what is ready: {error}", agent.name));
         }
     }

@@ -83,7 +83,7 @@ pub fn handoff(
         "{} hands `{task}` to you; it is yours now. `msg unclaim {task}` gives it back.{notes}",
         me.name
     );
-    if let Err(error) = waiting::notify(&mesh, &heir.name, &text) {
+    if let Err(error) = waiting::notify(ctx, &mesh, &heir.name, &text) {
         ctx.notice(format!("{} could not be told: {error}", heir.name));
     }
     drop(locked);

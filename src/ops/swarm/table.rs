@@ -46,11 +46,10 @@ impl<'l> Table<'l> {
         Ok(table)
     }
 
-    /// Claims of those who are gone, and of what is done, are nobody's. The file hears of the dead with the next write;
-    /// what is done may belong to the living, who may never write again, so it is removed at once.
+    /// Claims of those who are gone, and of what is done, are nobody's.
     fn drop_stale(&mut self) -> Result<(), CommandError> {
         let spellings = Spellings::default();
-        let mut cut_short = false;
+        let mut is_changed = false;
         let all: Vec<Claim> = self.claims.iter().collect();
         for claim in all {
             let is_done = spellings.completion(&self.completions, &claim.spec, &claim.task).is_some();
@@ -58,12 +57,12 @@ impl<'l> Table<'l> {
                 continue;
             }
             self.claims.remove(&claim);
-            cut_short |= is_done;
+            is_changed = true;
             if !is_done && let Ok(name) = AgentName::new(claim.agent.as_str()) {
                 feed::tell(self.ctx, self.mesh, "stale", &name, Some(&claim.task), None);
             }
         }
-        if cut_short {
+        if is_changed {
             self.write_claims()?;
         }
         Ok(())

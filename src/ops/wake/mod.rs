@@ -12,7 +12,7 @@ mod waiter;
 
 use crate::domain::settings::Value;
 use crate::domain::{Agent, Harness, Importance, Liveness, SessionId};
-use crate::store::{Activity, Mesh, Turns};
+use crate::store::{Activity, Mesh, Record, Turns};
 use crate::sys::process;
 
 use super::context::Context;
@@ -25,6 +25,9 @@ pub use waiter::{Waited, wait};
 /// starts.
 pub(super) const NUDGE: &str =
     "[msg] There is mail for you from other agents. It stands below; what does not, `msg read` shows.";
+
+/// Something that the sender does to wake an agent.
+type Wake = fn(&Agent, &str) -> Result<(), String>;
 
 /// How a message gets to its recipient's attention.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -75,6 +78,15 @@ impl Rung {
         }
     }
 
+    /// What the sender has to do.
+    fn errand(self) -> Option<Wake> {
+        match self {
+            Self::Queue => Some(queue::prompt),
+            Self::Paste => Some(paste::paste),
+            Self::Hook | Self::Waiter(_) | Self::Prompt | Self::None => None,
+        }
+    }
+
     /// In a few words, for a person.
     pub fn explained(self) -> Option<&'static str> {
         match self {
@@ -115,34 +127,68 @@ pub(super) fn rung(
     })
 }
 
-/// Does what is the sender's part once the message has arrived. `before` is how things were until then: a waiter may have
-/// been quicker than we are.
+/// A message that has arrived, and how things were until then: a waiter may have been quicker than we are.
+pub(super) struct Arrival {
+    pub(super) agent: Agent,
+    pub(super) before: Rung,
+}
+
+/// Does what is the sender's part once messages have arrived, for all of them at once: it may take a while. Returns how
+/// each gets to its recipient's attention.
 pub(super) fn on_arrival(
     ctx: &Context,
     mesh: &Mesh,
-    agent: &Agent,
+    arrivals: &[Arrival],
     importance: Importance,
-    before: Rung,
-) -> Result<Rung, CommandError> {
-    if matches!(before, Rung::Waiter(_)) {
-        return Ok(before);
+) -> Result<Vec<Rung>, CommandError> {
+    let mut rungs = Vec::new();
+    let mut errands = Vec::new();
+    for Arrival { agent, before } in arrivals {
+        let is_seen_to = matches!(before, Rung::Waiter(_));
+        let rung = if is_seen_to { *before } else { rung(ctx, mesh, agent, importance)? };
+        // If somebody else's message wakes it, this one comes with that.
+        if let Some(wake) = rung.errand()
+            && mesh.rouse(&agent.session)?
+        {
+            errands.push((rungs.len(), agent, wake, count_turn(mesh, &agent.session)?));
+        }
+        rungs.push(rung);
     }
-    let rung = rung(ctx, mesh, agent, importance)?;
-    let wake = match rung {
-        Rung::Queue => queue::prompt,
-        Rung::Paste => paste::paste,
-        _ => return Ok(rung),
-    };
-    if !mesh.rouse(&agent.session)? {
-        // Somebody else's message wakes it, and this one with it.
-        return Ok(rung);
+    let failures: Vec<Option<String>> = std::thread::scope(|scope| {
+        let start = |(_, agent, wake, _): &(usize, &Agent, Wake, Turns)| {
+            let (agent, wake) = ((*agent).clone(), *wake);
+            scope.spawn(move || wake(&agent, NUDGE).err())
+        };
+        let started: Vec<_> = errands.iter().map(start).collect();
+        started.into_iter().map(|it| it.join().unwrap_or(Some("a bug of ours".to_string()))).collect()
+    });
+    for ((number, agent, _, turns), failure) in errands.into_iter().zip(failures) {
+        let Some(reason) = failure else { continue };
+        mesh.set_turns(&agent.session, &turns)?;
+        mesh.note_resting(&agent.session)?;
+        ctx.notice(format!("{} could not be woken: {reason}", agent.name));
+        rungs[number] = Rung::Prompt;
     }
-    let turns = count_turn(mesh, &agent.session)?;
-    let Err(reason) = wake(agent, NUDGE) else { return Ok(rung) };
-    mesh.set_turns(&agent.session, &turns)?;
-    mesh.note_resting(&agent.session)?;
-    ctx.notice(format!("{} could not be woken: {reason}", agent.name));
-    Ok(Rung::Prompt)
+    Ok(rungs)
+}
+
+/// Wakes those to whom the program itself wrote while a command ran, now that it is over.
+pub fn those_who_were_told(ctx: &Context) {
+    let told = ctx.take_told();
+    if told.is_empty() {
+        return;
+    }
+    let woken = ctx.mesh().and_then(|mesh| {
+        let Some(mesh) = mesh else { return Ok(()) };
+        let census = mesh.census()?;
+        let is_told = |record: &&Record| told.contains(&record.agent.name);
+        let agents = census.records.into_iter().filter(|record| is_told(&record)).map(|record| record.agent);
+        let arrivals: Vec<Arrival> = agents.map(|agent| Arrival { agent, before: Rung::None }).collect();
+        on_arrival(ctx, &mesh, &arrivals, Importance::Normal).map(drop)
+    });
+    if let Err(error) = woken {
+        ctx.notice(format!("those who were told something could not be woken: {error}"));
+    }
 }
 
 /// Is there mail that is not of low importance?

@@ -31,14 +31,19 @@ fn prompt_of(harness: Harness) -> Option<Prompt> {
 }
 
 impl Prompt {
-    /// The last line of the screen that is a prompt, without its mark. What stands beneath it is the harness's own.
-    fn line<'s>(&self, screen: &'s str) -> Option<&'s str> {
-        let is_blank = |line: &&str| !line.trim().is_empty();
-        let lines: Vec<&str> = screen.lines().filter(is_blank).collect();
-        // It stands between rules.
-        let framed = lines.windows(3).rev().find(|lines| is_rule(lines[0]) && is_rule(lines[2]))?;
-        self.marks.iter().find_map(|mark| framed[1].trim().strip_prefix(mark)).map(str::trim)
+    /// What stands in the prompt, without its mark and without blanks: a narrow pane wraps it. It is what the last two rules
+    /// of the screen enclose.
+    fn content(&self, screen: &str) -> Option<String> {
+        let lines: Vec<&str> = screen.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let bottom = lines.iter().rposition(|line| is_rule(line))?;
+        let top = lines[..bottom].iter().rposition(|line| is_rule(line))?;
+        let typed = lines[top + 1..bottom].concat();
+        self.marks.iter().find_map(|mark| typed.strip_prefix(mark)).map(without_blanks)
     }
+}
+
+fn without_blanks(text: &str) -> String {
+    text.split_whitespace().collect()
 }
 
 fn is_rule(line: &str) -> bool {
@@ -56,16 +61,14 @@ pub(super) fn paste(agent: &Agent, text: &str) -> Result<(), String> {
     let prompt = agent.harness.and_then(prompt_of).ok_or("it is not known what its prompt looks like")?;
     let pane = Pane::of(agent).ok_or("it is in no tmux pane")?;
     pane.check(agent)?;
-    if prompt.line(&pane.screen()?) != Some(prompt.placeholder) {
+    if prompt.content(&pane.screen()?) != Some(without_blanks(prompt.placeholder)) {
         return Err("its pane shows no empty prompt".to_string());
     }
     let buffer = format!("ravenry-{}", process::own_pid());
     pane.tmux(&["set-buffer", "-b", &buffer, text])?;
     pane.tmux(&["paste-buffer", "-p", "-r", "-d", "-b", &buffer, "-t", &pane.id])?;
     let started = Instant::now();
-    // It may be wider than the pane.
-    let is_shown = |line: &str| line.len() > 20 && text.starts_with(line.trim_end_matches('…'));
-    while !prompt.line(&pane.screen()?).is_some_and(is_shown) {
+    while prompt.content(&pane.screen()?) != Some(without_blanks(text)) {
         if started.elapsed() > LIMIT {
             return Err("its pane does not show what was pasted, alone".to_string());
         }
@@ -98,8 +101,9 @@ impl Pane {
         let told = self.tmux(&["display-message", "-p", "-t", &self.id, "#{pane_pid} #{pane_in_mode}"])?;
         let (pid, mode) = told.trim().split_once(' ').ok_or("tmux told nothing of its pane")?;
         let above = ancestry::above(agent.process.pid());
-        if !above.iter().any(|ancestor| ancestor.to_string() == pid) {
-            return Err("its pane is another's by now".to_string());
+        let is_in_front = process::is_in_front(agent.process.pid());
+        if !is_in_front || !above.iter().any(|ancestor| ancestor.to_string() == pid) {
+            return Err("its pane shows another program".to_string());
         }
         if mode != "0" {
             return Err("somebody looks back in its pane".to_string());
@@ -122,31 +126,29 @@ impl Pane {
 mod tests {
     use super::*;
 
-    fn line(harness: Harness, screen: &str) -> Option<&str> {
-        let prompt = prompt_of(harness).unwrap();
-        prompt.line(screen)
+    fn content(harness: Harness, screen: &str) -> Option<String> {
+        prompt_of(harness).unwrap().content(screen)
     }
 
     #[test]
     fn what_is_typed() {
         let gemini = |text: &str| {
-            format!(
-                "✦ Done.\n   ? for shortcuts\n──────\n YOLO Ctrl+Y\n▄▄▄▄▄▄\n {text}\n▀▀▀▀▀▀\n workspace\n ~/x\n\n"
-            )
+            format!("✦ Done.\n──────\n YOLO Ctrl+Y\n▄▄▄▄▄▄\n {text}\n▀▀▀▀▀▀\n workspace\n ~/x\n\n")
         };
         let empty = gemini("*   Type your message or @path/to/file");
-        assert_eq!(line(Harness::Gemini, &empty), Some("Type your message or @path/to/file"));
-        let typed = gemini("> half a thought");
-        assert_eq!(line(Harness::Gemini, &typed), Some("half a thought"));
+        let placeholder = without_blanks(prompt_of(Harness::Gemini).unwrap().placeholder);
+        assert_eq!(content(Harness::Gemini, &empty).as_deref(), Some(placeholder.as_str()));
+        assert_eq!(
+            content(Harness::Gemini, &gemini("> half a\n   thought")).as_deref(),
+            Some("halfathought")
+        );
         let dialog = "▄▄▄▄\n > hello\n▀▀▀▀\n│ Allow once │\n│ ● 1. Yes │\n";
-        assert_ne!(line(Harness::Gemini, dialog), Some("Type your message or @path/to/file"));
+        assert_ne!(content(Harness::Gemini, dialog), Some(placeholder));
         let copilot =
             |text: &str| format!(" ● Done.\n ~/x [main]\n─────\n{text}\n─────\n / commands · ? help\n");
-        let empty = copilot("❯");
-        assert_eq!(line(Harness::Copilot, &empty), Some(""));
-        let typed = copilot("❯ half a thought");
-        assert_eq!(line(Harness::Copilot, &typed), Some("half a thought"));
-        assert_eq!(line(Harness::Copilot, &copilot("Do you want this? (y/n)")), None);
-        assert_eq!(line(Harness::Copilot, ""), None);
+        assert_eq!(content(Harness::Copilot, &copilot("❯")).as_deref(), Some(""));
+        assert_eq!(content(Harness::Copilot, &copilot("❯ half a thought")).as_deref(), Some("halfathought"));
+        assert_eq!(content(Harness::Copilot, &copilot("Do you want this? (y/n)")), None);
+        assert_eq!(content(Harness::Copilot, ""), None);
     }
 }

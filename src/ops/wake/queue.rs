@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use crate::domain::{Agent, Liveness};
+use crate::domain::{Agent, Harness, Liveness};
 use crate::sys::{process, program};
 
 /// So long it may take.
@@ -26,6 +26,10 @@ fn run(agent: &Agent, args: &[&str]) -> Result<(), String> {
         return Err("its process is gone".to_string());
     }
     let pid = agent.process.pid();
+    let look = process::details(pid).map(|details| details.look);
+    if look.and_then(|look| Harness::recognise(&look)).is_none_or(|(harness, _)| harness != Harness::Codex) {
+        return Err("its process is no Codex".to_string());
+    }
     // The very program that runs: another version may not know the thread.
     let program = program::of_process(pid).ok_or("its program is not known")?;
     let mut command = Command::new(program);

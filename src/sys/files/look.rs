@@ -71,7 +71,9 @@ pub fn exists(path: &Path) -> Result<bool, FileError> {
 /// Is that `/dev/null`? It is what a standard output becomes that was closed before we started.
 pub fn leads_nowhere(output: &impl AsFd) -> bool {
     let (ours, null) = (stat::fstat(output), stat::stat("/dev/null"));
-    ours.is_ok_and(|ours| null.is_ok_and(|null| ours.st_rdev == null.st_rdev))
+    let is_device =
+        |file: &stat::FileStat| stat::SFlag::from_bits_truncate(file.st_mode).contains(stat::SFlag::S_IFCHR);
+    ours.is_ok_and(|ours| null.is_ok_and(|null| is_device(&null) && ours.st_rdev == null.st_rdev))
 }
 
 /// The names in a directory, sorted; none if there is no directory. Names that are not text are left out: none of

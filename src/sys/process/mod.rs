@@ -81,6 +81,14 @@ pub fn started_at(pid: Pid) -> Option<Timestamp> {
     imp::started_at(pid)
 }
 
+/// Does it have the terminal that it is in to itself? Not known is no.
+pub fn is_in_front(pid: Pid) -> bool {
+    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
+    let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
+    // Its process group, and the one in the foreground of its terminal.
+    matches!((fields.get(2), fields.get(5)), (Some(own), Some(front)) if own == front)
+}
+
 /// The numerical user that `pid` runs as.
 pub fn owner(pid: Pid) -> Option<u32> {
     imp::owner(pid)

@@ -4,15 +4,17 @@ use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, SystemTime};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use ravenry::domain::SessionId;
 use ravenry::domain::hook::Answer;
+use ravenry::store::Activity;
 use serde_json::Value;
 
 use super::call::{Call, session_of};
-use crate::environment::{TestEnvironment, end, wait_until};
+use crate::environment::{TestEnvironment, date, end, wait_until};
 use crate::watching::inbox;
 
 /// Alice, and Bob in Claude Code, whom mail may keep going twice.
@@ -256,6 +258,28 @@ fn one_wakes() {
     }
 }
 
+/// Who took it upon itself to wake it and died, or was not heard, is not waited for without end.
+#[test]
+fn who_is_not_woken_after_all_rests_again() {
+    let (env, _) = scene();
+    let session = SessionId::new(session_of("Bob")).unwrap();
+    let mesh = env.store();
+    prompt(&env, "hello");
+    stop(&env);
+    assert!(mesh.rouse(&session).unwrap());
+    assert_eq!(mesh.activity(&session).unwrap(), Activity::Working);
+    assert!(!mesh.rouse(&session).unwrap());
+    let files = fs::read_dir(env.mesh().join("hooks")).unwrap().map(|entry| entry.unwrap().path());
+    let roused =
+        files.into_iter().find(|path| path.extension().is_some_and(|kind| kind == "roused")).unwrap();
+    date(&roused, SystemTime::now() - Duration::from_secs(60));
+    assert_eq!(mesh.activity(&session).unwrap(), Activity::Resting);
+    assert!(mesh.rouse(&session).unwrap() && !mesh.rouse(&session).unwrap());
+    prompt(&env, "hello again");
+    assert_eq!(mesh.activity(&session).unwrap(), Activity::Working);
+    assert!(!mesh.rouse(&session).unwrap());
+}
+
 /// A program that has no `queue` is no Codex that can be woken: it rests on, and the sender is told.
 #[test]
 fn who_can_not_be_woken_rests_on() {
@@ -266,7 +290,7 @@ fn who_can_not_be_woken_rests_on() {
     assert_eq!(sent.json()["sent"][0]["wake"], "prompt");
     assert!(sent.stderr.contains("Bob could not be woken"), "{}", sent.stderr);
     let session = SessionId::new(session_of("Bob")).unwrap();
-    assert_eq!(env.store().activity(&session).unwrap(), ravenry::store::Activity::Resting);
+    assert_eq!(env.store().activity(&session).unwrap(), Activity::Resting);
     assert_eq!(env.store().turns(&session).unwrap().count, 0, "that was no turn");
 }
 

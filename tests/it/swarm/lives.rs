@@ -37,6 +37,20 @@ fn stale_claims_are_gone_from_the_file_with_the_next_write() {
 }
 
 #[test]
+fn of_a_death_the_feed_hears_once() {
+    let env = three();
+    let dan = env.join("Dan");
+    env.ok(&["spec", "spec.md", "--as", "Dan"]);
+    claim(&env, "Dan", &["TASK-01"]);
+    env.kill(dan);
+    for _ in 0..3 {
+        refused(&env, "Bob", &["NO-1"]);
+    }
+    let feed = std::fs::read_to_string(env.mesh().join("feed/feed.jsonl")).unwrap();
+    assert_eq!(feed.matches("\"stale\"").count(), 1, "{feed}");
+}
+
+#[test]
 fn leaving_gives_the_task_back() {
     let env = three();
     claim(&env, "Alice", &["TASK-01", "--reserve", "src/"]);

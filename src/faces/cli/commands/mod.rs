@@ -41,7 +41,7 @@ pub(super) mod whois;
 
 use std::cell::RefCell;
 
-use crate::ops::{CommandError, Context, Globals};
+use crate::ops::{CommandError, Context, Globals, wake};
 
 use super::args::Command;
 use super::output::{Outcome, Ui};
@@ -67,6 +67,7 @@ impl<'a> Call<'a> {
     ) -> Result<Outcome, CommandError> {
         let ctx = Context::new(self.globals.clone())?;
         let outcome = run(&ctx);
+        wake::those_who_were_told(&ctx);
         self.notices.borrow_mut().extend(ctx.take_notices());
         outcome
     }
