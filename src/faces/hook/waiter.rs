@@ -31,7 +31,7 @@ pub(super) fn run(arguments: Arguments) -> ExitCode {
     };
     complain(&failure);
     drop(std::panic::catch_unwind(AssertUnwindSafe(|| {
-        leave_trouble(&globals, &harness, "waiter", &failure)
+        leave_trouble(&globals, &harness, "waiter", &failure);
     })));
     ExitCode::SUCCESS
 }
