@@ -185,7 +185,8 @@ function run(args, payload, limit) {
       resolve(answer)
     }
     stop = () => {
-      child?.kill("SIGKILL")
+      // One that could not be started has the process id 0, by which our whole group would be meant.
+      if (child?.pid) child.kill("SIGKILL")
       end({})
     }
     const timer = limit && setTimeout(stop, limit)

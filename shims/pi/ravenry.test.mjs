@@ -169,6 +169,17 @@ for (const [name, make] of Object.entries(BROKEN)) {
   })
 }
 
+// A child that could not be started has the process id 0, by which the whole group would be meant.
+test("stopping what could not be started stops nobody else", async () => {
+  await ends(`
+    import ravenry from ${JSON.stringify(await shim(FILE, await BROKEN["is not there"]()))}
+    const handlers = {}
+    ravenry({ on: (event, handler) => (handlers[event] = handler), sendMessage: () => {} })
+    const ctx = { cwd: "/", sessionManager: { getSessionId: () => "s" } }
+    await Promise.all([handlers.agent_settled({}, ctx), handlers.agent_settled({}, ctx), handlers.session_shutdown({}, ctx)])
+  `)
+})
+
 test("a waiter does not keep pi from ending", async () => {
   const msg = await program({ waiter: WAITS })
   await ends(`

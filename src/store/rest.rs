@@ -142,3 +142,56 @@ fn own() -> Recorded {
     let pid = process::own_pid();
     process::identify(pid).map_or(Recorded::Bare(pid), Recorded::Pinned)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::domain::settings::Durability;
+    use crate::store::{Location, Options};
+
+    const MANY: usize = 20;
+
+    fn mesh(dir: &tempfile::TempDir) -> Mesh {
+        let options = Options { durability: Durability::Process, lock_timeout: Duration::from_secs(1) };
+        Mesh::create(&Location::at(&dir.path().join("mesh")), options).unwrap()
+    }
+
+    #[test]
+    fn of_many_who_would_wake_it_one_does() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mesh, session) = (mesh(&dir), SessionId::new("one").unwrap());
+        assert!(!mesh.rouse(&session).unwrap(), "nobody knows whether it rests");
+        for _ in 0..50 {
+            mesh.note_resting(&session).unwrap();
+            let start = Barrier::new(MANY);
+            let rouse = || {
+                start.wait();
+                mesh.rouse(&session).unwrap()
+            };
+            let woke = std::thread::scope(|scope| {
+                let all: Vec<_> = (0..MANY).map(|_| scope.spawn(rouse)).collect();
+                all.into_iter().map(|one| one.join().unwrap()).filter(|woke| *woke).count()
+            });
+            assert_eq!(woke, 1);
+            assert_eq!(mesh.activity(&session).unwrap(), Activity::Working);
+        }
+    }
+
+    #[test]
+    fn whoever_waits_last_waits() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mesh, session) = (mesh(&dir), SessionId::new("one").unwrap());
+        assert!(!mesh.is_waiting(&session).unwrap());
+        mesh.begin_waiting(&session).unwrap();
+        assert!(mesh.is_waiting(&session).unwrap());
+        let other = WaiterKeys { pid: 1, process: None };
+        let file = mesh.hook_file(&session, "waiter");
+        mesh.files.replace(&file, &super::super::wire::pretty(&other)).unwrap();
+        assert!(!mesh.is_waiting(&session).unwrap());
+        mesh.files.replace(&file, b"{\"pid\"").unwrap();
+        assert_eq!(mesh.waiter(&session).unwrap(), None);
+    }
+}
