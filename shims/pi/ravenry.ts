@@ -35,6 +35,12 @@ export default function ravenry(pi) {
     waiter = undefined
   }
 
+  // Nobody waits for this.
+  function settle(ctx) {
+    rouse()
+    rest(ctx).catch(() => {})
+  }
+
   // A handler that throws blocks the tool, and one that is merely unknown to an older pi is never called.
   const on = (event, answer) =>
     pi.on(event, async (said, ctx) => {
@@ -45,9 +51,10 @@ export default function ravenry(pi) {
       }
     })
 
-  on("session_start", async ({ reason }, ask) => {
+  on("session_start", async ({ reason }, ask, ctx) => {
     const { context } = await ask({ reason })
     if (context) pi.sendMessage(message(context), { deliverAs: "nextTurn" })
+    settle(ctx)
   })
 
   on("session_shutdown", async ({ reason }, ask) => {
@@ -78,10 +85,8 @@ export default function ravenry(pi) {
     return goOn ? { entries: [{ type: "custom_message", ...message(goOn) }], continue: true } : undefined
   })
 
-  // Nobody waits for this: the turn is over.
   on("agent_settled", async (_, ask, ctx) => {
-    rouse()
-    rest(ctx).catch(() => {})
+    settle(ctx)
   })
 }
 

@@ -8,7 +8,7 @@ use crate::ops::join::{Request, join};
 use crate::ops::leave;
 use crate::ops::names::is_live;
 use crate::ops::reserve::Place;
-use crate::store::{Mesh, Record, patterns};
+use crate::store::{Activity, Mesh, Record, patterns};
 use crate::sys::{clock, process};
 
 use super::{HookCall, Say, Visit};
@@ -37,6 +37,12 @@ pub(super) fn start(ctx: &Context, call: &HookCall, say: &mut Say<'_>) -> Result
         Some(me) if ctx.settings.is_on("registrationContext") => Some(introduction(ctx, &mesh, me)?),
         _ => None,
     };
+    // One that is new waits for its user. One that is not has told by its turns what it is at.
+    if let (Some(_), Some(session)) = (&me, &call.event.session)
+        && mesh.activity(session)? == Activity::Unknown
+    {
+        mesh.note_resting(session)?;
+    }
     let visit = Visit { ctx, mesh: &mesh, survey: mesh.survey()?, me, call };
     visit.hand_over(text, say)
 }

@@ -132,7 +132,7 @@ impl Place<'_> {
         .into_iter()
         .map(|(event, matcher)| Entry::Hook(self.group(harness, event, matcher, SECONDS)))
         .collect();
-        entries.push(Entry::Hook(self.waiter()));
+        entries.extend(["SessionStart", "Stop"].map(|event| Entry::Hook(self.waiter(event))));
         let list = ["permissions", "allow"].map(str::to_string).to_vec();
         entries.push(Entry::Item { list, text: "Bash(msg:*)".to_string() });
         // It passes by the whole file, without a word, if there is a comment in it.
@@ -244,7 +244,7 @@ impl Place<'_> {
 
     /// What Claude Code keeps running beside a session that rests. One that doesn't know `asyncRewake` knows `async`, and
     /// is merely not woken.
-    fn waiter(&self) -> Hook {
+    fn waiter(&self, event: &str) -> Hook {
         let line = HookLine::new(&self.program, Harness::Claude, Errand::Wait).render();
         let handler = Json::object([
             ("type", Json::from("command")),
@@ -254,7 +254,7 @@ impl Place<'_> {
             ("timeout", Json::Number(WEEK)),
         ]);
         let value = Json::object([("hooks", Json::List(vec![handler]))]);
-        Hook { list: hook_list("Stop"), within: Some("hooks"), field: "command", waits: true, value }
+        Hook { list: hook_list(event), within: Some("hooks"), field: "command", waits: true, value }
     }
 
     fn line(&self, harness: Harness, event: &str) -> String {

@@ -3,6 +3,8 @@
 //! A waiter only looks. It takes nothing from the inbox, ends with its session, and steps back as soon as another waits
 //! for the same session or a turn has begun.
 
+use std::rc::Rc;
+use std::slice;
 use std::time::{Duration, Instant};
 
 use crate::domain::{Agent, SessionId};
@@ -19,6 +21,7 @@ use super::{NUDGE, count_turn, is_wanted, is_worth_a_turn};
 const TICK: Duration = Duration::from_secs(1);
 /// So long a waiter waits for the hook that says that the session rests: both start at once.
 const GRACE: Duration = Duration::from_secs(10);
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// How waiting ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -31,13 +34,10 @@ pub enum Waited {
 
 /// Waits until mail comes for the agent of that session while it rests.
 pub fn wait(ctx: &Context, session: &SessionId, stop: &Stop) -> Result<Waited, CommandError> {
-    let Some(mesh) = ctx.mesh()? else { return Ok(Waited::Over) };
-    let sessions = [session.clone()];
-    let me = identity::at_hook(ctx, &mesh, &mut mesh.survey()?, &sessions)?;
-    let Some(mut me) = me.filter(|me| !me.is_foreign() && is_wanted(ctx)) else { return Ok(Waited::Over) };
+    let started = Instant::now();
+    let Some((mesh, mut me)) = find(ctx, session, stop)? else { return Ok(Waited::Over) };
     mesh.begin_waiting(session)?;
     let mut ear = Ear::new(ctx, &mesh);
-    let started = Instant::now();
     let mut has_rested = false;
     loop {
         ear.arm(&me)?;
@@ -53,7 +53,7 @@ pub fn wait(ctx: &Context, session: &SessionId, stop: &Stop) -> Result<Waited, C
         match mesh.activity(session)? {
             Activity::Resting => has_rested = true,
             // Our own session's hook may not have said yet that it rests.
-            Activity::Working if !has_rested && started.elapsed() < GRACE => {}
+            Activity::Working | Activity::Unknown if !has_rested && started.elapsed() < GRACE => {}
             Activity::Working | Activity::Unknown => return Ok(Waited::Over),
         }
         if has_rested && may_wake(ctx, &mesh, session, &me)? {
@@ -63,6 +63,20 @@ pub fn wait(ctx: &Context, session: &SessionId, stop: &Stop) -> Result<Waited, C
             return Ok(Waited::Over);
         }
     }
+}
+
+/// The mesh, and the agent of that session. Where a session starts, the hook that joins it starts at the same time.
+fn find(ctx: &Context, session: &SessionId, stop: &Stop) -> Result<Option<(Rc<Mesh>, Agent)>, CommandError> {
+    let started = Instant::now();
+    while is_wanted(ctx) && !stop.is_asked() && started.elapsed() < GRACE {
+        if let Some(mesh) = ctx.mesh()?
+            && let Some(me) = identity::at_hook(ctx, &mesh, &mut mesh.survey()?, slice::from_ref(session))?
+        {
+            return Ok((!me.is_foreign()).then_some((mesh, me)));
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    Ok(None)
 }
 
 /// Is there a reason to wake it, and is it upon us?

@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use super::call::{Call, session_of};
 use crate::environment::{TestEnvironment, date, end, wait_until};
+use crate::terminal::harness;
 use crate::watching::inbox;
 
 /// Alice, and Bob in Claude Code, whom mail may keep going twice.
@@ -258,6 +259,37 @@ fn one_wakes() {
     }
 }
 
+/// A session that has just started waits for its user, and may be woken before that.
+#[test]
+fn a_new_session_rests() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    env.ok(&["config", "set", "autoRegister", "true"]);
+    let session = SessionId::new("a new session").unwrap();
+    let of = |fixture: &str| Call::new(&env, fixture, session.as_str());
+    let mut claude = harness(&env, "claude");
+    let told = env.path().join("told");
+    fs::write(&told, of("claude/SessionStart").input()).unwrap();
+    // Both hooks start at once, and the waiter may be the first.
+    let waiter = format!("(msg waiter claude <{} 2>woken; echo $? >ended) &", told.display());
+    assert_eq!(claude.run(&waiter).code, Some(0));
+    let Answer::Context(_) = of("claude/SessionStart").answer_in(&env, &mut claude) else {
+        panic!("not joined")
+    };
+    let mesh = env.store();
+    wait_until("it waits", || mesh.waiter(&session).unwrap().is_some());
+    assert_eq!(mesh.activity(&session).unwrap(), Activity::Resting);
+    let name = env.names().into_iter().find(|name| name != "Alice").unwrap();
+    let sent = env.ok(&["send", &name, "good morning", "--as", "Alice"]);
+    assert_eq!(sent["sent"][0]["wake"], "rewake");
+    let written = |file: &str| fs::read_to_string(env.work().join(file)).unwrap_or_default();
+    wait_until("the waiter ends", || written("ended") == "2\n");
+    // What goes on with a session that works, as after a compaction, is no reason to think that it rests.
+    of("claude/UserPromptSubmit").answer_in(&env, &mut claude);
+    of("claude/SessionStart").answer_in(&env, &mut claude);
+    assert_eq!(mesh.activity(&session).unwrap(), Activity::Working);
+}
+
 /// Who took it upon itself to wake it and died, or was not heard, is not waited for without end.
 #[test]
 fn who_is_not_woken_after_all_rests_again() {
@@ -330,7 +362,6 @@ fn a_waiter_that_can_not_wait_is_silent() {
         end(command.args(args).stdin(File::open(&told).unwrap()))
     };
     let whole = call(&env, "claude/Stop").input();
-    let stranger = Call::new(&env, "claude/Stop", "somebody else").input();
     for (args, input) in [
         (&["waiter"][..], whole.as_str()),
         (&["waiter", "emacs"], &whole),
@@ -338,7 +369,6 @@ fn a_waiter_that_can_not_wait_is_silent() {
         (&["waiter", "claude"], ""),
         (&["waiter", "claude"], "{\"session"),
         (&["waiter", "claude"], "[]"),
-        (&["waiter", "claude"], &stranger),
     ] {
         let ended = run(args, input);
         assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), ""), "{args:?} {input}");
