@@ -11,6 +11,8 @@ use crate::sys::{ancestry, process, program};
 
 const LIMIT: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// So long a prompt may take to be sent.
+const PAUSE: Duration = Duration::from_millis(300);
 /// What tells where an agent's terminal is.
 const VARIABLES: [&str; 2] = ["TMUX", "TMUX_PANE"];
 
@@ -67,14 +69,31 @@ pub(super) fn paste(agent: &Agent, text: &str) -> Result<(), String> {
     let buffer = format!("ravenry-{}", process::own_pid());
     pane.tmux(&["set-buffer", "-b", &buffer, text])?;
     pane.tmux(&["paste-buffer", "-p", "-r", "-d", "-b", &buffer, "-t", &pane.id])?;
+    let shows_it = || Ok(prompt.content(&pane.screen()?) == Some(without_blanks(text)));
+    if !until(LIMIT, shows_it)? {
+        return Err("its pane does not show what was pasted, alone".to_string());
+    }
+    // Right after a paste some take Enter for a part of it.
+    let is_sent = || {
+        pane.tmux(&["send-keys", "-t", &pane.id, "Enter"])?;
+        until(PAUSE, || shows_it().map(|shows| !shows))
+    };
+    match until(LIMIT, is_sent)? {
+        true => Ok(()),
+        false => Err("its prompt takes no Enter".to_string()),
+    }
+}
+
+/// Waits until it is so, for that long.
+fn until(limit: Duration, mut is_so: impl FnMut() -> Result<bool, String>) -> Result<bool, String> {
     let started = Instant::now();
-    while prompt.content(&pane.screen()?) != Some(without_blanks(text)) {
-        if started.elapsed() > LIMIT {
-            return Err("its pane does not show what was pasted, alone".to_string());
+    while !is_so()? {
+        if started.elapsed() > limit {
+            return Ok(false);
         }
         std::thread::sleep(LOOK_EVERY);
     }
-    pane.tmux(&["send-keys", "-t", &pane.id, "Enter"]).map(drop)
+    Ok(true)
 }
 
 struct Pane {

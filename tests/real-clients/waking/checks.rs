@@ -140,7 +140,9 @@ fn has(stage: &Stage<'_>, turn: &Turn, letter: &Sent) -> Checked {
     };
     let times = text.matches(&letter.text).count();
     ensure(times == 1, || format!("{} stands there {times} times", letter.text))?;
-    let is_quoted = text.lines().any(|line| line == format!("> {}", letter.text));
+    // Gemini CLI writes it as in HTML.
+    let plain = text.replace("&gt;", ">").replace("</hook_context>", "");
+    let is_quoted = plain.lines().any(|line| line == format!("> {}", letter.text));
     let before = text.split(&letter.text).next().unwrap_or_default();
     ensure(is_quoted && before.contains("[peer Alice, "), || format!("not as a peer's words: {text}"))?;
     let Some(role) = stage.seat.role else { return Ok(()) };

@@ -64,7 +64,8 @@ fn prepare(trial: &Trial<'_>, seat: Seat) -> Checked {
     seat.set_up(trial.client, scene, &trial.server.url(&lane(trial.client)));
     let ended = scene.run(scene.command("msg").args(["install", trial.client.name()]));
     ensure(ended.code == Some(0), || format!("msg install: {ended:?}"))?;
-    for (key, value) in [("autoRegister", "true"), ("mailTurns", "1000")] {
+    let settings = [("autoRegister", "true"), ("mailTurns", "1000"), ("wake", r#"{"paste": true}"#)];
+    for (key, value) in settings {
         scene.msg(&["config", "set", key, value]);
     }
     scene.let_other_in();

@@ -26,7 +26,7 @@ pub struct Seat {
 }
 
 /// Those that can be woken.
-const ALL: [Seat; 4] = [
+const ALL: [Seat; 6] = [
     Seat {
         client: "codex",
         rung: "queue",
@@ -45,6 +45,8 @@ const ALL: [Seat; 4] = [
         lives_on: false,
     },
     Seat { client: "opencode", rung: "plugin", waits: true, dialog: None, role: None, lives_on: false },
+    Seat { client: "gemini", rung: "paste", waits: false, dialog: None, role: None, lives_on: false },
+    Seat { client: "copilot", rung: "paste", waits: false, dialog: None, role: None, lives_on: false },
 ];
 
 impl Seat {
@@ -66,6 +68,10 @@ impl Seat {
                     } },
                 });
                 scene.write(".claude.json", &answered.to_string());
+            }
+            "copilot" => {
+                let trusted = json!({ "trustedFolders": [repo], "trusted_folders": [repo] });
+                scene.write(".copilot/config.json", &trusted.to_string());
             }
             // The daemon is what users have.
             "codex" => {
@@ -116,6 +122,18 @@ impl Seat {
             }
             "pi" => _ = command.args(["--model", "fake/fake-model", prompt]),
             "opencode" => _ = command.args(["--prompt", prompt]),
+            "gemini" => {
+                _ = command.args([
+                    "-m",
+                    "gemini-2.5-pro",
+                    "--skip-trust",
+                    "--approval-mode",
+                    "yolo",
+                    "-i",
+                    prompt,
+                ]);
+            }
+            "copilot" => _ = command.args(["--allow-all-tools", "-i", prompt]),
             _ => _ = command.arg(prompt),
         }
         command
