@@ -3,7 +3,7 @@
 //! At any moment git finds either what was there or the whole hook: one rename decides, and what the hook needs is there
 //! before it. What was there is not edited unless it is a shell script of this repository alone, and is never removed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::domain::settings::Source;
 use crate::ops::context::Context;
@@ -130,10 +130,11 @@ impl Change {
                 })
             }
             Occupant::Script { content } => Ok(Self::Rewrite(script::inserted(content, call))),
-            Occupant::Nothing if place.keeps_something()? => Err(left_over(place)),
-            Occupant::Nothing => Ok(Self::Publish(script::whole(call))),
-            Occupant::Other if place.keeps_something()? && !place.is_kept()? => Err(left_over(place)),
-            Occupant::Other => Ok(Self::Displace(script::whole(call))),
+            Occupant::Nothing | Occupant::Other => match (place.place_of_kept()?, occupant) {
+                (Some(kept), _) if !place.is_kept()? => Err(left_over(place, &kept)),
+                (None, Occupant::Nothing) => Ok(Self::Publish(script::whole(call))),
+                _ => Ok(Self::Displace(script::whole(call))),
+            },
         }
     }
 
@@ -157,18 +158,22 @@ impl Change {
 
 /// Gives what is there a second name, under which our hook finds it.
 fn keep(place: &Place) -> Result<(), CommandError> {
+    place.tidy()?;
     if !files::exists(&place.kept_in)? {
         files::create_dir(&place.kept_in)?;
     }
-    let published = match files::read_link(&place.hook)? {
-        Some(text) => files::publish_link(&place.kept, &place::from_below(&text))?,
-        None => files::link(&place.hook, &place.kept)?,
+    let text = match files::read_link(&place.hook)? {
+        Some(text) => place::from_below(&text),
+        None => {
+            let _ = files::link(&place.hook, &place.kept_file)?;
+            place::to_file()
+        }
     };
-    match published {
-        Published::Done => Ok(()),
-        // So it is after a crash.
-        Published::Exists if place.is_kept()? => Ok(()),
-        Published::Exists => Err(changed_meanwhile(place)),
+    let _ = files::publish_link(&place.kept, &text)?;
+    // What was there already may be from before a crash, or somebody else's.
+    match place.is_kept()? {
+        true => Ok(()),
+        false => Err(changed_meanwhile(place)),
     }
 }
 
@@ -201,12 +206,14 @@ fn warn_of_generators(ctx: &Context, shown: &str, content: &[u8]) {
     }
 }
 
-fn left_over(place: &Place) -> CommandError {
-    let kept = place.shown(&place.kept);
-    let text = format!("`{kept}` is the hook from before an earlier installation, whose place another took");
+fn left_over(place: &Place, kept: &Path) -> CommandError {
+    let text = format!(
+        "`{}` is the hook from before an earlier installation, whose place another took",
+        place.shown(kept)
+    );
     CommandError::new(Kind::HookInTheWay, text)
         .hint("move it to where you want it, or remove it")
-        .fact("file", place.kept.display().to_string())
+        .fact("file", kept.display().to_string())
 }
 
 fn changed_meanwhile(place: &Place) -> CommandError {

@@ -13,8 +13,10 @@ use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-/// The directory beside the hook that keeps the one which was there, under its own name.
+/// The directory beside the hook in which the one that was there has its own name.
 pub(super) const KEPT: &str = "pre-commit.ravenry";
+/// The hook that was there, if it was a file.
+pub(super) const KEPT_FILE: &str = "pre-commit.ravenry-kept";
 /// The first line of a file that is all ours.
 pub(super) const SHEBANG: &str = "#!/bin/sh\n";
 
