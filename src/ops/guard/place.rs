@@ -41,11 +41,11 @@ pub(super) enum Occupant {
         mode: u32,
         found: Found,
     },
-    /// A shell script that git runs.
+    /// A shell script that git runs, and that does not read itself.
     Script {
         content: Vec<u8>,
     },
-    /// Whatever else: a program, a script in another language, a link, a file that git ignores.
+    /// Whatever else: a program, a script in another language, one that reads itself, a link, a file that git ignores.
     Other,
 }
 
@@ -133,7 +133,9 @@ impl Place {
         })?;
         Ok(match found {
             Some(found) => Occupant::Ours { content, mode, found },
-            None if is_executable(mode) && script::is_shell(&content) => Occupant::Script { content },
+            None if is_executable(mode) && script::is_shell(&content) && !script::reads_itself(&content) => {
+                Occupant::Script { content }
+            }
             None => Occupant::Other,
         })
     }

@@ -133,6 +133,29 @@ fn what_loads_what_lies_beside_it() {
     }
 }
 
+/// By the number of their lines, or as another language.
+#[test]
+fn scripts_that_read_themselves() {
+    let mut scripts = vec![
+        "#!/bin/sh\ntail -n +4 \"$0\" | sh\nexit\necho the end\n",
+        "#!/bin/sh\nset -e\nsed 1,4d <\"$0\" |\nsh; exit\necho the end\n",
+    ];
+    match Command::new("python3").arg("--version").output().is_ok_and(|ended| ended.status.success()) {
+        true => scripts.push("#!/bin/sh\n'''exec' python3 \"$0\" \"$@\"\n' '''\nprint('the end')\n"),
+        false => println!("skipped: python3 is missing"),
+    }
+    for script in scripts {
+        check(
+            script,
+            |repo| repo.put_hook(script),
+            |ended| {
+                assert_eq!(ended.stderr.matches("the end\n").count(), 1, "{script}: {ended}");
+                assert!(ended.stderr.starts_with("the end\n"), "{script}: {ended}");
+            },
+        );
+    }
+}
+
 /// As overcommit and hand-made runners do it: many hooks, one program, which goes by what it is called.
 #[test]
 fn links() {
