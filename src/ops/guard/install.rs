@@ -3,6 +3,7 @@
 //! At any moment git finds either what was there or the whole hook: one rename decides, and what the hook needs is there
 //! before it. What was there is not edited unless it is a shell script of this repository alone, and is never removed.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::domain::settings::Source;
@@ -63,7 +64,7 @@ pub fn install(ctx: &Context, order: Order) -> Result<Installed, CommandError> {
     }
     if plan.is_change() && !order.dry_run {
         if !files::exists(place.dir())? {
-            files::create_dir(place.dir())?;
+            files::missing_above(&place.hook)?.iter().try_for_each(|dir| create_dir(dir))?;
         }
         let _alone = place.lock(ctx)?;
         plan = Plan::of(&place, &call)?;
@@ -159,9 +160,7 @@ impl Change {
 /// Gives what is there a second name, under which our hook finds it.
 fn keep(place: &Place) -> Result<(), CommandError> {
     place.tidy()?;
-    if !files::exists(&place.kept_in)? {
-        files::create_dir(&place.kept_in)?;
-    }
+    create_dir(&place.kept_in)?;
     let text = match files::read_link(&place.hook)? {
         Some(text) => place::from_below(&text),
         None => {
@@ -175,6 +174,22 @@ fn keep(place: &Place) -> Result<(), CommandError> {
         true => Ok(()),
         false => Err(changed_meanwhile(place)),
     }
+}
+
+/// Makes a directory for all that the one above is for: others may commit here too. Only those may write who have to.
+fn create_dir(dir: &Path) -> Result<(), CommandError> {
+    const FOR_ALL: u32 = 0o1002;
+    let mode = |dir: &Path| -> Result<u32, CommandError> {
+        Ok(files::metadata(dir)?.map_or(files::DIR_MODE, |dir| dir.permissions().mode() & 0o7777))
+    };
+    if !files::exists(dir)? {
+        files::create_dir(dir)?;
+    }
+    let wanted = mode(dir.parent().unwrap_or(dir))? & !FOR_ALL;
+    if mode(dir)? != wanted {
+        files::set_mode(dir, wanted)?;
+    }
+    Ok(())
 }
 
 fn refuse_shared(place: &Place, repository: &Repository) -> Result<(), CommandError> {
