@@ -416,7 +416,7 @@ pub fn touch_dir(path: &Path) -> Result<(), FileError> {
     Ok(fs::File::open(path)?.set_modified(clock::machine_time())?)
 }
 
-/// Takes permissions away.
+/// Sets who may do what.
 pub fn set_mode(path: &Path, mode: u32) -> Result<(), FileError> {
     step();
     #[expect(clippy::disallowed_methods, reason = "this is the module that may")]

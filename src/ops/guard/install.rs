@@ -3,7 +3,8 @@
 //! At any moment git finds either what was there or the whole hook: one rename decides, and what the hook needs is there
 //! before it. What was there is not edited unless it is a shell script of this repository alone, and is never removed.
 
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 use crate::domain::settings::Source;
 use crate::ops::context::Context;
@@ -63,7 +64,7 @@ pub fn install(ctx: &Context, order: Order) -> Result<Installed, CommandError> {
     }
     if plan.is_change() && !order.dry_run {
         if !files::exists(place.dir())? {
-            files::create_dir(place.dir())?;
+            files::missing_above(&place.hook)?.iter().try_for_each(|dir| create_dir(dir))?;
         }
         let _alone = place.lock(ctx)?;
         plan = Plan::of(&place, &call)?;
@@ -130,10 +131,11 @@ impl Change {
                 })
             }
             Occupant::Script { content } => Ok(Self::Rewrite(script::inserted(content, call))),
-            Occupant::Nothing if place.keeps_something()? => Err(left_over(place)),
-            Occupant::Nothing => Ok(Self::Publish(script::whole(call))),
-            Occupant::Other if place.keeps_something()? && !place.is_kept()? => Err(left_over(place)),
-            Occupant::Other => Ok(Self::Displace(script::whole(call))),
+            Occupant::Nothing | Occupant::Other => match (place.place_of_kept()?, occupant) {
+                (Some(kept), _) if !place.is_kept()? => Err(left_over(place, &kept)),
+                (None, Occupant::Nothing) => Ok(Self::Publish(script::whole(call))),
+                _ => Ok(Self::Displace(script::whole(call))),
+            },
         }
     }
 
@@ -157,19 +159,37 @@ impl Change {
 
 /// Gives what is there a second name, under which our hook finds it.
 fn keep(place: &Place) -> Result<(), CommandError> {
-    if !files::exists(&place.kept_in)? {
-        files::create_dir(&place.kept_in)?;
-    }
-    let published = match files::read_link(&place.hook)? {
-        Some(text) => files::publish_link(&place.kept, &place::from_below(&text))?,
-        None => files::link(&place.hook, &place.kept)?,
+    place.tidy()?;
+    create_dir(&place.kept_in)?;
+    let text = match files::read_link(&place.hook)? {
+        Some(text) => place::from_below(&text),
+        None => {
+            let _ = files::link(&place.hook, &place.kept_file)?;
+            place::to_file()
+        }
     };
-    match published {
-        Published::Done => Ok(()),
-        // So it is after a crash.
-        Published::Exists if place.is_kept()? => Ok(()),
-        Published::Exists => Err(changed_meanwhile(place)),
+    let _ = files::publish_link(&place.kept, &text)?;
+    // What was there already may be from before a crash, or somebody else's.
+    match place.is_kept()? {
+        true => Ok(()),
+        false => Err(changed_meanwhile(place)),
     }
+}
+
+/// Makes a directory for all that the one above is for: others may commit here too. Only those may write who have to.
+fn create_dir(dir: &Path) -> Result<(), CommandError> {
+    const FOR_ALL: u32 = 0o1002;
+    let mode = |dir: &Path| -> Result<u32, CommandError> {
+        Ok(files::metadata(dir)?.map_or(files::DIR_MODE, |dir| dir.permissions().mode() & 0o7777))
+    };
+    if !files::exists(dir)? {
+        files::create_dir(dir)?;
+    }
+    let wanted = mode(dir.parent().unwrap_or(dir))? & !FOR_ALL;
+    if mode(dir)? != wanted {
+        files::set_mode(dir, wanted)?;
+    }
+    Ok(())
 }
 
 fn refuse_shared(place: &Place, repository: &Repository) -> Result<(), CommandError> {
@@ -201,12 +221,14 @@ fn warn_of_generators(ctx: &Context, shown: &str, content: &[u8]) {
     }
 }
 
-fn left_over(place: &Place) -> CommandError {
-    let kept = place.shown(&place.kept);
-    let text = format!("`{kept}` is the hook from before an earlier installation, whose place another took");
+fn left_over(place: &Place, kept: &Path) -> CommandError {
+    let text = format!(
+        "`{}` is the hook from before an earlier installation, whose place another took",
+        place.shown(kept)
+    );
     CommandError::new(Kind::HookInTheWay, text)
         .hint("move it to where you want it, or remove it")
-        .fact("file", place.kept.display().to_string())
+        .fact("file", kept.display().to_string())
 }
 
 fn changed_meanwhile(place: &Place) -> CommandError {

@@ -1,6 +1,9 @@
 (
+    ravenry_asked=
     for ravenry_msg in @PROGRAMS@; do
-        command -v "$ravenry_msg" >/dev/null 2>&1 || continue
+        ravenry_file=$(command -v "$ravenry_msg" 2>/dev/null) || continue
+        [ "$ravenry_file" -ef "$ravenry_asked" ] 2>/dev/null && continue
+        ravenry_asked=$ravenry_file
         ravenry_said=$("$ravenry_msg" guard check --color never@MESH@ 2>&1 </dev/null) && ravenry_code=0 || ravenry_code=$?
         [ -z "$ravenry_said" ] || printf '%s\n' "$ravenry_said" >&2
         case "$ravenry_code $ravenry_said" in

@@ -14,7 +14,7 @@ use crate::sys::git::Repository;
 use crate::sys::paths;
 
 use super::HOOK;
-use super::script::{self, Found, KEPT, Shape};
+use super::script::{self, Found, KEPT, KEPT_FILE, Shape};
 
 /// The hook's place, and where what was there is kept.
 #[derive(Clone, Debug)]
@@ -22,7 +22,10 @@ pub(super) struct Place {
     pub(super) hook: PathBuf,
     /// A directory of its own, so that the hook keeps its name: some go by what they are called.
     pub(super) kept_in: PathBuf,
+    /// A link, by which our hook calls what was there.
     pub(super) kept: PathBuf,
+    /// Where it leads if a file was there. That stays in its directory: some load what lies beside them.
+    pub(super) kept_file: PathBuf,
     /// The root of the work tree.
     root: PathBuf,
     home: Home,
@@ -38,12 +41,21 @@ pub(super) enum Occupant {
         mode: u32,
         found: Found,
     },
-    /// A shell script that git runs.
+    /// A shell script that git runs, and that does not read itself.
     Script {
         content: Vec<u8>,
     },
-    /// Whatever else: a program, a script in another language, a link, a file that git ignores.
+    /// Whatever else: a program, a script in another language, one that reads itself, a link, a file that git ignores.
     Other,
+}
+
+/// What was at the hook's place before.
+#[derive(Debug)]
+pub(super) enum Kept {
+    Nothing,
+    File(PathBuf),
+    /// A link, with the text that it had there.
+    Link(PathBuf),
 }
 
 /// Who else would get a hook that is written there.
@@ -61,7 +73,8 @@ impl Place {
         let hook = repository.hook(HOOK)?;
         let kept_in = hook.with_file_name(KEPT);
         let (root, home) = (repository.root.clone(), ctx.home.clone());
-        let place = Self { kept: kept_in.join(HOOK), kept_in, hook, root, home };
+        let (kept, kept_file) = (kept_in.join(HOOK), hook.with_file_name(KEPT_FILE));
+        let place = Self { kept, kept_in, kept_file, hook, root, home };
         if files::metadata(place.dir())?.is_some_and(|metadata| !metadata.is_dir()) {
             let dir = place.shown(place.dir());
             let text = format!("git looks for hooks in `{dir}`, which is no directory");
@@ -120,7 +133,9 @@ impl Place {
         })?;
         Ok(match found {
             Some(found) => Occupant::Ours { content, mode, found },
-            None if is_executable(mode) && script::is_shell(&content) => Occupant::Script { content },
+            None if is_executable(mode) && script::is_shell(&content) && !script::reads_itself(&content) => {
+                Occupant::Script { content }
+            }
             None => Occupant::Other,
         })
     }
@@ -140,25 +155,51 @@ impl Place {
         }
     }
 
-    /// Is there something in the directory for what was there before?
-    pub(super) fn keeps_something(&self) -> Result<bool, CommandError> {
-        Ok(files::exists(&self.kept)?)
+    /// What was there before. Our link alone is nothing: it is there a little earlier or later than the file.
+    pub(super) fn what_is_kept(&self) -> Result<Kept, CommandError> {
+        let link = files::read_link(&self.kept)?;
+        Ok(match link {
+            Some(text) if text != to_file() => Kept::Link(from_above(&text)),
+            // Where it was before there were links to it.
+            None if files::exists(&self.kept)? => Kept::File(self.kept.clone()),
+            _ if files::exists(&self.kept_file)? => Kept::File(self.kept_file.clone()),
+            _ => Kept::Nothing,
+        })
+    }
+
+    /// Where what was there before is, if anything was.
+    pub(super) fn place_of_kept(&self) -> Result<Option<PathBuf>, CommandError> {
+        Ok(match self.what_is_kept()? {
+            Kept::Nothing => None,
+            Kept::File(file) => Some(file),
+            Kept::Link(_) => Some(self.kept.clone()),
+        })
     }
 
     /// Are the hook and what is kept the same? So it is after a crash.
     pub(super) fn is_kept(&self) -> Result<bool, CommandError> {
-        if let Some(text) = files::read_link(&self.hook)? {
-            return Ok(files::read_link(&self.kept)? == Some(from_below(&text)));
-        }
-        let (Some(there), Some(kept)) =
-            (files::link_metadata(&self.hook)?, files::link_metadata(&self.kept)?)
+        let kept = match self.what_is_kept()? {
+            Kept::Nothing => return Ok(false),
+            Kept::Link(text) => return Ok(files::read_link(&self.hook)? == Some(text)),
+            Kept::File(file) => file,
+        };
+        let (Some(there), Some(file)) = (files::link_metadata(&self.hook)?, files::link_metadata(&kept)?)
         else {
             return Ok(false);
         };
-        if !there.is_file() || !kept.is_file() || there.permissions() != kept.permissions() {
+        if !there.is_file() || !file.is_file() || there.permissions() != file.permissions() {
             return Ok(false);
         }
-        Ok(files::read_large(&self.hook)? == files::read_large(&self.kept)?)
+        Ok(files::read_large(&self.hook)? == files::read_large(&kept)?)
+    }
+
+    /// Takes away what is of no use where nothing is kept.
+    pub(super) fn tidy(&self) -> Result<(), CommandError> {
+        if matches!(self.what_is_kept()?, Kept::Nothing) && files::exists(&self.kept_in)? {
+            files::remove(&self.kept)?;
+            files::remove_dir(&self.kept_in)?;
+        }
+        Ok(())
     }
 
     pub(super) fn audience(&self, repository: &Repository) -> Result<Audience, CommandError> {
@@ -180,6 +221,11 @@ pub(super) fn is_executable(mode: u32) -> bool {
     mode & 0o111 != 0
 }
 
+/// The text of our link to the file that is kept.
+pub(super) fn to_file() -> PathBuf {
+    from_below(Path::new(KEPT_FILE))
+}
+
 /// The text of a link as it has to be one directory further down.
 pub(super) fn from_below(text: &Path) -> PathBuf {
     match text.is_absolute() {
@@ -189,7 +235,7 @@ pub(super) fn from_below(text: &Path) -> PathBuf {
 }
 
 /// The inverse.
-pub(super) fn from_above(text: &Path) -> PathBuf {
+fn from_above(text: &Path) -> PathBuf {
     let text = text.as_os_str().as_bytes();
     OsStr::from_bytes(text.strip_prefix(b"../").unwrap_or(text)).into()
 }

@@ -3,7 +3,8 @@
 //! It has two shapes. In a shell script that is there already the block goes to the top, and the rest stays as it is: the
 //! block calls the same file again, by the same name, and there steps aside. So what others wrote finds its `$0`, its
 //! arguments and its environment as ever, wherever it exits; scripts that source what lies beside them would not survive
-//! being moved. Where there is no such script the file is all ours, and runs what it took the place of, if anything.
+//! being moved. Where there is no such script the file is all ours, and runs what it took the place of, if anything. So it
+//! is, too, where a shell script reads itself, which may count its lines, or be one in another language as well.
 //!
 //! Either way the others' hook comes first, because it may stage more, and take long; then we look. Only a clear refusal
 //! stops the commit: exit code 1, and the word that our answer begins with. Whatever else happens is told, and no more.
@@ -13,8 +14,10 @@ use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-/// The directory beside the hook that keeps the one which was there, under its own name.
+/// The directory beside the hook in which the one that was there has its own name.
 pub(super) const KEPT: &str = "pre-commit.ravenry";
+/// The hook that was there, if it was a file.
+pub(super) const KEPT_FILE: &str = "pre-commit.ravenry-kept";
 /// The first line of a file that is all ours.
 pub(super) const SHEBANG: &str = "#!/bin/sh\n";
 
@@ -24,6 +27,11 @@ const END: &str = "# <<< ravenry guard <<<\n";
 
 /// Shells that read what we write.
 const SHELLS: [&str; 8] = ["sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "busybox"];
+
+/// Commands that look at a script's name at most.
+const LOOKS: [&str; 9] = ["echo", "printf", "test", "[", "[[", "case", "basename", "realpath", "readlink"];
+/// What may stand before a command.
+const PREFIXES: [&str; 10] = ["if", "elif", "then", "else", "while", "until", "do", "!", "{", "exec"];
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Shape {
@@ -102,6 +110,84 @@ pub(super) fn is_shell(content: &[u8]) -> bool {
     };
     // A carriage return is a part of the name, as the kernel sees it: nothing runs that.
     !line.ends_with('\r') && program.is_some_and(|program| SHELLS.contains(&program))
+}
+
+/// Does a shell script hand itself to something that reads or runs it? So it is if `$0` is a word by itself, as in
+/// `exec python3 "$0"` or `tail -n +4 "$0"`, unless the command only looks at the name ([`LOOKS`]). What goes by the
+/// directory that it is in is left where it is, whatever else it does.
+pub(super) fn reads_itself(script: &[u8]) -> bool {
+    let script = String::from_utf8_lossy(script);
+    let uses: Vec<Use> = own_names(&script).map(|(before, after)| Use::of(before, after)).collect();
+    uses.contains(&Use::Itself) && !uses.contains(&Use::Beside) && !script.contains("BASH_SOURCE")
+}
+
+/// What a script does with its own name.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Use {
+    /// It is read, or run.
+    Itself,
+    /// What lies beside it is looked for.
+    Beside,
+    Name,
+}
+
+impl Use {
+    fn of(before: &str, after: &str) -> Self {
+        let (unquoted, after) = (before.strip_suffix('"'), after.strip_prefix('"').unwrap_or(after));
+        let is_end = |char: char| char.is_whitespace() || ";|&()<>`".contains(char);
+        let is_word = unquoted.unwrap_or(before).chars().next_back().is_none_or(is_end)
+            && after.chars().next().is_none_or(is_end);
+        let mut depth = 0;
+        // What a command is handed by others is a part of it.
+        let start = before.rfind(|char| match char {
+            '\n' => true,
+            ')' => {
+                depth += 1;
+                false
+            }
+            '(' if depth > 0 => {
+                depth -= 1;
+                false
+            }
+            char => depth == 0 && ";|&(`".contains(char),
+        });
+        let mut words = before[start.map_or(0, |at| at + 1)..].split_ascii_whitespace();
+        let command = words.find(|word| !PREFIXES.contains(word)).unwrap_or_default();
+        match command {
+            "dirname" | "cd" => Self::Beside,
+            command if LOOKS.contains(&command) => Self::Name,
+            _ if is_word => Self::Itself,
+            _ if after.starts_with(['.', '/', '%']) => Self::Beside,
+            _ => Self::Name,
+        }
+    }
+}
+
+/// What stands before and after each `$0` that a shell replaces, and that is not within some text.
+fn own_names(script: &str) -> impl Iterator<Item = (&str, &str)> {
+    let (mut quote, mut last, mut is_comment) = (None, '\n', false);
+    script.char_indices().filter_map(move |(at, char)| {
+        let before = std::mem::replace(&mut last, char);
+        match (char, quote) {
+            ('\n', _) => is_comment = false,
+            _ if is_comment => {}
+            // What is escaped is nothing; nor is what it escapes.
+            (_, None | Some('"')) if before == '\\' => last = ' ',
+            ('#', None) => is_comment = before.is_whitespace(),
+            ('\'' | '"', None) => quote = Some(char),
+            (char, Some(open)) if char == open => quote = None,
+            ('$', None) => return name_at(script, at),
+            ('$', Some('"')) if before == '"' => return name_at(script, at),
+            _ => {}
+        }
+        None
+    })
+}
+
+fn name_at(script: &str, at: usize) -> Option<(&str, &str)> {
+    let (before, rest) = script.split_at(at);
+    let after = rest.strip_prefix("$0").or_else(|| rest.strip_prefix("${0}"));
+    Some((before, after.or_else(|| rest.strip_prefix("${0"))?))
 }
 
 /// The end of the line that names the interpreter.
@@ -209,6 +295,51 @@ mod tests {
         ];
         for script in others {
             assert!(!is_shell(script.as_bytes()), "{script}");
+        }
+    }
+
+    #[test]
+    fn what_reads_itself() {
+        let scripts = [
+            "'''exec' python3 \"$0\" \"$@\"\n' '''\nimport sys\n",
+            "'''exec' \"$(dirname -- \"$(realpath -- \"$0\")\")\"/'python' \"$0\" \"$@\"\n' '''\n",
+            "\"exec\" \"python3\" \"$0\" \"$@\"\n",
+            "exec perl -x -wS $0 ${1+\"$@\"}\n",
+            "# it's one in Tcl \\\nexec tclsh \"$0\" \"$@\"\n",
+            "tail -n +4 \"$0\" | sh\nexit\n",
+            "echo \"I am $0\"; sh <(tail -n +4 \"${0}\")\n",
+            "while read -r line; do echo \"$line\"; done <\"$0\"\n",
+            "exec java \\\n  -jar \"$0\"",
+            "\"$0\" again\n",
+            "case $1 in\n  *) tail \"$0\" ;;\nesac\n",
+            ": é; tail \"$0\"",
+        ];
+        for script in scripts {
+            assert!(reads_itself(format!("#!/bin/sh\n{script}").as_bytes()), "{script}");
+        }
+        let others = [
+            "",
+            ". \"$(dirname \"$0\")/_/husky.sh\"\n",
+            ". \"$(dirname -- \"$0\")/h\"\n",
+            "HERE=\"$(cd \"$(dirname \"$0\")\" && pwd)\"\nexec sh \"$HERE/beside\" \"$@\"\n",
+            "hook=`basename \"$0\"`\nexec run \"$hook\"\n",
+            "cd \"${0%/*}\" && exec ./${0##*/}.local\n",
+            "exec \"$0.legacy\" \"$@\"\n",
+            "if [ -x \"$0.d/one\" ]; then \"$0\".d/one; fi\n",
+            "git diff --cached | awk '{ print $0 }'\n",
+            "awk '\n  # \"it\"\n  { print $0 }\n'\n",
+            "echo it is \"$0\"; echo \"usage: $0 [-h]\"; printf '%s\\n' \"$0\"\n",
+            "die \"usage: $0 now\"\n",
+            "[ \"$(date; date)\" = \"$0\" ] && echo $(date) \"$0\"\n",
+            "self=$0\nself=\"$0\"\n",
+            "# tail \"$0\"\n: # tail \"$0\"\n",
+            "echo \\$0 $01 \\\"; case \"$0\" in *) ;; esac\n",
+            "run \"$(readlink -f \"$0\")\"\n",
+            "dir=$(dirname \"$0\")\nsed -n 's/^#: //p' \"$0\"\n",
+            "dir=$(dirname \"${BASH_SOURCE[0]}\")\nsed -n 's/^#: //p' \"$0\"\n",
+        ];
+        for script in others {
+            assert!(!reads_itself(format!("#!/bin/sh\n{script}").as_bytes()), "{script}");
         }
     }
 

@@ -1,13 +1,13 @@
 //! Taking the guard out of the hook: what was there before is there again, byte for byte.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 use crate::sys::files;
 use crate::sys::git::Repository;
 
-use super::place::{self, Occupant, Place};
+use super::place::{Kept, Occupant, Place};
 use super::script::{self, SHEBANG, Shape};
 
 #[derive(Clone, Debug)]
@@ -42,8 +42,8 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Uninstalled, CommandErr
         }
     }
     // Another hook took the place of ours, which had taken that of this one.
-    if place.keeps_something()? && !dry_run {
-        let kept = place.shown(&place.kept);
+    if let (Some(kept), false) = (place.place_of_kept()?, dry_run) {
+        let kept = place.shown(&kept);
         ctx.notice(format!("`{kept}` was the hook when the guard was installed; it is left there for you"));
     }
     Ok(Uninstalled { shown: place.shown(&place.hook), hook: place.hook, taken_out })
@@ -84,11 +84,11 @@ impl Change {
         };
         let rest = script::without(&content, &found);
         let is_all_ours = found.shape == Shape::Whole && rest == SHEBANG.as_bytes();
-        match (found.shape, place.keeps_something()?) {
-            (Shape::Whole, true) if is_all_ours => Ok(Self::Restore),
-            (Shape::Whole, true) => Err(edited(place)),
-            (Shape::Whole, false) if is_all_ours => Ok(Self::Remove),
-            (Shape::Whole, false) | (Shape::Inserted, _) => Ok(Self::Rewrite(rest)),
+        match (found.shape, place.place_of_kept()?) {
+            (Shape::Whole, Some(_)) if is_all_ours => Ok(Self::Restore),
+            (Shape::Whole, Some(kept)) => Err(edited(place, &kept)),
+            (Shape::Whole, None) if is_all_ours => Ok(Self::Remove),
+            (Shape::Whole, None) | (Shape::Inserted, _) => Ok(Self::Rewrite(rest)),
         }
     }
 
@@ -96,7 +96,7 @@ impl Change {
         match self {
             Self::None => {}
             Self::Forget => {
-                files::remove(&place.kept)?;
+                place.place_of_kept()?.map(|kept| files::remove(&kept)).transpose()?;
             }
             Self::Remove => {
                 files::remove(&place.hook)?;
@@ -104,27 +104,25 @@ impl Change {
             Self::Rewrite(rest) => files::rewrite(&place.hook, rest)?,
             Self::Restore => restore(place)?,
         }
-        if files::exists(&place.kept_in)? {
-            files::remove_dir(&place.kept_in)?;
-        }
-        Ok(())
+        place.tidy()
     }
 }
 
 fn restore(place: &Place) -> Result<(), CommandError> {
-    match files::read_link(&place.kept)? {
-        Some(text) => {
-            files::replace_with_link(&place.hook, &place::from_above(&text))?;
+    match place.what_is_kept()? {
+        Kept::Nothing => {}
+        Kept::Link(text) => {
+            files::replace_with_link(&place.hook, &text)?;
             files::remove(&place.kept)?;
         }
-        None => files::put_back(&place.kept, &place.hook)?,
+        Kept::File(file) => files::put_back(&file, &place.hook)?,
     }
     Ok(())
 }
 
 /// Two hooks, both of which somebody wants: only a person can make one of them.
-fn edited(place: &Place) -> CommandError {
-    let (hook, kept) = (place.shown(&place.hook), place.shown(&place.kept));
+fn edited(place: &Place, kept: &Path) -> CommandError {
+    let (hook, kept) = (place.shown(&place.hook), place.shown(kept));
     let text =
         format!("`{hook}` was changed since the guard was installed, and `{kept}` is the hook from before");
     CommandError::new(Kind::HookInTheWay, text)

@@ -2,7 +2,7 @@
 //! a refusal.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -114,6 +114,28 @@ fn a_program_on_the_path() {
     refused(commit(&stranger));
     fs::rename(&program, elsewhere.join("msg")).unwrap();
     refused(commit(&stranger));
+}
+
+/// The name and the path are one program, which is asked once.
+#[test]
+fn an_error_is_told_once() {
+    let repo = repo();
+    let program = with_own_program(&repo);
+    let links = repo.env.path().join("links");
+    fs::create_dir(&links).unwrap();
+    symlink(&program, links.join("msg")).unwrap();
+    let system = std::env::var("PATH").unwrap();
+    for (number, dir) in [program.parent().unwrap(), &links].into_iter().enumerate() {
+        let path = format!("{}:{system}", dir.display());
+        install(&repo, &program, Some(&path));
+        set_mode(&repo.env.mesh(), 0o777);
+        repo.write("src/a.rs", &number.to_string());
+        let mut commit = repo.git_command(&repo.root());
+        let ended = end(commit.args(["commit", "-qam", "x"]).env("PATH", &path)).expect_code(0);
+        assert_eq!(ended.stderr.matches("error: ").count(), 1, "{ended}");
+        assert!(ended.stderr.contains(UNSEEN), "{ended}");
+        set_mode(&repo.env.mesh(), 0o700);
+    }
 }
 
 /// Installed with `--mesh`, the hook looks there.

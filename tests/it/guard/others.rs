@@ -109,6 +109,53 @@ fn what_is_no_shell_script() {
     check("a program", program, |_| ());
 }
 
+/// They load what lies beside them, and go by what they are called.
+#[test]
+fn what_loads_what_lies_beside_it() {
+    let python =
+        "#!/usr/bin/env python3\nimport os, sys, helper\nprint(helper.text, os.path.basename(sys.argv[0]))\n";
+    let node = "#!/usr/bin/env node\nconsole.log(require('./helper.js'), require('path').basename(process.argv[1]))\n";
+    for script in [python, node] {
+        let program = script.split_whitespace().nth(1).unwrap();
+        if !Command::new(program).arg("--version").output().is_ok_and(|ended| ended.status.success()) {
+            println!("skipped: {program} is missing");
+            continue;
+        }
+        let put_hook = |repo: &Repo| {
+            let hooks = repo.root().join(".git/hooks");
+            put(&hooks.join("helper.py"), "text = 'it helps'\n");
+            put(&hooks.join("helper.js"), "module.exports = 'it helps'\n");
+            // Python would write it otherwise.
+            put(&hooks.join("__pycache__"), "");
+            repo.put_hook(script);
+        };
+        check(script, put_hook, |ended| assert!(ended.stderr.contains("it helps pre-commit\n"), "{ended}"));
+    }
+}
+
+/// By the number of their lines, or as another language.
+#[test]
+fn scripts_that_read_themselves() {
+    let mut scripts = vec![
+        "#!/bin/sh\ntail -n +4 \"$0\" | sh\nexit\necho the end\n",
+        "#!/bin/sh\nset -e\nsed 1,4d <\"$0\" |\nsh; exit\necho the end\n",
+    ];
+    match Command::new("python3").arg("--version").output().is_ok_and(|ended| ended.status.success()) {
+        true => scripts.push("#!/bin/sh\n'''exec' python3 \"$0\" \"$@\"\n' '''\nprint('the end')\n"),
+        false => println!("skipped: python3 is missing"),
+    }
+    for script in scripts {
+        check(
+            script,
+            |repo| repo.put_hook(script),
+            |ended| {
+                assert_eq!(ended.stderr.matches("the end\n").count(), 1, "{script}: {ended}");
+                assert!(ended.stderr.starts_with("the end\n"), "{script}: {ended}");
+            },
+        );
+    }
+}
+
 /// As overcommit and hand-made runners do it: many hooks, one program, which goes by what it is called.
 #[test]
 fn links() {
@@ -232,7 +279,7 @@ fn a_hook_that_was_overwritten() {
         repo.put_hook(newer);
         let before = everything(&repo.root().join(".git/hooks"));
         let ended = repo.env.run(&["guard", "uninstall"]).expect_code(0);
-        assert!(ended.stderr.contains("pre-commit.ravenry/pre-commit` was the hook"), "{ended}");
+        assert!(ended.stderr.contains("pre-commit.ravenry-kept` was the hook"), "{ended}");
         assert_eq!(everything(&repo.root().join(".git/hooks")), before);
         if newer.contains("awk") {
             assert_eq!(repo.env.fails(1, &["guard", "install"]), "hook_in_the_way");

@@ -1,10 +1,10 @@
 //! Where git looks for the hook, and who else would get it.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use super::fixture::{Repo, everything, guarded, put_program, repo};
+use super::fixture::{Repo, awk, everything, guarded, put_program, repo, set_mode};
 use crate::environment::{Ended, TestEnvironment, end};
 
 /// Runs `msg guard` somewhere.
@@ -181,6 +181,35 @@ fn a_directory_that_is_not_there() {
     assert!(!repo.root().join(".git/hooks").exists());
     repo.env.ok(&["guard", "install"]);
     assert_guarded(&repo);
+}
+
+/// Whoever may go into the directory of hooks can run what is kept there.
+#[test]
+fn a_repository_of_several_users() {
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    for shared in [0o2775, 0o750, 0o700] {
+        let repo = repo();
+        let hooks = repo.root().join(".git/hooks");
+        repo.put_hook(&awk(""));
+        set_mode(&repo.hook(), 0o750);
+        set_mode(&hooks, shared);
+        repo.env.ok(&["guard", "install"]);
+        assert_eq!(mode(&hooks.join("pre-commit.ravenry")), shared);
+        assert_eq!(mode(&hooks.join("pre-commit.ravenry/pre-commit")), 0o750);
+        // A directory that is made for ours.
+        fs::remove_dir_all(&hooks).unwrap();
+        set_mode(&repo.root().join(".git"), shared);
+        repo.env.ok(&["guard", "install"]);
+        assert_eq!((mode(&hooks), mode(&repo.hook())), (shared, 0o755));
+    }
+    // Where all may write, that is not for hooks.
+    let repo = repo();
+    let open = repo.env.path().join("open");
+    fs::create_dir(&open).unwrap();
+    set_mode(&open, 0o1777);
+    repo.git(&["config", "core.hooksPath", open.join("a/b").to_str().unwrap()]).expect_code(0);
+    repo.env.ok(&["guard", "install", "--shared"]);
+    assert_eq!((mode(&open.join("a")), mode(&open.join("a/b"))), (0o775, 0o775));
 }
 
 #[test]
