@@ -167,7 +167,15 @@ impl<'a> Stage<'a> {
         self.prompts.set(self.prompts.get() + 1);
         let text = format!("users-words-{}", self.prompts.get());
         self.enter(&text)?;
-        until("the user's prompt at the model", PATIENCE, || self.find(|turn| turn.request.count(&text) > 0))
+        let mut looks = 0;
+        until("the user's prompt at the model", PATIENCE, || {
+            looks += 1;
+            // Some take Enter for a part of what was typed so fast.
+            if looks % 40 == 0 {
+                self.press("Enter");
+            }
+            self.find(|turn| turn.request.count(&text) > 0)
+        })
     }
 
     /// Types a line.
