@@ -117,9 +117,11 @@ impl Plan<'_> {
         view: View<'_>,
     ) -> Result<Option<Vec<u8>>, Refusal> {
         let first = record.map(|record| record.original.as_deref().map(str::as_bytes));
+        // Of a file that others need too, only what is ours goes.
+        let is_whole = !(part.is_shared() && self.way == Way::Out);
         if let (Some(record), Some(first)) = (record, first)
-            && (first == Some(bytes)
-                || record.is_untouched(bytes) && !(part.is_shared() && self.way == Way::Out))
+            && is_whole
+            && (first == Some(bytes) || record.is_untouched(bytes))
         {
             return Ok(first.map(<[u8]>::to_vec));
         }
@@ -141,7 +143,7 @@ impl Plan<'_> {
     /// Files of a project that is under version control are named where git is told what to pass by.
     fn keep_out_of_repository(&mut self) -> Result<(), CommandError> {
         let Some(tree) = self.tree else { return Ok(()) };
-        for path in self.targets.iter().map(|target| target.path.clone()).collect::<Vec<_>>() {
+        for Target { path, part } in self.targets.clone() {
             if self.way == Way::In && tree.tracks(&path) {
                 let text = format!(
                     "`{}` is committed to the repository, so what is in it is not yours alone",
@@ -151,6 +153,9 @@ impl Plan<'_> {
                     "`msg install {}` installs it for yourself, in every project",
                     self.harness
                 )));
+            }
+            if self.way == Way::Out && is_elsewhere(tree, &path, &part)? {
+                continue;
             }
             if let Some((file, line)) = exclusion(tree, &path) {
                 self.targets.push(Target::new(file, Part::Line(line)));
@@ -237,6 +242,20 @@ impl Step {
         }
         Ok(())
     }
+}
+
+/// Is the same in another work tree of the repository? They all have one file that says what git passes by.
+fn is_elsewhere(tree: &WorkTree, path: &Path, part: &Part) -> Result<bool, CommandError> {
+    let Ok(inside) = path.strip_prefix(&tree.root) else { return Ok(false) };
+    for root in tree.others() {
+        let other = root.join(inside);
+        // What can't be read may have ours in it.
+        let is_file = files::metadata(&other)?.is_some_and(|metadata| metadata.is_file());
+        if is_file && files::read_large(&other)?.is_some_and(|bytes| part.is_in(&bytes).unwrap_or(true)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn refuse(path: &Path, harness: Harness, part: &Part, refusal: &Refusal) -> CommandError {
