@@ -67,6 +67,7 @@ impl Plan<'_> {
         }
         for step in steps.iter().filter(|step| step.before != step.after) {
             refuse_read_only(&step.target.path)?;
+            refuse_of_another(&step.target.path)?;
         }
         let lock = installs.lock()?;
         let steps = self.steps(installs)?;
@@ -300,6 +301,17 @@ fn refuse_read_only(path: &Path) -> Result<(), CommandError> {
             "`chmod u+w {}`, or change it where it is made, if it is made by a program",
             shown(&what)
         ))
+        .fact("file", shown(path)))
+}
+
+/// A file that is written anew is its writer's, and its owner may not be able to read it any more.
+fn refuse_of_another(path: &Path) -> Result<(), CommandError> {
+    if !files::is_of_another(path)? {
+        return Ok(());
+    }
+    let text = format!("`{}` is somebody else's, and would be yours", shown(path));
+    Err(CommandError::new(Kind::ReadOnly, text)
+        .hint("let its owner do it, or root".to_string())
         .fact("file", shown(path)))
 }
 
