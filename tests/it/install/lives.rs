@@ -52,6 +52,19 @@ fn where_the_harness_was_told_to_look() {
     }
 }
 
+/// What is no absolute path says nothing of where to look.
+#[test]
+fn a_relative_path_is_passed_by() {
+    let env = TestEnvironment::new();
+    for (told, dir) in
+        [("agent", ".pi/agent"), ("./a/b", ".pi/agent"), ("~x", ".pi/agent"), ("~/mine", "mine")]
+    {
+        let run = env.run_with(&["install", "pi", "--dry-run", "--json"], &[("PI_CODING_AGENT_DIR", told)]);
+        let said = changed(&run.expect_code(0).json());
+        assert_eq!(from_home(&env, said), [format!("{dir}/extensions/ravenry.ts")], "{told}");
+    }
+}
+
 /// Somebody changed the settings after us: theirs stays, ours goes.
 #[test]
 fn what_others_changed_since_stays() {
