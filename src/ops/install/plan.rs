@@ -55,6 +55,7 @@ impl Plan<'_> {
         installs: &Installs,
         dry_run: bool,
     ) -> Result<Vec<Change>, CommandError> {
+        self.targets.iter().try_for_each(|target| refuse_no_text(&target.path))?;
         self.keep_out_of_repository()?;
         if dry_run {
             return Ok(self.changes(&self.steps(installs)?));
@@ -271,6 +272,14 @@ fn refuse(path: &Path, harness: Harness, part: &Part, refusal: &Refusal) -> Comm
         .fact("file", shown(path))
         .number("line", refusal.line as u64)
         .number("column", refusal.column as u64)
+}
+
+/// Records are text, and so are settings that name a path.
+fn refuse_no_text(path: &Path) -> Result<(), CommandError> {
+    let real = files::destination(path);
+    let Some(odd) = [path, &real].into_iter().find(|path| path.to_str().is_none()) else { return Ok(()) };
+    let text = format!("the path `{}` is not text", shown(odd));
+    Err(CommandError::new(Kind::InvalidValue, text).hint("give it a name that is UTF-8".to_string()))
 }
 
 /// Some link a settings file to `/dev/null`, so that nobody writes to it. To rename a file onto that would do harm, and to

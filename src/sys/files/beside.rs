@@ -19,7 +19,7 @@ const SUFFIX: &str = ".msg";
 
 /// Where a file is, or would be made: links lead there, also one that leads to nothing yet.
 pub fn destination(path: &Path) -> PathBuf {
-    PathBuf::from(paths::resolve(path).as_str())
+    paths::follow(path)
 }
 
 /// Puts a whole file where links lead from `path`, in place of what is there and with its mode and owner. It is on the

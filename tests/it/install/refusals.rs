@@ -139,6 +139,30 @@ fn uninstall_does_not_guess_either() {
     assert!(!at(&env, file).exists());
 }
 
+/// Records are text, and so are the settings that name paths.
+#[test]
+fn paths_that_are_not_text() {
+    use std::os::unix::ffi::OsStrExt;
+    let env = TestEnvironment::new();
+    let place = env.path().join("homes");
+    let home = place.join(std::ffi::OsStr::from_bytes(b"h\xff"));
+    fs::create_dir_all(&home).unwrap();
+    for harness in HARNESSES {
+        let mut command = env.msg();
+        command.env("HOME", &home).args(["install", harness, "--json"]);
+        let ended = end(&mut command).expect_code(2);
+        assert_eq!(ended.kind(), "invalid_value", "{ended}");
+        assert_eq!(fs::read_dir(&place).unwrap().count(), 1, "{harness}: nothing beside it");
+        assert_eq!(fs::read_dir(&home).unwrap().count(), 0, "{harness}");
+    }
+    // Nor is a link to such a place followed to another.
+    fs::create_dir(at(&env, ".claude")).unwrap();
+    symlink(home.join("settings.json"), at(&env, ".claude/settings.json")).unwrap();
+    assert_eq!(env.fails(2, &["install", "claude"]), "invalid_value");
+    assert_eq!(fs::read_dir(&place).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(&home).unwrap().count(), 0);
+}
+
 #[test]
 fn a_record_that_cannot_be_read_is_not_overwritten() {
     let env = TestEnvironment::new();
