@@ -103,11 +103,12 @@ impl Place<'_> {
                 Target::new(dir.join("policies/ravenry.toml"), Part::Own(GEMINI_POLICY.to_string())),
             ],
             Harness::Opencode => {
-                let mut targets = vec![self.plugin(OPENCODE_PLUGIN, dir.join("plugins/ravenry.js"))];
+                let plugin = dir.join("plugins/ravenry.js");
+                let mut targets = vec![self.plugin(OPENCODE_PLUGIN, plugin.clone())];
                 // Where there is no such file nothing is asked, and there is nothing to say.
                 let configs = ["config.json", "opencode.json", "opencode.jsonc"].map(|name| dir.join(name));
                 targets.extend(configs.into_iter().filter(|path| path.is_file()).map(|path| {
-                    let entries = vec![Entry::Leave { command: "msg" }];
+                    let entries = vec![Entry::Leave { command: "msg", plugin: plugin.clone() }];
                     Target::new(path, settings(harness, Dialect::CommentsAndTrailingCommas, entries))
                 }));
                 targets

@@ -98,7 +98,11 @@ impl Plan<'_> {
             step.map_or((None, None), |step| (step.before.clone(), step.after.clone()))
         };
         let refused = |refusal: Refusal| refuse(path, self.harness, &target.part, &refusal);
+        // Where the plugin is known and this is not, there was nothing to write to this.
+        let is_theirs =
+            target.part.is_leave() && record.is_none() && done.iter().any(|step| step.record.is_some());
         let original = match &before {
+            Some(bytes) if is_theirs => Some(bytes.clone()),
             Some(bytes) => self.original(&target.part, bytes, record.as_ref(), &view).map_err(refused)?,
             None => None,
         };

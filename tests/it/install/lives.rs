@@ -116,6 +116,38 @@ fn a_permission_that_was_there_is_not_ours() {
     assert_eq!(text(&env, ".claude/settings.json"), before.replacen('{', "{\"a\": 1, ", 1));
 }
 
+/// Without a record only what a hook or plugin of ours stands beside can be ours.
+#[test]
+fn a_permission_alone_is_not_ours() {
+    let opencode = "{\"permission\": {\"bash\": {\"*\": \"ask\", \"msg *\": \"allow\"}}}";
+    for (harness, file, content) in [
+        ("claude", ".claude/settings.json", "{\"permissions\": {\"allow\": [\"Bash(msg:*)\"]}}"),
+        ("opencode", ".config/opencode/opencode.json", opencode),
+    ] {
+        let env = TestEnvironment::new();
+        give(&env, file, content);
+        assert_eq!(uninstall(&env, harness), [""; 0]);
+        assert_eq!(text(&env, file), content);
+    }
+    let env = TestEnvironment::new();
+    give(&env, ".config/opencode/opencode.json", opencode);
+    assert_eq!(install(&env, "opencode"), [".config/opencode/plugins/ravenry.js"]);
+    uninstall(&env, "opencode");
+    assert_eq!(text(&env, ".config/opencode/opencode.json"), opencode, "there was nothing to write to it");
+    // Nothing is known of either any more.
+    let asks = opencode.replace(", \"msg *\": \"allow\"", "");
+    give(&env, ".config/opencode/opencode.json", &asks);
+    install(&env, "opencode");
+    fs::remove_dir_all(at(&env, ".local/state/ravenry-installs")).unwrap();
+    uninstall(&env, "opencode");
+    assert_eq!(text(&env, ".config/opencode/opencode.json"), asks);
+    let env = TestEnvironment::new();
+    let own = "{\"version\": 1}";
+    put(&env.work().join(".github/hooks/ravenry.json"), own);
+    env.ok(&["uninstall", "copilot", "--project"]);
+    assert_eq!(fs::read_to_string(env.work().join(".github/hooks/ravenry.json")).unwrap(), own);
+}
+
 /// A binary that moved replaces the entries of the old one where they are; the first original is what goes back.
 #[test]
 fn a_moved_binary_takes_over() {
