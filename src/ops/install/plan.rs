@@ -141,7 +141,9 @@ impl Plan<'_> {
             return Ok(Some(bytes.to_vec()));
         }
         match part.take(bytes, known, view) {
-            Err(_) if self.way == Way::Out && !part.is_mentioned(bytes) => Ok(Some(bytes.to_vec())),
+            Err(_) if self.way == Way::Out && record.is_none() && !part.is_mentioned(bytes) => {
+                Ok(Some(bytes.to_vec()))
+            }
             rest => rest,
         }
     }

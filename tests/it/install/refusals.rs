@@ -139,6 +139,27 @@ fn uninstall_does_not_guess_either() {
     assert!(!at(&env, file).exists());
 }
 
+/// Nobody can tell what became of ours in it, and what was there before is in the record alone.
+#[test]
+fn the_record_of_a_file_that_cannot_be_read_is_kept() {
+    for (harness, file) in
+        [SETTINGS[0], SETTINGS[1], ("codex", ".codex/config.toml"), SETTINGS[2], SETTINGS[3]]
+    {
+        let env = TestEnvironment::new();
+        let before = if file.ends_with("toml") { "a = 1\n" } else { "{\n  \"a\": 1\n}\n" };
+        give(&env, file, before);
+        install(&env, harness);
+        let with = text(&env, file);
+        give(&env, file, "{\n  nope = = ");
+        let ended = env.run(&["uninstall", harness, "--json"]).expect_code(4);
+        assert_eq!(ended.kind(), "bad_config");
+        assert!(ended.json()["error"]["line"].as_u64().is_some_and(|line| line > 0), "{ended}");
+        give(&env, file, &with);
+        uninstall(&env, harness);
+        assert_eq!(text(&env, file), before, "{harness}");
+    }
+}
+
 /// Records are text, and so are the settings that name paths.
 #[test]
 fn paths_that_are_not_text() {
