@@ -107,7 +107,12 @@ impl Plan<'_> {
             None => None,
         };
         let after = match self.way {
-            Way::In => Some(target.part.put(before.as_deref(), &view).map_err(refused)?),
+            Way::In => {
+                // A file that is ours alone, from whatever version, makes room for this one's.
+                let is_old = matches!(target.part, Part::Own(_)) && is_untouched(record.as_ref(), &before);
+                let current = before.as_deref().filter(|_| !is_old);
+                Some(target.part.put(current, &view).map_err(refused)?)
+            }
             Way::Out => original.clone(),
         };
         Ok(Step { target: target.clone(), before, after, record, original })
@@ -185,6 +190,13 @@ impl Plan<'_> {
 }
 
 impl Step {
+    /// Is anything of ours in the file?
+    pub(super) fn is_installed(&self) -> bool {
+        let is_old =
+            matches!(self.target.part, Part::Own(_)) && is_untouched(self.record.as_ref(), &self.before);
+        is_old || self.before.as_deref().is_some_and(|bytes| self.target.part.is_in(bytes).unwrap_or(false))
+    }
+
     /// Is there nothing to write, also of what is known?
     fn is_settled(&self, way: Way) -> bool {
         self.before == self.after && (way == Way::In || self.record.is_none())
@@ -250,6 +262,10 @@ impl Step {
         }
         Ok(())
     }
+}
+
+fn is_untouched(record: Option<&Install>, content: &Option<Vec<u8>>) -> bool {
+    record.zip(content.as_deref()).is_some_and(|(record, bytes)| record.is_untouched(bytes))
 }
 
 /// Is the same in another work tree of the repository? They all have one file that says what git passes by.

@@ -148,6 +148,37 @@ fn a_permission_alone_is_not_ours() {
     assert_eq!(fs::read_to_string(env.work().join(".github/hooks/ravenry.json")).unwrap(), own);
 }
 
+/// Another version may start its files otherwise; what the record says that we wrote is ours.
+#[test]
+fn a_file_of_another_version_is_known_by_its_record() {
+    for (harness, file) in [
+        ("pi", ".pi/agent/extensions/ravenry.ts"),
+        ("opencode", ".config/opencode/plugins/ravenry.js"),
+        ("codex", ".codex/rules/ravenry.rules"),
+        ("gemini", ".gemini/policies/ravenry.toml"),
+    ] {
+        let env = TestEnvironment::new();
+        let before = tree(&env.home());
+        install(&env, harness);
+        let (now, old) = (text(&env, file), "// from another version\n");
+        let [now_hash, old_hash] = [now.as_str(), old].map(|it| ravenry::store::hash(it.as_bytes()));
+        for entry in fs::read_dir(at(&env, ".local/state/ravenry-installs")).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|it| it == "json") {
+                let record = fs::read_to_string(&path).unwrap();
+                fs::write(&path, record.replace(&now_hash, &old_hash)).unwrap();
+            }
+        }
+        give(&env, file, old);
+        let said = env.run(&["doctor"]).stdout;
+        assert!(said.contains(&format!("`msg install {harness}`")), "{harness}: {said}");
+        assert_eq!(install(&env, harness), [file]);
+        assert_eq!(text(&env, file), now);
+        uninstall(&env, harness);
+        assert_eq!(tree(&env.home()), before, "{harness}");
+    }
+}
+
 /// A binary that moved replaces the entries of the old one where they are; the first original is what goes back.
 #[test]
 fn a_moved_binary_takes_over() {
