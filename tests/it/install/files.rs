@@ -146,3 +146,23 @@ fn what_would_become_ours_is_refused() {
     assert_eq!(text(&env, file), "{\"a\": 1}");
     assert!(!at(&env, ".local").exists(), "no record either");
 }
+
+/// So does that of git's hooks.
+#[test]
+fn the_owner_of_other_files_stays_too() {
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("skipped: only root can give a file away");
+        return;
+    }
+    let env = TestEnvironment::new();
+    give(&env, "hook", "one");
+    chown(at(&env, "hook"), Some(12345), Some(12346)).unwrap();
+    let check = |content: &str| {
+        let metadata = fs::metadata(at(&env, "hook")).unwrap();
+        assert_eq!((metadata.uid(), metadata.gid(), text(&env, "hook").as_str()), (12345, 12346, content));
+    };
+    ravenry::sys::files::rewrite(&at(&env, "hook"), b"two").unwrap();
+    check("two");
+    ravenry::sys::files::replace_beside(&at(&env, "hook"), b"three", 0o755).unwrap();
+    check("three");
+}
