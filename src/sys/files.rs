@@ -26,8 +26,9 @@ use super::seams::step;
 use super::{clock, process};
 
 pub use beside::{
-    destination, link, make_room, missing_above, publish_beside, publish_link, put_back, read_link,
-    read_only, remove_through, replace_beside, replace_with_link, sweep_beside, sweep_in, write_through,
+    destination, is_of_another, link, make_room, missing_above, publish_beside, publish_link, put_back,
+    read_link, read_only, remove_through, replace_beside, replace_with_link, sweep_beside, sweep_in,
+    write_through,
 };
 pub use look::{
     Entry, Stamp, entries, exists, leads_nowhere, link_metadata, list, metadata, read, read_at_most,
@@ -327,11 +328,11 @@ pub fn move_without_replacing(from: &Path, to: &Path) -> Result<Option<Published
     }
 }
 
-/// Replaces the content of somebody else's file, by way of a private one beside it; links are written through, and the
-/// mode stays.
+/// Replaces the content of somebody else's file, by way of a private one beside it; links are written through, and mode
+/// and owner stay.
 pub fn rewrite(path: &Path, content: &[u8]) -> Result<(), FileError> {
     let real = fs::canonicalize(path)?;
-    let mode = fs::metadata(&real)?.permissions();
+    let there = fs::metadata(&real)?;
     let dir = real.parent().unwrap_or(Path::new("/"));
     let private = dir.join(format!(".{}.msg", own_mark()));
     step();
@@ -339,7 +340,8 @@ pub fn rewrite(path: &Path, content: &[u8]) -> Result<(), FileError> {
     let private = Private { path: private };
     step();
     file.write_all(content)?;
-    file.set_permissions(mode)?;
+    beside::keep_owner(&file, &there)?;
+    file.set_permissions(there.permissions())?;
     private.replace(&real)
 }
 

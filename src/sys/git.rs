@@ -41,6 +41,24 @@ impl WorkTree {
         std::fs::canonicalize(common).ok()
     }
 
+    /// The roots of the other work trees of the repository.
+    pub fn others(&self) -> Vec<PathBuf> {
+        let Some(repository) = self.repository() else { return Vec::new() };
+        let linked = std::fs::read_dir(repository.join("worktrees")).into_iter().flatten().flatten();
+        let dot_git = |dir: PathBuf| {
+            let text = std::fs::read_to_string(dir.join("gitdir")).ok()?;
+            Some(dir.join(text.trim_end_matches('\n')))
+        };
+        let mut roots: Vec<PathBuf> = linked
+            .filter_map(|entry| dot_git(entry.path()))
+            .chain([repository].into_iter().filter(|dir| dir.ends_with(".git")))
+            .filter_map(|dot_git| std::fs::canonicalize(dot_git.parent()?).ok())
+            .collect();
+        let own = std::fs::canonicalize(&self.root).ok();
+        roots.retain(|root| Some(root) != own.as_ref());
+        roots
+    }
+
     /// The branch that is checked out; `@` and the first seven digits of the commit when none is.
     pub fn branch(&self) -> Option<String> {
         let head = std::fs::read_to_string(self.git_dir.join("HEAD")).ok()?;

@@ -26,7 +26,8 @@ pub fn resolve(path: &Path) -> PathForm {
     PathForm::absolute(&follow(path).to_string_lossy())
 }
 
-fn follow(path: &Path) -> PathBuf {
+/// The same, spelled as it is there.
+pub fn follow(path: &Path) -> PathBuf {
     let mut ahead: VecDeque<Step> = steps(path).collect();
     let mut here = PathBuf::from("/");
     let mut links = 0;

@@ -76,7 +76,8 @@ impl<'a> Tables<'a> {
     /// Takes the text out, and the table if that was all.
     pub fn take(&mut self, name: &str) -> Result<(), Refusal> {
         let document = self.document()?;
-        let Some(item) = self.above(&document)?.and_then(|table| table.get(name)) else { return Ok(()) };
+        let found = self.above(&document)?.and_then(|table| table.get_key_value(name));
+        let Some((key, item)) = found else { return Ok(()) };
         let Some(table) = item.as_table_like() else { return Ok(()) };
         let Some(value) = table.get(self.key) else { return Ok(()) };
         let value = self.range_of(value, name)?;
@@ -86,6 +87,10 @@ impl<'a> Tables<'a> {
             Item::Table(table) if is_alone && !table.is_dotted() => {
                 let header = table.span().map_or(line, |span| self.line_start(span.start));
                 self.without_gap(header.min(line))..end
+            }
+            _ if self.is_inline(&document) => {
+                let start = key.span().filter(|_| is_alone).ok_or_else(|| self.misfit(item, name))?.start;
+                self.with_comma(start..item.span().map_or(value.end, |span| span.end.max(value.end)))
             }
             // `"name" = { key = "text" }`, all on a line of its own.
             _ if is_alone => line..end,
@@ -106,6 +111,26 @@ impl<'a> Tables<'a> {
         let newline = newline_of(&self.text);
         let gap = if self.text[..at].ends_with('\n') { "" } else { newline };
         Ok(Splice { range: at..at, with: format!("{gap}{} = {}{newline}", self.key, quoted(text)) })
+    }
+
+    /// Are the tables all within one value, `state = { "name" = { key = "text" }, … }`?
+    fn is_inline(&self, document: &Document<&str>) -> bool {
+        let mut here: Option<&dyn TableLike> = Some(document.as_table());
+        self.above.iter().any(|word| {
+            let item = here.and_then(|table| table.get(word));
+            here = item.and_then(Item::as_table_like);
+            item.is_some_and(Item::is_inline_table)
+        })
+    }
+
+    /// An element of such a value with the comma behind it, or the one before if it is the last.
+    fn with_comma(&self, range: Range<usize>) -> Range<usize> {
+        let (before, after) = (self.text[..range.start].trim_end(), &self.text[range.end..]);
+        match (after.trim_start().strip_prefix(','), before.strip_suffix(',')) {
+            (Some(rest), _) => range.start..self.text.len() - rest.trim_start().len(),
+            (None, Some(rest)) => rest.len()..range.end,
+            (None, None) => range,
+        }
     }
 
     /// The blank line that was put before the table goes with it.
@@ -222,6 +247,28 @@ mod tests {
             take("[hooks.state]\nx = { trusted_hash = \"1\" }\ny = 1\n", "x"),
             "[hooks.state]\ny = 1\n"
         );
+    }
+
+    /// All in one value: what others have there stays.
+    #[test]
+    fn out_from_between_others_on_one_line() {
+        let theirs = |name: &str| format!("\"{name}\" = {{ trusted_hash = \"{name}\", enabled = true }}");
+        let [a, b, ours] = [theirs("/a:stop:0:0"), theirs("b"), "x = { trusted_hash = \"1\" }".to_string()];
+        for (above, end) in [("[hooks]\nstate = ", ""), ("hooks.state = ", ""), ("hooks = { state = ", " }")]
+        {
+            let text = |inner: &str| format!("{above}{{ {inner} }}{end} # c\ny = 1\n");
+            let without = text(&format!("{a}, {b}"));
+            for inner in
+                [format!("{ours}, {a}, {b}"), format!("{a}, {ours}, {b}"), format!("{a}, {b}, {ours}")]
+            {
+                assert_eq!(take(&text(&inner), "x"), without);
+            }
+            let dotted = text(&format!("{a}, x.trusted_hash = \"1\", {b}"));
+            assert_eq!(take(&dotted, "x"), without);
+            assert!(tables(&take(&text(&ours), "x")).entries().unwrap().is_empty());
+            let mut changed = tables(&text(&theirs("x")));
+            assert!(changed.take("x").is_err(), "it says more than ours");
+        }
     }
 
     #[test]

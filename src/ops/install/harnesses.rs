@@ -103,11 +103,12 @@ impl Place<'_> {
                 Target::new(dir.join("policies/ravenry.toml"), Part::Own(GEMINI_POLICY.to_string())),
             ],
             Harness::Opencode => {
-                let mut targets = vec![self.plugin(OPENCODE_PLUGIN, dir.join("plugins/ravenry.js"))];
+                let plugin = dir.join("plugins/ravenry.js");
+                let mut targets = vec![self.plugin(OPENCODE_PLUGIN, plugin.clone())];
                 // Where there is no such file nothing is asked, and there is nothing to say.
                 let configs = ["config.json", "opencode.json", "opencode.jsonc"].map(|name| dir.join(name));
                 targets.extend(configs.into_iter().filter(|path| path.is_file()).map(|path| {
-                    let entries = vec![Entry::Leave { command: "msg" }];
+                    let entries = vec![Entry::Leave { command: "msg", plugin: plugin.clone() }];
                     Target::new(path, settings(harness, Dialect::CommentsAndTrailingCommas, entries))
                 }));
                 targets
@@ -272,17 +273,18 @@ fn hook_list(event: &str) -> Vec<String> {
 
 /// Where a harness keeps what is the user's.
 pub(super) fn config_dir(harness: Harness, home: &Home) -> PathBuf {
-    let told = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let absolute = |path: &PathBuf| path.is_absolute();
+    let told = |name: &str| variable(name).map(PathBuf::from).filter(absolute);
     let beneath = |name: &str| home.home.join(name);
     match harness {
         Harness::Claude => told("CLAUDE_CONFIG_DIR").unwrap_or_else(|| beneath(".claude")),
         Harness::Codex => told("CODEX_HOME").unwrap_or_else(|| beneath(".codex")),
         Harness::Gemini => told("GEMINI_CLI_HOME").unwrap_or_else(|| home.home.clone()).join(".gemini"),
         Harness::Opencode => told("OPENCODE_CONFIG_DIR").unwrap_or_else(|| home.config.join("opencode")),
-        Harness::Pi => match variable("PI_CODING_AGENT_DIR") {
-            Some(dir) => home.expand(&dir),
-            None => beneath(".pi/agent"),
-        },
+        Harness::Pi => {
+            let told = variable("PI_CODING_AGENT_DIR").map(|dir| home.expand(&dir)).filter(absolute);
+            told.unwrap_or_else(|| beneath(".pi/agent"))
+        }
         Harness::Copilot => told("COPILOT_HOME").unwrap_or_else(|| beneath(".copilot")),
         Harness::Terminal | Harness::Other => home.home.clone(),
     }

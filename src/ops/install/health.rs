@@ -73,7 +73,7 @@ fn look(place: &Place<'_>, harness: Harness, installs: &Installs) -> Found {
             return Found { is_well: false, troubles };
         }
     };
-    if !steps.iter().any(is_installed) {
+    if !steps.iter().any(Step::is_installed) {
         return Found::default();
     }
     let mut troubles: Vec<(String, String)> =
@@ -87,10 +87,6 @@ fn look(place: &Place<'_>, harness: Harness, installs: &Installs) -> Found {
         troubles.push((text, mend));
     }
     Found { is_well: troubles.is_empty(), troubles }
-}
-
-fn is_installed(step: &Step) -> bool {
-    step.before.as_deref().is_some_and(|bytes| step.target.part.is_in(bytes).unwrap_or(false))
 }
 
 /// Hooks that call a program which is not there, or is not this one.

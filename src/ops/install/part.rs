@@ -44,8 +44,8 @@ pub(super) enum Entry {
     Item { list: Vec<String>, text: String },
     /// A member that has to be there, with that value if nobody gave it another.
     Member { path: Vec<String>, value: Json },
-    /// OpenCode's leave to run a command, where it would ask.
-    Leave { command: &'static str },
+    /// OpenCode's leave to run a command, where it would ask; it comes and goes with that plugin.
+    Leave { command: &'static str, plugin: PathBuf },
 }
 
 /// A hook in the list of its event.
@@ -109,10 +109,17 @@ impl Part {
                 let was_there = |path: &[String]| {
                     before.as_ref().is_some_and(|before| before.get(path).is_ok_and(|node| node.is_some()))
                 };
-                for entry in entries.iter().rev() {
+                let (hooks, rest): (Vec<&Entry>, Vec<&Entry>) =
+                    entries.iter().rev().partition(|entry| matches!(entry, Entry::Hook(_)));
+                for entry in hooks {
                     entry.take(&mut document, *harness, before.as_ref(), &was_there)?;
                 }
                 take_strays(&mut document, *harness, entries, &was_there)?;
+                // The rest may be somebody's own, unless we know that we were here.
+                let is_known = !matches!(original, Original::Unknown) || document.is_changed();
+                for entry in rest.into_iter().filter(|entry| is_known || entry.goes_with_plugin(view)) {
+                    entry.take(&mut document, *harness, before.as_ref(), &was_there)?;
+                }
                 if !document.is_changed() {
                     return Ok(Some(bytes.to_vec()));
                 }
@@ -136,6 +143,12 @@ impl Part {
     /// Do other harnesses have something of ours in the same file?
     pub(super) fn is_shared(&self) -> bool {
         matches!(self, Self::Line(_))
+    }
+
+    /// Is it OpenCode's leave, and nothing else?
+    pub(super) fn is_leave(&self) -> bool {
+        let Self::Entries { entries, .. } = self else { return false };
+        entries.iter().all(|entry| matches!(entry, Entry::Leave { .. }))
     }
 
     /// The hooks of ours that are in it.
@@ -246,8 +259,15 @@ impl Entry {
                 Some(_) => Ok(()),
                 None => document.set(path, value),
             },
-            Self::Leave { command } => super::leave::put(document, command),
+            Self::Leave { command, .. } => super::leave::put(document, command),
         }
+    }
+
+    /// Does a plugin go that was put in with it?
+    fn goes_with_plugin(&self, view: View<'_>) -> bool {
+        let Self::Leave { plugin, .. } = self else { return false };
+        let (before, after) = view(plugin);
+        before != after
     }
 
     fn take(
@@ -272,7 +292,7 @@ impl Entry {
                 let is_ours = document.get(path)?.is_some_and(|node| node.is(value)) && !stays(path);
                 if is_ours { document.unset(path, stays) } else { Ok(()) }
             }
-            Self::Leave { command } => super::leave::take(document, command, before, stays),
+            Self::Leave { command, .. } => super::leave::take(document, command, before, stays),
         }
     }
 }

@@ -55,6 +55,7 @@ impl Plan<'_> {
         installs: &Installs,
         dry_run: bool,
     ) -> Result<Vec<Change>, CommandError> {
+        self.targets.iter().try_for_each(|target| refuse_no_text(&target.path))?;
         self.keep_out_of_repository()?;
         if dry_run {
             return Ok(self.changes(&self.steps(installs)?));
@@ -67,6 +68,7 @@ impl Plan<'_> {
         }
         for step in steps.iter().filter(|step| step.before != step.after) {
             refuse_read_only(&step.target.path)?;
+            refuse_of_another(&step.target.path)?;
         }
         let lock = installs.lock()?;
         let steps = self.steps(installs)?;
@@ -96,12 +98,21 @@ impl Plan<'_> {
             step.map_or((None, None), |step| (step.before.clone(), step.after.clone()))
         };
         let refused = |refusal: Refusal| refuse(path, self.harness, &target.part, &refusal);
+        // Where the plugin is known and this is not, there was nothing to write to this.
+        let is_theirs =
+            target.part.is_leave() && record.is_none() && done.iter().any(|step| step.record.is_some());
         let original = match &before {
+            Some(bytes) if is_theirs => Some(bytes.clone()),
             Some(bytes) => self.original(&target.part, bytes, record.as_ref(), &view).map_err(refused)?,
             None => None,
         };
         let after = match self.way {
-            Way::In => Some(target.part.put(before.as_deref(), &view).map_err(refused)?),
+            Way::In => {
+                // A file that is ours alone, from whatever version, makes room for this one's.
+                let is_old = matches!(target.part, Part::Own(_)) && is_untouched(record.as_ref(), &before);
+                let current = before.as_deref().filter(|_| !is_old);
+                Some(target.part.put(current, &view).map_err(refused)?)
+            }
             Way::Out => original.clone(),
         };
         Ok(Step { target: target.clone(), before, after, record, original })
@@ -117,9 +128,11 @@ impl Plan<'_> {
         view: View<'_>,
     ) -> Result<Option<Vec<u8>>, Refusal> {
         let first = record.map(|record| record.original.as_deref().map(str::as_bytes));
+        // Of a file that others need too, only what is ours goes.
+        let is_whole = !(part.is_shared() && self.way == Way::Out);
         if let (Some(record), Some(first)) = (record, first)
-            && (first == Some(bytes)
-                || record.is_untouched(bytes) && !(part.is_shared() && self.way == Way::Out))
+            && is_whole
+            && (first == Some(bytes) || record.is_untouched(bytes))
         {
             return Ok(first.map(<[u8]>::to_vec));
         }
@@ -133,7 +146,9 @@ impl Plan<'_> {
             return Ok(Some(bytes.to_vec()));
         }
         match part.take(bytes, known, view) {
-            Err(_) if self.way == Way::Out && !part.is_mentioned(bytes) => Ok(Some(bytes.to_vec())),
+            Err(_) if self.way == Way::Out && record.is_none() && !part.is_mentioned(bytes) => {
+                Ok(Some(bytes.to_vec()))
+            }
             rest => rest,
         }
     }
@@ -141,7 +156,7 @@ impl Plan<'_> {
     /// Files of a project that is under version control are named where git is told what to pass by.
     fn keep_out_of_repository(&mut self) -> Result<(), CommandError> {
         let Some(tree) = self.tree else { return Ok(()) };
-        for path in self.targets.iter().map(|target| target.path.clone()).collect::<Vec<_>>() {
+        for Target { path, part } in self.targets.clone() {
             if self.way == Way::In && tree.tracks(&path) {
                 let text = format!(
                     "`{}` is committed to the repository, so what is in it is not yours alone",
@@ -151,6 +166,9 @@ impl Plan<'_> {
                     "`msg install {}` installs it for yourself, in every project",
                     self.harness
                 )));
+            }
+            if self.way == Way::Out && is_elsewhere(tree, &path, &part)? {
+                continue;
             }
             if let Some((file, line)) = exclusion(tree, &path) {
                 self.targets.push(Target::new(file, Part::Line(line)));
@@ -172,6 +190,13 @@ impl Plan<'_> {
 }
 
 impl Step {
+    /// Is anything of ours in the file?
+    pub(super) fn is_installed(&self) -> bool {
+        let is_old =
+            matches!(self.target.part, Part::Own(_)) && is_untouched(self.record.as_ref(), &self.before);
+        is_old || self.before.as_deref().is_some_and(|bytes| self.target.part.is_in(bytes).unwrap_or(false))
+    }
+
     /// Is there nothing to write, also of what is known?
     fn is_settled(&self, way: Way) -> bool {
         self.before == self.after && (way == Way::In || self.record.is_none())
@@ -239,6 +264,24 @@ impl Step {
     }
 }
 
+fn is_untouched(record: Option<&Install>, content: &Option<Vec<u8>>) -> bool {
+    record.zip(content.as_deref()).is_some_and(|(record, bytes)| record.is_untouched(bytes))
+}
+
+/// Is the same in another work tree of the repository? They all have one file that says what git passes by.
+fn is_elsewhere(tree: &WorkTree, path: &Path, part: &Part) -> Result<bool, CommandError> {
+    let Ok(inside) = path.strip_prefix(&tree.root) else { return Ok(false) };
+    for root in tree.others() {
+        let other = root.join(inside);
+        // What can't be read may have ours in it.
+        let is_file = files::metadata(&other)?.is_some_and(|metadata| metadata.is_file());
+        if is_file && files::read_large(&other)?.is_some_and(|bytes| part.is_in(&bytes).unwrap_or(true)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 fn refuse(path: &Path, harness: Harness, part: &Part, refusal: &Refusal) -> CommandError {
     if matches!(part, Part::Own(_)) {
         let text = format!("`{}` is there already, and {}", shown(path), refusal.reason);
@@ -251,6 +294,14 @@ fn refuse(path: &Path, harness: Harness, part: &Part, refusal: &Refusal) -> Comm
         .fact("file", shown(path))
         .number("line", refusal.line as u64)
         .number("column", refusal.column as u64)
+}
+
+/// Records are text, and so are settings that name a path.
+fn refuse_no_text(path: &Path) -> Result<(), CommandError> {
+    let real = files::destination(path);
+    let Some(odd) = [path, &real].into_iter().find(|path| path.to_str().is_none()) else { return Ok(()) };
+    let text = format!("the path `{}` is not text", shown(odd));
+    Err(CommandError::new(Kind::InvalidValue, text).hint("give it a name that is UTF-8".to_string()))
 }
 
 /// Some link a settings file to `/dev/null`, so that nobody writes to it. To rename a file onto that would do harm, and to
@@ -281,6 +332,17 @@ fn refuse_read_only(path: &Path) -> Result<(), CommandError> {
             "`chmod u+w {}`, or change it where it is made, if it is made by a program",
             shown(&what)
         ))
+        .fact("file", shown(path)))
+}
+
+/// A file that is written anew is its writer's, and its owner may not be able to read it any more.
+fn refuse_of_another(path: &Path) -> Result<(), CommandError> {
+    if !files::is_of_another(path)? {
+        return Ok(());
+    }
+    let text = format!("`{}` is somebody else's, and would be yours", shown(path));
+    Err(CommandError::new(Kind::ReadOnly, text)
+        .hint("let its owner do it, or root".to_string())
         .fact("file", shown(path)))
 }
 

@@ -1,7 +1,8 @@
 //! Files in directories that are not ours: the settings of a harness, git's hooks. The private file lies beside the target
 //! there, because nothing else is sure to be on the same file system; who dies leaves it, and the next one sweeps it away.
 
-use std::os::unix::fs::PermissionsExt;
+use std::fs::Metadata;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use fs_err::os::unix::fs::OpenOptionsExt as _;
@@ -18,17 +19,40 @@ const SUFFIX: &str = ".msg";
 
 /// Where a file is, or would be made: links lead there, also one that leads to nothing yet.
 pub fn destination(path: &Path) -> PathBuf {
-    PathBuf::from(paths::resolve(path).as_str())
+    paths::follow(path)
 }
 
-/// Puts a whole file where links lead from `path`, in place of what is there and with its mode. It is on the disk before
-/// it is in place: there is no second copy of somebody's settings.
+/// Puts a whole file where links lead from `path`, in place of what is there and with its mode and owner. It is on the
+/// disk before it is in place: there is no second copy of somebody's settings.
 pub fn write_through(path: &Path, content: &[u8]) -> Result<(), FileError> {
     let real = destination(path);
-    let mode = super::metadata(&real)?.map_or(FILE_MODE, |metadata| metadata.permissions().mode());
-    let (private, file) = write_beside(&real, content, mode)?;
+    let there = super::metadata(&real)?;
+    let mode = there.as_ref().map_or(FILE_MODE, |there| there.permissions().mode());
+    let (private, file) = write_beside(&real, content, mode, there.as_ref())?;
     file.sync_all()?;
     private.replace(&real)
+}
+
+/// Would a file become ours if we wrote it anew? Only root can give it back.
+pub fn is_of_another(path: &Path) -> Result<bool, FileError> {
+    let me = nix::unistd::geteuid();
+    let there = super::metadata(&destination(path))?;
+    Ok(!me.is_root() && there.is_some_and(|there| there.uid() != me.as_raw()))
+}
+
+/// Gives a private file the owner and the group of the one that it is to replace.
+pub(super) fn keep_owner(file: &fs::File, there: &Metadata) -> Result<(), FileError> {
+    let own = file.metadata()?;
+    let uid = (own.uid() != there.uid()).then(|| there.uid());
+    let gid = (own.gid() != there.gid()).then(|| there.gid());
+    if uid.is_none() && gid.is_none() {
+        return Ok(());
+    }
+    step();
+    std::os::unix::fs::fchown(file.file(), uid, gid).map_err(|error| {
+        let text = format!("it can't be left to its owner ({}:{}): {error}", there.uid(), there.gid());
+        io::Error::new(error.kind(), text).into()
+    })
 }
 
 /// Removes a file where links lead; the links stay.
@@ -79,12 +103,14 @@ pub fn read_only(path: &Path) -> Result<Option<PathBuf>, FileError> {
 
 /// Puts a whole file with that mode at `target`, unless there is one.
 pub fn publish_beside(target: &Path, content: &[u8], mode: u32) -> Result<Published, FileError> {
-    write_beside(target, content, mode)?.0.publish(target)
+    write_beside(target, content, mode, None)?.0.publish(target)
 }
 
 /// Puts a whole file with that mode at `target`, in place of whatever is there; a link is not followed.
 pub fn replace_beside(target: &Path, content: &[u8], mode: u32) -> Result<(), FileError> {
-    write_beside(target, content, mode)?.0.replace(target)
+    // A link has an owner too, but that says nothing of whose the file shall be.
+    let there = super::link_metadata(target)?.filter(Metadata::is_file);
+    write_beside(target, content, mode, there.as_ref())?.0.replace(target)
 }
 
 /// Gives a file a second name, unless there is something.
@@ -145,13 +171,20 @@ fn beside(target: &Path) -> PathBuf {
     target.with_file_name(format!(".{}{SUFFIX}", own_mark()))
 }
 
-fn write_beside(target: &Path, content: &[u8], mode: u32) -> Result<(Private, fs::File), FileError> {
+fn write_beside(
+    target: &Path,
+    content: &[u8],
+    mode: u32,
+    there: Option<&Metadata>,
+) -> Result<(Private, fs::File), FileError> {
     let path = beside(target);
     step();
     let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&path)?;
     let private = Private { path };
     step();
     file.write_all(content)?;
+    // Before the mode, of which a new owner may cost a part.
+    there.map_or(Ok(()), |there| keep_owner(&file, there))?;
     file.set_permissions(std::fs::Permissions::from_mode(mode))?;
     Ok((private, file))
 }

@@ -1,7 +1,8 @@
 //! Links, modes, and many at once.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, chown, symlink};
+use std::os::unix::process::CommandExt;
 use std::process::Child;
 
 use super::*;
@@ -97,4 +98,71 @@ fn somebody_else_is_at_it() {
     drop(held);
     assert!(waiting.wait().unwrap().success());
     assert!(!at(&env, ".claude").exists());
+}
+
+/// Who installs for another, as root does, must not take their settings away from them.
+#[test]
+fn the_owner_stays() {
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("skipped: only root can give a file away");
+        return;
+    }
+    for (harness, file) in SETTINGS {
+        let env = TestEnvironment::new();
+        give(&env, file, "{\"a\": 1}");
+        fs::set_permissions(at(&env, file), fs::Permissions::from_mode(0o600)).unwrap();
+        chown(at(&env, file), Some(12345), Some(12346)).unwrap();
+        let owner = || {
+            let metadata = fs::metadata(at(&env, file)).unwrap();
+            (metadata.uid(), metadata.gid(), metadata.mode() & 0o777)
+        };
+        install(&env, harness);
+        assert_eq!(owner(), (12345, 12346, 0o600), "{harness}");
+        uninstall(&env, harness);
+        assert_eq!(owner(), (12345, 12346, 0o600), "{harness}");
+    }
+}
+
+#[test]
+fn what_would_become_ours_is_refused() {
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("skipped: only root can give a file away");
+        return;
+    }
+    let env = TestEnvironment::new();
+    let program = env.path().join("bin/msg");
+    copy_of_program(&program);
+    let file = ".claude/settings.json";
+    give(&env, file, "{\"a\": 1}");
+    fs::set_permissions(at(&env, file), fs::Permissions::from_mode(0o666)).unwrap();
+    for dir in [env.path(), &env.home(), &at(&env, ".claude"), &env.path().join("bin"), &env.work()] {
+        fs::set_permissions(dir, fs::Permissions::from_mode(0o777)).unwrap();
+    }
+    let mut command = std::process::Command::new(&program);
+    command.env_clear().env("HOME", env.home()).env("PATH", "/usr/bin:/bin").uid(12345).gid(12345);
+    let ended = end(command.args(["install", "claude", "--json"]).current_dir(env.work())).expect_code(4);
+    assert_eq!(ended.kind(), "read_only", "{ended}");
+    assert!(ended.stdout.contains("is somebody else's"), "{ended}");
+    assert_eq!(text(&env, file), "{\"a\": 1}");
+    assert!(!at(&env, ".local").exists(), "no record either");
+}
+
+/// So does that of git's hooks.
+#[test]
+fn the_owner_of_other_files_stays_too() {
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("skipped: only root can give a file away");
+        return;
+    }
+    let env = TestEnvironment::new();
+    give(&env, "hook", "one");
+    chown(at(&env, "hook"), Some(12345), Some(12346)).unwrap();
+    let check = |content: &str| {
+        let metadata = fs::metadata(at(&env, "hook")).unwrap();
+        assert_eq!((metadata.uid(), metadata.gid(), text(&env, "hook").as_str()), (12345, 12346, content));
+    };
+    ravenry::sys::files::rewrite(&at(&env, "hook"), b"two").unwrap();
+    check("two");
+    ravenry::sys::files::replace_beside(&at(&env, "hook"), b"three", 0o755).unwrap();
+    check("three");
 }

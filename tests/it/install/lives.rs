@@ -52,6 +52,19 @@ fn where_the_harness_was_told_to_look() {
     }
 }
 
+/// What is no absolute path says nothing of where to look.
+#[test]
+fn a_relative_path_is_passed_by() {
+    let env = TestEnvironment::new();
+    for (told, dir) in
+        [("agent", ".pi/agent"), ("./a/b", ".pi/agent"), ("~x", ".pi/agent"), ("~/mine", "mine")]
+    {
+        let run = env.run_with(&["install", "pi", "--dry-run", "--json"], &[("PI_CODING_AGENT_DIR", told)]);
+        let said = changed(&run.expect_code(0).json());
+        assert_eq!(from_home(&env, said), [format!("{dir}/extensions/ravenry.ts")], "{told}");
+    }
+}
+
 /// Somebody changed the settings after us: theirs stays, ours goes.
 #[test]
 fn what_others_changed_since_stays() {
@@ -101,6 +114,69 @@ fn a_permission_that_was_there_is_not_ours() {
     give(&env, ".claude/settings.json", &text(&env, ".claude/settings.json").replacen('{', "{\"a\": 1, ", 1));
     uninstall(&env, "claude");
     assert_eq!(text(&env, ".claude/settings.json"), before.replacen('{', "{\"a\": 1, ", 1));
+}
+
+/// Without a record only what a hook or plugin of ours stands beside can be ours.
+#[test]
+fn a_permission_alone_is_not_ours() {
+    let opencode = "{\"permission\": {\"bash\": {\"*\": \"ask\", \"msg *\": \"allow\"}}}";
+    for (harness, file, content) in [
+        ("claude", ".claude/settings.json", "{\"permissions\": {\"allow\": [\"Bash(msg:*)\"]}}"),
+        ("opencode", ".config/opencode/opencode.json", opencode),
+    ] {
+        let env = TestEnvironment::new();
+        give(&env, file, content);
+        assert_eq!(uninstall(&env, harness), [""; 0]);
+        assert_eq!(text(&env, file), content);
+    }
+    let env = TestEnvironment::new();
+    give(&env, ".config/opencode/opencode.json", opencode);
+    assert_eq!(install(&env, "opencode"), [".config/opencode/plugins/ravenry.js"]);
+    uninstall(&env, "opencode");
+    assert_eq!(text(&env, ".config/opencode/opencode.json"), opencode, "there was nothing to write to it");
+    // Nothing is known of either any more.
+    let asks = opencode.replace(", \"msg *\": \"allow\"", "");
+    give(&env, ".config/opencode/opencode.json", &asks);
+    install(&env, "opencode");
+    fs::remove_dir_all(at(&env, ".local/state/ravenry-installs")).unwrap();
+    uninstall(&env, "opencode");
+    assert_eq!(text(&env, ".config/opencode/opencode.json"), asks);
+    let env = TestEnvironment::new();
+    let own = "{\"version\": 1}";
+    put(&env.work().join(".github/hooks/ravenry.json"), own);
+    env.ok(&["uninstall", "copilot", "--project"]);
+    assert_eq!(fs::read_to_string(env.work().join(".github/hooks/ravenry.json")).unwrap(), own);
+}
+
+/// Another version may start its files otherwise; what the record says that we wrote is ours.
+#[test]
+fn a_file_of_another_version_is_known_by_its_record() {
+    for (harness, file) in [
+        ("pi", ".pi/agent/extensions/ravenry.ts"),
+        ("opencode", ".config/opencode/plugins/ravenry.js"),
+        ("codex", ".codex/rules/ravenry.rules"),
+        ("gemini", ".gemini/policies/ravenry.toml"),
+    ] {
+        let env = TestEnvironment::new();
+        let before = tree(&env.home());
+        install(&env, harness);
+        let (now, old) = (text(&env, file), "// from another version\n");
+        let [now_hash, old_hash] = [now.as_str(), old].map(|it| ravenry::store::hash(it.as_bytes()));
+        for entry in fs::read_dir(at(&env, ".local/state/ravenry-installs")).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|it| it == "json") {
+                let record = fs::read_to_string(&path).unwrap();
+                fs::write(&path, record.replace(&now_hash, &old_hash)).unwrap();
+            }
+        }
+        give(&env, file, old);
+        let said = env.run(&["doctor"]).stdout;
+        assert!(said.contains(&format!("`msg install {harness}`")), "{harness}: {said}");
+        assert_eq!(install(&env, harness), [file]);
+        assert_eq!(text(&env, file), now);
+        uninstall(&env, harness);
+        assert_eq!(tree(&env.home()), before, "{harness}");
+    }
 }
 
 /// A binary that moved replaces the entries of the old one where they are; the first original is what goes back.

@@ -117,3 +117,50 @@ fn all_that_can_be() {
         said["skipped"].as_array().unwrap().iter().map(|it| it["harness"].as_str().unwrap()).collect();
     assert_eq!(skipped, ["codex", "gemini", "opencode", "pi", "copilot"]);
 }
+
+/// What others have in the same file stays, whatever the record of it says.
+#[test]
+fn only_the_own_line_goes() {
+    let env = repository();
+    let exclude = env.work().join(".git/info/exclude");
+    let [claude, opencode] = ["/.claude/settings.local.json\n", "/.opencode/plugins/ravenry.js\n"];
+    fs::write(&exclude, "").unwrap();
+    env.ok(&["install", "claude", "--project"]);
+    env.ok(&["install", "opencode", "--project"]);
+    env.ok(&["uninstall", "claude", "--project"]);
+    assert_eq!(fs::read_to_string(&exclude).unwrap(), opencode);
+    env.ok(&["uninstall", "opencode", "--project"]);
+    assert_eq!(fs::read_to_string(&exclude).unwrap(), "");
+    // What was there before the second had the line of the first in it.
+    env.ok(&["install", "claude", "--project"]);
+    let changed = format!("{claude}*.tmp\n");
+    fs::write(&exclude, &changed).unwrap();
+    env.ok(&["install", "opencode", "--project"]);
+    fs::write(&exclude, &changed).unwrap();
+    env.ok(&["uninstall", "claude", "--project"]);
+    assert_eq!(fs::read_to_string(&exclude).unwrap(), "*.tmp\n");
+}
+
+/// All work trees of a repository have one such file.
+#[test]
+fn another_work_tree_needs_the_line_too() {
+    for (harness, file) in FILES {
+        let env = repository();
+        let other = env.path().join("other");
+        git(&env, &["worktree", "add", "-q", other.to_str().unwrap()]);
+        let before = tree(&env.work());
+        let run = |verb: &str, dir: &Path| {
+            end(env.msg().args([verb, harness, "--project"]).current_dir(dir)).expect_code(0);
+        };
+        let seen = |dir: &Path| git(&env, &["-C", dir.to_str().unwrap(), "status", "--porcelain"]);
+        for (first, second) in [(&env.work(), &other), (&other, &env.work())] {
+            run("install", first);
+            run("install", second);
+            run("uninstall", first);
+            assert!(second.join(file).is_file());
+            assert_eq!(seen(second), "", "{harness}");
+            run("uninstall", second);
+            assert_eq!(tree(&env.work()), before, "{harness}");
+        }
+    }
+}

@@ -139,6 +139,51 @@ fn uninstall_does_not_guess_either() {
     assert!(!at(&env, file).exists());
 }
 
+/// Nobody can tell what became of ours in it, and what was there before is in the record alone.
+#[test]
+fn the_record_of_a_file_that_cannot_be_read_is_kept() {
+    for (harness, file) in
+        [SETTINGS[0], SETTINGS[1], ("codex", ".codex/config.toml"), SETTINGS[2], SETTINGS[3]]
+    {
+        let env = TestEnvironment::new();
+        let before = if file.ends_with("toml") { "a = 1\n" } else { "{\n  \"a\": 1\n}\n" };
+        give(&env, file, before);
+        install(&env, harness);
+        let with = text(&env, file);
+        give(&env, file, "{\n  nope = = ");
+        let ended = env.run(&["uninstall", harness, "--json"]).expect_code(4);
+        assert_eq!(ended.kind(), "bad_config");
+        assert!(ended.json()["error"]["line"].as_u64().is_some_and(|line| line > 0), "{ended}");
+        give(&env, file, &with);
+        uninstall(&env, harness);
+        assert_eq!(text(&env, file), before, "{harness}");
+    }
+}
+
+/// Records are text, and so are the settings that name paths.
+#[test]
+fn paths_that_are_not_text() {
+    use std::os::unix::ffi::OsStrExt;
+    let env = TestEnvironment::new();
+    let place = env.path().join("homes");
+    let home = place.join(std::ffi::OsStr::from_bytes(b"h\xff"));
+    fs::create_dir_all(&home).unwrap();
+    for harness in HARNESSES {
+        let mut command = env.msg();
+        command.env("HOME", &home).args(["install", harness, "--json"]);
+        let ended = end(&mut command).expect_code(2);
+        assert_eq!(ended.kind(), "invalid_value", "{ended}");
+        assert_eq!(fs::read_dir(&place).unwrap().count(), 1, "{harness}: nothing beside it");
+        assert_eq!(fs::read_dir(&home).unwrap().count(), 0, "{harness}");
+    }
+    // Nor is a link to such a place followed to another.
+    fs::create_dir(at(&env, ".claude")).unwrap();
+    symlink(home.join("settings.json"), at(&env, ".claude/settings.json")).unwrap();
+    assert_eq!(env.fails(2, &["install", "claude"]), "invalid_value");
+    assert_eq!(fs::read_dir(&place).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(&home).unwrap().count(), 0);
+}
+
 #[test]
 fn a_record_that_cannot_be_read_is_not_overwritten() {
     let env = TestEnvironment::new();
