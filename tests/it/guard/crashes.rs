@@ -13,10 +13,15 @@ use crate::environment::put;
 /// What is there before, and whether git runs it.
 type Case = (&'static str, fn(&Repo), bool);
 
-const CASES: [Case; 5] = [
+const CASES: [Case; 6] = [
     ("nothing", |_| (), false),
     ("a script", |repo| repo.put_hook("#!/bin/sh\necho the other\n"), true),
     ("another language", |repo| repo.put_hook(&awk("print \"the other\"")), true),
+    (
+        "a script that reads itself",
+        |repo| repo.put_hook("#!/bin/sh\ntail -n +4 \"$0\" | sh\nexit\necho the other\n"),
+        true,
+    ),
     (
         "a link",
         |repo| {

@@ -133,6 +133,21 @@ fn what_loads_what_lies_beside_it() {
     }
 }
 
+/// Where it was kept before there were links to it.
+#[test]
+fn a_hook_that_is_kept_in_the_directory() {
+    let repo = repo();
+    let hooks = repo.root().join(".git/hooks");
+    repo.put_hook(&awk("print \"old\""));
+    let before = everything(&hooks);
+    install(&repo);
+    fs::rename(hooks.join("pre-commit.ravenry-kept"), hooks.join("pre-commit.ravenry/pre-commit")).unwrap();
+    assert!(repo.env.ok(&["guard", "install"])["chained"].as_bool().unwrap());
+    commits(&repo).iter().for_each(|ended| assert!(ended.stderr.contains("old\n"), "{ended}"));
+    repo.env.ok(&["guard", "uninstall"]);
+    assert_eq!(everything(&hooks), before);
+}
+
 /// By the number of their lines, or as another language.
 #[test]
 fn scripts_that_read_themselves() {
