@@ -64,7 +64,7 @@ pub struct Arguments {
     words: Vec<String>,
 }
 
-/// Answers one call of a hook. Always a success, but for a [`waiter`] that has waited.
+/// Answers one call of a hook. Always a success, but for a waiter that has something to say.
 pub fn run(arguments: Arguments) -> ExitCode {
     if arguments.words.first().is_some_and(|word| word == "waiter") {
         return waiter::run(arguments);
@@ -82,7 +82,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Err(panic) => Some(format!("a bug of ours: {}", panic_text(&*panic))),
     };
     if let Some(error) = failure {
-        complain(&error);
+        complain("hook", &error);
         // Also this must not fail loudly.
         drop(std::panic::catch_unwind(AssertUnwindSafe(|| {
             leave_trouble(&globals, &harness, &event, &error);
@@ -201,8 +201,8 @@ impl Voice {
 }
 
 /// Where a person may see it; harnesses don't look.
-fn complain(error: &str) {
-    drop(writeln!(io::stderr(), "msg hook: {error}"));
+fn complain(what: &str, error: &str) {
+    drop(writeln!(io::stderr(), "msg {what}: {error}"));
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {

@@ -29,7 +29,7 @@ pub(super) fn run(arguments: Arguments) -> ExitCode {
         Ok(Err(error)) => error,
         Err(panic) => format!("a bug of ours: {}", panic_text(&*panic)),
     };
-    complain(&failure);
+    complain("waiter", &failure);
     drop(std::panic::catch_unwind(AssertUnwindSafe(|| {
         leave_trouble(&globals, &harness, "waiter", &failure);
     })));
