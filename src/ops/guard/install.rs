@@ -58,18 +58,22 @@ pub fn install(ctx: &Context, order: Order) -> Result<Installed, CommandError> {
         program: program::own().map_err(no_program)?,
         mesh: is_pinned.then(|| ctx.location.to_string()),
     };
-    let mut plan = Plan::of(&place, &call)?;
-    if plan.is_change() && !order.shared {
+    // A first look, without the lock: whoever is at work there may have left things half done for this moment.
+    let mut plan = Plan::of(&place, &call);
+    let is_change = plan.as_ref().map_or(true, Plan::is_change);
+    if is_change && !order.shared {
         refuse_shared(&place, &repository)?;
     }
-    if plan.is_change() && !order.dry_run {
+    if is_change && !order.dry_run {
         if !files::exists(place.dir())? {
             files::missing_above(&place.hook)?.iter().try_for_each(|dir| create_dir(dir))?;
         }
         let _alone = place.lock(ctx)?;
-        plan = Plan::of(&place, &call)?;
-        plan.change.make(&place)?;
+        let now = Plan::of(&place, &call)?;
+        now.change.make(&place)?;
+        plan = Ok(now);
     }
+    let plan = plan?;
     let shown = place.shown(&place.hook);
     plan.warn(ctx, &shown);
     Ok(Installed { shown, hook: place.hook, is_changed: plan.is_change(), is_chained: plan.is_chained })

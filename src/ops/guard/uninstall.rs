@@ -40,11 +40,13 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Uninstalled, CommandErr
                 taken_out.extend(take_out(&aside, dry_run)?);
             }
         }
-    }
-    // Another hook took the place of ours, which had taken that of this one.
-    if let (Some(kept), false) = (place.place_of_kept()?, dry_run) {
-        let kept = place.shown(&kept);
-        ctx.notice(format!("`{kept}` was the hook when the guard was installed; it is left there for you"));
+        // Another hook took the place of ours, which had taken that of this one.
+        if let (Some(kept), false) = (place.place_of_kept()?, dry_run) {
+            let kept = place.shown(&kept);
+            ctx.notice(format!(
+                "`{kept}` was the hook when the guard was installed; it is left there for you"
+            ));
+        }
     }
     Ok(Uninstalled { shown: place.shown(&place.hook), hook: place.hook, taken_out })
 }

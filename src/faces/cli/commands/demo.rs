@@ -102,10 +102,15 @@ impl Stage {
         self.expect(1, args, &[])
     }
 
-    fn expect(&self, code: i32, args: &[&str], hidden: &[&str]) -> Result<Line, CommandError> {
-        if self.interrupted.load(Ordering::SeqCst) {
-            return Err(CommandError::new(Kind::Interrupted, "interrupted; nothing is left behind"));
+    fn check_interrupt(&self) -> Result<(), CommandError> {
+        match self.interrupted.load(Ordering::SeqCst) {
+            true => Err(CommandError::new(Kind::Interrupted, "interrupted; nothing is left behind")),
+            false => Ok(()),
         }
+    }
+
+    fn expect(&self, code: i32, args: &[&str], hidden: &[&str]) -> Result<Line, CommandError> {
+        self.check_interrupt()?;
         let all: Vec<&str> = args.iter().chain(hidden).copied().collect();
         let output = self.command(&all).output().map_err(|error| failed(&error))?;
         let text = [output.stdout, output.stderr].concat();
@@ -115,6 +120,8 @@ impl Stage {
             output: String::from_utf8_lossy(&text).trim_end().to_string(),
         };
         if output.status.code() != Some(code) {
+            // Ctrl-C reaches what the demo has started as well.
+            self.check_interrupt()?;
             let text = format!("`{}` ended with {}: {}", line.command, output.status, line.output);
             return Err(CommandError::new(Kind::Bug, text));
         }
