@@ -87,7 +87,8 @@ export async function load(file, msg, options) {
 }
 
 export async function shim(file, msg, { limit = 20_000 } = {}) {
-  let text = await readFile(file, "utf8")
+  const parts = [file, new URL("./run.js", import.meta.url)].map((part) => readFile(part, "utf8"))
+  let text = (await Promise.all(parts)).join("\n")
   for (const [from, to] of [['"@MSG@"', JSON.stringify(msg)], ["LIMIT_MS = 5_000", `LIMIT_MS = ${limit}`]]) {
     if (text.split(from).length !== 2) throw new Error(`${from} stands in ${file} not exactly once`)
     text = text.replace(from, () => to)

@@ -3,11 +3,6 @@
 // Put here by `msg install pi`, taken away by `msg uninstall pi`. Whatever goes wrong is silence: where `msg` is missing,
 // broken or slow, pi works as if this file were not there. There are no types in it, so that any node runs it as it is.
 
-import { spawn } from "node:child_process"
-
-const MSG = "@MSG@"
-const LIMIT_MS = 5_000
-const MOST_OUTPUT = 1024 * 1024
 // So often pi rests on without a turn in between.
 const MOST_RESTS = 5
 const SETTLED = { outcome: "completed" }
@@ -98,54 +93,4 @@ async function hook(event, told, ctx) {
 function payload(event, told, ctx) {
   const where = { cwd: ctx.cwd, sessionId: ctx.sessionManager?.getSessionId(), model: ctx.model?.id }
   return { event: { type: event, ...told }, ctx: where }
-}
-
-// Starts `msg`. Without a limit it may take as long as it likes, and keeps nobody from ending meanwhile.
-function run(args, payload, limit) {
-  let stop
-  const answer = new Promise((resolve) => {
-    const said = []
-    let length = 0
-    let child
-    const end = (answer) => {
-      clearTimeout(timer)
-      resolve(answer)
-    }
-    stop = () => {
-      // One that could not be started has the process id 0, by which our whole group would be meant.
-      if (child?.pid) child.kill("SIGKILL")
-      end({})
-    }
-    const timer = limit && setTimeout(stop, limit)
-    try {
-      child = spawn(MSG, args, { stdio: ["pipe", "pipe", "ignore"], windowsHide: true })
-      child.on("error", stop)
-      child.on("close", (code) => end(code === 0 ? understand(said) : {}))
-      child.stdout.on("data", (chunk) => {
-        length += chunk.length
-        if (length > MOST_OUTPUT) stop()
-        else said.push(chunk)
-      })
-      // It need not listen to the end.
-      child.stdin.on("error", () => {})
-      child.stdin.end(JSON.stringify(payload))
-      if (!limit) {
-        child.unref()
-        child.stdout.unref?.()
-      }
-    } catch {
-      stop()
-    }
-  })
-  return { answer, stop }
-}
-
-function understand(said) {
-  try {
-    const { deny, context, goOn } = JSON.parse(Buffer.concat(said).toString("utf8"))
-    const text = (value) => (typeof value === "string" && value ? value : undefined)
-    return { deny: text(deny), context: text(context), goOn: text(goOn) }
-  } catch {
-    return {}
-  }
 }

@@ -26,8 +26,10 @@ const GEMINI_CHANGES: &str = "^(?:replace|write_file|run_shell_command)$";
 
 /// What stands for the program in our plugins, as a string of JavaScript.
 const PLACE_OF_PROGRAM: &str = "\"@MSG@\"";
-const OPENCODE_PLUGIN: &str = include_str!("../../../shims/opencode/ravenry.js");
-const PI_EXTENSION: &str = include_str!("../../../shims/pi/ravenry.ts");
+const OPENCODE_PLUGIN: &str =
+    concat!(include_str!("../../../shims/opencode/ravenry.js"), "\n", include_str!("../../../shims/run.js"));
+const PI_EXTENSION: &str =
+    concat!(include_str!("../../../shims/pi/ravenry.ts"), "\n", include_str!("../../../shims/run.js"));
 const CODEX_RULES: &str = "\
 # Lets the agent run `msg` without asking. Put here by `msg install codex`, taken away by `msg uninstall codex`.
 

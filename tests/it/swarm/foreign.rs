@@ -41,6 +41,24 @@ fn scene() -> (TestEnvironment, String) {
     (env, spec)
 }
 
+/// The same with RedIce of pi-messenger in it, who calls the spec by way of a link.
+struct Linked {
+    env: TestEnvironment,
+    spec: String,
+    theirs: String,
+    pid: u32,
+}
+
+fn linked() -> Linked {
+    let (env, spec) = scene();
+    let pid = env.host();
+    let link = env.path().join("link");
+    symlink(env.work(), &link).unwrap();
+    let theirs = link.join("spec.md").to_str().unwrap().to_string();
+    put(&env.mesh().join("registry/RedIce.json"), &fixture("registry-RedIce.json", &theirs, pid));
+    Linked { env, spec, theirs, pid }
+}
+
 /// As pi-messenger reads them: `entry.agent`, `entry.sessionId`, `entry.pid`, `entry.claimedAt`; and for completions
 /// `entry.completedBy` and `entry.completedAt`. It makes dates of the times.
 #[track_caller]
@@ -135,12 +153,7 @@ fn their_claim_lives_as_long_as_they_do() {
 /// pi-messenger keys a spec by the path that it was told, links and all.
 #[test]
 fn another_spelling_is_the_same_spec() {
-    let (env, spec) = scene();
-    let pid = env.host();
-    let link = env.path().join("link");
-    symlink(env.work(), &link).unwrap();
-    let theirs = link.join("spec.md").to_str().unwrap().to_string();
-    put(&env.mesh().join("registry/RedIce.json"), &fixture("registry-RedIce.json", &theirs, pid));
+    let Linked { env, spec, theirs, pid } = linked();
     put(&env.mesh().join("claims.json"), &fixture("claims-after-complete.json", &theirs, pid));
     put(&env.mesh().join("completions.json"), &fixture("completions.json", &theirs, pid));
     let seen = ["done", "claimed", "open"];
@@ -170,12 +183,7 @@ fn another_spelling_is_the_same_spec() {
 /// completions end our claims.
 #[test]
 fn another_spelling_is_the_same_task() {
-    let (env, spec) = scene();
-    let pid = env.host();
-    let link = env.path().join("link");
-    symlink(env.work(), &link).unwrap();
-    let theirs = link.join("spec.md").to_str().unwrap().to_string();
-    put(&env.mesh().join("registry/RedIce.json"), &fixture("registry-RedIce.json", &theirs, pid));
+    let Linked { env, spec, theirs, pid } = linked();
     put(&env.mesh().join("claims.json"), &fixture("claims.json", &theirs, pid));
     assert_eq!(env.fails(1, &["claim", "TASK-01", "--as", "Bob"]), "already_claimed");
     env.ok(&["claim", "other", "--adhoc", "--as", "Alice"]);
