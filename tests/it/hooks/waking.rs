@@ -312,6 +312,46 @@ fn who_is_not_woken_after_all_rests_again() {
     assert!(!mesh.rouse(&session).unwrap());
 }
 
+/// A program that is called as Codex is, and writes down what is queued: `bash` finds the script on its own path.
+fn codex(env: &TestEnvironment) -> (Child, PathBuf) {
+    let (bin, log) = (env.path().join("bin"), env.path().join("queued"));
+    fs::create_dir(&bin).unwrap();
+    fs::copy("/bin/bash", bin.join("codex")).unwrap();
+    fs::write(bin.join("queue"), format!("printf '%s\\n' \"$*\" >>'{}'\n", log.display())).unwrap();
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    let mut command = Command::new(bin.join("codex"));
+    command.args(["-c", "read -r end"]).env_clear().env("PATH", path).stdin(Stdio::piped());
+    (command.spawn().unwrap(), log)
+}
+
+/// The sender wakes Codex, once for all that comes at once; and so does what the program itself has to tell.
+#[test]
+fn codex_is_woken_by_whoever_sends() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let (mut host, log) = codex(&env);
+    let pid = host.id().to_string();
+    env.ok(&["join", "Bob", "--pid", &pid, "--session", &session_of("Bob"), "--harness", "codex"]);
+    let queued = || fs::read_to_string(&log).unwrap_or_default();
+    prompt(&env, "hello");
+    stop(&env);
+    assert_eq!((send(&env, &["one"]), send(&env, &["two"])), ("queue".to_string(), "hook".to_string()));
+    let line = queued();
+    assert!(
+        line.starts_with(&format!("--thread {} --message [msg] There is mail", session_of("Bob"))),
+        "{line}"
+    );
+    assert_eq!(line.lines().count(), 1);
+    prompt(&env, "hello");
+    env.ok(&["reserve", "src/", "--as", "Alice"]);
+    assert_eq!(env.fails(1, &["reserve", "src/", "--as", "Bob"]), "reserved");
+    stop(&env);
+    env.ok(&["release", "--as", "Alice"]);
+    assert_eq!(queued().lines().count(), 2, "what Bob waited for is free");
+    host.kill().unwrap();
+    host.wait().unwrap();
+}
+
 /// A program that has no `queue` is no Codex that can be woken: it rests on, and the sender is told.
 #[test]
 fn who_can_not_be_woken_rests_on() {
