@@ -2,6 +2,7 @@
 
 mod agent;
 pub mod edit;
+mod event;
 mod harness;
 pub mod hook;
 mod hook_line;
@@ -21,6 +22,7 @@ mod visible;
 pub mod words;
 
 pub use agent::{Agent, FormerName};
+pub use event::EventKind;
 pub use harness::{Harness, ProcessLook};
 pub use hook_line::{Errand, HookLine, Program};
 pub use message::{Importance, MAX_TEXT, Message, MessageId, MessageIdError, Stamp};

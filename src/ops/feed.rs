@@ -1,7 +1,7 @@
 //! What others may want to know happened.
 
-use crate::domain::AgentName;
 use crate::domain::settings::Value;
+use crate::domain::{AgentName, EventKind};
 use crate::store::{Event, Mesh};
 use crate::sys::clock;
 
@@ -14,7 +14,7 @@ const PREVIEW: usize = 80;
 pub(super) fn tell(
     ctx: &Context,
     mesh: &Mesh,
-    kind: &'static str,
+    kind: EventKind,
     agent: &AgentName,
     target: Option<&str>,
     preview: Option<&str>,

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::domain::words::Theme;
-use crate::domain::{Agent, AgentName, Harness, Pid, Recorded, Reservation, SessionId};
+use crate::domain::{Agent, AgentName, EventKind, Harness, Pid, Recorded, Reservation, SessionId};
 use crate::store::{Census, Locked, Mesh, Record, SessionRecord, config};
 use crate::sys::ancestry::{self, Host};
 use crate::sys::environment::variable;
@@ -99,7 +99,7 @@ pub fn join(ctx: &Context, request: &Request) -> Result<Joined, CommandError> {
         None
     });
     if arrival != Arrival::Already {
-        feed::tell(ctx, &mesh, "join", &agent.name, None, None);
+        feed::tell(ctx, &mesh, EventKind::Join, &agent.name, None, None);
     }
     let peers = count_peers(&mesh, &agent)?;
     let profile = Profile::look(ctx, &mesh, agent)?;

@@ -1,6 +1,6 @@
 //! Leaving: tasks and paths become free, unread mail waits for the session to come back.
 
-use crate::domain::{Agent, AgentName};
+use crate::domain::{Agent, AgentName, EventKind};
 use crate::store::{Claim, Mesh, StoreError, Why};
 use crate::sys::clock;
 
@@ -36,7 +36,7 @@ pub(super) fn part(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<Left, Co
     let unread = mesh.unread(&record.agent)?;
     locked.bury(&record, Why::Left, clock::now(), None)?;
     waiting::tell_or_note(ctx, mesh, &locked);
-    feed::tell(ctx, mesh, "leave", &record.agent.name, None, None);
+    feed::tell(ctx, mesh, EventKind::Leave, &record.agent.name, None, None);
     let now = clock::now();
     let released = record.agent.reservations.iter().filter(|reservation| reservation.binds(now)).count();
     Ok(Left { name: record.agent.name, unclaimed, released, unread })

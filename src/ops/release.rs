@@ -1,6 +1,6 @@
 //! Letting go of paths, and telling those who were refused.
 
-use crate::domain::{AgentName, Reservation};
+use crate::domain::{AgentName, EventKind, Reservation};
 use crate::sys::clock;
 
 use super::context::Context;
@@ -41,7 +41,7 @@ pub fn release(ctx: &Context, patterns: &[String]) -> Result<Released, CommandEr
     let now = clock::now();
     released.retain(|reservation| reservation.binds(now));
     for reservation in &released {
-        feed::tell(ctx, &mesh, "release", &me.name, Some(&reservation.pattern), None);
+        feed::tell(ctx, &mesh, EventKind::Release, &me.name, Some(&reservation.pattern), None);
     }
     Ok(Released { holder: me.name, reservations: released })
 }

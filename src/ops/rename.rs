@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-use crate::domain::{Agent, AgentName, FormerName};
+use crate::domain::{Agent, AgentName, EventKind, FormerName};
 use crate::store::Mesh;
 use crate::sys::clock;
 use crate::sys::files::Published;
@@ -32,7 +32,7 @@ pub fn rename(ctx: &Context, new: &AgentName) -> Result<(Profile, AgentName), Co
         change(&mesh, &caller, new)?
     };
     if agent.name != old {
-        feed::tell(ctx, &mesh, "rename", &old, Some(new.as_str()), None);
+        feed::tell(ctx, &mesh, EventKind::Rename, &old, Some(new.as_str()), None);
     }
     let profile = Profile::look(ctx, &mesh, agent)?;
     Ok((profile, old))

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::pattern::{PathForm, Pattern, PatternError, has_wildcard, literal_head};
-use crate::domain::{Agent, AgentName, Reservation, Wait, quoted, said};
+use crate::domain::{Agent, AgentName, EventKind, Reservation, Wait, quoted, said};
 use crate::store::{Census, Locked, Mesh, Record, iso};
 use crate::sys::git::WorkTree;
 use crate::sys::{clock, files, paths};
@@ -55,7 +55,7 @@ pub fn reserve(ctx: &Context, wish: &Wish) -> Result<Granted, CommandError> {
         feed::tell(
             ctx,
             &mesh,
-            "reserve",
+            EventKind::Reserve,
             &me.name,
             Some(&reservation.pattern),
             reservation.reason.as_deref(),
@@ -97,7 +97,7 @@ pub(super) fn take(
     if !conflicts.is_empty() {
         let waits = conflicts.iter().map(|(wanted, holding)| wait(wanted, holding, now)).collect();
         waiting::remember(locked, me, waits)?;
-        feed::tell(ctx, mesh, "refused", &me.name, Some(&conflicts[0].0.pattern), None);
+        feed::tell(ctx, mesh, EventKind::Refused, &me.name, Some(&conflicts[0].0.pattern), None);
         return Err(refusal(&conflicts, now));
     }
     if let Some(file) = unknown.first() {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::domain::{Agent, AgentName, Importance, Liveness, MAX_TEXT, Message, MessageId, Stamp};
+use crate::domain::{Agent, AgentName, EventKind, Importance, Liveness, MAX_TEXT, Message, MessageId, Stamp};
 use crate::store::{Census, Mesh, Outbox, Posted, Stem, iso};
 use crate::sys::{clock, process};
 
@@ -186,14 +186,14 @@ impl<'a> Post<'a> {
         match self.report.sent.as_slice() {
             [] => {}
             _ if self.broadcast => {
-                feed::tell(ctx, self.mesh, "message", &self.from.name, Some("all"), preview);
+                feed::tell(ctx, self.mesh, EventKind::Message, &self.from.name, Some("all"), preview);
             }
             sent => {
                 for accepted in sent {
                     feed::tell(
                         ctx,
                         self.mesh,
-                        "message",
+                        EventKind::Message,
                         &self.from.name,
                         Some(accepted.to.as_str()),
                         preview,

@@ -4,11 +4,12 @@
 //! that died in the middle of a line, the next one starts a new line.
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::error::StoreError;
 use super::mesh::Mesh;
 use super::wire::time;
+use crate::domain::EventKind;
 use crate::sys::files;
 
 /// Something that happened.
@@ -16,8 +17,8 @@ use crate::sys::files;
 pub struct Event {
     #[serde(with = "time")]
     pub ts: Timestamp,
-    #[serde(rename = "type")]
-    pub kind: &'static str,
+    #[serde(rename = "type", serialize_with = "kind_name")]
+    pub kind: EventKind,
     pub agent: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
@@ -38,4 +39,8 @@ impl Mesh {
         }
         Ok(files::append_line(&dir.join("feed.jsonl"), &line)?)
     }
+}
+
+fn kind_name<S: Serializer>(kind: &EventKind, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(kind.name())
 }

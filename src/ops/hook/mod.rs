@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::domain::hook::{Answer, HookEvent, Moment, ToolUse};
-use crate::domain::{Agent, Harness, SessionId, Wait, quoted, said, visible};
+use crate::domain::{Agent, EventKind, Harness, SessionId, Wait, quoted, said, visible};
 use crate::store::{Mesh, Near, Survey, Trouble};
 use crate::sys::clock;
 
@@ -126,7 +126,7 @@ impl Visit<'_> {
             let shown = change.shown(&place);
             say(&Answer::Deny(self.refusal(&shown, change.by.as_deref(), &holding, is_told)));
             if let Some(me) = &self.me {
-                feed::tell(self.ctx, self.mesh, "refused", &me.name, Some(&shown), None);
+                feed::tell(self.ctx, self.mesh, EventKind::Refused, &me.name, Some(&shown), None);
             }
             return Ok(());
         }

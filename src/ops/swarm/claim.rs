@@ -1,6 +1,6 @@
 //! Taking a task: one each, and each to one.
 
-use crate::domain::{Agent, Reservation, TaskRef, TaskWait};
+use crate::domain::{Agent, EventKind, Reservation, TaskRef, TaskWait};
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::feed;
@@ -96,7 +96,7 @@ pub fn claim(ctx: &Context, request: &ClaimRequest) -> Result<Claimed, CommandEr
     drop(table);
     waiting::forget_task(ctx, &locked, &me, &task);
     drop(locked);
-    feed::tell(ctx, &mesh, "claim", &me.name, Some(&claim.task), claim.reason.as_deref());
+    feed::tell(ctx, &mesh, EventKind::Claim, &me.name, Some(&claim.task), claim.reason.as_deref());
     Ok(Claimed { claim, title, reservations: paths, again: false })
 }
 

@@ -1,7 +1,7 @@
 //! Finishing a task.
 
 use crate::domain::spec::tick;
-use crate::domain::{Agent, Presence, Reservation, TaskRef};
+use crate::domain::{Agent, EventKind, Presence, Reservation, TaskRef};
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::feed;
@@ -57,7 +57,14 @@ pub fn complete(ctx: &Context, request: &CompleteRequest) -> Result<Completed, C
     let me = table.close();
     give_back(ctx, &mesh, &locked, &me, &claim)?;
     drop(locked);
-    feed::tell(ctx, &mesh, "complete", &me.name, Some(&completion.task), completion.notes.as_deref());
+    feed::tell(
+        ctx,
+        &mesh,
+        EventKind::Complete,
+        &me.name,
+        Some(&completion.task),
+        completion.notes.as_deref(),
+    );
     let ticked = request.tick && tick_box(ctx, &sheet, &request.task)?;
     Ok(Completed { completion, unblocked, ticked })
 }

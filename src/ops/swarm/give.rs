@@ -1,6 +1,6 @@
 //! Giving a task back, or to somebody else.
 
-use crate::domain::{Agent, AgentName, Reservation, TaskRef};
+use crate::domain::{Agent, AgentName, EventKind, Reservation, TaskRef};
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::feed;
@@ -35,7 +35,7 @@ pub fn unclaim(ctx: &Context, task: Option<&str>, spec: Option<&str>) -> Result<
     let me = table.close();
     give_back(ctx, &mesh, &locked, &me, &claim)?;
     drop(locked);
-    feed::tell(ctx, &mesh, "unclaim", &me.name, Some(&claim.task), None);
+    feed::tell(ctx, &mesh, EventKind::Unclaim, &me.name, Some(&claim.task), None);
     Ok(claim)
 }
 
@@ -87,7 +87,7 @@ pub fn handoff(
         ctx.notice(format!("{} could not be told: {error}", heir.name));
     }
     drop(locked);
-    feed::tell(ctx, &mesh, "handoff", &me.name, Some(task), Some(heir.name.as_str()));
+    feed::tell(ctx, &mesh, EventKind::Handoff, &me.name, Some(task), Some(heir.name.as_str()));
     Ok(HandedOff { claim: passed, reservations: paths })
 }
 

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::domain::{Agent, AgentName};
+use crate::domain::{Agent, AgentName, EventKind};
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::feed;
@@ -59,7 +59,7 @@ impl<'l> Table<'l> {
             self.claims.remove(&claim);
             is_changed = true;
             if !is_done && let Ok(name) = AgentName::new(claim.agent.as_str()) {
-                feed::tell(self.ctx, self.mesh, "stale", &name, Some(&claim.task), None);
+                feed::tell(self.ctx, self.mesh, EventKind::Stale, &name, Some(&claim.task), None);
             }
         }
         if is_changed {
