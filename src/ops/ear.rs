@@ -1,4 +1,4 @@
-//! An ear at an inbox: waiting for a reason to look.
+//! An ear at some spot of the mesh: waiting for a reason to look.
 //!
 //! Watch, then scan. The watch is armed before the first look, so that nothing falls in between; a hint leads to a
 //! look, never to a conclusion. Where a directory can't be watched, looks at a slow tick deliver meanwhile, and arming
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{after, never, select};
 
 use crate::domain::{Agent, Liveness};
-use crate::store::{Mesh, Record, StoreError};
+use crate::store::{Mesh, Record, Spot, StoreError};
 use crate::sys::process;
 use crate::sys::signals::Stop;
 use crate::sys::watch::DirWatch;
@@ -48,10 +48,10 @@ impl<'a> Ear<'a> {
     }
 
     /// Arms the watch if there is none, or if the one there is has missed something.
-    pub(super) fn arm(&mut self, agent: &Agent) -> Result<(), CommandError> {
+    pub(super) fn arm(&mut self, spot: Spot<'_>) -> Result<(), CommandError> {
         let was_armed = self.watch.is_some();
         if let Some(watch) = &self.watch
-            && !self.mesh.is_sound(watch, agent)?
+            && !self.mesh.is_sound(watch, spot)?
         {
             self.watch = None;
         }
@@ -61,7 +61,7 @@ impl<'a> Ear<'a> {
         if self.watch.is_some() || Instant::now() < self.retry_at {
             return Ok(());
         }
-        match self.mesh.watch_inbox(agent)? {
+        match self.mesh.watch(spot)? {
             Ok(watch) => {
                 self.watch = Some(watch);
                 self.retry = FIRST_RETRY;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use crate::domain::AgentName;
-use crate::store::{Stem, Via, Waiting};
+use crate::store::{Spot, Stem, Via, Waiting};
 use crate::sys::signals::Stop;
 use crate::sys::{ancestry, seams};
 
@@ -170,7 +170,7 @@ impl<'a> Follower<'a> {
     }
 
     fn arm(&mut self) -> Result<(), CommandError> {
-        self.ear.arm(&self.desk.agent)
+        self.ear.arm(Spot::Inbox(&self.desk.agent))
     }
 
     fn wait(&self, stop: &Stop, deadline: Option<Instant>) -> Woken {

@@ -14,7 +14,6 @@ use super::mesh::Mesh;
 use super::wire::{message, pretty};
 use crate::domain::{Agent, AgentName, Liveness, Message, Recorded};
 use crate::sys::files::{self, Entry, FileError, Published};
-use crate::sys::watch::{DirWatch, WatchError};
 use crate::sys::{clock, process};
 
 /// A foreign writer may be in the middle of a file for so long; after that what can't be read is set aside.
@@ -59,23 +58,6 @@ pub struct Unripe {
 }
 
 impl Mesh {
-    /// Watches an agent's inboxes. Armed before they are looked at, so that nothing falls in between.
-    pub fn watch_inbox(&self, agent: &Agent) -> Result<Result<DirWatch, WatchError>, StoreError> {
-        Ok(DirWatch::arm(&self.inboxes(agent)?))
-    }
-
-    /// Does that watch still watch what it has to?
-    pub fn is_sound(&self, watch: &DirWatch, agent: &Agent) -> Result<bool, StoreError> {
-        Ok(watch.is_sound(&self.inboxes(agent)?))
-    }
-
-    /// The directories of the agent's mail; its own is expected to be there, others may be gone.
-    fn inboxes(&self, agent: &Agent) -> Result<Vec<std::path::PathBuf>, StoreError> {
-        let names = self.mailboxes(agent)?;
-        let dirs = names.iter().map(|name| self.layout.inbox(name)).enumerate();
-        Ok(dirs.filter(|(place, dir)| *place == 0 || dir.is_dir()).map(|(_, dir)| dir).collect())
-    }
-
     /// Looks at an agent's inboxes, and changes nothing.
     pub fn look(&self, agent: &Agent) -> Result<Scan, StoreError> {
         let mut scan = Scan::default();

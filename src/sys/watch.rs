@@ -24,6 +24,15 @@ pub enum WatchError {
     Failed { path: PathBuf, reason: String },
 }
 
+/// What is worth a hint.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Interest {
+    /// What comes. What goes away is nothing new.
+    Arrivals,
+    /// Whatever changes.
+    Changes,
+}
+
 /// A watch on some directories, not on what lies beneath them.
 pub struct DirWatch {
     hints: Receiver<()>,
@@ -34,7 +43,7 @@ pub struct DirWatch {
 
 impl DirWatch {
     /// Starts watching. What happens from now on gives a hint; what is there already has to be looked at.
-    pub fn arm(dirs: &[PathBuf]) -> Result<Self, WatchError> {
+    pub fn arm(dirs: &[PathBuf], interest: Interest) -> Result<Self, WatchError> {
         let (sender, hints) = bounded(1);
         let trouble = Arc::new(AtomicBool::new(false));
         let handler = {
@@ -42,7 +51,7 @@ impl DirWatch {
             move |event: notify::Result<Event>| {
                 if is_trouble(&event, &dirs) {
                     trouble.store(true, Ordering::SeqCst);
-                } else if !is_hint(&event, &dirs) {
+                } else if !is_hint(&event, &dirs, interest) {
                     return;
                 }
                 // If the flag is up already, whoever looks will see this too.
@@ -79,13 +88,14 @@ impl std::fmt::Debug for DirWatch {
     }
 }
 
-/// May there be something new to see? Looking gives Access events, what goes away is nothing new, and dot-names are what
-/// readers have in hand.
-fn is_hint(event: &notify::Result<Event>, dirs: &[PathBuf]) -> bool {
+/// May there be something new to see? Looking gives Access events, and dot-names are what readers have in hand.
+fn is_hint(event: &notify::Result<Event>, dirs: &[PathBuf], interest: Interest) -> bool {
     let Ok(event) = event else { return true };
     let is_new = match event.kind {
         EventKind::Access(_) => return false,
-        EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(RenameMode::From)) => false,
+        EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(RenameMode::From)) => {
+            interest == Interest::Changes
+        }
         _ => true,
     };
     let is_hidden =

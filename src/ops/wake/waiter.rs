@@ -12,7 +12,7 @@ use crate::ops::context::Context;
 use crate::ops::ear::{Ear, Woken, current};
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::identity;
-use crate::store::{Activity, Mesh};
+use crate::store::{Activity, Mesh, Spot};
 use crate::sys::signals::Stop;
 
 use super::{NUDGE, count_turn, is_wanted, is_worth_a_turn};
@@ -40,7 +40,7 @@ pub fn wait(ctx: &Context, session: &SessionId, stop: &Stop) -> Result<Waited, C
     let mut ear = Ear::new(ctx, &mesh);
     let mut has_rested = false;
     loop {
-        ear.arm(&me)?;
+        ear.arm(Spot::Inbox(&me))?;
         if !mesh.is_waiting(session)? {
             return Ok(Waited::Over);
         }

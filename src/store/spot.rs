@@ -1,0 +1,66 @@
+//! What of a mesh can be watched. A watch gives hints; what there is to see is in the directories.
+
+use std::path::PathBuf;
+
+use super::error::StoreError;
+use super::mesh::Mesh;
+use crate::domain::{Agent, AgentName};
+use crate::sys::watch::{DirWatch, Interest, WatchError};
+
+/// What somebody wants to hear of.
+#[derive(Clone, Copy, Debug)]
+pub enum Spot<'a> {
+    /// Mail for an agent.
+    Inbox(&'a Agent),
+    /// Mail for an agent, what it was handed over, and what it sent.
+    Mail(&'a Agent),
+    /// Who is there, what they hold and what they work on.
+    Crowd,
+    /// That those were handed something over.
+    Readers(&'a [AgentName]),
+    /// The timeline.
+    Feed,
+}
+
+impl Mesh {
+    /// Watches it. Armed before it is looked at, so that nothing falls in between.
+    pub fn watch(&self, spot: Spot<'_>) -> Result<Result<DirWatch, WatchError>, StoreError> {
+        let interest = match spot {
+            Spot::Inbox(_) => Interest::Arrivals,
+            _ => Interest::Changes,
+        };
+        Ok(DirWatch::arm(&self.directories(spot)?, interest))
+    }
+
+    /// Does that watch still watch what it has to?
+    pub fn is_sound(&self, watch: &DirWatch, spot: Spot<'_>) -> Result<bool, StoreError> {
+        Ok(watch.is_sound(&self.directories(spot)?))
+    }
+
+    /// The first is expected to be there. Others may come later: they are looked for each time.
+    fn directories(&self, spot: Spot<'_>) -> Result<Vec<PathBuf>, StoreError> {
+        let layout = &self.layout;
+        let mut dirs = match spot {
+            Spot::Inbox(agent) => self.mailboxes(agent)?.iter().map(|name| layout.inbox(name)).collect(),
+            Spot::Mail(agent) => {
+                let names = self.mailboxes(agent)?;
+                let inboxes = names.iter().map(|name| layout.inbox(name));
+                let handed_over = names.iter().map(|name| layout.seen(name));
+                inboxes.chain(handed_over).chain([layout.sent(&agent.name)]).collect()
+            }
+            Spot::Crowd => vec![layout.registry(), layout.directory("presence"), layout.root().to_path_buf()],
+            Spot::Readers(names) => {
+                let handed_over = names.iter().map(|name| layout.seen(name));
+                let around = [layout.root().to_path_buf(), layout.directory("seen")];
+                around.into_iter().chain(handed_over).collect::<Vec<PathBuf>>()
+            }
+            Spot::Feed => vec![layout.root().to_path_buf(), layout.directory("feed")],
+        };
+        let mut place = 0;
+        dirs.retain(|dir| {
+            place += 1;
+            place == 1 || dir.is_dir()
+        });
+        Ok(dirs)
+    }
+}
