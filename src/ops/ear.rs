@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{after, never, select};
+use crossbeam_channel::{Receiver, after, never, select};
 
 use crate::domain::{Agent, Liveness};
 use crate::store::{Mesh, Record, Spot, StoreError};
@@ -31,10 +31,12 @@ pub(super) enum Woken {
     Stopped,
 }
 
+#[derive(Debug)]
 pub(super) struct Ear<'a> {
     ctx: &'a Context,
     mesh: &'a Mesh,
     watch: Option<DirWatch>,
+    silence: Receiver<()>,
     /// What other machines do on a shared file system raises no events here.
     is_on_network: bool,
     retry_at: Instant,
@@ -44,11 +46,13 @@ pub(super) struct Ear<'a> {
 impl<'a> Ear<'a> {
     pub(super) fn new(ctx: &'a Context, mesh: &'a Mesh) -> Self {
         let is_on_network = mesh.file_system().is_some_and(|kind| kind.network);
-        Self { ctx, mesh, watch: None, is_on_network, retry_at: Instant::now(), retry: FIRST_RETRY }
+        let (watch, silence) = (None, never());
+        Self { ctx, mesh, watch, silence, is_on_network, retry_at: Instant::now(), retry: FIRST_RETRY }
     }
 
-    /// Arms the watch if there is none, or if the one there is has missed something.
-    pub(super) fn arm(&mut self, spot: Spot<'_>) -> Result<(), CommandError> {
+    /// Arms the watch if there is none, or if the one there is has missed something. `true`: it hears only from now on,
+    /// so it is time to look.
+    pub(super) fn arm(&mut self, spot: Spot<'_>) -> Result<bool, CommandError> {
         let was_armed = self.watch.is_some();
         if let Some(watch) = &self.watch
             && !self.mesh.is_sound(watch, spot)?
@@ -59,12 +63,13 @@ impl<'a> Ear<'a> {
             self.retry_at = Instant::now();
         }
         if self.watch.is_some() || Instant::now() < self.retry_at {
-            return Ok(());
+            return Ok(false);
         }
         match self.mesh.watch(spot)? {
             Ok(watch) => {
                 self.watch = Some(watch);
                 self.retry = FIRST_RETRY;
+                return Ok(true);
             }
             // Not an error of the command: looking at the tick delivers meanwhile.
             Err(error) => {
@@ -75,7 +80,17 @@ impl<'a> Ear<'a> {
                 self.retry = (self.retry * 2).min(LAST_RETRY);
             }
         }
-        Ok(())
+        Ok(false)
+    }
+
+    /// Does nothing happen that it doesn't hear?
+    pub(super) fn hears_all(&self) -> bool {
+        self.watch.is_some() && !self.is_on_network
+    }
+
+    /// Something comes out of here when there is a reason to look.
+    pub(super) fn hints(&self) -> &Receiver<()> {
+        self.watch.as_ref().map_or(&self.silence, DirWatch::hints)
     }
 
     /// Waits for a reason to look, `deadline` at the latest.
@@ -83,14 +98,12 @@ impl<'a> Ear<'a> {
         if stop.is_asked() {
             return Woken::Stopped;
         }
-        let tick = if self.watch.is_some() && !self.is_on_network { SLOW_TICK } else { POLL };
+        let tick = if self.hears_all() { SLOW_TICK } else { POLL };
         let until = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let time = after(until.unwrap_or(tick).min(tick));
-        let silence = never();
-        let hints = self.watch.as_ref().map_or(&silence, |watch| watch.hints());
         select! {
             recv(stop.wake()) -> _ => Woken::Stopped,
-            recv(hints) -> _ => Woken::Hint,
+            recv(self.hints()) -> _ => Woken::Hint,
             recv(time) -> _ => Woken::Deadline,
         }
     }

@@ -2,6 +2,7 @@
 
 mod agents;
 mod bury;
+pub mod chat;
 mod check;
 mod claims;
 pub mod config;
@@ -19,8 +20,10 @@ pub mod install;
 mod join;
 mod leave;
 mod letter;
+pub mod lookout;
 mod messages;
 mod names;
+pub mod overview;
 mod profile;
 mod receive;
 mod release;

@@ -169,8 +169,9 @@ impl<'a> Follower<'a> {
         Self { desk, ear }
     }
 
+    /// Whoever arms looks next.
     fn arm(&mut self) -> Result<(), CommandError> {
-        self.ear.arm(Spot::Inbox(&self.desk.agent))
+        self.ear.arm(Spot::Inbox(&self.desk.agent)).map(drop)
     }
 
     fn wait(&self, stop: &Stop, deadline: Option<Instant>) -> Woken {

@@ -90,7 +90,7 @@ impl Mesh {
         Ok(history)
     }
 
-    fn files_of(&self, agent: &Agent) -> Result<Vec<(PathBuf, Stem, Place)>, FileError> {
+    pub(super) fn files_of(&self, agent: &Agent) -> Result<Vec<(PathBuf, Stem, Place)>, FileError> {
         let mut found = Vec::new();
         for name in agent.all_names() {
             let dir = self.layout.inbox(name);
@@ -216,6 +216,6 @@ impl Mesh {
     }
 }
 
-fn read(path: &std::path::Path) -> Result<Option<Message>, FileError> {
+pub(super) fn read(path: &std::path::Path) -> Result<Option<Message>, FileError> {
     Ok(files::read(path)?.and_then(|bytes| message::parse(&bytes).ok()))
 }

@@ -6,6 +6,7 @@
 mod archive;
 mod completions;
 pub mod config;
+mod correspondence;
 mod error;
 mod feed;
 mod graves;
@@ -31,6 +32,7 @@ mod wire;
 
 pub use archive::{Filed, Place, Whereabouts};
 pub use completions::{Completion, Completions, Finished};
+pub use correspondence::Sealed;
 pub use error::StoreError;
 pub use feed::Event;
 pub use graves::{Grave, GraveId, Graves, Why};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_channel::{Receiver, bounded};
-use signal_hook::consts::{SIGALRM, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 /// SIGINT and SIGTERM, as something that can be looked at and waited for.
@@ -53,4 +53,47 @@ impl Stop {
     pub fn wake(&self) -> &Receiver<()> {
         &self.wake
     }
+}
+
+/// What a program that has the whole terminal is asked by signals.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Asked {
+    Stop,
+    /// The terminal is gone.
+    HangUp,
+    /// To the background.
+    Suspend,
+    /// It was stopped, and goes on.
+    Continue,
+}
+
+/// From now on those signals end and stop nothing by themselves. Whoever is asked to stop twice ends at once: perhaps the
+/// terminal takes nothing any more, and there is no way to say good-bye.
+pub fn listen_with_terminal() -> io::Result<Receiver<Asked>> {
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        let asked = Arc::new(AtomicBool::new(false));
+        signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&asked))?;
+        signal_hook::flag::register(signal, asked)?;
+    }
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT])?;
+    let (sender, asked) = crossbeam_channel::unbounded();
+    std::thread::Builder::new().name("signals".to_string()).stack_size(64 * 1024).spawn(move || {
+        for signal in &mut signals {
+            let what = match signal {
+                SIGHUP => Asked::HangUp,
+                SIGTSTP => Asked::Suspend,
+                SIGCONT => Asked::Continue,
+                _ => Asked::Stop,
+            };
+            if sender.send(what).is_err() {
+                return;
+            }
+        }
+    })?;
+    Ok(asked)
+}
+
+/// Stops this process, as a shell's Ctrl-Z does; returns when it goes on.
+pub fn suspend() -> io::Result<()> {
+    signal_hook::low_level::emulate_default_handler(SIGTSTP)
 }

@@ -40,6 +40,7 @@ pub(super) fn exit_code(kind: Kind) -> u8 {
         | Kind::TooBroad
         | Kind::TooLarge
         | Kind::UnknownKey
+        | Kind::NoTerminal
         | Kind::Usage => 2,
         Kind::AmbiguousCaller | Kind::Evicted | Kind::NoHost | Kind::NotJoined => 3,
         Kind::BadConfig

@@ -255,8 +255,57 @@ pub fn tasks(ctx: &Context, named: Option<&str>) -> Result<Tasks, CommandError> 
     };
     let place = Place::find(ctx, named, me.as_ref())?;
     let (claims, completions) = ledgers(mesh.as_deref())?;
+    look(ctx, place, &Ledgers { claims: &claims, completions: &completions, census: &census }, me)
+}
+
+/// What several looks have in common.
+struct Ledgers<'a> {
+    claims: &'a Claims,
+    completions: &'a Completions,
+    census: &'a Census,
+}
+
+/// A spec that somebody works on, and its tasks, or why nothing can be told of them.
+#[derive(Clone, Debug)]
+pub struct WorkedOn {
+    /// Its path, or that of the folder that stands for one.
+    pub spec: String,
+    pub tasks: Result<Tasks, CommandError>,
+}
+
+/// The tasks of every spec that an agent works through or has a claim in, each once; so many at the most.
+pub(in crate::ops) fn boards(
+    ctx: &Context,
+    mesh: &Mesh,
+    census: &Census,
+    most: usize,
+) -> Result<Vec<WorkedOn>, CommandError> {
+    let (claims, completions) = ledgers(Some(mesh))?;
+    let ledgers = Ledgers { claims: &claims, completions: &completions, census };
+    let mut specs: Vec<String> =
+        census.records.iter().filter_map(|record| record.agent.spec.clone()).collect();
+    specs.extend(claims.iter().filter(|claim| !is_stale(claim, census)).map(|claim| claim.spec));
+    specs.sort();
+    specs.dedup();
+    let mut places: Vec<(String, Place)> = Vec::new();
+    for spec in specs {
+        let place = Place::worked_on(&spec);
+        if places.len() < most && !places.iter().any(|(_, known)| known.key == place.key) {
+            places.push((spec, place));
+        }
+    }
+    let board = |(spec, place)| WorkedOn { spec, tasks: look(ctx, place, &ledgers, None) };
+    Ok(places.into_iter().map(board).collect())
+}
+
+fn look(
+    ctx: &Context,
+    place: Place,
+    ledgers: &Ledgers<'_>,
+    me: Option<Agent>,
+) -> Result<Tasks, CommandError> {
     let sheet = Sheet::read(ctx, place)?;
-    let board = Board::new(&sheet, &claims, &completions, &census);
+    let board = Board::new(&sheet, ledgers.claims, ledgers.completions, ledgers.census);
     Ok(Tasks {
         spec: sheet.place.file.as_ref().map(|file| file.to_string_lossy().into_owned()),
         tasks: board.views(),

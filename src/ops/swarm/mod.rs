@@ -11,12 +11,12 @@ mod place;
 mod stale;
 mod table;
 
-pub use board::{Progress, TaskState, TaskView, Tasks, tasks};
+pub use board::{Progress, TaskState, TaskView, Tasks, WorkedOn, tasks};
 pub use claim::{Choice, ClaimRequest, Claimed, claim};
 pub use complete::{CompleteRequest, Completed, complete};
 pub use give::{HandedOff, handoff, unclaim};
 pub use place::{SpecInUse, spec};
 
-pub(super) use board::Sheet;
+pub(super) use board::{Sheet, boards};
 pub(super) use place::{Spellings, problems};
 pub(super) use stale::is_stale;

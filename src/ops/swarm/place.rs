@@ -46,6 +46,12 @@ impl Place {
         }
     }
 
+    /// The spec that somebody works on, as it stands in a registration or a claim.
+    pub(super) fn worked_on(path: &str) -> Self {
+        let file = Some(PathBuf::from(path)).filter(|file| !file.is_dir());
+        Self { key: key(Path::new(path)), file }
+    }
+
     fn named(ctx: &Context, text: &str) -> Result<Self, CommandError> {
         let full = ctx.cwd.join(ctx.home.expand(text));
         if !full.is_file() {

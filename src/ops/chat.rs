@@ -1,0 +1,203 @@
+//! An agent's mail on a screen: the latest of it, older on request, and what changes about it.
+//!
+//! Looking takes nothing. What was really on the screen is taken and recorded as surfaced afterwards.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::domain::{Agent, AgentName};
+use crate::store::{Filed, Mesh, Place, Sealed, Stem, Via, Whereabouts};
+use crate::sys::clock;
+
+use super::context::Context;
+use super::ear::current;
+use super::error::CommandError;
+use super::identity;
+use super::letter::Reader;
+use super::overview;
+use super::receive::Desk;
+
+/// So many messages are read at once.
+const PAGE: usize = 400;
+
+/// What became of a message that was sent.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Fate {
+    Stored,
+    Surfaced,
+    Acked,
+    /// It left the inbox of a peer that keeps no record.
+    Taken,
+    Gone,
+}
+
+impl Fate {
+    fn of(place: &Whereabouts) -> Self {
+        match place {
+            Whereabouts::Stored | Whereabouts::InHand | Whereabouts::Parked => Self::Stored,
+            Whereabouts::Seen(seen) if seen.acked.is_some() => Self::Acked,
+            Whereabouts::Seen(_) => Self::Surfaced,
+            Whereabouts::Grave(_) | Whereabouts::Quarantine => Self::Gone,
+            Whereabouts::Nowhere => Self::Taken,
+        }
+    }
+
+    /// Nothing more will become of it.
+    fn is_final(self) -> bool {
+        matches!(self, Self::Acked | Self::Taken)
+    }
+}
+
+/// What is new.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    /// Messages that were not told of before, or are elsewhere now.
+    pub messages: Vec<Filed>,
+    /// Messages that are nowhere any more.
+    pub gone: Vec<Stem>,
+    pub has_older: bool,
+}
+
+/// What was told of an agent's mail so far.
+#[derive(Debug)]
+pub struct Chat {
+    agent: Agent,
+    told: BTreeMap<Stem, Standing>,
+    /// What is older was not told of yet.
+    from: Option<Stem>,
+    /// Messages that were sent and of which more may become.
+    open: HashMap<AgentName, BTreeMap<Stem, Fate>>,
+}
+
+/// As much of a message's place as can change.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Standing {
+    Waits,
+    InHand,
+    Surfaced,
+    Acked,
+    Sent,
+}
+
+impl Standing {
+    fn of(place: &Place) -> Self {
+        match place {
+            Place::Inbox => Self::Waits,
+            Place::InHand => Self::InHand,
+            Place::Seen(seen) if seen.acked.is_some() => Self::Acked,
+            Place::Seen(_) => Self::Surfaced,
+            Place::Sent(_) => Self::Sent,
+        }
+    }
+}
+
+impl Chat {
+    /// The mail of the agent that `--as` names.
+    pub fn open(ctx: &Context) -> Result<Self, CommandError> {
+        let (_, caller) = identity::caller(ctx)?;
+        Ok(Self { agent: caller.agent, told: BTreeMap::new(), from: None, open: HashMap::new() })
+    }
+
+    /// Whose mail it is.
+    pub fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
+    /// Somebody sits at the keyboard.
+    pub fn sign_of_life(&self, ctx: &Context) -> Result<(), CommandError> {
+        Ok(overview::mesh(ctx)?.touch(&self.agent.name)?)
+    }
+
+    /// The latest messages, and from then on whatever is new about those that were told of.
+    pub fn look(&mut self, ctx: &Context) -> Result<Changes, CommandError> {
+        let mesh = overview::mesh(ctx)?;
+        // It may have another name by now, or be gone.
+        if let Some(now) = current(&mesh, &self.agent)? {
+            self.agent = now;
+        }
+        // Puts back what dead readers had in hand.
+        Desk::new(ctx, &mesh, self.agent.clone(), Via::new("tui"), Reader::Program).look()?;
+        let all = mesh.correspondence(&self.agent)?;
+        if self.from.is_none() {
+            self.from = all.len().checked_sub(PAGE).map(|first| all[first].stem.clone());
+        }
+        self.tell(&mesh, &all)
+    }
+
+    /// More of what was before.
+    pub fn older(&mut self, ctx: &Context) -> Result<Changes, CommandError> {
+        let mesh = overview::mesh(ctx)?;
+        let all = mesh.correspondence(&self.agent)?;
+        let known = match &self.from {
+            Some(from) => all.partition_point(|sealed| sealed.stem < *from),
+            None => 0,
+        };
+        self.from = known.checked_sub(PAGE).map(|first| all[first].stem.clone());
+        self.tell(&mesh, &all)
+    }
+
+    fn tell(&mut self, mesh: &Mesh, all: &[Sealed]) -> Result<Changes, CommandError> {
+        let is_due = |sealed: &&Sealed| {
+            self.from.as_ref().is_none_or(|from| sealed.stem >= *from) || sealed.place == Place::Inbox
+        };
+        let mut changes = Changes { has_older: self.from.is_some(), ..Changes::default() };
+        let mut there = BTreeMap::new();
+        for sealed in all.iter().filter(is_due) {
+            let standing = Standing::of(&sealed.place);
+            // What one sent to oneself is both; what was received tells more.
+            if there.contains_key(&sealed.stem) && standing == Standing::Sent {
+                continue;
+            }
+            there.insert(sealed.stem.clone(), standing);
+            if self.told.get(&sealed.stem) == Some(&standing) {
+                continue;
+            }
+            let Some(filed) = mesh.unseal(sealed)? else { continue };
+            if let Place::Sent(sent) = &filed.place {
+                self.open.entry(sent.to.clone()).or_default().insert(filed.stem.clone(), Fate::Stored);
+            }
+            changes.messages.push(filed);
+        }
+        let gone = self.told.keys().filter(|stem| !there.contains_key(*stem));
+        changes.gone = gone.cloned().collect();
+        self.told = there;
+        Ok(changes)
+    }
+
+    /// Those whose answer to a message of ours is still open.
+    pub fn readers(&self) -> Vec<AgentName> {
+        let mut readers: Vec<AgentName> = self.open.keys().cloned().collect();
+        readers.sort_by(|a, b| a.as_str().cmp(b.as_str()));
+        readers
+    }
+
+    /// What became of messages of ours since the last time.
+    pub fn fates(&mut self, ctx: &Context) -> Result<Vec<(Stem, Fate)>, CommandError> {
+        let mesh = overview::mesh(ctx)?;
+        let mut changed = Vec::new();
+        for (to, open) in &mut self.open {
+            let stems: Vec<Stem> = open.keys().cloned().collect();
+            for (stem, place) in stems.iter().zip(mesh.locate_all(&stems, to)?) {
+                let fate = Fate::of(&place);
+                let known = open.get_mut(stem);
+                if let Some(known) = known.filter(|known| **known != fate) {
+                    *known = fate;
+                    changed.push((stem.clone(), fate));
+                }
+            }
+            open.retain(|_, fate| !fate.is_final());
+        }
+        self.open.retain(|_, open| !open.is_empty());
+        Ok(changed)
+    }
+
+    /// These were on the screen: they are taken and recorded. What another reader took meanwhile is left to it.
+    pub fn surface(&self, ctx: &Context, shown: &[String]) -> Result<(), CommandError> {
+        let mesh = overview::mesh(ctx)?;
+        let desk = Desk::new(ctx, &mesh, self.agent.clone(), Via::new("tui"), Reader::Program);
+        let scan = desk.look()?;
+        let mut waiting: Vec<_> = scan.waiting.into_iter().chain(scan.parked).collect();
+        waiting.retain(|waiting| shown.iter().any(|key| key == waiting.stem.as_str()));
+        mesh.take(waiting)?.record(&desk.via, clock::now(), false)?;
+        Ok(desk.prune()?)
+    }
+}

@@ -1,0 +1,99 @@
+//! Everything at a glance, for a screen: who is there, who holds what and who waits for it, how far each spec is.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::domain::{Agent, AgentName, Liveness, Reservation};
+use crate::store::{Mesh, patterns};
+use crate::sys::{clock, process};
+
+use super::agents::{Filter, agents};
+use super::context::Context;
+use super::error::{CommandError, Kind};
+use super::holdings::Holding;
+use super::profile::Profile;
+use super::swarm::{WorkedOn, boards};
+
+/// A screen shows no more specs than that.
+const BOARDS: usize = 32;
+
+/// A reservation, and who was refused because of it.
+#[derive(Clone, Debug)]
+pub struct Held {
+    pub holding: Holding,
+    pub refused: Vec<AgentName>,
+}
+
+/// The mesh at one moment.
+#[derive(Clone, Debug)]
+pub struct Overview {
+    pub me: Profile,
+    /// Everyone else, by name.
+    pub peers: Vec<Profile>,
+    pub held: Vec<Held>,
+    pub boards: Vec<WorkedOn>,
+}
+
+/// Looks at everything. The caller is told by `--as`: whoever shows a screen knows whom it shows it to.
+pub fn overview(ctx: &Context) -> Result<Overview, CommandError> {
+    let gone = || CommandError::new(Kind::NotJoined, "you are not in this mesh any more");
+    let mesh = ctx.mesh()?.ok_or_else(gone)?;
+    let listing = agents(ctx, Filter::default())?;
+    let me = listing.me.as_ref().ok_or_else(gone)?;
+    let (mut mine, mut peers): (Vec<Profile>, Vec<Profile>) =
+        listing.agents.into_iter().partition(|profile| profile.agent.name == *me);
+    let me = mine.pop().ok_or_else(gone)?;
+    peers.sort_by(|a, b| a.agent.name.as_str().cmp(b.agent.name.as_str()));
+    let everyone: Vec<&Agent> = std::iter::once(&me).chain(&peers).map(|profile| &profile.agent).collect();
+    let held = held(&everyone, clock::now());
+    let boards = boards(ctx, &mesh, &mesh.census()?, BOARDS)?;
+    Ok(Overview { me, peers, held, boards })
+}
+
+impl Overview {
+    /// Has anyone ended since? Nothing in the mesh tells of that.
+    pub fn is_anyone_gone(&self) -> bool {
+        let was_alive = |profile: &&Profile| profile.liveness == Liveness::Alive;
+        let mut alive = self.peers.iter().filter(was_alive);
+        alive.any(|profile| process::liveness(&profile.agent.process) == Liveness::Gone)
+    }
+}
+
+/// What live agents hold, by holder and pattern.
+fn held(agents: &[&Agent], now: Timestamp) -> Vec<Held> {
+    let mut held = Vec::new();
+    for agent in agents.iter().filter(|agent| !agent.reservations.is_empty()) {
+        let holder = Arc::new((*agent).clone());
+        let mut binding: Vec<&Reservation> =
+            agent.reservations.iter().filter(|reservation| reservation.binds(now)).collect();
+        binding.sort_by(|a, b| a.pattern.cmp(&b.pattern));
+        held.extend(binding.into_iter().map(|reservation| {
+            let refused = refused(agents, agent, reservation);
+            let holding = Holding { holder: Arc::clone(&holder), reservation: reservation.clone() };
+            Held { holding, refused }
+        }));
+    }
+    held
+}
+
+/// Who waits for something that the reservation covers.
+fn refused(agents: &[&Agent], holder: &Agent, reservation: &Reservation) -> Vec<AgentName> {
+    let mut waiting = agents.iter().filter(|agent| !agent.waits_for.is_empty()).peekable();
+    if waiting.peek().is_none() {
+        return Vec::new();
+    }
+    let covered = patterns(holder, reservation);
+    let waits = |agent: &&&Agent| {
+        agent.waits_for.iter().any(|wait| {
+            holder.name.as_str().eq_ignore_ascii_case(&wait.holder)
+                && covered.iter().any(|pattern| pattern.overlaps(&wait.read(&agent.cwd)))
+        })
+    };
+    waiting.filter(waits).map(|agent| agent.name.clone()).collect()
+}
+
+/// What an overview is about can be watched.
+pub(super) fn mesh(ctx: &Context) -> Result<std::rc::Rc<Mesh>, CommandError> {
+    ctx.mesh()?.ok_or_else(|| CommandError::new(Kind::NotJoined, "there is no mesh here any more"))
+}

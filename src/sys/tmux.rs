@@ -1,0 +1,27 @@
+//! What tmux knows of the pane that this process is in.
+
+use std::process::Command;
+use std::time::Duration;
+
+use super::environment::variable;
+use super::program;
+
+/// It is asked in passing: nobody waits for it.
+const LIMIT: Duration = Duration::from_millis(500);
+
+/// Can what is drawn here be seen: is a terminal attached to the session, its window the current one, and the pane not
+/// behind another that was zoomed? Outside of tmux, and where tmux doesn't tell, it can.
+pub fn is_in_sight() -> bool {
+    let (Some(place), Some(pane)) = (variable("TMUX"), variable("TMUX_PANE")) else { return true };
+    let Some(socket) = place.split(',').next() else { return true };
+    let format = "#{session_attached} #{window_active} #{window_zoomed_flag} #{pane_active}";
+    let mut command = Command::new("tmux");
+    command.args(["-S", socket, "display-message", "-p", "-t", &pane, format]);
+    let Ok(told) = program::run_within(&mut command, LIMIT) else { return true };
+    match told.split_whitespace().collect::<Vec<_>>().as_slice() {
+        [attached, window, zoomed, active] => {
+            *attached != "0" && *window == "1" && (*zoomed == "0" || *active == "1")
+        }
+        _ => true,
+    }
+}
