@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, after, select};
 
 use crate::domain::{Agent, AgentName};
-use crate::store::{Mesh, Spot};
+use crate::store::{Mesh, Project, Spot};
 
 use super::context::Context;
 use super::ear::Ear;
@@ -39,12 +39,14 @@ pub struct Lookout<'a> {
     crowd: Ear<'a>,
     readers: Ear<'a>,
     feed: Ear<'a>,
+    project: Project,
 }
 
 impl<'a> Lookout<'a> {
     pub fn new(ctx: &'a Context, mesh: &'a Mesh) -> Self {
         let ear = || Ear::new(ctx, mesh);
-        Self { mail: ear(), crowd: ear(), readers: ear(), feed: ear() }
+        let project = Project::of(&ctx.cwd);
+        Self { mail: ear(), crowd: ear(), readers: ear(), feed: ear(), project }
     }
 
     /// Arms whatever is not armed. Returns what was not heard until now: that has to be looked at.
@@ -53,7 +55,7 @@ impl<'a> Lookout<'a> {
             (self.mail.arm(Spot::Mail(agent))?, What::Mail),
             (self.crowd.arm(Spot::Crowd)?, What::Crowd),
             (self.readers.arm(Spot::Readers(readers))?, What::Readers),
-            (self.feed.arm(Spot::Feed)?, What::Feed),
+            (self.feed.arm(Spot::Feed(&self.project))?, What::Feed),
         ];
         Ok(armed.into_iter().filter_map(|(is_new, what)| is_new.then_some(what)).collect())
     }

@@ -11,7 +11,7 @@ pub mod doctor;
 mod ear;
 mod error;
 mod evict;
-mod feed;
+pub mod feed;
 pub mod guard;
 mod holdings;
 pub mod hook;

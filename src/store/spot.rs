@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::error::StoreError;
+use super::feed::Project;
 use super::mesh::Mesh;
 use crate::domain::{Agent, AgentName};
 use crate::sys::watch::{DirWatch, Interest, WatchError};
@@ -18,15 +19,15 @@ pub enum Spot<'a> {
     Crowd,
     /// That those were handed something over.
     Readers(&'a [AgentName]),
-    /// The timeline.
-    Feed,
+    /// The timeline, and that of the project.
+    Feed(&'a Project),
 }
 
 impl Mesh {
     /// Watches it. Armed before it is looked at, so that nothing falls in between.
     pub fn watch(&self, spot: Spot<'_>) -> Result<Result<DirWatch, WatchError>, StoreError> {
         let interest = match spot {
-            Spot::Inbox(_) => Interest::Arrivals,
+            Spot::Inbox(_) | Spot::Feed(_) => Interest::Arrivals,
             _ => Interest::Changes,
         };
         Ok(DirWatch::arm(&self.directories(spot)?, interest))
@@ -54,7 +55,12 @@ impl Mesh {
                 let around = [layout.root().to_path_buf(), layout.directory("seen")];
                 around.into_iter().chain(handed_over).collect::<Vec<PathBuf>>()
             }
-            Spot::Feed => vec![layout.root().to_path_buf(), layout.directory("feed")],
+            Spot::Feed(project) => {
+                // Until there is a feed, the directory in which it will be.
+                let feed = Some(layout.feed()).filter(|feed| feed.is_dir());
+                let own = feed.unwrap_or_else(|| layout.root().to_path_buf());
+                std::iter::once(own).chain(project.dirs()).collect()
+            }
         };
         let mut place = 0;
         dirs.retain(|dir| {
