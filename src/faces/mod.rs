@@ -2,6 +2,7 @@
 
 pub mod cli;
 pub mod hook;
+pub mod tui;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -12,6 +13,6 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     match hook::recognise(&args) {
         Some(arguments) => hook::run(arguments),
-        None => cli::run(args),
+        None => cli::run(args, tui::run),
     }
 }

@@ -16,6 +16,8 @@ pub const SEED: &str = "MSG_TEST_SEED";
 pub const ANCESTRY_END: &str = "MSG_TEST_ANCESTRY_END";
 /// Panic with this text, to see that a bug of ours is reported as one.
 pub const PANIC: &str = "MSG_TEST_PANIC";
+/// Panic with this text at the first key of the terminal chat.
+pub const PANIC_ON_KEY: &str = "MSG_TEST_PANIC_ON_KEY";
 /// Pretend that `flock` answers with this: `unsupported`, or `useless` (granted to everyone).
 pub const FLOCK: &str = "MSG_TEST_FLOCK";
 /// How many milliseconds `watch --exec` waits after a message's first failure, instead of a second.

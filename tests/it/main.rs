@@ -28,5 +28,6 @@ mod storm;
 mod swarm;
 mod terminal;
 mod texts;
+mod tui;
 mod waiting;
 mod watching;

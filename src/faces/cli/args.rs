@@ -44,6 +44,7 @@ Split a spec into tasks:
   spec         Show or set the spec that you work through
 
 Look around:
+  tui          All of it on one screen, and talking from there
   agents       Who is there, and what they are at
   whois        One agent in full
   whoami       Yourself
@@ -178,6 +179,7 @@ commands! {
     Unclaim(unclaim::UnclaimArgs) = "unclaim";
     Handoff(handoff::HandoffArgs) = "handoff";
     Spec(spec::SpecArgs) = "spec";
+    Tui(tui::TuiArgs) = "tui";
     Agents(agents::AgentsArgs) = "agents" ["list", "ls"];
     Whois(whois::WhoisArgs) = "whois";
     Whoami(whoami::WhoamiArgs) = "whoami";

@@ -28,28 +28,31 @@ use args::Cli;
 use commands::Call;
 use output::Ui;
 
+/// Another face, which takes over the terminal: whom it is for, if anybody says, and whether in colour.
+pub type Screen = fn(Globals, Option<AgentName>, bool) -> Result<(), CommandError>;
+
 /// Runs the command that the arguments ask for. A bug of ours is an error like others.
-pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+pub fn run(args: impl IntoIterator<Item = OsString>, screen: Screen) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     // A command that can't be parsed answers in JSON too, if it asks for that.
     let wants_json = args.iter().skip(1).take_while(|arg| *arg != "--").any(|arg| arg == "--json");
-    let run = AssertUnwindSafe(|| parse_and_run(args, wants_json));
+    let run = AssertUnwindSafe(|| parse_and_run(args, wants_json, screen));
     std::panic::catch_unwind(run).unwrap_or_else(|_| {
         let error = CommandError::new(Kind::Bug, "this is a bug in msg; what it said is above");
         Ui::plain(wants_json).finish(Err(error.hint("please report it with the command that you ran")), &[])
     })
 }
 
-fn parse_and_run(words: Vec<OsString>, wants_json: bool) -> ExitCode {
+fn parse_and_run(words: Vec<OsString>, wants_json: bool, screen: Screen) -> ExitCode {
     let parsed =
         Cli::command().try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches));
     match parsed {
-        Ok(cli) => dispatch(cli),
+        Ok(cli) => dispatch(cli, screen),
         Err(error) => usage(error, wants_json),
     }
 }
 
-fn dispatch(cli: Cli) -> ExitCode {
+fn dispatch(cli: Cli, screen: Screen) -> ExitCode {
     let ui = Ui::new(&cli.global);
     let Some(command) = cli.command else {
         return ui.print_text(&Cli::command().render_help());
@@ -63,8 +66,8 @@ fn dispatch(cli: Cli) -> ExitCode {
     }
     // Without it a limit is a sudden death, which everything here survives anyway.
     drop(signals::survive_file_size_limit());
-    let call =
-        Call::new(Globals { mesh: cli.global.mesh, speaker, ..Globals::default() }, cli.global.verbose, &ui);
+    let globals = Globals { mesh: cli.global.mesh, speaker, ..Globals::default() };
+    let call = Call::new(globals, cli.global.verbose, &ui, screen);
     let outcome = commands::run(&call, command);
     ui.finish(outcome, &call.take_notices())
 }

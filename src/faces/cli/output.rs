@@ -136,6 +136,15 @@ impl Ui {
         Self { lost: Cell::default(), json, color: ColorChoice::Auto, quiet: false, verbose: false }
     }
 
+    /// Are colours wanted on standard output?
+    pub(super) fn has_colour(&self) -> bool {
+        let wanted = match self.color {
+            ColorChoice::Auto => AutoStream::choice(&std::io::stdout()),
+            told => told,
+        };
+        wanted != ColorChoice::Never
+    }
+
     /// Says how the command ended.
     pub(super) fn finish(&self, outcome: Result<Outcome, CommandError>, notices: &[String]) -> ExitCode {
         let (report, error, said) = match outcome {

@@ -31,6 +31,7 @@ pub(super) mod set_status;
 pub(super) mod show;
 pub(super) mod spec;
 pub(super) mod tasks;
+pub(super) mod tui;
 pub(super) mod unclaim;
 pub(super) mod uninstall;
 pub(super) mod wait;
@@ -43,6 +44,7 @@ use std::cell::RefCell;
 
 use crate::ops::{CommandError, Context, Globals, wake};
 
+use super::Screen;
 use super::args::Command;
 use super::output::{Outcome, Ui};
 
@@ -52,12 +54,14 @@ pub(super) struct Call<'a> {
     pub(super) verbose: bool,
     /// For commands that speak before they are done.
     pub(super) ui: &'a Ui,
+    /// What shows the terminal chat.
+    screen: Screen,
     notices: RefCell<Vec<String>>,
 }
 
 impl<'a> Call<'a> {
-    pub(super) fn new(globals: Globals, verbose: bool, ui: &'a Ui) -> Self {
-        Self { globals, verbose, ui, notices: RefCell::default() }
+    pub(super) fn new(globals: Globals, verbose: bool, ui: &'a Ui, screen: Screen) -> Self {
+        Self { globals, verbose, ui, screen, notices: RefCell::default() }
     }
 
     /// Runs what needs the settings, and keeps what was noticed on the way, also if it fails.
@@ -123,6 +127,7 @@ pub(super) fn run(call: &Call<'_>, command: Command) -> Result<Outcome, CommandE
         Command::Install(args) => install::run(&args),
         Command::Uninstall(args) => uninstall::run(&args),
         Command::Doctor(args) => doctor::run(&call.globals, &args),
+        Command::Tui(args) => tui::run(call, args),
         Command::Hook(args) => hook::run(args),
         Command::Waiter(args) => waiter::run(args),
         Command::Guard(args) => call.in_spite_of_errors(|ctx, errors| guard::run(ctx, args, errors)),

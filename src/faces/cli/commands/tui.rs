@@ -1,0 +1,36 @@
+use clap::Args;
+
+use crate::domain::AgentName;
+use crate::faces::cli::output::Outcome;
+use crate::ops::{CommandError, Kind};
+
+use super::Call;
+
+/// See who is here and talk to them, in the terminal
+///
+/// Tabs for the agents, each conversation, tasks, reservations and the feed; what happens is seen as it happens. `?` shows
+/// the keys. Who has not joined joins as a person and leaves when it is closed. What was on the screen counts as surfaced.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg tui
+  msg tui Robin
+  NO_COLOR=1 msg tui")]
+pub(in crate::faces::cli) struct TuiArgs {
+    /// The name to join under; a made-up one if there is none
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+}
+
+pub(super) fn run(call: &Call<'_>, args: TuiArgs) -> Result<Outcome, CommandError> {
+    if call.ui.is_json() {
+        return Err(CommandError::new(
+            Kind::Usage,
+            "`tui` draws on a terminal, and has nothing to say in JSON",
+        )
+        .hint("`msg agents --json` and `msg watch --json` have"));
+    }
+    let name = args.name.map(AgentName::new).transpose()?;
+    (call.screen)(call.globals.clone(), name, call.ui.has_colour())?;
+    Ok(Outcome::said(None))
+}

@@ -1,0 +1,286 @@
+//! The other side of the screen: a thread of its own that looks at the mesh and does what is asked for, so that no key
+//! ever waits for a disk or a lock.
+
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, Sender};
+
+use crate::ops::chat::Chat;
+use crate::ops::feed::{self, Cursor, Wanted};
+use crate::ops::lookout::{Heard, Lookout, What};
+use crate::ops::overview::{Overview, overview};
+use crate::ops::{CommandError, Context, Draft, Kind, SendReport, broadcast, send, wake};
+use crate::sys::tmux;
+
+use super::paint;
+use super::state::{News, Recipients};
+
+/// So often somebody looks who has ended, of which nothing in the mesh tells, and whose presence fades.
+const TICK: Duration = Duration::from_secs(5);
+/// So often everything is looked at if nothing tells of changes.
+const DEAF_TICK: Duration = Duration::from_millis(250);
+/// A busy mesh is looked at again after this pause, or after so many times what a look takes.
+const PAUSE: Duration = Duration::from_millis(40);
+const RESPITE: u32 = 4;
+/// Presence fades without anybody doing anything: so often it is looked at anew.
+const FADE: Duration = Duration::from_secs(30);
+/// Signs of life of a person who types are told so often.
+const LIFE: Duration = Duration::from_secs(10);
+
+/// So much of the timeline is shown at first.
+const EVENTS: usize = 500;
+
+/// What the desk is asked to do.
+#[derive(Clone, Debug)]
+pub(super) enum Errand {
+    Send { to: Recipients, text: String },
+    Surface(Vec<String>),
+    Older,
+    SignOfLife,
+}
+
+/// Works until nobody asks any more. The error is why it can't go on.
+pub(super) fn work(
+    ctx: &Context,
+    errands: &Receiver<Errand>,
+    news: &Sender<News>,
+) -> Result<(), CommandError> {
+    let gone = || CommandError::new(Kind::NotJoined, "there is no mesh here any more");
+    let mesh = ctx.mesh()?.ok_or_else(gone)?;
+    let mut desk = Desk {
+        ctx,
+        news,
+        chat: Chat::open(ctx)?,
+        last: None,
+        crowd_due: None,
+        looked_at: Instant::now(),
+        unseen: Vec::new(),
+        alive_at: None,
+        cursor: None,
+    };
+    let mut lookout = Lookout::new(ctx, &mesh);
+    loop {
+        for what in lookout.arm(desk.chat.agent(), &desk.chat.readers())? {
+            desk.look_at(what)?;
+        }
+        desk.tell_notices();
+        let tick = if lookout.hears_all() { TICK } else { DEAF_TICK };
+        let tick = Instant::now() + tick;
+        match lookout.wait(errands, desk.crowd_due.map_or(tick, |due| due.min(tick))) {
+            Heard::Closed => return Ok(()),
+            Heard::Errand(errand) => desk.run(errand)?,
+            Heard::Something(What::Crowd) => desk.note_crowd(),
+            Heard::Something(what) => desk.look_at(what)?,
+            Heard::Nothing if lookout.hears_all() => desk.tick()?,
+            Heard::Nothing => desk.look_at_everything()?,
+        }
+        desk.look_when_due()?;
+    }
+}
+
+struct Desk<'a> {
+    ctx: &'a Context,
+    news: &'a Sender<News>,
+    chat: Chat,
+    last: Option<Overview>,
+    /// Something changed, and then is the time to look.
+    crowd_due: Option<Instant>,
+    looked_at: Instant,
+    /// Messages that were drawn where nobody could see it.
+    unseen: Vec<String>,
+    alive_at: Option<Instant>,
+    /// How much of the timeline was told.
+    cursor: Option<Cursor>,
+}
+
+impl Desk<'_> {
+    fn tell(&self, news: News) {
+        // If nobody listens any more, the next errand says so.
+        drop(self.news.send(news));
+    }
+
+    fn tell_notices(&self) {
+        for notice in self.ctx.take_notices() {
+            self.tell(News::Notice(notice));
+        }
+    }
+
+    /// Goes on after an error, unless it means that this agent is not here any more.
+    fn unless_gone(&self, done: Result<(), CommandError>) -> Result<(), CommandError> {
+        match done {
+            Err(error) if matches!(error.kind, Kind::NotJoined | Kind::Evicted | Kind::UnsafeMesh) => {
+                Err(error)
+            }
+            Err(error) => {
+                self.tell(News::Notice(error.message));
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    fn look_at(&mut self, what: What) -> Result<(), CommandError> {
+        match what {
+            What::Mail => self.look_at_mail(),
+            What::Crowd => self.look_at_crowd(),
+            What::Readers => self.look_at_fates(),
+            What::Feed => self.look_at_feed(),
+        }
+    }
+
+    fn look_at_everything(&mut self) -> Result<(), CommandError> {
+        self.look_at_crowd()?;
+        self.look_at_mail()?;
+        self.look_at_feed()
+    }
+
+    fn look_at_feed(&mut self) -> Result<(), CommandError> {
+        let recent = match &self.cursor {
+            Some(cursor) => feed::since(self.ctx, cursor),
+            None => feed::recent(self.ctx, EVENTS, &Wanted::default()),
+        };
+        let told = recent.map(|recent| {
+            self.cursor = Some(recent.cursor);
+            if !recent.events.is_empty() {
+                self.tell(News::Events(recent.events.iter().map(paint::happening).collect()));
+            }
+        });
+        self.unless_gone(told)
+    }
+
+    /// There is something to see, but a busy mesh must not keep us busy.
+    fn note_crowd(&mut self) {
+        if self.crowd_due.is_none() {
+            self.crowd_due = Some(self.looked_at.max(Instant::now()));
+        }
+    }
+
+    fn look_when_due(&mut self) -> Result<(), CommandError> {
+        match self.crowd_due {
+            Some(due) if due <= Instant::now() => self.look_at_crowd(),
+            _ => Ok(()),
+        }
+    }
+
+    fn look_at_crowd(&mut self) -> Result<(), CommandError> {
+        let started = Instant::now();
+        let seen = overview(self.ctx).map(|seen| {
+            self.tell(News::World(Box::new(paint::world(self.ctx, &seen))));
+            self.last = Some(seen);
+        });
+        self.crowd_due = None;
+        let took = started.elapsed();
+        // From when on it may be looked at again.
+        self.looked_at = Instant::now() + PAUSE.max(took * RESPITE);
+        self.unless_gone(seen)
+    }
+
+    /// What no directory tells of: who has ended, and whose presence fades.
+    fn tick(&mut self) -> Result<(), CommandError> {
+        let is_old = self.looked_at.elapsed() >= FADE;
+        if is_old || self.last.as_ref().is_none_or(Overview::is_anyone_gone) {
+            self.look_at_crowd()?;
+        }
+        self.surface(Vec::new())
+    }
+
+    fn look_at_mail(&mut self) -> Result<(), CommandError> {
+        let changes = self.chat.look(self.ctx);
+        self.tell_changes(changes)?;
+        self.look_at_fates()
+    }
+
+    fn tell_changes(
+        &mut self,
+        changes: Result<crate::ops::chat::Changes, CommandError>,
+    ) -> Result<(), CommandError> {
+        let told = changes.map(|changes| {
+            self.tell(News::Older(changes.has_older));
+            if !changes.gone.is_empty() {
+                let keys = changes.gone.iter().map(|stem| stem.to_string()).collect();
+                self.tell(News::Forget(keys));
+            }
+            let notes: Vec<_> = changes.messages.iter().map(paint::note).collect();
+            if !notes.is_empty() {
+                self.tell(News::Notes(notes));
+            }
+        });
+        self.unless_gone(told)
+    }
+
+    fn look_at_fates(&mut self) -> Result<(), CommandError> {
+        let fates = self.chat.fates(self.ctx).map(|fates| {
+            let fates: Vec<_> =
+                fates.into_iter().map(|(stem, fate)| (stem.to_string(), paint::receipt(fate))).collect();
+            if !fates.is_empty() {
+                self.tell(News::Receipts(fates));
+            }
+        });
+        self.unless_gone(fates)
+    }
+
+    fn run(&mut self, errand: Errand) -> Result<(), CommandError> {
+        match errand {
+            Errand::Send { to, text } => self.send(&to, text),
+            Errand::Surface(shown) => self.surface(shown),
+            Errand::Older => {
+                let changes = self.chat.older(self.ctx);
+                self.tell_changes(changes)?;
+                self.look_at_fates()
+            }
+            Errand::SignOfLife => self.sign_of_life(),
+        }
+    }
+
+    fn sign_of_life(&mut self) -> Result<(), CommandError> {
+        if !self.unseen.is_empty() {
+            self.surface(Vec::new())?;
+        }
+        if self.alive_at.is_some_and(|at| at.elapsed() < LIFE) {
+            return Ok(());
+        }
+        self.alive_at = Some(Instant::now());
+        let done = self.chat.sign_of_life(self.ctx);
+        self.unless_gone(done)
+    }
+
+    /// What was drawn counts as surfaced only if it could be seen; else it is tried again later.
+    fn surface(&mut self, shown: Vec<String>) -> Result<(), CommandError> {
+        self.unseen.extend(shown);
+        if self.unseen.is_empty() || !tmux::is_in_sight() {
+            return Ok(());
+        }
+        let shown = std::mem::take(&mut self.unseen);
+        let done = self.chat.surface(self.ctx, &shown);
+        self.unless_gone(done)?;
+        self.look_at_mail()
+    }
+
+    fn send(&mut self, to: &Recipients, text: String) -> Result<(), CommandError> {
+        let draft = Draft { text: text.clone(), ..Draft::default() };
+        let sent = match to {
+            Recipients::Named(names) => send(self.ctx, names, &draft),
+            Recipients::All => broadcast(self.ctx, &draft, false),
+        };
+        wake::those_who_were_told(self.ctx);
+        match sent {
+            Ok(report) if report.sent.is_empty() && report.failed.is_empty() => {
+                let why = "nobody else is here".to_string();
+                self.tell(News::NotSent { why, text });
+            }
+            Ok(report) => self.tell_report(&report, text),
+            Err(error) => self.tell(News::NotSent { why: paint::complaint(&error), text }),
+        }
+        self.look_at_mail()
+    }
+
+    fn tell_report(&self, report: &SendReport, text: String) {
+        match report.error() {
+            Some(error) if report.sent.is_empty() => {
+                self.tell(News::NotSent { why: paint::complaint(&error), text });
+            }
+            Some(error) => self.tell(News::Notice(paint::complaint(&error))),
+            None => self.tell(News::Sent(paint::sent(report))),
+        }
+    }
+}

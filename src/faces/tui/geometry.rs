@@ -1,0 +1,48 @@
+//! Where on the screen things are.
+
+use ratatui::layout::{Rect, Size};
+
+use super::state::State;
+
+/// An input that is longer than this scrolls.
+const INPUT_ROWS: usize = 6;
+/// Below so many rows there is no rule above the input.
+const RULE_FROM: u16 = 8;
+/// What stands before what is typed.
+pub(super) const PROMPT: &str = "› ";
+const PROMPT_WIDTH: u16 = 2;
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Areas {
+    pub(super) title: Rect,
+    pub(super) tabs: Rect,
+    pub(super) body: Rect,
+    /// A line with what there is to say; no row on a low screen.
+    pub(super) rule: Rect,
+    pub(super) input: Rect,
+}
+
+/// The parts of the screen. Every part is there, but some may have no rows.
+pub(super) fn areas(state: &State) -> Areas {
+    let Size { width, height } = state.size;
+    let rows = state.draft().rows(input_width(width)).0.len().clamp(1, INPUT_ROWS);
+    // The body keeps two rows as long as it can.
+    let input = u16::try_from(rows).unwrap_or(1).min(height.saturating_sub(4).max(1)).min(height);
+    let rule = u16::from(height >= RULE_FROM);
+    let title = u16::from(height > input + rule);
+    let tabs = u16::from(height > input + rule + title);
+    let body = height - input - rule - title - tabs;
+    let mut y = 0;
+    let mut take = |rows: u16| {
+        let area = Rect::new(0, y, width, rows);
+        y += rows;
+        area
+    };
+    let (title, tabs, body, rule, input) = (take(title), take(tabs), take(body), take(rule), take(input));
+    Areas { title, tabs, body, rule, input }
+}
+
+/// How many columns there are to type in.
+pub(super) fn input_width(width: u16) -> usize {
+    width.saturating_sub(PROMPT_WIDTH).max(1).into()
+}

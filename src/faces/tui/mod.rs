@@ -1,0 +1,280 @@
+//! The terminal chat: who is here, what they are at, what happened, and talking to them.
+//!
+//! [`state`] and [`update`] are pure: keys, news and the time go in, what is to be done comes out. [`view`] draws the state
+//! and changes nothing. [`desk`] is a thread that looks at the mesh and does what is asked for. This module holds them
+//! together, and ends with the terminal given back.
+
+mod bubble;
+mod complete;
+mod desk;
+mod draft;
+mod geometry;
+mod list;
+mod model;
+mod paint;
+mod rows;
+mod state;
+mod talk;
+mod terminal;
+mod theme;
+mod update;
+mod view;
+mod wrap;
+
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, IsTerminal};
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender, after, bounded, select, unbounded};
+use crossterm::event::{self, Event};
+use ratatui::layout::Size;
+
+use crate::domain::{AgentName, Harness};
+use crate::ops::{self, CommandError, Context, Globals, Kind, Request};
+use crate::sys::signals::{self, Asked};
+use crate::sys::{clock, process, seams};
+
+use desk::Errand;
+use state::{Effect, News, State};
+use terminal::Screen;
+use theme::Theme;
+use update::Input;
+
+/// Ages are told in minutes, so nothing has to be drawn for their sake more often than that.
+const AGES: Duration = Duration::from_secs(30);
+/// So much of what waits is taken in before something is drawn.
+const AT_ONCE: usize = 256;
+
+/// Opens the chat for the person at this terminal. Who has not joined joins, under `name` or a made-up one, and leaves
+/// when it is closed.
+pub fn run(globals: Globals, name: Option<AgentName>, colour: bool) -> Result<(), CommandError> {
+    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+        return Err(CommandError::new(Kind::NoTerminal, "`tui` needs a terminal to draw on")
+            .hint("`msg agents`, `msg feed` and `msg tasks` say the same in text, and with `--json`"));
+    }
+    let ctx = Context::new(globals.clone())?;
+    let seat = sit_down(&ctx, name)?;
+    let globals = Globals { speaker: Some(seat.name), ..globals };
+    let shown = show(globals.clone(), Theme { colour });
+    if !seat.joined_for_this {
+        return shown;
+    }
+    let left = Context::new(globals).and_then(|ctx| {
+        let left = ops::leave(&ctx).map(drop);
+        ops::wake::those_who_were_told(&ctx);
+        left
+    });
+    shown.and(left.or_else(|error| match error.kind {
+        // Somebody was faster.
+        Kind::NotJoined | Kind::Evicted => Ok(()),
+        _ => Err(error),
+    }))
+}
+
+/// Who looks at the screen.
+struct Seat {
+    name: AgentName,
+    joined_for_this: bool,
+}
+
+fn sit_down(ctx: &Context, name: Option<AgentName>) -> Result<Seat, CommandError> {
+    let known = match ops::caller(ctx) {
+        Ok((_, caller)) => Some(caller.agent),
+        Err(error) if error.kind == Kind::NotJoined && ctx.speaker.is_none() => None,
+        Err(error) => return Err(error),
+    };
+    match known {
+        Some(agent) if !agent.is_human && ctx.speaker.is_none() => {
+            let text = format!("`tui` is for people, and here it would read the mail of {}", agent.name);
+            Err(CommandError::new(Kind::InHarness, text)
+                .hint(format!("`msg tui --as {}` does that", agent.name)))
+        }
+        Some(agent) => match name {
+            Some(name) if !agent.answers_to(&name, clock::now()) => {
+                let text = format!("you have joined as {} already", agent.name);
+                Err(CommandError::new(Kind::AlreadyJoined, text)
+                    .hint(format!("`msg rename {name}` changes your name"))
+                    .fact("agent", agent.name.as_str()))
+            }
+            _ => Ok(Seat { name: agent.name, joined_for_this: false }),
+        },
+        None => {
+            // It lives as long as this process, so that whatever ends the process leaves nobody behind.
+            let pid = Some(process::own_pid().get().into());
+            let request = Request { name, pid, harness: Some(Harness::Terminal), ..Request::default() };
+            let joined = ops::join(ctx, &request)?;
+            Ok(Seat { name: joined.profile.agent.name, joined_for_this: true })
+        }
+    }
+}
+
+/// Shows it until it is closed.
+fn show(globals: Globals, theme: Theme) -> Result<(), CommandError> {
+    let asked = signals::listen_with_terminal().map_err(|error| failure("signals can't be heard", &error))?;
+    let (errands, for_desk) = unbounded();
+    let (tell, news) = unbounded();
+    let desk = std::thread::Builder::new().name("desk".to_string()).spawn(move || {
+        let ctx = Context::new(globals)?;
+        desk::work(&ctx, &for_desk, &tell)
+    });
+    let desk = desk.map_err(|error| failure("no thread can be started", &error))?;
+    let screen = Screen::open().map_err(|error| failure("the terminal can't be taken over", &error))?;
+    let ended = Show { screen, theme, errands, news, asked }.run();
+    // The errands are closed now, so the desk comes to an end.
+    let worked = desk.join().unwrap_or_else(|_| {
+        let text = "this is a bug in msg; what it said is above";
+        Err(CommandError::new(Kind::Bug, text).hint("please report it"))
+    });
+    ended.and(worked)
+}
+
+fn failure(what: &str, error: &io::Error) -> CommandError {
+    CommandError::new(Kind::Io, format!("{what}: {error}"))
+}
+
+struct Show {
+    screen: Screen,
+    theme: Theme,
+    errands: Sender<Errand>,
+    news: Receiver<News>,
+    asked: Receiver<Asked>,
+}
+
+/// What follows for the program.
+enum Next {
+    GoOn,
+    End,
+}
+
+impl Show {
+    fn run(mut self) -> Result<(), CommandError> {
+        let keys = read_keys().map_err(|error| failure("no thread can be started", &error))?;
+        let size = self.screen.size().unwrap_or(Size::new(80, 24));
+        let mut state = State::new(size, clock::now());
+        loop {
+            if self.screen.draw(&mut state, self.theme).is_err() {
+                // The terminal is gone, and there is nobody to tell.
+                return Ok(());
+            }
+            let seen = state.update(Input::Drawn);
+            self.carry_out(seen);
+            let Next::GoOn = self.wait(&keys, &mut state)? else { return Ok(()) };
+        }
+    }
+
+    /// Waits until something happens, and takes in whatever else has happened by then.
+    fn wait(&mut self, keys: &Receiver<io::Result<Event>>, state: &mut State) -> Result<Next, CommandError> {
+        let mut effects = Vec::new();
+        select! {
+            recv(self.news) -> news => match news {
+                Ok(news) => effects.extend(state.update(Input::News(news))),
+                // The desk has ended, and knows why.
+                Err(_) => return Ok(Next::End),
+            },
+            recv(keys) -> key => match key {
+                Ok(Ok(event)) => effects.extend(self.take_in(event, state)),
+                _ => return Ok(Next::End),
+            },
+            recv(self.asked) -> asked => match asked {
+                Ok(Asked::Suspend) => effects.push(Effect::Suspend),
+                Ok(Asked::Continue) => self.come_back(state),
+                Ok(Asked::Stop) => return Err(CommandError::new(Kind::Interrupted, "interrupted")),
+                Ok(Asked::HangUp) | Err(_) => return Ok(Next::End),
+            },
+            recv(after(AGES)) -> _ => {}
+        }
+        for _ in 0..AT_ONCE {
+            if let Ok(Ok(event)) = keys.try_recv() {
+                effects.extend(self.take_in(event, state));
+            } else if let Ok(news) = self.news.try_recv() {
+                effects.extend(state.update(Input::News(news)));
+            } else {
+                break;
+            }
+        }
+        state.update(Input::Time(clock::now()));
+        if effects.contains(&Effect::Suspend) {
+            self.suspend(state);
+        }
+        Ok(self.carry_out(effects))
+    }
+
+    fn take_in(&mut self, event: Event, state: &mut State) -> Vec<Effect> {
+        if matches!(event, Event::Resize(..)) {
+            // Of several at once only the last is seen, which may be the size that it was. Where this fails the next drawing
+            // fails too, and ends it.
+            drop(self.screen.start_over());
+        }
+        input(event).map_or_else(Vec::new, |input| state.update(input))
+    }
+
+    fn carry_out(&self, effects: Vec<Effect>) -> Next {
+        for effect in effects {
+            let errand = match effect {
+                Effect::Quit => return Next::End,
+                Effect::Suspend => continue,
+                Effect::Send { to, text } => Errand::Send { to, text },
+                Effect::Surface(shown) => Errand::Surface(shown),
+                Effect::LoadOlder => Errand::Older,
+                Effect::SignOfLife => Errand::SignOfLife,
+            };
+            // If the desk has ended, its news end too, which is seen next.
+            drop(self.errands.send(errand));
+        }
+        Next::GoOn
+    }
+
+    fn suspend(&mut self, state: &mut State) {
+        let stopped = self.screen.leave().and_then(|()| signals::suspend());
+        if let Err(error) = stopped {
+            state.complain(format!("this can't be put into the background: {error}"));
+        }
+        self.come_back(state);
+    }
+
+    fn come_back(&mut self, state: &mut State) {
+        // Where this fails the next drawing fails too, and ends it.
+        drop(self.screen.come_back());
+        if let Ok(size) = self.screen.size() {
+            state.update(Input::Resize(size));
+        }
+    }
+}
+
+/// Keys come from a thread of their own, which ends with the process.
+fn read_keys() -> io::Result<Receiver<io::Result<Event>>> {
+    let (sender, keys) = bounded(AT_ONCE);
+    std::thread::Builder::new().name("keys".to_string()).spawn(move || {
+        loop {
+            let event = event::read();
+            let is_end = event.is_err();
+            if sender.send(event).is_err() || is_end {
+                return;
+            }
+        }
+    })?;
+    Ok(keys)
+}
+
+#[expect(clippy::panic, reason = "a test wants to see what happens")]
+fn panic_as_told() {
+    if let Some(text) = seams::value(seams::PANIC_ON_KEY) {
+        panic!("{text}");
+    }
+}
+
+fn input(event: Event) -> Option<Input> {
+    Some(match event {
+        Event::Key(key) => {
+            panic_as_told();
+            Input::Key(key)
+        }
+        Event::Mouse(mouse) => Input::Mouse(mouse),
+        Event::Paste(text) => Input::Paste(text),
+        Event::Resize(width, height) => Input::Resize(Size::new(width, height)),
+        Event::FocusGained => Input::Focus,
+        Event::FocusLost => return None,
+    })
+}

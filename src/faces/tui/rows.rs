@@ -1,0 +1,134 @@
+//! What the lists show: each row as plain text, so that a filter finds what is seen.
+
+use jiff::Timestamp;
+
+use crate::domain::visible;
+
+use super::bubble::ago;
+use super::model::{Board, Happening, Hold, Peer, Progress, Task};
+use super::state::{State, Tab};
+
+/// A row of the list of agents.
+#[derive(Clone, Debug)]
+pub(super) enum AgentRow<'a> {
+    /// The spec of those who follow.
+    Group(String),
+    Agent(&'a Peer),
+}
+
+/// A row of the list of tasks.
+#[derive(Clone, Debug)]
+pub(super) enum TaskRow<'a> {
+    Board(&'a Board),
+    Task(&'a Task),
+    Empty,
+}
+
+fn fits(filter: &str, words: &[&str]) -> bool {
+    filter.is_empty() || {
+        let wanted = filter.to_lowercase();
+        words.iter().any(|word| word.to_lowercase().contains(&wanted))
+    }
+}
+
+/// Agents by spec; those without one last.
+pub(super) fn agents(state: &State) -> Vec<AgentRow<'_>> {
+    let filter = &state.filter.text;
+    let matches = |peer: &&Peer| {
+        let task = peer.task.as_ref().map_or("", |(task, _)| task);
+        let (spec, status) = (peer.spec.as_deref().unwrap_or(""), peer.status.as_deref().unwrap_or(""));
+        let words = [&peer.name, task, spec, status, peer.presence.name(), &peer.harness, &peer.model];
+        fits(filter, &words.map(|word| word as &str))
+    };
+    let mut peers: Vec<&Peer> = state.world.peers.iter().filter(matches).collect();
+    peers.sort_by(|a, b| {
+        let key = |peer: &Peer| (peer.spec.is_none(), peer.spec.clone());
+        key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
+    });
+    let mut rows = Vec::new();
+    let mut group: Option<&Option<String>> = None;
+    for peer in peers {
+        if group != Some(&peer.spec) {
+            group = Some(&peer.spec);
+            let title = peer.spec.as_deref().map_or("No spec".to_string(), |spec| visible(spec).into_owned());
+            rows.push(AgentRow::Group(format!("{title}:")));
+        }
+        rows.push(AgentRow::Agent(peer));
+    }
+    rows
+}
+
+pub(super) fn tasks(state: &State) -> Vec<TaskRow<'_>> {
+    let filter = &state.filter.text;
+    let matches = |task: &&Task| {
+        let by = match &task.state {
+            Progress::Claimed { by, .. } | Progress::Done { by: Some(by) } => by,
+            _ => "",
+        };
+        fits(filter, &[&task.id, &task.title, by, progress_name(&task.state)])
+    };
+    let mut rows = Vec::new();
+    for board in &state.world.boards {
+        if !rows.is_empty() {
+            rows.push(TaskRow::Empty);
+        }
+        rows.push(TaskRow::Board(board));
+        rows.extend(board.tasks.iter().filter(matches).map(TaskRow::Task));
+    }
+    rows
+}
+
+pub(super) fn holds(state: &State) -> Vec<&Hold> {
+    let filter = &state.filter.text;
+    let matches = |hold: &&Hold| {
+        let reason = hold.reason.as_deref().unwrap_or("");
+        fits(filter, &[&hold.pattern, &hold.holder, reason])
+            || hold.refused.iter().any(|name| fits(filter, &[name]))
+    };
+    state.world.holds.iter().filter(matches).collect()
+}
+
+pub(super) fn events(state: &State) -> Vec<&Happening> {
+    let filter = &state.filter.text;
+    state.events.iter().filter(|event| fits(filter, &[&event.who, &event.what])).collect()
+}
+
+/// How many rows the list of the open tab has.
+pub(super) fn count(state: &State) -> usize {
+    match state.tab {
+        Tab::Agents => agents(state).len(),
+        Tab::Tasks => tasks(state).len(),
+        // A heading stands above them.
+        Tab::Reservations => holds(state).len() + 1,
+        Tab::Feed => events(state).len(),
+        Tab::Talk(_) | Tab::All => 0,
+    }
+}
+
+/// The agents that can be chosen, in the order of their rows.
+pub(super) fn choosable(state: &State) -> Vec<&Peer> {
+    let agent = |row| match row {
+        AgentRow::Agent(peer) => Some(peer),
+        AgentRow::Group(_) => None,
+    };
+    agents(state).into_iter().filter_map(agent).collect()
+}
+
+pub(super) fn progress_name(state: &Progress) -> &'static str {
+    match state {
+        Progress::Open => "ready",
+        Progress::Blocked(_) => "blocked",
+        Progress::Claimed { .. } => "claimed",
+        Progress::Done { .. } => "done",
+    }
+}
+
+/// What is to be said beside a task.
+pub(super) fn task_note(task: &Task, now: Timestamp) -> String {
+    match &task.state {
+        Progress::Open => String::new(),
+        Progress::Blocked(by) => format!("waits for {}", by.join(", ")),
+        Progress::Claimed { by, since } => format!("{by} · {}", ago(*since, now)),
+        Progress::Done { by } => by.clone().unwrap_or_default(),
+    }
+}

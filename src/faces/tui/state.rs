@@ -1,0 +1,259 @@
+//! What the program knows and shows. No terminal, no mesh and no clock is in here: all three come in as values.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use ratatui::layout::Size;
+
+use super::complete::Completion;
+use super::draft::Draft;
+use super::list::List;
+use super::model::{Happening, Note, Receipt, World};
+use super::talk::Talk;
+
+/// How much of the timeline is kept.
+const EVENTS_KEPT: usize = 2_000;
+
+/// What is open.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub(super) enum Tab {
+    #[default]
+    Agents,
+    /// The conversation with that one.
+    Talk(String),
+    /// What was said to all.
+    All,
+    Tasks,
+    Reservations,
+    Feed,
+}
+
+/// What is to be done outside.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Effect {
+    Send {
+        to: Recipients,
+        text: String,
+    },
+    /// These were on the screen.
+    Surface(Vec<String>),
+    /// Somebody scrolled to the beginning of what is loaded.
+    LoadOlder,
+    /// Somebody is at the keyboard.
+    SignOfLife,
+    Suspend,
+    Quit,
+}
+
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Recipients {
+    Named(Vec<String>),
+    All,
+}
+
+/// What comes from the mesh.
+#[derive(Clone, Debug)]
+pub(super) enum News {
+    World(Box<World>),
+    /// Messages that are new, or stand otherwise than before.
+    Notes(Vec<Note>),
+    /// Whether there are older messages than those that were told.
+    Older(bool),
+    /// Messages that are nowhere any more.
+    Forget(Vec<String>),
+    Events(Vec<Happening>),
+    /// What became of messages of mine.
+    Receipts(Vec<(String, Receipt)>),
+    /// It is sent; this can be said of it.
+    Sent(String),
+    /// It was not sent; here is what was written.
+    NotSent {
+        why: String,
+        text: String,
+    },
+    Notice(String),
+}
+
+/// Something that a person should know.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Notice {
+    pub(super) text: String,
+    pub(super) is_error: bool,
+}
+
+/// What is looked for in a tab.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) struct Filter {
+    pub(super) text: String,
+    /// It is being typed.
+    pub(super) open: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) world: World,
+    /// Has the mesh been looked at yet?
+    pub(super) is_loaded: bool,
+    /// In the order of their tabs.
+    pub(super) talks: Vec<Talk>,
+    pub(super) all: Talk,
+    pub(super) events: Vec<Happening>,
+    pub(super) has_older: bool,
+    pub(super) tab: Tab,
+    pub(super) drafts: HashMap<Tab, Draft>,
+    pub(super) lists: HashMap<Tab, List>,
+    pub(super) filter: Filter,
+    pub(super) completion: Option<Completion>,
+    pub(super) help: bool,
+    pub(super) notice: Option<Notice>,
+    pub(super) size: Size,
+    pub(super) now: Timestamp,
+}
+
+impl State {
+    pub(super) fn new(size: Size, now: Timestamp) -> Self {
+        Self {
+            world: World::default(),
+            is_loaded: false,
+            talks: Vec::new(),
+            all: Talk::new("all"),
+            events: Vec::new(),
+            has_older: false,
+            tab: Tab::default(),
+            drafts: HashMap::new(),
+            lists: HashMap::new(),
+            filter: Filter::default(),
+            completion: None,
+            help: false,
+            notice: None,
+            size,
+            now,
+        }
+    }
+
+    /// Every tab, from left to right.
+    pub(super) fn tabs(&self) -> Vec<Tab> {
+        let talks = self.talks.iter().map(|talk| Tab::Talk(talk.with.clone()));
+        let rest = [Tab::All, Tab::Tasks, Tab::Reservations, Tab::Feed];
+        std::iter::once(Tab::Agents).chain(talks).chain(rest).collect()
+    }
+
+    /// The conversation that is open, if one is.
+    pub(super) fn talk(&self) -> Option<&Talk> {
+        match &self.tab {
+            Tab::All => Some(&self.all),
+            Tab::Talk(name) => self.talks.iter().find(|talk| talk.is_with(name)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn talk_mut(&mut self) -> Option<&mut Talk> {
+        match &self.tab {
+            Tab::All => Some(&mut self.all),
+            Tab::Talk(name) => self.talks.iter_mut().find(|talk| talk.is_with(name)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn draft(&self) -> &Draft {
+        static NONE: std::sync::LazyLock<Draft> = std::sync::LazyLock::new(Draft::default);
+        self.drafts.get(&self.tab).unwrap_or(&NONE)
+    }
+
+    pub(super) fn draft_mut(&mut self) -> &mut Draft {
+        self.drafts.entry(self.tab.clone()).or_default()
+    }
+
+    /// Where a list of this tab stands.
+    pub(super) fn list(&self) -> List {
+        self.lists.get(&self.tab).copied().unwrap_or_default()
+    }
+
+    pub(super) fn list_mut(&mut self) -> &mut List {
+        self.lists.entry(self.tab.clone()).or_default()
+    }
+
+    pub(super) fn unread(&self) -> usize {
+        self.talks.iter().chain([&self.all]).map(Talk::unread).sum()
+    }
+
+    /// Opens a conversation.
+    pub(super) fn open(&mut self, name: &str) {
+        let with = self.talk_with(name).with.clone();
+        self.go_to(Tab::Talk(with));
+    }
+
+    pub(super) fn go_to(&mut self, tab: Tab) {
+        if tab != self.tab {
+            self.tab = tab;
+            self.filter = Filter::default();
+            self.completion = None;
+        }
+    }
+
+    fn talk_with(&mut self, name: &str) -> &mut Talk {
+        let place = match self.talks.iter().position(|talk| talk.is_with(name)) {
+            Some(place) => place,
+            None => {
+                self.talks.push(Talk::new(name));
+                self.talks.len() - 1
+            }
+        };
+        &mut self.talks[place]
+    }
+
+    /// Takes in what the mesh has to say.
+    pub(super) fn hear(&mut self, news: News) {
+        match news {
+            News::World(world) => {
+                self.world = *world;
+                self.is_loaded = true;
+            }
+            News::Notes(notes) => self.file(notes),
+            News::Older(has_older) => self.has_older = has_older,
+            News::Forget(keys) => {
+                for talk in self.talks.iter_mut().chain([&mut self.all]) {
+                    talk.forget(&keys);
+                }
+            }
+            News::Events(events) => {
+                self.events.extend(events);
+                let excess = self.events.len().saturating_sub(EVENTS_KEPT);
+                self.events.drain(..excess);
+            }
+            News::Receipts(receipts) => {
+                for talk in self.talks.iter_mut().chain([&mut self.all]) {
+                    talk.note_receipts(&receipts);
+                }
+            }
+            News::Sent(told) => self.say(told),
+            News::NotSent { why, text } => {
+                if self.draft().is_empty() {
+                    self.draft_mut().set(text);
+                }
+                self.complain(why);
+            }
+            News::Notice(text) => self.complain(text),
+        }
+    }
+
+    /// Puts each message where it belongs.
+    fn file(&mut self, notes: Vec<Note>) {
+        for note in notes {
+            if note.broadcast {
+                self.all.put(note);
+            } else {
+                let with = if note.is_mine() { note.to.clone() } else { note.from.clone() };
+                self.talk_with(&with).put(note);
+            }
+        }
+    }
+
+    pub(super) fn say(&mut self, text: impl Into<String>) {
+        self.notice = Some(Notice { text: text.into(), is_error: false });
+    }
+
+    pub(super) fn complain(&mut self, text: impl Into<String>) {
+        self.notice = Some(Notice { text: text.into(), is_error: true });
+    }
+}

@@ -1,0 +1,246 @@
+//! A conversation: its messages, which of them are in sight, and which have been.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use jiff::SignedDuration;
+use ratatui::text::Line;
+
+use super::bubble::{self, Look};
+use super::model::{Note, Receipt, Standing};
+
+/// Copies of one message to many are sent within that time.
+const ONE_BREATH: SignedDuration = SignedDuration::from_secs(5);
+
+#[derive(Clone, Debug)]
+pub(super) struct Talk {
+    pub(super) with: String,
+    /// Oldest first.
+    pub(super) notes: Vec<Note>,
+    /// The first row in sight; `None`: whatever comes last is in sight.
+    anchor: Option<Anchor>,
+    /// Of what is unread: which of its rows have been on the screen.
+    seen: HashMap<String, Seen>,
+}
+
+#[derive(Clone, Debug, Eq, PartialEq)]
+struct Anchor {
+    key: String,
+    row: usize,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    rows: Vec<bool>,
+    is_told: bool,
+}
+
+/// Through what a conversation is looked at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window<'a> {
+    pub(super) look: Look,
+    pub(super) height: usize,
+    pub(super) filter: &'a str,
+}
+
+/// What of a message is in sight.
+#[derive(Debug)]
+pub(super) struct Piece<'a> {
+    pub(super) note: &'a Note,
+    pub(super) rows: Vec<Line<'static>>,
+    pub(super) range: Range<usize>,
+}
+
+impl Talk {
+    pub(super) fn new(with: &str) -> Self {
+        Self { with: with.to_string(), notes: Vec::new(), anchor: None, seen: HashMap::new() }
+    }
+
+    pub(super) fn is_with(&self, name: &str) -> bool {
+        self.with.eq_ignore_ascii_case(name)
+    }
+
+    pub(super) fn unread(&self) -> usize {
+        self.notes.iter().rev().filter(|note| note.is_unread()).count()
+    }
+
+    pub(super) fn is_at_end(&self) -> bool {
+        self.anchor.is_none()
+    }
+
+    /// Adds a message, or what is new about it.
+    pub(super) fn put(&mut self, note: Note) {
+        if let Standing::Mine(copies) = &note.standing
+            && note.broadcast
+            && let Some(known) = self.same_breath(&note)
+            && let Standing::Mine(kept) = &mut known.standing
+        {
+            for copy in copies {
+                match kept.iter_mut().find(|known| known.key == copy.key) {
+                    Some(known) => known.receipt = copy.receipt,
+                    None => kept.push(copy.clone()),
+                }
+            }
+            return;
+        }
+        if !note.is_unread() {
+            self.seen.remove(&note.key);
+        }
+        match self.notes.binary_search_by(|known| known.key.cmp(&note.key)) {
+            Ok(place) => self.notes[place] = note,
+            Err(place) => self.notes.insert(place, note),
+        }
+    }
+
+    /// The message that this is another copy of.
+    fn same_breath(&mut self, note: &Note) -> Option<&mut Note> {
+        let is_same = |known: &&mut Note| {
+            known.is_mine() && known.text == note.text && known.at.duration_since(note.at).abs() <= ONE_BREATH
+        };
+        self.notes.iter_mut().rev().find(is_same)
+    }
+
+    pub(super) fn note_receipts(&mut self, receipts: &[(String, Receipt)]) {
+        for note in &mut self.notes {
+            let Standing::Mine(copies) = &mut note.standing else { continue };
+            for copy in copies {
+                if let Some((_, receipt)) = receipts.iter().find(|(key, _)| *key == copy.key) {
+                    copy.receipt = *receipt;
+                }
+            }
+        }
+    }
+
+    pub(super) fn forget(&mut self, keys: &[String]) {
+        self.notes.retain(|note| !keys.contains(&note.key));
+    }
+
+    fn matching(&self, filter: &str) -> Vec<&Note> {
+        let wanted = filter.to_lowercase();
+        let fits = |note: &&Note| {
+            wanted.is_empty()
+                || note.text.to_lowercase().contains(&wanted)
+                || note.from.to_lowercase().contains(&wanted)
+        };
+        self.notes.iter().filter(fits).collect()
+    }
+
+    /// What is in sight, from top to bottom.
+    pub(super) fn pieces(&self, window: Window<'_>) -> Vec<Piece<'_>> {
+        let notes = self.matching(window.filter);
+        let from_anchor = self.anchor.as_ref().map(|anchor| downwards(&notes, anchor, window));
+        match from_anchor {
+            // Nothing is left empty below as long as there is something above.
+            Some(pieces) if count(&pieces) >= window.height => pieces,
+            _ => upwards(&notes, window),
+        }
+    }
+
+    /// Moves by so many rows; up is negative. Is it at the beginning then?
+    pub(super) fn scroll(&mut self, by: isize, window: Window<'_>) -> bool {
+        let pieces = self.pieces(window);
+        let Some(top) = pieces.first() else { return true };
+        let (key, mut row) = (top.note.key.clone(), top.range.start);
+        let notes = self.matching(window.filter);
+        let height = |place: usize| bubble::height(notes[place], window.look.width);
+        let mut place = notes.partition_point(|note| note.key < key);
+        if by < 0 {
+            let mut left = by.unsigned_abs();
+            while left > row && place > 0 {
+                left -= row;
+                place -= 1;
+                row = height(place);
+            }
+            row = row.saturating_sub(left);
+        } else {
+            row = row.saturating_add(by.unsigned_abs());
+            while place < notes.len() && row >= height(place) {
+                row -= height(place);
+                place += 1;
+            }
+        }
+        let anchor = notes.get(place).map(|note| Anchor { key: note.key.clone(), row });
+        let is_full = anchor.as_ref().is_some_and(|anchor| {
+            // One row more than the window: else it is at the end.
+            let more = Window { height: window.height + 1, ..window };
+            count(&downwards(&notes, anchor, more)) > window.height
+        });
+        self.anchor = anchor.filter(|_| is_full);
+        place == 0 && row == 0
+    }
+
+    pub(super) fn go_to_start(&mut self, window: Window<'_>) {
+        let anchor =
+            self.matching(window.filter).first().map(|note| Anchor { key: note.key.clone(), row: 0 });
+        self.anchor = anchor;
+        self.scroll(0, window);
+    }
+
+    pub(super) fn go_to_end(&mut self) {
+        self.anchor = None;
+    }
+
+    /// These rows are on the screen now. Which messages have been there as a whole, and are told of the first time?
+    pub(super) fn mark_seen(&mut self, window: Window<'_>) -> Vec<String> {
+        let in_sight: Vec<(String, usize, Range<usize>)> = self
+            .pieces(window)
+            .into_iter()
+            .filter(|piece| piece.note.is_unread())
+            .map(|piece| (piece.note.key.clone(), piece.rows.len(), piece.range))
+            .collect();
+        let mut done = Vec::new();
+        for (key, total, range) in in_sight {
+            let seen = self.seen.entry(key.clone()).or_default();
+            if seen.rows.len() != total {
+                // Another width: its rows are others now.
+                seen.rows = vec![false; total];
+            }
+            seen.rows[range].fill(true);
+            // The first row is empty: it may be out of sight.
+            if !seen.is_told && seen.rows.iter().skip(1).all(|row| *row) {
+                seen.is_told = true;
+                done.push(key);
+            }
+        }
+        done
+    }
+}
+
+fn count(pieces: &[Piece<'_>]) -> usize {
+    pieces.iter().map(|piece| piece.range.len()).sum()
+}
+
+fn downwards<'a>(notes: &[&'a Note], anchor: &Anchor, window: Window<'_>) -> Vec<Piece<'a>> {
+    let start = notes.partition_point(|note| note.key < anchor.key);
+    let mut pieces = Vec::new();
+    let mut left = window.height;
+    for (place, note) in notes.iter().enumerate().skip(start) {
+        if left == 0 {
+            break;
+        }
+        let rows = bubble::rows(note, window.look);
+        let is_anchor = place == start && note.key == anchor.key;
+        let first = if is_anchor { anchor.row.min(rows.len() - 1) } else { 0 };
+        let last = rows.len().min(first + left);
+        left -= last - first;
+        pieces.push(Piece { note, rows, range: first..last });
+    }
+    pieces
+}
+
+fn upwards<'a>(notes: &[&'a Note], window: Window<'_>) -> Vec<Piece<'a>> {
+    let mut pieces = Vec::new();
+    let mut left = window.height;
+    for note in notes.iter().rev() {
+        if left == 0 {
+            break;
+        }
+        let rows = bubble::rows(note, window.look);
+        let first = rows.len().saturating_sub(left);
+        left -= rows.len() - first;
+        let range = first..rows.len();
+        pieces.push(Piece { note, rows, range });
+    }
+    pieces.reverse();
+    pieces
+}

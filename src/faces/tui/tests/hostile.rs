@@ -1,0 +1,46 @@
+//! What peers write is shown, never obeyed.
+
+use super::*;
+
+const NASTY: &str = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\u{202e}evil\u{200b}\r\u{8}";
+
+#[test]
+fn nothing_of_a_peers_reaches_the_terminal_as_a_command() {
+    let mut world = world();
+    let peer = &mut world.peers[0];
+    peer.status = Some(NASTY.to_string());
+    peer.model = NASTY.to_string();
+    peer.branch = Some(NASTY.to_string());
+    peer.spec = Some(NASTY.to_string());
+    peer.task = Some((NASTY.to_string(), Some(NASTY.to_string())));
+    world.boards[0].spec = NASTY.to_string();
+    world.boards[0].tasks[0].title = NASTY.to_string();
+    world.boards[0].tasks[1].id = NASTY.to_string();
+    world.boards[0].tasks[2].state = Progress::Claimed { by: NASTY.to_string(), since: now() };
+    world.boards.push(Board { trouble: Some(NASTY.to_string()), ..Board::default() });
+    world.holds[0].pattern = NASTY.to_string();
+    world.holds[0].holder = NASTY.to_string();
+    world.holds[0].reason = Some(NASTY.to_string());
+    world.holds[0].refused = vec![NASTY.to_string()];
+    world.mesh = NASTY.to_string();
+    let mut state = full(120, 40);
+    state.hear(News::World(Box::new(world)));
+    state.hear(News::Notes(vec![unread(50, NASTY, NASTY)]));
+    state.hear(News::Events(vec![happened(1, NASTY, NASTY, Tone::Bad)]));
+    state.hear(News::Notice(NASTY.to_string()));
+    for _ in 0..state.tabs().len() {
+        let shown = picture(&state);
+        let obeyed = |c: char| (c.is_control() && c != '\n') || "\u{202e}\u{200b}".contains(c);
+        assert!(!shown.contains(obeyed), "{shown:?}");
+        press(&mut state, KeyCode::Tab);
+    }
+}
+
+#[test]
+fn a_size_bomb_is_cut() {
+    let mut state = empty(80, 24);
+    state.hear(News::World(Box::new(world())));
+    state.hear(News::Notes(vec![unread(1, "SwiftRaven", &"bomb ".repeat(200_000))]));
+    go(&mut state, "SwiftRaven");
+    assert!(picture(&state).contains("more bytes: `msg show aaaaaa`"), "{}", picture(&state));
+}

@@ -1,0 +1,220 @@
+//! What each key does.
+
+use super::*;
+use crate::faces::tui::state::{Recipients, Tab};
+use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+
+fn to(name: &str, text: &str) -> Vec<Effect> {
+    vec![Effect::Send { to: Recipients::Named(vec![name.to_string()]), text: text.to_string() }]
+}
+
+#[test]
+fn tabs_go_round_both_ways() {
+    let mut state = full(80, 24);
+    let names = state.tabs();
+    assert_eq!(names.len(), 7);
+    for key in [KeyCode::Tab, KeyCode::Right] {
+        for place in 1..=names.len() {
+            press(&mut state, key);
+            assert_eq!(state.tab, names[place % names.len()]);
+        }
+    }
+    for key in [KeyCode::BackTab, KeyCode::Left] {
+        for place in (0..names.len()).rev() {
+            press(&mut state, key);
+            assert_eq!(state.tab, names[place]);
+        }
+    }
+}
+
+#[test]
+fn enter_sends_to_whom_the_tab_is_about() {
+    let mut state = full(80, 24);
+    go(&mut state, "SwiftRaven");
+    type_in(&mut state, "go on");
+    assert_eq!(press(&mut state, KeyCode::Enter), to("SwiftRaven", "go on"));
+    assert!(state.draft().is_empty());
+    go(&mut state, "All");
+    type_in(&mut state, "hello");
+    let all = Effect::Send { to: Recipients::All, text: "hello".to_string() };
+    assert_eq!(press(&mut state, KeyCode::Enter), [all]);
+}
+
+#[test]
+fn a_mention_sends_from_any_tab() {
+    for tab in ["Agents", "SwiftRaven", "All", "Tasks", "Reservations", "Feed"] {
+        let mut state = full(80, 24);
+        go(&mut state, tab);
+        type_in(&mut state, "@goldfalcon: are you there?");
+        assert_eq!(press(&mut state, KeyCode::Enter), to("GoldFalcon", "are you there?"), "{tab}");
+        type_in(&mut state, "@all lunch");
+        let all = Effect::Send { to: Recipients::All, text: "lunch".to_string() };
+        assert_eq!(press(&mut state, KeyCode::Enter), [all], "{tab}");
+        let before = state.tab.clone();
+        go(&mut state, tab);
+        assert_eq!(state.tab, before, "the tab stays");
+    }
+    let mut state = full(80, 24);
+    type_in(&mut state, "@SwiftRaven @GoldFalcon both of you");
+    let both = Recipients::Named(vec!["SwiftRaven".to_string(), "GoldFalcon".to_string()]);
+    let effect = Effect::Send { to: both, text: "both of you".to_string() };
+    assert_eq!(press(&mut state, KeyCode::Enter), [effect]);
+}
+
+#[test]
+fn what_is_for_nobody_is_not_sent() {
+    let mut state = full(80, 24);
+    type_in(&mut state, "hello?");
+    assert_eq!(press(&mut state, KeyCode::Enter), []);
+    assert_eq!(state.draft().text(), "hello?", "nothing is lost");
+    assert!(state.notice.as_ref().unwrap().text.contains("@Name"));
+    go(&mut state, "SwiftRaven");
+    state.update(Input::Paste("@../x hi".to_string()));
+    assert_eq!(press(&mut state, KeyCode::Enter), []);
+    assert!(state.notice.as_ref().unwrap().is_error);
+}
+
+#[test]
+fn names_are_completed() {
+    let mut state = full(80, 24);
+    type_in(&mut state, "@a");
+    let offered = state.completion.clone().unwrap().names;
+    assert_eq!(offered, ["all", "CalmOwl", "GoldFalcon", "SwiftRaven"], "what begins so comes first");
+    press(&mut state, KeyCode::Down);
+    press(&mut state, KeyCode::Down);
+    assert_eq!(press(&mut state, KeyCode::Tab), []);
+    assert_eq!(state.draft().text(), "@GoldFalcon ");
+    assert_eq!(state.tab, Tab::Agents, "Tab chose the name");
+    type_in(&mut state, "hi");
+    assert_eq!(press(&mut state, KeyCode::Enter), to("GoldFalcon", "hi"));
+    type_in(&mut state, "@s");
+    press(&mut state, KeyCode::Enter);
+    assert_eq!(press(&mut state, KeyCode::Enter), [], "a name alone opens the conversation");
+    assert_eq!(state.tab, Tab::Talk("SwiftRaven".to_string()));
+}
+
+#[test]
+fn escape_closes_one_thing_at_a_time() {
+    let mut state = full(80, 24);
+    press(&mut state, KeyCode::Char('?'));
+    assert!(state.help);
+    assert_eq!(press(&mut state, KeyCode::Esc), []);
+    assert!(!state.help);
+    type_in(&mut state, "/owl");
+    assert_eq!(press(&mut state, KeyCode::Esc), []);
+    assert_eq!(state.filter, Default::default());
+    type_in(&mut state, "@s");
+    assert_eq!(press(&mut state, KeyCode::Esc), []);
+    assert_eq!(state.completion, None);
+    assert_eq!(press(&mut state, KeyCode::Esc), []);
+    assert!(state.draft().is_empty());
+    press_with(&mut state, KeyCode::Char('y'), KeyModifiers::CONTROL);
+    assert_eq!(state.draft().text(), "@s", "what was written can be had back");
+    assert_eq!(press(&mut state, KeyCode::Esc), []);
+    assert_eq!(press(&mut state, KeyCode::Esc), []);
+    assert_eq!(press(&mut state, KeyCode::Esc), [Effect::Quit]);
+}
+
+#[test]
+fn control_c_and_control_z_always_work() {
+    let mut state = full(80, 24);
+    type_in(&mut state, "half a thought");
+    let held = KeyModifiers::CONTROL;
+    assert_eq!(press_with(&mut state, KeyCode::Char('z'), held), [Effect::Suspend]);
+    assert_eq!(press_with(&mut state, KeyCode::Char('c'), held), [Effect::Quit]);
+    state.help = true;
+    assert_eq!(press_with(&mut state, KeyCode::Char('c'), held), [Effect::Quit]);
+}
+
+#[test]
+fn a_draft_has_lines_and_belongs_to_its_tab() {
+    let mut state = full(80, 24);
+    go(&mut state, "SwiftRaven");
+    type_in(&mut state, "one");
+    press_with(&mut state, KeyCode::Enter, KeyModifiers::ALT);
+    type_in(&mut state, "two");
+    press(&mut state, KeyCode::Tab);
+    assert!(state.draft().is_empty());
+    press(&mut state, KeyCode::BackTab);
+    press(&mut state, KeyCode::Up);
+    type_in(&mut state, "!");
+    assert_eq!(press(&mut state, KeyCode::Enter), to("SwiftRaven", "one!\ntwo"));
+}
+
+#[test]
+fn a_paste_is_text_and_no_key() {
+    let mut state = full(80, 24);
+    go(&mut state, "SwiftRaven");
+    let effects = state.update(Input::Paste("/x?\n\u{1b}q\n".to_string()));
+    assert_eq!(effects, [Effect::SignOfLife]);
+    assert_eq!(state.draft().text(), "/x?\nq\n");
+    assert!(!state.filter.open && !state.help);
+    assert_eq!(press(&mut state, KeyCode::Enter), to("SwiftRaven", "/x?\nq"));
+    let huge = "x".repeat(1024 * 1024);
+    state.update(Input::Paste(huge));
+    assert!(state.draft().is_empty());
+    assert!(state.notice.as_ref().unwrap().is_error);
+}
+
+#[test]
+fn a_slash_filters_and_two_are_a_letter() {
+    let mut state = full(80, 24);
+    type_in(&mut state, "/gold");
+    press(&mut state, KeyCode::Enter);
+    let shown = picture(&state);
+    assert!(shown.contains("  ◐ GoldFalcon"), "{shown}");
+    assert!(!shown.contains("CalmOwl"), "{shown}");
+    press(&mut state, KeyCode::Esc);
+    assert!(picture(&state).contains("CalmOwl"));
+    go(&mut state, "SwiftRaven");
+    type_in(&mut state, "//etc is not here");
+    assert_eq!(press(&mut state, KeyCode::Enter), to("SwiftRaven", "/etc is not here"));
+}
+
+#[test]
+fn an_agent_is_chosen_and_opened() {
+    let mut state = full(80, 24);
+    press(&mut state, KeyCode::Down);
+    press(&mut state, KeyCode::Down);
+    press(&mut state, KeyCode::Down);
+    press(&mut state, KeyCode::Enter);
+    assert_eq!(state.tab, Tab::Talk("CalmOwl".to_string()), "those without a spec come last");
+    assert_eq!(state.tabs().len(), 8, "it has a tab now");
+}
+
+#[test]
+fn the_mouse_chooses_opens_and_scrolls() {
+    let mouse =
+        |kind, column, row| Input::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE });
+    let click = |column, row| mouse(MouseEventKind::Down(MouseButton::Left), column, row);
+    let mut state = full(80, 24);
+    state.update(click(5, 4));
+    assert_eq!(state.list().at, 1);
+    state.update(click(5, 4));
+    assert_eq!(state.tab, Tab::Talk("SwiftRaven".to_string()));
+    let row = picture(&state).lines().nth(1).unwrap().to_string();
+    let column = row[..row.find("Feed").unwrap()].chars().count();
+    state.update(click(u16::try_from(column).unwrap(), 1));
+    assert_eq!(state.tab, Tab::Feed, "{row}");
+    for _ in 0..50 {
+        state.update(mouse(MouseEventKind::ScrollUp, 5, 5));
+        state.update(mouse(MouseEventKind::ScrollDown, 5, 5));
+        state.update(click(79, 23));
+    }
+    assert_eq!(state.tab, Tab::Feed);
+}
+
+#[test]
+fn what_could_not_be_sent_comes_back() {
+    let mut state = full(80, 24);
+    go(&mut state, "SwiftRaven");
+    type_in(&mut state, "important");
+    press(&mut state, KeyCode::Enter);
+    let why = "SwiftRaven is gone".to_string();
+    state.hear(News::NotSent { why: why.clone(), text: "important".to_string() });
+    assert_eq!(state.draft().text(), "important");
+    assert_eq!(state.notice.as_ref().unwrap().text, why);
+    type_in(&mut state, ", really");
+    state.hear(News::NotSent { why, text: "important".to_string() });
+    assert_eq!(state.draft().text(), "important, really", "what is being written is not replaced");
+}

@@ -1,0 +1,205 @@
+//! The screen without a terminal: keys go in, pictures come out.
+
+mod chatting;
+mod hostile;
+mod keys;
+mod pictures;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use jiff::{SignedDuration, Timestamp};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::layout::Size;
+
+use crate::domain::{Importance, Presence};
+
+use super::model::{
+    Board, Copy, Happening, Hold, Note, Peer, Progress, Receipt, Standing, Task, Tone, World,
+};
+use super::state::{Effect, News, State};
+use super::theme::Theme;
+use super::update::Input;
+use super::view;
+
+fn now() -> Timestamp {
+    "2026-11-15T12:00:00Z".parse().unwrap()
+}
+
+fn ago(minutes: i64) -> Timestamp {
+    now() - SignedDuration::from_mins(minutes)
+}
+
+fn peer(name: &str, presence: Presence) -> Peer {
+    Peer {
+        name: name.to_string(),
+        presence,
+        last_sign: ago(0),
+        harness: "claude".to_string(),
+        model: "opus-5".to_string(),
+        branch: Some("main".to_string()),
+        spec: None,
+        task: None,
+        status: None,
+    }
+}
+
+fn world() -> World {
+    let swift = Peer {
+        spec: Some("./docs/login.md".to_string()),
+        task: Some(("TASK-03".to_string(), Some("the hashes are done".to_string()))),
+        ..peer("SwiftRaven", Presence::Active)
+    };
+    let gold = Peer {
+        spec: Some("./docs/login.md".to_string()),
+        harness: "codex".to_string(),
+        model: "gpt-6".to_string(),
+        branch: Some("feature/log-out-everywhere".to_string()),
+        status: Some("waits for src/auth/".to_string()),
+        last_sign: ago(4),
+        ..peer("GoldFalcon", Presence::Idle)
+    };
+    let calm = Peer { last_sign: ago(190), branch: None, ..peer("CalmOwl", Presence::Away) };
+    let task = |id: &str, title: &str, state| Task { id: id.to_string(), title: title.to_string(), state };
+    let board = Board {
+        spec: "./docs/login.md".to_string(),
+        tasks: vec![
+            task("TASK-01", "Store passwords as hashes", Progress::Done { by: Some("SwiftRaven".into()) }),
+            task("TASK-02", "Log in", Progress::Open),
+            task(
+                "TASK-03",
+                "Log out, everywhere and at once",
+                Progress::Claimed { by: "SwiftRaven".into(), since: ago(12) },
+            ),
+            task("TASK-04", "Forgotten passwords", Progress::Blocked(vec!["TASK-02".into()])),
+        ],
+        trouble: None,
+    };
+    let hold = |pattern: &str, refused: &[&str]| Hold {
+        pattern: pattern.to_string(),
+        holder: "SwiftRaven".to_string(),
+        since: ago(12),
+        reason: Some("new login flow".to_string()),
+        task: None,
+        refused: refused.iter().map(|name| name.to_string()).collect(),
+    };
+    World {
+        mesh: "~/.local/state/ravenry".to_string(),
+        me: "Robin".to_string(),
+        peers: vec![calm, gold, swift],
+        boards: vec![board],
+        holds: vec![hold("src/auth/", &["GoldFalcon"]), hold("src/session/**/*.rs", &[])],
+    }
+}
+
+fn received(number: usize, from: &str, text: &str) -> Note {
+    Note {
+        key: format!("{:013}-aaaaaa", 1_000 + number),
+        from: from.to_string(),
+        to: "Robin".to_string(),
+        text: text.to_string(),
+        at: ago(60 - number as i64),
+        importance: Importance::Normal,
+        wants_ack: false,
+        broadcast: false,
+        standing: Standing::Read,
+    }
+}
+
+fn unread(number: usize, from: &str, text: &str) -> Note {
+    Note { standing: Standing::Unread, ..received(number, from, text) }
+}
+
+fn sent(number: usize, to: &str, text: &str, receipt: Receipt) -> Note {
+    let note = received(number, "Robin", text);
+    let copy = Copy { key: note.key.clone(), receipt };
+    Note { to: to.to_string(), standing: Standing::Mine(vec![copy]), ..note }
+}
+
+fn happened(minutes: i64, who: &str, what: &str, tone: Tone) -> Happening {
+    Happening { at: ago(minutes), who: who.to_string(), what: what.to_string(), tone }
+}
+
+/// A screen with something in every tab.
+fn full(width: u16, height: u16) -> State {
+    let mut state = empty(width, height);
+    state.hear(News::World(Box::new(world())));
+    state.hear(News::Notes(vec![
+        received(1, "SwiftRaven", "I take src/auth/ for the new login flow, for about an hour."),
+        sent(2, "SwiftRaven", "Fine. Leave session.rs to GoldFalcon, please.", Receipt::Acked),
+        received(
+            3,
+            "SwiftRaven",
+            "Done.\n\n- hashes: src/auth/hash.rs\n- tests: 漢字 and é in passwords, too",
+        ),
+        sent(4, "SwiftRaven", "Thanks!", Receipt::Surfaced),
+        unread(5, "SwiftRaven", "TASK-03 is next. Shall I?"),
+        Note { importance: Importance::Urgent, ..unread(6, "GoldFalcon", "I wait for src/auth/login.rs") },
+        Note { broadcast: true, ..received(7, "CalmOwl", "main is green again") },
+        Note { broadcast: true, ..sent(8, "SwiftRaven", "Commit by six, please.", Receipt::Acked) },
+        Note {
+            broadcast: true,
+            at: ago(52),
+            ..sent(9, "GoldFalcon", "Commit by six, please.", Receipt::Stored)
+        },
+    ]));
+    state.hear(News::Events(vec![
+        happened(30, "SwiftRaven", "joined", Tone::Plain),
+        happened(12, "SwiftRaven", "reserved src/auth/", Tone::Plain),
+        happened(9, "GoldFalcon", "was refused src/auth/login.rs", Tone::Bad),
+        happened(2, "SwiftRaven", "completed TASK-01: bcrypt, see src/auth/hash.rs", Tone::Good),
+    ]));
+    state
+}
+
+fn empty(width: u16, height: u16) -> State {
+    State::new(Size::new(width, height), now())
+}
+
+fn press(state: &mut State, code: KeyCode) -> Vec<Effect> {
+    press_with(state, code, KeyModifiers::NONE)
+}
+
+fn press_with(state: &mut State, code: KeyCode, held: KeyModifiers) -> Vec<Effect> {
+    let mut effects = state.update(Input::Key(KeyEvent::new(code, held)));
+    effects.retain(|effect| *effect != Effect::SignOfLife);
+    effects
+}
+
+fn type_in(state: &mut State, text: &str) {
+    for letter in text.chars() {
+        assert_eq!(press(state, KeyCode::Char(letter)), []);
+    }
+}
+
+/// Goes to the tab of that name as a person does.
+fn go(state: &mut State, name: &str) {
+    for _ in 0..state.tabs().len() {
+        let open = match &state.tab {
+            super::state::Tab::Talk(with) => with.clone(),
+            tab => format!("{tab:?}"),
+        };
+        if open == name {
+            return;
+        }
+        press(state, KeyCode::Tab);
+    }
+    panic!("there is no tab {name}");
+}
+
+fn picture(state: &State) -> String {
+    let Size { width, height } = state.size;
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| view::draw(frame, state, Theme { colour: true })).unwrap();
+    let buffer = terminal.backend().buffer().clone();
+    let row = |y: u16| {
+        let mut text = String::new();
+        let mut x = 0;
+        while x < width {
+            let symbol = buffer[(x, y)].symbol();
+            text.push_str(symbol);
+            x += u16::try_from(unicode_width::UnicodeWidthStr::width(symbol)).unwrap().max(1);
+        }
+        text.trim_end().to_string()
+    };
+    (0..height).map(row).collect::<Vec<_>>().join("\n")
+}

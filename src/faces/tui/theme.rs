@@ -1,0 +1,101 @@
+//! Colours. They are the terminal's own sixteen, so that they can be read on light and on dark; and none where none is
+//! wanted: then bold, faint and reverse have to do.
+
+use ratatui::style::{Color, Modifier, Style};
+
+use crate::domain::Presence;
+
+use super::model::{Progress, Receipt, Tone};
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Theme {
+    pub(super) colour: bool,
+}
+
+impl Theme {
+    fn fg(self, colour: Color) -> Style {
+        if self.colour { Style::new().fg(colour) } else { Style::new() }
+    }
+
+    pub(super) fn bar(self) -> Style {
+        Style::new().add_modifier(Modifier::REVERSED)
+    }
+
+    /// The tab that is open, the row that is chosen.
+    pub(super) fn chosen(self) -> Style {
+        Style::new().add_modifier(Modifier::REVERSED)
+    }
+
+    pub(super) fn strong(self) -> Style {
+        Style::new().add_modifier(Modifier::BOLD)
+    }
+
+    pub(super) fn faint(self) -> Style {
+        Style::new().add_modifier(Modifier::DIM)
+    }
+
+    pub(super) fn unread(self) -> Style {
+        self.fg(Color::Yellow).add_modifier(Modifier::BOLD)
+    }
+
+    pub(super) fn theirs(self) -> Style {
+        self.fg(Color::Cyan).add_modifier(Modifier::BOLD)
+    }
+
+    pub(super) fn mine(self) -> Style {
+        self.fg(Color::Green).add_modifier(Modifier::BOLD)
+    }
+
+    pub(super) fn error(self) -> Style {
+        self.fg(Color::Red).add_modifier(Modifier::BOLD)
+    }
+
+    pub(super) fn presence(self, presence: Presence) -> Style {
+        match presence {
+            Presence::Active => self.fg(Color::Green),
+            Presence::Idle => self.fg(Color::Yellow),
+            Presence::Away | Presence::Unknown | Presence::Gone => self.faint(),
+            #[expect(unreachable_patterns, reason = "until there is a presence more")]
+            _ => self.error(),
+        }
+    }
+
+    pub(super) fn progress(self, state: &Progress) -> Style {
+        match state {
+            Progress::Open => self.strong(),
+            Progress::Blocked(_) => self.faint(),
+            Progress::Claimed { .. } => self.fg(Color::Yellow),
+            Progress::Done { .. } => self.fg(Color::Green),
+        }
+    }
+
+    pub(super) fn receipt(self, receipt: Receipt) -> Style {
+        match receipt {
+            Receipt::Stored => self.faint(),
+            Receipt::Surfaced | Receipt::Taken => self.fg(Color::Cyan),
+            Receipt::Acked => self.fg(Color::Green),
+            Receipt::Gone => self.error(),
+        }
+    }
+
+    pub(super) fn tone(self, tone: Tone) -> Style {
+        match tone {
+            Tone::Plain => Style::new(),
+            Tone::Good => self.fg(Color::Green),
+            Tone::Bad => self.fg(Color::Red),
+        }
+    }
+}
+
+/// A dot that tells without colour, too.
+pub(super) fn dot(presence: Presence) -> &'static str {
+    match presence {
+        Presence::Active => "●",
+        Presence::Idle => "◐",
+        Presence::Away => "○",
+        Presence::Unknown => "?",
+        Presence::Gone => "×",
+        #[expect(unreachable_patterns, reason = "until there is a presence more")]
+        _ => "▲",
+    }
+}

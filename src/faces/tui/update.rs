@@ -1,0 +1,386 @@
+//! What follows from what happens: keys, the mouse, a paste, news of the mesh.
+
+use crossterm::event::{
+    KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
+};
+use jiff::Timestamp;
+use ratatui::layout::{Position, Size};
+
+use super::bubble::Look;
+use super::complete::{Completion, addressed};
+use super::draft::LONGEST;
+use super::geometry::areas;
+use super::rows;
+use super::state::{Effect, News, Recipients, State, Tab};
+use super::talk::Window;
+use super::theme::Theme;
+use super::view::tabs;
+
+/// How far a turn of the wheel goes.
+const WHEEL: isize = 3;
+
+/// Something that happened.
+#[derive(Debug)]
+pub(super) enum Input {
+    Key(KeyEvent),
+    Mouse(MouseEvent),
+    Paste(String),
+    Resize(Size),
+    /// Somebody looks here again.
+    Focus,
+    News(News),
+    /// It is that late now.
+    Time(Timestamp),
+    /// What is to be seen is on the screen.
+    Drawn,
+}
+
+impl State {
+    pub(super) fn update(&mut self, input: Input) -> Vec<Effect> {
+        match input {
+            Input::Key(key) if key.kind == KeyEventKind::Release => Vec::new(),
+            Input::Key(key) => self.key(key),
+            Input::Mouse(mouse) => self.mouse(mouse),
+            Input::Paste(text) => self.paste(&text),
+            Input::Resize(size) => {
+                self.size = size;
+                Vec::new()
+            }
+            Input::Focus => vec![Effect::SignOfLife],
+            Input::News(news) => {
+                self.hear(news);
+                Vec::new()
+            }
+            Input::Time(now) => {
+                self.now = now;
+                Vec::new()
+            }
+            Input::Drawn => self.drawn(),
+        }
+    }
+
+    fn key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        let mut effects = vec![Effect::SignOfLife];
+        match key.code {
+            KeyCode::Char('c') if control => return vec![Effect::Quit],
+            KeyCode::Char('z') if control => return vec![Effect::Suspend],
+            _ => {}
+        }
+        self.notice = None;
+        if self.help {
+            // Whatever is pressed, the keys have been read.
+            self.help = false;
+        } else if self.filter.open {
+            self.key_in_filter(key);
+        } else if !self.key_in_completion(key) {
+            effects.extend(self.plain_key(key));
+        }
+        effects
+    }
+
+    fn key_in_filter(&mut self, key: KeyEvent) {
+        match key.code {
+            KeyCode::Esc => self.filter = Default::default(),
+            KeyCode::Enter => self.filter.open = false,
+            KeyCode::Backspace if self.filter.text.is_empty() => self.filter.open = false,
+            KeyCode::Backspace => drop(self.filter.text.pop()),
+            // Twice: it was meant as a letter.
+            KeyCode::Char('/') if self.filter.text.is_empty() => {
+                self.filter.open = false;
+                self.type_text("/");
+            }
+            KeyCode::Char(c) => self.filter.text.push(c),
+            KeyCode::Up | KeyCode::Down | KeyCode::PageUp | KeyCode::PageDown => {
+                self.move_by(key.code);
+            }
+            _ => {}
+        }
+        self.keep_choice();
+    }
+
+    /// Did it choose one of the names that are offered?
+    fn key_in_completion(&mut self, key: KeyEvent) -> bool {
+        let Some(completion) = &mut self.completion else { return false };
+        match key.code {
+            KeyCode::Up => completion.step(-1),
+            KeyCode::Down => completion.step(1),
+            KeyCode::Tab | KeyCode::Enter => {
+                let name = completion.name().map(|name| format!("@{name} "));
+                self.completion = None;
+                if let Some(name) = name {
+                    self.draft_mut().complete(&name);
+                }
+            }
+            KeyCode::Esc => self.completion = None,
+            _ => return false,
+        }
+        true
+    }
+
+    fn plain_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        let held = key.modifiers;
+        let is_empty = self.draft().is_empty();
+        match key.code {
+            KeyCode::Esc => return self.escape(),
+            KeyCode::Enter if held.intersects(KeyModifiers::ALT | KeyModifiers::SHIFT) => {
+                self.type_text("\n");
+            }
+            KeyCode::Char('j') if held.contains(KeyModifiers::CONTROL) => self.type_text("\n"),
+            KeyCode::Enter => return self.enter(),
+            KeyCode::Tab => self.cycle(1),
+            KeyCode::BackTab => self.cycle(-1),
+            KeyCode::Left if is_empty => self.cycle(-1),
+            KeyCode::Right if is_empty => self.cycle(1),
+            KeyCode::Up if self.draft().has_lines() && self.draft_mut().up() => {}
+            KeyCode::Down if self.draft().has_lines() && self.draft_mut().down() => {}
+            KeyCode::Up | KeyCode::Down | KeyCode::PageUp | KeyCode::PageDown => {
+                return self.move_by(key.code);
+            }
+            KeyCode::Home | KeyCode::End if is_empty => return self.move_by(key.code),
+            KeyCode::Char('/') if is_empty => self.filter.open = true,
+            KeyCode::Char('?') if is_empty => self.help = true,
+            _ => self.edit(key),
+        }
+        Vec::new()
+    }
+
+    fn edit(&mut self, key: KeyEvent) {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        let by_word = key.modifiers.intersects(KeyModifiers::ALT | KeyModifiers::CONTROL);
+        let draft = self.draft_mut();
+        match key.code {
+            KeyCode::Backspace if by_word => draft.cut_word(),
+            KeyCode::Backspace => draft.backspace(),
+            KeyCode::Delete => draft.delete(),
+            KeyCode::Left if by_word => draft.word_left(),
+            KeyCode::Right if by_word => draft.word_right(),
+            KeyCode::Left => draft.left(),
+            KeyCode::Right => draft.right(),
+            KeyCode::Home => draft.home(),
+            KeyCode::End => draft.end(),
+            KeyCode::Char(c) if control => match c {
+                'a' => draft.home(),
+                'e' => draft.end(),
+                'b' => draft.left(),
+                'f' => draft.right(),
+                'd' => draft.delete(),
+                'h' => draft.backspace(),
+                'w' => draft.cut_word(),
+                'u' => draft.cut_to_start(),
+                'k' => draft.cut_to_end(),
+                'y' => drop(draft.paste()),
+                _ => return,
+            },
+            KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::ALT) => {
+                return self.type_text(c.encode_utf8(&mut [0; 4]));
+            }
+            _ => return,
+        }
+        self.offer();
+    }
+
+    fn type_text(&mut self, text: &str) {
+        if !self.draft_mut().insert(text) {
+            self.complain(format!("more than {} KiB is better sent as the path of a file", LONGEST / 1024));
+        }
+        self.offer();
+    }
+
+    /// Offers names if one was begun.
+    fn offer(&mut self) {
+        self.completion = Completion::of(self.draft().before_cursor(), &self.world);
+    }
+
+    fn paste(&mut self, text: &str) -> Vec<Effect> {
+        self.notice = None;
+        if self.filter.open {
+            self.filter.text.extend(text.chars().filter(|c| !c.is_control()));
+        } else if !self.help {
+            self.type_text(text);
+            self.completion = None;
+        }
+        vec![Effect::SignOfLife]
+    }
+
+    /// Closes what is open, and at last the program.
+    fn escape(&mut self) -> Vec<Effect> {
+        if !self.filter.text.is_empty() {
+            self.filter = Default::default();
+        } else if !self.draft().is_empty() {
+            self.draft_mut().cut_all();
+            self.say("Ctrl-Y brings it back; Esc closes");
+        } else {
+            return vec![Effect::Quit];
+        }
+        Vec::new()
+    }
+
+    fn enter(&mut self) -> Vec<Effect> {
+        let text = self.draft().text().trim();
+        if text.is_empty() {
+            self.open_chosen();
+            return Vec::new();
+        }
+        let tab = &self.tab;
+        let (to, text) = match (addressed(text, &self.world), tab) {
+            (Ok(Some((to, rest))), _) => (to, rest),
+            (Err(name), _) => {
+                self.complain(format!(
+                    "nobody can be called `{}`; a message may begin with a blank",
+                    crate::domain::visible(&name)
+                ));
+                return Vec::new();
+            }
+            (Ok(None), Tab::Talk(name)) => (Recipients::Named(vec![name.clone()]), text),
+            (Ok(None), Tab::All) => (Recipients::All, text),
+            (Ok(None), _) => {
+                self.complain("to whom? `@Name text` or `@all text`");
+                return Vec::new();
+            }
+        };
+        if text.is_empty() {
+            if let Recipients::Named(names) = &to
+                && let [name] = names.as_slice()
+            {
+                let name = name.clone();
+                self.draft_mut().take();
+                self.open(&name);
+            } else {
+                self.complain("there is no text to send");
+            }
+            return Vec::new();
+        }
+        let effect = Effect::Send { text: text.to_string(), to };
+        self.draft_mut().take();
+        self.completion = None;
+        if let Some(talk) = self.talk_mut() {
+            talk.go_to_end();
+        }
+        vec![effect]
+    }
+
+    fn open_chosen(&mut self) {
+        if self.tab == Tab::Agents {
+            let chosen = rows::choosable(self).get(self.list().at).map(|peer| peer.name.clone());
+            if let Some(name) = chosen {
+                self.open(&name);
+            }
+        }
+    }
+
+    fn cycle(&mut self, by: isize) {
+        let tabs = self.tabs();
+        let at = tabs.iter().position(|tab| *tab == self.tab).unwrap_or(0);
+        let next = (at + tabs.len()).saturating_add_signed(by) % tabs.len();
+        self.go_to(tabs[next].clone());
+    }
+
+    fn move_by(&mut self, key: KeyCode) -> Vec<Effect> {
+        let page = isize::try_from(areas(self).body.height.max(2) - 1).unwrap_or(1);
+        let by = match key {
+            KeyCode::Up => -1,
+            KeyCode::Down => 1,
+            KeyCode::PageUp => -page,
+            KeyCode::PageDown => page,
+            KeyCode::Home => isize::MIN,
+            _ => isize::MAX,
+        };
+        self.scroll(by)
+    }
+
+    fn scroll(&mut self, by: isize) -> Vec<Effect> {
+        let height = usize::from(areas(self).body.height);
+        match self.tab {
+            Tab::Talk(_) | Tab::All => return self.scroll_talk(by),
+            Tab::Agents => {
+                let count = rows::choosable(self).len();
+                self.list_mut().step(by, count);
+            }
+            Tab::Feed => {
+                let count = rows::count(self);
+                self.list_mut().scroll(by, count, height);
+            }
+            Tab::Tasks | Tab::Reservations => {
+                let beyond = rows::count(self).saturating_sub(height) + 1;
+                self.list_mut().step(by, beyond);
+            }
+        }
+        Vec::new()
+    }
+
+    fn scroll_talk(&mut self, by: isize) -> Vec<Effect> {
+        let filter = self.filter.text.clone();
+        let window = self.window(&filter);
+        let Some(talk) = self.talk_mut() else { return Vec::new() };
+        let is_at_start = match by {
+            isize::MIN => {
+                talk.go_to_start(window);
+                true
+            }
+            isize::MAX => {
+                talk.go_to_end();
+                false
+            }
+            by => talk.scroll(by, window),
+        };
+        if is_at_start && by < 0 && self.has_older { vec![Effect::LoadOlder] } else { Vec::new() }
+    }
+
+    /// How a conversation is looked at. The number of rows doesn't depend on colours.
+    pub(super) fn window<'a>(&self, filter: &'a str) -> Window<'a> {
+        let body = areas(self).body;
+        let look = Look { theme: Theme { colour: false }, now: self.now, width: body.width.into() };
+        Window { look, height: body.height.into(), filter }
+    }
+
+    fn drawn(&mut self) -> Vec<Effect> {
+        if self.help {
+            return Vec::new();
+        }
+        let filter = self.filter.text.clone();
+        let window = self.window(&filter);
+        let seen = self.talk_mut().map(|talk| talk.mark_seen(window)).unwrap_or_default();
+        if seen.is_empty() { Vec::new() } else { vec![Effect::Surface(seen)] }
+    }
+
+    fn keep_choice(&mut self) {
+        let count = if self.tab == Tab::Agents { rows::choosable(self).len() } else { rows::count(self) };
+        self.list_mut().step(0, count);
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent) -> Vec<Effect> {
+        let at = Position::new(mouse.column, mouse.row);
+        let areas = areas(self);
+        match mouse.kind {
+            MouseEventKind::ScrollUp => return self.scroll(-WHEEL),
+            MouseEventKind::ScrollDown => return self.scroll(WHEEL),
+            MouseEventKind::Down(MouseButton::Left) if self.help => self.help = false,
+            MouseEventKind::Down(MouseButton::Left) if areas.tabs.contains(at) => {
+                if let Some(tab) = tabs::at(self, areas.tabs, mouse.column) {
+                    self.go_to(tab);
+                }
+            }
+            MouseEventKind::Down(MouseButton::Left) if areas.body.contains(at) && self.tab == Tab::Agents => {
+                self.click_agent(usize::from(mouse.row - areas.body.y));
+            }
+            _ => return Vec::new(),
+        }
+        vec![Effect::SignOfLife]
+    }
+
+    /// The first click chooses, the second opens.
+    fn click_agent(&mut self, row: usize) {
+        let height = usize::from(areas(self).body.height);
+        let all = rows::agents(self);
+        let first = super::view::agents::first_row(&all, self.list(), height);
+        let Some(rows::AgentRow::Agent(_)) = all.get(first + row) else { return };
+        let is_agent = |row: &&rows::AgentRow<'_>| matches!(row, rows::AgentRow::Agent(_));
+        let number = all[..first + row].iter().filter(is_agent).count();
+        if self.list().at == number {
+            self.open_chosen();
+        } else {
+            self.list_mut().at = number;
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Who is here, by spec.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use crate::domain::visible;
+use crate::faces::tui::bubble::ago;
+use crate::faces::tui::list::List;
+use crate::faces::tui::model::Peer;
+use crate::faces::tui::rows::{AgentRow, agents};
+use crate::faces::tui::state::State;
+use crate::faces::tui::theme::{Theme, dot};
+use crate::faces::tui::wrap::fit;
+
+/// From this width on there are columns for branch, model and harness.
+const WIDE: usize = 72;
+
+struct Columns {
+    name: usize,
+    /// Task, reason or status.
+    work: usize,
+    branch: usize,
+    model: usize,
+    harness: usize,
+}
+
+impl Columns {
+    fn of(peers: &[&Peer], width: usize) -> Self {
+        let longest = |text: fn(&Peer) -> usize, most: usize| {
+            peers.iter().map(|peer| text(peer)).max().unwrap_or(0).min(most)
+        };
+        let name = longest(|peer| peer.name.len(), if width < 30 { 10 } else { 20 });
+        let (mut branch, mut model, mut harness) = (0, 0, 0);
+        if width >= WIDE {
+            branch =
+                longest(|peer| peer.branch.as_deref().map_or(0, |branch| branch.chars().count()), width / 8);
+            model = longest(|peer| peer.model.chars().count(), width / 8);
+            harness = longest(|peer| peer.harness.len(), 8);
+        }
+        let rest: usize =
+            [branch, model, harness].iter().filter(|wide| **wide > 0).map(|wide| wide + 2).sum();
+        // A margin, the dot, presence and age.
+        let taken = 2 + 2 + name + 2 + PRESENCE + 2 + rest + AGE;
+        Self { name, work: width.saturating_sub(taken), branch, model, harness }
+    }
+}
+
+const PRESENCE: usize = 7;
+const AGE: usize = 6;
+
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme) {
+    let all = agents(state);
+    if all.is_empty() {
+        let text = match (state.is_loaded, state.filter.text.is_empty()) {
+            (false, _) => "…",
+            (true, true) => "Nobody else is here. `msg install all` lets your agents join.",
+            (true, false) => "Nobody here is like that.",
+        };
+        return super::put_empty(buffer, area, text, theme);
+    }
+    let peers: Vec<&Peer> = all.iter().filter_map(agent_of).collect();
+    let columns = Columns::of(&peers, area.width.into());
+    let chosen = chosen_row(&all, state.list());
+    let first = first_row(&all, state.list(), area.height.into());
+    let rows = all.iter().enumerate().skip(first).take(area.height.into()).map(|(number, row)| match row {
+        AgentRow::Group(title) => Line::styled(title.clone(), theme.strong()),
+        AgentRow::Agent(peer) => {
+            let line = line(peer, &columns, state, theme);
+            if Some(number) == chosen { line.style(theme.chosen()) } else { line }
+        }
+    });
+    super::put_rows(buffer, area, rows);
+}
+
+fn agent_of<'a>(row: &AgentRow<'a>) -> Option<&'a Peer> {
+    match row {
+        AgentRow::Agent(peer) => Some(peer),
+        AgentRow::Group(_) => None,
+    }
+}
+
+/// The row of the agent that is chosen.
+fn chosen_row(all: &[AgentRow<'_>], list: List) -> Option<usize> {
+    let mut agents =
+        all.iter().enumerate().filter(|(_, row)| agent_of(row).is_some()).map(|(number, _)| number);
+    agents.nth(list.at)
+}
+
+/// The first row in sight: the chosen one is in sight, and what it belongs to if that is next to it.
+pub(in crate::faces::tui) fn first_row(all: &[AgentRow<'_>], list: List, height: usize) -> usize {
+    let chosen = chosen_row(all, list).unwrap_or(0);
+    let last = all.len().saturating_sub(height);
+    (chosen + 2).saturating_sub(height).min(last)
+}
+
+fn line(peer: &Peer, columns: &Columns, state: &State, theme: Theme) -> Line<'static> {
+    let faint = |text: &str, width: usize| Span::styled(fit(&visible(text), width), theme.faint());
+    let mut spans = vec![
+        Span::raw("  "),
+        Span::styled(dot(peer.presence), theme.presence(peer.presence)),
+        Span::raw(" "),
+        Span::styled(fit(&visible(&peer.name), columns.name), theme.strong()),
+        Span::raw("  "),
+        Span::styled(fit(peer.presence.name(), PRESENCE), theme.presence(peer.presence)),
+        Span::raw("  "),
+    ];
+    spans.extend(work(peer, columns.work, theme));
+    let branch = peer.branch.as_deref().unwrap_or("");
+    for (text, width) in
+        [(branch, columns.branch), (&peer.model, columns.model), (&peer.harness, columns.harness)]
+    {
+        if width > 0 {
+            spans.extend([Span::raw("  "), faint(text, width)]);
+        }
+    }
+    let age = ago(peer.last_sign, state.now);
+    spans.push(Span::styled(format!("{age:>AGE$}"), theme.faint()));
+    Line::from(spans)
+}
+
+/// What it is at: its task and why it took it, else what it says of itself.
+fn work(peer: &Peer, width: usize, theme: Theme) -> Vec<Span<'static>> {
+    let said = peer.status.as_deref().map(visible).unwrap_or_default();
+    let Some((task, reason)) = &peer.task else { return vec![Span::raw(fit(&said, width))] };
+    let about = reason.as_deref().map(|reason| visible(reason).into_owned()).unwrap_or(said.into_owned());
+    let task = visible(task).into_owned();
+    let room = width.saturating_sub(task.chars().count() + 1);
+    match width.checked_sub(task.chars().count() + 1) {
+        Some(_) => vec![Span::styled(format!("{task} "), theme.unread()), Span::raw(fit(&about, room))],
+        None => vec![Span::styled(fit(&task, width), theme.unread())],
+    }
+}

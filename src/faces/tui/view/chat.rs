@@ -1,0 +1,28 @@
+//! A conversation.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::faces::tui::state::{State, Tab};
+use crate::faces::tui::talk::Window;
+use crate::faces::tui::theme::Theme;
+
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme) {
+    let Some(talk) = state.talk() else { return };
+    let window = state.window(&state.filter.text);
+    let window = Window { look: crate::faces::tui::bubble::Look { theme, ..window.look }, ..window };
+    let pieces = talk.pieces(window);
+    if pieces.is_empty() {
+        let text = match (&state.tab, state.filter.text.is_empty()) {
+            (_, false) => "Nothing was said of that.".to_string(),
+            (Tab::All, true) => "Nothing was said to all. What you write here goes to everyone.".to_string(),
+            (_, true) => format!("Nothing was said yet. What you write here goes to {}.", talk.with),
+        };
+        return super::put_empty(buffer, area, &text, theme);
+    }
+    let rows = pieces.into_iter().flat_map(|piece| {
+        let range = piece.range;
+        piece.rows.into_iter().skip(range.start).take(range.len())
+    });
+    super::put_rows(buffer, area, rows);
+}

@@ -1,0 +1,94 @@
+//! What is being written, what there is to say about it, and names that are offered.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Clear, Widget};
+use unicode_width::UnicodeWidthStr;
+
+use crate::domain::visible;
+use crate::faces::tui::geometry::{Areas, PROMPT, input_width};
+use crate::faces::tui::state::{State, Tab};
+use crate::faces::tui::theme::Theme;
+use crate::faces::tui::wrap::cut;
+
+/// The line above the input.
+pub(super) fn draw_rule(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme) {
+    let (text, style) = match &state.notice {
+        Some(notice) if notice.is_error => (visible(&notice.text).into_owned(), theme.error()),
+        Some(notice) => (visible(&notice.text).into_owned(), theme.strong()),
+        None => (hint(state), theme.faint()),
+    };
+    let width = usize::from(area.width);
+    let text = cut(&text, width.saturating_sub(4));
+    let rest = width.saturating_sub(text.width() + 3);
+    let line = Line::from(vec![
+        Span::styled("─ ", theme.faint()),
+        Span::styled(text, style),
+        Span::styled(format!(" {}", "─".repeat(rest)), theme.faint()),
+    ]);
+    super::put_rows(buffer, area, [line]);
+}
+
+fn hint(state: &State) -> String {
+    let more = match state.talk() {
+        Some(talk) if !talk.is_at_end() => " · End: the latest",
+        _ => "",
+    };
+    let what = match &state.tab {
+        _ if state.filter.open => "Enter keeps what is looked for, Esc drops it".to_string(),
+        _ if !state.filter.text.is_empty() => {
+            format!("only: {} · Esc shows all", visible(&state.filter.text))
+        }
+        Tab::Talk(name) => format!("to {}", visible(name)),
+        Tab::All => "to all".to_string(),
+        Tab::Agents => "Enter opens · @Name text · / looks for".to_string(),
+        _ => "@Name text · / looks for".to_string(),
+    };
+    format!("{what}{more} · ? keys")
+}
+
+/// Draws what is typed, and says where the cursor is.
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme) -> Position {
+    if state.filter.open {
+        let text = format!("/{}", visible(&state.filter.text));
+        let shown = cut(&text, usize::from(area.width).saturating_sub(1));
+        let column = u16::try_from(shown.width()).unwrap_or(0);
+        super::put_rows(buffer, area, [Line::raw(shown)]);
+        return Position::new(area.x + column, area.y);
+    }
+    // Without a rule there is no other place for it, and what was typed is gone or comes back with the next key.
+    if let Some(notice) = state.notice.as_ref().filter(|_| state.size.height < 8 && state.draft().is_empty())
+    {
+        let style = if notice.is_error { theme.error() } else { theme.strong() };
+        super::put_rows(buffer, area, [Line::styled(visible(&notice.text).into_owned(), style)]);
+        return Position::new(area.x, area.y);
+    }
+    let (rows, (row, column)) = state.draft().rows(input_width(area.width));
+    let height = usize::from(area.height).max(1);
+    let first = (row + 1).saturating_sub(height);
+    let prompt = |number: usize| if number == 0 { PROMPT } else { "  " };
+    let lines = rows.iter().enumerate().skip(first).map(|(number, row)| {
+        Line::from(vec![Span::styled(prompt(number), theme.mine()), Span::raw(row.clone())])
+    });
+    super::put_rows(buffer, area, lines);
+    let x = area.x + u16::try_from(PROMPT.width() + column).unwrap_or(0);
+    let y = area.y + u16::try_from(row - first).unwrap_or(0);
+    Position::new(x.min(area.right().saturating_sub(1)), y)
+}
+
+/// Names that are offered, just above where they are typed.
+pub(super) fn draw_completion(buffer: &mut Buffer, areas: Areas, state: &State, theme: Theme) {
+    let Some(completion) = &state.completion else { return };
+    let body = areas.body;
+    let rows = u16::try_from(completion.names.len()).unwrap_or(0).min(body.height);
+    let widest = completion.names.iter().map(|name| name.width()).max().unwrap_or(0);
+    let width = u16::try_from(widest + 2).unwrap_or(body.width).min(body.width);
+    let area = Rect::new(body.x + 1.min(body.width - width), body.bottom() - rows, width, rows);
+    Clear.render(area, buffer);
+    let lines = completion.names.iter().enumerate().map(|(number, name)| {
+        let style = if number == completion.chosen { theme.chosen() } else { theme.strong() };
+        Line::styled(format!(" {:<widest$} ", visible(name)), style)
+    });
+    super::put_rows(buffer, area, lines);
+}

@@ -1,0 +1,59 @@
+//! The state as a picture. Nothing here changes anything.
+
+pub(super) mod agents;
+mod chat;
+mod feed;
+mod help;
+mod input;
+mod reservations;
+pub(super) mod tabs;
+mod tasks;
+mod title;
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+
+use super::geometry::areas;
+use super::state::{State, Tab};
+use super::theme::Theme;
+
+/// Draws everything.
+pub(super) fn draw(frame: &mut Frame<'_>, state: &State, theme: Theme) {
+    let areas = areas(state);
+    let buffer = frame.buffer_mut();
+    title::draw(buffer, areas.title, state, theme);
+    tabs::draw(buffer, areas.tabs, state, theme);
+    match &state.tab {
+        Tab::Agents => agents::draw(buffer, areas.body, state, theme),
+        Tab::Talk(_) | Tab::All => chat::draw(buffer, areas.body, state, theme),
+        Tab::Tasks => tasks::draw(buffer, areas.body, state, theme),
+        Tab::Reservations => reservations::draw(buffer, areas.body, state, theme),
+        Tab::Feed => feed::draw(buffer, areas.body, state, theme),
+    }
+    input::draw_rule(buffer, areas.rule, state, theme);
+    let cursor = input::draw(buffer, areas.input, state, theme);
+    input::draw_completion(buffer, areas, state, theme);
+    if state.help {
+        help::draw(buffer, areas.body, theme);
+    } else {
+        frame.set_cursor_position(cursor);
+    }
+}
+
+/// Rows from the top of an area; what does not fit is left out.
+fn put_rows<'a>(buffer: &mut Buffer, area: Rect, rows: impl IntoIterator<Item = Line<'a>>) {
+    for (y, row) in (area.top()..area.bottom()).zip(rows) {
+        buffer.set_line(area.x, y, &row, area.width);
+    }
+}
+
+/// A word in the middle, where there is nothing else.
+fn put_empty(buffer: &mut Buffer, area: Rect, text: &str, theme: Theme) {
+    if area.height > 0 {
+        let middle = Rect { y: area.y + (area.height - 1) / 2, height: 1, ..area };
+        let words = super::wrap::cut(text, area.width.into());
+        put_rows(buffer, middle, [Line::styled(words, theme.faint()).centered()]);
+    }
+}

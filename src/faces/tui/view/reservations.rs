@@ -1,0 +1,88 @@
+//! Who has which paths, and who was refused.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthStr;
+
+use crate::domain::visible;
+use crate::faces::tui::bubble::ago;
+use crate::faces::tui::model::Hold;
+use crate::faces::tui::rows::holds;
+use crate::faces::tui::state::State;
+use crate::faces::tui::theme::Theme;
+use crate::faces::tui::wrap::fit;
+
+const AGE: usize = 6;
+const GAP: &str = "  ";
+
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme) {
+    let all = holds(state);
+    if all.is_empty() {
+        let text = if state.filter.text.is_empty() {
+            "Nothing is reserved."
+        } else {
+            "Nothing like that is reserved."
+        };
+        return super::put_empty(buffer, area, text, theme);
+    }
+    let widths = Widths::of(&all, area.width.into());
+    let mut heading =
+        vec![fit("path", widths.pattern), fit("holder", widths.holder), format!("{:>AGE$}", "age")];
+    if widths.refused > 0 {
+        heading.push(fit("refused", widths.refused));
+    }
+    heading.push("why".to_string());
+    let rows = all.into_iter().map(|hold| line(hold, &widths, state, theme));
+    let rows = std::iter::once(Line::styled(heading.join(GAP), theme.faint())).chain(rows);
+    super::put_rows(buffer, area, rows.skip(state.list().at));
+}
+
+struct Widths {
+    pattern: usize,
+    holder: usize,
+    /// None where nobody was.
+    refused: usize,
+    why: usize,
+}
+
+impl Widths {
+    fn of(all: &[&Hold], width: usize) -> Self {
+        let longest =
+            |text: fn(&Hold) -> String| all.iter().map(|hold| text(hold).width()).max().unwrap_or(0);
+        let pattern = longest(|hold| visible(&hold.pattern).into_owned()).clamp(6, (width * 2 / 5).max(6));
+        let holder = longest(|hold| visible(&hold.holder).into_owned()).clamp(6, (width / 4).max(6));
+        let refused = match longest(refused) {
+            0 => 0,
+            longest => longest.clamp(7, (width / 4).max(7)),
+        };
+        let gaps = if refused > 0 { 4 } else { 3 };
+        let why = width.saturating_sub(pattern + holder + refused + AGE + gaps * GAP.len());
+        Self { pattern, holder, refused, why }
+    }
+}
+
+fn refused(hold: &Hold) -> String {
+    visible(&hold.refused.join(", ")).into_owned()
+}
+
+fn line(hold: &Hold, widths: &Widths, state: &State, theme: Theme) -> Line<'static> {
+    let why = match (&hold.reason, &hold.task) {
+        (Some(reason), _) => visible(reason).into_owned(),
+        (None, Some(task)) => format!("with {}", visible(task)),
+        (None, None) => String::new(),
+    };
+    let mut spans = vec![
+        Span::styled(fit(&visible(&hold.pattern), widths.pattern), theme.strong()),
+        Span::raw(GAP),
+        Span::styled(fit(&visible(&hold.holder), widths.holder), theme.theirs()),
+        Span::raw(GAP),
+        Span::styled(format!("{:>AGE$}", ago(hold.since, state.now)), theme.faint()),
+        Span::raw(GAP),
+    ];
+    if widths.refused > 0 {
+        spans.extend([Span::styled(fit(&refused(hold), widths.refused), theme.error()), Span::raw(GAP)]);
+    }
+    spans.push(Span::styled(fit(&why, widths.why), theme.faint()));
+    Line::from(spans)
+}

@@ -1,0 +1,88 @@
+//! The tasks of every spec that somebody works through.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthStr;
+
+use crate::domain::visible;
+use crate::faces::tui::model::{Board, Progress, Task};
+use crate::faces::tui::rows::{TaskRow, progress_name, task_note, tasks};
+use crate::faces::tui::state::State;
+use crate::faces::tui::theme::Theme;
+use crate::faces::tui::wrap::{cut, fit};
+
+const BAR: usize = 20;
+
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme) {
+    let all = tasks(state);
+    if all.is_empty() {
+        return super::put_empty(
+            buffer,
+            area,
+            "Nobody here works through a spec. `msg spec PATH` sets one.",
+            theme,
+        );
+    }
+    let width = usize::from(area.width);
+    let id = state.world.boards.iter().flat_map(|board| &board.tasks).map(|task| task.id.width()).max();
+    let id = id.unwrap_or(0).min(width / 4);
+    let rows = all.into_iter().skip(state.list().at).take(area.height.into()).map(|row| match row {
+        TaskRow::Board(board) => board_line(board, width, theme),
+        TaskRow::Task(task) => task_line(task, id, width, state, theme),
+        TaskRow::Empty => Line::default(),
+    });
+    super::put_rows(buffer, area, rows);
+}
+
+fn board_line(board: &Board, width: usize, theme: Theme) -> Line<'static> {
+    let spec = visible(&board.spec).into_owned();
+    if let Some(trouble) = &board.trouble {
+        let text = format!("{spec}  {}", visible(trouble));
+        return Line::styled(cut(&text, width), theme.error());
+    }
+    let count = |is: fn(&Progress) -> bool| board.tasks.iter().filter(|task| is(&task.state)).count();
+    let done = count(|state| matches!(state, Progress::Done { .. }));
+    let claimed = count(|state| matches!(state, Progress::Claimed { .. }));
+    let ready = count(|state| matches!(state, Progress::Open));
+    let blocked = count(|state| matches!(state, Progress::Blocked(_)));
+    let total = board.tasks.len();
+    let mut told = vec![format!("{done} of {total} done")];
+    let others = [(claimed, "claimed"), (ready, "ready"), (blocked, "blocked")];
+    told.extend(others.iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")));
+    let full = (done * BAR).checked_div(total).unwrap_or(0);
+    let bar = format!("{}{}", "█".repeat(full), "░".repeat(BAR - full));
+    let told = told.join(", ");
+    let room = width.saturating_sub(told.width() + BAR + 4);
+    let mut spans = Vec::new();
+    if room >= 12 {
+        spans.push(Span::styled(cut(&spec, room), theme.strong()));
+        spans.push(Span::styled(format!("  {bar}  "), theme.progress(&Progress::Done { by: None })));
+    } else {
+        let room = width.saturating_sub(told.width() + 2).max(8);
+        spans.push(Span::styled(format!("{}  ", cut(&spec, room)), theme.strong()));
+    }
+    spans.push(Span::raw(told));
+    Line::from(spans)
+}
+
+fn task_line(task: &Task, id: usize, width: usize, state: &State, theme: Theme) -> Line<'static> {
+    const STATE: usize = 7;
+    let note = visible(&task_note(task, state.now)).into_owned();
+    let taken = 2 + id + 2 + STATE + 2;
+    let note_width = note.width().min(width.saturating_sub(taken) / 2);
+    let gap = if note_width > 0 { 2 } else { 0 };
+    let title = width.saturating_sub(taken + note_width + gap);
+    let mut spans = vec![
+        Span::raw("  "),
+        Span::styled(fit(&visible(&task.id), id), theme.strong()),
+        Span::raw("  "),
+        Span::styled(fit(progress_name(&task.state), STATE), theme.progress(&task.state)),
+        Span::raw("  "),
+        Span::raw(fit(&visible(&task.title), title)),
+    ];
+    if note_width > 0 {
+        spans.extend([Span::raw("  "), Span::styled(fit(&note, note_width), theme.faint())]);
+    }
+    Line::from(spans)
+}

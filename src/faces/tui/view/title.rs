@@ -1,0 +1,32 @@
+//! The title bar: which mesh, who I am, how many others.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+use unicode_width::UnicodeWidthStr;
+
+use crate::domain::visible;
+use crate::faces::tui::state::State;
+use crate::faces::tui::theme::Theme;
+use crate::faces::tui::wrap::{cut, fit};
+
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme) {
+    let width = usize::from(area.width);
+    let world = &state.world;
+    let peers = match world.peers.len() {
+        _ if !state.is_loaded => "…".to_string(),
+        0 => "nobody else".to_string(),
+        1 => "1 peer".to_string(),
+        count => format!("{count} peers"),
+    };
+    let unread = match state.unread() {
+        0 => String::new(),
+        count => format!(" · {count} unread"),
+    };
+    let right = format!("{} · {peers}{unread} ", world.me);
+    let room = width.saturating_sub(right.width());
+    // Who I am matters more than where the mesh is.
+    let left = cut(&format!(" ravenry {}", visible(&world.mesh)), room.saturating_sub(1));
+    let text = format!("{}{right}", fit(&left, room));
+    super::put_rows(buffer, area, [Line::styled(fit(&text, width), theme.bar())]);
+}
