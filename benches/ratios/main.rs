@@ -5,7 +5,8 @@
 //! aim is told, not punished: the exit code says only whether it could be measured.
 //!
 //! `cargo bench` runs nearly all of it in a minute and a half; `cargo bench -- lock` only what has `lock` in its
-//! name. Two take long and are asked for by their whole names: `read-100000` and `idle-60`.
+//! name. Some take long and are asked for by their whole names: `read-100000`, `idle-60`,
+//! `tui` and `tui-idle-60`.
 
 #![allow(
     clippy::unwrap_used,
@@ -28,6 +29,7 @@ mod readers;
 mod scratch;
 mod start;
 mod swarm;
+mod tui;
 mod watching;
 
 use figure::Figure;
@@ -52,8 +54,12 @@ const MEASUREMENTS: [(&str, Measurement); 13] = [
 ];
 
 /// What takes long, and is measured only if its whole name is given.
-const ON_DEMAND: [(&str, Measurement); 2] =
-    [("read-100000", messages::drain_many), ("idle-60", watching::idle_long)];
+const ON_DEMAND: [(&str, Measurement); 4] = [
+    ("read-100000", messages::drain_many),
+    ("idle-60", watching::idle_long),
+    ("tui", tui::measure),
+    ("tui-idle-60", tui::idle_long),
+];
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -67,7 +67,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme)
         AgentRow::Group(title) => Line::styled(title.clone(), theme.strong()),
         AgentRow::Agent(peer) => {
             let line = line(peer, &columns, state, theme);
-            if Some(number) == chosen { line.style(theme.chosen()) } else { line }
+            if Some(number) == chosen { super::chosen(line, theme) } else { line }
         }
     });
     super::put_rows(buffer, area, rows);

@@ -13,6 +13,7 @@ mod title;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::Line;
 
 use super::geometry::areas;
@@ -47,6 +48,12 @@ fn put_rows<'a>(buffer: &mut Buffer, area: Rect, rows: impl IntoIterator<Item = 
     for (y, row) in (area.top()..area.bottom()).zip(rows) {
         buffer.set_line(area.x, y, &row, area.width);
     }
+}
+
+/// A line that stands out as a whole: colours of its parts would be patches in it.
+fn chosen(line: Line<'_>, theme: Theme) -> Line<'_> {
+    let spans = line.spans.into_iter().map(|span| span.style(Style::new()));
+    Line::from(spans.collect::<Vec<_>>()).style(theme.chosen())
 }
 
 /// A word in the middle, where there is nothing else.

@@ -37,7 +37,7 @@ impl Label {
         spans.extend(count);
         spans.push(Span::raw(" "));
         let line = Line::from(spans);
-        if is_open { line.style(theme.chosen()) } else { line }
+        if is_open { super::chosen(line, theme) } else { line }
     }
 }
 
