@@ -4,6 +4,7 @@
 //! hooks/<session>.working   a turn of it is under way
 //! hooks/<session>.resting   it waits for its user
 //! hooks/<session>.roused    somebody wakes it just now
+//! hooks/<session>.unasked   at its last hook it acted without asking its user for leave
 //! hooks/<session>.waiter    the process that waits for mail meanwhile
 //! hooks/<session>.ping      somebody wants to know whether that one notices; it answers by renaming it to `pong`
 //! ```
@@ -76,6 +77,24 @@ impl Mesh {
         }
         self.make_hooks_dir()?;
         Ok(files::touch(&now)?)
+    }
+
+    /// Whether it acts without asking its user for leave.
+    pub fn note_unasked(&self, session: &SessionId, is_unasked: bool) -> Result<(), StoreError> {
+        let mark = self.hook_file(session, "unasked");
+        match (is_unasked, files::exists(&mark)?) {
+            (true, false) => {
+                self.make_hooks_dir()?;
+                files::touch(&mark)?;
+            }
+            (false, true) => _ = files::remove(&mark)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    pub fn is_unasked(&self, session: &SessionId) -> Result<bool, StoreError> {
+        Ok(files::exists(&self.hook_file(session, "unasked"))?)
     }
 
     /// Takes it upon us to wake a session that rests. `false`: it doesn't rest, or somebody else was first.

@@ -38,10 +38,11 @@ pub(super) fn start(ctx: &Context, call: &HookCall, say: &mut Say<'_>) -> Result
         _ => None,
     };
     // One that is new waits for its user. One that is not has told by its turns what it is at.
-    if let (Some(_), Some(session)) = (&me, &call.event.session)
-        && mesh.activity(session)? == Activity::Unknown
-    {
-        mesh.note_resting(session)?;
+    if let (Some(_), Some(session)) = (&me, &call.event.session) {
+        mesh.note_unasked(session, call.event.is_unasked)?;
+        if mesh.activity(session)? == Activity::Unknown {
+            mesh.note_resting(session)?;
+        }
     }
     let visit = Visit { ctx, mesh: &mesh, survey: mesh.survey()?, me, call };
     visit.hand_over(text, say)

@@ -47,7 +47,7 @@ fn prompt(env: &TestEnvironment, text: &str) -> Answer {
 
 /// Sends to Bob; returns how he is told.
 #[track_caller]
-fn send(env: &TestEnvironment, args: &[&str]) -> String {
+pub fn send(env: &TestEnvironment, args: &[&str]) -> String {
     let sent = env.ok(&[&["send", "Bob", "--as", "Alice"], args].concat());
     sent["sent"][0]["wake"].as_str().unwrap().to_string()
 }
