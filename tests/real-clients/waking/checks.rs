@@ -22,6 +22,7 @@ const BUSY: &str = "busy, it is not interrupted, and is told once, at its next s
 const DIALOG: &str = "asking for leave, it is left alone, and is told when it goes on";
 const CHAIN: &str = "mailTurns ends a chain of wake-ups without its user";
 const CLEARED: &str = "after /clear there is one waiter, and it wakes";
+const BACKGROUND: &str = "in a pane that nobody looks at, it is woken all the same";
 const POSTED: &str = "with nobody of ours beside it, one line to its inbox wakes it, without a dialog";
 const HELD: &str =
     "where its inbox would ask its user, nothing is posted, and the next prompt brings the mail";
@@ -48,7 +49,7 @@ pub fn go(mut stage: Stage<'_>, report: &mut Report) {
     let is_claude = client == "claude";
     report.check(client, STARTS, Ok(()), &String::new);
     let mut is_sound = true;
-    let steps: [(&str, bool, Check); 8] = [
+    let steps: [(&str, bool, Check); 9] = [
         (IDLE, true, idle),
         (LOW, true, low),
         (BURST, true, burst),
@@ -57,6 +58,7 @@ pub fn go(mut stage: Stage<'_>, report: &mut Report) {
         (CHAIN, true, chain),
         (CLEARED, is_claude, cleared),
         (POSTED, is_claude, posted),
+        (BACKGROUND, stage.seat.rung == "paste", background),
     ];
     for (check, is_wanted, run) in steps {
         match (is_wanted, is_sound) {
@@ -299,6 +301,11 @@ fn cleared(stage: &Stage<'_>) -> Checked<Option<Duration>> {
     let took = wakes(stage, "after-the-slate-is-clean")?;
     stage.one_waiter()?;
     Ok(Some(took))
+}
+
+fn background(stage: &Stage<'_>) -> Checked<Option<Duration>> {
+    stage.look_away()?;
+    wakes(stage, "while-nobody-looks").map(Some)
 }
 
 /// Its own inbox is the way where our waiter was killed. Claude Code's dialog would stand on the screen.
