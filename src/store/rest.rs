@@ -13,14 +13,15 @@
 //! twenty messages at once, one does. If no turn follows, whoever that was has died or was not heard, and it rests again.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use super::error::StoreError;
 use super::layout::session_hash;
 use super::mesh::Mesh;
 use super::wire::process::{ProcessKey, recorded};
 use crate::domain::{Agent, Recorded, SessionId};
-use crate::sys::{clock, files, process};
+use crate::sys::files::{self, Stamp};
+use crate::sys::{clock, process};
 
 /// So long a session may take from being woken to its turn. Codex looks for prompts every ten seconds.
 const ROUSING: Duration = Duration::from_secs(30);
@@ -77,6 +78,13 @@ impl Mesh {
         }
         self.make_hooks_dir()?;
         Ok(files::touch(&now)?)
+    }
+
+    /// Since when the turn that is under way is known of.
+    pub fn working_since(&self, session: &SessionId) -> Result<Option<SystemTime>, StoreError> {
+        let metadata = files::metadata(&self.hook_file(session, "working"))?;
+        // The rename that begins a turn leaves the file's own time as it is.
+        Ok(metadata.map(|metadata| Stamp::of(&metadata).newest()))
     }
 
     /// Whether it acts without asking its user for leave.

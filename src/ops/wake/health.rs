@@ -16,12 +16,13 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// How an agent would be woken as things are, in words.
 pub(in crate::ops) fn describe(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<String, CommandError> {
     let harness = agent.harness.map_or("pi-messenger", Harness::name);
+    let rung = rung(ctx, mesh, agent, Importance::Normal)?;
     let activity = match mesh.activity(&agent.session)? {
+        Activity::Working if rung == Rung::Prompt => "was interrupted by its user",
         Activity::Working => "is at work",
         Activity::Resting => "rests",
         Activity::Unknown => "has told nothing of its turns yet",
     };
-    let rung = rung(ctx, mesh, agent, Importance::Normal)?;
     let how = match rung {
         Rung::Hook => "mail comes at its next step, and what comes while it rests is seen to then",
         Rung::Waiter(_) => "a waiter at its side wakes it",
@@ -37,8 +38,8 @@ pub(in crate::ops) fn describe(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Res
 
 /// Why a session of Claude Code's that nobody waits beside can't be woken in the other way.
 fn why_not(ctx: &Context, mesh: &Mesh, agent: &Agent, rung: Rung) -> Option<String> {
-    let is_claude = agent.harness == Some(Harness::Claude);
-    if rung != Rung::Prompt || !is_claude {
+    let rests = mesh.activity(&agent.session).is_ok_and(|activity| activity == Activity::Resting);
+    if rung != Rung::Prompt || !rests || agent.harness != Some(Harness::Claude) {
         return None;
     }
     socket::check(ctx, mesh, agent).err()

@@ -128,6 +128,8 @@ pub(super) fn rung(
     }
     match mesh.activity(&agent.session)? {
         Activity::Unknown => return Ok(Rung::None),
+        // Whom its user has stopped is not woken by others.
+        Activity::Working if is_interrupted(ctx, mesh, agent)? => return Ok(Rung::Prompt),
         Activity::Working => return Ok(Rung::Hook),
         Activity::Resting => {}
     }
@@ -144,6 +146,15 @@ pub(super) fn rung(
         _ if may_paste(ctx) && paste::is_possible(agent) => Rung::Paste,
         _ => Rung::Prompt,
     })
+}
+
+/// No hook tells when a user interrupts a turn. Claude Code's own record of the session does.
+fn is_interrupted(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<bool, CommandError> {
+    if agent.harness != Some(Harness::Claude) {
+        return Ok(false);
+    }
+    let since = mesh.working_since(&agent.session)?;
+    Ok(since.is_some_and(|since| socket::is_interrupted(ctx, agent, since)))
 }
 
 /// A message that has arrived, and how things were until then: a waiter may have been quicker than we are.

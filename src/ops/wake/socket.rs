@@ -4,7 +4,7 @@
 //! that nobody of ours waits beside: the waiter was killed, or has waited for as long as a hook may.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
@@ -36,6 +36,8 @@ pub(super) struct Session {
     cwd: PathBuf,
     socket: PathBuf,
     status: String,
+    /// Since when it is that.
+    since: Option<SystemTime>,
 }
 
 /// Would a message be taken up there, without a word to the user? The error says why not.
@@ -55,6 +57,12 @@ pub(super) fn check(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<Session
         unasked,
     })?;
     Ok(session)
+}
+
+/// Has it come to rest without a hook that tells, as when its user interrupts it? `since` is when its turn began.
+pub(super) fn is_interrupted(ctx: &Context, agent: &Agent, since: SystemTime) -> bool {
+    let session = Session::of(ctx, agent);
+    session.is_ok_and(|session| session.status == "idle" && session.since.is_some_and(|idle| idle > since))
 }
 
 impl Session {
@@ -84,11 +92,13 @@ impl Session {
         if !is_its_own || text("kind") != "interactive" {
             return Err("Claude Code's record is of another session".to_string());
         }
+        let since = record["statusUpdatedAt"].as_u64();
         Ok(Self {
             config,
             cwd: text("cwd").into(),
             socket: text("messagingSocketPath").into(),
             status: text("status").to_string(),
+            since: since.and_then(|since| SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(since))),
         })
     }
 

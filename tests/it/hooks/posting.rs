@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ravenry::domain::SessionId;
 use ravenry::domain::hook::Answer;
@@ -175,6 +175,28 @@ fn who_does_not_rest_is_not_posted_to() {
     scene.prompt("go on");
     assert_eq!(send(&scene.env, &["at your next step"]), "hook");
     assert_eq!(scene.heard(), [] as [Value; 0]);
+}
+
+/// No hook tells of it, but Claude Code does.
+#[test]
+fn who_was_interrupted_is_not_said_to_be_at_work() {
+    let scene = Scene::new();
+    scene.listen();
+    let idle = |since: SystemTime| {
+        let since = since.duration_since(UNIX_EPOCH).unwrap().as_millis();
+        scene.record(&json!({ "statusUpdatedAt": u64::try_from(since).unwrap() }));
+    };
+    let before = SystemTime::now() - Duration::from_secs(1);
+    scene.prompt("go on");
+    idle(before);
+    assert_eq!(send(&scene.env, &["it has not said yet that it works"]), "hook");
+    idle(SystemTime::now() + Duration::from_secs(1));
+    assert_eq!(send(&scene.env, &["its user has stopped it"]), "prompt");
+    let told = scene.env.ok(&["doctor"])["checks"].to_string();
+    assert!(told.contains("Bob (claude) was interrupted by its user; nothing wakes it"), "{told}");
+    scene.record(&json!({ "status": "waiting", "statusUpdatedAt": u64::MAX / 2 }));
+    assert_eq!(send(&scene.env, &["it asks its user"]), "hook");
+    assert_eq!(scene.heard(), [] as [Value; 0], "a user who has stopped it is not talked over");
 }
 
 #[test]

@@ -22,6 +22,7 @@ const BUSY: &str = "busy, it is not interrupted, and is told once, at its next s
 const DIALOG: &str = "asking for leave, it is left alone, and is told when it goes on";
 const CHAIN: &str = "mailTurns ends a chain of wake-ups without its user";
 const CLEARED: &str = "after /clear there is one waiter, and it wakes";
+const INTERRUPTED: &str = "interrupted by its user, it is not woken, and its sender is told so";
 const BACKGROUND: &str = "in a pane that nobody looks at, it is woken all the same";
 const POSTED: &str = "with nobody of ours beside it, one line to its inbox wakes it, without a dialog";
 const HELD: &str =
@@ -49,13 +50,14 @@ pub fn go(mut stage: Stage<'_>, report: &mut Report) {
     let is_claude = client == "claude";
     report.check(client, STARTS, Ok(()), &String::new);
     let mut is_sound = true;
-    let steps: [(&str, bool, Check); 9] = [
+    let steps: [(&str, bool, Check); 10] = [
         (IDLE, true, idle),
         (LOW, true, low),
         (BURST, true, burst),
         (BUSY, true, busy),
         (DIALOG, stage.seat.dialog.is_some(), dialog),
         (CHAIN, true, chain),
+        (INTERRUPTED, is_claude, interrupted),
         (CLEARED, is_claude, cleared),
         (POSTED, is_claude, posted),
         (BACKGROUND, stage.seat.rung == "paste", background),
@@ -286,6 +288,24 @@ fn chain(stage: &Stage<'_>) -> Checked<Option<Duration>> {
     // The user spoke, so there may be a chain again.
     wakes(stage, "first-link-of-another-chain")?;
     stage.scene().msg(&["config", "set", "mailTurns", "1000"]);
+    Ok(None)
+}
+
+fn interrupted(stage: &Stage<'_>) -> Checked<Option<Duration>> {
+    let has_thought = stage.home().join("has-thought-in-vain");
+    stage.play(vec![Step::say("Very well.").when_there_is(&has_thought)]);
+    stage.prompt()?;
+    let count = stage.count();
+    stage.press("Escape");
+    until("that it is known", PATIENCE, || {
+        stage.scene().msg(&["doctor"]).to_string().contains("was interrupted by its user").then_some(())
+    })?;
+    fs::write(&has_thought, "").map_err(|error| error.to_string())?;
+    let letter = stage.send("its-user-has-stopped-it", &[])?;
+    ensure(letter.wake == "prompt", || format!("`wake` says {}", letter.wake))?;
+    stage.quiet(count)?;
+    has(stage, &stage.prompt()?, &letter)?;
+    stage.rest()?;
     Ok(None)
 }
 
