@@ -290,6 +290,28 @@ fn a_new_session_rests() {
     assert_eq!(mesh.activity(&session).unwrap(), Activity::Working);
 }
 
+/// What was killed in the middle of a turn and comes back in another process waits for its user.
+#[test]
+fn a_session_that_was_killed_at_work_rests_when_it_comes_back() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    env.ok(&["config", "set", "autoRegister", "true"]);
+    let session = SessionId::new("a session that is killed").unwrap();
+    let of = |fixture: &str| Call::new(&env, fixture, session.as_str());
+    let mut claude = harness(&env, "claude");
+    of("claude/SessionStart").answer_in(&env, &mut claude);
+    of("claude/UserPromptSubmit").answer_in(&env, &mut claude);
+    let mesh = env.store();
+    assert_eq!(mesh.activity(&session).unwrap(), Activity::Working);
+    drop(claude);
+    let mut claude = harness(&env, "claude");
+    of("claude/SessionStart").with("/source", "resume").answer_in(&env, &mut claude);
+    assert_eq!(mesh.activity(&session).unwrap(), Activity::Resting);
+    of("claude/UserPromptSubmit").answer_in(&env, &mut claude);
+    of("claude/SessionStart").with("/source", "compact").answer_in(&env, &mut claude);
+    assert_eq!(mesh.activity(&session).unwrap(), Activity::Working, "it is the same process still");
+}
+
 /// Who took it upon itself to wake it and died, or was not heard, is not waited for without end.
 #[test]
 fn who_is_not_woken_after_all_rests_again() {
@@ -322,7 +344,9 @@ impl Codex {
     fn new(env: &TestEnvironment, queue: &str) -> Self {
         let bin = env.path().join("bin");
         fs::create_dir(&bin).unwrap();
-        fs::copy("/bin/bash", bin.join("codex")).unwrap();
+        // By another process: what this one has open for writing while it forks could not be run.
+        let copied = Command::new("cp").args(["-L", "/bin/bash"]).arg(bin.join("codex")).status();
+        assert!(copied.unwrap().success());
         fs::write(bin.join("queue"), queue).unwrap();
         Self { bin, hosts: Vec::new() }
     }
