@@ -100,7 +100,7 @@ impl Rung {
                 let session = socket::Session::of(ctx, agent);
                 Some(Box::new(|agent, text| session.map_err(Failure::Unsaid)?.post(agent, text)))
             }
-            Self::Paste => Some(Box::new(|agent, text| paste::paste(agent, text).map_err(Failure::Unsaid))),
+            Self::Paste => Some(Box::new(paste::paste)),
             Self::Hook | Self::Waiter(_) | Self::Prompt | Self::None => None,
         }
     }
