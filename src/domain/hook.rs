@@ -14,6 +14,8 @@ pub struct HookEvent {
     pub parent: Option<SessionId>,
     /// It happens inside a subagent, whose context is not the agent's.
     pub in_subagent: bool,
+    /// It acts without asking its user for leave, as far as the harness tells.
+    pub is_unasked: bool,
     pub cwd: Option<String>,
     pub model: Option<String>,
     pub moment: Moment,

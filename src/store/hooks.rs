@@ -104,7 +104,8 @@ impl Mesh {
         }
         for name in files::list(&self.layout.hooks())? {
             // What a session is at is true for as long as it lasts, and some last for weeks.
-            let lasts = ["working", "resting", "roused", "waiter"].iter().any(|kind| name.ends_with(kind));
+            let kinds = ["working", "resting", "roused", "unasked", "waiter"];
+            let lasts = kinds.iter().any(|kind| name.ends_with(kind));
             let limit = if lasts { older_than * SESSIONS_LAST } else { older_than };
             let path = self.layout.hooks().join(name);
             let modified = files::metadata(&path)?.and_then(|metadata| metadata.modified().ok());

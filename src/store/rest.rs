@@ -4,6 +4,7 @@
 //! hooks/<session>.working   a turn of it is under way
 //! hooks/<session>.resting   it waits for its user
 //! hooks/<session>.roused    somebody wakes it just now
+//! hooks/<session>.unasked   at its last hook it acted without asking its user for leave
 //! hooks/<session>.waiter    the process that waits for mail meanwhile
 //! hooks/<session>.ping      somebody wants to know whether that one notices; it answers by renaming it to `pong`
 //! ```
@@ -12,14 +13,15 @@
 //! twenty messages at once, one does. If no turn follows, whoever that was has died or was not heard, and it rests again.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use super::error::StoreError;
 use super::layout::session_hash;
 use super::mesh::Mesh;
 use super::wire::process::{ProcessKey, recorded};
 use crate::domain::{Agent, Recorded, SessionId};
-use crate::sys::{clock, files, process};
+use crate::sys::files::{self, Stamp};
+use crate::sys::{clock, process};
 
 /// So long a session may take from being woken to its turn. Codex looks for prompts every ten seconds.
 const ROUSING: Duration = Duration::from_secs(30);
@@ -76,6 +78,31 @@ impl Mesh {
         }
         self.make_hooks_dir()?;
         Ok(files::touch(&now)?)
+    }
+
+    /// Since when the turn that is under way is known of.
+    pub fn working_since(&self, session: &SessionId) -> Result<Option<SystemTime>, StoreError> {
+        let metadata = files::metadata(&self.hook_file(session, "working"))?;
+        // The rename that begins a turn leaves the file's own time as it is.
+        Ok(metadata.map(|metadata| Stamp::of(&metadata).newest()))
+    }
+
+    /// Whether it acts without asking its user for leave.
+    pub fn note_unasked(&self, session: &SessionId, is_unasked: bool) -> Result<(), StoreError> {
+        let mark = self.hook_file(session, "unasked");
+        match (is_unasked, files::exists(&mark)?) {
+            (true, false) => {
+                self.make_hooks_dir()?;
+                files::touch(&mark)?;
+            }
+            (false, true) => _ = files::remove(&mark)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    pub fn is_unasked(&self, session: &SessionId) -> Result<bool, StoreError> {
+        Ok(files::exists(&self.hook_file(session, "unasked"))?)
     }
 
     /// Takes it upon us to wake a session that rests. `false`: it doesn't rest, or somebody else was first.

@@ -17,5 +17,6 @@ pub mod random;
 pub mod seams;
 pub mod signals;
 pub mod tmux;
+pub mod socket;
 pub mod trust;
 pub mod watch;

@@ -10,6 +10,7 @@ mod holders;
 mod index;
 mod leave;
 mod mail;
+mod posting;
 mod sessions;
 mod spellings;
 mod stopping;

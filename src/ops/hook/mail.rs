@@ -32,6 +32,7 @@ impl Visit<'_> {
         let (Some(me), Some(session)) = (me, &self.call.event.session) else { return Ok(()) };
         // Written before the look: what comes after it finds somebody who rests, and whoever sends it wakes.
         self.mesh.note_resting(session)?;
+        self.mesh.note_unasked(session, self.call.event.is_unasked)?;
         let turns = self.mesh.turns(session)?;
         let most = self.ctx.settings.mail_turns();
         if turns.count >= most || !self.is_worth_a_turn(me)? || !self.mesh.rouse(session)? {

@@ -160,6 +160,7 @@ impl Visit<'_> {
         if let Some(session) = self.call.event.session.as_ref().filter(|_| !self.call.event.in_subagent) {
             if self.me.is_some() {
                 self.mesh.note_working(session)?;
+                self.mesh.note_unasked(session, self.call.event.is_unasked)?;
             }
             let turns = self.mesh.turns(session)?;
             let is_ours = !turns.said.is_empty() && prompt.contains(&turns.said);

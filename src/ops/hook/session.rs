@@ -23,6 +23,7 @@ pub(super) fn start(ctx: &Context, call: &HookCall, say: &mut Say<'_>) -> Result
     if call.event.in_subagent {
         return Ok(());
     }
+    let was_killed = was_killed(ctx, call)?;
     let known = match ctx.mesh()? {
         Some(mesh) => identity::at_hook(ctx, &mesh, &mut mesh.survey()?, &call.sessions())?,
         None => None,
@@ -37,14 +38,24 @@ pub(super) fn start(ctx: &Context, call: &HookCall, say: &mut Say<'_>) -> Result
         Some(me) if ctx.settings.is_on("registrationContext") => Some(introduction(ctx, &mesh, me)?),
         _ => None,
     };
-    // One that is new waits for its user. One that is not has told by its turns what it is at.
-    if let (Some(_), Some(session)) = (&me, &call.event.session)
-        && mesh.activity(session)? == Activity::Unknown
-    {
-        mesh.note_resting(session)?;
+    // One that is new waits for its user, and so does one whose process died in the middle of a turn. Any other has told by
+    // its turns what it is at.
+    if let (Some(_), Some(session)) = (&me, &call.event.session) {
+        mesh.note_unasked(session, call.event.is_unasked)?;
+        if was_killed || mesh.activity(session)? == Activity::Unknown {
+            mesh.note_resting(session)?;
+        }
     }
     let visit = Visit { ctx, mesh: &mesh, survey: mesh.survey()?, me, call };
     visit.hand_over(text, say)
+}
+
+/// Is this a session that goes on after the process that it was in is gone?
+fn was_killed(ctx: &Context, call: &HookCall) -> Result<bool, CommandError> {
+    let (Some(mesh), Some(session)) = (ctx.mesh()?, &call.event.session) else { return Ok(false) };
+    // What can't be read is for others to tell.
+    let Ok(Some(known)) = mesh.session(session) else { return Ok(false) };
+    Ok(process::liveness(&known.last.agent.process) == Liveness::Gone)
 }
 
 fn register(ctx: &Context, call: &HookCall) -> Result<Agent, CommandError> {

@@ -274,7 +274,7 @@ fn hook_list(event: &str) -> Vec<String> {
 }
 
 /// Where a harness keeps what is the user's.
-pub(super) fn config_dir(harness: Harness, home: &Home) -> PathBuf {
+pub(in crate::ops) fn config_dir(harness: Harness, home: &Home) -> PathBuf {
     let absolute = |path: &PathBuf| path.is_absolute();
     let told = |name: &str| variable(name).map(PathBuf::from).filter(absolute);
     let beneath = |name: &str| home.home.join(name);

@@ -22,10 +22,11 @@ use crate::sys::program::on_path;
 
 use super::context::surroundings;
 use super::error::{CommandError, Kind};
-use harnesses::{Place, Scope, config_dir};
+use harnesses::{Place, Scope};
 use plan::{Plan, Way};
 
 pub use harnesses::HARNESSES;
+pub(super) use harnesses::config_dir;
 pub(super) use health::checks;
 pub use plan::Change;
 

@@ -7,7 +7,7 @@ use crate::ops::context::Context;
 use crate::ops::error::CommandError;
 use crate::store::{Activity, Mesh};
 
-use super::{Rung, queue, rung};
+use super::{Rung, queue, rung, socket};
 
 /// So long a waiter may take to answer.
 const LIMIT: Duration = Duration::from_secs(3);
@@ -16,20 +16,33 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// How an agent would be woken as things are, in words.
 pub(in crate::ops) fn describe(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<String, CommandError> {
     let harness = agent.harness.map_or("pi-messenger", Harness::name);
+    let rung = rung(ctx, mesh, agent, Importance::Normal)?;
     let activity = match mesh.activity(&agent.session)? {
+        Activity::Working if rung == Rung::Prompt => "was interrupted by its user",
         Activity::Working => "is at work",
         Activity::Resting => "rests",
         Activity::Unknown => "has told nothing of its turns yet",
     };
-    let how = match rung(ctx, mesh, agent, Importance::Normal)? {
+    let how = match rung {
         Rung::Hook => "mail comes at its next step, and what comes while it rests is seen to then",
         Rung::Waiter(_) => "a waiter at its side wakes it",
         Rung::Queue => "whoever sends wakes it by `codex queue`",
+        Rung::Socket => "whoever sends wakes it by a line to the socket of its inbox",
         Rung::Paste => "whoever sends wakes it by a paste into its tmux pane",
         Rung::Prompt => "nothing wakes it: mail comes with its next prompt",
         Rung::None => "nothing wakes it",
     };
-    Ok(format!("{} ({harness}) {activity}; {how}", agent.name))
+    let why = why_not(ctx, mesh, agent, rung).map_or(String::new(), |why| format!(" ({why})"));
+    Ok(format!("{} ({harness}) {activity}; {how}{why}", agent.name))
+}
+
+/// Why a session of Claude Code's that nobody waits beside can't be woken in the other way.
+fn why_not(ctx: &Context, mesh: &Mesh, agent: &Agent, rung: Rung) -> Option<String> {
+    let rests = mesh.activity(&agent.session).is_ok_and(|activity| activity == Activity::Resting);
+    if rung != Rung::Prompt || !rests || agent.harness != Some(Harness::Claude) {
+        return None;
+    }
+    socket::check(ctx, mesh, agent).err()
 }
 
 /// Tries it, without a turn of the agent's: the error says what does not work.
@@ -42,6 +55,9 @@ pub(in crate::ops) fn probe(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result
         Rung::Queue => queue::probe(agent)
             .map(|()| format!("`codex queue` of {}'s own Codex can be run", agent.name))
             .map_err(|reason| format!("`codex queue` can't be run: {reason}")),
+        Rung::Socket => socket::Session::of(ctx, agent)
+            .and_then(|session| session.probe(agent))
+            .map(|()| format!("{}'s inbox has a socket that takes us in; nothing was posted", agent.name)),
         Rung::Paste => Ok(format!("{} is in a tmux pane; a paste can't be tried without a turn", agent.name)),
         Rung::Hook | Rung::Prompt | Rung::None => {
             Err(format!("there is nothing to try: {}", describe(ctx, mesh, agent).map_err(failed)?))

@@ -6,8 +6,10 @@
 //! of the turn that begins, marked as a peer's. Every wake counts as a turn of `mailTurns`.
 
 mod health;
+mod inbound;
 mod paste;
 mod queue;
+mod socket;
 mod waiter;
 
 use crate::domain::settings::Value;
@@ -27,7 +29,15 @@ pub(super) const NUDGE: &str =
     "[msg] There is mail for you from other agents. It stands below; what does not, `msg read` shows.";
 
 /// Something that the sender does to wake an agent.
-type Wake = fn(&Agent, &str) -> Result<(), String>;
+type Errand = Box<dyn FnOnce(&Agent, &str) -> Result<(), Failure> + Send>;
+
+/// Why an agent could not be woken.
+enum Failure {
+    /// It was told nothing.
+    Unsaid(String),
+    /// Our sentence is there, and may yet start a turn.
+    Unheard(String),
+}
 
 /// How a message gets to its recipient's attention.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -38,6 +48,8 @@ pub enum Rung {
     Waiter(Harness),
     /// It rested, and was given a prompt from outside.
     Queue,
+    /// It rested, and our sentence was posted to the inbox that its harness keeps for it.
+    Socket,
     /// It rested, and our sentence was typed for it.
     Paste,
     /// It rests, and nothing of ours can wake it: the message comes with its user's next prompt.
@@ -47,13 +59,14 @@ pub enum Rung {
 }
 
 impl Rung {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Hook,
         Self::Waiter(Harness::Claude),
         Self::Waiter(Harness::Opencode),
         Self::Waiter(Harness::Pi),
         Self::Waiter(Harness::Other),
         Self::Queue,
+        Self::Socket,
         Self::Paste,
         Self::Prompt,
         Self::None,
@@ -72,6 +85,7 @@ impl Rung {
             Self::Waiter(Harness::Pi) => "extension",
             Self::Waiter(_) => "waiter",
             Self::Queue => "queue",
+            Self::Socket => "socket",
             Self::Paste => "paste",
             Self::Prompt => "prompt",
             Self::None => "none",
@@ -79,10 +93,14 @@ impl Rung {
     }
 
     /// What the sender has to do.
-    fn errand(self) -> Option<Wake> {
+    fn errand(self, ctx: &Context, agent: &Agent) -> Option<Errand> {
         match self {
-            Self::Queue => Some(queue::prompt),
-            Self::Paste => Some(paste::paste),
+            Self::Queue => Some(Box::new(|agent, text| queue::prompt(agent, text).map_err(Failure::Unsaid))),
+            Self::Socket => {
+                let session = socket::Session::of(ctx, agent);
+                Some(Box::new(|agent, text| session.map_err(Failure::Unsaid)?.post(agent, text)))
+            }
+            Self::Paste => Some(Box::new(paste::paste)),
             Self::Hook | Self::Waiter(_) | Self::Prompt | Self::None => None,
         }
     }
@@ -91,7 +109,7 @@ impl Rung {
     pub fn explained(self) -> Option<&'static str> {
         match self {
             Self::Hook => Some("it is at work and gets this at its next step"),
-            Self::Waiter(_) | Self::Queue | Self::Paste => Some("it rested, and is woken"),
+            Self::Waiter(_) | Self::Queue | Self::Socket | Self::Paste => Some("it rested, and is woken"),
             Self::Prompt => Some("it rests, and gets this with its next prompt"),
             Self::None => None,
         }
@@ -110,6 +128,8 @@ pub(super) fn rung(
     }
     match mesh.activity(&agent.session)? {
         Activity::Unknown => return Ok(Rung::None),
+        // Whom its user has stopped is not woken by others.
+        Activity::Working if is_interrupted(ctx, mesh, agent)? => return Ok(Rung::Prompt),
         Activity::Working => return Ok(Rung::Hook),
         Activity::Resting => {}
     }
@@ -122,9 +142,19 @@ pub(super) fn rung(
     }
     Ok(match agent.harness {
         Some(Harness::Codex) => Rung::Queue,
+        Some(Harness::Claude) if socket::check(ctx, mesh, agent).is_ok() => Rung::Socket,
         _ if may_paste(ctx) && paste::is_possible(agent) => Rung::Paste,
         _ => Rung::Prompt,
     })
+}
+
+/// No hook tells when a user interrupts a turn. Claude Code's own record of the session does.
+fn is_interrupted(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<bool, CommandError> {
+    if agent.harness != Some(Harness::Claude) {
+        return Ok(false);
+    }
+    let since = mesh.working_since(&agent.session)?;
+    Ok(since.is_some_and(|since| socket::is_interrupted(ctx, agent, since)))
 }
 
 /// A message that has arrived, and how things were until then: a waiter may have been quicker than we are.
@@ -142,34 +172,46 @@ pub(super) fn on_arrival(
     importance: Importance,
 ) -> Result<Vec<Rung>, CommandError> {
     let mut rungs = Vec::new();
-    let mut errands = Vec::new();
+    let (mut errands, mut roused) = (Vec::new(), Vec::new());
     for Arrival { agent, before } in arrivals {
         let is_seen_to = matches!(before, Rung::Waiter(_));
         let rung = if is_seen_to { *before } else { rung(ctx, mesh, agent, importance)? };
         // If somebody else's message wakes it, this one comes with that.
-        if let Some(wake) = rung.errand()
+        if let Some(errand) = rung.errand(ctx, agent)
             && mesh.rouse(&agent.session)?
         {
-            errands.push((rungs.len(), agent, wake, count_turn(mesh, &agent.session)?));
+            errands.push(errand);
+            roused.push((rungs.len(), agent, count_turn(mesh, &agent.session)?));
         }
         rungs.push(rung);
     }
-    let failures: Vec<Option<String>> = std::thread::scope(|scope| {
-        let start = |(_, agent, wake, _): &(usize, &Agent, Wake, Turns)| {
-            let (agent, wake) = ((*agent).clone(), *wake);
-            scope.spawn(move || wake(&agent, NUDGE).err())
+    let agents = roused.iter().map(|(_, agent, _)| *agent);
+    let failures = run_all(errands.into_iter().zip(agents));
+    for ((number, agent, turns), failure) in roused.iter().zip(failures) {
+        let reason = match failure {
+            None => continue,
+            Some(Failure::Unsaid(reason)) => {
+                mesh.set_turns(&agent.session, turns)?;
+                mesh.note_resting(&agent.session)?;
+                reason
+            }
+            // Another sentence would be one too many. If no turn follows, it rests again.
+            Some(Failure::Unheard(reason)) => reason,
         };
-        let started: Vec<_> = errands.iter().map(start).collect();
-        started.into_iter().map(|it| it.join().unwrap_or(Some("a bug of ours".to_string()))).collect()
-    });
-    for ((number, agent, _, turns), failure) in errands.into_iter().zip(failures) {
-        let Some(reason) = failure else { continue };
-        mesh.set_turns(&agent.session, &turns)?;
-        mesh.note_resting(&agent.session)?;
         ctx.notice(format!("{} could not be woken: {reason}", agent.name));
-        rungs[number] = Rung::Prompt;
+        rungs[*number] = Rung::Prompt;
     }
     Ok(rungs)
+}
+
+/// All at once: each may take a while.
+fn run_all<'a>(errands: impl Iterator<Item = (Errand, &'a Agent)>) -> Vec<Option<Failure>> {
+    std::thread::scope(|scope| {
+        let start = |(errand, agent): (Errand, &'a Agent)| scope.spawn(move || errand(agent, NUDGE).err());
+        let started: Vec<_> = errands.map(start).collect();
+        let a_bug = || Some(Failure::Unsaid("a bug of ours".to_string()));
+        started.into_iter().map(|it| it.join().unwrap_or_else(|_| a_bug())).collect()
+    })
 }
 
 /// Wakes those to whom the program itself wrote while a command ran, now that it is over.

@@ -1,7 +1,7 @@
 //! A paste into a tmux pane: for harnesses that nothing else wakes, and only where the user said so.
 //!
 //! The pane must be the agent's own and show an empty prompt, so that nobody's half-written words are sent and no dialog
-//! is answered; and it must show our sentence alone before it is sent.
+//! is answered; and it must show our sentence alone before it is sent. What is not taken is taken back.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -9,9 +9,11 @@ use std::time::{Duration, Instant};
 use crate::domain::{Agent, Harness};
 use crate::sys::{ancestry, process, program};
 
+use super::Failure;
+
 const LIMIT: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// So long a prompt may take to be sent.
+/// So long a prompt may take to be sent, or to be drawn anew.
 const PAUSE: Duration = Duration::from_millis(300);
 /// What tells where an agent's terminal is.
 const VARIABLES: [&str; 2] = ["TMUX", "TMUX_PANE"];
@@ -58,29 +60,70 @@ pub(super) fn is_possible(agent: &Agent) -> bool {
     agent.harness.and_then(prompt_of).is_some() && Pane::of(agent).is_some()
 }
 
-/// Types that sentence for the agent. The error says why that was not possible.
-pub(super) fn paste(agent: &Agent, text: &str) -> Result<(), String> {
-    let prompt = agent.harness.and_then(prompt_of).ok_or("it is not known what its prompt looks like")?;
-    let pane = Pane::of(agent).ok_or("it is in no tmux pane")?;
-    pane.check(agent)?;
-    if prompt.content(&pane.screen()?) != Some(without_blanks(prompt.placeholder)) {
-        return Err("its pane shows no empty prompt".to_string());
+/// Types that sentence for the agent.
+pub(super) fn paste(agent: &Agent, text: &str) -> Result<(), Failure> {
+    let place = Place::of(agent).map_err(Failure::Unsaid)?;
+    place.await_empty(agent).and_then(|()| place.put(text)).map_err(Failure::Unsaid)?;
+    place.enter(text).map_err(|reason| match place.take_back(text) {
+        Ok(true) => Failure::Unsaid(reason),
+        // Whoever is at that prompt may send it.
+        Ok(false) | Err(_) => Failure::Unheard(format!("{reason}; our sentence may stand in its prompt")),
+    })
+}
+
+/// A prompt in a pane.
+struct Place {
+    prompt: Prompt,
+    pane: Pane,
+}
+
+impl Place {
+    fn of(agent: &Agent) -> Result<Self, String> {
+        let prompt = agent.harness.and_then(prompt_of).ok_or("it is not known what its prompt looks like")?;
+        Ok(Self { prompt, pane: Pane::of(agent).ok_or("it is in no tmux pane")? })
     }
-    let buffer = format!("ravenry-{}", process::own_pid());
-    pane.tmux(&["set-buffer", "-b", &buffer, text])?;
-    pane.tmux(&["paste-buffer", "-p", "-r", "-d", "-b", &buffer, "-t", &pane.id])?;
-    let shows_it = || Ok(prompt.content(&pane.screen()?) == Some(without_blanks(text)));
-    if !until(LIMIT, shows_it)? {
-        return Err("its pane does not show what was pasted, alone".to_string());
+
+    fn shows(&self, text: &str) -> Result<bool, String> {
+        Ok(self.prompt.content(&self.pane.screen()?) == Some(without_blanks(text)))
     }
-    // Right after a paste some take Enter for a part of it.
-    let is_sent = || {
-        pane.tmux(&["send-keys", "-t", &pane.id, "Enter"])?;
-        until(PAUSE, || shows_it().map(|shows| !shows))
-    };
-    match until(LIMIT, is_sent)? {
-        true => Ok(()),
-        false => Err("its prompt takes no Enter".to_string()),
+
+    /// At the end of a turn it is drawn anew.
+    fn await_empty(&self, agent: &Agent) -> Result<(), String> {
+        self.pane.check(agent)?;
+        match until(PAUSE, || self.shows(self.prompt.placeholder))? {
+            true => Ok(()),
+            false => Err("its pane shows no empty prompt".to_string()),
+        }
+    }
+
+    fn put(&self, text: &str) -> Result<(), String> {
+        let buffer = format!("ravenry-{}", process::own_pid());
+        self.pane.tmux(&["set-buffer", "-b", &buffer, text])?;
+        self.pane.tmux(&["paste-buffer", "-p", "-r", "-d", "-b", &buffer, "-t", &self.pane.id]).map(drop)
+    }
+
+    fn enter(&self, text: &str) -> Result<(), String> {
+        if !until(LIMIT, || self.shows(text))? {
+            return Err("its pane does not show what was pasted, alone".to_string());
+        }
+        // Right after a paste some take Enter for a part of it.
+        let is_sent = || {
+            self.pane.tmux(&["send-keys", "-t", &self.pane.id, "Enter"])?;
+            until(PAUSE, || self.shows(text).map(|shows| !shows))
+        };
+        match until(LIMIT, is_sent)? {
+            true => Ok(()),
+            false => Err("its prompt takes no Enter".to_string()),
+        }
+    }
+
+    /// Removes the sentence from a prompt that shows nothing else. `false`: it may be there still.
+    fn take_back(&self, text: &str) -> Result<bool, String> {
+        if self.shows(text)? {
+            let length = text.chars().count().to_string();
+            self.pane.tmux(&["send-keys", "-t", &self.pane.id, "-N", &length, "BSpace"])?;
+        }
+        until(LIMIT, || self.shows(self.prompt.placeholder))
     }
 }
 

@@ -13,7 +13,7 @@ use ravenry::domain::hook::Answer;
 use ravenry::store::Activity;
 use serde_json::Value;
 
-use super::call::{Call, session_of};
+use super::call::{Call, receipt, session_of};
 use crate::environment::{TestEnvironment, date, end, wait_until};
 use crate::terminal::harness;
 use crate::watching::inbox;
@@ -47,7 +47,7 @@ fn prompt(env: &TestEnvironment, text: &str) -> Answer {
 
 /// Sends to Bob; returns how he is told.
 #[track_caller]
-fn send(env: &TestEnvironment, args: &[&str]) -> String {
+pub fn send(env: &TestEnvironment, args: &[&str]) -> String {
     let sent = env.ok(&[&["send", "Bob", "--as", "Alice"], args].concat());
     sent["sent"][0]["wake"].as_str().unwrap().to_string()
 }
@@ -290,6 +290,28 @@ fn a_new_session_rests() {
     assert_eq!(mesh.activity(&session).unwrap(), Activity::Working);
 }
 
+/// What was killed in the middle of a turn and comes back in another process waits for its user.
+#[test]
+fn a_session_that_was_killed_at_work_rests_when_it_comes_back() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    env.ok(&["config", "set", "autoRegister", "true"]);
+    let session = SessionId::new("a session that is killed").unwrap();
+    let of = |fixture: &str| Call::new(&env, fixture, session.as_str());
+    let mut claude = harness(&env, "claude");
+    of("claude/SessionStart").answer_in(&env, &mut claude);
+    of("claude/UserPromptSubmit").answer_in(&env, &mut claude);
+    let mesh = env.store();
+    assert_eq!(mesh.activity(&session).unwrap(), Activity::Working);
+    drop(claude);
+    let mut claude = harness(&env, "claude");
+    of("claude/SessionStart").with("/source", "resume").answer_in(&env, &mut claude);
+    assert_eq!(mesh.activity(&session).unwrap(), Activity::Resting);
+    of("claude/UserPromptSubmit").answer_in(&env, &mut claude);
+    of("claude/SessionStart").with("/source", "compact").answer_in(&env, &mut claude);
+    assert_eq!(mesh.activity(&session).unwrap(), Activity::Working, "it is the same process still");
+}
+
 /// Who took it upon itself to wake it and died, or was not heard, is not waited for without end.
 #[test]
 fn who_is_not_woken_after_all_rests_again() {
@@ -312,16 +334,41 @@ fn who_is_not_woken_after_all_rests_again() {
     assert!(!mesh.rouse(&session).unwrap());
 }
 
-/// A program that is called as Codex is, and writes down what is queued: `bash` finds the script on its own path.
-fn codex(env: &TestEnvironment) -> (Child, PathBuf) {
-    let (bin, log) = (env.path().join("bin"), env.path().join("queued"));
-    fs::create_dir(&bin).unwrap();
-    fs::copy("/bin/bash", bin.join("codex")).unwrap();
-    fs::write(bin.join("queue"), format!("printf '%s\\n' \"$*\" >>'{}'\n", log.display())).unwrap();
-    let path = format!("{}:/usr/bin:/bin", bin.display());
-    let mut command = Command::new(bin.join("codex"));
-    command.args(["-c", "read -r end"]).env_clear().env("PATH", path).stdin(Stdio::piped());
-    (command.spawn().unwrap(), log)
+/// Programs that are called as Codex is, and whose `queue` is a script: `bash` finds it on its own path.
+struct Codex {
+    bin: PathBuf,
+    hosts: Vec<Child>,
+}
+
+impl Codex {
+    fn new(env: &TestEnvironment, queue: &str) -> Self {
+        let bin = env.path().join("bin");
+        fs::create_dir(&bin).unwrap();
+        // By another process: what this one has open for writing while it forks could not be run.
+        let copied = Command::new("cp").args(["-L", "/bin/bash"]).arg(bin.join("codex")).status();
+        assert!(copied.unwrap().success());
+        fs::write(bin.join("queue"), queue).unwrap();
+        Self { bin, hosts: Vec::new() }
+    }
+
+    /// An agent of that name in one of them.
+    fn join(&mut self, env: &TestEnvironment, name: &str) {
+        let path = format!("{}:/usr/bin:/bin", self.bin.display());
+        let mut command = Command::new(self.bin.join("codex"));
+        command.args(["-c", "read -r end"]).env_clear().env("PATH", path).stdin(Stdio::piped());
+        self.hosts.push(command.spawn().unwrap());
+        let pid = self.hosts.last().unwrap().id().to_string();
+        env.ok(&["join", name, "--pid", &pid, "--session", &session_of(name), "--harness", "codex"]);
+    }
+}
+
+impl Drop for Codex {
+    fn drop(&mut self) {
+        for host in &mut self.hosts {
+            drop(host.kill());
+            drop(host.wait());
+        }
+    }
 }
 
 /// The sender wakes Codex, once for all that comes at once; and so does what the program itself has to tell.
@@ -329,9 +376,9 @@ fn codex(env: &TestEnvironment) -> (Child, PathBuf) {
 fn codex_is_woken_by_whoever_sends() {
     let env = TestEnvironment::new();
     env.join("Alice");
-    let (mut host, log) = codex(&env);
-    let pid = host.id().to_string();
-    env.ok(&["join", "Bob", "--pid", &pid, "--session", &session_of("Bob"), "--harness", "codex"]);
+    let log = env.path().join("queued");
+    let mut codex = Codex::new(&env, &format!("printf '%s\\n' \"$*\" >>'{}'\n", log.display()));
+    codex.join(&env, "Bob");
     let queued = || fs::read_to_string(&log).unwrap_or_default();
     prompt(&env, "hello");
     stop(&env);
@@ -348,8 +395,61 @@ fn codex_is_woken_by_whoever_sends() {
     stop(&env);
     env.ok(&["release", "--as", "Alice"]);
     assert_eq!(queued().lines().count(), 2, "what Bob waited for is free");
-    host.kill().unwrap();
-    host.wait().unwrap();
+}
+
+/// Each of them takes its time: it ends when all have begun. One after the other, none would ever.
+#[test]
+fn many_are_woken_at_the_same_time() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let begun = env.path().join("begun");
+    fs::create_dir(&begun).unwrap();
+    let names = ["Bob", "Carol", "Dave", "Eve", "Frank"];
+    let all = names.len();
+    let queue = format!(
+        "cd '{}' || exit 1\n: >\"$2\"\nuntil set -- *; [ $# -ge {all} ]; do sleep 0.01; done\n",
+        begun.display()
+    );
+    let mut codex = Codex::new(&env, &queue);
+    for name in names {
+        codex.join(&env, name);
+        let call = Call::new(&env, "claude/Stop", &session_of(name));
+        assert_eq!(call.answer(&env), Answer::Silence);
+    }
+    let sent = env.ok(&["broadcast", "wake up", "--as", "Alice"]);
+    let rungs = sent["sent"].as_array().unwrap().iter().map(|sent| sent["wake"].as_str().unwrap());
+    assert_eq!(rungs.collect::<Vec<_>>(), ["queue"; 5]);
+    assert_eq!(fs::read_dir(begun).unwrap().count(), all);
+}
+
+/// What a hook says to nobody hands nothing over and keeps nobody going: the next one says it again.
+#[test]
+fn an_answer_that_leads_nowhere_is_none() {
+    for place in [">/dev/null", ">&-"] {
+        let (env, _) = scene();
+        let session = SessionId::new(session_of("Bob")).unwrap();
+        let say_to_nobody = |fixture: &str| {
+            let msg = env.msg();
+            let mut shell = Command::new("/bin/sh");
+            shell.env_clear().envs(msg.get_envs().filter_map(|(key, value)| Some((key, value?))));
+            let (told, call) = (env.path().join("told"), call(&env, fixture));
+            fs::write(&told, call.input()).unwrap();
+            let event = fixture.trim_start_matches("claude/");
+            let line = format!("exec \"$0\" hook claude {event} <\"$1\" {place}");
+            let ended = end(shell.arg("-c").arg(line).arg(msg.get_program()).arg(told));
+            assert_eq!(ended.expect_code(0).stdout, "");
+        };
+        prompt(&env, "hello");
+        let id = super::call::send(&env, "is anybody there?");
+        say_to_nobody("claude/UserPromptSubmit");
+        say_to_nobody("claude/Stop");
+        assert_eq!(receipt(&env, &id).0, "stored", "{place}");
+        assert_eq!(env.store().activity(&session).unwrap(), Activity::Resting, "{place}");
+        assert_eq!(env.store().turns(&session).unwrap().count, 0, "{place}: that was no turn");
+        let Answer::GoOn(mail) = stop(&env) else { panic!("{place}: it stops") };
+        assert!(mail.ends_with("> is anybody there?"), "{mail}");
+        assert_eq!(receipt(&env, &id).0, "surfaced", "{place}");
+    }
 }
 
 /// A program that has no `queue` is no Codex that can be woken: it rests on, and the sender is told.

@@ -6,6 +6,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use nix::sys::signal::Signal;
+
 use crate::model::Step;
 use crate::report::Report;
 
@@ -20,6 +22,12 @@ const BUSY: &str = "busy, it is not interrupted, and is told once, at its next s
 const DIALOG: &str = "asking for leave, it is left alone, and is told when it goes on";
 const CHAIN: &str = "mailTurns ends a chain of wake-ups without its user";
 const CLEARED: &str = "after /clear there is one waiter, and it wakes";
+const INTERRUPTED: &str = "interrupted by its user, it is not woken, and its sender is told so";
+const BACKGROUND: &str = "in a pane that nobody looks at, it is woken all the same";
+const POSTED: &str = "with nobody of ours beside it, one line to its inbox wakes it, without a dialog";
+const HELD: &str =
+    "where its inbox would ask its user, nothing is posted, and the next prompt brings the mail";
+const ACCEPTED: &str = "where its user accepts what comes to its inbox, that wakes it in every mode";
 const KILLED: &str = "killed, it leaves nothing of ours behind";
 const RESUMED: &str = "killed and resumed, there is one waiter, and it wakes";
 const LIVES_ON: &str = "without its terminal it lives on in its daemon, and wakes";
@@ -28,6 +36,8 @@ const GONE: &str = "when it is gone, nothing of ours is left, and nobody takes i
 /// What the issue asks for. A machine that has much to do is given more, and the report shows it.
 const SOON: Duration = Duration::from_secs(2);
 const LATEST: Duration = Duration::from_secs(10);
+/// What has not come by then does not come.
+const PATIENCE: Duration = Duration::from_secs(60);
 const BURST_SIZE: usize = 20;
 /// A pipe that the client's shell reads from: it takes as long as we like, and any client lets it.
 const PIPE: &str = "pipe";
@@ -40,14 +50,17 @@ pub fn go(mut stage: Stage<'_>, report: &mut Report) {
     let is_claude = client == "claude";
     report.check(client, STARTS, Ok(()), &String::new);
     let mut is_sound = true;
-    let steps: [(&str, bool, Check); 7] = [
+    let steps: [(&str, bool, Check); 10] = [
         (IDLE, true, idle),
         (LOW, true, low),
         (BURST, true, burst),
         (BUSY, true, busy),
         (DIALOG, stage.seat.dialog.is_some(), dialog),
         (CHAIN, true, chain),
+        (INTERRUPTED, is_claude, interrupted),
         (CLEARED, is_claude, cleared),
+        (POSTED, is_claude, posted),
+        (BACKGROUND, stage.seat.rung == "paste", background),
     ];
     for (check, is_wanted, run) in steps {
         match (is_wanted, is_sound) {
@@ -61,6 +74,11 @@ pub fn go(mut stage: Stage<'_>, report: &mut Report) {
             Some(stage) => stage,
             None => return,
         };
+        // This one asks its user for nothing.
+        for (check, run) in [(HELD, held as Check), (ACCEPTED, accepted)] {
+            let result = run(&stage);
+            is_sound &= tell(report, client, check, &stage, result);
+        }
     }
     // Claude Code was killed before, so here it may go in peace; the others can't count on it.
     if stage.seat.waits && !is_claude {
@@ -119,9 +137,13 @@ fn idle(stage: &Stage<'_>) -> Checked<Option<Duration>> {
 }
 
 pub fn wakes(stage: &Stage<'_>, text: &str) -> Checked<Duration> {
+    wakes_by(stage, stage.seat.rung, text)
+}
+
+fn wakes_by(stage: &Stage<'_>, rung: &str, text: &str) -> Checked<Duration> {
     let count = stage.count();
     let sent = stage.send(text, &[])?;
-    ensure(sent.wake == stage.seat.rung, || format!("`wake` says {}", sent.wake))?;
+    ensure(sent.wake == rung, || format!("`wake` says {}", sent.wake))?;
     let turn = stage.turn(count + 1)?;
     let took = turn.at.duration_since(sent.at);
     ensure(took < LATEST, || format!("it took {} ms", took.as_millis()))?;
@@ -269,6 +291,24 @@ fn chain(stage: &Stage<'_>) -> Checked<Option<Duration>> {
     Ok(None)
 }
 
+fn interrupted(stage: &Stage<'_>) -> Checked<Option<Duration>> {
+    let has_thought = stage.home().join("has-thought-in-vain");
+    stage.play(vec![Step::say("Very well.").when_there_is(&has_thought)]);
+    stage.prompt()?;
+    let count = stage.count();
+    stage.press("Escape");
+    until("that it is known", PATIENCE, || {
+        stage.scene().msg(&["doctor"]).to_string().contains("was interrupted by its user").then_some(())
+    })?;
+    fs::write(&has_thought, "").map_err(|error| error.to_string())?;
+    let letter = stage.send("its-user-has-stopped-it", &[])?;
+    ensure(letter.wake == "prompt", || format!("`wake` says {}", letter.wake))?;
+    stage.quiet(count)?;
+    has(stage, &stage.prompt()?, &letter)?;
+    stage.rest()?;
+    Ok(None)
+}
+
 fn cleared(stage: &Stage<'_>) -> Checked<Option<Duration>> {
     let before = stage.session()?;
     stage.enter("/clear")?;
@@ -281,6 +321,70 @@ fn cleared(stage: &Stage<'_>) -> Checked<Option<Duration>> {
     let took = wakes(stage, "after-the-slate-is-clean")?;
     stage.one_waiter()?;
     Ok(Some(took))
+}
+
+fn background(stage: &Stage<'_>) -> Checked<Option<Duration>> {
+    stage.look_away()?;
+    wakes(stage, "while-nobody-looks").map(Some)
+}
+
+/// Its own inbox is the way where our waiter was killed. Claude Code's dialog would stand on the screen.
+fn posted(stage: &Stage<'_>) -> Checked<Option<Duration>> {
+    let mut worst = Duration::ZERO;
+    for n in 0..3 {
+        leave_alone(stage)?;
+        let count = stage.count();
+        let tried = stage.scene().msg(&["doctor", "--wake", &stage.name()?]);
+        let told = tried["checks"][0]["message"].as_str().unwrap_or_default();
+        ensure(told.contains("nothing was posted"), || format!("doctor says {tried}"))?;
+        stage.quiet(count)?;
+        worst = worst.max(wakes_by(stage, "socket", &format!("posted-to-its-inbox-{n}"))?);
+        no_dialog(stage)?;
+        stage.one_waiter()?;
+    }
+    Ok(Some(worst))
+}
+
+fn held(stage: &Stage<'_>) -> Checked<Option<Duration>> {
+    leave_alone(stage)?;
+    let count = stage.count();
+    let late = stage.send("not-worth-a-dialog", &[])?;
+    ensure(late.wake == "prompt", || format!("`wake` says {}", late.wake))?;
+    stage.quiet(count)?;
+    no_dialog(stage)?;
+    has(stage, &stage.prompt()?, &late)?;
+    stage.rest()?;
+    Ok(None)
+}
+
+fn accepted(stage: &Stage<'_>) -> Checked<Option<Duration>> {
+    let path = stage.home().join(".claude/settings.json");
+    let text = fs::read_to_string(&path).map_err(|error| error.to_string())?;
+    let mut settings: serde_json::Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    settings["crossSessionInbound"] = "accept".into();
+    fs::write(&path, settings.to_string()).map_err(|error| error.to_string())?;
+    leave_alone(stage)?;
+    // Claude Code reads its settings again by itself, a moment later. Until then nothing would be posted.
+    let late = stage.send("its-user-has-just-accepted-it", &[])?;
+    ensure(late.wake == "prompt", || format!("`wake` says {}", late.wake))?;
+    until("that it can be woken", PATIENCE, || {
+        let checks = stage.scene().msg(&["doctor"]);
+        checks.to_string().contains("by a line to the socket of its inbox").then_some(())
+    })?;
+    let took = wakes_by(stage, "socket", "its-user-accepts-it")?;
+    no_dialog(stage)?;
+    Ok(Some(took))
+}
+
+/// Nobody of ours is beside it any more. The turn before must have begun without a waiter, so that there is no other to come.
+fn leave_alone(stage: &Stage<'_>) -> Checked {
+    let waiter = stage.one_waiter()?;
+    waiter.end(Signal::SIGKILL);
+    until("that its waiter is gone", PATIENCE, || waiter.is_gone().then_some(()))
+}
+
+fn no_dialog(stage: &Stage<'_>) -> Checked {
+    ensure(!stage.screen().contains("Held"), || "it holds the message behind a dialog".to_string())
 }
 
 /// Kills it, and goes on with its session in another process.

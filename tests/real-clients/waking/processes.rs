@@ -24,6 +24,13 @@ impl Process {
         line.split_whitespace().next().and_then(|number| number.parse().ok()).unwrap_or_default()
     }
 
+    /// Has it ended, whether somebody asked for its exit code or not? One that is ending has no home already.
+    pub fn is_gone(&self) -> bool {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
+        let state = stat.rsplit(") ").next().unwrap_or_default();
+        state.is_empty() || state.starts_with(['Z', 'X'])
+    }
+
     pub fn end(&self, signal: Signal) {
         kill(Pid::from_raw(self.pid), signal).ok();
     }

@@ -123,6 +123,12 @@ impl<'a> Stage<'a> {
         self.terminal.press(key);
     }
 
+    /// Its user looks at something else from now on.
+    pub fn look_away(&self) -> Checked {
+        self.terminal.look_away();
+        ensure(!self.terminal.is_in_front(), || "its terminal is in front still".to_string())
+    }
+
     /// The name by which peers know it.
     pub fn name(&self) -> Checked<String> {
         match self.scene().names().as_slice() {

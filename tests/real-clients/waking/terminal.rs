@@ -6,6 +6,9 @@ use std::sync::Arc;
 
 use crate::scene::Scene;
 
+/// The first that a tmux has.
+const PANE: &str = "%0";
+
 /// It ends with what runs in it when it is dropped.
 pub struct Terminal {
     scene: Arc<Scene>,
@@ -38,21 +41,31 @@ impl Terminal {
 
     /// What is to be seen, without empty lines.
     pub fn screen(&self) -> String {
-        let shown = self.ask(&["capture-pane", "-p"]);
+        let shown = self.ask(&["capture-pane", "-p", "-t", PANE]);
         shown.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
     }
 
     pub fn press(&self, key: &str) {
-        self.ask(&["send-keys", key]);
+        self.ask(&["send-keys", "-t", PANE, key]);
     }
 
     pub fn enter(&self, text: &str) {
-        self.ask(&["send-keys", "-l", text]);
+        self.ask(&["send-keys", "-t", PANE, "-l", text]);
+    }
+
+    /// Another window is in front from now on.
+    pub fn look_away(&self) {
+        self.ask(&["new-window", "sleep 3600"]);
+    }
+
+    /// Is it what would be looked at?
+    pub fn is_in_front(&self) -> bool {
+        self.ask(&["display-message", "-p", "#{pane_id}"]).trim() == PANE
     }
 
     /// The process that the terminal was opened for.
     pub fn pid(&self) -> u32 {
-        self.ask(&["display-message", "-p", "#{pane_pid}"]).trim().parse().expect("a pid")
+        self.ask(&["display-message", "-p", "-t", PANE, "#{pane_pid}"]).trim().parse().expect("a pid")
     }
 
     pub fn close(&self) {

@@ -140,6 +140,7 @@ impl Payload {
                 .or_else(|| session(session_id))
                 .or_else(|| session(info.id)),
             in_subagent: parent.is_some(),
+            is_unasked: false,
             parent,
             cwd: self.cwd.0.or(info.directory.0),
             model: self.model.0.or(self.output.0.message.0.model.0.model_id.0),

@@ -7,12 +7,16 @@ use super::session;
 use super::tool::{ToolInput, Touch};
 use crate::domain::hook::{HookEvent, Moment, ToolUse};
 
+/// The mode in which nobody is asked for leave.
+const UNASKED: &str = "bypassPermissions";
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Payload {
     session_id: Maybe<String>,
     /// The subagent that this happens in.
     agent_id: Maybe<String>,
+    permission_mode: Maybe<String>,
     cwd: Maybe<String>,
     model: Maybe<String>,
     prompt: Maybe<String>,
@@ -56,6 +60,7 @@ impl Payload {
             session: session(self.session_id),
             parent: None,
             in_subagent: self.agent_id.0.is_some(),
+            is_unasked: self.permission_mode.0.as_deref() == Some(UNASKED),
             cwd: self.cwd.0,
             model: self.model.0,
             moment,

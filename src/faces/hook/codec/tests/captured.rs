@@ -106,7 +106,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 
 /// An event in a few lines, without what is not there.
 fn shown(event: &HookEvent) -> String {
-    let HookEvent { session, parent, in_subagent, cwd, model, moment } = event;
+    let HookEvent { session, parent, in_subagent, is_unasked, cwd, model, moment } = event;
     let mut text = String::new();
     let mut line = |key: &str, value: Option<String>| {
         if let Some(value) = value {
@@ -130,6 +130,7 @@ fn shown(event: &HookEvent) -> String {
     line("session", session.as_ref().map(ToString::to_string));
     line("parent", parent.as_ref().map(ToString::to_string));
     line("in a subagent", in_subagent.then(|| "yes".to_string()));
+    line("unasked", is_unasked.then(|| "yes".to_string()));
     line("cwd", cwd.clone());
     line("model", model.clone());
     text

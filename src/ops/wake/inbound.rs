@@ -1,0 +1,201 @@
+//! Would Claude Code take up what comes to a session from outside, or hold it behind a dialog?
+//!
+//! A session that asks its user before it acts takes it up. One that does not, or could be switched to that by a key, holds
+//! it, unless the user's own settings accept it. A dialog in somebody's way is worse than mail that waits for the next prompt:
+//! whatever can't be known is a no. All of this was seen in the client, and the real-clients suite looks again.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::sys::{clock, files};
+
+/// What decides about messages from outside, in settings.
+const KEY: &str = "crossSessionInbound";
+const ACCEPT: &str = "accept";
+/// So long after a change settings may not have been read again by a session that runs.
+const SETTLED: Duration = Duration::from_secs(10);
+const UNASKED: &str = "bypassPermissions";
+/// Settings of whoever looks after the machine.
+const MANAGED: [&str; 2] = ["/etc/claude-code", "/Library/Application Support/ClaudeCode"];
+/// Arguments that bring settings which we don't read.
+const SETTINGS: [&str; 3] = ["--settings", "--setting-sources", "--managed-settings"];
+/// Arguments that let it act without asking, now or at a key.
+const LEAVE: [&str; 2] = ["skip-permissions", "bypass"];
+
+/// What it depends on.
+pub(super) struct Surroundings<'a> {
+    /// Where the user's settings are.
+    pub(super) config: &'a Path,
+    pub(super) cwd: &'a Path,
+    /// How it was started.
+    pub(super) args: &'a [String],
+    /// At its last hook it acted without asking.
+    pub(super) unasked: bool,
+}
+
+/// The error says why not, or why that can't be known.
+pub(super) fn check(surroundings: &Surroundings<'_>) -> Result<(), String> {
+    let Surroundings { config, cwd, args, unasked } = *surroundings;
+    let is_given = |words: &[&str]| args.iter().any(|arg| words.iter().any(|word| arg.contains(word)));
+    if is_given(&SETTINGS) {
+        return Err("it has settings on its command line".to_string());
+    }
+    let mut found = Found::default();
+    for path in managed(config)?.into_iter().chain([config.join("settings.json")]) {
+        found.is_accepted |= found.read(&path)?;
+    }
+    // Those of a repository may forbid, but not allow.
+    for dir in cwd.ancestors() {
+        for name in ["settings.json", "settings.local.json"] {
+            found.read(&dir.join(".claude").join(name))?;
+        }
+    }
+    if found.is_accepted || !(found.may_act_unasked || unasked || is_given(&LEAVE)) {
+        return Ok(());
+    }
+    Err(format!(
+        "it may act without asking, and then holds what comes from outside behind a dialog; \
+         `\"{KEY}\": \"{ACCEPT}\"` in `{}` would end that",
+        config.join("settings.json").display()
+    ))
+}
+
+/// What settings say, all of them together.
+#[derive(Default)]
+struct Found {
+    is_accepted: bool,
+    may_act_unasked: bool,
+}
+
+impl Found {
+    /// Does that file accept messages from outside? One that does not, or can't be read, is an error.
+    fn read(&mut self, path: &Path) -> Result<bool, String> {
+        let unreadable = |reason: String| format!("`{}` can't be read: {reason}", path.display());
+        let Some(bytes) = files::read(path).map_err(|error| unreadable(error.to_string()))? else {
+            return Ok(false);
+        };
+        let changed = files::metadata(path).map_err(|error| unreadable(error.to_string()))?;
+        let changed = changed.and_then(|metadata| metadata.modified().ok());
+        if changed.is_none_or(|changed| clock::age(changed) < SETTLED) {
+            return Err(format!("`{}` has just changed", path.display()));
+        }
+        let settings: Value =
+            serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;
+        self.may_act_unasked |= settings["permissions"]["defaultMode"] == UNASKED;
+        match &settings[KEY] {
+            Value::Null => Ok(false),
+            value if value == ACCEPT => Ok(true),
+            _ => Err(format!("`{}` does not accept messages from outside", path.display())),
+        }
+    }
+}
+
+fn managed(config: &Path) -> Result<Vec<PathBuf>, String> {
+    let mut paths = vec![config.join("remote-settings.json")];
+    for dir in MANAGED.map(Path::new) {
+        paths.push(dir.join("managed-settings.json"));
+        let more = dir.join("managed-settings.d");
+        let names = files::list(&more).map_err(|error| error.to_string())?;
+        paths.extend(names.iter().filter(|name| name.ends_with(".json")).map(|name| more.join(name)));
+    }
+    Ok(paths)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What follows from how it was started, the user's settings and those of the repository.
+    fn check(args: &[&str], user: &str, repository: &str, unasked: bool) -> Result<(), String> {
+        check_at(2 * SETTLED, args, (user, repository), unasked)
+    }
+
+    fn check_at(
+        age: Duration,
+        args: &[&str],
+        (user, repository): (&str, &str),
+        unasked: bool,
+    ) -> Result<(), String> {
+        let dir = tempfile::tempdir().unwrap();
+        let (config, root) = (dir.path().join("config"), dir.path().join("repository"));
+        let cwd = root.join("src/deep");
+        for path in [&config, &root, &root.join(".claude"), &root.join("src"), &cwd] {
+            files::create_dir(path).unwrap();
+        }
+        for (path, text) in
+            [(config.join("settings.json"), user), (root.join(".claude/settings.json"), repository)]
+        {
+            if !text.is_empty() {
+                files::touch(&path).unwrap();
+                files::overwrite(&path, text.as_bytes()).unwrap();
+                let file = std::fs::File::options().write(true).open(&path).unwrap();
+                file.set_modified(clock::machine_time() - age).unwrap();
+            }
+        }
+        let args: Vec<String> = args.iter().map(ToString::to_string).collect();
+        super::check(&Surroundings { config: &config, cwd: &cwd, args: &args, unasked })
+    }
+
+    #[test]
+    fn one_that_asks_takes_it_up() {
+        for args in [&["claude"][..], &["claude", "--permission-mode", "plan"], &["claude", "--resume", "x"]]
+        {
+            assert_eq!(check(args, "", "", false), Ok(()), "{args:?}");
+        }
+        assert_eq!(
+            check(&["claude"], "{\"permissions\": {\"defaultMode\": \"acceptEdits\"}}", "{}", false),
+            Ok(())
+        );
+    }
+
+    #[test]
+    fn one_that_may_not_ask_holds_it() {
+        const ACCEPTED: &str = "{\"crossSessionInbound\": \"accept\"}";
+        const UNASKED: &str = "{\"permissions\": {\"defaultMode\": \"bypassPermissions\"}}";
+        let cases = [
+            (&["claude", "--dangerously-skip-permissions"][..], "", "", false),
+            (&["claude", "--allow-dangerously-skip-permissions"], "", "", false),
+            (&["claude", "--permission-mode=bypassPermissions"], "", "", false),
+            (&["claude"], UNASKED, "", false),
+            (&["claude"], "", UNASKED, false),
+            (&["claude"], "", "", true),
+            // A repository can't accept in the name of its user.
+            (&["claude"], "", ACCEPTED, true),
+        ];
+        for (args, user, repository, unasked) in cases {
+            let refused = check(args, user, repository, unasked).unwrap_err();
+            assert!(refused.contains("behind a dialog"), "{args:?} {user} {repository}: {refused}");
+        }
+        assert_eq!(check(&["claude", "--dangerously-skip-permissions"], ACCEPTED, "", true), Ok(()));
+    }
+
+    #[test]
+    fn what_forbids_it_or_can_not_be_known_is_a_no() {
+        const ACCEPTED: &str = "{\"crossSessionInbound\": \"accept\"}";
+        let cases = [
+            (&["claude"][..], "{\"crossSessionInbound\": \"hold\"}", ""),
+            (&["claude"], "{\"crossSessionInbound\": \"refuse\"}", ""),
+            (&["claude"], "{\"crossSessionInbound\": true}", ""),
+            (&["claude"], ACCEPTED, "{\"crossSessionInbound\": \"hold\"}"),
+            (&["claude"], "{\"crossSessionInbound\"", ""),
+            (&["claude"], ACCEPTED, "not JSON"),
+            (&["claude", "--settings", "{}"], ACCEPTED, ""),
+            (&["claude", "--setting-sources=project"], ACCEPTED, ""),
+        ];
+        for (args, user, repository) in cases {
+            assert!(check(args, user, repository, false).is_err(), "{args:?} {user} {repository}");
+        }
+    }
+
+    #[test]
+    fn what_has_just_changed_may_not_be_known_to_it() {
+        const ACCEPTED: &str = "{\"crossSessionInbound\": \"accept\"}";
+        for settings in [(ACCEPTED, ""), ("", "{}")] {
+            let refused = check_at(Duration::ZERO, &["claude"], settings, false).unwrap_err();
+            assert!(refused.contains("has just changed"), "{refused}");
+            assert_eq!(check_at(2 * SETTLED, &["claude"], settings, false), Ok(()));
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The inbox that Claude Code keeps for each of its sessions: a socket that takes messages from outside.
+//!
+//! What comes there starts a turn, and is shown as another session's words, not as the user's. It is the way for a session
+//! that nobody of ours waits beside: the waiter was killed, or has waited for as long as a hook may.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+
+use crate::domain::{Agent, Harness};
+use crate::ops::context::Context;
+use crate::ops::install;
+use crate::store::Mesh;
+use crate::sys::socket::{self, Said};
+use crate::sys::{files, process, program};
+
+use super::{Failure, inbound};
+
+/// So long posting may take in all.
+const LIMIT: Duration = Duration::from_secs(2);
+/// No record of a session is longer than this.
+const MOST: u64 = 256 * 1024;
+/// What tells where the agent's own Claude Code keeps its things.
+const VARIABLES: [&str; 2] = ["CLAUDE_CONFIG_DIR", "HOME"];
+
+/// What a session that rests by its hooks may be by its own account: for a moment after the last hook of a turn it is busy
+/// still, or a command of its user's runs in the background. It takes up what is posted as soon as it can.
+const TAKES: [&str; 3] = ["idle", "busy", "shell"];
+
+/// What Claude Code writes down about a session that runs.
+#[derive(Debug)]
+pub(super) struct Session {
+    /// Where the user's settings are.
+    config: PathBuf,
+    cwd: PathBuf,
+    socket: PathBuf,
+    status: String,
+    /// Since when it is that.
+    since: Option<SystemTime>,
+}
+
+/// Would a message be taken up there, without a word to the user? The error says why not.
+pub(super) fn check(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<Session, String> {
+    let session = Session::of(ctx, agent)?;
+    // At a dialog it waits for its user, and is left alone.
+    if !TAKES.contains(&session.status.as_str()) {
+        return Err(format!("Claude Code says that it is {}", said_of(&session.status)));
+    }
+    let args = process::details(agent.process.pid()).map(|details| details.look.args);
+    let args = args.ok_or("its process can't be seen")?;
+    let unasked = mesh.is_unasked(&agent.session).map_err(|error| error.to_string())?;
+    inbound::check(&inbound::Surroundings {
+        config: &session.config,
+        cwd: &session.cwd,
+        args: &args,
+        unasked,
+    })?;
+    Ok(session)
+}
+
+/// Has it come to rest without a hook that tells, as when its user interrupts it? `since` is when its turn began.
+pub(super) fn is_interrupted(ctx: &Context, agent: &Agent, since: SystemTime) -> bool {
+    let session = Session::of(ctx, agent);
+    session.is_ok_and(|session| session.status == "idle" && session.since.is_some_and(|idle| idle > since))
+}
+
+impl Session {
+    /// The record of the agent's session.
+    pub(super) fn of(ctx: &Context, agent: &Agent) -> Result<Self, String> {
+        let pid = agent.process.pid();
+        let name = format!("sessions/{pid}.json");
+        let mut dirs = vec![install::config_dir(Harness::Claude, &ctx.home)];
+        dirs.extend(config_of(&program::variables_of(pid, &VARIABLES)));
+        for config in dirs {
+            let Some(read) =
+                files::read_at_most(&config.join(&name), MOST).map_err(|error| error.to_string())?
+            else {
+                continue;
+            };
+            let record = read.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+            let record = record.ok_or("Claude Code's record of it can't be read")?;
+            return Self::from_record(agent, config, &record);
+        }
+        Err("Claude Code has no record of it".to_string())
+    }
+
+    fn from_record(agent: &Agent, config: PathBuf, record: &Value) -> Result<Self, String> {
+        let text = |key: &str| record[key].as_str().unwrap_or_default();
+        let is_its_own = record["pid"].as_i64() == Some(agent.process.pid().get().into())
+            && text("sessionId") == agent.session.as_str();
+        if !is_its_own || text("kind") != "interactive" {
+            return Err("Claude Code's record is of another session".to_string());
+        }
+        let since = record["statusUpdatedAt"].as_u64();
+        Ok(Self {
+            config,
+            cwd: text("cwd").into(),
+            socket: text("messagingSocketPath").into(),
+            status: text("status").to_string(),
+            since: since.and_then(|since| SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(since))),
+        })
+    }
+
+    /// Posts that sentence.
+    pub(super) fn post(&self, agent: &Agent, text: &str) -> Result<(), Failure> {
+        let line = json!({ "type": "user", "message": { "role": "user", "content": text } });
+        let connection = self.connect(agent).map_err(Failure::Unsaid)?;
+        match connection.say(&format!("{line}\n")).map_err(Failure::Unsaid)? {
+            Said::Heard => Ok(()),
+            Said::Unheard => Err(Failure::Unheard("it does not read what is posted to it".to_string())),
+        }
+    }
+
+    /// Is somebody there? Nothing is posted.
+    pub(super) fn probe(&self, agent: &Agent) -> Result<(), String> {
+        self.connect(agent).map(drop)
+    }
+
+    fn connect(&self, agent: &Agent) -> Result<socket::Connection, String> {
+        socket::connect(&self.socket, agent.process.pid(), LIMIT)
+            .map_err(|reason| format!("the socket of its inbox: {reason}"))
+    }
+}
+
+fn config_of(variables: &[(String, String)]) -> Option<PathBuf> {
+    let value = |name: &str| variables.iter().find(|(key, _)| key == name).map(|(_, value)| Path::new(value));
+    let config = value("CLAUDE_CONFIG_DIR").filter(|path| path.is_absolute()).map(Path::to_path_buf);
+    config.or_else(|| value("HOME").filter(|path| path.is_absolute()).map(|home| home.join(".claude")))
+}
+
+fn said_of(status: &str) -> String {
+    if status.is_empty() { "something unknown".to_string() } else { crate::domain::quoted(status) }
+}

@@ -1,0 +1,193 @@
+//! Sockets on which other programs of ours listen: spoken to for a moment, and never waited for without end.
+
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use super::{files, trust};
+use crate::domain::Pid;
+
+/// A connection to somebody who is known, until its time is over.
+#[derive(Debug)]
+pub struct Connection {
+    stream: UnixStream,
+    until: Instant,
+}
+
+/// What became of what was said.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Said {
+    /// The other side has read it, and closed.
+    Heard,
+    /// It lies there, and is read when the other side gets to it, if ever.
+    Unheard,
+}
+
+/// Connects to the socket at that path. It must be ours, in a place where nobody else could have put it, and that process
+/// must be the one who listens. The error says what is wrong.
+pub fn connect(path: &Path, listener: Pid, limit: Duration) -> Result<Connection, String> {
+    let until = Instant::now() + limit;
+    let path = checked(path)?;
+    let (sender, receiver) = mpsc::sync_channel(1);
+    // Whoever has many that wait already makes us wait too. Then nobody takes what comes of it.
+    std::thread::spawn(move || drop(sender.send(UnixStream::connect(path))));
+    let connected = receiver.recv_timeout(limit).map_err(|_| "it takes nobody in".to_string())?;
+    let stream = connected.map_err(|error| error.to_string())?;
+    if peer(&stream) != Some(listener) {
+        return Err("another process listens there".to_string());
+    }
+    Ok(Connection { stream, until })
+}
+
+impl Connection {
+    /// Says this, and waits until it was heard. The error says why it could not be said.
+    pub fn say(mut self, text: &str) -> Result<Said, String> {
+        let said = self.stream.set_write_timeout(Some(self.left()));
+        let said = said.and_then(|()| self.stream.write_all(text.as_bytes()));
+        said.and_then(|()| self.stream.shutdown(Shutdown::Write)).map_err(|error| error.to_string())?;
+        Ok(if self.is_closed() { Said::Heard } else { Said::Unheard })
+    }
+
+    /// Waits until the other side has closed, whatever it says until then.
+    fn is_closed(&mut self) -> bool {
+        let mut answer = [0; 512];
+        while Instant::now() < self.until {
+            let read = self.stream.set_read_timeout(Some(self.left()));
+            match read.and_then(|()| self.stream.read(&mut answer)) {
+                Ok(0) => return true,
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // Who closes without having read all of it has not heard it.
+                Err(_) => return false,
+            }
+        }
+        false
+    }
+
+    /// Nothing would be no limit at all.
+    fn left(&self) -> Duration {
+        self.until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1))
+    }
+}
+
+/// Where it really is, if nobody but us could have put a socket there.
+fn checked(path: &Path) -> Result<PathBuf, String> {
+    let (Some(dir), Some(name)) = (path.parent().filter(|_| path.is_absolute()), path.file_name()) else {
+        return Err("its socket has no place".to_string());
+    };
+    let inspected = trust::inspect(dir).map_err(|error| error.to_string())?;
+    let safe = inspected.ok_or("there is no socket")?.map_err(|distrust| distrust.to_string())?;
+    let path = safe.real.join(name);
+    let metadata = files::link_metadata(&path).map_err(|error| error.to_string())?;
+    let metadata = metadata.ok_or("there is no socket")?;
+    if !metadata.file_type().is_socket() || metadata.uid() != nix::unistd::geteuid().as_raw() {
+        return Err("what lies there is no socket of ours".to_string());
+    }
+    Ok(path)
+}
+
+/// Who listens at the other end.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn peer(stream: &impl AsFd) -> Option<Pid> {
+    let credentials = nix::sys::socket::getsockopt(stream, nix::sys::socket::sockopt::PeerCredentials);
+    Pid::new(credentials.ok()?.pid().into()).ok()
+}
+
+#[cfg(target_vendor = "apple")]
+fn peer(stream: &impl AsFd) -> Option<Pid> {
+    let pid = nix::sys::socket::getsockopt(stream, nix::sys::socket::sockopt::LocalPeerPid);
+    Pid::new(pid.ok()?.into()).ok()
+}
+
+/// Elsewhere it can't be known, so nobody is spoken to.
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+fn peer(_: &impl AsFd) -> Option<Pid> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+    use crate::sys::process::own_pid;
+
+    const LIMIT: Duration = Duration::from_millis(200);
+
+    fn refusal(path: &Path, listener: Pid) -> String {
+        connect(path, listener, LIMIT).unwrap_err()
+    }
+
+    #[test]
+    fn what_is_said_is_heard() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("socket");
+        let listener = UnixListener::bind(&path).unwrap();
+        let heard = std::thread::spawn(move || {
+            let mut heard = String::new();
+            listener.accept().unwrap().0.read_to_string(&mut heard).unwrap();
+            heard
+        });
+        let connection = connect(&path, own_pid(), Duration::from_secs(60)).unwrap();
+        assert_eq!(connection.say("hello\n").unwrap(), Said::Heard);
+        assert_eq!(heard.join().unwrap(), "hello\n");
+    }
+
+    #[test]
+    fn who_never_listens_is_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("socket");
+        let _listener = UnixListener::bind(&path).unwrap();
+        let connection = connect(&path, own_pid(), LIMIT).unwrap();
+        assert_eq!(connection.say("hello\n").unwrap(), Said::Unheard);
+        let connection = connect(&path, own_pid(), LIMIT).unwrap();
+        assert!(connection.say(&"x".repeat(1 << 24)).is_err(), "more than anybody keeps for it");
+    }
+
+    /// A queue that is full makes whoever comes next wait.
+    #[test]
+    fn who_lets_nobody_in_is_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("socket");
+        let listener = UnixListener::bind(&path).unwrap();
+        nix::sys::socket::listen(&listener, nix::sys::socket::Backlog::new(0).unwrap()).unwrap();
+        let mut inside = Vec::new();
+        let refusal = loop {
+            match connect(&path, own_pid(), LIMIT) {
+                Ok(connection) if inside.len() < 100 => inside.push(connection),
+                Ok(_) => panic!("there is room for all"),
+                Err(reason) => break reason,
+            }
+        };
+        assert_eq!(refusal, "it takes nobody in");
+    }
+
+    #[test]
+    fn what_is_not_what_it_should_be_is_not_spoken_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = dir.path().join("place");
+        files::create_dir(&place).unwrap();
+        let (path, me) = (place.join("socket"), own_pid());
+        assert_eq!(refusal(&path, me), "there is no socket");
+        assert_eq!(refusal(&dir.path().join("nowhere/socket"), me), "there is no socket");
+        assert_eq!(refusal(Path::new("socket"), me), "its socket has no place");
+        let listener = UnixListener::bind(&path).unwrap();
+        assert_eq!(refusal(&path, Pid::new(1).unwrap()), "another process listens there");
+        let link = place.join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        assert_eq!(refusal(&link, me), "what lies there is no socket of ours");
+        let file = place.join("file");
+        files::touch(&file).unwrap();
+        assert_eq!(refusal(&file, me), "what lies there is no socket of ours");
+        files::set_mode(&place, 0o777).unwrap();
+        assert!(refusal(&path, me).contains("may be written to by other users"));
+        files::set_mode(&place, 0o700).unwrap();
+        drop(listener);
+        assert!(refusal(&path, me).contains("refused"), "nobody listens");
+    }
+}
