@@ -62,7 +62,7 @@ pub fn agents(ctx: &Context, filter: Filter) -> Result<Listing, CommandError> {
         if liveness == Liveness::Gone {
             seen_dead |= !agent.is_foreign();
         } else if in_scope(&agent.cwd) {
-            listing.agents.push(Profile::with_liveness(&mesh, agent, &claims, liveness)?);
+            listing.agents.push(Profile::with_liveness(ctx, &mesh, agent, &claims, liveness)?);
         }
     }
     if (seen_dead || is_owed)
