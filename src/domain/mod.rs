@@ -1,5 +1,6 @@
 //! Values and rules. Nothing here does I/O, reads a clock or knows how we keep things on disk.
 
+pub mod activity;
 mod agent;
 pub mod edit;
 mod event;
