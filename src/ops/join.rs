@@ -362,7 +362,7 @@ impl Visit<'_> {
             is_human,
             status: last.and_then(|last| last.status),
             tmux: newcomer.is_ours.then(tmux_pane).flatten(),
-            last_activity: None,
+            last_activity: Some(now),
             tally: Tally::default(),
             reservations: Vec::new(),
             waits_for: Vec::new(),

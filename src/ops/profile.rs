@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::domain::{Agent, Liveness, Presence, Signs, Tally};
-use crate::store::{Claim, Claims, Mesh};
+use crate::store::{Claim, Claims, Mesh, Record};
 use crate::sys::{clock, process};
 
 use super::context::Context;
@@ -37,6 +37,16 @@ impl Profile {
         Self::with_liveness(ctx, mesh, agent, &claims_to_look_at(ctx, mesh), liveness)
     }
 
+    pub(super) fn of_record(
+        ctx: &Context,
+        mesh: &Mesh,
+        record: &Record,
+        claims: &Claims,
+    ) -> Result<Self, CommandError> {
+        let liveness = process::liveness(&record.agent.process);
+        Self::with_liveness(ctx, mesh, record.agent.clone(), claims, liveness)
+    }
+
     pub(super) fn with_liveness(
         ctx: &Context,
         mesh: &Mesh,
@@ -51,8 +61,12 @@ impl Profile {
         let claims = claims.of(&agent);
         let quiet = now.duration_since(last_sign);
         let holds = !claims.is_empty() || !agent.reservations.is_empty();
-        let presence = Presence::of(liveness, quiet, holds.then(|| ctx.settings.stuck_threshold()));
-        let Tally { tool_calls, tokens, files_modified, activity, last_tool_call } = agent.tally.clone();
+        // Older agents of pi-messenger's tell when they came and never again: that proves nothing.
+        let is_silent = agent.is_foreign() && last_sign == agent.started_at;
+        let stuck_after = (holds && !is_silent).then(|| ctx.settings.stuck_threshold());
+        let presence = Presence::of(liveness, quiet, stuck_after);
+        let tally = mesh.tally(&agent)?;
+        let Tally { tool_calls, tokens, files_modified, activity, last_tool_call } = tally;
         let signs = Signs {
             presence,
             quiet,

@@ -24,8 +24,10 @@ mod quarantine;
 mod registry;
 mod rest;
 mod sessions;
+mod stuck;
 mod swarm;
 mod swarm_lock;
+mod tally;
 mod wire;
 
 pub use archive::{Filed, Place, Whereabouts};
@@ -48,4 +50,5 @@ pub use rest::Activity;
 pub use sessions::{Eviction, SessionRecord, Sessions};
 pub use swarm::{Claim, Claims, Salvaged, Swarm};
 pub use swarm_lock::{Obstacle, SwarmLock};
+pub use tally::{Account, is_rewrite_due};
 pub use wire::time::iso;

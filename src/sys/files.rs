@@ -6,6 +6,7 @@
 //! [`step`] first, so that a test can kill the process before any one of them.
 
 mod beside;
+mod ledger;
 mod look;
 mod mark;
 mod walk;
@@ -30,6 +31,7 @@ pub use beside::{
     read_link, read_only, remove_through, replace_beside, replace_with_link, sweep_beside, sweep_in,
     write_through,
 };
+pub use ledger::Ledger;
 pub use look::{
     Entry, Stamp, entries, exists, leads_nowhere, link_metadata, list, metadata, read, read_at_most,
     read_large, stamps,
