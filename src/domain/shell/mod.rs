@@ -15,6 +15,7 @@ mod editors;
 mod expand;
 mod field;
 mod finders;
+mod flow;
 mod git;
 mod options;
 mod parse;

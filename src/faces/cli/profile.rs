@@ -200,7 +200,8 @@ pub(super) fn text(page: &mut Page, profile: &Profile, home: &Home, now: Timesta
     if profile.tool_calls > 0 {
         let last = profile.last_tool_call.as_deref();
         let last = last.map_or(String::new(), |last| format!(", the last: {}", visible(last)));
-        row("tools", format!("{} calls{last}", profile.tool_calls));
+        let calls = if profile.tool_calls == 1 { "call" } else { "calls" };
+        row("tools", format!("{} {calls}{last}", profile.tool_calls));
     }
     if !profile.files_modified.is_empty() {
         row("changed", changed(&profile.files_modified));

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::ending::{self, Ending, Tail};
+use super::ending::{self, Ending, Ends};
 use super::lenient::{Maybe, Object};
 use super::payload::Payload;
 use super::tool::{ToolInput, Touch, Words};
@@ -30,7 +30,7 @@ struct CamelPayload {
 #[serde(default, rename_all = "camelCase")]
 struct ToolResult {
     result_type: Maybe<String>,
-    text_result_for_llm: Maybe<Tail>,
+    text_result_for_llm: Maybe<Ends>,
 }
 
 impl Codec for Copilot {

@@ -11,24 +11,24 @@ pub(super) struct Ending {
     /// The user stopped it, or it goes on in the background.
     pub is_open: bool,
     /// Why it failed.
-    pub error: Option<Tail>,
+    pub error: Option<Ends>,
     /// What the tool says.
-    pub text: Option<Tail>,
+    pub text: Option<Ends>,
     /// In one word.
     pub kind: Option<String>,
 }
 
-/// The end of a text that may be long.
+/// Both ends of a text that may be long.
 #[derive(Debug, Default)]
-pub(super) struct Tail {
+pub(super) struct Ends {
     pub start: String,
     pub end: String,
 }
 
-/// Of a text so many bytes are kept from either end.
+/// So many bytes of either end are kept.
 const KEPT: usize = 400;
 
-impl Keep for Tail {
+impl Keep for Ends {
     fn text(text: &str) -> Option<Self> {
         let (start, end) =
             (text.floor_char_boundary(KEPT), text.ceil_char_boundary(text.len().saturating_sub(KEPT)));
@@ -36,7 +36,7 @@ impl Keep for Tail {
     }
 }
 
-impl Tail {
+impl Ends {
     fn last_line(&self) -> &str {
         self.end.trim_end().rsplit('\n').next().unwrap_or_default()
     }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::ending::{Ending, Tail};
+use super::ending::{Ending, Ends};
 use super::lenient::{Maybe, Object};
 use super::session;
 use super::tool::{ToolInput, Touch};
@@ -24,7 +24,7 @@ pub(super) struct Payload {
     tool_response: Object<ToolResponse>,
     duration_ms: Maybe<u64>,
     /// Why a tool failed.
-    error: Maybe<Tail>,
+    error: Maybe<Ends>,
     is_interrupt: Maybe<bool>,
     /// What Copilot CLI has in the place of `tool_response`.
     tool_result: Object<ToolResult>,
@@ -33,7 +33,7 @@ pub(super) struct Payload {
 }
 
 /// How one reads from what is said after a tool how it ended.
-type Ends = fn(&Ending, &ToolUse) -> Option<Outcome>;
+type Judge = fn(&Ending, &ToolUse) -> Option<Outcome>;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -42,21 +42,21 @@ struct ToolResponse {
     interrupted: Maybe<bool>,
     background_task_id: Maybe<String>,
     // Gemini CLI's.
-    llm_content: Maybe<Tail>,
+    llm_content: Maybe<Ends>,
     error: Object<ToolError>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct ToolError {
-    message: Maybe<Tail>,
+    message: Maybe<Ends>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct ToolResult {
     result_type: Maybe<String>,
-    text_result_for_llm: Maybe<Tail>,
+    text_result_for_llm: Maybe<Ends>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -67,7 +67,7 @@ struct BashEditDiff {
 
 impl Payload {
     /// The event, where the events have Claude Code's names. `read` tells what a tool will touch.
-    pub fn event(mut self, event: &str, read: fn(&str, ToolInput) -> Touch, ends: Ends) -> HookEvent {
+    pub fn event(mut self, event: &str, read: fn(&str, ToolInput) -> Touch, ends: Judge) -> HookEvent {
         let moment = match event {
             "SessionStart" => Moment::SessionStarted,
             "SessionEnd" => self.session_ended(),
@@ -120,7 +120,7 @@ impl Payload {
     }
 
     /// After a tool: the same, and how it ended.
-    pub fn used(&mut self, read: fn(&str, ToolInput) -> Touch, ends: Ends, is_failure: bool) -> ToolUse {
+    pub fn used(&mut self, read: fn(&str, ToolInput) -> Touch, ends: Judge, is_failure: bool) -> ToolUse {
         let tool = self.tool_use(read);
         let ToolResponse { interrupted, background_task_id, llm_content, error, .. } =
             std::mem::take(&mut self.tool_response.0);

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::ending::{self, Ending, Tail};
+use super::ending::{self, Ending, Ends};
 use super::lenient::{Maybe, Object};
 use super::tool::{ToolInput, Touch};
 use super::words::Tongue;
@@ -35,7 +35,7 @@ struct Event {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Content {
-    text: Maybe<Tail>,
+    text: Maybe<Ends>,
 }
 
 #[derive(Debug, Default, Deserialize)]
