@@ -16,7 +16,8 @@
 //! | `quarantine/` | `store::quarantine` |
 //! | `sessions/<hash>.json` | `store::sessions` |
 //! | `graves/<Name>-<hash>/` | `store::graves` |
-//! | `presence/<Name>` | `store::mesh` |
+//! | `presence/<Name>` | its time: `store::mesh`; its lines, what the agent did: `store::tally`, on `sys::files`' ledger |
+//! | `presence/<Name>.stuck`, `presence/.looked` | `store::stuck` |
 //! | `index` | `store::index` |
 //! | `hooks/`, `trouble.jsonl` | `store::hooks`; what a session is at, and who waits at its side, `store::rest` |
 //! | `claims.json` | `store::swarm` |

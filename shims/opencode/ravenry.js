@@ -135,10 +135,13 @@ export const Ravenry = async ({ client, directory }) => {
 
     "tool.execute.after": quietly(async ({ tool, sessionID, callID, args }, output) => {
       const session = await meet(sessionID)
+      const exit = output?.metadata?.exit
       const answer = await hook("tool.execute.after", {
         cwd: directory,
         parentSessionID: parent(sessionID, session),
         input: { tool, sessionID, callID, args },
+        // Of a shell command.
+        output: exit === undefined ? undefined : { metadata: { exit } },
       })
       if (answer.context && typeof output.output === "string") output.output += `\n\n${answer.context}`
     }),

@@ -102,6 +102,14 @@ test("after a tool, mail is beneath its output", async () => {
   assert.deepEqual((await told())[1].input, { cwd: DIRECTORY, input })
 })
 
+test("how a command ended is told", async () => {
+  const { hooks, told } = await plugin({})
+  await hooks.event(created("ses_1"))
+  const ended = { title: "t", output: "done", metadata: { exit: 3, output: "long" } }
+  await hooks["tool.execute.after"]({ tool: "bash", sessionID: "ses_1", callID: "c", args: {} }, ended)
+  assert.deepEqual((await told())[1].input.output, { metadata: { exit: 3 } })
+})
+
 test("a subagent acts as the session at the top, and doesn't join", async () => {
   const sessions = { ses_2: { id: "ses_2", parentID: "ses_1" }, ses_1: { id: "ses_1" } }
   const { hooks, asked, told } = await plugin({ "session.idle": { goOn: "mail" } }, { sessions })

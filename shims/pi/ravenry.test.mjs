@@ -39,7 +39,7 @@ const EVENTS = [
   ["session_shutdown", { reason: "new", targetSessionFile: "f" }, { reason: "new" }, {}, undefined],
   ["before_agent_start", { prompt: "p", systemPrompt: "long" }, { prompt: "p" }, { context: "t" }, { message: message("t") }],
   ["tool_call", tool, tool, { deny: "no" }, { block: true, reason: "no" }],
-  ["tool_result", { ...tool, content, isError: false }, tool, { context: "t" }, { content: [...content, { type: "text", text: "t" }] }],
+  ["tool_result", { ...tool, content, isError: false }, { ...tool, isError: false }, { context: "t" }, { content: [...content, { type: "text", text: "t" }] }],
   ["agent_before_settle", { outcome: "completed", entries: [] }, { outcome: "completed" }, { goOn: "t" }, goesOn],
 ]
 
@@ -67,7 +67,26 @@ for (const [type, event, tells, answer, result] of EVENTS) {
 
 test("it listens to nothing else", async () => {
   const { events } = await answering({})
-  assert.deepEqual(events, [...EVENTS.map(([type]) => type), "agent_settled"])
+  assert.deepEqual(events.sort(), [...EVENTS.map(([type]) => type), "agent_settled", "turn_end"].sort())
+})
+
+test("tokens are told once, with whatever is told next", async () => {
+  const { fire, told } = await answering({})
+  await fire("turn_end", { message: { usage: { totalTokens: 110 } } })
+  await fire("turn_end", { message: { usage: { input: 5, output: 2 } } })
+  await fire("turn_end", { message: {} })
+  await fire("turn_end", {})
+  await fire("tool_call", tool)
+  await fire("tool_call", tool)
+  assert.deepEqual((await told()).map(({ input }) => input.event.tokens), [117, undefined])
+})
+
+test("why a command failed is told, and no more of what it said", async () => {
+  const { fire, told } = await answering({})
+  const content = [{ type: "text", text: `${"x".repeat(5000)}\n\nCommand exited with code 1` }]
+  await fire("tool_result", { ...tool, content, isError: true })
+  const [{ input }] = await told()
+  assert.equal(input.event.content[0].text, content[0].text.slice(-200))
 })
 
 test("what a new session is told comes with its first turn", async () => {

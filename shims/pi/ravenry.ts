@@ -10,6 +10,8 @@ const SETTLED = { outcome: "completed" }
 export default function ravenry(pi) {
   const message = (content) => ({ customType: "ravenry", content, display: true })
   let waiter
+  // Used since `msg` was told last.
+  let tokens = 0
 
   // While pi rests, `msg` waits beside it for mail. What wakes pi is the mail itself: it is shown as ours, not as the
   // user's words, and a turn that is begun like this asks no hook for it.
@@ -40,7 +42,12 @@ export default function ravenry(pi) {
   const on = (event, answer) =>
     pi.on(event, async (said, ctx) => {
       try {
-        return await answer(said, (told) => hook(event, told, ctx), ctx)
+        const ask = (told) => {
+          const used = tokens > 0 ? { tokens } : {}
+          tokens = 0
+          return hook(event, { ...told, ...used }, ctx)
+        }
+        return await answer(said, ask, ctx)
       } catch {
         return undefined
       }
@@ -68,9 +75,17 @@ export default function ravenry(pi) {
     return deny ? { block: true, reason: deny } : undefined
   })
 
-  on("tool_result", async ({ toolName, toolCallId, input, content }, ask) => {
-    const { context } = await ask({ toolName, toolCallId, input })
+  on("tool_result", async ({ toolName, toolCallId, input, content, isError }, ask) => {
+    // Why a command failed stands at its end.
+    const said = content?.findLast?.((part) => typeof part?.text === "string")?.text.slice(-200)
+    const told = { toolName, toolCallId, input, isError }
+    const { context } = await ask(isError && said ? { ...told, content: [{ type: "text", text: said }] } : told)
     return context ? { content: [...content, { type: "text", text: context }] } : undefined
+  })
+
+  on("turn_end", async ({ message }) => {
+    const { totalTokens, input = 0, output = 0 } = message?.usage ?? {}
+    tokens += totalTokens ?? input + output
   })
 
   on("agent_before_settle", async ({ outcome }, ask) => {

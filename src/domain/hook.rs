@@ -18,6 +18,8 @@ pub struct HookEvent {
     pub is_unasked: bool,
     pub cwd: Option<String>,
     pub model: Option<String>,
+    /// How many tokens were used since the last call, where the harness tells.
+    pub tokens: u64,
     pub moment: Moment,
 }
 
@@ -55,12 +57,23 @@ pub struct ToolUse {
     pub call: Option<String>,
     /// Paths that the tool edits, as they were given.
     pub edits: Vec<String>,
+    /// Paths that the tool shows to the model, as they were given.
+    pub reads: Vec<String>,
     /// The command line that it gives to a shell.
     pub command: Option<String>,
     /// After it: files that the harness saw changed by the command, where it tells.
     pub changed: Option<Vec<String>>,
     /// After it: how long it ran, where the harness tells.
     pub duration_ms: Option<u64>,
+    /// After it: how it ended, where the harness tells; of a shell, how the command line did.
+    pub outcome: Option<Outcome>,
+}
+
+/// How the use of a tool ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Outcome {
+    Succeeded,
+    Failed,
 }
 
 /// What a hook answers.

@@ -1,8 +1,8 @@
-//! How lately an agent gave a sign of life.
+//! How lately an agent gave a sign of life, and what can be said of it where it says nothing itself.
 
 use std::fmt;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use super::Liveness;
 
@@ -10,26 +10,29 @@ const ACTIVE: SignedDuration = SignedDuration::from_secs(30);
 const IDLE: SignedDuration = SignedDuration::from_secs(5 * 60);
 
 /// What others see beside an agent's name.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Presence {
     Active,
     Idle,
     Away,
+    /// It has been quiet for long, and others may wait for what it holds.
+    Stuck,
     /// Nobody can tell from here: it lives on another machine or in another pid namespace.
     Unknown,
     Gone,
 }
 
 impl Presence {
-    pub fn of(liveness: Liveness, last_sign: Timestamp, now: Timestamp) -> Self {
+    /// `quiet` is how long ago the last sign of life was; `stuck_after` how long it may be for one that holds a task or a
+    /// path, and `None` for one that holds nothing.
+    pub fn of(liveness: Liveness, quiet: SignedDuration, stuck_after: Option<SignedDuration>) -> Self {
         match liveness {
             Liveness::Gone => Self::Gone,
             Liveness::Unknown => Self::Unknown,
-            Liveness::Alive => match now.duration_since(last_sign) {
-                quiet if quiet < ACTIVE => Self::Active,
-                quiet if quiet < IDLE => Self::Idle,
-                _ => Self::Away,
-            },
+            Liveness::Alive if stuck_after.is_some_and(|limit| quiet >= limit) => Self::Stuck,
+            Liveness::Alive if quiet < ACTIVE => Self::Active,
+            Liveness::Alive if quiet < IDLE => Self::Idle,
+            Liveness::Alive => Self::Away,
         }
     }
 
@@ -38,6 +41,7 @@ impl Presence {
             Self::Active => "active",
             Self::Idle => "idle",
             Self::Away => "away",
+            Self::Stuck => "stuck",
             Self::Unknown => "unknown",
             Self::Gone => "gone",
         }
@@ -50,22 +54,106 @@ impl fmt::Display for Presence {
     }
 }
 
+/// What an agent that set no status seems to be at.
+#[derive(Clone, Copy, Debug)]
+pub struct Signs<'a> {
+    pub presence: Presence,
+    pub quiet: SignedDuration,
+    pub here_for: SignedDuration,
+    /// What its hooks told.
+    pub activity: Option<&'a str>,
+    pub task: Option<&'a str>,
+}
+
+impl Signs<'_> {
+    /// In a few words; `None` if nothing can be said that its presence doesn't say.
+    pub fn status(&self) -> Option<String> {
+        match self.presence {
+            Presence::Gone | Presence::Unknown => None,
+            Presence::Away | Presence::Stuck => Some(format!("quiet for {}", spelled(self.quiet))),
+            Presence::Active | Presence::Idle => {
+                let arrived = || (self.here_for < ACTIVE).then(|| "just arrived".to_string());
+                let task = || self.task.map(|task| format!("on {task}"));
+                self.activity.map(str::to_string).or_else(task).or_else(arrived)
+            }
+        }
+    }
+}
+
+/// A time in the largest unit that says enough; what lies in the future is no time at all.
+pub fn spelled(duration: SignedDuration) -> String {
+    let seconds = duration.as_secs().max(0);
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        3600..86_400 => format!("{} h", seconds / 3600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const SECOND: fn(i64) -> SignedDuration = SignedDuration::from_secs;
+
     #[test]
-    fn quiet_grows_into_away() {
-        let start = Timestamp::UNIX_EPOCH;
-        let at = |seconds: i64| {
-            let now = start + SignedDuration::from_secs(seconds);
-            Presence::of(Liveness::Alive, start, now)
-        };
-        assert_eq!(at(-60), Presence::Active, "a clock that jumped back is no absence");
-        assert_eq!(at(29), Presence::Active);
-        assert_eq!(at(30), Presence::Idle);
-        assert_eq!(at(299), Presence::Idle);
-        assert_eq!(at(300), Presence::Away);
-        assert_eq!(Presence::of(Liveness::Gone, start, start), Presence::Gone);
+    fn quiet_grows_into_away_and_for_those_who_hold_something_into_stuck() {
+        let limit = Some(SECOND(900));
+        for (seconds, holds_nothing, holds) in [
+            // A clock that jumped back is no absence.
+            (-60, Presence::Active, Presence::Active),
+            (0, Presence::Active, Presence::Active),
+            (29, Presence::Active, Presence::Active),
+            (30, Presence::Idle, Presence::Idle),
+            (299, Presence::Idle, Presence::Idle),
+            (300, Presence::Away, Presence::Away),
+            (899, Presence::Away, Presence::Away),
+            (900, Presence::Away, Presence::Stuck),
+            (1_000_000, Presence::Away, Presence::Stuck),
+        ] {
+            let at = |limit| Presence::of(Liveness::Alive, SECOND(seconds), limit);
+            assert_eq!((at(None), at(limit)), (holds_nothing, holds), "{seconds} s");
+            for limit in [None, limit] {
+                assert_eq!(Presence::of(Liveness::Gone, SECOND(seconds), limit), Presence::Gone);
+                assert_eq!(Presence::of(Liveness::Unknown, SECOND(seconds), limit), Presence::Unknown);
+            }
+        }
+    }
+
+    #[test]
+    fn a_short_limit_is_meant() {
+        let at = |seconds| Presence::of(Liveness::Alive, SECOND(seconds), Some(SECOND(10)));
+        assert_eq!((at(9), at(10), at(400)), (Presence::Active, Presence::Stuck, Presence::Stuck));
+    }
+
+    #[test]
+    fn what_can_be_said_of_an_agent_that_says_nothing() {
+        let (edits, task) = (Some("editing src/a.rs"), Some("TASK-03"));
+        for (presence, quiet, here_for, activity, task, expected) in [
+            (Presence::Active, 1, 5, None, None, Some("just arrived")),
+            (Presence::Active, 1, 5, edits, task, Some("editing src/a.rs")),
+            (Presence::Active, 1, 29, None, None, Some("just arrived")),
+            (Presence::Active, 1, 30, None, None, None),
+            (Presence::Active, 1, 5, None, task, Some("on TASK-03")),
+            (Presence::Idle, 40, 400, edits, task, Some("editing src/a.rs")),
+            (Presence::Idle, 40, 400, None, None, None),
+            (Presence::Away, 720, 800, edits, task, Some("quiet for 12 min")),
+            (Presence::Stuck, 7200, 8000, None, task, Some("quiet for 2 h")),
+            (Presence::Unknown, 720, 800, edits, task, None),
+            (Presence::Gone, 720, 800, edits, task, None),
+        ] {
+            let signs = Signs { presence, quiet: SECOND(quiet), here_for: SECOND(here_for), activity, task };
+            assert_eq!(signs.status().as_deref(), expected, "{signs:?}");
+        }
+    }
+
+    #[test]
+    fn times_are_spelled_in_one_unit() {
+        for (seconds, expected) in
+            [(-5, "0 s"), (59, "59 s"), (60, "1 min"), (3599, "59 min"), (3600, "1 h"), (90_000, "1 d")]
+        {
+            assert_eq!(spelled(SECOND(seconds)), expected);
+        }
     }
 }

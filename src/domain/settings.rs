@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use jiff::SignedDuration;
+
 use super::pattern::{PathForm, Pattern};
 use super::words::{BUILT_IN, Theme, WordsError};
 
@@ -387,6 +389,11 @@ impl Settings {
             Pattern::new(&format!("{whole}/"), &root).is_ok_and(|pattern| pattern.covers(&folder))
         };
         globs.iter().any(is_meant)
+    }
+
+    /// After how long without a sign of life an agent that holds something counts as stuck.
+    pub fn stuck_threshold(&self) -> SignedDuration {
+        SignedDuration::from_secs_f64(self.number("stuckThreshold"))
     }
 
     pub fn lock_timeout(&self) -> Duration {

@@ -5,7 +5,7 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use crate::domain::{AgentName, Liveness};
-use crate::store::{Grave, Record, Unreadable, Why};
+use crate::store::{Grave, Mesh, Record, Unreadable, Why};
 use crate::sys::{clock, process};
 
 use super::bury::bury_in_passing;
@@ -14,6 +14,7 @@ use super::error::{CommandError, Kind};
 use super::identity::{self, with_nearest};
 use super::names::{self, is_live};
 use super::profile::{Profile, claims_to_look_at};
+use super::stuck;
 use super::waiting;
 
 /// Whom to list.
@@ -48,6 +49,7 @@ pub fn agents(ctx: &Context, filter: Filter) -> Result<Listing, CommandError> {
     let Some(mesh) = ctx.mesh()? else { return Ok(Listing::default()) };
     let census = mesh.census()?;
     let me = identity::glance(ctx, &mesh, &census).map(|agent| agent.name);
+    show_life(ctx, &mesh, me.as_ref());
     let is_owed = waiting::is_owed(&mesh, &census).unwrap_or_else(|error| {
         ctx.notice(format!("who waits for a task can't be told: {error}"));
         false
@@ -62,9 +64,10 @@ pub fn agents(ctx: &Context, filter: Filter) -> Result<Listing, CommandError> {
         if liveness == Liveness::Gone {
             seen_dead |= !agent.is_foreign();
         } else if in_scope(&agent.cwd) {
-            listing.agents.push(Profile::with_liveness(&mesh, agent, &claims, liveness)?);
+            listing.agents.push(Profile::with_liveness(ctx, &mesh, agent, &claims, liveness)?);
         }
     }
+    stuck::notice(ctx, &mesh, &listing.agents);
     if (seen_dead || is_owed)
         && let Err(error) = bury_in_passing(ctx, &mesh)
     {
@@ -87,9 +90,11 @@ pub fn whois(ctx: &Context, name: &AgentName) -> Result<(Profile, bool), Command
     let Some(mesh) = ctx.mesh()? else { return Err(unknown().hint("nobody has joined this mesh yet")) };
     let census = mesh.census()?;
     if let Some(record) = census.find(name, clock::now()).filter(|record| is_live(record)) {
-        let is_me =
-            identity::glance(ctx, &mesh, &census).is_some_and(|agent| agent.name == record.agent.name);
-        return Ok((Profile::look(ctx, &mesh, record.agent.clone())?, is_me));
+        let me = identity::glance(ctx, &mesh, &census).map(|agent| agent.name);
+        show_life(ctx, &mesh, me.as_ref());
+        let profile = Profile::look(ctx, &mesh, record.agent.clone())?;
+        stuck::notice(ctx, &mesh, [&profile]);
+        return Ok((profile, me.as_ref() == Some(&record.agent.name)));
     }
     if let Some(file) = census.unreadable(name) {
         return Err(names::unreadable(name, file));
@@ -112,6 +117,13 @@ pub fn whois(ctx: &Context, name: &AgentName) -> Result<(Profile, bool), Command
             .fact("since", crate::store::iso(grave.at)));
     }
     Err(with_nearest(unknown(), name, &census))
+}
+
+/// Who looks around lives.
+fn show_life(ctx: &Context, mesh: &Mesh, me: Option<&AgentName>) {
+    if let Some(Err(error)) = me.map(|me| mesh.touch(me)) {
+        ctx.notice(format!("your presence could not be noted: {error}"));
+    }
 }
 
 fn gone(grave: Grave) -> Gone {

@@ -16,7 +16,7 @@ pub(super) fn finish_renames(locked: &Locked<'_>, census: &Census) -> Result<(),
         let renamed = census.records.iter().find(|record| old.agent.is_superseded_by(&record.agent));
         let Some(Record { agent, .. }) = renamed else { continue };
         match claims::carry_over(locked, agent, agent) {
-            Ok(()) => locked.unregister(&old.agent.name)?,
+            Ok(()) => locked.unregister(&old.agent.name, &agent.name)?,
             // Somebody else's damaged file is no reason not to go on; the agent's own next command says so.
             Err(StoreError::Corrupt { .. }) => {}
             Err(error) => return Err(error),

@@ -46,7 +46,7 @@ pub fn evict(ctx: &Context, name: &AgentName, force: bool) -> Result<Evicted, Co
             .hint(format!("`msg evict {} --force` takes its name, tasks and paths all the same", agent.name))
             .fact("agent", agent.name.as_str()));
     }
-    let profile = Profile::with_liveness(&mesh, agent.clone(), &locked.claims()?, liveness)?;
+    let profile = Profile::with_liveness(ctx, &mesh, agent.clone(), &locked.claims()?, liveness)?;
     let unclaimed = claims::give_up(&locked, agent)?;
     locked.bury(record, Why::Evicted, now, Some(caller.agent.name.as_str()))?;
     waiting::tell_or_note(ctx, &mesh, &locked);

@@ -17,6 +17,7 @@ use crate::sys::environment::variable;
 use crate::sys::process::Details;
 use crate::sys::{clock, process};
 
+use super::activity::refresh;
 use super::bury::finish_renames;
 use super::claims;
 use super::context::Context;
@@ -101,6 +102,9 @@ pub fn caller(ctx: &Context) -> Result<(Rc<Mesh>, Caller), CommandError> {
     let found = mend(&mesh, &census, &traces, found)?;
     if let Err(error) = mesh.touch(&found.agent.name) {
         ctx.notice(format!("your presence could not be noted: {error}"));
+    }
+    if let Err(error) = refresh(&mesh, &found.agent) {
+        ctx.notice(format!("your activity could not be noted: {error}"));
     }
     Ok((mesh, found))
 }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::domain::words::Theme;
-use crate::domain::{Agent, AgentName, EventKind, Harness, Pid, Recorded, Reservation, SessionId};
+use crate::domain::{Agent, AgentName, EventKind, Harness, Pid, Recorded, Reservation, SessionId, Tally};
 use crate::store::{Census, Locked, Mesh, Record, SessionRecord, config};
 use crate::sys::ancestry::{self, Host};
 use crate::sys::environment::variable;
@@ -362,7 +362,8 @@ impl Visit<'_> {
             is_human,
             status: last.and_then(|last| last.status),
             tmux: newcomer.is_ours.then(tmux_pane).flatten(),
-            last_activity: None,
+            last_activity: Some(now),
+            tally: Tally::default(),
             reservations: Vec::new(),
             waits_for: Vec::new(),
             waits_for_tasks: Vec::new(),

@@ -1,5 +1,6 @@
 //! One use case per file. An op decides; the store below it keeps, the faces above it speak.
 
+mod activity;
 mod agents;
 mod bury;
 pub mod chat;
@@ -32,6 +33,7 @@ mod reservations;
 mod reserve;
 mod send;
 mod set_status;
+mod stuck;
 pub mod swarm;
 mod waiting;
 pub mod wake;

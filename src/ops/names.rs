@@ -75,5 +75,5 @@ pub(super) fn clear(
         locked.edit(&owner.agent, |agent| agent.formerly.retain(|former| former.name != *name))?;
     }
     locked.bury_lost_mail(name, now)?;
-    Ok(())
+    locked.forget_presence(name)
 }

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
-use crate::domain::{Agent, Liveness, Presence};
-use crate::store::{Claim, Claims, Mesh};
+use crate::domain::{Agent, Liveness, Presence, Signs, Tally};
+use crate::store::{Claim, Claims, Mesh, Record};
 use crate::sys::{clock, process};
 
 use super::context::Context;
@@ -18,20 +18,37 @@ pub struct Profile {
     pub last_sign: Timestamp,
     pub unread: usize,
     pub claims: Vec<Claim>,
+    /// What it is at just now, as its hooks told: `editing src/a.rs`.
+    pub activity: Option<String>,
+    /// What can be said of it where it set no status itself.
+    pub auto_status: Option<String>,
+    pub tool_calls: u64,
+    pub tokens: u64,
+    /// The files that it changed last, the latest last.
+    pub files_modified: Vec<String>,
+    /// What it did last: `edit: src/a.rs`, `test: passed`.
+    pub last_tool_call: Option<String>,
 }
 
 impl Profile {
-    pub(super) fn of(mesh: &Mesh, agent: Agent, claims: &Claims) -> Result<Self, CommandError> {
-        let liveness = process::liveness(&agent.process);
-        Self::with_liveness(mesh, agent, claims, liveness)
-    }
-
     /// After a change was made: what can't be told then is a notice, not a failure.
     pub(super) fn look(ctx: &Context, mesh: &Mesh, agent: Agent) -> Result<Self, CommandError> {
-        Self::of(mesh, agent, &claims_to_look_at(ctx, mesh))
+        let liveness = process::liveness(&agent.process);
+        Self::with_liveness(ctx, mesh, agent, &claims_to_look_at(ctx, mesh), liveness)
+    }
+
+    pub(super) fn of_record(
+        ctx: &Context,
+        mesh: &Mesh,
+        record: &Record,
+        claims: &Claims,
+    ) -> Result<Self, CommandError> {
+        let liveness = process::liveness(&record.agent.process);
+        Self::with_liveness(ctx, mesh, record.agent.clone(), claims, liveness)
     }
 
     pub(super) fn with_liveness(
+        ctx: &Context,
         mesh: &Mesh,
         mut agent: Agent,
         claims: &Claims,
@@ -40,10 +57,38 @@ impl Profile {
         let now = clock::now();
         agent.reservations.retain(|reservation| reservation.binds(now));
         let last_sign = mesh.last_sign(&agent)?;
-        let presence = Presence::of(liveness, last_sign, now);
         let unread = mesh.unread(&agent)?;
         let claims = claims.of(&agent);
-        Ok(Self { agent, liveness, presence, last_sign, unread, claims })
+        let quiet = now.duration_since(last_sign);
+        let holds = !claims.is_empty() || !agent.reservations.is_empty();
+        // Older agents of pi-messenger's tell when they came and never again: that proves nothing.
+        let is_silent = agent.is_foreign() && last_sign == agent.started_at;
+        let stuck_after = (holds && !is_silent).then(|| ctx.settings.stuck_threshold());
+        let presence = Presence::of(liveness, quiet, stuck_after);
+        let tally = mesh.tally(&agent)?;
+        let Tally { tool_calls, tokens, files_modified, activity, last_tool_call } = tally;
+        let signs = Signs {
+            presence,
+            quiet,
+            here_for: now.duration_since(agent.started_at),
+            activity: activity.as_deref(),
+            task: claims.first().map(|claim| claim.task.as_str()),
+        };
+        let auto_status = if agent.status.is_none() { signs.status() } else { None };
+        Ok(Self {
+            agent,
+            liveness,
+            presence,
+            last_sign,
+            unread,
+            claims,
+            activity,
+            auto_status,
+            tool_calls,
+            tokens,
+            files_modified,
+            last_tool_call,
+        })
     }
 }
 

@@ -67,7 +67,7 @@ fn change(mesh: &Mesh, caller: &Agent, new: &AgentName) -> Result<Agent, Command
         return Err(name_taken(new, "an agent of pi-messenger, who was faster"));
     }
     claims::carry_over(&locked, &old.agent, &renamed.agent)?;
-    locked.unregister(&old.agent.name)?;
+    locked.unregister(&old.agent.name, new)?;
     // A `watch` of this agent has two inboxes to look after from now on.
     locked.nudge(&old.agent.name)?;
     mesh.touch(new)?;

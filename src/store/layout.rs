@@ -59,6 +59,15 @@ impl Layout {
         self.root.join(format!("presence/{name}"))
     }
 
+    /// No name has a dot in it.
+    pub(super) fn stuck(&self, name: &AgentName) -> PathBuf {
+        self.root.join(format!("presence/{name}.stuck"))
+    }
+
+    pub(super) fn last_look(&self) -> PathBuf {
+        self.root.join("presence/.looked")
+    }
+
     pub(super) fn sessions(&self) -> PathBuf {
         self.root.join("sessions")
     }

@@ -108,10 +108,10 @@ impl<'m> Locked<'m> {
         Ok(())
     }
 
-    /// Removes what a rename left of the old name.
-    pub fn unregister(&self, name: &AgentName) -> Result<(), StoreError> {
-        files::remove(&self.mesh.layout.registration(name))?;
-        files::remove(&self.mesh.layout.presence(name))?;
+    /// Removes what a rename left of the old name; what was counted under it goes along.
+    pub fn unregister(&self, old: &AgentName, new: &AgentName) -> Result<(), StoreError> {
+        self.carry_tally(old, new)?;
+        files::remove(&self.mesh.layout.registration(old))?;
         Ok(())
     }
 
@@ -154,8 +154,15 @@ impl<'m> Locked<'m> {
             self.move_mail(&layout.inbox(name), &there)?;
             files::remove_dir(&layout.inbox(name))?;
         }
-        files::remove(&layout.presence(&agent.name))?;
+        self.forget_presence(&agent.name)?;
         Ok(grave)
+    }
+
+    /// What whoever had the name before did is not what its next owner did.
+    pub fn forget_presence(&self, name: &AgentName) -> Result<(), StoreError> {
+        files::remove(&self.mesh.layout.presence(name))?;
+        files::remove(&self.mesh.layout.stuck(name))?;
+        Ok(())
     }
 
     /// Mail in the inbox of a name that nobody has is not for whoever takes the name next.

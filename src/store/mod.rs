@@ -26,8 +26,10 @@ mod registry;
 mod rest;
 mod sessions;
 mod spot;
+mod stuck;
 mod swarm;
 mod swarm_lock;
+mod tally;
 mod wire;
 
 pub use archive::{Filed, Place, Whereabouts};
@@ -52,5 +54,6 @@ pub use sessions::{Eviction, SessionRecord, Sessions};
 pub use spot::Spot;
 pub use swarm::{Claim, Claims, Salvaged, Swarm};
 pub use swarm_lock::{Obstacle, SwarmLock};
+pub use tally::{Account, is_rewrite_due};
 pub use wire::event::parse as parse_event;
 pub use wire::time::iso;

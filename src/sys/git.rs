@@ -1,10 +1,12 @@
 //! The git work tree that a directory lies in, and its branch, without starting `git` in the common case.
 
+mod head;
 mod repository;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+pub use head::LastCommit;
 pub use repository::{GitError, Repository, Staged};
 
 /// A work tree: the main one or a linked one.

@@ -16,7 +16,7 @@ pub mod program;
 pub mod random;
 pub mod seams;
 pub mod signals;
-pub mod tmux;
 pub mod socket;
+pub mod tmux;
 pub mod trust;
 pub mod watch;

@@ -1,7 +1,7 @@
 //! What `msg hook` does: the real program is fed what real harnesses said.
 
 mod aftermath;
-mod call;
+pub mod call;
 mod damaged;
 mod decisions;
 pub mod fixture;

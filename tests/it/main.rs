@@ -20,6 +20,7 @@ mod joining;
 mod layering;
 mod locks;
 mod messages;
+mod presence;
 mod registry;
 mod reservations;
 mod safety;

@@ -2,7 +2,7 @@
 
 mod commands;
 mod crowd;
-mod fixture;
+pub mod fixture;
 mod foreign;
 mod lives;
 mod model;

@@ -162,7 +162,8 @@ pub fn trap(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Opti
         && !script.text.starts_with('-')
     {
         if script.is_known() {
-            reader.script(&mut state.clone(), &script.text);
+            let follow = |reader: &mut Reader<'_>| reader.script(&mut state.clone(), &script.text);
+            reader.telling(super::Tells::NOTHING, follow);
         } else {
             reader.set_opaque();
         }

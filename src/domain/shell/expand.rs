@@ -3,6 +3,7 @@
 use super::brace::{self, Atom};
 use super::field::{Field, Letter, MAX_GLOB, Value};
 use super::reader::{BYTES_PER_STEP, Reader, State};
+use super::runs::Tells;
 use super::syntax::{Piece, Word};
 
 /// The arguments that one word becomes.
@@ -195,13 +196,15 @@ impl Reader<'_> {
                 }
             }
             Piece::Output { list, quoted } => {
-                let output = self.deeper(|reader| reader.list(&mut state.clone(), list));
+                let follow = |reader: &mut Self| reader.list(&mut state.clone(), list);
+                let output = self.telling(Tells::NOTHING, |reader| reader.deeper(follow));
                 let output = output.filter(|text| self.spend(text.len() / BYTES_PER_STEP));
                 let output = output.map(|text| Value::literal(text.trim_end_matches('\n')));
                 builder.push_value(output.as_ref(), *quoted);
             }
             Piece::Process(list) => {
-                self.deeper(|reader| reader.list(&mut state.clone(), list));
+                let follow = |reader: &mut Self| reader.list(&mut state.clone(), list);
+                self.telling(Tells::NOTHING, |reader| reader.deeper(follow));
                 builder.push("/dev/fd/63", true);
             }
             Piece::Other(word) => {

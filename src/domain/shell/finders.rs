@@ -4,6 +4,7 @@ use super::Extent;
 use super::field::{Field, Letter};
 use super::options::{Options, Takes};
 use super::reader::{BYTES_PER_STEP, Call, Reader, State};
+use super::runs::Tells;
 
 /// Tests of `find` that make it find anything else than "all names like this".
 const NOT_PLAIN: [&str; 9] = ["-o", "-or", "!", "-not", "(", ")", ",", "-path", "-regex"];
@@ -105,7 +106,7 @@ fn run_on_each(reader: &mut Reader<'_>, state: &mut State, command: &[Field], fo
         }
         let words: Vec<Field> = command.iter().map(|word| word.replace("{}", one)).collect();
         if let Some((name, arguments)) = words.split_first() {
-            reader.call(&mut state.clone(), name, arguments);
+            reader.telling(Tells::NOTHING, |reader| reader.call(&mut state.clone(), name, arguments));
         }
     }
 }
@@ -187,6 +188,6 @@ fn run(reader: &mut Reader<'_>, state: &mut State, words: &[Field]) {
         return;
     }
     if let Some((name, arguments)) = words.split_first() {
-        reader.call(&mut state.clone(), name, arguments);
+        reader.telling(Tells::NOTHING, |reader| reader.call(&mut state.clone(), name, arguments));
     }
 }

@@ -1,4 +1,4 @@
-//! Which paths a command line writes, told before it runs.
+//! Which paths a command line writes, told before it runs; and which programs it runs.
 //!
 //! The text is parsed by the grammar of the shell (`parse`, `words`, `redirects`), then followed the way a shell would
 //! run it (`reader`, `state`, `expand`), without running anything: directories that it changes into, variables that it
@@ -15,6 +15,7 @@ mod editors;
 mod expand;
 mod field;
 mod finders;
+mod flow;
 mod git;
 mod options;
 mod parse;
@@ -23,6 +24,7 @@ mod plain;
 mod programs;
 mod reader;
 mod redirects;
+mod runs;
 mod scripts;
 mod state;
 mod syntax;
@@ -33,6 +35,7 @@ mod words;
 mod wrappers;
 
 pub use plain::plain_words;
+pub use runs::{Run, Tells};
 
 /// What the reader of commands may ask about the file system and the environment.
 pub trait World {
@@ -74,6 +77,8 @@ pub struct Reading {
     pub writes: Vec<Written>,
     /// There is something in it whose writes can't be known beforehand.
     pub opaque: bool,
+    /// The programs that it runs, in that order, as far as they are known.
+    pub runs: Vec<Run>,
 }
 
 /// More than this of a command is not looked at.

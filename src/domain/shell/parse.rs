@@ -198,10 +198,12 @@ impl<'t> Parser<'t> {
     }
 
     fn pipeline(&mut self) -> Parse<Node> {
+        let mut is_negated = false;
         loop {
             self.skip_blanks();
             if self.keyword() == "!" {
                 self.at += 1;
+                is_negated = true;
             } else {
                 break;
             }
@@ -216,7 +218,8 @@ impl<'t> Parser<'t> {
             self.skip_lines();
             stages.push(self.command()?);
         }
-        Ok(if stages.len() == 1 { stages.remove(0) } else { Node::Pipeline(stages) })
+        let node = if stages.len() == 1 { stages.remove(0) } else { Node::Pipeline(stages) };
+        Ok(if is_negated { Node::Not(Box::new(node)) } else { node })
     }
 
     fn command(&mut self) -> Parse<Node> {

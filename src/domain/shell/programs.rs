@@ -239,6 +239,7 @@ impl Reader<'_> {
             self.function(state, &name.text, &body, arguments);
             return None;
         }
+        self.note_run(state, name, arguments);
         let dir = SYSTEM_DIRS.iter().find_map(|dir| name.text.strip_prefix(dir));
         let program = BY_NAME.get(dir.unwrap_or(&name.text)).filter(|_| name.is_known());
         match program {

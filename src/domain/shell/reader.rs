@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::field::{Field, Value, escape};
 use super::parse::{MAX_DEPTH, parse};
+use super::runs::{Run, Tells, of_parts};
 use super::state::join;
 pub use super::state::{State, Stdin};
 use super::syntax::{Assigned, Chain, Compound, Join, List, Node, Piece, Redirect, Simple, Word};
@@ -60,6 +61,9 @@ pub struct Reader<'w> {
     pub noted: usize,
     /// How often of these it isn't known.
     pub unknown: usize,
+    pub runs: Vec<Run>,
+    /// What the outcome of the whole says about what is followed now.
+    pub tells: Tells,
 }
 
 impl<'w> Reader<'w> {
@@ -77,6 +81,8 @@ impl<'w> Reader<'w> {
             is_piped: false,
             noted: 0,
             unknown: 0,
+            runs: Vec::new(),
+            tells: Tells::ALL,
         };
         let mut state = State {
             dir: Some(cwd.to_string()),
@@ -91,12 +97,14 @@ impl<'w> Reader<'w> {
             is_over: false,
         };
         reader.script(&mut state, command);
+        // What nobody calls is not run.
+        let runs = std::mem::take(&mut reader.runs);
         while let Some((name, body, mut state)) = reader.uncalled.pop() {
             reader.running.push(name);
             reader.node(&mut state, &body);
             reader.running.pop();
         }
-        reader.reading
+        Reading { runs, ..reader.reading }
     }
 
     pub fn set_opaque(&mut self) {
@@ -139,9 +147,11 @@ impl<'w> Reader<'w> {
     /// What follows returns what is printed, where that is known.
     pub fn list(&mut self, state: &mut State, list: &List) -> Option<String> {
         let mut output = None;
-        for chain in list {
+        for (at, chain) in list.iter().enumerate() {
             let outer = std::mem::take(&mut state.doubted);
-            output = self.chain(state, chain);
+            // A list ends as the last of it does.
+            let tells = if at + 1 == list.len() { self.tells } else { Tells::NOTHING };
+            output = self.telling(tells, |reader| reader.chain(state, chain));
             state.settle();
             state.doubted = outer;
         }
@@ -151,7 +161,7 @@ impl<'w> Reader<'w> {
     fn chain(&mut self, state: &mut State, chain: &Chain) -> Option<String> {
         if chain.in_background {
             let mut own = state.clone();
-            self.joined(&mut own, chain);
+            self.telling(Tells::NOTHING, |reader| reader.joined(&mut own, chain));
             return None;
         }
         self.joined(state, chain)
@@ -159,8 +169,12 @@ impl<'w> Reader<'w> {
 
     fn joined(&mut self, state: &mut State, chain: &Chain) -> Option<String> {
         let mut before = state.clone();
+        let outer = self.tells;
+        let tells = of_parts(chain, outer);
+        self.tells = tells[0];
         let output = self.node(state, &chain.first);
-        for (join, node) in &chain.rest {
+        for ((join, node), tells) in chain.rest.iter().zip(&tells[1..]) {
+            self.tells = *tells;
             match join {
                 // What came before went well, or this wouldn't be.
                 Join::And => {
@@ -182,6 +196,7 @@ impl<'w> Reader<'w> {
                 }
             }
         }
+        self.tells = outer;
         output.filter(|_| chain.rest.is_empty())
     }
 
@@ -204,6 +219,7 @@ impl<'w> Reader<'w> {
                 Rc::make_mut(&mut state.functions).insert(name.clone(), Rc::clone(body));
                 None
             }
+            Node::Not(node) => self.telling(Tells::NOTHING, |reader| reader.node(state, node)),
         }
     }
 
@@ -213,7 +229,9 @@ impl<'w> Reader<'w> {
         for (at, stage) in stages.iter().enumerate() {
             let mut own = State { stdin, ..state.clone() };
             let before = std::mem::replace(&mut self.is_piped, stages.get(at + 1).is_some_and(uses_stdin));
-            output = self.node(&mut own, stage);
+            let is_last = at + 1 == stages.len();
+            let tells = if is_last { self.tells.of_last_stage() } else { Tells::NOTHING };
+            output = self.telling(tells, |reader| reader.node(&mut own, stage));
             self.is_piped = before;
             stdin = output.as_deref().map_or(Stdin::Unknown, |text| Stdin::Text(Rc::from(text)));
         }
@@ -222,80 +240,13 @@ impl<'w> Reader<'w> {
 
     fn compound(&mut self, state: &mut State, compound: &Compound) -> Option<String> {
         match compound {
-            Compound::Subshell(list) => return self.list(&mut state.clone(), list),
-            Compound::Group(list) => return self.list(state, list),
-            Compound::If(branches, last) => {
-                let mut ends = Vec::new();
-                for (condition, body) in branches {
-                    self.list(state, condition);
-                    let mut own = state.clone();
-                    self.list(&mut own, body);
-                    ends.push(own);
-                }
-                let mut own = state.clone();
-                if let Some(last) = last {
-                    self.list(&mut own, last);
-                }
-                ends.push(own);
-                *state = State::either(ends);
+            Compound::Subshell(list) => self.list(&mut state.clone(), list),
+            Compound::Group(list) => self.list(state, list),
+            // Which of their parts are run, and how often, is not known.
+            other => {
+                self.telling(Tells::NOTHING, |reader| reader.branches(state, other));
+                None
             }
-            Compound::While(condition, body) => self.while_loop(state, condition, body),
-            Compound::For { name, values, body } => self.for_loop(state, name, values.as_deref(), body),
-            Compound::Case { word, arms } => {
-                self.fields(state, std::slice::from_ref(word));
-                let mut ends = vec![state.clone()];
-                for (patterns, body) in arms {
-                    self.fields(state, patterns);
-                    let mut own = state.clone();
-                    self.list(&mut own, body);
-                    ends.push(own);
-                }
-                *state = State::either(ends);
-            }
-            Compound::Test(words) => {
-                self.fields(state, words);
-            }
-            Compound::Arithmetic(text, pieces) => {
-                self.single(state, pieces);
-                state.forget_names_in(text);
-            }
-        }
-        None
-    }
-
-    /// Once as it is, and once more with what it changes unknown.
-    fn while_loop(&mut self, state: &mut State, condition: &List, body: &List) {
-        for _ in 0..2 {
-            let before = state.clone();
-            self.list(state, condition);
-            self.list(state, body);
-            state.is_over = false;
-            let is_same = before.dir == state.dir
-                && before.instead == state.instead
-                && before.variables == state.variables;
-            *state = State::either(vec![before, state.clone()]);
-            if is_same {
-                return;
-            }
-        }
-    }
-
-    fn for_loop(&mut self, state: &mut State, name: &str, values: Option<&[Word]>, body: &List) {
-        let values: Vec<Option<Value>> = match (values, &state.arguments) {
-            (Some(words), _) => {
-                let fields = self.fields(state, words);
-                fields.iter().map(Value::of).collect()
-            }
-            (None, Some(arguments)) => arguments.to_vec(),
-            (None, None) => vec![None],
-        };
-        for value in values {
-            if !self.spend(1) {
-                return;
-            }
-            state.set(name, value);
-            self.list(state, body);
-            state.is_over = false;
         }
     }
 

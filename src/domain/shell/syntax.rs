@@ -31,6 +31,8 @@ pub enum Node {
         name: String,
         body: Rc<Node>,
     },
+    /// `! …`
+    Not(Box<Node>),
 }
 
 #[derive(Debug)]

@@ -4,13 +4,16 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::domain::{Presence, Reservation, visible};
+use crate::domain::{Presence, Reservation, spelled, visible};
 use crate::ops::Profile;
 use crate::store::{Claim, iso};
 use crate::sys::environment::Home;
 
 use super::output::{Page, style};
 use super::table::Cell;
+
+/// So many changed files are shown in full.
+const MOST_CHANGED: usize = 5;
 
 /// An agent for programs. A struct and not a [`Value`]: there may be a thousand of them.
 #[derive(Serialize)]
@@ -35,6 +38,12 @@ pub(super) struct AgentJson<'a> {
     formerly: Vec<&'a str>,
     foreign: bool,
     me: bool,
+    activity: Option<&'a str>,
+    auto_status: Option<&'a str>,
+    tool_calls: u64,
+    tokens: u64,
+    files_modified: &'a [String],
+    last_tool_call: Option<&'a str>,
 }
 
 impl<'a> AgentJson<'a> {
@@ -63,6 +72,12 @@ impl<'a> AgentJson<'a> {
             formerly: agent.formerly.iter().map(|former| former.name.as_str()).collect(),
             foreign: agent.is_foreign(),
             me: is_me,
+            activity: profile.activity.as_deref(),
+            auto_status: profile.auto_status.as_deref(),
+            tool_calls: profile.tool_calls,
+            tokens: profile.tokens,
+            files_modified: &profile.files_modified,
+            last_tool_call: profile.last_tool_call.as_deref(),
         }
     }
 }
@@ -113,7 +128,7 @@ pub(super) fn presence_cell(presence: Presence) -> Cell {
         Presence::Active => style::good,
         Presence::Idle => style::bold,
         Presence::Away | Presence::Gone => style::dim,
-        Presence::Unknown => style::warn,
+        Presence::Stuck | Presence::Unknown => style::warn,
     };
     Cell::styled(presence.name(), style)
 }
@@ -134,6 +149,10 @@ pub(super) fn notes(profile: &Profile) -> String {
         notes.push(format!("{} unread", profile.unread));
     }
     notes.extend(agent.status.iter().map(|status| format!("“{}”", visible(status))));
+    // That it is on a task is said already.
+    let is_new = |status: &String| !notes.contains(status);
+    let status = profile.auto_status.as_ref().map(|status| visible(status).into_owned()).filter(is_new);
+    notes.extend(status);
     notes.join(", ")
 }
 
@@ -171,18 +190,38 @@ pub(super) fn text(page: &mut Page, profile: &Profile, home: &Home, now: Timesta
     if let Some(status) = &agent.status {
         row("status", visible(status).into_owned());
     }
+    match profile.presence {
+        Presence::Active | Presence::Idle => {
+            profile.activity.iter().for_each(|activity| row("now", visible(activity).into_owned()));
+        }
+        Presence::Away | Presence::Stuck => row("quiet", duration(now, profile.last_sign)),
+        Presence::Unknown | Presence::Gone => {}
+    }
+    if profile.tool_calls > 0 {
+        let last = profile.last_tool_call.as_deref();
+        let last = last.map_or(String::new(), |last| format!(", the last: {}", visible(last)));
+        let calls = if profile.tool_calls == 1 { "call" } else { "calls" };
+        row("tools", format!("{} {calls}{last}", profile.tool_calls));
+    }
+    if !profile.files_modified.is_empty() {
+        row("changed", changed(&profile.files_modified));
+    }
     for former in agent.formerly.iter().filter(|former| former.until > now) {
         row("formerly", former.name.to_string());
     }
 }
 
+/// The latest few.
+fn changed(files: &[String]) -> String {
+    let latest: Vec<String> =
+        files.iter().rev().take(MOST_CHANGED).map(|file| visible(file).into_owned()).collect();
+    match files.len() - latest.len() {
+        0 => latest.join(", "),
+        rest => format!("{} and {rest} more", latest.join(", ")),
+    }
+}
+
 /// How long ago, in the largest unit that says enough.
 pub(super) fn duration(now: Timestamp, then: Timestamp) -> String {
-    let seconds = now.duration_since(then).as_secs().max(0);
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3600 => format!("{} min", seconds / 60),
-        3600..86_400 => format!("{} h", seconds / 3600),
-        _ => format!("{} d", seconds / 86_400),
-    }
+    spelled(now.duration_since(then))
 }

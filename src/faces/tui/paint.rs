@@ -36,7 +36,11 @@ fn peer(ctx: &Context, profile: &Profile) -> Peer {
         branch: agent.git_branch.clone(),
         spec: agent.spec.as_deref().map(|spec| path(ctx, spec)),
         task: claim.map(|claim| (claim.task.clone(), claim.reason.clone())),
-        status: agent.status.clone(),
+        status: [&agent.status, &profile.activity, &profile.auto_status]
+            .into_iter()
+            .flatten()
+            .next()
+            .cloned(),
     }
 }
 

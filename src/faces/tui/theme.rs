@@ -55,8 +55,7 @@ impl Theme {
             Presence::Active => self.fg(Color::Green),
             Presence::Idle => self.fg(Color::Yellow),
             Presence::Away | Presence::Unknown | Presence::Gone => self.faint(),
-            #[expect(unreachable_patterns, reason = "until there is a presence more")]
-            _ => self.error(),
+            Presence::Stuck => self.error(),
         }
     }
 
@@ -95,7 +94,6 @@ pub(super) fn dot(presence: Presence) -> &'static str {
         Presence::Away => "○",
         Presence::Unknown => "?",
         Presence::Gone => "×",
-        #[expect(unreachable_patterns, reason = "until there is a presence more")]
-        _ => "▲",
+        Presence::Stuck => "▲",
     }
 }

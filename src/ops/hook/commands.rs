@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::domain::hook::ToolUse;
 use crate::domain::pattern::{PathForm, Pattern, has_wildcard};
-use crate::domain::shell::{self, Extent, World, Written};
+use crate::domain::shell::{self, Extent, Reading, Run, World, Written};
 use crate::domain::{Target, visible};
 use crate::ops::check;
 use crate::ops::context::Context;
@@ -30,6 +30,8 @@ pub(super) struct Plan {
     pub(super) changes: Vec<Change>,
     /// It may change more than that.
     pub(super) is_opaque: bool,
+    /// The programs that it will run.
+    pub(super) runs: Vec<Run>,
 }
 
 /// One thing that will be changed.
@@ -46,9 +48,9 @@ impl Plan {
     pub(super) fn of(ctx: &Context, tool: &ToolUse) -> Self {
         let mut changes: Vec<Change> = tool.edits.iter().map(|path| Change::edit(ctx, path)).collect();
         let mut is_opaque = false;
+        let mut runs = Vec::new();
         if let Some(command) = &tool.command {
-            let cwd = ctx.cwd.to_string_lossy();
-            let reading = shell::read_command(command, &cwd, &Surroundings { ctx });
+            let reading = read(ctx, command);
             is_opaque = reading.opaque || reading.writes.len() > MOST_CHANGES;
             for written in reading.writes.into_iter().take(MOST_CHANGES) {
                 match Change::write(ctx, written) {
@@ -56,9 +58,19 @@ impl Plan {
                     None => is_opaque = true,
                 }
             }
+            runs = reading.runs;
         }
-        Self { changes, is_opaque }
+        Self { changes, is_opaque, runs }
     }
+}
+
+/// The programs that a tool ran.
+pub(super) fn runs(ctx: &Context, tool: &ToolUse) -> Vec<Run> {
+    tool.command.as_deref().map(|command| read(ctx, command).runs).unwrap_or_default()
+}
+
+fn read(ctx: &Context, command: &str) -> Reading {
+    shell::read_command(command, &ctx.cwd.to_string_lossy(), &Surroundings { ctx })
 }
 
 impl Change {

@@ -6,6 +6,7 @@
 
 mod aftermath;
 mod commands;
+mod deeds;
 mod mail;
 mod session;
 
@@ -64,14 +65,24 @@ pub fn hook(ctx: &Context, call: &HookCall, say: &mut Say<'_>) -> Result<(), Com
     let mut survey = mesh.survey()?;
     let me = identity::at_hook(ctx, &mesh, &mut survey, &call.sessions())?;
     let visit = Visit { ctx, mesh: &mesh, survey, me, call };
-    match &call.event.moment {
+    let answered = match &call.event.moment {
         Moment::BeforeTool(tool) => visit.before(tool, say),
         Moment::AfterTool(tool) => visit.after(tool, say),
         Moment::PromptSubmitted { prompt } => visit.prompted(prompt, say),
         Moment::Stopping => visit.stopping(say),
         Moment::SessionEnded { goes_on } => visit.ended(*goes_on),
         Moment::SessionStarted | Moment::AskingLeave(_) | Moment::Other => Ok(()),
+    };
+    let noted = match &call.event.moment {
+        Moment::AfterTool(tool) => visit.has_used(tool),
+        Moment::PromptSubmitted { .. } => visit.is_asked(),
+        Moment::Stopping if !call.event.in_subagent => visit.rests(),
+        _ => Ok(()),
+    };
+    if let Err(error) = noted {
+        visit.leave_trouble(&error)?;
     }
+    answered
 }
 
 /// Leaves a line for `doctor`. Where even that can't be done, `doctor` finds out why by itself.
@@ -132,7 +143,8 @@ impl Visit<'_> {
         }
         // From here on the tool is let through, and what fails is told to `doctor` alone.
         let noted = if plan.is_opaque { aftermath::note(self, tool) } else { Ok(()) };
-        for error in [noted, self.hand_over(None, say)].into_iter().filter_map(Result::err) {
+        let results = [noted, self.hand_over(None, say), self.begins(tool, &plan.runs)];
+        for error in results.into_iter().filter_map(Result::err) {
             self.leave_trouble(&error)?;
         }
         Ok(())

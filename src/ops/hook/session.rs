@@ -8,6 +8,7 @@ use crate::ops::join::{Request, join};
 use crate::ops::leave;
 use crate::ops::names::is_live;
 use crate::ops::reserve::Place;
+use crate::ops::stuck;
 use crate::store::{Activity, Mesh, Record, patterns};
 use crate::sys::{clock, process};
 
@@ -47,7 +48,8 @@ pub(super) fn start(ctx: &Context, call: &HookCall, say: &mut Say<'_>) -> Result
         }
     }
     let visit = Visit { ctx, mesh: &mesh, survey: mesh.survey()?, me, call };
-    visit.hand_over(text, say)
+    visit.hand_over(text, say)?;
+    stuck::look_now_and_then(ctx, &mesh)
 }
 
 /// Is this a session that goes on after the process that it was in is gone?

@@ -8,6 +8,7 @@ use crate::domain::spec::{self, Spec, Task};
 use crate::ops::context::Context;
 use crate::ops::error::CommandError;
 use crate::ops::identity;
+use crate::ops::stuck;
 use crate::store::{Census, Claim, Claims, Completion, Completions, Finished, Mesh};
 
 use super::place::Place;
@@ -255,6 +256,9 @@ pub fn tasks(ctx: &Context, named: Option<&str>) -> Result<Tasks, CommandError> 
     };
     let place = Place::find(ctx, named, me.as_ref())?;
     let (claims, completions) = ledgers(mesh.as_deref())?;
+    if let Some(Err(error)) = mesh.as_deref().map(|mesh| stuck::look(ctx, mesh, &census, &claims)) {
+        ctx.notice(format!("who is stuck can't be told: {error}"));
+    }
     look(ctx, place, &Ledgers { claims: &claims, completions: &completions, census: &census }, me)
 }
 

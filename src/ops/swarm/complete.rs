@@ -123,9 +123,12 @@ fn tell_idle(table: &Table<'_>, sheet: &Sheet, unblocked: &[String]) {
         if agent.session == me.session || agent.is_foreign() || !same_spec || !claims.of(agent).is_empty() {
             continue;
         }
-        let presence = mesh
-            .last_sign(agent)
-            .map(|sign| Presence::of(process::liveness(&agent.process), sign, clock::now()));
+        // One that is stuck with its paths has no task either.
+        let presence = |sign| {
+            let quiet = clock::now().duration_since(sign);
+            Presence::of(process::liveness(&agent.process), quiet, None)
+        };
+        let presence = mesh.last_sign(agent).map(presence);
         if !presence.is_ok_and(|presence| matches!(presence, Presence::Idle | Presence::Away)) {
             continue;
         }

@@ -9,7 +9,9 @@ use serde_json::{Map, Value};
 
 use super::process::{ProcessKey, recorded};
 use super::time;
-use crate::domain::{Agent, AgentName, FormerName, Harness, Reservation, SessionId, TaskRef, TaskWait, Wait};
+use crate::domain::{
+    Agent, AgentName, FormerName, Harness, Reservation, SessionId, Tally, TaskRef, TaskWait, Wait,
+};
 
 /// What we read. Everything that can be missing may be.
 #[derive(Deserialize)]
@@ -27,7 +29,9 @@ struct Known {
     is_human: Option<bool>,
     status_message: Option<String>,
     tmux: Option<String>,
-    activity: Option<Activity>,
+    activity: Option<ActivityKeys>,
+    /// Read as far as it is what we expect: what others count is no reason to take them for damaged.
+    session: Option<Value>,
     reservations: Option<Vec<ReservationKeys>>,
     waits_for: Option<Vec<WaitKeys>>,
     waits_for_tasks: Option<Vec<TaskWaitKeys>>,
@@ -41,9 +45,11 @@ struct Known {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Activity {
+struct ActivityKeys {
     #[serde(default, with = "time::option")]
     last_activity_at: Option<Timestamp>,
+    current_activity: Option<Value>,
+    last_tool_call: Option<Value>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -188,13 +194,31 @@ fn agent_of(known: Known) -> Result<Agent, String> {
         is_human: known.is_human.unwrap_or(false),
         status: known.status_message,
         tmux: known.tmux,
-        last_activity: known.activity.and_then(|activity| activity.last_activity_at),
+        last_activity: known.activity.as_ref().and_then(|activity| activity.last_activity_at),
+        tally: tally_of(known.session.as_ref(), known.activity.as_ref()),
         reservations: known.reservations.unwrap_or_default().into_iter().map(Into::into).collect(),
         waits_for: known.waits_for.unwrap_or_default().into_iter().map(Into::into).collect(),
         waits_for_tasks: known.waits_for_tasks.unwrap_or_default().into_iter().map(Into::into).collect(),
         formerly: known.formerly.unwrap_or_default().into_iter().map(former).collect::<Result<_, _>>()?,
         restores: known.restores,
     })
+}
+
+fn tally_of(session: Option<&Value>, activity: Option<&ActivityKeys>) -> Tally {
+    let number = |key: &str| session?.get(key)?.as_u64();
+    let files = session.and_then(|session| session.get("filesModified")?.as_array());
+    let text = |value: &Option<Value>| value.as_ref()?.as_str().map(str::to_string);
+    Tally {
+        tool_calls: number("toolCalls").unwrap_or(0),
+        tokens: number("tokens").unwrap_or(0),
+        files_modified: files
+            .into_iter()
+            .flatten()
+            .filter_map(|file| Some(file.as_str()?.to_string()))
+            .collect(),
+        activity: activity.and_then(|activity| text(&activity.current_activity)),
+        last_tool_call: activity.and_then(|activity| text(&activity.last_tool_call)),
+    }
 }
 
 /// Lays what we know of the agent over the document.
@@ -226,6 +250,7 @@ pub(in crate::store) fn overlay(document: &mut Map<String, Value>, agent: &Agent
     put("tmux", optional(&agent.tmux));
     put("restores", optional(&agent.restores));
     overlay_process(document, agent);
+    overlay_tally(document, agent);
     let formerly = agent.formerly.iter().map(|former| {
         let keys = plain(FormerKeys { name: former.name.to_string(), until: former.until });
         (keys, same_text("name", former.name.as_str()))
@@ -265,6 +290,47 @@ fn overlay_process(document: &mut Map<String, Value>, agent: &Agent) {
         }
         (None, _) => {
             document.shift_remove("process");
+        }
+    }
+}
+
+/// What was counted stands there from the first time that it is written down.
+fn overlay_tally(document: &mut Map<String, Value>, agent: &Agent) {
+    let Some(last) = agent.last_activity else { return };
+    let Tally { tool_calls, tokens, files_modified, activity, last_tool_call } = &agent.tally;
+    let session = [
+        ("toolCalls", Some(Value::from(*tool_calls))),
+        ("tokens", Some(Value::from(*tokens))),
+        ("filesModified", Some(Value::from(files_modified.clone()))),
+    ];
+    overlay_object(document, "session", session);
+    let activity = [
+        ("lastActivityAt", Some(Value::from(time::iso(last)))),
+        ("currentActivity", activity.as_deref().map(Value::from)),
+        ("lastToolCall", last_tool_call.as_deref().map(Value::from)),
+    ];
+    overlay_object(document, "activity", activity);
+}
+
+/// Keys of others stay in it.
+fn overlay_object<const N: usize>(
+    document: &mut Map<String, Value>,
+    key: &str,
+    members: [(&str, Option<Value>); N],
+) {
+    let slot = document.entry(key).or_insert_with(|| Value::Object(Map::new()));
+    if !slot.is_object() {
+        *slot = Value::Object(Map::new());
+    }
+    let Value::Object(object) = slot else { return };
+    for (name, value) in members {
+        match value {
+            Some(value) => {
+                object.insert(name.to_string(), value);
+            }
+            None => {
+                object.shift_remove(name);
+            }
         }
     }
 }
@@ -396,6 +462,7 @@ mod tests {
             "restores",
             "joinedAt",
             "activity",
+            "session",
             "waitsFor",
             "waitsForTasks",
         ]

@@ -72,6 +72,40 @@ fn who_is_there() {
 }
 
 #[test]
+fn who_is_at_what() {
+    check("presence", |scene| {
+        put(&scene.project().join("spec.md"), "- [ ] TASK-01: the form\n- [ ] TASK-02: the session\n");
+        scene.now = "2024-05-17T07:30:00.000Z".to_string();
+        for (name, harness) in
+            [("Alice", "claude"), ("Bob", "codex"), ("Carol", "gemini"), ("Robin", "terminal")]
+        {
+            scene.joined(name, harness);
+            scene.rewrite(name, |agent| agent["spec"] = json!(scene.project().join("spec.md")));
+        }
+        scene.now = NOW.to_string();
+        scene.meanwhile("Alice works, Bob works on a task and has said so, Carol has been quiet for long.");
+        scene.claim("Carol", "TASK-01", "the login flow");
+        scene.rewrite("Bob", |bob| bob["statusMessage"] = json!("reviewing"));
+        let files: Vec<String> = (1..=8).map(|number| format!("src/part{number}.rs")).collect();
+        let alice = json!({
+            "calls": 41, "files": files, "now": "editing src/part8.rs", "last": "edit: src/part8.rs",
+        });
+        put(&scene.mesh().join("presence/Alice"), &format!("{alice}\n"));
+        put(
+            &scene.mesh().join("presence/Carol"),
+            "{\"calls\":7,\"now\":\"running tests\",\"last\":\"test: failed\"}\n",
+        );
+        for (name, seconds) in [("Alice", 5), ("Bob", 45), ("Carol", 1000), ("Robin", 400)] {
+            scene.quiet_for(name, seconds);
+        }
+        scene.msg(&["agents"]);
+        scene.msg(&["whois", "Alice"]);
+        scene.msg(&["whois", "Carol"]);
+        scene.msg(&["read", "--as", "Bob"]);
+    });
+}
+
+#[test]
 fn who_is_gone() {
     check("agents-gone", |scene| {
         scene.joined("Alice", "claude");

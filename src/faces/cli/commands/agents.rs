@@ -12,8 +12,8 @@ use crate::sys::environment::Home;
 
 /// Who is there, and what they are at
 ///
-/// A star marks yourself. Presence is `active` (a sign of life within 30 s), `idle` (within 5 min), `away`, or
-/// `unknown` where nobody can tell from here.
+/// A star marks yourself. Presence is `active` (a sign of life within 30 s), `idle` (within 5 min), `away`, `stuck`
+/// (none for `stuckThreshold` seconds, while it holds a task or a path), or `unknown` where nobody can tell from here.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -3,14 +3,14 @@
 use super::payload::Payload;
 use super::tool::{ToolInput, Touch};
 use super::words::Tongue;
-use super::{Can, Codec, lenient};
+use super::{Can, Codec, ending, lenient};
 use crate::domain::hook::HookEvent;
 
 pub(super) struct Claude;
 
 impl Codec for Claude {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
-        Ok(lenient::object::<Payload>(input)?.event(event, touch))
+        Ok(lenient::object::<Payload>(input)?.event(event, touch, ending::of_claude))
     }
 
     fn can(&self, event: &str) -> Can {
@@ -37,8 +37,9 @@ pub(super) fn touch(tool: &str, input: ToolInput) -> Touch {
     match tool {
         "Edit" | "Write" | "MultiEdit" => Touch::edit(input.file_path),
         "NotebookEdit" => Touch::edit(input.notebook_path),
-        "Bash" | "Monitor" => Touch::run(input.command, None),
-        "Read" | "Glob" | "Grep" => Touch::default(),
+        "Bash" | "Monitor" => Touch::start(input),
+        "Read" => Touch::read(input.file_path),
+        "Glob" | "Grep" => Touch::default(),
         _ if input.writes() => Touch::edit(input.file_path),
         _ => Touch::default(),
     }

@@ -3,14 +3,14 @@
 use super::payload::Payload;
 use super::tool::{ToolInput, Touch, Words};
 use super::words::Tongue;
-use super::{Can, Codec, claude, lenient};
+use super::{Can, Codec, claude, ending, lenient};
 use crate::domain::hook::HookEvent;
 
 pub(super) struct Codex;
 
 impl Codec for Codex {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
-        Ok(lenient::object::<Payload>(input)?.event(event, touch))
+        Ok(lenient::object::<Payload>(input)?.event(event, touch, ending::of_codex))
     }
 
     fn can(&self, event: &str) -> Can {

@@ -3,7 +3,8 @@
 
 use serde::Deserialize;
 
-use super::lenient::Maybe;
+use super::ending::{self, Ending, Ends};
+use super::lenient::{Maybe, Object};
 use super::payload::Payload;
 use super::tool::{ToolInput, Touch, Words};
 use super::words::Tongue;
@@ -22,12 +23,20 @@ struct CamelPayload {
     tool_args: Maybe<ToolInput>,
     /// What it is called where its user is to be asked.
     tool_input: Maybe<ToolInput>,
+    tool_result: Object<ToolResult>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ToolResult {
+    result_type: Maybe<String>,
+    text_result_for_llm: Maybe<Ends>,
 }
 
 impl Codec for Copilot {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
         if is_pascal(event) {
-            return Ok(lenient::object::<Payload>(input)?.event(event, touch));
+            return Ok(lenient::object::<Payload>(input)?.event(event, touch, ending::of_copilot));
         }
         let payload: CamelPayload = lenient::object(input)?;
         let moment = match event {
@@ -36,7 +45,15 @@ impl Codec for Copilot {
             "userPromptSubmitted" => Moment::PromptSubmitted { prompt: payload.prompt.0.unwrap_or_default() },
             "preToolUse" => Moment::BeforeTool(tool_use(payload.tool_name, payload.tool_args)),
             "postToolUse" | "postToolUseFailure" => {
-                Moment::AfterTool(tool_use(payload.tool_name, payload.tool_args))
+                let ToolResult { result_type, text_result_for_llm } = payload.tool_result.0;
+                let ending = Ending {
+                    is_failure: event == "postToolUseFailure",
+                    text: text_result_for_llm.0,
+                    kind: result_type.0,
+                    ..Ending::default()
+                };
+                let tool = tool_use(payload.tool_name, payload.tool_args);
+                Moment::AfterTool(ToolUse { outcome: ending::of_copilot(&ending, &tool), ..tool })
             }
             "permissionRequest" => Moment::AskingLeave(tool_use(payload.tool_name, payload.tool_input)),
             "agentStop" => Moment::Stopping,
@@ -70,7 +87,8 @@ fn is_pascal(event: &str) -> bool {
 fn tool_use(tool: Maybe<String>, args: Maybe<ToolInput>) -> ToolUse {
     let tool = tool.0.unwrap_or_default();
     let touch = touch(&tool, args.0.unwrap_or_default());
-    ToolUse { tool, edits: touch.edits, command: touch.command, ..ToolUse::default() }
+    let Touch { edits, reads, command, .. } = touch;
+    ToolUse { tool, edits, reads, command, ..ToolUse::default() }
 }
 
 /// In Claude Code's way of writing `Edit` is `edit` or `apply_patch`, and `Write` is `create`.
@@ -80,6 +98,7 @@ fn touch(tool: &str, args: ToolInput) -> Touch {
         "str_replace_editor" if matches!(&args.command.0, Some(Words::Line(line)) if line == "view") => {
             Touch::default()
         }
+        "view" | "Read" => Touch::read(args.path),
         "edit" | "create" | "str_replace_editor" | "apply_patch" | "Edit" | "Write" => match args.path {
             Maybe(None) => Touch::patch(args.input.0.as_deref()),
             path => Touch::edit(path),

@@ -3,7 +3,7 @@
 use super::payload::Payload;
 use super::tool::{ToolInput, Touch};
 use super::words::Tongue;
-use super::{Can, Codec, lenient};
+use super::{Can, Codec, ending, lenient};
 use crate::domain::hook::{HookEvent, Moment};
 
 pub(super) struct Gemini;
@@ -18,7 +18,7 @@ impl Codec for Gemini {
                 Moment::PromptSubmitted { prompt: without_hook_context(&payload.prompt()).to_string() }
             }
             "BeforeTool" => Moment::BeforeTool(payload.tool_use(touch)),
-            "AfterTool" => Moment::AfterTool(payload.tool_use(touch)),
+            "AfterTool" => Moment::AfterTool(payload.used(touch, ending::of_gemini, false)),
             "AfterAgent" => Moment::Stopping,
             _ => Moment::Other,
         };
@@ -41,6 +41,7 @@ impl Codec for Gemini {
 
 fn touch(tool: &str, input: ToolInput) -> Touch {
     match tool {
+        "read_file" => Touch::read(input.file_path),
         "replace" | "write_file" => Touch::edit(input.file_path),
         // The second name is the newer one.
         "run_shell_command" => Touch::run(input.command, input.directory.0.or(input.dir_path.0)),

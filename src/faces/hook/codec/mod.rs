@@ -6,6 +6,7 @@
 mod claude;
 mod codex;
 mod copilot;
+mod ending;
 mod gemini;
 mod lenient;
 mod opencode;

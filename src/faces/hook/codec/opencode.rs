@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::lenient::{Maybe, Object};
 use super::tool::{ToolInput, Touch};
 use super::words::Tongue;
-use super::{Can, Codec, lenient, session};
+use super::{Can, Codec, ending, lenient, session};
 use crate::domain::hook::{HookEvent, Moment, ToolUse};
 
 pub(super) struct Opencode;
@@ -43,8 +43,17 @@ struct Input {
 struct Output {
     /// Before the tool.
     args: Maybe<ToolInput>,
+    /// After the tool.
+    metadata: Object<Metadata>,
     message: Object<Message>,
     parts: Maybe<Vec<Object<Part>>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Metadata {
+    /// Of a shell command.
+    exit: Maybe<u64>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -98,7 +107,9 @@ impl Codec for Opencode {
             }
             "tool.execute.after" => {
                 let args = payload.input.0.args.0.take();
-                Moment::AfterTool(payload.tool_use(args))
+                let tool = payload.tool_use(args);
+                let exit = payload.output.0.metadata.0.exit.0;
+                Moment::AfterTool(ToolUse { outcome: ending::of_opencode(exit, &tool), ..tool })
             }
             "chat.message" => Moment::PromptSubmitted { prompt: payload.prompt() },
             "session.created" => Moment::SessionStarted,
@@ -144,6 +155,7 @@ impl Payload {
             parent,
             cwd: self.cwd.0.or(info.directory.0),
             model: self.model.0.or(self.output.0.message.0.model.0.model_id.0),
+            tokens: 0,
             moment,
         }
     }
@@ -153,7 +165,8 @@ impl Payload {
         let touch = touch(&tool, args.unwrap_or_default());
         self.cwd.0 = touch.cwd(self.cwd.0.take());
         let call = self.input.0.call_id.0.take();
-        ToolUse { tool, call, edits: touch.edits, command: touch.command, ..ToolUse::default() }
+        let Touch { edits, reads, command, .. } = touch;
+        ToolUse { tool, call, edits, reads, command, ..ToolUse::default() }
     }
 
     fn prompt(&mut self) -> String {
@@ -168,6 +181,7 @@ fn touch(tool: &str, args: ToolInput) -> Touch {
     match tool {
         "edit" | "write" | "multiedit" => Touch::edit(args.file_path_camel),
         "apply_patch" | "patch" => Touch::patch(args.patch_text.0.as_deref()),
+        "read" => Touch::read(args.file_path_camel),
         "bash" => Touch::run(args.command, args.workdir.0),
         _ => Touch::default(),
     }

@@ -2,10 +2,11 @@
 
 use serde::Deserialize;
 
+use super::ending::{Ending, Ends};
 use super::lenient::{Maybe, Object};
 use super::session;
 use super::tool::{ToolInput, Touch};
-use crate::domain::hook::{HookEvent, Moment, ToolUse};
+use crate::domain::hook::{HookEvent, Moment, Outcome, ToolUse};
 
 /// The mode in which nobody is asked for leave.
 const UNASKED: &str = "bypassPermissions";
@@ -26,12 +27,40 @@ pub(super) struct Payload {
     tool_input: Maybe<ToolInput>,
     tool_response: Object<ToolResponse>,
     duration_ms: Maybe<u64>,
+    /// Why a tool failed.
+    error: Maybe<Ends>,
+    is_interrupt: Maybe<bool>,
+    /// What Copilot CLI has in the place of `tool_response`.
+    tool_result: Object<ToolResult>,
+    #[serde(skip)]
+    in_background: bool,
 }
+
+/// How one reads from what is said after a tool how it ended.
+type Judge = fn(&Ending, &ToolUse) -> Option<Outcome>;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct ToolResponse {
     bash_edit_diff: Object<BashEditDiff>,
+    interrupted: Maybe<bool>,
+    background_task_id: Maybe<String>,
+    // Gemini CLI's.
+    llm_content: Maybe<Ends>,
+    error: Object<ToolError>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ToolError {
+    message: Maybe<Ends>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ToolResult {
+    result_type: Maybe<String>,
+    text_result_for_llm: Maybe<Ends>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -42,13 +71,14 @@ struct BashEditDiff {
 
 impl Payload {
     /// The event, where the events have Claude Code's names. `read` tells what a tool will touch.
-    pub fn event(mut self, event: &str, read: fn(&str, ToolInput) -> Touch) -> HookEvent {
+    pub fn event(mut self, event: &str, read: fn(&str, ToolInput) -> Touch, ends: Judge) -> HookEvent {
         let moment = match event {
             "SessionStart" => Moment::SessionStarted,
             "SessionEnd" => self.session_ended(),
             "UserPromptSubmit" => Moment::PromptSubmitted { prompt: self.prompt() },
             "PreToolUse" => Moment::BeforeTool(self.tool_use(read)),
-            "PostToolUse" | "PostToolUseFailure" => Moment::AfterTool(self.tool_use(read)),
+            "PostToolUse" => Moment::AfterTool(self.used(read, ends, false)),
+            "PostToolUseFailure" => Moment::AfterTool(self.used(read, ends, true)),
             "Stop" => Moment::Stopping,
             _ => Moment::Other,
         };
@@ -63,6 +93,7 @@ impl Payload {
             is_unasked: self.permission_mode.0.as_deref() == Some(UNASKED),
             cwd: self.cwd.0,
             model: self.model.0,
+            tokens: 0,
             moment,
         }
     }
@@ -79,14 +110,34 @@ impl Payload {
         let tool = self.tool_name.0.take().unwrap_or_default();
         let touch = read(&tool, self.tool_input.0.take().unwrap_or_default());
         self.cwd.0 = touch.cwd(self.cwd.0.take());
+        self.in_background = touch.in_background;
         let changed = self.tool_response.0.bash_edit_diff.0.changed_files.0.take();
         ToolUse {
             tool,
             call: self.tool_use_id.0.take(),
             edits: touch.edits,
+            reads: touch.reads,
             command: touch.command,
             changed: changed.map(|files| files.into_iter().filter(|file| !file.is_empty()).collect()),
             duration_ms: self.duration_ms.0,
+            outcome: None,
         }
+    }
+
+    /// After a tool: the same, and how it ended.
+    pub fn used(&mut self, read: fn(&str, ToolInput) -> Touch, ends: Judge, is_failure: bool) -> ToolUse {
+        let tool = self.tool_use(read);
+        let ToolResponse { interrupted, background_task_id, llm_content, error, .. } =
+            std::mem::take(&mut self.tool_response.0);
+        let ToolResult { result_type, text_result_for_llm } = std::mem::take(&mut self.tool_result.0);
+        let is_interrupted = interrupted.0 == Some(true) || self.is_interrupt.0 == Some(true);
+        let ending = Ending {
+            is_failure,
+            is_open: is_interrupted || background_task_id.0.is_some() || self.in_background,
+            error: self.error.0.take().or(error.0.message.0),
+            text: llm_content.0.or(text_result_for_llm.0),
+            kind: result_type.0,
+        };
+        ToolUse { outcome: ends(&ending, &tool), ..tool }
     }
 }

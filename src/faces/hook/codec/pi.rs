@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::ending::{self, Ending, Ends};
 use super::lenient::{Maybe, Object};
 use super::tool::{ToolInput, Touch};
 use super::words::Tongue;
@@ -25,6 +26,16 @@ struct Event {
     tool_name: Maybe<String>,
     tool_call_id: Maybe<String>,
     input: Maybe<ToolInput>,
+    is_error: Maybe<bool>,
+    content: Maybe<Vec<Object<Content>>>,
+    /// Since the last event; our extension adds them up.
+    tokens: Maybe<u64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Content {
+    text: Maybe<Ends>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -38,12 +49,13 @@ struct Context {
 impl Codec for Pi {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
         let Payload { event: Object(said), ctx: Object(context) } = lenient::object(input)?;
+        let tokens = said.tokens.0.unwrap_or(0);
         let moment = match event {
             "session_start" => Moment::SessionStarted,
             "session_shutdown" => Moment::SessionEnded { goes_on: said.goes_on() },
             "before_agent_start" => Moment::PromptSubmitted { prompt: said.prompt.0.unwrap_or_default() },
             "tool_call" => Moment::BeforeTool(said.tool_use()),
-            "tool_result" => Moment::AfterTool(said.tool_use()),
+            "tool_result" => Moment::AfterTool(said.used()),
             "agent_before_settle" => Moment::Stopping,
             _ => Moment::Other,
         };
@@ -51,6 +63,7 @@ impl Codec for Pi {
             session: session(context.session_id),
             cwd: context.cwd.0,
             model: context.model.0,
+            tokens,
             moment,
             ..HookEvent::default()
         })
@@ -79,7 +92,16 @@ impl Event {
         let tool = self.tool_name.0.unwrap_or_default();
         let touch = touch(&tool, self.input.0.unwrap_or_default());
         let call = self.tool_call_id.0;
-        ToolUse { tool, call, edits: touch.edits, command: touch.command, ..ToolUse::default() }
+        let Touch { edits, reads, command, .. } = touch;
+        ToolUse { tool, call, edits, reads, command, ..ToolUse::default() }
+    }
+
+    fn used(mut self) -> ToolUse {
+        let mut said = self.content.0.take().unwrap_or_default().into_iter().filter_map(|part| part.0.text.0);
+        let ending = Ending { text: said.next_back(), ..Ending::default() };
+        let is_error = self.is_error.0;
+        let tool = self.tool_use();
+        ToolUse { outcome: ending::of_pi(&ending, &tool, is_error), ..tool }
     }
 }
 
@@ -88,6 +110,7 @@ fn touch(tool: &str, input: ToolInput) -> Touch {
         "edit" | "write" => {
             Touch { edits: input.path.0.map(readings).unwrap_or_default(), ..Touch::default() }
         }
+        "read" => Touch::read(input.path),
         "bash" => Touch::run(input.command, None),
         _ => Touch::default(),
     }

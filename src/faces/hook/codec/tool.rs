@@ -22,6 +22,7 @@ pub(super) struct ToolInput {
     pub workdir: Maybe<String>,
     pub directory: Maybe<String>,
     pub dir_path: Maybe<String>,
+    run_in_background: Maybe<bool>,
     /// Patches.
     #[serde(rename = "patchText")]
     pub patch_text: Maybe<String>,
@@ -37,9 +38,12 @@ pub(super) struct ToolInput {
 #[derive(Debug, Default)]
 pub(super) struct Touch {
     pub edits: Vec<String>,
+    pub reads: Vec<String>,
     pub command: Option<String>,
     /// Where the command runs, if not where the session is.
     pub directory: Option<String>,
+    /// It is not over when the tool is.
+    pub in_background: bool,
 }
 
 /// A command: a line for a shell, or words.
@@ -73,6 +77,10 @@ impl Keep for ToolInput {
 }
 
 impl Touch {
+    pub fn read(path: Maybe<String>) -> Self {
+        Self { reads: Self::edit(path).edits, ..Self::default() }
+    }
+
     /// What has no name is no file.
     pub fn edit(path: Maybe<String>) -> Self {
         Self { edits: path.0.into_iter().filter(|path| !path.is_empty()).collect(), ..Self::default() }
@@ -85,6 +93,12 @@ impl Touch {
     pub fn run(command: Maybe<Words>, directory: Option<String>) -> Self {
         let directory = directory.filter(|directory| !directory.is_empty());
         Self { command: command.0.map(Words::line), directory, ..Self::default() }
+    }
+
+    /// The same, of a tool that may say that it doesn't wait for the command.
+    pub fn start(input: ToolInput) -> Self {
+        let in_background = input.run_in_background.0 == Some(true);
+        Self { in_background, ..Self::run(input.command, None) }
     }
 
     /// Where the command runs, given where the session is.

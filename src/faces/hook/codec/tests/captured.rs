@@ -106,7 +106,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 
 /// An event in a few lines, without what is not there.
 fn shown(event: &HookEvent) -> String {
-    let HookEvent { session, parent, in_subagent, is_unasked, cwd, model, moment } = event;
+    let HookEvent { session, parent, in_subagent, is_unasked, cwd, model, tokens, moment } = event;
     let mut text = String::new();
     let mut line = |key: &str, value: Option<String>| {
         if let Some(value) = value {
@@ -119,13 +119,15 @@ fn shown(event: &HookEvent) -> String {
         other => (format!("{other:?}"), None),
     };
     line("moment", Some(moment));
-    if let Some(ToolUse { tool, call, edits, command, changed, duration_ms }) = tool {
+    if let Some(ToolUse { tool, call, edits, reads, command, changed, duration_ms, outcome }) = tool {
         line("tool", Some(tool.clone()));
         line("call", call.clone());
         line("edits", (!edits.is_empty()).then(|| edits.join(" | ")));
+        line("reads", (!reads.is_empty()).then(|| reads.join(" | ")));
         line("command", command.clone());
         line("changed", changed.as_ref().map(|changed| changed.join(" | ")));
         line("duration", duration_ms.map(|duration| format!("{duration} ms")));
+        line("outcome", outcome.map(|outcome| format!("{outcome:?}")));
     }
     line("session", session.as_ref().map(ToString::to_string));
     line("parent", parent.as_ref().map(ToString::to_string));
@@ -133,5 +135,6 @@ fn shown(event: &HookEvent) -> String {
     line("unasked", is_unasked.then(|| "yes".to_string()));
     line("cwd", cwd.clone());
     line("model", model.clone());
+    line("tokens", (*tokens > 0).then(|| tokens.to_string()));
     text
 }

@@ -4,6 +4,7 @@ mod anything;
 mod captured;
 mod decoding;
 mod encoding;
+mod endings;
 
 use crate::domain::Harness;
 

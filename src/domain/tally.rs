@@ -1,0 +1,96 @@
+//! What an agent has done so far: what pi-messenger counts, counted in the same way.
+
+/// So many changed files are remembered of an agent.
+pub const MOST_FILES: usize = 20;
+
+/// All that is counted of an agent.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Tally {
+    pub tool_calls: u64,
+    pub tokens: u64,
+    /// The files that it changed last, each once, the latest last.
+    pub files_modified: Vec<String>,
+    /// What it is at, until its turn ends.
+    pub activity: Option<String>,
+    /// What it did last, in pi-messenger's words: `edit: src/a.rs`, `commit: fix it`, `test: passed`.
+    pub last_tool_call: Option<String>,
+}
+
+impl Tally {
+    /// Has anything been counted?
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Adds what was done after all that is counted here.
+    pub fn add(&mut self, deed: Deed) {
+        self.tool_calls = self.tool_calls.saturating_add(deed.tool_calls);
+        self.tokens = self.tokens.saturating_add(deed.tokens);
+        for file in deed.files {
+            self.files_modified.retain(|known| *known != file);
+            self.files_modified.push(file);
+        }
+        let surplus = self.files_modified.len().saturating_sub(MOST_FILES);
+        self.files_modified.drain(..surplus);
+        match deed.activity {
+            Now::Same => {}
+            Now::At(activity) => self.activity = Some(activity),
+            Now::Nothing => self.activity = None,
+        }
+        if deed.last_tool_call.is_some() {
+            self.last_tool_call = deed.last_tool_call;
+        }
+    }
+}
+
+/// One thing to be counted.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Deed {
+    pub tool_calls: u64,
+    pub tokens: u64,
+    pub files: Vec<String>,
+    pub activity: Now,
+    pub last_tool_call: Option<String>,
+}
+
+/// What an agent is at from now on.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub enum Now {
+    /// What it was at before.
+    #[default]
+    Same,
+    At(String),
+    /// Its turn is over.
+    Nothing,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_twenty_files_are_remembered_each_once() {
+        let mut tally = Tally::default();
+        let edit = |path: &str| Deed { files: vec![path.to_string()], tool_calls: 1, ..Deed::default() };
+        for number in 0..25 {
+            tally.add(edit(&format!("f{number}")));
+        }
+        tally.add(edit("f10"));
+        assert_eq!(tally.tool_calls, 26);
+        assert_eq!(tally.files_modified.len(), MOST_FILES);
+        assert_eq!(tally.files_modified.first().map(String::as_str), Some("f5"));
+        assert_eq!(tally.files_modified.last().map(String::as_str), Some("f10"));
+        assert_eq!(tally.files_modified.iter().filter(|file| *file == "f10").count(), 1);
+    }
+
+    #[test]
+    fn an_activity_lasts_until_the_turn_ends() {
+        let mut tally = Tally::default();
+        let at = |activity| Deed { activity, ..Deed::default() };
+        tally.add(at(Now::At("reading a".to_string())));
+        tally.add(at(Now::Same));
+        assert_eq!(tally.activity.as_deref(), Some("reading a"));
+        tally.add(at(Now::Nothing));
+        assert_eq!(tally.activity, None);
+    }
+}

@@ -1,0 +1,186 @@
+//! What a hook tells about its agent: that it lives, what it is at, what it did; and what others hear of that.
+//!
+//! All of this comes after the answer, and none of it is worth failing for.
+
+use std::path::Path;
+
+use jiff::SignedDuration;
+
+use crate::domain::activity::{Commit, Errands, TestRun, activity};
+use crate::domain::hook::{Outcome, ToolUse};
+use crate::domain::shell::Run;
+use crate::domain::{Agent, Deed, EventKind, Now};
+use crate::ops::activity::refresh;
+use crate::ops::error::CommandError;
+use crate::ops::feed;
+use crate::ops::reserve::Place;
+use crate::ops::stuck;
+use crate::store::Account;
+use crate::sys::clock;
+use crate::sys::git::WorkTree;
+
+use super::{Visit, commands};
+
+/// Edits of one path by one agent within so long are one event.
+const GATHERED: SignedDuration = SignedDuration::from_secs(5);
+/// So long ago a commit may have been made that a command says it made, where the harness doesn't tell how long that
+/// ran; and by so much the clocks may differ, one of which knows only seconds.
+const RECENT: SignedDuration = SignedDuration::from_mins(10);
+const SLACK: SignedDuration = SignedDuration::from_secs(2);
+
+impl Visit<'_> {
+    /// About to use a tool that nobody refuses.
+    pub(super) fn begins(&self, tool: &ToolUse, runs: &[Run]) -> Result<(), CommandError> {
+        let Some(me) = self.counted() else { return Ok(()) };
+        let activity = self.activity(tool, runs);
+        if activity != Now::Same {
+            self.count(me, Deed { activity, ..Deed::default() })?;
+        }
+        Ok(())
+    }
+
+    /// A tool was used.
+    pub(super) fn has_used(&self, tool: &ToolUse) -> Result<(), CommandError> {
+        let Some(me) = self.counted() else { return Ok(()) };
+        let runs = commands::runs(self.ctx, tool);
+        let errands = Errands::of(&runs);
+        let files = self.changed(tool);
+        let mut deed = Deed {
+            tool_calls: 1,
+            tokens: self.call.event.tokens,
+            activity: self.activity(tool, &runs),
+            last_tool_call: files.last().map(|file| format!("edit: {file}")),
+            files,
+        };
+        if deed.files.is_empty() && errands == Errands::default() {
+            self.count(me, deed)?;
+            return refresh(self.mesh, me);
+        }
+        // Held from the look to the line, so that of several at once one tells.
+        match self.mesh.account(&me.name)? {
+            Some(mut account) => {
+                self.tell_of_edits(me, &mut account, &deed.files);
+                if let Some(test) = &errands.test {
+                    deed.last_tool_call = Some(self.tell_of_test(me, test, tool));
+                }
+                if let Some(commit) = &errands.commit {
+                    deed.last_tool_call =
+                        self.tell_of_commit(me, &mut account, commit, tool).or(deed.last_tool_call);
+                }
+                account.enter(deed)?;
+            }
+            None => self.was_busy(me)?,
+        }
+        refresh(self.mesh, me)
+    }
+
+    /// Its turn is over, and so is what it was at.
+    pub(super) fn rests(&self) -> Result<(), CommandError> {
+        let Some(me) = self.counted() else { return Ok(()) };
+        let tokens = self.call.event.tokens;
+        self.count(me, Deed { activity: Now::Nothing, tokens, ..Deed::default() })?;
+        refresh(self.mesh, me)
+    }
+
+    /// It is asked to do something.
+    pub(super) fn is_asked(&self) -> Result<(), CommandError> {
+        let Some(me) = self.counted() else { return Ok(()) };
+        if self.call.event.tokens > 0 {
+            self.count(me, Deed { tokens: self.call.event.tokens, ..Deed::default() })?;
+        }
+        refresh(self.mesh, me)?;
+        stuck::look_now_and_then(self.ctx, self.mesh)
+    }
+
+    /// pi-messenger counts what its agents do by itself.
+    fn counted(&self) -> Option<&Agent> {
+        self.me.as_ref().filter(|me| !me.is_foreign())
+    }
+
+    fn count(&self, me: &Agent, deed: Deed) -> Result<(), CommandError> {
+        match self.mesh.count(&me.name, deed)? {
+            true => Ok(()),
+            false => self.was_busy(me),
+        }
+    }
+
+    fn was_busy(&self, me: &Agent) -> Result<(), CommandError> {
+        let text = format!("what {} did could not be counted: another process held its file", me.name);
+        self.leave_trouble(&CommandError::new(crate::ops::Kind::LockTimeout, text))
+    }
+
+    fn activity(&self, tool: &ToolUse, runs: &[Run]) -> Now {
+        let place = Place::here(self.ctx);
+        activity(tool, runs, |path| self.shorten(&place, path))
+    }
+
+    fn shorten(&self, place: &Place, path: &str) -> String {
+        place.shorten(&self.ctx.cwd.join(self.ctx.home.expand(path)).to_string_lossy())
+    }
+
+    /// The files that were changed, as far as the harness tells.
+    fn changed(&self, tool: &ToolUse) -> Vec<String> {
+        if tool.outcome == Some(Outcome::Failed) {
+            return Vec::new();
+        }
+        let place = Place::here(self.ctx);
+        // pi's `@` before a path is a mention of it; both readings are among the edits.
+        let is_mention = |path: &&String| {
+            path.strip_prefix('@').is_some_and(|rest| tool.edits.iter().any(|edit| edit == rest))
+        };
+        let edits = tool.edits.iter().filter(|path| !is_mention(path));
+        let mut changed = Vec::new();
+        for path in edits.chain(tool.changed.iter().flatten()) {
+            let shown = self.shorten(&place, path);
+            if !changed.contains(&shown) {
+                changed.push(shown);
+            }
+        }
+        changed
+    }
+
+    fn tell_of_edits(&self, me: &Agent, account: &mut Account<'_>, files: &[String]) {
+        let now = clock::now();
+        for file in files {
+            if account.is_due(file, now, GATHERED) {
+                feed::tell(self.ctx, self.mesh, EventKind::Edit, &me.name, Some(file), None);
+            }
+        }
+    }
+
+    /// Whether they passed is said only where the harness's words prove it.
+    fn tell_of_test(&self, me: &Agent, test: &TestRun, tool: &ToolUse) -> String {
+        let result = test.passed(tool.outcome).map(|passed| if passed { "passed" } else { "failed" });
+        feed::tell(self.ctx, self.mesh, EventKind::Test, &me.name, Some(&test.shown), result);
+        format!("test: {}", result.unwrap_or("ran"))
+    }
+
+    /// What git wrote down decides: a command may fail after its commit, or succeed without one. Where git keeps no log,
+    /// the outcome of the command does.
+    fn tell_of_commit(
+        &self,
+        me: &Agent,
+        account: &mut Account<'_>,
+        commit: &Commit,
+        tool: &ToolUse,
+    ) -> Option<String> {
+        let made = commit.was_made(tool.outcome);
+        if made == Some(false) {
+            return None;
+        }
+        let dir = commit.dir.as_deref().map_or(self.cwd(), Path::new);
+        let subject = match WorkTree::containing(dir)?.last_commit() {
+            Some(last) => {
+                let ran_for =
+                    tool.duration_ms.map(|ms| SignedDuration::from_millis(ms.try_into().unwrap_or(i64::MAX)));
+                let now = clock::from_system(clock::machine_time());
+                let is_recent = now.duration_since(last.at) <= ran_for.unwrap_or(RECENT) + SLACK;
+                let is_it = commit.subject.as_ref().is_none_or(|subject| *subject == last.subject);
+                (is_recent && is_it && account.is_new_commit(&last.id)).then_some(last.subject)?
+            }
+            None => commit.subject.clone().filter(|_| made == Some(true))?,
+        };
+        feed::tell(self.ctx, self.mesh, EventKind::Commit, &me.name, None, Some(&subject));
+        Some(format!("commit: {subject}"))
+    }
+}

@@ -1,0 +1,328 @@
+//! `presence/<Name>`: its time is the agent's last sign of life, its lines are what the agent did.
+//!
+//! ```text
+//! {"calls":31,"files":["src/a.rs"],"last":"test: passed"}          what earlier lines said, added up
+//! {"now":"editing src/a.rs"}
+//! {"calls":1,"files":["src/a.rs"],"last":"edit: src/a.rs","told":{"src/a.rs":1794700676113}}
+//! {"rests":true}
+//! ```
+//!
+//! Every hook is a process of its own, and several of one agent run at once: each adds a line, and one that finds many
+//! adds them up. So nothing that was counted is lost, and the registration is rewritten only now and then.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::error::StoreError;
+use super::locked::Locked;
+use super::mesh::Mesh;
+use crate::domain::{Agent, AgentName, Deed, Now, Tally};
+use crate::sys::files::{self, Ledger};
+
+/// The registration is rewritten no more often than this for the sake of what is counted.
+const REWRITE_EVERY: SignedDuration = SignedDuration::from_secs(10);
+/// Longer than this, the lines are added up.
+const LONG: u64 = 4096;
+/// So long the file is waited for. Nobody holds it for longer than it takes to write a line.
+const PATIENCE: Duration = Duration::from_millis(300);
+/// Of so many paths is kept when it was told last that they were edited, and for so long.
+const MOST_TOLD: usize = 64;
+const TOLD_FOR: SignedDuration = SignedDuration::from_secs(60);
+
+/// One line.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+struct Line {
+    #[serde(default, skip_serializing_if = "is_zero")]
+    calls: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    tokens: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    files: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    now: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    rests: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last: Option<String>,
+    /// Of which paths the feed was told, and when, in milliseconds.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    told: BTreeMap<String, i64>,
+    /// The commit that the feed was told of last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// All lines, added up.
+#[derive(Clone, Debug, Default)]
+struct Sum {
+    tally: Tally,
+    told: BTreeMap<String, i64>,
+    commit: Option<String>,
+}
+
+impl Sum {
+    /// What can't be read is left out: it was cut short, or is somebody else's.
+    fn of(content: &[u8]) -> Self {
+        let mut sum = Self::default();
+        let lines = content.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        for line in lines.filter_map(|line| serde_json::from_slice::<Line>(line).ok()) {
+            let Line { calls, tokens, files, now, rests, last, told, commit } = line;
+            let activity = match (now, rests) {
+                (Some(now), _) => Now::At(now),
+                (None, true) => Now::Nothing,
+                (None, false) => Now::Same,
+            };
+            sum.tally.add(Deed { tool_calls: calls, tokens, files, activity, last_tool_call: last });
+            sum.told.extend(told);
+            sum.commit = commit.or(sum.commit);
+        }
+        sum
+    }
+
+    /// As one line. What was told long ago is of no use.
+    fn line(self) -> Line {
+        let Tally { tool_calls, tokens, files_modified, activity, last_tool_call } = self.tally;
+        let newest = self.told.values().max().copied().unwrap_or(0);
+        let mut told: Vec<(String, i64)> = self.told.into_iter().collect();
+        told.retain(|(_, at)| newest - at < TOLD_FOR.as_millis() as i64);
+        told.sort_by_key(|(_, at)| std::cmp::Reverse(*at));
+        told.truncate(MOST_TOLD);
+        Line {
+            calls: tool_calls,
+            tokens,
+            files: files_modified,
+            now: activity,
+            rests: false,
+            last: last_tool_call,
+            told: told.into_iter().collect(),
+            commit: self.commit,
+        }
+    }
+}
+
+impl From<Deed> for Line {
+    fn from(deed: Deed) -> Self {
+        let Deed { tool_calls, tokens, files, activity, last_tool_call } = deed;
+        let (now, rests) = match activity {
+            Now::Same => (None, false),
+            Now::At(now) => (Some(now), false),
+            Now::Nothing => (None, true),
+        };
+        Self { calls: tool_calls, tokens, files, now, rests, last: last_tool_call, ..Self::default() }
+    }
+}
+
+/// What an agent did, held so that nobody else of it adds anything meanwhile.
+#[derive(Debug)]
+#[must_use = "it is free again as soon as this is dropped"]
+pub struct Account<'m> {
+    mesh: &'m Mesh,
+    ledger: Ledger,
+    sum: Sum,
+    told: BTreeMap<String, i64>,
+    commit: Option<String>,
+}
+
+impl Account<'_> {
+    /// Has it been so long since the feed was told that this path was edited? Then it is told again, from now on.
+    pub fn is_due(&mut self, path: &str, now: Timestamp, gathered: SignedDuration) -> bool {
+        let now = now.as_millisecond();
+        let told = self.told.get(path).or_else(|| self.sum.told.get(path)).copied();
+        let is_due = told.is_none_or(|told| now.abs_diff(told) >= gathered.unsigned_abs().as_millis() as u64);
+        if is_due {
+            self.told.insert(path.to_string(), now);
+        }
+        is_due
+    }
+
+    /// Is that a commit which the feed was not told of?
+    pub fn is_new_commit(&mut self, id: &str) -> bool {
+        let is_new = self.sum.commit.as_deref() != Some(id);
+        if is_new {
+            self.commit = Some(id.to_string());
+        }
+        is_new
+    }
+
+    /// Writes down what was done, and what was told.
+    pub fn enter(mut self, deed: Deed) -> Result<(), StoreError> {
+        let line = Line { told: self.told, commit: self.commit, ..Line::from(deed) };
+        let length = self.ledger.add(&text(&line))?;
+        add_up(self.mesh, self.ledger, length)
+    }
+}
+
+impl Mesh {
+    /// What the agent did, for one that decides by it what to add. `None`: somebody else held it all the while.
+    pub fn account(&self, name: &AgentName) -> Result<Option<Account<'_>>, StoreError> {
+        let Some(mut ledger) = self.ledger(name)? else { return Ok(None) };
+        let sum = Sum::of(&ledger.read()?);
+        Ok(Some(Account { mesh: self, ledger, sum, told: BTreeMap::new(), commit: None }))
+    }
+
+    /// Adds something that the agent did, which is a sign of life too. `false`: somebody else held the file all the
+    /// while, and it is not counted.
+    pub fn count(&self, name: &AgentName, deed: Deed) -> Result<bool, StoreError> {
+        let Some(mut ledger) = self.ledger(name)? else { return Ok(false) };
+        let length = ledger.add(&text(&Line::from(deed)))?;
+        add_up(self, ledger, length)?;
+        Ok(true)
+    }
+
+    /// What the agent has done so far: by its own account, or, where it keeps none, as its registration tells.
+    pub fn tally(&self, agent: &Agent) -> Result<Tally, StoreError> {
+        let path = self.layout.presence(&agent.name);
+        let has_lines = files::metadata(&path)?.is_some_and(|metadata| metadata.len() > 0);
+        if agent.is_foreign() || !has_lines {
+            return Ok(agent.tally.clone());
+        }
+        Ok(Sum::of(&files::read(&path)?.unwrap_or_default()).tally)
+    }
+
+    fn ledger(&self, name: &AgentName) -> Result<Option<Ledger>, StoreError> {
+        let path = self.layout.presence(name);
+        match Ledger::open(&path, PATIENCE) {
+            Err(_) if !files::exists(&self.layout.directory("presence"))? => {
+                files::create_dir(&self.layout.directory("presence"))?;
+                Ok(Ledger::open(&path, PATIENCE)?)
+            }
+            opened => Ok(opened?),
+        }
+    }
+}
+
+/// Makes one line of many.
+fn add_up(mesh: &Mesh, mut ledger: Ledger, length: u64) -> Result<(), StoreError> {
+    if length <= LONG {
+        return Ok(());
+    }
+    let sum = Sum::of(&ledger.read()?);
+    let mut line = text(&sum.line());
+    line.push(b'\n');
+    Ok(ledger.replace(&mesh.files, &line)?)
+}
+
+#[expect(clippy::expect_used, reason = "a line holds nothing that JSON can't say")]
+fn text(line: &Line) -> Vec<u8> {
+    serde_json::to_vec(line).expect("plain data")
+}
+
+/// Is it time to write into the registration what was done since?
+pub fn is_rewrite_due(agent: &Agent, now: Timestamp) -> bool {
+    // A clock that was set back must not stop it for as long as it was ahead.
+    let is_old = |last: Timestamp| now.duration_since(last).abs() >= REWRITE_EVERY;
+    !agent.is_foreign() && agent.last_activity.is_none_or(is_old)
+}
+
+impl Locked<'_> {
+    /// Writes into the registration when the agent was active last and what it has done, for pi-messenger's sake, unless
+    /// that was done a moment ago. The session's record is left alone: nobody needs it there.
+    pub fn note_activity(&self, who: &Agent, now: Timestamp) -> Result<bool, StoreError> {
+        let mut record = self.own_record(who)?;
+        if !is_rewrite_due(&record.agent, now) {
+            return Ok(false);
+        }
+        record.agent.tally = self.mesh.tally(&record.agent)?;
+        record.agent.last_activity = Some(now);
+        let path = self.mesh.layout.registration(&record.agent.name);
+        self.mesh.files.replace(&path, &record.bytes())?;
+        Ok(true)
+    }
+
+    /// What an agent did under its old name, it did.
+    pub(super) fn carry_tally(&self, from: &AgentName, to: &AgentName) -> Result<(), StoreError> {
+        let (old, new) = (self.mesh.layout.presence(from), self.mesh.layout.presence(to));
+        let has_lines = files::metadata(&new)?.is_some_and(|metadata| metadata.len() > 0);
+        if !has_lines {
+            self.mesh.files.take(&old, &new)?;
+            return Ok(());
+        }
+        let line = Sum::of(&files::read(&old)?.unwrap_or_default()).line();
+        if let Some(mut ledger) = self.mesh.ledger(to)? {
+            let length = ledger.add(&text(&line))?;
+            add_up(self.mesh, ledger, length)?;
+        }
+        files::remove(&old)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::domain::settings::Durability;
+    use crate::store::{Location, Options};
+
+    fn mesh(dir: &tempfile::TempDir) -> Mesh {
+        let options = Options { durability: Durability::Process, lock_timeout: Duration::from_secs(1) };
+        Mesh::create(&Location::at(&dir.path().join("mesh")), options).unwrap()
+    }
+
+    fn sum(mesh: &Mesh, name: &AgentName) -> Sum {
+        Sum::of(&files::read(&mesh.layout.presence(name)).unwrap().unwrap())
+    }
+
+    #[test]
+    fn adding_up_changes_nothing_and_keeps_the_file_short() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mesh, name) = (mesh(&dir), AgentName::new("Alice").unwrap());
+        let mut expected = Tally::default();
+        for number in 0..500 {
+            let deed = Deed {
+                tool_calls: 1,
+                tokens: 7,
+                files: vec![format!("src/file{}.rs", number % 30)],
+                activity: if number % 7 == 0 { Now::Nothing } else { Now::At(format!("editing {number}")) },
+                last_tool_call: (number % 3 == 0).then(|| format!("edit: {number}")),
+            };
+            expected.add(deed.clone());
+            assert!(mesh.count(&name, deed).unwrap());
+            assert_eq!(sum(&mesh, &name).tally, expected);
+        }
+        let length = files::metadata(&mesh.layout.presence(&name)).unwrap().unwrap().len();
+        assert!(length <= LONG + 1024, "{length}");
+    }
+
+    #[test]
+    fn what_was_told_is_remembered_for_a_while() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mesh, name) = (mesh(&dir), AgentName::new("Alice").unwrap());
+        let gathered = SignedDuration::from_secs(5);
+        let at = |seconds: i64| Timestamp::UNIX_EPOCH + SignedDuration::from_secs(1_000_000 + seconds);
+        let is_due = |path: &str, seconds: i64| {
+            let mut account = mesh.account(&name).unwrap().unwrap();
+            let is_due = account.is_due(path, at(seconds), gathered);
+            account.enter(Deed::default()).unwrap();
+            is_due
+        };
+        assert!(is_due("a", 0) && !is_due("a", 1) && is_due("b", 1) && !is_due("a", 4));
+        assert!(is_due("a", 5), "counted from when it was told");
+        assert!(!is_due("a", 4) && is_due("a", -100), "a clock that was set back");
+        let mut account = mesh.account(&name).unwrap().unwrap();
+        assert!(account.is_new_commit("1") && mesh.ledger(&name).unwrap().is_none());
+        account.enter(Deed::default()).unwrap();
+        assert!(!mesh.account(&name).unwrap().unwrap().is_new_commit("1"));
+        for number in 0..200 {
+            assert!(is_due(&format!("file{number}"), 10));
+        }
+        assert!(!mesh.account(&name).unwrap().unwrap().is_new_commit("1"), "nor is it forgotten");
+        assert!(!is_due("file199", 11));
+    }
+
+    #[test]
+    fn what_is_no_line_is_left_out() {
+        let sum =
+            Sum::of(b"\n{\"calls\":2}\n\n{\"calls\":\nnonsense\n[1]\n{\"calls\":3,\"later\":1}\n{\"cal");
+        assert_eq!(sum.tally.tool_calls, 5);
+    }
+}

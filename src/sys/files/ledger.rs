@@ -1,0 +1,147 @@
+//! A file of lines that several processes add to, and that any of them may replace by a shorter one that says the same.
+//!
+//! Whoever writes holds the file's own lock, so no line is written into a file that has been replaced meanwhile. Whoever
+//! only looks needs none: a line is added by one write, and a replacement is a whole file.
+
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use fs_err::os::unix::fs::OpenOptionsExt as _;
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
+
+use super::{FILE_MODE, FileError, Files};
+use crate::sys::clock;
+use crate::sys::seams::step;
+
+/// Others hold it for some microseconds; so long are they given at a time.
+const PAUSE: Duration = Duration::from_micros(200);
+
+/// The file, held.
+#[derive(Debug)]
+#[must_use = "the file is free again as soon as this is dropped"]
+pub struct Ledger {
+    path: PathBuf,
+    file: Flock<std::fs::File>,
+}
+
+impl Ledger {
+    /// Opens the file, which is made if need be. `None`: somebody else held it all the while.
+    pub fn open(path: &Path, limit: Duration) -> Result<Option<Self>, FileError> {
+        let give_up = Instant::now() + limit;
+        loop {
+            step();
+            let mut options = fs_err::OpenOptions::new();
+            options.read(true).append(true).create(true).mode(FILE_MODE);
+            let Some(file) = lock(options.open(path)?.into_file(), path, give_up)? else { return Ok(None) };
+            // One that has no name any more was replaced, or removed, before we had it.
+            if file.metadata().map_err(|error| named(error, path))?.nlink() > 0 {
+                return Ok(Some(Self { path: path.to_path_buf(), file }));
+            }
+        }
+    }
+
+    pub fn read(&mut self) -> Result<Vec<u8>, FileError> {
+        let mut content = Vec::new();
+        let read = self.file.seek(SeekFrom::Start(0)).and_then(|_| self.file.read_to_end(&mut content));
+        read.map_err(|error| named(error, &self.path))?;
+        Ok(content)
+    }
+
+    /// Adds a line, which has no newline in it; the file is as of now afterwards. Returns how long it is.
+    pub fn add(&mut self, line: &[u8]) -> Result<u64, FileError> {
+        // It begins with one too: whatever a killed writer left of its line ends there.
+        let whole = [b"\n", line, b"\n"].concat();
+        step();
+        let written = self.file.write_all(&whole);
+        step();
+        let dated = written.and_then(|()| self.file.set_modified(clock::machine_time()));
+        let length = dated.and_then(|()| self.file.metadata());
+        Ok(length.map_err(|error| named(error, &self.path))?.len())
+    }
+
+    /// Puts that in its place.
+    pub fn replace(self, files: &Files, content: &[u8]) -> Result<(), FileError> {
+        files.replace(&self.path, content)
+    }
+}
+
+fn lock(
+    mut file: std::fs::File,
+    path: &Path,
+    give_up: Instant,
+) -> Result<Option<Flock<std::fs::File>>, FileError> {
+    loop {
+        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Ok(held) => return Ok(Some(held)),
+            Err((same, Errno::EWOULDBLOCK | Errno::EINTR)) => file = same,
+            Err((_, errno)) => return Err(named(errno.into(), path).into()),
+        }
+        if Instant::now() >= give_up {
+            return Ok(None);
+        }
+        clock::pause(PAUSE);
+    }
+}
+
+fn named(error: std::io::Error, path: &Path) -> std::io::Error {
+    std::io::Error::new(error.kind(), format!("cannot write `{}`: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::settings::Durability;
+    use crate::sys::files::read;
+
+    const LIMIT: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn no_line_is_lost_when_the_file_is_replaced_all_the_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::new(dir.path().join("tmp"), Durability::Process);
+        let path = dir.path().join("ledger");
+        let count = |content: &[u8]| -> u64 {
+            String::from_utf8_lossy(content).lines().filter_map(|line| line.parse::<u64>().ok()).sum()
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..250 {
+                        Ledger::open(&path, LIMIT).unwrap().unwrap().add(b"1").unwrap();
+                    }
+                });
+            }
+            scope.spawn(|| {
+                for _ in 0..250 {
+                    let mut ledger = Ledger::open(&path, LIMIT).unwrap().unwrap();
+                    let sum = count(&ledger.read().unwrap());
+                    ledger.replace(&files, format!("{sum}\n").as_bytes()).unwrap();
+                }
+            });
+        });
+        assert_eq!(count(&read(&path).unwrap().unwrap()), 1000);
+    }
+
+    #[test]
+    fn whoever_holds_it_for_long_is_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("ledger");
+        let held = Ledger::open(&path, LIMIT).unwrap().unwrap();
+        assert!(Ledger::open(&path, Duration::from_millis(1)).unwrap().is_none());
+        drop(held);
+        assert!(Ledger::open(&path, Duration::ZERO).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_line_that_was_cut_short_spoils_no_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("ledger");
+        let mut ledger = Ledger::open(&path, LIMIT).unwrap().unwrap();
+        ledger.file.write_all(b"\n{\"half\":").unwrap();
+        assert_eq!(ledger.add(b"whole").unwrap(), 16);
+        assert_eq!(ledger.read().unwrap(), b"\n{\"half\":\nwhole\n");
+    }
+}
