@@ -33,7 +33,7 @@ pub use beside::{
     read_link, read_only, remove_through, replace_beside, replace_with_link, sweep_beside, sweep_in,
     write_through,
 };
-pub use lines::{Line, Lines, MAX_LINE, Place};
+pub use lines::{Line, Lines, MAX_LINE, Place, Since};
 pub use look::{
     Entry, Stamp, entries, exists, leads_nowhere, link_metadata, list, metadata, read, read_at_most,
     read_large, stamps,

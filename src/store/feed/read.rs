@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::{Mesh, Segment, StoreError, event};
 use crate::domain::Event;
-use crate::sys::files::{FileError, Line, Lines, Place};
+use crate::sys::files::{FileError, Line, Lines, Place, Since};
 
 /// A file may become shorter while it is read; so often it is read anew.
 const TRIES: usize = 3;
@@ -95,27 +95,22 @@ impl Mesh {
             segments.iter().copied().filter(|segment| is_anew || *segment >= first).collect();
         for segment in &to_read {
             let known = place.0.take_if(|(known, _)| known == segment).map(|(_, place)| place);
-            let Some((lines, end, is_cut_short)) = self.lines_since(*segment, &known.unwrap_or_default())?
-            else {
+            let Some((new, is_cut_short)) = self.lines_since(*segment, &known.unwrap_or_default())? else {
                 continue;
             };
-            lines.iter().for_each(|line| given.add(line));
+            new.lines.iter().for_each(|line| given.add(line));
             // Nobody will go on with that line.
             given.unreadable += usize::from(is_cut_short && Some(segment) != to_read.last());
-            place.0 = Some((*segment, end));
+            place.0 = Some((*segment, new.end));
         }
         Ok(given)
     }
 
-    fn lines_since(
-        &self,
-        segment: Segment,
-        place: &Place,
-    ) -> Result<Option<(Vec<Line>, Place, bool)>, StoreError> {
+    /// What came since, and whether it ends in the middle of a line.
+    fn lines_since(&self, segment: Segment, place: &Place) -> Result<Option<(Since, bool)>, StoreError> {
         let read = || {
             let Some(lines) = Lines::open(&self.path_of(segment))? else { return Ok(None) };
-            let (new, end) = lines.since(place)?;
-            Ok(Some((new, end, lines.is_cut_short())))
+            Ok(Some((lines.since(place)?, lines.is_cut_short())))
         };
         Ok(patiently(read)?)
     }
