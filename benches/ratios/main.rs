@@ -18,6 +18,7 @@
 
 mod agents;
 mod contenders;
+mod feed;
 mod figure;
 mod guard;
 mod hooks;
@@ -27,6 +28,7 @@ mod post;
 mod readers;
 mod scratch;
 mod start;
+mod statusline;
 mod swarm;
 mod watching;
 
@@ -34,8 +36,10 @@ use figure::Figure;
 
 type Measurement = fn() -> Vec<Figure>;
 
-const MEASUREMENTS: [(&str, Measurement); 13] = [
+const MEASUREMENTS: [(&str, Measurement); 15] = [
     ("start", start::measure),
+    ("statusline", statusline::measure),
+    ("feed", feed::measure),
     ("mesh.lock", locks::mesh),
     ("swarm.lock", locks::swarm),
     ("agents", agents::measure),

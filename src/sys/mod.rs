@@ -16,5 +16,6 @@ pub mod program;
 pub mod random;
 pub mod seams;
 pub mod signals;
+pub mod stdin;
 pub mod trust;
 pub mod watch;

@@ -25,6 +25,7 @@ mod registry;
 mod reservations;
 mod safety;
 mod scripted_model;
+mod statusline;
 mod storm;
 mod swarm;
 mod terminal;

@@ -46,6 +46,7 @@ Split a spec into tasks:
 Look around:
   agents       Who is there, and what they are at
   feed         What happened, oldest first
+  statusline   One short line for a status bar
   whois        One agent in full
   whoami       Yourself
 
@@ -181,6 +182,7 @@ commands! {
     Spec(spec::SpecArgs) = "spec";
     Agents(agents::AgentsArgs) = "agents" ["list", "ls"];
     Feed(feed::FeedArgs) = "feed";
+    Statusline(statusline::StatuslineArgs) = "statusline";
     Whois(whois::WhoisArgs) = "whois";
     Whoami(whoami::WhoamiArgs) = "whoami";
     Install(install::InstallArgs) = "install";

@@ -3,7 +3,7 @@
 use crate::environment::TestEnvironment;
 use crate::texts::{one_object, snapshot};
 
-const COMMANDS: [&str; 39] = [
+const COMMANDS: [&str; 40] = [
     "join",
     "leave",
     "send",
@@ -32,6 +32,7 @@ const COMMANDS: [&str; 39] = [
     "guard",
     "agents",
     "feed",
+    "statusline",
     "whoami",
     "whois",
     "rename",
@@ -127,8 +128,13 @@ fn of_sharing_out_work() {
 
 #[test]
 fn of_looking_around() {
-    let pages: [&[&str]; 4] =
-        [&["agents", "--help"], &["feed", "--help"], &["whois", "--help"], &["whoami", "--help"]];
+    let pages: [&[&str]; 5] = [
+        &["agents", "--help"],
+        &["feed", "--help"],
+        &["statusline", "--help"],
+        &["whois", "--help"],
+        &["whoami", "--help"],
+    ];
     check("help-look-around", &pages);
 }
 

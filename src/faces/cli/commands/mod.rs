@@ -31,6 +31,7 @@ pub(super) mod send;
 pub(super) mod set_status;
 pub(super) mod show;
 pub(super) mod spec;
+pub(super) mod statusline;
 pub(super) mod tasks;
 pub(super) mod unclaim;
 pub(super) mod uninstall;
@@ -95,6 +96,7 @@ pub(super) fn run(call: &Call<'_>, command: Command) -> Result<Outcome, CommandE
         Command::Leave(args) => call.in_context(|ctx| leave::run(ctx, args)),
         Command::Agents(args) => call.in_context(|ctx| agents::run(ctx, args)),
         Command::Feed(args) => call.in_context(|ctx| feed::run(ctx, args, call.ui)),
+        Command::Statusline(args) => statusline::run(call, args),
         Command::Whoami(args) => call.in_context(|ctx| whoami::run(ctx, args, call.verbose)),
         Command::Whois(args) => call.in_context(|ctx| whois::run(ctx, args)),
         Command::Rename(args) => call.in_context(|ctx| rename::run(ctx, args)),
