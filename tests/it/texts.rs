@@ -13,6 +13,7 @@ mod messages;
 mod peers;
 mod reservations;
 mod scenes;
+mod statusline;
 mod swarm;
 
 use std::io::Read;

@@ -20,7 +20,7 @@ const MAX_INPUT: usize = 1024 * 1024;
 ///
 /// Your name, how many others are there, how many messages wait; what is nothing is left out. A harness may tell its
 /// session in JSON on standard input, as Claude Code does; a terminal multiplexer its pane with `--pane`. `msg install
-/// statusline` and `msg install tmux` set it up.
+/// claude --statusline` and `msg install tmux` set it up.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
