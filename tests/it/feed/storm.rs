@@ -196,3 +196,18 @@ fn what_is_kept_has_no_holes_while_segments_come_and_go() {
         assert!(acknowledged.last() <= found.last(), "{name}: nor the last one");
     }
 }
+
+/// Who was stopped while it had its turn must not keep others from writing.
+#[test]
+fn one_who_is_stopped_in_its_turn_stops_nobody() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let turn = ravenry::sys::flock::FileLock::acquire(&env.mesh().join("feed/.lock"), PATIENCE).unwrap();
+    let mut place = FeedPlace::default();
+    let mesh = env.store();
+    mesh.news(&mut place).unwrap();
+    env.ok(&["reserve", "src/", "--as", "Alice"]);
+    let news = mesh.news(&mut place).unwrap().events;
+    assert_eq!(news.len(), 1, "{news:?}");
+    drop(turn);
+}
