@@ -42,14 +42,10 @@ impl Mesh {
         if !files::exists(&dir)? {
             files::create_dir(&dir)?;
         }
-        let turn = match FileLock::acquire(&dir.join(".lock"), TURN.min(self.options.lock_timeout)) {
-            Ok(held) => Some(held),
-            Err(LockError::TimedOut { .. }) => None,
-            Err(error) => return Err(error.into()),
+        let _turn = match FileLock::acquire(&dir.join(".lock"), TURN.min(self.options.lock_timeout)) {
+            Err(LockError::TimedOut { .. }) => return self.append_out_of_turn(event),
+            held => held?,
         };
-        if turn.is_none() {
-            return self.append_out_of_turn(event);
-        }
         let mut segments = self.segments()?;
         let mut newest = segments.last().copied().unwrap_or(Segment(0));
         if self.is_full(newest, keep)? {

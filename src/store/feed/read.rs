@@ -81,7 +81,8 @@ impl Mesh {
                 place.0.insert(0, (*segment, lines.end()?));
             }
             // The last line of the newest one may be just on its way.
-            given.unreadable += usize::from(lines.is_cut_short() && !is_newest);
+            let is_torn = lines.is_cut_short() && !is_newest && given.events.len() < limit;
+            given.unreadable += usize::from(is_torn);
             gather(&lines, &mut given, limit, &wanted)?;
         }
         given.events.reverse();
