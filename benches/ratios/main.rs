@@ -19,6 +19,7 @@
 
 mod agents;
 mod contenders;
+mod feed;
 mod figure;
 mod guard;
 mod hooks;
@@ -28,6 +29,7 @@ mod post;
 mod readers;
 mod scratch;
 mod start;
+mod statusline;
 mod swarm;
 mod tui;
 mod watching;
@@ -36,8 +38,10 @@ use figure::Figure;
 
 type Measurement = fn() -> Vec<Figure>;
 
-const MEASUREMENTS: [(&str, Measurement); 13] = [
+const MEASUREMENTS: [(&str, Measurement); 15] = [
     ("start", start::measure),
+    ("statusline", statusline::measure),
+    ("feed", feed::measure),
     ("mesh.lock", locks::mesh),
     ("swarm.lock", locks::swarm),
     ("agents", agents::measure),

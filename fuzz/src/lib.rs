@@ -6,14 +6,15 @@
 
 use std::collections::HashSet;
 
-use ravenry::domain::Harness;
 use ravenry::domain::edit::json::{Dialect, Document, Json, Kind, Node, Slot};
 use ravenry::domain::edit::toml::Tables;
 use ravenry::domain::hook::{Answer, HookEvent, Moment, ToolUse};
 use ravenry::domain::patch::{apply_patch_paths, diff_paths};
 use ravenry::domain::pattern::{PathForm, Pattern};
 use ravenry::domain::shell::{Reading, World, read_command};
+use ravenry::domain::{Harness, What, visible};
 use ravenry::faces::hook::codec::{decode, encode, room};
+use ravenry::store::parse_event;
 
 /// The events of each harness. The first byte of an input chooses one; the rest is the payload.
 pub const EVENTS: [(Harness, &[&str]); 6] = [
@@ -342,5 +343,18 @@ pub fn pattern(data: &[u8]) {
     }
     if one.covers(&path) && two.covers(&path) {
         assert!(common.is_some(), "both `{one}` and `{two}` cover {path:?}");
+    }
+}
+
+/// Lines of a feed, whoever wrote them: what is understood is a sentence that a terminal only shows.
+pub fn feed(data: &[u8]) {
+    for event in data.split(|byte| *byte == b'\n').filter_map(parse_event) {
+        let (subject, phrase) = (event.subject(), event.phrase());
+        assert!(!phrase.is_empty(), "{event:?} says nothing");
+        for text in [&subject, &phrase] {
+            assert_eq!(visible(text), text.as_str(), "nothing in it is obeyed");
+            assert!(text.chars().count() < 1000, "{} characters", text.chars().count());
+        }
+        assert_eq!(What::named(event.what.name()), event.what, "it is what it is called");
     }
 }

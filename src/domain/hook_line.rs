@@ -9,6 +9,8 @@ use super::Harness;
 const TAIL: &str = " 2>/dev/null || :";
 /// Ends the line of a waiter: what it says is for the harness, and so is an end with 2. Any other end is none.
 const WAITER_TAIL: &str = "; [ $? -ne 2 ] || exit 2";
+/// What is shown in the status line of Claude Code, which understands colours and tells its session.
+const SHOW: &str = "statusline --color always";
 const FIND_ON_PATH: &str = "command -v msg >/dev/null 2>&1 && msg";
 
 /// How a hook finds `msg`.
@@ -35,6 +37,8 @@ pub enum Errand {
     Tell(String),
     /// To wait at the side of the session while it rests.
     Wait,
+    /// To be shown in its status line.
+    Show,
 }
 
 impl HookLine {
@@ -57,6 +61,7 @@ impl HookLine {
         match &self.errand {
             Errand::Tell(event) => format!("{program} hook {} {event}{TAIL}", self.harness),
             Errand::Wait => format!("{program} waiter {}{WAITER_TAIL}", self.harness),
+            Errand::Show => format!("{program} {SHOW}{TAIL}"),
         }
     }
 
@@ -71,6 +76,10 @@ impl HookLine {
         };
         let call = call.strip_suffix(TAIL).or_else(|| call.strip_suffix(WAITER_TAIL))?;
         let words: Vec<&str> = call.split(' ').skip(1).collect();
+        if words.join(" ") == SHOW {
+            let found = Self::new(&program, Harness::Claude, Errand::Show);
+            return (found.render() == line).then_some(found);
+        }
         let (harness, errand) = match words.as_slice() {
             ["hook", harness, event] => (harness, Errand::Tell((*event).to_string())),
             ["waiter", harness] => (harness, Errand::Wait),
@@ -116,6 +125,8 @@ mod tests {
         assert_eq!(line(Program::OnPath).render(), on_path);
         let at = "[ -x '/it'\\''s/msg' ] && '/it'\\''s/msg' hook gemini BeforeTool 2>/dev/null || :";
         assert_eq!(line(Program::At("/it's/msg".to_string())).render(), at);
+        let shown = HookLine::new(&Program::OnPath, Harness::Claude, Errand::Show).render();
+        assert_eq!(shown, "command -v msg >/dev/null 2>&1 && msg statusline --color always 2>/dev/null || :");
     }
 
     #[test]
@@ -127,6 +138,8 @@ mod tests {
             assert_eq!(HookLine::parse(&line.render()), Some(line));
         }
         assert_eq!(HookLine::parse(&line(Program::OnPath).render()), Some(line(Program::OnPath)));
+        let shown = HookLine::new(&Program::OnPath, Harness::Claude, Errand::Show);
+        assert_eq!(HookLine::parse(&shown.render()), Some(shown));
     }
 
     #[test]
@@ -137,6 +150,7 @@ mod tests {
             "/x/msg hook gemini BeforeTool 2>/dev/null || :",
             "command -v msg >/dev/null 2>&1 && msg send Bob hi 2>/dev/null || :",
             "command -v msg >/dev/null 2>&1 && msg hook gemini 2>/dev/null || :",
+            "command -v msg >/dev/null 2>&1 && msg statusline 2>/dev/null || :",
             "command -v msg >/dev/null 2>&1 && msg hook emacs BeforeTool 2>/dev/null || :",
             "command -v msg >/dev/null 2>&1 && msg hook gemini BeforeTool --as X 2>/dev/null || :",
             "[ -x '/x/msg' ] && '/y/msg' hook gemini BeforeTool 2>/dev/null || :",

@@ -146,6 +146,32 @@ pub(super) fn at_hook<'m>(
     Ok(known)
 }
 
+/// Whom a status line is about, if that can be told without a doubt: by the session that the harness tells, else by what
+/// a command would go by. To be looked at is no sign of life, and nothing is mended.
+pub(super) fn at_statusline(
+    ctx: &Context,
+    mesh: &Mesh,
+    survey: &Survey<'_>,
+    told: Option<&SessionId>,
+) -> Result<Option<Agent>, CommandError> {
+    let told = told.filter(|_| ctx.speaker.is_none());
+    if let Some(agent) = told.map(|session| registered(mesh, session)).transpose()?.flatten() {
+        return Ok(Some(agent));
+    }
+    let mut traces = Traces::of_caller(ctx);
+    if let Some(session) = told {
+        traces.session = Some((session.clone(), "the harness"));
+    }
+    let sessions: Vec<SessionId> = traces.session.iter().map(|(session, _)| session.clone()).collect();
+    let processes = traces.ancestors.iter().map(|details| details.pid.get()).collect();
+    let census = match wanted_name(ctx) {
+        Ok(Some(_)) => Cow::Owned(mesh.census()?),
+        Ok(None) | Err(_) => survey.near(&Near { sessions: &sessions, processes, ..Near::default() })?,
+    };
+    let found = find(ctx, mesh, &census, &traces).or_else(stranger)?;
+    Ok(found.map(|found| found.agent))
+}
+
 /// The agent of that session, found by the shortest way: what is known of the session names it.
 fn registered(mesh: &Mesh, session: &SessionId) -> Result<Option<Agent>, CommandError> {
     let Some(name) = mesh.name_of_session(session)? else { return Ok(None) };

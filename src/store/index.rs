@@ -16,7 +16,7 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use super::error::StoreError;
 use super::mesh::Mesh;
@@ -35,6 +35,18 @@ const WORTH_IT: usize = 4;
 const YOUNG: Duration = Duration::from_secs(2);
 /// One in so many registrations may be unknown to the index before it is written anew.
 const STALE_ONE_IN: usize = 16;
+
+/// One who is registered.
+#[derive(Clone, Debug)]
+pub enum Listed {
+    /// As the index has it: the process, and when the registration was written.
+    Known {
+        name: String,
+        pid: i32,
+        written: SystemTime,
+    },
+    Read(Box<Record>),
+}
 
 /// What is asked for: registrations that have to do with any of these.
 #[derive(Clone, Debug, Default)]
@@ -105,6 +117,33 @@ impl Survey<'_> {
             drop(self.mesh.files.replace(&self.mesh.layout.index(), text.as_bytes()));
         }
         Ok(Cow::Owned(census))
+    }
+
+    /// Everyone, without reading those whom the index knows. Nothing is written.
+    pub fn roll(&self) -> Result<Vec<Listed>, StoreError> {
+        let read = || {
+            Ok(self.everyone()?.records.iter().map(|record| Listed::Read(Box::new(record.clone()))).collect())
+        };
+        if self.files.is_empty() {
+            return read();
+        }
+        let mut index = Entries::of(&self.text).peekable();
+        let mut roll = Vec::with_capacity(self.files.len());
+        for (name, stamp) in &self.files {
+            while index.next_if(|entry| entry.name < name.as_str()).is_some() {}
+            match index.next_if(|entry| entry.name == name).filter(|entry| entry.stamp == *stamp) {
+                Some(entry) => {
+                    let written = stamp.newest();
+                    roll.push(Listed::Known { name: name.clone(), pid: entry.pid, written });
+                }
+                None => match self.mesh.registration_file(name)? {
+                    Some(record) => roll.extend(record.ok().map(|record| Listed::Read(Box::new(record)))),
+                    // It is gone, and may be there under another name.
+                    None => return read(),
+                },
+            }
+        }
+        Ok(roll)
     }
 
     fn everyone(&self) -> Result<Cow<'_, Census>, StoreError> {

@@ -40,7 +40,7 @@ pub use feed::{FeedPlace, Given, Project, ProjectPlace};
 pub use graves::{Grave, GraveId, Graves, Why};
 pub use hooks::{Before, Trouble, Turns};
 pub use inbox::{Contacts, Delivery, Scan, Unripe, Waiting};
-pub use index::{Near, Survey, patterns};
+pub use index::{Listed, Near, Survey, patterns};
 pub use installs::{Install, Installs, InstallsLock, hash};
 pub use locate::{Location, Reason};
 pub use locked::Locked;

@@ -35,7 +35,7 @@ pub use beside::{
     write_through,
 };
 pub use ledger::Ledger;
-pub use lines::{Line, Lines, MAX_LINE, Place};
+pub use lines::{Line, Lines, MAX_LINE, Place, Since};
 pub use look::{
     Entry, Stamp, entries, exists, leads_nowhere, link_metadata, list, metadata, read, read_at_most,
     read_large, stamps,

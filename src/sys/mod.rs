@@ -17,6 +17,7 @@ pub mod random;
 pub mod seams;
 pub mod signals;
 pub mod socket;
+pub mod stdin;
 pub mod tmux;
 pub mod trust;
 pub mod watch;

@@ -8,6 +8,7 @@ mod merging;
 mod project;
 mod refusals;
 mod shell;
+mod statusline;
 
 use std::collections::BTreeMap;
 use std::fs;

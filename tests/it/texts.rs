@@ -5,6 +5,7 @@
 
 mod demo;
 mod errors;
+mod feed;
 mod guard;
 mod help;
 mod install;
@@ -12,6 +13,7 @@ mod messages;
 mod peers;
 mod reservations;
 mod scenes;
+mod statusline;
 mod swarm;
 
 use std::io::Read;

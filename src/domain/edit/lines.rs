@@ -15,8 +15,13 @@ pub fn put(bytes: &[u8], line: &str) -> Result<Vec<u8>, Refusal> {
 
 /// The text without the line.
 pub fn take(bytes: &[u8], line: &str) -> Result<Vec<u8>, Refusal> {
+    take_those(bytes, &|other| other == line)
+}
+
+/// The text without the lines that are meant, which are looked at without the blanks at their end.
+pub fn take_those(bytes: &[u8], is_meant: &dyn Fn(&str) -> bool) -> Result<Vec<u8>, Refusal> {
     let (bom, text) = text_of(bytes)?;
-    let rest: String = text.split_inclusive('\n').filter(|other| other.trim_end() != line).collect();
+    let rest: String = text.split_inclusive('\n').filter(|other| !is_meant(other.trim_end())).collect();
     Ok(bytes_of(bom, rest))
 }
 

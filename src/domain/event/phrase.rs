@@ -26,7 +26,9 @@ impl Event {
                 text => format!("{}: {text}", joined(&["→", target])),
             },
             What::Ours(EventKind::Handoff) if !preview.is_empty() => format!("handed {target} to {preview}"),
-            What::Ours(EventKind::Stale) => format!("is gone, and {target} is open again"),
+            What::Ours(EventKind::Stale) if !target.is_empty() => {
+                format!("is gone, and {target} is open again")
+            }
             What::Ours(EventKind::Stuck) if target.is_empty() => with(&verb, preview),
             What::Ours(EventKind::Stuck) => with(&format!("{verb} with {target}"), preview),
             What::Ours(EventKind::Commit) if !preview.is_empty() => format!("committed “{preview}”"),
@@ -137,6 +139,7 @@ mod tests {
         check("refused", "src/auth/x.rs", "", "was refused src/auth/x.rs");
         check("handoff", "TASK-01", "GoldFalcon", "handed TASK-01 to GoldFalcon");
         check("stale", "TASK-01", "", "is gone, and TASK-01 is open again");
+        check("stale", "", "", "is gone");
         check("stuck", "", "", "seems stuck");
         check("stuck", "TASK-01", "15 min", "seems stuck with TASK-01 (15 min)");
         check("commit", "", "fix: login", "committed “fix: login”");

@@ -46,6 +46,8 @@ Split a spec into tasks:
 Look around:
   tui          All of it on one screen, and talking from there
   agents       Who is there, and what they are at
+  feed         What happened, oldest first
+  statusline   One short line for a status bar
   whois        One agent in full
   whoami       Yourself
 
@@ -181,6 +183,8 @@ commands! {
     Spec(spec::SpecArgs) = "spec";
     Tui(tui::TuiArgs) = "tui";
     Agents(agents::AgentsArgs) = "agents" ["list", "ls"];
+    Feed(feed::FeedArgs) = "feed";
+    Statusline(statusline::StatuslineArgs) = "statusline";
     Whois(whois::WhoisArgs) = "whois";
     Whoami(whoami::WhoamiArgs) = "whoami";
     Install(install::InstallArgs) = "install";

@@ -27,6 +27,7 @@ pub(super) fn exit_code(kind: Kind) -> u8 {
         | Kind::NotRunning
         | Kind::Reserved
         | Kind::SharedHooks
+        | Kind::StatusLineInUse
         | Kind::StillAlive
         | Kind::TooMany
         | Kind::UnknownAgent

@@ -4,7 +4,6 @@
 //! some harnesses take any other for a refusal. A refusal is said in JSON, and only where there is a reason for it.
 
 pub mod codec;
-mod input;
 mod waiter;
 
 use std::ffi::OsString;
@@ -19,7 +18,7 @@ use crate::domain::{AgentName, Harness};
 use crate::ops::hook::{HookCall, hook, is_about_to_change, leave_trouble, surroundings};
 use crate::ops::{Context, Globals, Reached};
 use crate::sys::deadline::Deadline;
-use crate::sys::{files, seams, signals};
+use crate::sys::{files, seams, signals, stdin};
 
 /// What a harness sends is never longer; more is not read.
 const MAX_INPUT: usize = 16 * 1024 * 1024;
@@ -139,7 +138,7 @@ fn needs_deadline(call: &HookCall, may_refuse: bool) -> bool {
 }
 
 fn read(harness: Harness, event: &str) -> Result<HookCall, String> {
-    let input = input::all_of_stdin(MAX_INPUT, INPUT_LIMIT)?;
+    let input = stdin::read_all(MAX_INPUT, INPUT_LIMIT)?;
     let decoded = codec::decode(harness, event, &input)?;
     let (room, as_user) = (codec::room(harness, event), codec::speaks_as_user(harness));
     Ok(HookCall { harness, name: event.to_string(), event: decoded, room, as_user })

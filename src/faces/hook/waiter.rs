@@ -13,8 +13,9 @@ use crate::ops::Context;
 use crate::ops::hook::leave_trouble;
 use crate::ops::wake::{self, Waited};
 use crate::sys::signals::{self, Stop};
+use crate::sys::stdin;
 
-use super::{Arguments, INPUT_LIMIT, MAX_INPUT, codec, complain, input, panic_text};
+use super::{Arguments, INPUT_LIMIT, MAX_INPUT, codec, complain, panic_text};
 
 /// Claude Code's sign to go on.
 const GO_ON: u8 = 2;
@@ -49,7 +50,7 @@ fn wait(arguments: Arguments) -> Result<ExitCode, String> {
         _ => return Err(format!("{harness} keeps nothing running while its agent rests")),
     };
     let stop = Stop::listen().map_err(|error| error.to_string())?;
-    let event = codec::decode(harness, event, &input::all_of_stdin(MAX_INPUT, INPUT_LIMIT)?)?;
+    let event = codec::decode(harness, event, &stdin::read_all(MAX_INPUT, INPUT_LIMIT)?)?;
     let session = event.session.filter(|_| !event.in_subagent);
     let Some(session) = session else { return Ok(ExitCode::SUCCESS) };
     globals.cwd = event.cwd.map(Into::into).filter(|cwd: &std::path::PathBuf| cwd.is_absolute());

@@ -40,6 +40,7 @@ pub fn follow(
     loop {
         ear.arm(Spot::Feed(&project))?;
         let news = since(ctx, &cursor)?;
+        news.complain(ctx);
         cursor = news.cursor;
         if !news.events.is_empty() && hand_over(&news.events) == Reached::No {
             return Ok(End::Closed);

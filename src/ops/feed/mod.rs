@@ -31,6 +31,19 @@ pub struct Recent {
     pub cursor: Cursor,
 }
 
+impl Recent {
+    /// Tells of lines that could not be read.
+    pub fn complain(&self, ctx: &Context) {
+        match self.unreadable {
+            0 => {}
+            1 => ctx.notice("a line of the feed can't be read: it was cut short, or is no event"),
+            count => {
+                ctx.notice(format!("{count} lines of the feed can't be read: cut short, or no events"));
+            }
+        }
+    }
+}
+
 /// A place in the timeline. The default is its start.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Cursor {
@@ -70,7 +83,7 @@ pub fn recent(ctx: &Context, limit: usize, wanted: &Wanted) -> Result<Recent, Co
     cursor.project = place;
     given.merge(others);
     given.keep_last(limit);
-    Ok(Recent { events: given.events, unreadable: given.unreadable, cursor })
+    Ok(Recent { events: discreet(ctx, given.events), unreadable: given.unreadable, cursor })
 }
 
 /// What happened since. As long as nothing did, this costs a look at the directory and at the end of a file.
@@ -81,7 +94,7 @@ pub fn since(ctx: &Context, cursor: &Cursor) -> Result<Recent, CommandError> {
         None => Given::default(),
     };
     given.merge(Project::of(&ctx.cwd).news(&mut cursor.project)?);
-    Ok(Recent { events: given.events, unreadable: given.unreadable, cursor })
+    Ok(Recent { events: discreet(ctx, given.events), unreadable: given.unreadable, cursor })
 }
 
 /// Writes an event into the timeline. What can't be written there undoes nothing.
@@ -114,8 +127,23 @@ pub(super) fn tell(
 
 /// The text of a direct message, where the settings let others see it.
 pub(super) fn preview<'a>(ctx: &Context, text: &'a str, broadcast: bool) -> Option<&'a str> {
-    let open = matches!(ctx.settings.get("feedPrivacy"), Ok((Value::Text(privacy), _)) if privacy == "text");
-    (open || broadcast).then_some(text)
+    (tells_text(ctx) || broadcast).then_some(text)
+}
+
+/// pi-messenger writes down what direct messages say; it is not shown where that is not wanted.
+fn discreet(ctx: &Context, mut events: Vec<Event>) -> Vec<Event> {
+    if !tells_text(ctx) {
+        let is_direct = |event: &&mut Event| {
+            event.what == What::Ours(EventKind::Message)
+                && event.target.as_deref().is_some_and(|target| target != "all")
+        };
+        events.iter_mut().filter(is_direct).for_each(|event| event.preview = None);
+    }
+    events
+}
+
+fn tells_text(ctx: &Context) -> bool {
+    matches!(ctx.settings.get("feedPrivacy"), Ok((Value::Text(privacy), _)) if privacy == "text")
 }
 
 fn shortened(text: &str, most: usize) -> String {

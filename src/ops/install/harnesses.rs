@@ -4,10 +4,13 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::edit::json::{Dialect, Json, quoted};
 use crate::domain::{Errand, Harness, HookLine, Program};
+use crate::ops::error::CommandError;
 use crate::sys::environment::{Home, variable};
 use crate::sys::files;
 
 use super::part::{Entry, Hook, Part, Target};
+use super::plan::Way;
+use super::tmux;
 use super::trust::{Trust, Trusted};
 
 /// Those that can be installed into.
@@ -64,6 +67,8 @@ pub(super) struct Place<'a> {
     pub(super) home: &'a Home,
     pub(super) scope: Scope<'a>,
     pub(super) program: Program,
+    /// Claude Code's status line is wanted too.
+    pub(super) statusline: bool,
 }
 
 impl Place<'_> {
@@ -73,6 +78,13 @@ impl Place<'_> {
             Scope::User => harness.to_string(),
             Scope::Project(_) => format!("{harness} --project"),
         }
+    }
+
+    /// tmux's, or `Err` if ours can't stand there.
+    pub(super) fn tmux(&self, way: Way) -> Result<Vec<Target>, CommandError> {
+        let line = tmux::line(&self.program)?;
+        let target = |path| Target::new(path, Part::Tmux(line.clone()));
+        Ok(tmux::files(self.home, way).into_iter().map(target).collect())
     }
 
     /// The files of a harness, in the order in which they are written; `Err` says what there is instead.
@@ -138,6 +150,9 @@ impl Place<'_> {
         entries.extend(["SessionStart", "Stop"].map(|event| Entry::Hook(self.waiter(event))));
         let list = ["permissions", "allow"].map(str::to_string).to_vec();
         entries.push(Entry::Item { list, text: "Bash(msg:*)".to_string() });
+        let shown = HookLine::new(&self.program, harness, Errand::Show).render();
+        let value = Json::object([("type", "command".into()), ("command", shown.as_str().into())]);
+        entries.push(Entry::StatusLine { value, wanted: self.statusline });
         // It passes by the whole file, without a word, if there is a comment in it.
         Target::new(path, settings(harness, Dialect::Strict, entries))
     }

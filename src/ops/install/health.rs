@@ -24,9 +24,10 @@ pub(in crate::ops) fn checks(ctx: &Context) -> Vec<Check> {
         Err(error) => return vec![Check::warn(NAME, error.message, "call it by its path")],
     };
     let root = WorkTree::containing(&ctx.cwd).map_or_else(|| ctx.cwd.clone(), |tree| tree.root);
-    let mut places = vec![Place { home: &ctx.home, scope: Scope::User, program: program.clone() }];
+    let mut places =
+        vec![Place { home: &ctx.home, scope: Scope::User, program: program.clone(), statusline: false }];
     if root != ctx.home.home {
-        places.push(Place { home: &ctx.home, scope: Scope::Project(&root), program });
+        places.push(Place { home: &ctx.home, scope: Scope::Project(&root), program, statusline: false });
     }
     let (mut well, mut checks) = (Vec::new(), Vec::new());
     for place in &places {
@@ -57,7 +58,7 @@ fn look(place: &Place<'_>, harness: Harness, installs: &Installs) -> Found {
     let Ok(targets) = place.targets(harness) else { return Found::default() };
     let is_project = matches!(place.scope, Scope::Project(_));
     let mend = format!("`msg install {}`", place.name(harness));
-    let plan = Plan { harness, targets, tree: None, way: Way::In };
+    let plan = Plan { recipient: harness.into(), targets, tree: None, way: Way::In };
     let steps = match plan.steps(installs) {
         Ok(steps) => steps,
         Err(error) => {

@@ -10,6 +10,7 @@ mod leave;
 mod part;
 mod plan;
 mod program;
+mod tmux;
 mod trust;
 
 use std::path::PathBuf;
@@ -23,6 +24,7 @@ use crate::sys::program::on_path;
 use super::context::surroundings;
 use super::error::{CommandError, Kind};
 use harnesses::{Place, Scope};
+use part::Target;
 use plan::{Plan, Way};
 
 pub use harnesses::HARNESSES;
@@ -30,11 +32,46 @@ pub(super) use harnesses::config_dir;
 pub(super) use health::checks;
 pub use plan::Change;
 
+/// What something of ours is put into.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Recipient {
+    Harness(Harness),
+    /// Its status bar.
+    Tmux,
+}
+
+impl From<Harness> for Recipient {
+    fn from(harness: Harness) -> Self {
+        Self::Harness(harness)
+    }
+}
+
+impl Recipient {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Harness(harness) => harness.name(),
+            Self::Tmux => "tmux",
+        }
+    }
+
+    pub fn parse(name: &str) -> Option<Self> {
+        if name == "tmux" { Some(Self::Tmux) } else { Harness::parse(name).map(Self::Harness) }
+    }
+}
+
+impl std::fmt::Display for Recipient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// What is wanted.
 #[derive(Clone, Copy, Debug)]
 pub struct Wish {
-    /// `None`: all that there are.
-    pub harness: Option<Harness>,
+    /// `None`: all harnesses that there are.
+    pub recipient: Option<Recipient>,
+    /// Claude Code's status line too.
+    pub statusline: bool,
     /// In the project's own files that stay out of its repository, instead of the user's.
     pub project: bool,
     /// Only say what would be done.
@@ -45,11 +82,11 @@ pub struct Wish {
 #[derive(Debug, Default)]
 pub struct Done {
     /// Those that were seen to.
-    pub harnesses: Vec<Harness>,
+    pub recipients: Vec<Recipient>,
     pub changes: Vec<Change>,
     /// Which were passed by, and why.
-    pub skipped: Vec<(Harness, String)>,
-    pub failed: Vec<(Harness, CommandError)>,
+    pub skipped: Vec<(Recipient, String)>,
+    pub failed: Vec<(Recipient, CommandError)>,
 }
 
 /// Puts our hooks into a harness, or into all that are there.
@@ -71,52 +108,67 @@ fn run(wish: Wish, way: Way) -> Result<Done, CommandError> {
         return Err(CommandError::new(Kind::NoProjectSettings, "your home directory is no project")
             .hint("leave out `--project` to do it for yourself"));
     }
-    let place = Place { home: &home, scope, program: program::find()? };
+    let place = Place { home: &home, scope, program: program::find()?, statusline: wish.statusline };
     let installs = Installs::of(&home);
     let mut done = Done::default();
-    let one = wish.harness;
-    for harness in one.map_or(HARNESSES.to_vec(), |harness| vec![harness]) {
+    let one = wish.recipient;
+    for recipient in one.map_or(HARNESSES.map(Recipient::from).to_vec(), |recipient| vec![recipient]) {
         if one.is_none()
             && way == Way::In
-            && let Some(reason) = absence(harness, &home)
+            && let Some(reason) = absence(recipient, &home)
         {
-            done.skipped.push((harness, reason));
+            done.skipped.push((recipient, reason));
             continue;
         }
-        let plan = match place.targets(harness) {
+        let targets = match targets(&place, recipient, way)? {
             Err(instead) if one.is_none() => {
-                done.skipped.push((harness, instead));
+                done.skipped.push((recipient, instead));
                 continue;
             }
-            Err(instead) => Err(no_project_settings(harness, &instead)),
-            Ok(targets) => Ok(Plan { harness, targets, tree: tree.as_ref().filter(|_| wish.project), way }),
+            targets => targets.map_err(|instead| no_project_settings(recipient, &instead)),
         };
+        let tree = tree.as_ref().filter(|_| wish.project);
+        let plan = targets.map(|targets| Plan { recipient, targets, tree, way });
         match plan.and_then(|plan| plan.carry_out(&installs, wish.dry_run)) {
             Ok(changes) => {
-                done.harnesses.push(harness);
+                done.recipients.push(recipient);
                 done.changes.extend(changes);
             }
             Err(error) if one.is_some() => return Err(error),
-            Err(error) => done.failed.push((harness, error)),
+            Err(error) => done.failed.push((recipient, error)),
         }
     }
     Ok(done)
 }
 
+/// The files; `Err` says what there is instead of those of a project.
+fn targets(
+    place: &Place<'_>,
+    recipient: Recipient,
+    way: Way,
+) -> Result<Result<Vec<Target>, String>, CommandError> {
+    match (recipient, &place.scope) {
+        (Recipient::Harness(harness), _) => Ok(place.targets(harness)),
+        (Recipient::Tmux, Scope::User) => place.tmux(way).map(Ok),
+        (Recipient::Tmux, Scope::Project(_)) => Ok(Err("there is one status bar for all".to_string())),
+    }
+}
+
 /// The error that `install all` ends in when not all went well.
 pub fn verdict(done: &Done) -> Option<CommandError> {
-    let names: Vec<String> = done.failed.iter().map(|(harness, _)| harness.to_string()).collect();
+    let names: Vec<String> = done.failed.iter().map(|(recipient, _)| recipient.to_string()).collect();
     if names.is_empty() {
         return None;
     }
     let text = format!("it failed for {}", names.join(", "));
     let error = CommandError::new(Kind::NotAllInstalled, text).facts("harnesses", names);
-    let reason = |(harness, error): &(Harness, CommandError)| format!("{harness}: {}", error.message);
+    let reason = |(recipient, error): &(Recipient, CommandError)| format!("{recipient}: {}", error.message);
     Some(done.failed.iter().map(reason).fold(error, CommandError::hint))
 }
 
 /// Why a harness counts as not there.
-fn absence(harness: Harness, home: &Home) -> Option<String> {
+fn absence(recipient: impl Into<Recipient>, home: &Home) -> Option<String> {
+    let Recipient::Harness(harness) = recipient.into() else { return None };
     let dir = config_dir(harness, home);
     if dir.is_dir() || on_path(harness.name()).is_some() {
         return None;
@@ -125,10 +177,10 @@ fn absence(harness: Harness, home: &Home) -> Option<String> {
     Some(format!("there is neither `{shown}` nor a program `{harness}`"))
 }
 
-fn no_project_settings(harness: Harness, instead: &str) -> CommandError {
-    let text = format!("{harness} has no settings of a project that stay out of its repository: {instead}");
+fn no_project_settings(recipient: Recipient, instead: &str) -> CommandError {
+    let text = format!("{recipient} has no settings of a project that stay out of its repository: {instead}");
     CommandError::new(Kind::NoProjectSettings, text)
-        .hint(format!("`msg install {harness}` installs it for yourself, in every project"))
+        .hint(format!("`msg install {recipient}` installs it for yourself, in every project"))
 }
 
 /// A path as people read it.

@@ -8,6 +8,7 @@ use crate::domain::edit::json::{Dialect, Document, Json, Node, Place, Slot};
 use crate::domain::edit::{Refusal, lines};
 use crate::domain::{Errand, Harness, HookLine, Program};
 
+use super::tmux;
 use super::trust::Trust;
 
 /// A file, and what we want in it.
@@ -33,6 +34,8 @@ pub(super) enum Part {
     Own(String),
     /// A line in a file of lines.
     Line(String),
+    /// The line in tmux's configuration.
+    Tmux(String),
 }
 
 /// One thing in a settings file. What other commands will want there, such as an MCP server, is one more of them.
@@ -44,6 +47,8 @@ pub(super) enum Entry {
     Item { list: Vec<String>, text: String },
     /// A member that has to be there, with that value if nobody gave it another.
     Member { path: Vec<String>, value: Json },
+    /// The command of Claude Code's status line, if it is wanted; one that is there already is kept up to date.
+    StatusLine { value: Json, wanted: bool },
     /// OpenCode's leave to run a command, where it would ask; it comes and goes with that plugin.
     Leave { command: &'static str, plugin: PathBuf },
 }
@@ -89,7 +94,18 @@ impl Part {
                 _ => Ok(content.clone().into_bytes()),
             },
             Self::Line(line) => lines::put(bytes, line),
+            Self::Tmux(line) => tmux::put(bytes, line),
         }
+    }
+
+    /// Is a status line wanted where its user has one already?
+    pub(super) fn has_rival(&self, bytes: &[u8]) -> Result<bool, Refusal> {
+        let Self::Entries { dialect, entries, .. } = self else { return Ok(false) };
+        if !entries.iter().any(|entry| matches!(entry, Entry::StatusLine { wanted: true, .. })) {
+            return Ok(false);
+        }
+        let document = Document::parse(bytes, *dialect)?;
+        Ok(document.get(&status_line())?.is_some_and(|node| shown_by(node).is_none()))
     }
 
     /// The content without ours; `None` if nothing is left that anyone wants.
@@ -128,15 +144,8 @@ impl Part {
             }
             Self::Trust(trust) => leftover(trust.take(bytes, view)?, original),
             Self::Own(content) => Ok((!is_own(bytes, content)).then(|| bytes.to_vec())),
-            Self::Line(line) => {
-                let rest = lines::take(bytes, line)?;
-                match original {
-                    Original::Content(first) if first.trim_ascii_end() == rest.trim_ascii_end() => {
-                        Ok(Some(first.to_vec()))
-                    }
-                    _ => leftover(rest, original),
-                }
-            }
+            Self::Line(line) => without(lines::take(bytes, line)?, original),
+            Self::Tmux(_) => without(tmux::take(bytes)?, original),
         }
     }
 
@@ -157,8 +166,14 @@ impl Part {
         let document = Document::parse(bytes, *dialect)?;
         let mut found = Vec::new();
         for entry in entries {
-            if let Entry::Hook(hook) = entry {
-                found.extend(hook.found(&document, *harness)?.into_iter().map(|(_, line)| line));
+            match entry {
+                Entry::Hook(hook) => {
+                    found.extend(hook.found(&document, *harness)?.into_iter().map(|(_, line)| line));
+                }
+                Entry::StatusLine { .. } => {
+                    found.extend(document.get(&status_line())?.and_then(shown_by));
+                }
+                Entry::Item { .. } | Entry::Member { .. } | Entry::Leave { .. } => {}
             }
         }
         Ok(found)
@@ -183,6 +198,7 @@ impl Part {
         match self {
             Self::Entries { .. } => Ok(!self.lines(bytes)?.is_empty()),
             Self::Own(content) => Ok(is_own(bytes, content)),
+            Self::Tmux(_) => Ok(tmux::is_in(bytes)),
             Self::Trust(_) | Self::Line(_) => Ok(false),
         }
     }
@@ -195,6 +211,7 @@ impl Part {
             Self::Trust(trust) => trust.is_mentioned(&text),
             Self::Own(_) => false,
             Self::Line(line) => text.contains(line.as_str()),
+            Self::Tmux(_) => tmux::is_in(bytes),
         }
     }
 }
@@ -225,6 +242,26 @@ fn take_strays(
         }
     }
     Ok(())
+}
+
+/// What is left of a file of lines; if that is what was there, it is so to the last blank.
+fn without(rest: Vec<u8>, original: Original<'_>) -> Result<Option<Vec<u8>>, Refusal> {
+    match original {
+        Original::Content(first) if first.trim_ascii_end() == rest.trim_ascii_end() => {
+            Ok(Some(first.to_vec()))
+        }
+        _ => leftover(rest, original),
+    }
+}
+
+fn status_line() -> [String; 1] {
+    ["statusLine".to_string()]
+}
+
+/// The line of ours that a status line shows.
+fn shown_by(node: &Node) -> Option<HookLine> {
+    let line = HookLine::parse(node.member("command")?.text()?)?;
+    (line.errand == Errand::Show).then_some(line)
 }
 
 /// A file that was made for us alone and is empty now goes.
@@ -259,6 +296,11 @@ impl Entry {
                 Some(_) => Ok(()),
                 None => document.set(path, value),
             },
+            Self::StatusLine { value, wanted } => match document.get(&status_line())? {
+                None if !wanted => Ok(()),
+                Some(node) if shown_by(node).is_none() => Ok(()),
+                None | Some(_) => document.set(&status_line(), value),
+            },
             Self::Leave { command, .. } => super::leave::put(document, command),
         }
     }
@@ -292,6 +334,10 @@ impl Entry {
                 let is_ours = document.get(path)?.is_some_and(|node| node.is(value)) && !stays(path);
                 if is_ours { document.unset(path, stays) } else { Ok(()) }
             }
+            Self::StatusLine { .. } => {
+                let is_ours = document.get(&status_line())?.and_then(shown_by).is_some();
+                if is_ours && !stays(&status_line()) { document.unset(&status_line(), stays) } else { Ok(()) }
+            }
             Self::Leave { command, .. } => super::leave::take(document, command, before, stays),
         }
     }
@@ -320,7 +366,14 @@ impl Hook {
     pub(super) fn slot<R>(&self, harness: Harness, run: impl FnOnce(&Slot<'_>) -> R) -> R {
         let is_ours = |node: &Node| {
             let line = node.member(self.field).and_then(Node::text).and_then(HookLine::parse);
-            line.is_some_and(|line| line.harness == harness && (line.errand == Errand::Wait) == self.waits)
+            line.is_some_and(|line| {
+                let is_same = match line.errand {
+                    Errand::Tell(_) => !self.waits,
+                    Errand::Wait => self.waits,
+                    Errand::Show => false,
+                };
+                line.harness == harness && is_same
+            })
         };
         run(&Slot { list: &self.list, within: self.within, is_ours: &is_ours })
     }

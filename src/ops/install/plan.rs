@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::Harness;
 use crate::domain::edit::Refusal;
 use crate::store::{Install, Installs, InstallsLock, StoreError, hash};
 use crate::sys::files;
@@ -10,7 +9,7 @@ use crate::sys::git::WorkTree;
 
 use super::super::error::{CommandError, Kind};
 use super::part::{Original, Part, Target, View};
-use super::{exclusion, shown};
+use super::{Recipient, exclusion, shown};
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Way {
@@ -21,7 +20,7 @@ pub(super) enum Way {
 /// A file that changes. No content: there is no file.
 #[derive(Clone, Debug)]
 pub struct Change {
-    pub harness: Harness,
+    pub recipient: Recipient,
     pub path: PathBuf,
     pub before: Option<Vec<u8>>,
     pub after: Option<Vec<u8>>,
@@ -30,7 +29,7 @@ pub struct Change {
 /// What is wanted of one harness.
 #[derive(Debug)]
 pub(super) struct Plan<'a> {
-    pub(super) harness: Harness,
+    pub(super) recipient: Recipient,
     pub(super) targets: Vec<Target>,
     /// The files are a project's, and must stay out of this repository.
     pub(super) tree: Option<&'a WorkTree>,
@@ -97,7 +96,7 @@ impl Plan<'_> {
             let step = done.iter().find(|step| step.target.path == path);
             step.map_or((None, None), |step| (step.before.clone(), step.after.clone()))
         };
-        let refused = |refusal: Refusal| refuse(path, self.harness, &target.part, &refusal);
+        let refused = |refusal: Refusal| refuse(path, self.recipient, &target.part, &refusal);
         // Where the plugin is known and this is not, there was nothing to write to this.
         let is_theirs =
             target.part.is_leave() && record.is_none() && done.iter().any(|step| step.record.is_some());
@@ -111,6 +110,9 @@ impl Plan<'_> {
                 // A file that is ours alone, from whatever version, makes room for this one's.
                 let is_old = matches!(target.part, Part::Own(_)) && is_untouched(record.as_ref(), &before);
                 let current = before.as_deref().filter(|_| !is_old);
+                if target.part.has_rival(before.as_deref().unwrap_or_default()).map_err(refused)? {
+                    return Err(rival(path));
+                }
                 Some(target.part.put(current, &view).map_err(refused)?)
             }
             Way::Out => original.clone(),
@@ -164,7 +166,7 @@ impl Plan<'_> {
                 );
                 return Err(CommandError::new(Kind::NoProjectSettings, text).hint(format!(
                     "`msg install {}` installs it for yourself, in every project",
-                    self.harness
+                    self.recipient
                 )));
             }
             if self.way == Way::Out && is_elsewhere(tree, &path, &part)? {
@@ -180,7 +182,7 @@ impl Plan<'_> {
     fn changes(&self, steps: &[Step]) -> Vec<Change> {
         let changed = steps.iter().filter(|step| step.before != step.after);
         let change = |step: &Step| Change {
-            harness: self.harness,
+            recipient: self.recipient,
             path: step.target.path.clone(),
             before: step.before.clone(),
             after: step.after.clone(),
@@ -282,18 +284,26 @@ fn is_elsewhere(tree: &WorkTree, path: &Path, part: &Part) -> Result<bool, Comma
     Ok(false)
 }
 
-fn refuse(path: &Path, harness: Harness, part: &Part, refusal: &Refusal) -> CommandError {
+fn refuse(path: &Path, recipient: Recipient, part: &Part, refusal: &Refusal) -> CommandError {
     if matches!(part, Part::Own(_)) {
         let text = format!("`{}` is there already, and {}", shown(path), refusal.reason);
         return CommandError::new(Kind::BadConfig, text)
-            .hint(format!("move it away, then `msg install {harness}`; nothing of {harness} was changed"))
+            .hint(format!("move it away, then `msg install {recipient}`; nothing of {recipient} was changed"))
             .fact("file", shown(path));
     }
     CommandError::new(Kind::BadConfig, format!("`{}` can't be read: {refusal}", shown(path)))
-        .hint(format!("mend the file, then try again; nothing of {harness} was changed"))
+        .hint(format!("mend the file, then try again; nothing of {recipient} was changed"))
         .fact("file", shown(path))
         .number("line", refusal.line as u64)
         .number("column", refusal.column as u64)
+}
+
+/// There is one status line, and whoever has made one of their own wants to keep it.
+fn rival(path: &Path) -> CommandError {
+    CommandError::new(Kind::StatusLineInUse, format!("`{}` has a status line of your own", shown(path)))
+        .hint("call `msg statusline` in it, with the JSON that it gets; `msg statusline --help` shows how")
+        .hint("or remove `statusLine` there, then try again; nothing of claude was changed")
+        .fact("file", shown(path))
 }
 
 /// Records are text, and so are settings that name a path.

@@ -24,8 +24,10 @@ use crate::sys::flock::{FileLock, LockError};
 pub use project::{Project, ProjectPlace};
 pub use read::{FeedPlace, Given};
 
-/// So long a writer waits for its turn.
-const TURN: Duration = Duration::from_millis(200);
+/// So long a writer waits for its turn: longer than any turn takes, unless its holder was stopped.
+const TURN: Duration = Duration::from_secs(2);
+/// So often one without a turn appends to a segment that is removed meanwhile.
+const TRIES: usize = 8;
 /// So many bytes a segment has per event that is to be kept: about a third of an event, so that there are a few segments
 /// and what is kept too long is not much.
 const BYTES_PER_KEPT: u64 = 32;
@@ -39,19 +41,30 @@ impl Mesh {
         if !files::exists(&dir)? {
             files::create_dir(&dir)?;
         }
-        let turn = match FileLock::acquire(&dir.join(".lock"), TURN.min(self.options.lock_timeout)) {
-            Ok(held) => Some(held),
-            Err(LockError::TimedOut { .. }) => None,
-            Err(error) => return Err(error.into()),
+        let _turn = match FileLock::acquire(&dir.join(".lock"), TURN.min(self.options.lock_timeout)) {
+            Err(LockError::TimedOut { .. }) => return self.append_out_of_turn(event),
+            held => held?,
         };
         let mut segments = self.segments()?;
         let mut newest = segments.last().copied().unwrap_or(Segment(0));
-        if turn.is_some() && self.is_full(newest, keep)? {
+        if self.is_full(newest, keep)? {
             newest = self.start_after(newest)?;
             segments.push(newest);
             self.remove_old(&segments, keep)?;
         }
         Ok(files::append_line(&self.path_of(newest), &event::line(event))?)
+    }
+
+    fn append_out_of_turn(&self, event: &Event) -> Result<(), StoreError> {
+        for _ in 0..TRIES {
+            let path = self.path_of(self.segments()?.last().copied().unwrap_or(Segment(0)));
+            files::append_line(&path, &event::line(event))?;
+            if files::exists(&path)? {
+                return Ok(());
+            }
+        }
+        let reason = "its segments are removed faster than they are written".to_string();
+        Err(StoreError::Corrupt { path: self.layout.feed(), reason })
     }
 
     /// Oldest first.

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
+
 use super::StoreError;
 use super::read::{Given, gather, patiently};
 use crate::domain::Event;
@@ -18,7 +20,15 @@ pub struct Project {
 
 /// A place in the feeds of a project: all before it was seen.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct ProjectPlace(Vec<(PathBuf, Place)>);
+pub struct ProjectPlace(Vec<Spot>);
+
+#[derive(Clone, Debug, Eq, PartialEq)]
+struct Spot {
+    file: PathBuf,
+    place: Place,
+    /// When the last of what was seen happened.
+    newest: Option<Timestamp>,
+}
 
 impl Project {
     /// The project of a directory: that one, and those above it up to the root of its work tree.
@@ -43,13 +53,16 @@ impl Project {
             let read = || {
                 let mut given = Given::default();
                 let Some(lines) = Lines::open(&file)? else { return Ok(None) };
+                // Also where none are wanted it must be known what the last one was.
+                let mut last = Given::default();
+                gather(&lines, &mut last, 1, |_| true)?;
                 gather(&lines, &mut given, limit, &wanted)?;
                 given.events.reverse();
-                Ok(Some((given, lines.end()?)))
+                Ok(Some((given, lines.end()?, last.events.first().map(|event| event.at))))
             };
-            if let Some((more, end)) = unless_refused(patiently(read))?.flatten() {
+            if let Some((more, end, newest)) = unless_refused(patiently(read))?.flatten() {
                 given.merge(more);
-                place.0.push((file, end));
+                place.0.push(Spot { file, place: end, newest });
             }
         }
         given.keep_last(limit);
@@ -57,19 +70,32 @@ impl Project {
     }
 
     /// What came since, oldest first; the place moves on.
+    ///
+    /// pi-messenger shortens the file by writing its last lines anew, and in between it is empty or half written. So where
+    /// a place is lost, only what is younger counts as new, and without that the place is looked for again next time.
     pub fn news(&self, place: &mut ProjectPlace) -> Result<Given, StoreError> {
         let mut given = Given::default();
         for file in self.files() {
-            let known = place.0.iter().find(|(known, _)| *known == file).map(|(_, place)| place.clone());
-            let known = known.unwrap_or_default();
-            let read = || Lines::open(&file)?.map(|lines| lines.since(&known)).transpose();
-            if let Some((lines, end)) = unless_refused(patiently(read))?.flatten() {
+            let index = place.0.iter().position(|spot| spot.file == file);
+            let mut spot = match index {
+                Some(index) => place.0.swap_remove(index),
+                None => Spot { file, place: Place::default(), newest: None },
+            };
+            let read = || Lines::open(&spot.file)?.map(|lines| lines.since(&spot.place)).transpose();
+            if let Some(since) = unless_refused(patiently(read))?.flatten() {
                 let mut more = Given::default();
-                lines.iter().for_each(|line| more.add(line));
+                since.lines.iter().for_each(|line| more.add(line));
+                if since.is_lost {
+                    more.unreadable = 0;
+                    more.events.retain(|event| Some(event.at) > spot.newest);
+                }
+                if !since.is_lost || !more.events.is_empty() {
+                    spot.place = since.end;
+                    spot.newest = more.events.iter().map(|event| event.at).max().max(spot.newest);
+                }
                 given.merge(more);
-                place.0.retain(|(known, _)| *known != file);
-                place.0.push((file, end));
             }
+            place.0.push(spot);
         }
         Ok(given)
     }

@@ -6,14 +6,17 @@ use jiff::Timestamp;
 
 use super::{Mesh, Segment, StoreError, event};
 use crate::domain::Event;
-use crate::sys::files::{FileError, Line, Lines, Place};
+use crate::sys::files::{FileError, Line, Lines, Place, Since};
 
 /// A file may become shorter while it is read; so often it is read anew.
 const TRIES: usize = 3;
 
+/// A writer that had to do without its turn may append to the segment before the newest, so that is looked at too.
+const WATCHED: usize = 2;
+
 /// A place in the feed: all before it was seen. The default is its start.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct FeedPlace(Option<(Segment, Place)>);
+pub struct FeedPlace(Vec<(Segment, Place)>);
 
 /// What a reader was given: events, and how many lines could not be read.
 #[derive(Clone, Debug, Default)]
@@ -69,15 +72,17 @@ impl Mesh {
         let mut place = FeedPlace::default();
         for segment in segments.iter().rev() {
             let is_newest = Some(segment) == segments.last();
-            if given.events.len() >= limit && !is_newest {
+            let is_watched = place.0.len() < WATCHED;
+            if given.events.len() >= limit && !is_watched {
                 break;
             }
             let Some(lines) = Lines::open(&self.path_of(*segment))? else { continue };
-            if is_newest {
-                place = FeedPlace(Some((*segment, lines.end()?)));
+            if is_watched {
+                place.0.insert(0, (*segment, lines.end()?));
             }
             // The last line of the newest one may be just on its way.
-            given.unreadable += usize::from(lines.is_cut_short() && !is_newest);
+            let is_torn = lines.is_cut_short() && !is_newest && given.events.len() < limit;
+            given.unreadable += usize::from(is_torn);
             gather(&lines, &mut given, limit, &wanted)?;
         }
         given.events.reverse();
@@ -88,34 +93,34 @@ impl Mesh {
     pub fn news(&self, place: &mut FeedPlace) -> Result<Given, StoreError> {
         let segments = self.segments()?;
         let mut given = Given::default();
-        let first = place.0.as_ref().map_or(Segment(0), |(segment, _)| *segment);
+        let first = place.0.first().map_or(Segment(0), |(segment, _)| *segment);
         // Where the feed ends before the place, it was removed and made anew.
         let is_anew = segments.last().is_some_and(|newest| *newest < first);
-        let to_read: Vec<Segment> =
-            segments.iter().copied().filter(|segment| is_anew || *segment >= first).collect();
-        for segment in &to_read {
-            let known = place.0.take_if(|(known, _)| known == segment).map(|(_, place)| place);
-            let Some((lines, end, is_cut_short)) = self.lines_since(*segment, &known.unwrap_or_default())?
-            else {
-                continue;
-            };
-            lines.iter().for_each(|line| given.add(line));
-            // Nobody will go on with that line.
-            given.unreadable += usize::from(is_cut_short && Some(segment) != to_read.last());
-            place.0 = Some((*segment, end));
+        let is_to_read = |segment: &&Segment| is_anew || **segment >= first;
+        let to_read: Vec<Segment> = segments.iter().filter(is_to_read).copied().collect();
+        let known = |segment: Option<&Segment>| place.0.iter().find(|(known, _)| Some(known) == segment);
+        let mut places = Vec::new();
+        for (index, segment) in to_read.iter().enumerate() {
+            let from = known(Some(segment)).map(|(_, place)| place.clone()).unwrap_or_default();
+            let Some((new, is_cut_short)) = self.lines_since(*segment, &from)? else { continue };
+            new.lines.iter().for_each(|line| given.add(line));
+            // Nobody will go on with that line; it is told when the next segment is seen first.
+            let next = to_read.get(index + 1);
+            given.unreadable += usize::from(is_cut_short && next.is_some() && known(next).is_none());
+            places.push((*segment, new.end));
+        }
+        if !places.is_empty() {
+            places.drain(..places.len().saturating_sub(WATCHED));
+            place.0 = places;
         }
         Ok(given)
     }
 
-    fn lines_since(
-        &self,
-        segment: Segment,
-        place: &Place,
-    ) -> Result<Option<(Vec<Line>, Place, bool)>, StoreError> {
+    /// What came since, and whether it ends in the middle of a line.
+    fn lines_since(&self, segment: Segment, place: &Place) -> Result<Option<(Since, bool)>, StoreError> {
         let read = || {
             let Some(lines) = Lines::open(&self.path_of(segment))? else { return Ok(None) };
-            let (new, end) = lines.since(place)?;
-            Ok(Some((new, end, lines.is_cut_short())))
+            Ok(Some((lines.since(place)?, lines.is_cut_short())))
         };
         Ok(patiently(read)?)
     }

@@ -36,6 +36,16 @@ pub struct Place {
     before: Vec<u8>,
 }
 
+/// What came since a place.
+#[derive(Debug)]
+pub struct Since {
+    pub lines: Vec<Line>,
+    /// The place behind them.
+    pub end: Place,
+    /// The place is not there any more, and these are all lines that there are.
+    pub is_lost: bool,
+}
+
 /// A file of lines, as it is now.
 #[derive(Debug)]
 pub struct Lines {
@@ -92,10 +102,11 @@ impl Lines {
         Backwards { lines: self, position: self.end, buffer: Vec::new(), is_over: self.end == self.start }
     }
 
-    /// Its lines behind that place, and the place behind them. If the file is not what it was then, behind the line
-    /// that was the last one; if that is not there any more, all lines.
-    pub fn since(&self, place: &Place) -> Result<(Vec<Line>, Place), FileError> {
-        let mut at = self.find(place)?;
+    /// Its lines behind that place. If the file is not what it was then, behind the line that was the last one; if that
+    /// is not there any more, all lines.
+    pub fn since(&self, place: &Place) -> Result<Since, FileError> {
+        let found = self.find(place)?;
+        let mut at = found.unwrap_or(self.start);
         let mut lines = Vec::new();
         let mut rest = Vec::new();
         let mut is_too_long = false;
@@ -115,7 +126,7 @@ impl Lines {
                 }
             }
         }
-        Ok((lines, self.end()?))
+        Ok(Since { lines, end: self.end()?, is_lost: found.is_none() })
     }
 
     fn place(&self, offset: u64) -> Result<Place, FileError> {
@@ -123,24 +134,27 @@ impl Lines {
         Ok(Place { offset, before: self.read(offset - length, length)? })
     }
 
-    fn find(&self, place: &Place) -> Result<u64, FileError> {
+    /// Where that place is now; `None` if it is nowhere.
+    fn find(&self, place: &Place) -> Result<Option<u64>, FileError> {
         let length = place.before.len() as u64;
         if place.offset <= self.end
             && let Some(from) = place.offset.checked_sub(length)
             && self.read(from, length)? == place.before
         {
-            return Ok(place.offset.max(self.start));
+            return Ok(Some(place.offset.max(self.start)));
         }
-        let Some(last) = place.before.strip_suffix(b"\n") else { return Ok(self.start) };
+        let Some(last) = place.before.strip_suffix(b"\n") else { return Ok(None) };
         let last = last.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
         let mut backwards = self.backwards();
         loop {
             let end = backwards.position + backwards.buffer.len() as u64;
             match backwards.next() {
-                Some(Ok(Line::Whole(line))) if !last.is_empty() && line.ends_with(last) => return Ok(end),
+                Some(Ok(Line::Whole(line))) if !last.is_empty() && line.ends_with(last) => {
+                    return Ok(Some(end));
+                }
                 Some(Err(error)) => return Err(error),
                 Some(Ok(_)) => {}
-                None => return Ok(self.start),
+                None => return Ok(None),
             }
         }
     }
@@ -268,7 +282,7 @@ mod tests {
     }
 
     fn since(path: &Path, place: &Place) -> Vec<String> {
-        texts(open(path).since(place).unwrap().0)
+        texts(open(path).since(place).unwrap().lines)
     }
 
     /// What a simple reader makes of it.
@@ -304,7 +318,7 @@ mod tests {
             let mut backwards: Vec<Line> = read.backwards().map(Result::unwrap).collect();
             backwards.reverse();
             prop_assert_eq!(&backwards, &model(&content));
-            prop_assert_eq!(&read.since(&Place::default()).unwrap().0, &backwards);
+            prop_assert_eq!(&read.since(&Place::default()).unwrap().lines, &backwards);
             prop_assert_eq!(read.is_cut_short(), !rest.is_empty());
         }
     }

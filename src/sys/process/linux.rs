@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use nix::unistd::{SysconfVar, sysconf};
@@ -68,10 +69,15 @@ pub(super) fn started_at(pid: Pid) -> Option<Timestamp> {
     let stat = read_stat(pid)?;
     let ticks_per_second = u64::try_from(sysconf(SysconfVar::CLK_TCK).ok()??).ok()?;
     // Start times count from the boot, and so does the uptime.
-    let uptime: f64 = fs::read_to_string("/proc/uptime").ok()?.split_whitespace().next()?.parse().ok()?;
     let started_after_boot = stat.start_ticks as f64 / ticks_per_second as f64;
-    let age = SignedDuration::try_from_secs_f64(uptime - started_after_boot).ok()?;
+    let age = SignedDuration::try_from_secs_f64(uptime()?.as_secs_f64() - started_after_boot).ok()?;
     clock::from_system(clock::machine_time()).checked_sub(age).ok()
+}
+
+/// How long ago the system was started.
+pub(super) fn uptime() -> Option<Duration> {
+    let text = fs::read_to_string("/proc/uptime").ok()?;
+    Duration::try_from_secs_f64(text.split_whitespace().next()?.parse().ok()?).ok()
 }
 
 struct Stat {

@@ -14,12 +14,15 @@ use linux as imp;
 use ps as imp;
 
 use std::sync::OnceLock;
+use std::time::SystemTime;
 
 use jiff::Timestamp;
 use nix::errno::Errno;
 
 use crate::domain::process::{Sighting, judge};
 use crate::domain::{Identity, Liveness, Pid, Place, ProcessLook, Recorded};
+
+use super::clock;
 
 /// A running process, as far as it can be seen.
 #[derive(Clone, Debug)]
@@ -74,6 +77,18 @@ pub fn liveness(recorded: &Recorded) -> Liveness {
         Recorded::Bare(_) => true,
     };
     judge(recorded, if is_of_this_boot { boot() } else { place() }, sight)
+}
+
+/// Is there a process of that id that was there when something was written? Asked of very many it costs next to nothing,
+/// and no says nothing: it may be elsewhere.
+pub fn has_run_since(pid: Pid, written: SystemTime) -> bool {
+    static BOOTED: OnceLock<Option<SystemTime>> = OnceLock::new();
+    let booted = *BOOTED.get_or_init(|| clock::machine_time().checked_sub(imp::uptime()?));
+    let is_there = || {
+        let answer = nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid.get()), None);
+        matches!(answer, Ok(()) | Err(Errno::EPERM))
+    };
+    booted.is_some_and(|booted| written > booted) && is_there()
 }
 
 /// When a running process started, by the wall clock as it stands now.

@@ -65,6 +65,12 @@ pub(super) fn details(pid: Pid) -> Option<Details> {
     })
 }
 
+/// Not told in a form that is the same everywhere.
+#[cfg_attr(target_os = "linux", expect(dead_code, reason = "Linux has a better way"))]
+pub(super) fn uptime() -> Option<std::time::Duration> {
+    None
+}
+
 pub(super) fn owner(pid: Pid) -> Option<u32> {
     fields(pid, "uid=")?.trim().parse().ok()
 }

@@ -3,7 +3,7 @@
 use crate::environment::TestEnvironment;
 use crate::texts::{one_object, snapshot};
 
-const COMMANDS: [&str; 38] = [
+const COMMANDS: [&str; 40] = [
     "join",
     "leave",
     "send",
@@ -31,6 +31,8 @@ const COMMANDS: [&str; 38] = [
     "waiter",
     "guard",
     "agents",
+    "feed",
+    "statusline",
     "whoami",
     "whois",
     "rename",
@@ -126,7 +128,14 @@ fn of_sharing_out_work() {
 
 #[test]
 fn of_looking_around() {
-    check("help-look-around", &[&["agents", "--help"], &["whois", "--help"], &["whoami", "--help"]]);
+    let pages: [&[&str]; 5] = [
+        &["agents", "--help"],
+        &["feed", "--help"],
+        &["statusline", "--help"],
+        &["whois", "--help"],
+        &["whoami", "--help"],
+    ];
+    check("help-look-around", &pages);
 }
 
 #[test]

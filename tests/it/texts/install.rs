@@ -38,6 +38,27 @@ fn in_and_out() {
 }
 
 #[test]
+fn status_lines() {
+    check("install-statusline", |scene| {
+        let home = scene.env.home();
+        put(
+            &home.join(".claude/settings.json"),
+            "{\n  \"model\": \"opus\",\n  \"statusLine\": {\"command\": \"mine\"}\n}\n",
+        );
+        with_path(scene, &["install", "claude", "--statusline"]);
+        put(&home.join(".claude/settings.json"), "{}\n");
+        with_path(scene, &["install", "claude", "--statusline"]);
+        with_path(scene, &["install", "codex", "--statusline"]);
+        put(&home.join(".tmux.conf"), "set -g mouse on\n");
+        with_path(scene, &["install", "tmux", "--dry-run"]);
+        with_path(scene, &["install", "tmux"]);
+        with_path(scene, &["install", "tmux"]);
+        with_path(scene, &["uninstall", "tmux"]);
+        with_path(scene, &["uninstall", "tmux"]);
+    });
+}
+
+#[test]
 fn what_is_refused() {
     check("errors-install", |scene| {
         let home = scene.env.home();

@@ -11,6 +11,7 @@ pub(super) mod config;
 pub(super) mod demo;
 pub(super) mod doctor;
 pub(super) mod evict;
+pub(super) mod feed;
 pub(super) mod guard;
 pub(super) mod handoff;
 pub(super) mod history;
@@ -30,6 +31,7 @@ pub(super) mod send;
 pub(super) mod set_status;
 pub(super) mod show;
 pub(super) mod spec;
+pub(super) mod statusline;
 pub(super) mod tasks;
 pub(super) mod tui;
 pub(super) mod unclaim;
@@ -97,6 +99,8 @@ pub(super) fn run(call: &Call<'_>, command: Command) -> Result<Outcome, CommandE
         Command::Join(args) => call.in_context(|ctx| join::run(ctx, args)),
         Command::Leave(args) => call.in_context(|ctx| leave::run(ctx, args)),
         Command::Agents(args) => call.in_context(|ctx| agents::run(ctx, args)),
+        Command::Feed(args) => call.in_context(|ctx| feed::run(ctx, args, call.ui)),
+        Command::Statusline(args) => statusline::run(call, args),
         Command::Whoami(args) => call.in_context(|ctx| whoami::run(ctx, args, call.verbose)),
         Command::Whois(args) => call.in_context(|ctx| whois::run(ctx, args)),
         Command::Rename(args) => call.in_context(|ctx| rename::run(ctx, args)),

@@ -25,5 +25,8 @@ pub(super) fn run(args: &UninstallArgs) -> Result<Outcome, CommandError> {
     Ok(outcome(install::uninstall(wish)?, wish, &WORDS))
 }
 
-const WORDS: Words =
-    Words { unchanged: "has nothing of msg in it.", last: "Sessions that run already go on as they are." };
+const WORDS: Words = Words {
+    unchanged: "has nothing of msg in it.",
+    last: "Sessions that run already go on as they are.",
+    last_of_tmux: "A tmux that runs already goes on as it is.",
+};

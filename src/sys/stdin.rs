@@ -1,4 +1,4 @@
-//! What the harness says on standard input, all of it, but not waited for without end.
+//! What comes on standard input, but not waited for without end.
 
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -8,7 +8,16 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 /// Reads until the end. The error says what kept it from that.
-pub(super) fn all_of_stdin(most: usize, limit: Duration) -> Result<Vec<u8>, String> {
+pub fn read_all(most: usize, limit: Duration) -> Result<Vec<u8>, String> {
+    read_until(most, limit, |_| false)
+}
+
+/// Reads until the end, or until that is enough. The error says what kept it from that.
+pub fn read_until(
+    most: usize,
+    limit: Duration,
+    is_enough: impl Fn(&[u8]) -> bool,
+) -> Result<Vec<u8>, String> {
     let mut stdin = io::stdin().lock();
     let end = Instant::now() + limit;
     let mut input = Vec::new();
@@ -23,6 +32,9 @@ pub(super) fn all_of_stdin(most: usize, limit: Duration) -> Result<Vec<u8>, Stri
             Ok(length) => input.extend_from_slice(&buffer[..length]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(format!("standard input can't be read: {error}")),
+        }
+        if is_enough(&input) {
+            return Ok(input);
         }
     }
 }

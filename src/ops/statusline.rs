@@ -1,0 +1,100 @@
+//! One short line for a status bar: who one is, how many others are there, what waits. It is asked for all the time, so
+//! it reads no more than it must.
+
+use std::path::Path;
+
+use crate::domain::{Agent, AgentName, Liveness, Pid, SessionId};
+use crate::store::{Listed, Mesh};
+use crate::sys::{ancestry, process};
+
+use super::context::{Context, same_folder};
+use super::error::CommandError;
+use super::identity;
+use super::names::is_live;
+
+/// Whose line it is, where the surroundings don't tell.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// The session that the harness tells.
+    pub session: Option<SessionId>,
+    /// The first process in a pane of a terminal: whoever runs beneath it is meant.
+    pub pane: Option<Pid>,
+}
+
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct StatusLine {
+    /// `None`: whoever it is has not joined.
+    pub name: Option<AgentName>,
+    /// How many others are there.
+    pub peers: usize,
+    pub unread: usize,
+}
+
+pub fn statusline(ctx: &Context, asked: &Asked) -> Result<StatusLine, CommandError> {
+    let Some(mesh) = ctx.mesh()? else { return Ok(StatusLine::default()) };
+    let survey = mesh.survey()?;
+    let roll = survey.roll()?;
+    let me = match asked.pane {
+        Some(pane) => in_pane(&mesh, &roll, pane)?,
+        None => identity::at_statusline(ctx, &mesh, &survey, asked.session.as_ref())?,
+    };
+    let unread = me.as_ref().map(|me| mesh.unread(me)).transpose()?.unwrap_or(0);
+    let peers = peers(ctx, &mesh, roll, me.as_ref())?;
+    Ok(StatusLine { name: me.map(|me| me.name), peers, unread })
+}
+
+/// The agent that runs in that pane; the outermost, where one was started by another.
+fn in_pane(mesh: &Mesh, roll: &[Listed], pane: Pid) -> Result<Option<Agent>, CommandError> {
+    let distance = |pid: i32| {
+        let pid = Pid::new(pid.into()).ok()?;
+        ancestry::above(pid).iter().position(|above| *above == pane)
+    };
+    let mut near = Vec::new();
+    for listed in roll {
+        let (name, pid) = match listed {
+            Listed::Known { name, pid, .. } => (name.clone(), *pid),
+            Listed::Read(record) => (record.agent.name.to_string(), record.agent.process.pid().get()),
+        };
+        near.extend(distance(pid).map(|distance| (distance, name)));
+    }
+    near.sort();
+    // Several in one process can't be told apart from here.
+    let is_alone = near.len() < 2 || near[0].0 < near[1].0;
+    let Some((_, name)) = near.into_iter().next().filter(|_| is_alone) else { return Ok(None) };
+    let record = mesh.registration(&AgentName::new(name)?)?;
+    Ok(record.filter(is_live).map(|record| record.agent))
+}
+
+fn peers(ctx: &Context, mesh: &Mesh, roll: Vec<Listed>, me: Option<&Agent>) -> Result<usize, CommandError> {
+    let is_me = |name: &str| me.is_some_and(|me| me.name.as_str() == name);
+    if ctx.settings.scope_to_folder() {
+        // Where each of them works is in its registration alone.
+        let all = mesh.census()?.records;
+        let is_peer = |agent: &Agent| {
+            !is_me(agent.name.as_str())
+                && same_folder(Path::new(&agent.cwd), &ctx.cwd)
+                && process::liveness(&agent.process) != Liveness::Gone
+        };
+        return Ok(all.iter().filter(|record| is_peer(&record.agent)).count());
+    }
+    let mut peers = 0;
+    for listed in roll {
+        let is_there = match &listed {
+            Listed::Known { name, .. } if is_me(name) => false,
+            Listed::Known { name, pid, written } => {
+                let is_running =
+                    Pid::new((*pid).into()).is_ok_and(|pid| process::has_run_since(pid, *written));
+                is_running || is_registered_and_there(mesh, name)?
+            }
+            Listed::Read(record) => !is_me(record.agent.name.as_str()) && is_live(record),
+        };
+        peers += usize::from(is_there);
+    }
+    Ok(peers)
+}
+
+/// Who is not seen at a glance may be on another machine, or in a container.
+fn is_registered_and_there(mesh: &Mesh, name: &str) -> Result<bool, CommandError> {
+    let Ok(name) = AgentName::new(name) else { return Ok(false) };
+    Ok(mesh.registration(&name)?.is_some_and(|record| is_live(&record)))
+}

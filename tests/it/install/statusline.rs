@@ -1,0 +1,165 @@
+//! The status lines: in and out of Claude Code's settings and tmux's configuration.
+
+use std::process::Command;
+
+use super::*;
+use crate::environment::wait_until;
+
+const CLAUDE: &str = ".claude/settings.json";
+const OWN: &str =
+    "{\n  \"statusLine\": {\n    \"type\": \"command\",\n    \"command\": \"~/.claude/mine.sh\"\n  }\n}\n";
+
+fn status_line(env: &TestEnvironment) -> Value {
+    serde_json::from_str::<Value>(&text(env, CLAUDE)).unwrap()["statusLine"].clone()
+}
+
+#[test]
+fn claude_codes_comes_only_where_it_is_wanted_and_goes() {
+    for content in
+        [None, Some("{}"), Some("{\n  // no comments here\n}\n"), Some("{\n  \"model\": \"opus\"\n}")]
+    {
+        let env = TestEnvironment::new();
+        if let Some(content) = content.filter(|content| !content.contains("//")) {
+            give(&env, CLAUDE, content);
+        }
+        let before = tree(&env.home());
+        install(&env, "claude");
+        assert!(status_line(&env).is_null(), "nobody asked for it");
+        env.ok(&["install", "claude", "--statusline"]);
+        let command = status_line(&env)["command"].as_str().unwrap().to_string();
+        assert!(command.ends_with(" statusline --color always 2>/dev/null || :"), "{command}");
+        let with = tree(&env.home());
+        assert_eq!(changed(&env.ok(&["install", "claude", "--statusline"])), [""; 0], "twice is once");
+        assert_eq!(install(&env, "claude"), [""; 0], "it stays where it is");
+        assert_eq!(tree(&env.home()), with);
+        uninstall(&env, "claude");
+        assert_eq!(tree(&env.home()), before, "nothing is left");
+    }
+}
+
+#[test]
+fn what_it_shows_is_about_the_session_that_asks() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    env.join("Bob");
+    env.ok(&["install", "claude", "--statusline"]);
+    let command = status_line(&env)["command"].as_str().unwrap().to_string();
+    let mut shell = Command::new("sh");
+    shell.env_clear().env("HOME", env.home()).env("MSG_MESH", env.mesh()).env("PATH", "/usr/bin:/bin");
+    shell.arg("-c").arg(format!("echo '{{\"session_id\": \"session of Bob\"}}' | {{ {command}; }}"));
+    let said = end(&mut shell).expect_code(0).stdout;
+    assert!(said.contains("Bob") && said.contains("1 peer") && said.contains('\u{1b}'), "{said:?}");
+}
+
+#[test]
+fn a_status_line_of_ones_own_stays() {
+    let env = TestEnvironment::new();
+    give(&env, CLAUDE, OWN);
+    let before = tree(&env.home());
+    let ended = env.run(&["install", "claude", "--statusline", "--json"]).expect_code(1);
+    assert_eq!(ended.kind(), "status_line_in_use");
+    assert!(ended.json()["error"]["hints"][0].as_str().unwrap().contains("msg statusline"));
+    assert_eq!(tree(&env.home()), before, "nothing was changed, the hooks neither");
+    install(&env, "claude");
+    assert_eq!(status_line(&env)["command"], "~/.claude/mine.sh");
+    uninstall(&env, "claude");
+    assert_eq!(text(&env, CLAUDE), OWN);
+    assert_eq!(env.fails(2, &["install", "codex", "--statusline"]), "invalid_value");
+}
+
+#[test]
+fn tmuxs_comes_and_goes() {
+    let place = |xdg: bool| if xdg { ".config/tmux/tmux.conf" } else { ".tmux.conf" };
+    for xdg in [false, true] {
+        for content in ["", "set -g mouse on\n", "set -g mouse on", "set -g mouse on\r\n", "# ü\n\n\n"] {
+            let env = TestEnvironment::new();
+            give(&env, place(xdg), content);
+            let before = tree(&env.home());
+            assert_eq!(install(&env, "tmux"), [place(xdg)]);
+            assert!(text(&env, place(xdg)).starts_with(content));
+            assert!(text(&env, place(xdg)).contains("statusline --tmux --pane #{pane_pid}"));
+            assert_eq!(install(&env, "tmux"), [""; 0]);
+            assert_eq!(uninstall(&env, "tmux"), [place(xdg)]);
+            assert_eq!(tree(&env.home()), before, "{content:?}");
+        }
+    }
+    let env = TestEnvironment::new();
+    let before = tree(&env.home());
+    assert_eq!(install(&env, "tmux"), [place(false)]);
+    assert!(install(&env, "all").is_empty() && !uninstall(&env, "all").contains(&place(false).to_string()));
+    give(&env, place(false), &(text(&env, place(false)) + "set -g mouse on\n"));
+    uninstall(&env, "tmux");
+    assert_eq!(text(&env, place(false)), "set -g mouse on\n", "what came later stays");
+    fs::remove_file(at(&env, place(false))).unwrap();
+    assert_eq!(tree(&env.home()), before);
+    assert_eq!(env.fails(2, &["install", "tmux", "--project"]), "no_project_settings");
+}
+
+#[test]
+fn a_program_that_moved_has_one_line_in_tmuxs_configuration() {
+    let env = TestEnvironment::new();
+    give(&env, ".tmux.conf", "set -g mouse on\n");
+    let [first, second] = ["one/msg", "two/msg"].map(|name| env.path().join(name));
+    copy_of_program(&first);
+    copy_of_program(&second);
+    run_program(&env, &first, &["install", "tmux"]).expect_code(0);
+    run_program(&env, &second, &["install", "tmux"]).expect_code(0);
+    let conf = text(&env, ".tmux.conf");
+    assert_eq!(conf.matches("#{pane_pid}").count(), 1, "{conf}");
+    assert!(conf.contains(second.to_str().unwrap()));
+    run_program(&env, &second, &["uninstall", "tmux"]).expect_code(0);
+    assert_eq!(text(&env, ".tmux.conf"), "set -g mouse on\n");
+    let odd = env.path().join("a \"$HOME\" #{x}/msg");
+    copy_of_program(&odd);
+    let ended = run_program(&env, &odd, &["install", "tmux", "--json"]).expect_code(2);
+    assert_eq!(ended.kind(), "invalid_value", "what tmux would read otherwise is not written");
+}
+
+/// A server of tmux that ends with the test.
+struct Tmux<'a> {
+    env: &'a TestEnvironment,
+    socket: PathBuf,
+}
+
+impl<'a> Tmux<'a> {
+    fn start(env: &'a TestEnvironment, name: &str, configuration: &str, program: &str) -> Self {
+        let tmux = Self { env, socket: env.path().join(name) };
+        tmux.run(&["-f", configuration, "new-session", "-d", "-x", "120", "-y", "10", program])
+            .expect_code(0);
+        tmux
+    }
+
+    fn run(&self, args: &[&str]) -> Ended {
+        let mut command = Command::new("tmux");
+        command.env_clear().env("HOME", self.env.home()).env("MSG_MESH", self.env.mesh());
+        command.env("PATH", "/usr/bin:/bin").env("TERM", "screen").env("LC_ALL", "C.UTF-8");
+        end(command.arg("-u").arg("-S").arg(&self.socket).args(args).current_dir(self.env.work()))
+    }
+}
+
+impl Drop for Tmux<'_> {
+    fn drop(&mut self) {
+        self.run(&["kill-server"]);
+    }
+}
+
+/// The status bar is drawn for whoever looks at it, so a pane of another tmux looks.
+#[test]
+fn tmux_shows_it_about_the_agent_of_the_pane() {
+    let env = TestEnvironment::new();
+    env.join("Bob");
+    install(&env, "tmux");
+    let inner = Tmux::start(&env, "inner", at(&env, ".tmux.conf").to_str().unwrap(), "sleep 1000");
+    assert_eq!(inner.run(&["show", "-gv", "status-right-length"]).stdout, "100\n", "there is room for it");
+    let conf = at(&env, ".tmux.conf");
+    inner.run(&["source-file", conf.to_str().unwrap()]).expect_code(0);
+    let right = inner.run(&["show", "-gv", "status-right"]).stdout;
+    assert_eq!(right.matches("statusline --tmux").count(), 1, "loaded twice, it is there once: {right}");
+    let pid = inner.run(&["display-message", "-p", "#{pane_pid}"]).expect_code(0).stdout;
+    env.ok(&["join", "Alice", "--pid", pid.trim(), "--session", "a"]);
+    let attach = format!("env -u TMUX tmux -u -S {} attach", inner.socket.display());
+    let outer = Tmux::start(&env, "outer", "/dev/null", &attach);
+    wait_until("it is in the status bar", || {
+        outer.run(&["capture-pane", "-p"]).stdout.contains("Alice · 1 peer")
+    });
+}
