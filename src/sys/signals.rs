@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_channel::{Receiver, bounded};
-use signal_hook::consts::{SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGXFSZ};
+use signal_hook::consts::{SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 /// SIGINT and SIGTERM, as something that can be looked at and waited for.
@@ -65,6 +65,8 @@ pub enum Asked {
     Suspend,
     /// It was stopped, and goes on.
     Continue,
+    /// The window has another size.
+    Resize,
 }
 
 /// From now on those signals end and stop nothing by themselves. Whoever is asked to stop twice ends at once: perhaps the
@@ -75,7 +77,7 @@ pub fn listen_with_terminal() -> io::Result<Receiver<Asked>> {
         signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&asked))?;
         signal_hook::flag::register(signal, asked)?;
     }
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT])?;
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT, SIGWINCH])?;
     let (sender, asked) = crossbeam_channel::unbounded();
     std::thread::Builder::new().name("signals".to_string()).stack_size(64 * 1024).spawn(move || {
         for signal in &mut signals {
@@ -83,6 +85,7 @@ pub fn listen_with_terminal() -> io::Result<Receiver<Asked>> {
                 SIGHUP => Asked::HangUp,
                 SIGTSTP => Asked::Suspend,
                 SIGCONT => Asked::Continue,
+                SIGWINCH => Asked::Resize,
                 _ => Asked::Stop,
             };
             if sender.send(what).is_err() {

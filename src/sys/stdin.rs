@@ -39,6 +39,23 @@ pub fn read_until(
     }
 }
 
+/// Waits for something to read from a terminal. `false`: the terminal is gone, and nothing more will come.
+pub fn wait_for_keys() -> io::Result<bool> {
+    let stdin = io::stdin();
+    loop {
+        let mut watched = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut watched, PollTimeout::NONE) {
+            Ok(_) => {
+                let told = watched[0].revents().unwrap_or(PollFlags::POLLERR);
+                let over = PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL;
+                return Ok(!told.intersects(over));
+            }
+            Err(Errno::EINTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+}
+
 /// Waits until there is something to read, or the end of it.
 fn wait_until(stdin: &io::StdinLock<'_>, end: Instant) -> Result<(), String> {
     loop {

@@ -301,6 +301,29 @@ fn a_terminal_that_is_gone_ends_it() {
 }
 
 #[test]
+fn a_terminal_that_is_gone_without_a_word_ends_it() {
+    let env = TestEnvironment::new();
+    let opened = nix::pty::openpty(None, None).unwrap();
+    let mut command = env.msg();
+    let side = || std::process::Stdio::from(opened.slave.try_clone().unwrap());
+    command.args(["tui", "Robin"]).env("TERM", "xterm").stdin(side()).stdout(side()).stderr(side());
+    // A session of its own, which this terminal does not control: nobody hangs up on it.
+    let mut child = std::process::Command::new("setsid");
+    child.arg(command.get_program()).args(command.get_args()).env_clear().current_dir(env.work());
+    child.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut child = child.stdin(side()).stdout(side()).stderr(side()).spawn().unwrap();
+    let mut terminal = File::from(opened.master);
+    drop(opened.slave);
+    wait_until("somebody is here", || {
+        terminal.read(&mut [0; 65536]).unwrap();
+        env.names() == ["Robin"]
+    });
+    drop(terminal);
+    wait_until("it has ended", || child.try_wait().unwrap().is_some());
+    wait_until("nobody is here", || env.names().is_empty());
+}
+
+#[test]
 fn a_signal_ends_it_in_order() {
     let env = TestEnvironment::new();
     for signal in [Signal::SIGTERM, Signal::SIGINT] {

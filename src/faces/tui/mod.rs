@@ -34,7 +34,7 @@ use ratatui::layout::Size;
 use crate::domain::{AgentName, Harness};
 use crate::ops::{self, CommandError, Context, Globals, Kind, Request};
 use crate::sys::signals::{self, Asked};
-use crate::sys::{clock, process, seams};
+use crate::sys::{clock, process, seams, stdin};
 
 use desk::Errand;
 use state::{Effect, News, State};
@@ -44,6 +44,8 @@ use update::Input;
 
 /// Ages are told in minutes, so nothing has to be drawn for their sake more often than that.
 const AGES: Duration = Duration::from_secs(30);
+/// Keys that were read together come within that.
+const SAME_BREATH: Duration = Duration::from_millis(1);
 /// So much of what waits is taken in before something is drawn.
 const AT_ONCE: usize = 256;
 
@@ -165,7 +167,7 @@ impl Show {
     }
 
     /// Waits until something happens, and takes in whatever else has happened by then.
-    fn wait(&mut self, keys: &Receiver<io::Result<Event>>, state: &mut State) -> Result<Next, CommandError> {
+    fn wait(&mut self, keys: &Receiver<Event>, state: &mut State) -> Result<Next, CommandError> {
         let mut effects = Vec::new();
         select! {
             recv(self.news) -> news => match news {
@@ -174,19 +176,20 @@ impl Show {
                 Err(_) => return Ok(Next::End),
             },
             recv(keys) -> key => match key {
-                Ok(Ok(event)) => effects.extend(self.take_in(event, state)),
-                _ => return Ok(Next::End),
+                Ok(event) => effects.extend(self.take_in(event, state)),
+                Err(_) => return Ok(Next::End),
             },
             recv(self.asked) -> asked => match asked {
                 Ok(Asked::Suspend) => effects.push(Effect::Suspend),
                 Ok(Asked::Continue) => self.come_back(state),
+                Ok(Asked::Resize) => self.resize(),
                 Ok(Asked::Stop) => return Err(CommandError::new(Kind::Interrupted, "interrupted")),
                 Ok(Asked::HangUp) | Err(_) => return Ok(Next::End),
             },
             recv(after(AGES)) -> _ => {}
         }
         for _ in 0..AT_ONCE {
-            if let Ok(Ok(event)) = keys.try_recv() {
+            if let Ok(event) = keys.try_recv() {
                 effects.extend(self.take_in(event, state));
             } else if let Ok(news) = self.news.try_recv() {
                 effects.extend(state.update(Input::News(news)));
@@ -201,11 +204,15 @@ impl Show {
         Ok(self.carry_out(effects))
     }
 
+    /// Of several changes at once only the last is seen, which may be the size that it was: everything is drawn anew.
+    fn resize(&mut self) {
+        // Where this fails the next drawing fails too, and ends it.
+        drop(self.screen.start_over());
+    }
+
     fn take_in(&mut self, event: Event, state: &mut State) -> Vec<Effect> {
         if matches!(event, Event::Resize(..)) {
-            // Of several at once only the last is seen, which may be the size that it was. Where this fails the next drawing
-            // fails too, and ends it.
-            drop(self.screen.start_over());
+            self.resize();
         }
         input(event).map_or_else(Vec::new, |input| state.update(input))
     }
@@ -243,15 +250,19 @@ impl Show {
     }
 }
 
-/// Keys come from a thread of their own, which ends with the process.
-fn read_keys() -> io::Result<Receiver<io::Result<Event>>> {
+/// Keys come from a thread of their own, which ends with the process or with the terminal.
+fn read_keys() -> io::Result<Receiver<Event>> {
     let (sender, keys) = bounded(AT_ONCE);
     std::thread::Builder::new().name("keys".to_string()).spawn(move || {
-        loop {
-            let event = event::read();
-            let is_end = event.is_err();
-            if sender.send(event).is_err() || is_end {
-                return;
+        // A terminal that is gone has to be noticed here: reading it would go on and on.
+        while let Ok(true) = stdin::wait_for_keys() {
+            loop {
+                let Ok(event) = event::read() else { return };
+                if sender.send(event).is_err() {
+                    return;
+                }
+                // What was read with it.
+                let Ok(true) = event::poll(SAME_BREATH) else { break };
             }
         }
     })?;
