@@ -21,6 +21,7 @@ const AGENTS: usize = 500;
 const MESSAGES: usize = 50_000;
 const STARTS: usize = 10;
 const KEYS: usize = 200;
+const MESSAGES_SEEN: usize = 10;
 const LIMIT: Duration = Duration::from_secs(60);
 /// Every frame ends with this: the cursor is shown again where it belongs.
 const END_OF_FRAME: &str = "\x1b[?25h";
@@ -49,6 +50,18 @@ pub fn measure() -> Vec<Figure> {
         letters.push(screen.answer("\x7f"));
         pages.push(screen.answer("\x1b[5~"));
     }
+    screen.write("\x1b[F");
+    screen.settle();
+    let (mesh, friend, me) = (scratch.open(), name("Copy1"), name("Original"));
+    let mut outbox = mesh.outbox(&friend).unwrap();
+    let mut messages = Vec::new();
+    for _ in 0..MESSAGES_SEEN {
+        let before = Instant::now();
+        post(&mut outbox, &friend, &me);
+        screen.wait_for(END_OF_FRAME);
+        messages.push(before.elapsed().as_secs_f64() * 1e3);
+        screen.settle();
+    }
     let baseline = format!("agents {:.0} ms", Spread::of(agents).median);
     let figure = |name, values: Vec<f64>, limit| {
         let result = Spread::of(values);
@@ -61,6 +74,7 @@ pub fn measure() -> Vec<Figure> {
         figure("tui: to the first frame with all 500", whole, 150.0),
         figure("tui: a letter to its frame", letters, 16.0),
         figure("tui: a page up to its frame", pages, 16.0),
+        figure("tui: a message to its frame", messages, 100.0),
         Figure {
             name: "tui: resident",
             ours: format!("{resident:.1} MiB"),
