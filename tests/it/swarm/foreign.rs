@@ -55,7 +55,10 @@ fn linked() -> Linked {
     let link = env.path().join("link");
     symlink(env.work(), &link).unwrap();
     let theirs = link.join("spec.md").to_str().unwrap().to_string();
-    put(&env.mesh().join("registry/RedIce.json"), &fixture("registry-RedIce.json", &theirs, pid));
+    // It was active just now: whoever is stuck is told of, which is another test's.
+    let registration = fixture("registry-RedIce.json", &theirs, pid);
+    let registration = registration.replace("2026-11-14T23:57:56.103Z", "2099-11-14T23:57:56.103Z");
+    put(&env.mesh().join("registry/RedIce.json"), &registration);
     Linked { env, spec, theirs, pid }
 }
 

@@ -101,7 +101,6 @@ fn who_is_at_what() {
         scene.msg(&["agents"]);
         scene.msg(&["whois", "Alice"]);
         scene.msg(&["whois", "Carol"]);
-        scene.msg(&["read", "--as", "Bob"]);
     });
 }
 
