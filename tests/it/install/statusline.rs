@@ -3,7 +3,6 @@
 use std::process::Command;
 
 use super::*;
-use crate::environment::wait_until;
 
 const CLAUDE: &str = ".claude/settings.json";
 const OWN: &str =
