@@ -19,6 +19,7 @@ mod install;
 mod joining;
 mod layering;
 mod locks;
+mod mcp;
 mod messages;
 mod registry;
 mod reservations;

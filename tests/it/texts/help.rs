@@ -3,7 +3,7 @@
 use crate::environment::TestEnvironment;
 use crate::texts::{one_object, snapshot};
 
-const COMMANDS: [&str; 38] = [
+const COMMANDS: [&str; 39] = [
     "join",
     "leave",
     "send",
@@ -29,6 +29,7 @@ const COMMANDS: [&str; 38] = [
     "handoff",
     "hook",
     "waiter",
+    "mcp",
     "guard",
     "agents",
     "whoami",
@@ -93,13 +94,14 @@ fn of_talking() {
 
 #[test]
 fn of_keeping_out_of_each_others_files() {
-    let pages: [&[&str]; 6] = [
+    let pages: [&[&str]; 7] = [
         &["reserve", "--help"],
         &["release", "--help"],
         &["reservations", "--help"],
         &["check", "--help"],
         &["hook", "--help"],
         &["waiter", "--help"],
+        &["mcp", "--help"],
     ];
     check("help-reserve", &pages);
     let pages: [&[&str]; 4] = [
