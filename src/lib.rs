@@ -12,7 +12,7 @@
 //! | `registry/<Name>.json` | `store::registry`, `store::wire::registration` |
 //! | `inbox/<Name>/` | `store::inbox` (taking), `store::outbox` (posting), `store::locked` (moving with its owner) |
 //! | `seen/<Name>/`, `sent/<Name>/` | `store::archive`; their file names are `store::mail`'s |
-//! | `feed/` | `store::feed` |
+//! | `feed/<number>.jsonl`, `feed/.lock` | `store::feed`; a line is `store::wire::event`'s |
 //! | `quarantine/` | `store::quarantine` |
 //! | `sessions/<hash>.json` | `store::sessions` |
 //! | `graves/<Name>-<hash>/` | `store::graves` |

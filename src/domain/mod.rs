@@ -22,7 +22,7 @@ mod visible;
 pub mod words;
 
 pub use agent::{Agent, FormerName};
-pub use event::EventKind;
+pub use event::{Event, EventKind, What};
 pub use harness::{Harness, ProcessLook};
 pub use hook_line::{Errand, HookLine, Program};
 pub use message::{Importance, MAX_TEXT, Message, MessageId, MessageIdError, Stamp};

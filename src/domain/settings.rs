@@ -107,10 +107,11 @@ pub const KEYS: [Key; 20] = [
         Kind::Number { default: 900.0, least: 1.0, most: 604_800.0 },
         "seconds of silence after which an agent that holds something counts as stuck",
     ),
-    key(
+    // There is one feed for all projects.
+    personal(
         "feedRetention",
         Kind::Number { default: 10_000.0, least: 0.0, most: 10_000_000.0 },
-        "how many events the feed keeps",
+        "how many events the feed keeps, or a few more; with 0, nothing is written",
     ),
     key(
         "feedPrivacy",

@@ -1,4 +1,4 @@
-//! An ear at an inbox: waiting for a reason to look.
+//! An ear at an inbox, or at the feed: waiting for a reason to look.
 //!
 //! Watch, then scan. The watch is armed before the first look, so that nothing falls in between; a hint leads to a
 //! look, never to a conclusion. Where a directory can't be watched, looks at a slow tick deliver meanwhile, and arming
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{after, never, select};
 
 use crate::domain::{Agent, Liveness};
-use crate::store::{Mesh, Record, StoreError};
+use crate::store::{Mesh, Project, Record, StoreError};
 use crate::sys::process;
 use crate::sys::signals::Stop;
-use crate::sys::watch::DirWatch;
+use crate::sys::watch::{DirWatch, WatchError};
 
 use super::context::Context;
 use super::error::CommandError;
@@ -49,9 +49,22 @@ impl<'a> Ear<'a> {
 
     /// Arms the watch if there is none, or if the one there is has missed something.
     pub(super) fn arm(&mut self, agent: &Agent) -> Result<(), CommandError> {
+        self.arm_at(|mesh, watch| mesh.is_sound(watch, agent), |mesh| mesh.watch_inbox(agent))
+    }
+
+    /// The same for the feed.
+    pub(super) fn arm_at_feed(&mut self, project: &Project) -> Result<(), CommandError> {
+        self.arm_at(|mesh, watch| mesh.is_feed_watched(watch, project), |mesh| mesh.watch_feed(project))
+    }
+
+    fn arm_at(
+        &mut self,
+        is_sound: impl Fn(&Mesh, &DirWatch) -> Result<bool, StoreError>,
+        arm: impl Fn(&Mesh) -> Result<Result<DirWatch, WatchError>, StoreError>,
+    ) -> Result<(), CommandError> {
         let was_armed = self.watch.is_some();
         if let Some(watch) = &self.watch
-            && !self.mesh.is_sound(watch, agent)?
+            && !is_sound(self.mesh, watch)?
         {
             self.watch = None;
         }
@@ -61,7 +74,7 @@ impl<'a> Ear<'a> {
         if self.watch.is_some() || Instant::now() < self.retry_at {
             return Ok(());
         }
-        match self.mesh.watch_inbox(agent)? {
+        match arm(self.mesh)? {
             Ok(watch) => {
                 self.watch = Some(watch);
                 self.retry = FIRST_RETRY;

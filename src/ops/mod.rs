@@ -10,7 +10,7 @@ pub mod doctor;
 mod ear;
 mod error;
 mod evict;
-mod feed;
+pub mod feed;
 pub mod guard;
 mod holdings;
 pub mod hook;

@@ -103,6 +103,10 @@ impl Layout {
         self.root.join("trouble.jsonl")
     }
 
+    pub(super) fn feed(&self) -> PathBuf {
+        self.root.join("feed")
+    }
+
     pub(super) fn tmp(&self) -> PathBuf {
         self.root.join("tmp")
     }

@@ -5,7 +5,9 @@
 //! is *taken* by a rename, which exactly one of them wins. Every call that changes anything goes through
 //! [`step`] first, so that a test can kill the process before any one of them.
 
+mod append;
 mod beside;
+mod lines;
 mod look;
 mod mark;
 mod walk;
@@ -25,11 +27,13 @@ use crate::domain::{Liveness, Recorded};
 use super::seams::step;
 use super::{clock, process};
 
+pub use append::append_line;
 pub use beside::{
     destination, is_of_another, link, make_room, missing_above, publish_beside, publish_link, put_back,
     read_link, read_only, remove_through, replace_beside, replace_with_link, sweep_beside, sweep_in,
     write_through,
 };
+pub use lines::{Line, Lines, MAX_LINE, Place, Since};
 pub use look::{
     Entry, Stamp, entries, exists, leads_nowhere, link_metadata, list, metadata, read, read_at_most,
     read_large, stamps,
@@ -53,6 +57,11 @@ pub struct FileError {
 }
 
 impl FileError {
+    /// The file became shorter while it was read.
+    pub fn is_shrunk(&self) -> bool {
+        self.source.kind() == io::ErrorKind::UnexpectedEof
+    }
+
     /// The disk, or the user's share of it, is full.
     pub fn is_full(&self) -> bool {
         matches!(
@@ -352,19 +361,14 @@ pub fn overwrite(path: &Path, content: &[u8]) -> Result<(), FileError> {
     Ok(file.write_all(content)?)
 }
 
-/// Appends a line, which ends in a newline, by one write. If the last one was cut short, a newline ends it first.
-pub fn append_line(path: &Path, line: &[u8]) -> Result<(), FileError> {
-    use std::os::unix::fs::FileExt;
+/// Makes an empty file, unless there is one.
+pub fn create_empty(path: &Path) -> Result<Published, FileError> {
     step();
-    let mut file = fs::OpenOptions::new().read(true).append(true).create(true).mode(FILE_MODE).open(path)?;
-    let length = file.metadata()?.len();
-    let mut last = [b'\n'];
-    if length > 0 {
-        file.file().read_at(&mut last, length - 1)?;
+    match fs::OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path) {
+        Ok(_) => Ok(Published::Done),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Published::Exists),
+        Err(error) => Err(error.into()),
     }
-    let whole = if last == [b'\n'] { line.to_vec() } else { [b"\n", line].concat() };
-    step();
-    Ok(file.write_all(&whole)?)
 }
 
 /// Creates a directory and its missing parents, for nobody but the user.
@@ -491,18 +495,6 @@ mod tests {
         let left = list(&tmp).unwrap();
         assert!(!left.contains(&reused), "its pid is ours, its start is not");
         assert_eq!(left.len(), 3);
-    }
-
-    #[test]
-    fn a_line_that_was_cut_short_spoils_no_other() {
-        let (dir, _) = files();
-        let path = dir.path().join("feed");
-        append_line(&path, b"one\n").unwrap();
-        std::io::Write::write_all(&mut fs::OpenOptions::new().append(true).open(&path).unwrap(), b"tw")
-            .unwrap();
-        append_line(&path, b"three\n").unwrap();
-        append_line(&path, b"four\n").unwrap();
-        assert_eq!(read(&path).unwrap().unwrap(), b"one\ntw\nthree\nfour\n");
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod corpus;
 mod crashes;
 mod doctor;
 mod environment;
+mod feed;
 mod full_disk;
 mod guard;
 mod hooks;

@@ -5,6 +5,7 @@
 
 mod demo;
 mod errors;
+mod feed;
 mod guard;
 mod help;
 mod install;

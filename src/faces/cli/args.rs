@@ -45,6 +45,7 @@ Split a spec into tasks:
 
 Look around:
   agents       Who is there, and what they are at
+  feed         What happened, oldest first
   whois        One agent in full
   whoami       Yourself
 
@@ -180,6 +181,7 @@ commands! {
     Handoff(handoff::HandoffArgs) = "handoff";
     Spec(spec::SpecArgs) = "spec";
     Agents(agents::AgentsArgs) = "agents" ["list", "ls"];
+    Feed(feed::FeedArgs) = "feed";
     Whois(whois::WhoisArgs) = "whois";
     Whoami(whoami::WhoamiArgs) = "whoami";
     Install(install::InstallArgs) = "install";

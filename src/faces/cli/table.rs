@@ -18,6 +18,11 @@ impl Cell {
         Self { width: text.width(), shown: text.to_string() }
     }
 
+    /// What was marked already, and the same without marks.
+    pub(super) fn marked(plain: &str, shown: String) -> Self {
+        Self { width: plain.width(), shown }
+    }
+
     pub(super) fn styled(text: &str, style: fn(&str) -> String) -> Self {
         Self { width: text.width(), shown: style(text) }
     }

@@ -1,5 +1,6 @@
 //! The formats on disk: serialisable twins of what the domain knows. Keys are camelCase, as pi-messenger's are.
 
+pub mod event;
 pub(super) mod message;
 pub(super) mod process;
 pub(super) mod registration;

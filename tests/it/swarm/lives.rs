@@ -46,7 +46,7 @@ fn of_a_death_the_feed_hears_once() {
     for _ in 0..3 {
         refused(&env, "Bob", &["NO-1"]);
     }
-    let feed = std::fs::read_to_string(env.mesh().join("feed/feed.jsonl")).unwrap();
+    let feed = std::fs::read_to_string(env.mesh().join("feed/000000000000.jsonl")).unwrap();
     assert_eq!(feed.matches("\"stale\"").count(), 1, "{feed}");
 }
 

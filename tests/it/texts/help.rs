@@ -32,6 +32,7 @@ const COMMANDS: [&str; 39] = [
     "mcp",
     "guard",
     "agents",
+    "feed",
     "whoami",
     "whois",
     "rename",
@@ -128,7 +129,9 @@ fn of_sharing_out_work() {
 
 #[test]
 fn of_looking_around() {
-    check("help-look-around", &[&["agents", "--help"], &["whois", "--help"], &["whoami", "--help"]]);
+    let pages: [&[&str]; 4] =
+        [&["agents", "--help"], &["feed", "--help"], &["whois", "--help"], &["whoami", "--help"]];
+    check("help-look-around", &pages);
 }
 
 #[test]

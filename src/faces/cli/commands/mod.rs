@@ -11,6 +11,7 @@ pub(super) mod config;
 pub(super) mod demo;
 pub(super) mod doctor;
 pub(super) mod evict;
+pub(super) mod feed;
 pub(super) mod guard;
 pub(super) mod handoff;
 pub(super) mod history;
@@ -94,6 +95,7 @@ pub(super) fn run(call: &Call<'_>, command: Command) -> Result<Outcome, CommandE
         Command::Join(args) => call.in_context(|ctx| join::run(ctx, args)),
         Command::Leave(args) => call.in_context(|ctx| leave::run(ctx, args)),
         Command::Agents(args) => call.in_context(|ctx| agents::run(ctx, args)),
+        Command::Feed(args) => call.in_context(|ctx| feed::run(ctx, args, call.ui)),
         Command::Whoami(args) => call.in_context(|ctx| whoami::run(ctx, args, call.verbose)),
         Command::Whois(args) => call.in_context(|ctx| whois::run(ctx, args)),
         Command::Rename(args) => call.in_context(|ctx| rename::run(ctx, args)),

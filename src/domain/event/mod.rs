@@ -1,5 +1,40 @@
 //! What happens on the mesh, for whoever wants to know.
 
+mod phrase;
+
+use jiff::Timestamp;
+
+/// Something that happened.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Event {
+    pub at: Timestamp,
+    pub what: What,
+    /// Who did it, by the name of that time. Not an [`AgentName`](super::AgentName): others write events too.
+    pub agent: String,
+    pub target: Option<String>,
+    pub preview: Option<String>,
+}
+
+/// What happened: something of ours, or what only another program has a meaning for.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum What {
+    Ours(EventKind),
+    Other(String),
+}
+
+impl What {
+    pub fn named(name: &str) -> Self {
+        EventKind::named(name).map_or_else(|| Self::Other(name.to_string()), Self::Ours)
+    }
+
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Ours(kind) => kind.name(),
+            Self::Other(name) => name,
+        }
+    }
+}
+
 /// What happened. The names are pi-messenger's where it has one.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum EventKind {
@@ -67,6 +102,11 @@ impl EventKind {
             Self::Commit => "commit",
             Self::Test => "test",
         }
+    }
+
+    /// Does it happen between agents, so that its target, or what is said about it, may be the name of one?
+    pub fn is_about_agents(self) -> bool {
+        matches!(self, Self::Message | Self::Rename | Self::Evict | Self::Handoff)
     }
 
     /// The kind of that name, if it is one that we know.

@@ -1,0 +1,160 @@
+//! An event as a sentence about its agent: `reserved src/auth/`, `→ SwiftRaven`.
+
+use std::borrow::Cow;
+
+use super::{Event, EventKind, What};
+use crate::domain::visible;
+
+/// The longest that one part of a sentence may be, in characters.
+const MOST: usize = 120;
+
+impl Event {
+    /// Who did it, fit for a terminal.
+    pub fn subject(&self) -> String {
+        part(&self.agent)
+    }
+
+    /// What it did, in one line that is fit for a terminal: the rest of a sentence that starts with
+    /// [`subject`](Self::subject).
+    pub fn phrase(&self) -> String {
+        let target = self.target.as_deref().map(part).unwrap_or_default();
+        let preview = self.preview.as_deref().map(part).unwrap_or_default();
+        let (verb, target, preview) = (self.verb(&target), target.as_str(), preview.as_str());
+        match &self.what {
+            What::Ours(EventKind::Message) => match preview {
+                "" => joined(&["→", target]),
+                text => format!("{}: {text}", joined(&["→", target])),
+            },
+            What::Ours(EventKind::Handoff) if !preview.is_empty() => format!("handed {target} to {preview}"),
+            What::Ours(EventKind::Stale) => format!("is gone, and {target} is open again"),
+            What::Ours(EventKind::Stuck) if target.is_empty() => with(&verb, preview),
+            What::Ours(EventKind::Stuck) => with(&format!("{verb} with {target}"), preview),
+            What::Ours(EventKind::Commit) if !preview.is_empty() => format!("committed “{preview}”"),
+            What::Ours(EventKind::Test) if !preview.is_empty() => format!("ran the tests: {preview}"),
+            _ => with(&joined(&[&verb, target]), preview),
+        }
+    }
+
+    fn verb(&self, target: &str) -> Cow<'_, str> {
+        let verb = match &self.what {
+            What::Ours(kind) => of_ours(*kind),
+            What::Other(name) => match of_pi(name) {
+                Some(verb) => verb,
+                None if target.is_empty() && name.is_empty() => "did something",
+                None => return Cow::Owned(part(name)),
+            },
+        };
+        Cow::Borrowed(verb)
+    }
+}
+
+fn of_ours(kind: EventKind) -> &'static str {
+    match kind {
+        EventKind::Join => "joined",
+        EventKind::Leave => "left",
+        EventKind::Rename => "is now called",
+        EventKind::Evict => "evicted",
+        EventKind::Message => "→",
+        EventKind::Reserve => "reserved",
+        EventKind::Release => "released",
+        EventKind::Refused => "was refused",
+        EventKind::Claim => "claimed",
+        EventKind::Complete => "completed",
+        EventKind::Unclaim => "gave up",
+        EventKind::Handoff => "handed over",
+        EventKind::Stale => "is gone",
+        EventKind::Stuck => "seems stuck",
+        EventKind::Edit => "edited",
+        EventKind::Commit => "committed",
+        EventKind::Test => "ran the tests",
+    }
+}
+
+/// What pi-messenger's crew does.
+fn of_pi(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "task.start" => "started",
+        "task.done" => "finished",
+        "task.block" => "is blocked at",
+        "task.unblock" => "goes on with",
+        "task.reset" => "reset",
+        "task.delete" => "deleted",
+        "task.split" => "split",
+        "task.revise" | "task.revise-tree" => "revised",
+        "plan.start" => "started to plan",
+        "plan.done" => "planned",
+        "plan.cancel" => "stopped planning",
+        "plan.failed" => "failed to plan",
+        _ => return None,
+    })
+}
+
+fn joined(words: &[&str]) -> String {
+    let words: Vec<&str> = words.iter().copied().filter(|word| !word.is_empty()).collect();
+    words.join(" ")
+}
+
+fn with(phrase: &str, preview: &str) -> String {
+    if preview.is_empty() { phrase.to_string() } else { format!("{phrase} ({preview})") }
+}
+
+/// A peer's text in one line, not too long, with nothing in it that a terminal would obey.
+fn part(text: &str) -> String {
+    let start: String = text.chars().take(8 * MOST).collect();
+    let line = start.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = visible(&line);
+    match line.char_indices().nth(MOST) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line.into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(kind: &str, target: &str, preview: &str, expected: &str) {
+        let some = |text: &str| (!text.is_empty()).then(|| text.to_string());
+        let event = Event {
+            at: "2026-11-14T23:57:56Z".parse().unwrap(),
+            what: What::named(kind),
+            agent: "SwiftRaven".to_string(),
+            target: some(target),
+            preview: some(preview),
+        };
+        assert_eq!(event.phrase(), expected);
+    }
+
+    #[test]
+    fn events_are_sentences() {
+        check("join", "", "", "joined");
+        check("rename", "GoldFalcon", "", "is now called GoldFalcon");
+        check("evict", "GoldFalcon", "", "evicted GoldFalcon");
+        check("message", "GoldFalcon", "", "→ GoldFalcon");
+        check("message", "all", "sync up", "→ all: sync up");
+        check("message", "", "sync up", "→: sync up");
+        check("reserve", "src/auth/", "rewriting it", "reserved src/auth/ (rewriting it)");
+        check("refused", "src/auth/x.rs", "", "was refused src/auth/x.rs");
+        check("handoff", "TASK-01", "GoldFalcon", "handed TASK-01 to GoldFalcon");
+        check("stale", "TASK-01", "", "is gone, and TASK-01 is open again");
+        check("stuck", "", "", "seems stuck");
+        check("stuck", "TASK-01", "15 min", "seems stuck with TASK-01 (15 min)");
+        check("commit", "", "fix: login", "committed “fix: login”");
+        check("test", "", "passed", "ran the tests: passed");
+        check("edit", "src/x.rs", "", "edited src/x.rs");
+    }
+
+    #[test]
+    fn those_of_others_are_shown_as_what_they_are() {
+        check("task.start", "task-1", "Login", "started task-1 (Login)");
+        check("model.resolved", "task-1", "opus", "model.resolved task-1 (opus)");
+        check("from.the.future", "", "", "from.the.future");
+        check("", "", "", "did something");
+    }
+
+    #[test]
+    fn nothing_in_them_is_obeyed() {
+        check("join\u{1b}[2J", "a\nb", "\u{202e}c", "join\\u{1b}[2J a b (\\u{202e}c)");
+        check("edit", &"x".repeat(5000), "", &format!("edited {}…", "x".repeat(MOST)));
+    }
+}

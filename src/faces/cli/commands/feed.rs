@@ -1,0 +1,153 @@
+use clap::Args;
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use crate::domain::{Event, EventKind, What, nearest};
+use crate::faces::cli::output::{Outcome, Page, Report, Ui, style};
+use crate::faces::cli::table::{Cell, Table};
+use crate::ops::feed::{self, Recent, Wanted};
+use crate::ops::{CommandError, Context, End, Kind, Reached, age};
+use crate::store::iso;
+use crate::sys::clock;
+use crate::sys::files::FileError;
+use crate::sys::signals::Stop;
+
+/// What happened, oldest first
+///
+/// Who came and went, wrote to whom, reserved, was refused, took or finished a task. The text of direct messages is not
+/// told unless `feedPrivacy` is `text`. What pi-messenger wrote down in this project is shown along. With `--follow` it
+/// goes on until it is stopped; with `--json` too, that is one event a line.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg feed
+  msg feed --follow
+  msg feed --agent SwiftRaven --kind reserve,refused
+  msg feed --follow --json | jq -r 'select(.type == \"complete\") | .target'")]
+pub(in crate::faces::cli) struct FeedArgs {
+    /// The last so many
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+    /// Go on as more happens
+    #[arg(short, long)]
+    follow: bool,
+    /// Only what this agent did, or what was done to it
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Only what is of one of these kinds, such as `message` or `claim`
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    kind: Vec<String>,
+}
+
+pub(super) fn run(ctx: &Context, args: FeedArgs, ui: &Ui) -> Result<Outcome, CommandError> {
+    args.kind.iter().try_for_each(|kind| refuse_typo(kind))?;
+    let wanted = Wanted { agent: args.agent, kinds: args.kind };
+    if args.follow {
+        return follow(ctx, ui, args.limit, &wanted);
+    }
+    let recent = feed::recent(ctx, args.limit, &wanted)?;
+    recent.complain(ctx);
+    Ok(FeedReport { recent, now: clock::now(), has_mesh: ctx.mesh()?.is_some() }.into())
+}
+
+/// Others may write kinds that we don't know; those of pi-messenger have a dot in them.
+fn refuse_typo(kind: &str) -> Result<(), CommandError> {
+    if EventKind::named(kind).is_some() || kind.contains('.') {
+        return Ok(());
+    }
+    let names = EventKind::ALL.map(EventKind::name);
+    let error = CommandError::new(Kind::InvalidValue, format!("there is no kind of event `{kind}`"));
+    Err(match nearest(kind, names).first() {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error.hint(format!("one of `{}`", names.join("`, `"))),
+    })
+}
+
+fn follow(ctx: &Context, ui: &Ui, limit: usize, wanted: &Wanted) -> Result<Outcome, CommandError> {
+    let stop = Stop::listen().map_err(FileError::from)?;
+    let recent = feed::recent(ctx, limit, wanted)?;
+    recent.complain(ctx);
+    let mut hand_over = |events: &[Event]| {
+        ctx.take_notices().iter().for_each(|notice| ui.note(notice));
+        let said: String =
+            events.iter().filter(|event| wanted.is(event)).map(|event| line(ui, event)).collect();
+        if said.is_empty() { Reached::Yes } else { ui.say(&said) }
+    };
+    let end = match hand_over(&recent.events) {
+        Reached::No => End::Closed,
+        Reached::Yes => feed::follow(ctx, recent.cursor, &stop, &mut hand_over)?,
+    };
+    Ok(Outcome::said(match end {
+        End::Closed => None,
+        End::Stopped => Some(CommandError::new(Kind::Interrupted, "")),
+    }))
+}
+
+/// One event as it happens. How long ago that was says nothing then.
+fn line(ui: &Ui, event: &Event) -> String {
+    if ui.is_json() {
+        return format!("{}\n", event_json(event));
+    }
+    let time = style::dim(&clock_time(event.at));
+    format!("{time}  {}\n", sentence(event).1)
+}
+
+fn clock_time(at: Timestamp) -> String {
+    at.strftime("%H:%M:%SZ").to_string()
+}
+
+/// The sentence without and with marks.
+fn sentence(event: &Event) -> (String, String) {
+    let (subject, phrase) = (event.subject(), event.phrase());
+    let told = match event.what {
+        What::Ours(EventKind::Refused | EventKind::Stale | EventKind::Stuck | EventKind::Evict) => {
+            style::warn(&phrase)
+        }
+        What::Ours(EventKind::Complete) => style::good(&phrase),
+        _ => phrase.clone(),
+    };
+    (format!("{subject} {phrase}"), format!("{} {told}", style::bold(&subject)))
+}
+
+fn event_json(event: &Event) -> Value {
+    json!({
+        "ts": iso(event.at),
+        "type": event.what.name(),
+        "agent": event.agent,
+        "target": event.target,
+        "preview": event.preview,
+    })
+}
+
+struct FeedReport {
+    recent: Recent,
+    now: Timestamp,
+    has_mesh: bool,
+}
+
+impl Report for FeedReport {
+    fn json(&self) -> Map<String, Value> {
+        let events = self.recent.events.iter().map(event_json).collect();
+        Map::from_iter([
+            ("events".to_string(), events),
+            ("unreadable".to_string(), json!(self.recent.unreadable)),
+        ])
+    }
+
+    fn text(&self, page: &mut Page) {
+        let mut table = Table::default();
+        for event in &self.recent.events {
+            let (plain, marked) = sentence(event);
+            let when = format!("{} ago", age(event.at, self.now));
+            table.row(vec![Cell::styled(&when, style::dim), Cell::marked(&plain, marked)]);
+        }
+        table.lines().into_iter().for_each(|line| page.line(line));
+        if self.recent.events.is_empty() && !page.quiet {
+            page.line(if self.has_mesh {
+                "Nothing happened yet."
+            } else {
+                "Nobody has joined this mesh yet."
+            });
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The timeline for as long as it is wanted.
+
+use std::time::Duration;
+
+use crossbeam_channel::{after, select};
+
+use crate::domain::Event;
+use crate::ops::context::Context;
+use crate::ops::ear::{Ear, Woken};
+use crate::ops::error::CommandError;
+use crate::ops::receive::Reached;
+use crate::ops::watch::End;
+use crate::store::Project;
+use crate::sys::signals::Stop;
+
+use super::{Cursor, since};
+
+/// How often somebody who waits for a mesh looks for it.
+const LOOK_FOR_MESH: Duration = Duration::from_millis(500);
+
+/// Hands over what happens from `cursor` on, each event once, until it is stopped or until nobody reads any more.
+pub fn follow(
+    ctx: &Context,
+    mut cursor: Cursor,
+    stop: &Stop,
+    hand_over: &mut dyn FnMut(&[Event]) -> Reached,
+) -> Result<End, CommandError> {
+    let mesh = loop {
+        match ctx.mesh()? {
+            Some(mesh) => break mesh,
+            // Before the first agent there is nothing to watch, not even a directory.
+            None => select! {
+                recv(stop.wake()) -> _ => return Ok(End::Stopped),
+                recv(after(LOOK_FOR_MESH)) -> _ => {}
+            },
+        }
+    };
+    let project = Project::of(&ctx.cwd);
+    let mut ear = Ear::new(ctx, &mesh);
+    loop {
+        ear.arm_at_feed(&project)?;
+        let news = since(ctx, &cursor)?;
+        news.complain(ctx);
+        cursor = news.cursor;
+        if !news.events.is_empty() && hand_over(&news.events) == Reached::No {
+            return Ok(End::Closed);
+        }
+        if ear.wait(stop, None) == Woken::Stopped {
+            return Ok(End::Stopped);
+        }
+    }
+}

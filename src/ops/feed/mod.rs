@@ -1,0 +1,155 @@
+//! What others may want to know happened: telling it, and looking at it.
+//!
+//! The timeline is the mesh's feed and, read along with it, the one that pi-messenger keeps in the project. Whoever shows
+//! it starts with [`recent`] and goes on with [`since`], from the [`Cursor`] that came with the first: each event is
+//! given once. [`follow`] does that for as long as it is wanted, and waits in between.
+
+mod follow;
+
+use crate::domain::settings::Value;
+use crate::domain::{AgentName, Event, EventKind, What};
+use crate::store::{FeedPlace, Given, Mesh, Project, ProjectPlace};
+use crate::sys::clock;
+
+use super::context::Context;
+use super::error::CommandError;
+
+pub use follow::follow;
+
+/// The longest preview of a text, in characters.
+const PREVIEW: usize = 80;
+/// The longest target: what a path may be, nearly.
+const TARGET: usize = 1000;
+
+/// Some of what happened, oldest first.
+#[derive(Clone, Debug, Default)]
+pub struct Recent {
+    pub events: Vec<Event>,
+    /// How many lines on the way were no events: cut short by a crash, or written by somebody who knows better.
+    pub unreadable: usize,
+    /// What comes after this was not given yet.
+    pub cursor: Cursor,
+}
+
+impl Recent {
+    /// Tells of lines that could not be read.
+    pub fn complain(&self, ctx: &Context) {
+        match self.unreadable {
+            0 => {}
+            1 => ctx.notice("a line of the feed can't be read: it was cut short, or is no event"),
+            count => {
+                ctx.notice(format!("{count} lines of the feed can't be read: cut short, or no events"));
+            }
+        }
+    }
+}
+
+/// A place in the timeline. The default is its start.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Cursor {
+    mesh: FeedPlace,
+    project: ProjectPlace,
+}
+
+/// Which events are wanted; by default all.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Those that this one did, or that were done to it. Upper and lower case are the same.
+    pub agent: Option<String>,
+    /// Of one of these kinds, by name.
+    pub kinds: Vec<String>,
+}
+
+impl Wanted {
+    pub fn is(&self, event: &Event) -> bool {
+        let is_about = |name: &String| {
+            let others = event.target.iter().chain(&event.preview);
+            let is_target = matches!(event.what, What::Ours(kind) if kind.is_about_agents())
+                && others.into_iter().any(|other| other.eq_ignore_ascii_case(name));
+            event.agent.eq_ignore_ascii_case(name) || is_target
+        };
+        self.agent.as_ref().is_none_or(is_about)
+            && (self.kinds.is_empty() || self.kinds.iter().any(|kind| kind == event.what.name()))
+    }
+}
+
+/// What happened last, of what is wanted.
+pub fn recent(ctx: &Context, limit: usize, wanted: &Wanted) -> Result<Recent, CommandError> {
+    let (mut given, mut cursor) = (Given::default(), Cursor::default());
+    if let Some(mesh) = ctx.mesh()? {
+        (given, cursor.mesh) = mesh.last_events(limit, |event| wanted.is(event))?;
+    }
+    let (others, place) = Project::of(&ctx.cwd).last_events(limit, |event| wanted.is(event))?;
+    cursor.project = place;
+    given.merge(others);
+    given.keep_last(limit);
+    Ok(Recent { events: discreet(ctx, given.events), unreadable: given.unreadable, cursor })
+}
+
+/// What happened since. As long as nothing did, this costs a look at the directory and at the end of a file.
+pub fn since(ctx: &Context, cursor: &Cursor) -> Result<Recent, CommandError> {
+    let mut cursor = cursor.clone();
+    let mut given = match ctx.mesh()? {
+        Some(mesh) => mesh.news(&mut cursor.mesh)?,
+        None => Given::default(),
+    };
+    given.merge(Project::of(&ctx.cwd).news(&mut cursor.project)?);
+    Ok(Recent { events: discreet(ctx, given.events), unreadable: given.unreadable, cursor })
+}
+
+/// Writes an event into the timeline. What can't be written there undoes nothing.
+pub(super) fn tell(
+    ctx: &Context,
+    mesh: &Mesh,
+    kind: EventKind,
+    agent: &AgentName,
+    target: Option<&str>,
+    preview: Option<&str>,
+) {
+    let keep = match ctx.settings.get("feedRetention") {
+        Ok((Value::Number(keep), _)) => *keep as u64,
+        _ => 0,
+    };
+    if keep == 0 {
+        return;
+    }
+    let event = Event {
+        at: clock::now(),
+        what: What::Ours(kind),
+        agent: agent.to_string(),
+        target: target.map(|target| shortened(target, TARGET)),
+        preview: preview.map(|preview| shortened(preview, PREVIEW)),
+    };
+    if let Err(error) = mesh.append_event(&event, keep) {
+        ctx.notice(format!("the feed could not be written: {error}"));
+    }
+}
+
+/// The text of a direct message, where the settings let others see it.
+pub(super) fn preview<'a>(ctx: &Context, text: &'a str, broadcast: bool) -> Option<&'a str> {
+    (tells_text(ctx) || broadcast).then_some(text)
+}
+
+/// pi-messenger writes down what direct messages say; it is not shown where that is not wanted.
+fn discreet(ctx: &Context, mut events: Vec<Event>) -> Vec<Event> {
+    if !tells_text(ctx) {
+        let is_direct = |event: &&mut Event| {
+            event.what == What::Ours(EventKind::Message)
+                && event.target.as_deref().is_some_and(|target| target != "all")
+        };
+        events.iter_mut().filter(is_direct).for_each(|event| event.preview = None);
+    }
+    events
+}
+
+fn tells_text(ctx: &Context) -> bool {
+    matches!(ctx.settings.get("feedPrivacy"), Ok((Value::Text(privacy), _)) if privacy == "text")
+}
+
+fn shortened(text: &str, most: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line,
+    }
+}

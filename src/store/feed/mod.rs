@@ -1,0 +1,130 @@
+//! `feed/`: the mesh's timeline, one event a line, in pi-messenger's words.
+//!
+//! It is kept in segments, `feed/<number>.jsonl`, where the number is that of the events before it. Events are appended
+//! to the newest one; when that is full, an empty one with a higher number is made, and old ones are removed whole. No
+//! file is ever renamed or rewritten, so a place in the feed stays what it is: a segment and an offset.
+//!
+//! Writers take turns by `feed/.lock`. It keeps a segment from being appended to after the next one was made, and so
+//! from being removed with something new in it; whole lines don't depend on it. So whoever doesn't get it soon, because
+//! its holder was stopped, appends all the same and leaves the rest to others.
+
+mod project;
+mod read;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::error::StoreError;
+use super::mesh::Mesh;
+use super::wire::event;
+use crate::domain::Event;
+use crate::sys::files::{self, Lines};
+use crate::sys::flock::{FileLock, LockError};
+use crate::sys::watch::{DirWatch, WatchError};
+
+pub use project::{Project, ProjectPlace};
+pub use read::{FeedPlace, Given};
+
+/// So long a writer waits for its turn.
+const TURN: Duration = Duration::from_millis(200);
+/// So many bytes a segment has per event that is to be kept: about a third of an event, so that there are a few segments
+/// and what is kept too long is not much.
+const BYTES_PER_KEPT: u64 = 32;
+const LEAST_BYTES: u64 = 1024;
+const MOST_BYTES: u64 = 16 * 1024 * 1024;
+
+impl Mesh {
+    /// Appends an event. Of those before it at least the last `keep` stay, and not many more.
+    pub fn append_event(&self, event: &Event, keep: u64) -> Result<(), StoreError> {
+        let dir = self.layout.feed();
+        if !files::exists(&dir)? {
+            files::create_dir(&dir)?;
+        }
+        let turn = match FileLock::acquire(&dir.join(".lock"), TURN.min(self.options.lock_timeout)) {
+            Ok(held) => Some(held),
+            Err(LockError::TimedOut { .. }) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let mut segments = self.segments()?;
+        let mut newest = segments.last().copied().unwrap_or(Segment(0));
+        if turn.is_some() && self.is_full(newest, keep)? {
+            newest = self.start_after(newest)?;
+            segments.push(newest);
+            self.remove_old(&segments, keep)?;
+        }
+        Ok(files::append_line(&self.path_of(newest), &event::line(event))?)
+    }
+
+    /// Watches the feed, and that of the project. Armed before they are looked at, so that nothing falls in between.
+    pub fn watch_feed(&self, project: &Project) -> Result<Result<DirWatch, WatchError>, StoreError> {
+        Ok(DirWatch::arm(&self.feed_dirs(project)?))
+    }
+
+    /// Does that watch still watch what it has to?
+    pub fn is_feed_watched(&self, watch: &DirWatch, project: &Project) -> Result<bool, StoreError> {
+        Ok(watch.is_sound(&self.feed_dirs(project)?))
+    }
+
+    /// Until there is a feed, the directory in which it will be.
+    fn feed_dirs(&self, project: &Project) -> Result<Vec<PathBuf>, StoreError> {
+        let feed = self.layout.feed();
+        let is_there = files::metadata(&feed)?.is_some_and(|metadata| metadata.is_dir());
+        let mut dirs = vec![if is_there { feed } else { self.layout.root().to_path_buf() }];
+        dirs.extend(project.dirs());
+        Ok(dirs)
+    }
+
+    /// Oldest first.
+    fn segments(&self) -> Result<Vec<Segment>, StoreError> {
+        let names = files::list(&self.layout.feed())?;
+        let mut segments: Vec<Segment> = names.iter().filter_map(|name| Segment::of_file(name)).collect();
+        segments.sort_unstable();
+        Ok(segments)
+    }
+
+    fn path_of(&self, segment: Segment) -> PathBuf {
+        self.layout.feed().join(segment.file())
+    }
+
+    fn is_full(&self, segment: Segment, keep: u64) -> Result<bool, StoreError> {
+        let full = keep.saturating_mul(BYTES_PER_KEPT).clamp(LEAST_BYTES, MOST_BYTES);
+        Ok(files::metadata(&self.path_of(segment))?.is_some_and(|metadata| metadata.len() >= full))
+    }
+
+    /// Makes the segment that comes after a full one.
+    fn start_after(&self, full: Segment) -> Result<Segment, StoreError> {
+        let lines = Lines::open(&self.path_of(full))?;
+        let count = lines.map_or(Ok(0), |lines| lines.count())?;
+        let next = Segment(full.0.saturating_add(count.max(1)));
+        // If there is one already, somebody made it and was killed, or had no turn: it is as good.
+        let _made = files::create_empty(&self.path_of(next))?;
+        Ok(next)
+    }
+
+    /// Removes what lies further back than `keep` events.
+    fn remove_old(&self, segments: &[Segment], keep: u64) -> Result<(), StoreError> {
+        let Some(newest) = segments.last() else { return Ok(()) };
+        for pair in segments.windows(2) {
+            if newest.0 - pair[1].0 < keep {
+                break;
+            }
+            files::remove(&self.path_of(pair[0]))?;
+        }
+        Ok(())
+    }
+}
+
+/// One file of the feed, by the number of events before it.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+struct Segment(u64);
+
+impl Segment {
+    fn file(self) -> String {
+        format!("{:012}.jsonl", self.0)
+    }
+
+    fn of_file(name: &str) -> Option<Self> {
+        let segment = Self(name.strip_suffix(".jsonl")?.parse().ok()?);
+        (segment.file() == name).then_some(segment)
+    }
+}

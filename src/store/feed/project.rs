@@ -1,0 +1,119 @@
+//! `.pi/messenger/feed.jsonl`: the timeline that pi-messenger keeps in a project. It is read along and never written.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use super::StoreError;
+use super::read::{Given, gather, patiently};
+use crate::domain::Event;
+use crate::sys::files::{FileError, Lines, Place};
+use crate::sys::git::WorkTree;
+
+const DIR: &str = ".pi/messenger";
+
+/// A project, by the directories in which pi may have been started.
+#[derive(Clone, Debug)]
+pub struct Project {
+    roots: Vec<PathBuf>,
+}
+
+/// A place in the feeds of a project: all before it was seen.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct ProjectPlace(Vec<Spot>);
+
+#[derive(Clone, Debug, Eq, PartialEq)]
+struct Spot {
+    file: PathBuf,
+    place: Place,
+    /// When the last of what was seen happened.
+    newest: Option<Timestamp>,
+}
+
+impl Project {
+    /// The project of a directory: that one, and those above it up to the root of its work tree.
+    pub fn of(cwd: &Path) -> Self {
+        let top = WorkTree::containing(cwd).map(|tree| tree.root);
+        let is_inside = |dir: &&Path| match &top {
+            Some(top) => dir.starts_with(top),
+            None => *dir == cwd,
+        };
+        Self { roots: cwd.ancestors().take_while(is_inside).map(Path::to_path_buf).collect() }
+    }
+
+    /// The last events that are wanted, oldest first; and the place behind them.
+    pub fn last_events(
+        &self,
+        limit: usize,
+        wanted: impl Fn(&Event) -> bool,
+    ) -> Result<(Given, ProjectPlace), StoreError> {
+        let mut given = Given::default();
+        let mut place = ProjectPlace::default();
+        for file in self.files() {
+            let read = || {
+                let mut given = Given::default();
+                let Some(lines) = Lines::open(&file)? else { return Ok(None) };
+                // Also where none are wanted it must be known what the last one was.
+                let mut last = Given::default();
+                gather(&lines, &mut last, 1, |_| true)?;
+                gather(&lines, &mut given, limit, &wanted)?;
+                given.events.reverse();
+                Ok(Some((given, lines.end()?, last.events.first().map(|event| event.at))))
+            };
+            if let Some((more, end, newest)) = unless_refused(patiently(read))?.flatten() {
+                given.merge(more);
+                place.0.push(Spot { file, place: end, newest });
+            }
+        }
+        given.keep_last(limit);
+        Ok((given, place))
+    }
+
+    /// What came since, oldest first; the place moves on.
+    ///
+    /// pi-messenger shortens the file by writing its last lines anew, and in between it is empty or half written. So where
+    /// a place is lost, only what is younger counts as new, and without that the place is looked for again next time.
+    pub fn news(&self, place: &mut ProjectPlace) -> Result<Given, StoreError> {
+        let mut given = Given::default();
+        for file in self.files() {
+            let index = place.0.iter().position(|spot| spot.file == file);
+            let mut spot = match index {
+                Some(index) => place.0.swap_remove(index),
+                None => Spot { file, place: Place::default(), newest: None },
+            };
+            let read = || Lines::open(&spot.file)?.map(|lines| lines.since(&spot.place)).transpose();
+            if let Some(since) = unless_refused(patiently(read))?.flatten() {
+                let mut more = Given::default();
+                since.lines.iter().for_each(|line| more.add(line));
+                if since.is_lost {
+                    more.unreadable = 0;
+                    more.events.retain(|event| Some(event.at) > spot.newest);
+                }
+                if !since.is_lost || !more.events.is_empty() {
+                    spot.place = since.end;
+                    spot.newest = more.events.iter().map(|event| event.at).max().max(spot.newest);
+                }
+                given.merge(more);
+            }
+            place.0.push(spot);
+        }
+        Ok(given)
+    }
+
+    /// The directories that have to be watched.
+    pub(super) fn dirs(&self) -> impl Iterator<Item = PathBuf> {
+        self.roots.iter().map(|root| root.join(DIR)).filter(|dir| dir.is_dir())
+    }
+
+    fn files(&self) -> impl Iterator<Item = PathBuf> {
+        self.dirs().map(|dir| dir.join("feed.jsonl"))
+    }
+}
+
+/// Whether a project's files may be read is not the mesh's affair.
+fn unless_refused<T>(read: Result<T, FileError>) -> Result<Option<T>, FileError> {
+    match read {
+        Err(error) if error.source.kind() == std::io::ErrorKind::PermissionDenied => Ok(None),
+        read => read.map(Some),
+    }
+}

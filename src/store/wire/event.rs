@@ -1,0 +1,50 @@
+//! An event on disk: one line, in pi-messenger's words.
+
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::time;
+use crate::domain::{Event, What};
+
+#[derive(Deserialize, Serialize)]
+struct EventFile<'a> {
+    #[serde(with = "time")]
+    ts: Timestamp,
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    agent: Cow<'a, str>,
+    #[serde(default, borrow, skip_serializing_if = "Option::is_none")]
+    target: Option<Cow<'a, str>>,
+    #[serde(default, borrow, skip_serializing_if = "Option::is_none")]
+    preview: Option<Cow<'a, str>>,
+}
+
+/// The line of an event, with its newline.
+#[expect(clippy::expect_used, reason = "these values hold nothing that JSON can't say")]
+pub(in crate::store) fn line(event: &Event) -> Vec<u8> {
+    let file = EventFile {
+        ts: event.at,
+        kind: event.what.name().into(),
+        agent: event.agent.as_str().into(),
+        target: event.target.as_deref().map(Cow::from),
+        preview: event.preview.as_deref().map(Cow::from),
+    };
+    let mut line = serde_json::to_vec(&file).expect("plain data");
+    line.push(b'\n');
+    line
+}
+
+/// What a line says, whoever wrote it; nothing if that can't be understood.
+pub fn parse(line: &[u8]) -> Option<Event> {
+    let file: EventFile<'_> = serde_json::from_slice(line).ok()?;
+    Some(Event {
+        at: file.ts,
+        what: What::named(&file.kind),
+        agent: file.agent.into_owned(),
+        target: file.target.map(Cow::into_owned),
+        preview: file.preview.map(Cow::into_owned),
+    })
+}

@@ -1,0 +1,356 @@
+//! Files of lines that grow at their end while they are read: the last lines first, or those that came since.
+//!
+//! A line counts once its newline is there; what follows the last one is being written, or was cut short. Nothing here
+//! reads more than it has to: the last lines cost the same in a short file and in a long one.
+
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use fs_err as fs;
+use fs_err::os::unix::fs::OpenOptionsExt as _;
+
+use super::FileError;
+use super::look::absent_is_none;
+
+/// A longer line is no line of ours, and is not kept in memory.
+pub const MAX_LINE: usize = 16 * 1024;
+/// Of a larger file only so much is looked at, from its end: it may have been made by anyone.
+const REACH: u64 = 64 * 1024 * 1024;
+const BLOCK: usize = 16 * 1024;
+/// By so many bytes in front of it a place is recognised.
+const CONTEXT: u64 = 256;
+
+/// One line, without its newline.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Line {
+    Whole(Vec<u8>),
+    TooLong,
+}
+
+/// A place between two lines, by what stands in front of it: so it is found again in a file that was shortened, and
+/// not mistaken for one in a file that was made anew.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Place {
+    offset: u64,
+    before: Vec<u8>,
+}
+
+/// What came since a place.
+#[derive(Debug)]
+pub struct Since {
+    pub lines: Vec<Line>,
+    /// The place behind them.
+    pub end: Place,
+    /// The place is not there any more, and these are all lines that there are.
+    pub is_lost: bool,
+}
+
+/// A file of lines, as it is now.
+#[derive(Debug)]
+pub struct Lines {
+    file: fs::File,
+    /// Where what is looked at starts, and where its last whole line ends.
+    start: u64,
+    end: u64,
+    length: u64,
+}
+
+impl Lines {
+    /// `None`: there is no such file, or it is not a plain one.
+    pub fn open(path: &Path) -> Result<Option<Self>, FileError> {
+        // Opening a pipe that somebody put there must not wait for a writer.
+        let opened = fs::OpenOptions::new().read(true).custom_flags(nix::libc::O_NONBLOCK).open(path);
+        let Some(file) = absent_is_none(opened)? else { return Ok(None) };
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Ok(None);
+        }
+        let length = metadata.len();
+        let mut lines = Self { file, start: length.saturating_sub(REACH), end: length, length };
+        lines.end = lines.last_newline()?;
+        if lines.start > 0 {
+            // Whatever line that is in, it is not whole.
+            lines.start = lines.first_newline()?;
+        }
+        Ok(Some(lines))
+    }
+
+    /// Does it end in the middle of a line?
+    pub fn is_cut_short(&self) -> bool {
+        self.end < self.length
+    }
+
+    /// The place behind its last line.
+    pub fn end(&self) -> Result<Place, FileError> {
+        self.place(self.end)
+    }
+
+    /// How many lines there are.
+    pub fn count(&self) -> Result<u64, FileError> {
+        let (mut at, mut count) = (self.start, 0);
+        while at < self.end {
+            let block = self.read(at, (self.end - at).min(BLOCK as u64))?;
+            at += block.len() as u64;
+            count += block.iter().filter(|byte| **byte == b'\n').count() as u64;
+        }
+        Ok(count)
+    }
+
+    /// Its lines, the last one first.
+    pub fn backwards(&self) -> Backwards<'_> {
+        Backwards { lines: self, position: self.end, buffer: Vec::new(), is_over: self.end == self.start }
+    }
+
+    /// Its lines behind that place. If the file is not what it was then, behind the line that was the last one; if that
+    /// is not there any more, all lines.
+    pub fn since(&self, place: &Place) -> Result<Since, FileError> {
+        let found = self.find(place)?;
+        let mut at = found.unwrap_or(self.start);
+        let mut lines = Vec::new();
+        let mut rest = Vec::new();
+        let mut is_too_long = false;
+        while at < self.end {
+            let block = self.read(at, (self.end - at).min(BLOCK as u64))?;
+            at += block.len() as u64;
+            for piece in block.split_inclusive(|byte| *byte == b'\n') {
+                rest.extend_from_slice(piece);
+                let is_whole = rest.pop_if(|byte| *byte == b'\n').is_some();
+                is_too_long |= rest.len() > MAX_LINE;
+                if is_whole {
+                    let line = std::mem::take(&mut rest);
+                    lines.push(if is_too_long { Line::TooLong } else { Line::Whole(line) });
+                    is_too_long = false;
+                } else if is_too_long {
+                    rest.clear();
+                }
+            }
+        }
+        Ok(Since { lines, end: self.end()?, is_lost: found.is_none() })
+    }
+
+    fn place(&self, offset: u64) -> Result<Place, FileError> {
+        let length = (offset - self.start.min(offset)).min(CONTEXT);
+        Ok(Place { offset, before: self.read(offset - length, length)? })
+    }
+
+    /// Where that place is now; `None` if it is nowhere.
+    fn find(&self, place: &Place) -> Result<Option<u64>, FileError> {
+        let length = place.before.len() as u64;
+        if place.offset <= self.end
+            && let Some(from) = place.offset.checked_sub(length)
+            && self.read(from, length)? == place.before
+        {
+            return Ok(Some(place.offset.max(self.start)));
+        }
+        let Some(last) = place.before.strip_suffix(b"\n") else { return Ok(None) };
+        let last = last.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+        let mut backwards = self.backwards();
+        loop {
+            let end = backwards.position + backwards.buffer.len() as u64;
+            match backwards.next() {
+                Some(Ok(Line::Whole(line))) if !last.is_empty() && line.ends_with(last) => {
+                    return Ok(Some(end));
+                }
+                Some(Err(error)) => return Err(error),
+                Some(Ok(_)) => {}
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// The end of the last line, looked for from the end of the file.
+    fn last_newline(&self) -> Result<u64, FileError> {
+        let mut at = self.length;
+        while at > self.start {
+            let length = (at - self.start).min(BLOCK as u64);
+            at -= length;
+            let block = self.read(at, length)?;
+            if let Some(found) = block.iter().rposition(|byte| *byte == b'\n') {
+                return Ok(at + found as u64 + 1);
+            }
+        }
+        Ok(self.start)
+    }
+
+    fn first_newline(&self) -> Result<u64, FileError> {
+        let mut at = self.start;
+        while at < self.end {
+            let block = self.read(at, (self.end - at).min(BLOCK as u64))?;
+            if let Some(found) = block.iter().position(|byte| *byte == b'\n') {
+                return Ok(at + found as u64 + 1);
+            }
+            at += block.len() as u64;
+        }
+        Ok(self.end)
+    }
+
+    fn read(&self, from: u64, length: u64) -> Result<Vec<u8>, FileError> {
+        let mut block = vec![0; usize::try_from(length).unwrap_or(BLOCK)];
+        self.file.file().read_exact_at(&mut block, from).map_err(|error| {
+            let path = self.file.path().display();
+            io::Error::new(error.kind(), format!("cannot read `{path}`: {error}"))
+        })?;
+        Ok(block)
+    }
+}
+
+/// The lines of a file, the last one first.
+#[derive(Debug)]
+pub struct Backwards<'a> {
+    lines: &'a Lines,
+    /// Where the buffer starts in the file. It ends behind the line that comes next.
+    position: u64,
+    buffer: Vec<u8>,
+    is_over: bool,
+}
+
+impl Iterator for Backwards<'_> {
+    type Item = Result<Line, FileError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut is_too_long = false;
+        while !self.is_over {
+            let body = self.buffer.len().saturating_sub(1);
+            if let Some(newline) = self.buffer[..body].iter().rposition(|byte| *byte == b'\n') {
+                return Some(Ok(self.cut_off(newline + 1, is_too_long)));
+            }
+            if self.position == self.lines.start {
+                self.is_over = true;
+                return Some(Ok(self.cut_off(0, is_too_long)));
+            }
+            if self.buffer.len() > MAX_LINE + 1 {
+                is_too_long = true;
+                // Its own newline is enough to know where it ends.
+                self.buffer.clear();
+                self.buffer.push(b'\n');
+            }
+            if let Err(error) = self.read_on() {
+                self.is_over = true;
+                return Some(Err(error));
+            }
+        }
+        None
+    }
+}
+
+impl Backwards<'_> {
+    fn cut_off(&mut self, start: usize, is_too_long: bool) -> Line {
+        let mut line = self.buffer.split_off(start);
+        line.pop();
+        if is_too_long || line.len() > MAX_LINE { Line::TooLong } else { Line::Whole(line) }
+    }
+
+    fn read_on(&mut self) -> Result<(), FileError> {
+        let length = (self.position - self.lines.start).min(BLOCK as u64);
+        let mut block = self.lines.read(self.position - length, length)?;
+        self.position -= length;
+        block.append(&mut self.buffer);
+        self.buffer = block;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn file(content: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lines");
+        write(&path, content);
+        (dir, path)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a stranger's file")]
+    fn write(path: &Path, content: &[u8]) {
+        std::fs::write(path, content).unwrap();
+    }
+
+    fn open(path: &Path) -> Lines {
+        Lines::open(path).unwrap().unwrap()
+    }
+
+    fn texts(lines: impl IntoIterator<Item = Line>) -> Vec<String> {
+        let text = |line| match line {
+            Line::Whole(line) => String::from_utf8(line).unwrap(),
+            Line::TooLong => "too long".to_string(),
+        };
+        lines.into_iter().map(text).collect()
+    }
+
+    fn since(path: &Path, place: &Place) -> Vec<String> {
+        texts(open(path).since(place).unwrap().lines)
+    }
+
+    /// What a simple reader makes of it.
+    fn model(content: &[u8]) -> Vec<Line> {
+        let mut lines: Vec<_> = content.split(|byte| *byte == b'\n').collect();
+        lines.pop();
+        let line = |line: &[u8]| match line.len() > MAX_LINE {
+            true => Line::TooLong,
+            false => Line::Whole(line.to_vec()),
+        };
+        lines.into_iter().map(line).collect()
+    }
+
+    fn some_line() -> impl Strategy<Value = Vec<u8>> {
+        let length = prop_oneof![
+            8 => 0_usize..40,
+            2 => MAX_LINE - 2..MAX_LINE + 3,
+            1 => 2 * BLOCK - 3..2 * BLOCK + 3,
+            1 => Just(5 * BLOCK),
+        ];
+        (length, b'a'..b'd').prop_map(|(length, letter)| vec![letter; length])
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn both_ways_read_the_same(lines in prop::collection::vec(some_line(), 0..12), rest in some_line()) {
+            let mut content: Vec<u8> = lines.iter().flat_map(|line| [line.as_slice(), b"\n"].concat()).collect();
+            content.extend(&rest);
+            let (_dir, path) = file(&content);
+            let read = open(&path);
+            let mut backwards: Vec<Line> = read.backwards().map(Result::unwrap).collect();
+            backwards.reverse();
+            prop_assert_eq!(&backwards, &model(&content));
+            prop_assert_eq!(&read.since(&Place::default()).unwrap().lines, &backwards);
+            prop_assert_eq!(read.is_cut_short(), !rest.is_empty());
+        }
+    }
+
+    #[test]
+    fn what_came_since() {
+        let (_dir, path) = file(b"one\ntwo\nthr");
+        let place = open(&path).end().unwrap();
+        assert!(since(&path, &place).is_empty(), "half a line is none");
+        write(&path, b"one\ntwo\nthree\nfour\n");
+        assert_eq!(since(&path, &place), ["three", "four"]);
+    }
+
+    #[test]
+    fn a_file_that_was_shortened_or_made_anew() {
+        let (_dir, path) = file(b"one\ntwo\nthree\n");
+        let place = open(&path).end().unwrap();
+        write(&path, b"two\nthree\nfour\n");
+        assert_eq!(since(&path, &place), ["four"], "its first line was dropped");
+        write(&path, b"");
+        assert!(since(&path, &place).is_empty());
+        write(&path, b"alpha\nbeta\ngamma\ndelta\n");
+        assert_eq!(since(&path, &place), ["alpha", "beta", "gamma", "delta"], "long enough, and another");
+    }
+
+    #[test]
+    fn what_is_no_plain_file_has_no_lines() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(Lines::open(dir.path()).unwrap().is_none());
+        assert!(Lines::open(&dir.path().join("absent")).unwrap().is_none());
+        let pipe = dir.path().join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert!(Lines::open(&pipe).unwrap().is_none());
+    }
+}

@@ -1,0 +1,48 @@
+//! The feed: what happened is there, once and whole, for whoever looks and whoever follows.
+
+mod crashes;
+mod following;
+mod project;
+mod reading;
+mod storm;
+
+use std::fs;
+use std::path::PathBuf;
+
+use ravenry::domain::{Event, EventKind, What};
+use ravenry::sys::clock;
+use serde_json::Value;
+
+use crate::environment::TestEnvironment;
+
+/// What `msg feed` shows of all that happened, as `agent type target`.
+#[track_caller]
+fn shown(env: &TestEnvironment, args: &[&str]) -> Vec<String> {
+    let feed = env.ok(&[&["feed", "--limit", "1000000"], args].concat());
+    let text = |value: &Value| value.as_str().unwrap_or("-").to_string();
+    let event = |event: &Value| [&event["agent"], &event["type"], &event["target"]].map(text).join(" ");
+    feed["events"].as_array().unwrap().iter().map(event).collect()
+}
+
+/// The files of the feed, oldest first.
+fn segments(env: &TestEnvironment) -> Vec<PathBuf> {
+    let entries = fs::read_dir(env.mesh().join("feed")).unwrap().map(|entry| entry.unwrap().path());
+    let mut segments: Vec<PathBuf> = entries.filter(|path| path.extension().is_some()).collect();
+    segments.sort();
+    segments
+}
+
+/// All that is written in the feed.
+fn raw(env: &TestEnvironment) -> String {
+    segments(env).iter().map(|path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned()).collect()
+}
+
+fn event(agent: &str, target: impl ToString) -> Event {
+    Event {
+        at: clock::now(),
+        what: What::Ours(EventKind::Edit),
+        agent: agent.to_string(),
+        target: Some(target.to_string()),
+        preview: None,
+    }
+}

@@ -1,0 +1,43 @@
+//! A writer that is killed before any one of its steps, also while it makes a new segment and removes old ones.
+
+use ravenry::sys::seams;
+
+use super::{event, raw, segments, shown};
+use crate::environment::TestEnvironment;
+
+#[test]
+fn whoever_makes_a_new_segment_may_die_at_any_step() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    env.ok(&["config", "set", "feedRetention", "10"]);
+    let mut rotations = 0;
+    for step in 1.. {
+        // The newest segment is full, and there is one that is old enough to go.
+        let mesh = env.store();
+        let full = |env: &TestEnvironment| segments(env).pop().unwrap().metadata().unwrap().len() >= 1024;
+        while !(full(&env) && segments(&env).len() > 1) {
+            mesh.append_event(&event("Alice", "before"), 10).unwrap();
+        }
+        mesh.append_event(&event("Alice", format!("sure-{step}")), 1000).unwrap();
+        let before = segments(&env);
+        let crash = step.to_string();
+        let ended =
+            env.run_with(&["reserve", &format!("p{step}"), "--as", "Alice"], &[(seams::CRASH_AT, &crash)]);
+        rotations += usize::from(segments(&env) != before);
+        let events = shown(&env, &[]);
+        assert!(events.len() >= 10, "{events:?}");
+        assert!(
+            events.contains(&format!("Alice edit sure-{step}")),
+            "after a death at step {step}: {events:?}"
+        );
+        assert!(raw(&env).ends_with('\n'));
+        if ended.code == Some(0) {
+            assert_eq!(events.last(), Some(&format!("Alice reserve p{step}")));
+            break;
+        }
+        assert_eq!(ended.signal, Some(9), "{ended}");
+        env.store().append_event(&event("Alice", "after"), 10).unwrap();
+        assert_eq!(shown(&env, &["--limit", "1"]), ["Alice edit after"], "the next one goes on");
+    }
+    assert!(rotations > 1, "some died after the new segment was made");
+}
