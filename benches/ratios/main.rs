@@ -22,6 +22,7 @@ mod figure;
 mod guard;
 mod hooks;
 mod locks;
+mod mcp;
 mod messages;
 mod post;
 mod readers;
@@ -34,13 +35,14 @@ use figure::Figure;
 
 type Measurement = fn() -> Vec<Figure>;
 
-const MEASUREMENTS: [(&str, Measurement); 13] = [
+const MEASUREMENTS: [(&str, Measurement); 14] = [
     ("start", start::measure),
     ("mesh.lock", locks::mesh),
     ("swarm.lock", locks::swarm),
     ("agents", agents::measure),
     ("hook", hooks::measure),
     ("guard", guard::measure),
+    ("mcp", mcp::measure),
     ("task", swarm::measure),
     ("readers", readers::measure),
     ("send", messages::send),

@@ -5,7 +5,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::domain::{Message, MessageId, Reservation};
+use crate::domain::{Event, Message, MessageId, Reservation};
 use crate::ops::swarm::{TaskState, TaskView};
 use crate::ops::{Accepted, CommandError, Fact, Profile, Refused, Verdict};
 use crate::store::{Claim, Completion, iso};
@@ -195,6 +195,17 @@ pub(super) fn verdict(verdict: &Verdict) -> Value {
         "reason": reservation.and_then(|reservation| reservation.reason.as_deref()),
         "since": reservation.map(|reservation| iso(reservation.since)),
         "expiresAt": reservation.and_then(|reservation| reservation.expires_at).map(iso),
+    })
+}
+
+/// Something that happened.
+pub(super) fn event(event: &Event) -> Value {
+    json!({
+        "ts": iso(event.at),
+        "type": event.what.name(),
+        "agent": event.agent,
+        "target": event.target,
+        "preview": event.preview,
     })
 }
 

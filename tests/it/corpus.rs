@@ -13,7 +13,7 @@ mod checks;
 
 type Check = fn(&[u8]);
 
-const TARGETS: [(&str, Check); 10] = [
+const TARGETS: [(&str, Check); 11] = [
     ("claude", checks::claude),
     ("codex", checks::codex),
     ("gemini", checks::gemini),
@@ -24,6 +24,7 @@ const TARGETS: [(&str, Check); 10] = [
     ("patch", checks::patch),
     ("pattern", checks::pattern),
     ("settings", checks::settings),
+    ("mcp", checks::mcp),
 ];
 
 /// Of the tables of commands every so-manieth is a seed.

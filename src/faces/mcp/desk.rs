@@ -13,7 +13,7 @@ use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use tokio::sync::oneshot;
 
 use crate::domain::SessionId;
-use crate::ops::{Client, CommandError, Context, Globals, Kind, Reached, wake};
+use crate::ops::{self, Client, CommandError, Context, Globals, Kind, Matter, Reached, wake};
 use crate::sys::seams;
 use crate::sys::signals::{Asker, Stop};
 
@@ -21,8 +21,8 @@ use super::answer::Answer;
 use super::complain;
 use super::ticket::{self, Ticket};
 
-/// So many calls may wait for mail at once.
-const MAX_WAITING: usize = 4;
+/// So many calls may wait for mail at once, or look out for changes.
+const MAX_WAITING: usize = 5;
 /// So long the end of the server waits for what is in hand to be put back.
 const PARTING: Duration = Duration::from_secs(2);
 
@@ -148,6 +148,19 @@ impl Handle {
             CommandError::new(Kind::Io, format!("no thread could be started to wait: {error}"))
         })?;
         Ok((reply, asker))
+    }
+
+    /// Looks out for changes, and tells of each, until the server ends or nobody waits for the reply any more.
+    pub(super) fn look_out(
+        &self,
+        sessions: Vec<SessionId>,
+        mut tell: impl FnMut(Matter) + Send + 'static,
+    ) -> Result<oneshot::Receiver<Reply>, CommandError> {
+        let (reply, _) = self.run_beside(sessions, move |ctx, _, stop| {
+            let end = ops::look_out(ctx, stop, &mut tell);
+            end.inspect_err(|error| complain(&error.message)).map(|()| Answer::default())
+        })?;
+        Ok(reply)
     }
 
     fn visit(&self, sessions: Vec<SessionId>) -> (Visit, oneshot::Receiver<Reply>) {

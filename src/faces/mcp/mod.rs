@@ -12,6 +12,7 @@ mod answer;
 mod desk;
 mod resources;
 mod server;
+mod subscriptions;
 mod ticket;
 mod tools;
 pub mod wire;
@@ -85,6 +86,13 @@ fn serve(globals: Globals) -> io::Result<()> {
     desk.close();
     runtime.shutdown_background();
     Ok(())
+}
+
+/// Gives the same arguments to every tool, which may refuse them: for those who try what can be said to it.
+pub fn takes_arguments(arguments: serde_json::Map<String, serde_json::Value>) {
+    for tool in tools::all() {
+        drop(tools::Call::parse(&tool.name, arguments.clone()));
+    }
 }
 
 /// Clients keep what is said here with their logs.

@@ -2,28 +2,28 @@
 
 use rmcp::model::{Resource, ResourceContents};
 
-use crate::ops::{CommandError, Context};
+use crate::ops::{CommandError, Context, Matter};
 
 use super::answer::Answer;
 use super::tools;
 
 /// Something that can be read, and changes.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(super) enum Topic {
-    Agents,
-    Tasks,
-    Inbox,
-}
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Topic(Matter);
 
 impl Topic {
-    pub(super) const ALL: [Self; 3] = [Self::Agents, Self::Tasks, Self::Inbox];
+    pub(super) const ALL: [Self; 3] = [Self(Matter::Agents), Self(Matter::Tasks), Self(Matter::Mail)];
 
     pub(super) fn uri(self) -> &'static str {
-        match self {
-            Self::Agents => "ravenry://agents",
-            Self::Tasks => "ravenry://tasks",
-            Self::Inbox => "ravenry://inbox",
+        match self.0 {
+            Matter::Agents => "ravenry://agents",
+            Matter::Tasks => "ravenry://tasks",
+            Matter::Mail => "ravenry://inbox",
         }
+    }
+
+    pub(super) fn of(matter: Matter) -> Self {
+        Self(matter)
     }
 
     pub(super) fn parse(uri: &str) -> Option<Self> {
@@ -31,19 +31,19 @@ impl Topic {
     }
 
     pub(super) fn describe(self) -> Resource {
-        let (name, about) = match self {
-            Self::Agents => ("agents", "Who is there"),
-            Self::Tasks => ("tasks", "The tasks of your spec"),
-            Self::Inbox => ("inbox", "Your mail, left where it is"),
+        let (name, about) = match self.0 {
+            Matter::Agents => ("agents", "Who is there"),
+            Matter::Tasks => ("tasks", "The tasks of your spec"),
+            Matter::Mail => ("inbox", "Your mail, left where it is"),
         };
         Resource::new(self.uri(), name).with_description(about).with_mime_type("application/json")
     }
 
     pub(super) fn read(self, ctx: &Context) -> Result<Answer, CommandError> {
-        match self {
-            Self::Agents => tools::agents(ctx),
-            Self::Tasks => tools::tasks(ctx),
-            Self::Inbox => tools::look(ctx),
+        match self.0 {
+            Matter::Agents => tools::agents(ctx),
+            Matter::Tasks => tools::tasks(ctx),
+            Matter::Mail => tools::look(ctx),
         }
     }
 

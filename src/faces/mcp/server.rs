@@ -8,14 +8,17 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelledNotificationParam, CustomRequest,
     CustomResult, ErrorCode, Implementation, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
     ProgressNotificationParam, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ServerCapabilities, ServerConfig,
+    ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
-use rmcp::service::{NotificationContext, RequestContext, RoleServer};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use tokio::sync::oneshot;
+
+use crate::ops::{CommandError, Kind};
 
 use super::answer::Answer;
 use super::desk::{Handle, Reply};
 use super::resources::Topic;
+use super::subscriptions::Subscriptions;
 use super::ticket::Tickets;
 use super::tools::{self, Call, Wait};
 
@@ -32,11 +35,13 @@ const METHODS: [&str; 4] = ["tools/call", "tools/list", "resources/read", "resou
 pub(super) struct Server {
     desk: Handle,
     tickets: Tickets,
+    subscriptions: Subscriptions,
 }
 
 impl Server {
     pub(super) fn new(desk: Handle, tickets: Tickets) -> Self {
-        Self { desk, tickets }
+        let subscriptions = Subscriptions::new(desk.clone());
+        Self { desk, tickets, subscriptions }
     }
 
     async fn call(&self, call: Call, context: &RequestContext<RoleServer>) -> Answer {
@@ -94,13 +99,16 @@ async fn progress(context: &RequestContext<RoleServer>, elapsed: Duration, most:
 }
 
 fn closed() -> Answer {
-    use crate::ops::{CommandError, Kind};
     CommandError::new(Kind::Interrupted, "interrupted; nothing was taken").into()
 }
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().build();
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .enable_resources_subscribe()
+            .build();
         ServerConfig::new(capabilities)
             .with_instructions(ABOUT)
             .with_server_info(Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")))
@@ -152,6 +160,36 @@ impl ServerHandler for Server {
         }
     }
 
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let topic = topic(&request.uri)?;
+        self.subscriptions.add(topic, &context).map_err(refused)
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.subscriptions.remove(topic(&request.uri)?);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        let uris = requested.resource_subscriptions.clone().unwrap_or_default();
+        let known = uris.into_iter().filter(|uri| Topic::parse(uri).is_some());
+        let mut accepted = SubscriptionFilter::new();
+        accepted.resource_subscriptions = Some(known.collect());
+        Some(accepted)
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        self.subscriptions.listen(&context).await.map_err(refused)
+    }
+
     async fn on_cancelled(&self, cancelled: CancelledNotificationParam, _: NotificationContext<RoleServer>) {
         // The SDK drops the answer, so what it hands over goes back.
         if let Some(id) = cancelled.request_id {
@@ -170,6 +208,10 @@ impl ServerHandler for Server {
             false => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no `{method}`"), None),
         })
     }
+}
+
+fn refused(error: CommandError) -> ErrorData {
+    ErrorData::internal_error(error.message.clone(), Some(crate::faces::json::error(&error)))
 }
 
 fn topic(uri: &str) -> Result<Topic, ErrorData> {

@@ -10,6 +10,7 @@ mod leave;
 mod part;
 mod plan;
 mod program;
+mod server;
 mod trust;
 
 use std::path::PathBuf;
@@ -38,6 +39,8 @@ pub struct Wish {
     pub project: bool,
     /// Only say what would be done.
     pub dry_run: bool,
+    /// With the MCP server.
+    pub mcp: bool,
 }
 
 /// What came of it.
@@ -70,7 +73,7 @@ fn run(wish: Wish, way: Way) -> Result<Done, CommandError> {
         return Err(CommandError::new(Kind::NoProjectSettings, "your home directory is no project")
             .hint("leave out `--project` to do it for yourself"));
     }
-    let place = Place { home: &home, scope, program: program::find()? };
+    let place = Place { home: &home, scope, program: program::find()?, mcp: wish.mcp };
     let installs = Installs::of(&home);
     let mut done = Done::default();
     let one = wish.harness;
@@ -90,7 +93,16 @@ fn run(wish: Wish, way: Way) -> Result<Done, CommandError> {
             Err(instead) => Err(no_project_settings(harness, &instead)),
             Ok(targets) => Ok(Plan { harness, targets, tree: tree.as_ref().filter(|_| wish.project), way }),
         };
-        match plan.and_then(|plan| plan.carry_out(&installs, wish.dry_run)) {
+        let unwanted = Plan { harness, targets: place.server_targets(harness), tree: None, way: Way::Out };
+        let carried_out = plan.and_then(|plan| {
+            let mut changes = plan.carry_out(&installs, wish.dry_run)?;
+            // A server that was put in before, and is not wanted now.
+            if !wish.mcp && way == Way::In {
+                changes.extend(unwanted.carry_out(&installs, wish.dry_run)?);
+            }
+            Ok(changes)
+        });
+        match carried_out {
             Ok(changes) => {
                 done.harnesses.push(harness);
                 done.changes.extend(changes);

@@ -8,6 +8,7 @@ use crate::domain::edit::json::{Dialect, Document, Json, Node, Place, Slot};
 use crate::domain::edit::{Refusal, lines};
 use crate::domain::{Errand, Harness, HookLine, Program};
 
+use super::server::Server;
 use super::trust::Trust;
 
 /// A file, and what we want in it.
@@ -35,7 +36,7 @@ pub(super) enum Part {
     Line(String),
 }
 
-/// One thing in a settings file. What other commands will want there, such as an MCP server, is one more of them.
+/// One thing in a settings file.
 #[derive(Clone, Debug)]
 pub(super) enum Entry {
     /// A hook, known by its command line.
@@ -44,6 +45,8 @@ pub(super) enum Entry {
     Item { list: Vec<String>, text: String },
     /// A member that has to be there, with that value if nobody gave it another.
     Member { path: Vec<String>, value: Json },
+    /// Our MCP server, known by how it is called.
+    Server(Server),
     /// OpenCode's leave to run a command, where it would ask; it comes and goes with that plugin.
     Leave { command: &'static str, plugin: PathBuf },
 }
@@ -109,8 +112,10 @@ impl Part {
                 let was_there = |path: &[String]| {
                     before.as_ref().is_some_and(|before| before.get(path).is_ok_and(|node| node.is_some()))
                 };
-                let (hooks, rest): (Vec<&Entry>, Vec<&Entry>) =
-                    entries.iter().rev().partition(|entry| matches!(entry, Entry::Hook(_)));
+                let (hooks, rest): (Vec<&Entry>, Vec<&Entry>) = entries
+                    .iter()
+                    .rev()
+                    .partition(|entry| matches!(entry, Entry::Hook(_) | Entry::Server(_)));
                 for entry in hooks {
                     entry.take(&mut document, *harness, before.as_ref(), &was_there)?;
                 }
@@ -123,10 +128,19 @@ impl Part {
                 if !document.is_changed() {
                     return Ok(Some(bytes.to_vec()));
                 }
+                if let Original::Content(first) = original
+                    && document.is_bare()
+                    && first.trim_ascii().is_empty()
+                {
+                    return Ok(Some(first.to_vec()));
+                }
                 let is_bare = matches!(original, Original::Nothing) && document.is_bare();
                 Ok((!is_bare).then(|| document.into_bytes()))
             }
-            Self::Trust(trust) => leftover(trust.take(bytes, view)?, original),
+            Self::Trust(trust) => {
+                let before = if let Original::Content(before) = original { Some(before) } else { None };
+                leftover(trust.take(bytes, before, view)?, original)
+            }
             Self::Own(content) => Ok((!is_own(bytes, content)).then(|| bytes.to_vec())),
             Self::Line(line) => {
                 let rest = lines::take(bytes, line)?;
@@ -164,6 +178,25 @@ impl Part {
         Ok(found)
     }
 
+    /// The program of our MCP server, if that is in it.
+    pub(super) fn server(&self, bytes: &[u8]) -> Result<Option<Program>, Refusal> {
+        match self {
+            Self::Entries { harness, dialect, entries } => {
+                let document = Document::parse(bytes, *dialect)?;
+                for entry in entries {
+                    if let Entry::Server(server) = entry
+                        && let Some(program) = server.found(&document, *harness)?
+                    {
+                        return Ok(Some(program));
+                    }
+                }
+                Ok(None)
+            }
+            Self::Trust(trust) => trust.server.found_table(bytes),
+            Self::Own(_) | Self::Line(_) => Ok(None),
+        }
+    }
+
     /// The program that a plugin of ours calls.
     pub(super) fn called(&self, bytes: &[u8]) -> Option<Program> {
         let Self::Own(content) = self else { return None };
@@ -181,9 +214,10 @@ impl Part {
     /// Is anything of ours in it, as far as that can be told without a record?
     pub(super) fn is_in(&self, bytes: &[u8]) -> Result<bool, Refusal> {
         match self {
-            Self::Entries { .. } => Ok(!self.lines(bytes)?.is_empty()),
+            Self::Entries { .. } => Ok(!self.lines(bytes)?.is_empty() || self.server(bytes)?.is_some()),
             Self::Own(content) => Ok(is_own(bytes, content)),
-            Self::Trust(_) | Self::Line(_) => Ok(false),
+            Self::Trust(_) => Ok(self.server(bytes)?.is_some()),
+            Self::Line(_) => Ok(false),
         }
     }
 
@@ -191,7 +225,9 @@ impl Part {
     pub(super) fn is_mentioned(&self, bytes: &[u8]) -> bool {
         let text = String::from_utf8_lossy(bytes);
         match self {
-            Self::Entries { harness, .. } => text.contains(&format!("hook {harness} ")),
+            Self::Entries { harness, .. } => {
+                text.contains(&format!("hook {harness} ")) || text.contains("\"ravenry\"")
+            }
             Self::Trust(trust) => trust.is_mentioned(&text),
             Self::Own(_) => false,
             Self::Line(line) => text.contains(line.as_str()),
@@ -259,6 +295,7 @@ impl Entry {
                 Some(_) => Ok(()),
                 None => document.set(path, value),
             },
+            Self::Server(server) => server.put(document, harness),
             Self::Leave { command, .. } => super::leave::put(document, command),
         }
     }
@@ -292,6 +329,7 @@ impl Entry {
                 let is_ours = document.get(path)?.is_some_and(|node| node.is(value)) && !stays(path);
                 if is_ours { document.unset(path, stays) } else { Ok(()) }
             }
+            Self::Server(server) => server.take(document, harness, stays),
             Self::Leave { command, .. } => super::leave::take(document, command, before, stays),
         }
     }

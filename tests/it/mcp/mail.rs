@@ -86,7 +86,7 @@ fn a_wait_ends_in_time() {
 #[test]
 fn few_may_wait_at_once() {
     let (env, mut client, me) = with_mail(&[]);
-    let ids: Vec<i64> = (0..4).map(|_| client.ask_tool("inbox", json!({ "wait": 60 }))).collect();
+    let ids: Vec<i64> = (0..5).map(|_| client.ask_tool("inbox", json!({ "wait": 60 }))).collect();
     client.ok("agents", json!({}));
     assert_eq!(client.fails("inbox", json!({ "wait": 60 })), "too_many");
     for id in ids {

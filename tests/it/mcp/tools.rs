@@ -135,6 +135,21 @@ fn task() {
 }
 
 #[test]
+fn feed() {
+    let (env, mut client) = with_peer();
+    let me = client.name();
+    client.ok("message", json!({ "to": ["Peer"], "text": "a secret" }));
+    client.ok("reserve", json!({ "paths": ["src/"], "reason": "to obey" }));
+    let said = client.ok("feed", json!({}));
+    assert!(said.text.lines().count() >= 4, "{}", said.text);
+    assert!(!said.text.contains("secret"), "{}", said.text);
+    assert_eq!(said.structured["events"], env.ok(&["feed"])["events"]);
+    let said = client.ok("feed", json!({ "limit": 1, "agent": me }));
+    assert_eq!(said.structured["events"].as_array().unwrap().len(), 1);
+    assert_eq!(client.ok("feed", json!({ "agent": "Nobody" })).text, "nothing happened yet");
+}
+
+#[test]
 fn resources() {
     let (env, mut client) = with_peer();
     let me = client.name();
@@ -152,6 +167,44 @@ fn resources() {
     assert_eq!(read("ravenry://inbox")["messages"][0]["text"], "hello");
     assert_eq!(read("ravenry://inbox")["messages"][0]["text"], "hello", "reading takes nothing");
     assert_eq!(read("ravenry://tasks")["tasks"], json!([]));
+}
+
+#[test]
+fn who_subscribes_is_told_of_changes() {
+    let (env, mut client) = with_peer();
+    let me = client.name();
+    let is_about = |uri: &'static str| {
+        move |message: &serde_json::Value| {
+            message["method"] == "notifications/resources/updated" && message["params"]["uri"] == uri
+        }
+    };
+    for uri in ["ravenry://inbox", "ravenry://agents", "ravenry://tasks"] {
+        client.request("resources/subscribe", json!({ "uri": uri }));
+    }
+    // The lookout looks for the first time when it is there; what comes after that is told.
+    let mut tell = |change: &dyn Fn(usize), uri: &'static str| {
+        let mut tries = 0;
+        crate::environment::wait_until("it is told", || {
+            tries += 1;
+            change(tries);
+            client.ok("agents", json!({}));
+            client.take_kept(is_about(uri)).is_some()
+        });
+    };
+    tell(&|_| drop(env.ok(&["send", &me, "hi", "--as", "Peer"])), "ravenry://inbox");
+    tell(&|n| drop(env.ok(&["set-status", &format!("{n}"), "--as", "Peer"])), "ravenry://agents");
+    let claim = |n: usize| {
+        let args: &[&str] = if n % 2 == 1 {
+            &["claim", "x", "--adhoc", "--as", "Peer"]
+        } else {
+            &["unclaim", "--as", "Peer"]
+        };
+        drop(env.ok(args));
+    };
+    tell(&claim, "ravenry://tasks");
+    client.request("resources/unsubscribe", json!({ "uri": "ravenry://inbox" }));
+    let id = client.ask("resources/subscribe", json!({ "uri": "ravenry://no/such" }));
+    assert_eq!(client.answer(id)["error"]["code"], -32002);
 }
 
 /// What went wrong is told like by the command line: the kind, the sentence, the way out.

@@ -3,7 +3,7 @@
 use crate::environment::TestEnvironment;
 use crate::texts::{one_object, snapshot};
 
-const COMMANDS: [&str; 39] = [
+const COMMANDS: [&str; 40] = [
     "join",
     "leave",
     "send",

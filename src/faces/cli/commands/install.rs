@@ -8,7 +8,7 @@ use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::ops::CommandError;
 use crate::ops::install::{self, Change, Done, HARNESSES, Wish};
 
-/// Make a harness use msg: hooks, plugin and permission
+/// Make a harness use msg: hooks, plugin, MCP server and permission
 ///
 /// From then on edits of what others have reserved are refused and mail is handed over; with `autoRegister` sessions join
 /// by themselves. What is in its settings stays, comments and order too, and `msg uninstall` puts everything back as it
@@ -22,6 +22,9 @@ Examples:
 pub(in crate::faces::cli) struct InstallArgs {
     #[command(flatten)]
     wish: WishArgs,
+    /// Without the MCP server: an agent that has a shell can do without
+    #[arg(long)]
+    no_mcp: bool,
 }
 
 /// What `install` and `uninstall` are told.
@@ -56,12 +59,12 @@ impl WishArgs {
             Which::All => None,
             Which::One(harness) => Some(harness),
         };
-        Wish { harness, project: self.project, dry_run: self.dry_run }
+        Wish { harness, project: self.project, dry_run: self.dry_run, mcp: true }
     }
 }
 
 pub(super) fn run(args: &InstallArgs) -> Result<Outcome, CommandError> {
-    let wish = args.wish.wish();
+    let wish = Wish { mcp: !args.no_mcp, ..args.wish.wish() };
     Ok(outcome(install::install(wish)?, wish, &WORDS))
 }
 

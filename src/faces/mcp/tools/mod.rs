@@ -3,6 +3,7 @@
 //! Each file has a tool's description, what it takes, the op that it calls and the few words that it answers with.
 
 mod agents;
+mod feed;
 mod inbox;
 mod message;
 mod reserve;
@@ -34,7 +35,7 @@ pub(super) fn tasks(ctx: &Context) -> Result<Answer, CommandError> {
 
 /// All of them, in the order in which they are listed.
 pub(super) fn all() -> Vec<Tool> {
-    vec![agents::tool(), message::tool(), inbox::tool(), reserve::tool(), task::tool()]
+    vec![agents::tool(), message::tool(), inbox::tool(), reserve::tool(), task::tool(), feed::tool()]
 }
 
 /// A call that was understood.
@@ -45,6 +46,7 @@ pub(super) enum Call {
     Inbox(inbox::Args),
     Reserve(reserve::Args),
     Task(task::Args),
+    Feed(feed::Args),
 }
 
 impl Call {
@@ -56,6 +58,7 @@ impl Call {
             "inbox" => read(arguments).map(Self::Inbox),
             "reserve" => read(arguments).map(Self::Reserve),
             "task" => read(arguments).map(Self::Task),
+            "feed" => read(arguments).map(Self::Feed),
             _ => return None,
         })
     }
@@ -75,6 +78,7 @@ impl Call {
             Self::Inbox(args) => inbox::run(ctx, args, outlet),
             Self::Reserve(args) => reserve::run(ctx, args),
             Self::Task(args) => task::run(ctx, args),
+            Self::Feed(args) => feed::run(ctx, args),
         }
     }
 }
