@@ -1,4 +1,7 @@
 //! What a tool answers: a short text for the model, and the same for programs.
+//!
+//! Some clients give a model the structured content and not the text (Claude Code, Codex), so the text stands there too,
+//! and nothing that peers wrote stands there unquoted beside it.
 
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value};
@@ -59,6 +62,7 @@ impl Answer {
         lines.join("\n")
     }
 
+    /// Without the text.
     pub(super) fn structured(&self) -> Value {
         let mut members = self.members.clone();
         if let Some(error) = &self.error {
@@ -76,12 +80,17 @@ impl From<CommandError> for Answer {
 
 impl From<Answer> for CallToolResult {
     fn from(answer: Answer) -> Self {
-        let content = vec![ContentBlock::text(answer.text())];
+        let text = answer.text();
+        let mut members = Map::from_iter([("text".to_string(), Value::from(text.as_str()))]);
+        if let Value::Object(others) = answer.structured() {
+            members.extend(others);
+        }
+        let content = vec![ContentBlock::text(text)];
         let mut result = match answer.error {
             Some(_) => Self::error(content),
             None => Self::success(content),
         };
-        result.structured_content = Some(answer.structured());
+        result.structured_content = Some(Value::Object(members));
         result
     }
 }

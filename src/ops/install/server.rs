@@ -84,7 +84,12 @@ impl Server {
         let is_there = tables.entries()?.iter().any(|entry| entry.name == NAME);
         match (is_there, table_program(&tables)?, self.is_wanted) {
             (false, _, true) => {
-                let body = [("command", quoted(self.command())), ("args", format!("[{}]", quoted(WORD)))];
+                let body = [
+                    ("command", quoted(self.command())),
+                    ("args", format!("[{}]", quoted(WORD))),
+                    // What it does it may do without asking, as the command may.
+                    ("default_tools_approval_mode", quoted("approve")),
+                ];
                 tables.add_whole(NAME, &body)?;
             }
             (true, Some(program), true) if program != self.program => tables.put(NAME, self.command())?,

@@ -22,7 +22,7 @@ const FILES: [(&str, &str, &str); 5] = [
 
 /// Our server in a file, as it is called: the words of its command line.
 fn server(text: &str) -> Option<Vec<String>> {
-    let ours = text.split("ravenry").nth(1)?;
+    let ours = text.split("mcp_servers.ravenry]").nth(1).or_else(|| text.split("\"ravenry\":").nth(1))?;
     let words = ours.split('"').skip(1).step_by(2).filter(|word| word.contains("msg") || *word == "mcp");
     Some(words.take(2).map(str::to_string).collect())
 }

@@ -137,6 +137,7 @@ impl Client {
         let result = answer.get("result").unwrap_or_else(|| panic!("{answer}"));
         let content = result["content"].as_array().unwrap();
         assert_eq!(content.len(), 1, "{answer}");
+        assert_eq!(result["structuredContent"]["text"], content[0]["text"], "{answer}");
         Said {
             text: content[0]["text"].as_str().unwrap().to_string(),
             structured: result["structuredContent"].clone(),
@@ -214,6 +215,13 @@ pub struct Said {
     pub text: String,
     pub structured: Value,
     pub failed: bool,
+}
+
+impl Said {
+    /// The lines that are peers' words.
+    pub fn letters(&self) -> Vec<String> {
+        self.text.lines().filter_map(|line| line.strip_prefix("> ")).map(str::to_string).collect()
+    }
 }
 
 pub fn greeting(version: &str) -> Value {

@@ -164,8 +164,8 @@ fn resources() {
         serde_json::from_str::<serde_json::Value>(read["contents"][0]["text"].as_str().unwrap()).unwrap()
     };
     assert_eq!(read("ravenry://agents")["agents"].as_array().unwrap().len(), 2);
-    assert_eq!(read("ravenry://inbox")["messages"][0]["text"], "hello");
-    assert_eq!(read("ravenry://inbox")["messages"][0]["text"], "hello", "reading takes nothing");
+    assert_eq!(read("ravenry://inbox")["messages"][0]["text"], "> hello");
+    assert_eq!(read("ravenry://inbox")["messages"][0]["text"], "> hello", "reading takes nothing");
     assert_eq!(read("ravenry://tasks")["tasks"], json!([]));
 }
 

@@ -42,7 +42,7 @@ impl Client for Codex {
     }
 
     fn tool(&self, name: &str, input: serde_json::Value) -> Option<Call> {
-        Some(Call::new(&format!("mcp__ravenry__{name}"), input))
+        Some(Call::new(&format!("mcp__ravenry/{name}"), input))
     }
 
     fn shell(&self, command: &str) -> Call {

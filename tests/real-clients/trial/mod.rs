@@ -57,6 +57,9 @@ impl Trial<'_> {
         }
         self.tools(report);
         self.served(report);
+        // Of an MCP server that can't be started a client may tell its model; hooks are what must be silent.
+        let without = self.scene.run(self.scene.command("msg").args(["install", name, "--no-mcp"]));
+        assert_eq!(without.code, Some(0), "{without:?}");
         for (check, spoil) in
             [(report::REMOVED, Scene::remove_msg as fn(&Scene)), (report::BROKEN, Scene::break_msg)]
         {
@@ -68,7 +71,7 @@ impl Trial<'_> {
         }
         self.scene.put_msg_there();
 
-        let uninstalled = installed.and_then(|()| self.uninstall());
+        let uninstalled = installed.and_then(|()| self.install()).and_then(|()| self.uninstall());
         let files = self.scene.files();
         // What the client writes to by itself can't be what it was; ours must not be in it.
         let own = self.client.state().map(|file| self.scene.home().join(file));

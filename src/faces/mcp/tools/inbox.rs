@@ -4,7 +4,7 @@ use rmcp::model::Tool;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::domain::{AgentName, visible};
+use crate::domain::{AgentName, Message, visible};
 use crate::faces::json;
 use crate::faces::mcp::answer::Answer;
 use crate::faces::mcp::desk::Outlet;
@@ -112,7 +112,7 @@ fn handed_over(letters: &[Letter], unread: usize) -> Answer {
         1 => parts.push("[1 more message waits]".to_string()),
         rest => parts.push(format!("[{rest} more messages wait]")),
     }
-    let messages: Vec<Value> = letters.iter().map(|letter| json::message(&letter.message)).collect();
+    let messages: Vec<Value> = letters.iter().map(|letter| without_text(&letter.message)).collect();
     Answer::new(parts.join("\n\n")).with("messages", messages)
 }
 
@@ -121,16 +121,32 @@ fn show(ctx: &Context, id: &str) -> Result<Answer, CommandError> {
     let message = &filed.message;
     let (from, to) = (visible(&message.from), visible(&message.to));
     let text = format!("[{from} to {to}, id {}]\n{}", filed.stem.letters(), ops::quotation(&message.text));
-    Ok(Answer::new(text).with("message", json::message(message)))
+    Ok(Answer::new(text).with("message", without_text(message)))
+}
+
+/// What is said of a message besides its words, which stand in the text, and quoted.
+fn without_text(message: &Message) -> Value {
+    let mut value = json::message(message);
+    if let Value::Object(members) = &mut value {
+        members.shift_remove("text");
+    }
+    value
+}
+
+/// A message with its words quoted.
+fn with_quotation(message: &Message) -> Value {
+    let mut value = json::message(message);
+    value["text"] = ops::quotation(&message.text).into();
+    value
 }
 
 /// What lies there, left where it is; for the resource.
 pub(in crate::faces::mcp) fn look(ctx: &Context) -> Result<Answer, CommandError> {
     let report = as_agent(ctx, ops::inbox)?;
     let list = |waiting: &[crate::store::Waiting]| -> Vec<Value> {
-        waiting.iter().map(|waiting| json::message(&waiting.message)).collect()
+        waiting.iter().map(|waiting| with_quotation(&waiting.message)).collect()
     };
-    let owed: Vec<Value> = report.owe_ack.iter().map(|filed| json::message(&filed.message)).collect();
+    let owed: Vec<Value> = report.owe_ack.iter().map(|filed| with_quotation(&filed.message)).collect();
     Ok(Answer::default()
         .with("messages", list(&report.scan.waiting))
         .with("parked", list(&report.scan.parked))
