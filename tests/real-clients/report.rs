@@ -22,7 +22,7 @@ pub const STOP: &str = "mail at the stop makes it go on, and mailTurns ends that
 pub const IDENTITY: &str = "it joined, its shell's `msg whoami` knows it, and it left";
 pub const PERMISSION: &str = "it may run `msg` without asking, and nothing else";
 pub const TOOLS: &str =
-    "its MCP tool writes as the same agent, without asking, and an answer by another client's reaches it";
+    "its MCP tool writes as the same agent, and what another client's tool answers comes by its hook";
 pub const REMOVED: &str = "without the binary it works as if it were alone";
 pub const BROKEN: &str = "with a broken binary too";
 pub const UNINSTALLED: &str = "after uninstall all files are what they were, and it runs as before";

@@ -59,6 +59,11 @@ pub trait Client {
         None
     }
 
+    /// Does it ask before it calls a tool of any MCP server, whatever its settings say?
+    fn asks_for_tools(&self) -> bool {
+        false
+    }
+
     /// A file in the home that we write to, and that it writes to by itself.
     fn state(&self) -> Option<&'static str> {
         None

@@ -43,7 +43,8 @@ impl Trial<'_> {
             Step::call(self.client.shell("echo hello")).meanwhile(meanwhile),
             Step::say("I am done."),
         ];
-        let run = self.run(Leave::Settings, steps);
+        let leave = if self.client.asks_for_tools() { Leave::All } else { Leave::Settings };
+        let run = self.run(leave, steps);
         let names = names.lock().unwrap().clone();
         let sent = sent.lock().unwrap().clone();
         let result = self.sent_by_tool(&run, &letter, &names).and_then(|()| match self.inspector {
