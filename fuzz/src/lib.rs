@@ -368,9 +368,11 @@ pub fn mcp(data: &[u8]) {
     for line in data.split(|byte| *byte == b'\n') {
         match parse(line) {
             Line::Bad(answer) => {
-                assert!(serde_json::to_string(&answer).is_ok_and(|text| !text.contains('\n')))
+                assert!(serde_json::to_string(&answer).is_ok_and(|text| !text.contains('\n')));
             }
-            Line::Message(_) => assert!(serde_json::from_slice::<serde_json::Value>(line).is_ok()),
+            Line::Message(_) => {
+                assert!(serde_json::from_slice::<serde_json::Value>(line).is_ok());
+            }
             Line::Nothing => {}
         }
         if let Ok(serde_json::Value::Object(arguments)) = serde_json::from_slice(line) {

@@ -3,13 +3,11 @@
 //! As everywhere, an event is a hint to look; what looks different from before is told. What goes away raises no hint, and
 //! a spec lies where nobody watches: a slow tick sees those.
 
-use std::rc::Rc;
 use std::time::Duration;
 
 use crossbeam_channel::{after, never, select};
 
-use crate::domain::Agent;
-use crate::store::{Marks, Mesh};
+use crate::store::Marks;
 use crate::sys::signals::Stop;
 use crate::sys::watch::DirWatch;
 
@@ -32,7 +30,9 @@ pub fn look_out(ctx: &Context, stop: &Stop, tell: &mut dyn FnMut(Matter)) -> Res
     let mut watch: Option<DirWatch> = None;
     let mut before: Option<Marks> = None;
     while !stop.is_asked() {
-        if let Some((mesh, me)) = whereabouts(ctx)? {
+        // There may be no mesh yet, and whoever looks need not have joined it.
+        if let Some(mesh) = ctx.mesh()? {
+            let me = identity::glance(ctx, &mesh, &mesh.census()?);
             let is_sound = match &watch {
                 Some(watch) => mesh.is_sound_for_marks(watch, me.as_ref())?,
                 None => false,
@@ -53,13 +53,6 @@ pub fn look_out(ctx: &Context, stop: &Stop, tell: &mut dyn FnMut(Matter)) -> Res
         }
     }
     Ok(())
-}
-
-/// The mesh, if there is one, and who is calling, if that is known.
-fn whereabouts(ctx: &Context) -> Result<Option<(Rc<Mesh>, Option<Agent>)>, CommandError> {
-    let Some(mesh) = ctx.mesh()? else { return Ok(None) };
-    let me = identity::glance(ctx, &mesh, &mesh.census()?);
-    Ok(Some((mesh, me)))
 }
 
 fn differences(before: &Marks, after: &Marks) -> Vec<Matter> {
