@@ -43,7 +43,7 @@ impl Fate {
 
     /// Nothing more will become of it.
     fn is_final(self) -> bool {
-        matches!(self, Self::Acked | Self::Taken)
+        matches!(self, Self::Acked | Self::Taken | Self::Gone)
     }
 }
 
@@ -62,10 +62,29 @@ pub struct Changes {
 pub struct Chat {
     agent: Agent,
     told: BTreeMap<Stem, Standing>,
-    /// What is older was not told of yet.
-    from: Option<Stem>,
+    reach: Reach,
     /// Messages that were sent and of which more may become.
     open: HashMap<AgentName, BTreeMap<Stem, Fate>>,
+}
+
+/// How far back it was told.
+#[derive(Clone, Debug)]
+enum Reach {
+    /// Nothing was yet.
+    Nowhere,
+    /// To this one; there are older ones.
+    To(Stem),
+    Beginning,
+}
+
+impl Reach {
+    /// Another page before the first so many.
+    fn before(all: &[Sealed], known: usize) -> Self {
+        match known.checked_sub(PAGE) {
+            Some(first @ 1..) => Self::To(all[first].stem.clone()),
+            _ => Self::Beginning,
+        }
+    }
 }
 
 /// As much of a message's place as can change.
@@ -94,7 +113,7 @@ impl Chat {
     /// The mail of the agent that `--as` names.
     pub fn open(ctx: &Context) -> Result<Self, CommandError> {
         let (_, caller) = identity::caller(ctx)?;
-        Ok(Self { agent: caller.agent, told: BTreeMap::new(), from: None, open: HashMap::new() })
+        Ok(Self { agent: caller.agent, told: BTreeMap::new(), reach: Reach::Nowhere, open: HashMap::new() })
     }
 
     /// Whose mail it is.
@@ -117,8 +136,8 @@ impl Chat {
         // Puts back what dead readers had in hand.
         Desk::new(ctx, &mesh, self.agent.clone(), Via::new("tui"), Reader::Program).look()?;
         let all = mesh.correspondence(&self.agent)?;
-        if self.from.is_none() {
-            self.from = all.len().checked_sub(PAGE).map(|first| all[first].stem.clone());
+        if let Reach::Nowhere = self.reach {
+            self.reach = Reach::before(&all, all.len());
         }
         self.tell(&mesh, &all)
     }
@@ -127,19 +146,24 @@ impl Chat {
     pub fn older(&mut self, ctx: &Context) -> Result<Changes, CommandError> {
         let mesh = overview::mesh(ctx)?;
         let all = mesh.correspondence(&self.agent)?;
-        let known = match &self.from {
-            Some(from) => all.partition_point(|sealed| sealed.stem < *from),
-            None => 0,
+        let known = match &self.reach {
+            Reach::To(from) => all.partition_point(|sealed| sealed.stem < *from),
+            Reach::Nowhere => all.len(),
+            Reach::Beginning => 0,
         };
-        self.from = known.checked_sub(PAGE).map(|first| all[first].stem.clone());
+        self.reach = Reach::before(&all, known);
         self.tell(&mesh, &all)
     }
 
     fn tell(&mut self, mesh: &Mesh, all: &[Sealed]) -> Result<Changes, CommandError> {
-        let is_due = |sealed: &&Sealed| {
-            self.from.as_ref().is_none_or(|from| sealed.stem >= *from) || sealed.place == Place::Inbox
+        let from = match &self.reach {
+            Reach::To(from) => Some(from.clone()),
+            Reach::Nowhere | Reach::Beginning => None,
         };
-        let mut changes = Changes { has_older: self.from.is_some(), ..Changes::default() };
+        let is_due = |sealed: &&Sealed| {
+            from.as_ref().is_none_or(|from| sealed.stem >= *from) || sealed.place == Place::Inbox
+        };
+        let mut changes = Changes { has_older: from.is_some(), ..Changes::default() };
         let mut there = BTreeMap::new();
         for sealed in all.iter().filter(is_due) {
             let standing = Standing::of(&sealed.place);
@@ -147,11 +171,13 @@ impl Chat {
             if there.contains_key(&sealed.stem) && standing == Standing::Sent {
                 continue;
             }
-            there.insert(sealed.stem.clone(), standing);
             if self.told.get(&sealed.stem) == Some(&standing) {
+                there.insert(sealed.stem.clone(), standing);
                 continue;
             }
+            // Somebody took it just now: it is looked for again the next time.
             let Some(filed) = mesh.unseal(sealed)? else { continue };
+            there.insert(sealed.stem.clone(), standing);
             if let Place::Sent(sent) = &filed.place {
                 self.open.entry(sent.to.clone()).or_default().insert(filed.stem.clone(), Fate::Stored);
             }

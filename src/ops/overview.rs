@@ -8,7 +8,7 @@ use crate::domain::{Agent, AgentName, Liveness, Reservation};
 use crate::store::{Mesh, patterns};
 use crate::sys::{clock, process};
 
-use super::agents::{Filter, agents};
+use super::agents::{Filter, look_around};
 use super::context::Context;
 use super::error::{CommandError, Kind};
 use super::holdings::Holding;
@@ -39,7 +39,7 @@ pub struct Overview {
 pub fn overview(ctx: &Context) -> Result<Overview, CommandError> {
     let gone = || CommandError::new(Kind::NotJoined, "you are not in this mesh any more");
     let mesh = ctx.mesh()?.ok_or_else(gone)?;
-    let listing = agents(ctx, Filter::default())?;
+    let listing = look_around(ctx, Filter::default())?;
     let me = listing.me.as_ref().ok_or_else(gone)?;
     let (mut mine, mut peers): (Vec<Profile>, Vec<Profile>) =
         listing.agents.into_iter().partition(|profile| profile.agent.name == *me);

@@ -20,6 +20,7 @@ use super::error::StoreError;
 use super::locked::Locked;
 use super::mesh::Mesh;
 use crate::domain::{Agent, AgentName, Deed, Now, Tally};
+use crate::sys::clock;
 use crate::sys::files::{self, Ledger};
 
 /// The registration is rewritten no more often than this for the sake of what is counted.
@@ -30,7 +31,7 @@ const LONG: u64 = 4096;
 const PATIENCE: Duration = Duration::from_millis(300);
 /// Of so many paths is kept when it was told last that they were edited, and for so long.
 const MOST_TOLD: usize = 64;
-const TOLD_FOR: SignedDuration = SignedDuration::from_secs(60);
+const TOLD_FOR: SignedDuration = SignedDuration::from_secs(10);
 
 /// One line.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -88,11 +89,12 @@ impl Sum {
     }
 
     /// As one line. What was told long ago is of no use.
-    fn line(self) -> Line {
+    fn line(self, now: Timestamp) -> Line {
         let Tally { tool_calls, tokens, files_modified, activity, last_tool_call } = self.tally;
-        let newest = self.told.values().max().copied().unwrap_or(0);
         let mut told: Vec<(String, i64)> = self.told.into_iter().collect();
-        told.retain(|(_, at)| newest - at < TOLD_FOR.as_millis() as i64);
+        told.retain(|(_, at)| {
+            now.as_millisecond().abs_diff(*at) < TOLD_FOR.unsigned_abs().as_millis() as u64
+        });
         told.sort_by_key(|(_, at)| std::cmp::Reverse(*at));
         told.truncate(MOST_TOLD);
         Line {
@@ -205,7 +207,7 @@ fn add_up(mesh: &Mesh, mut ledger: Ledger, length: u64) -> Result<(), StoreError
         return Ok(());
     }
     let sum = Sum::of(&ledger.read()?);
-    let mut line = text(&sum.line());
+    let mut line = text(&sum.line(clock::now()));
     line.push(b'\n');
     Ok(ledger.replace(&mesh.files, &line)?)
 }
@@ -245,7 +247,7 @@ impl Locked<'_> {
             self.mesh.files.take(&old, &new)?;
             return Ok(());
         }
-        let line = Sum::of(&files::read(&old)?.unwrap_or_default()).line();
+        let line = Sum::of(&files::read(&old)?.unwrap_or_default()).line(clock::now());
         if let Some(mut ledger) = self.mesh.ledger(to)? {
             let length = ledger.add(&text(&line))?;
             add_up(self.mesh, ledger, length)?;

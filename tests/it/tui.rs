@@ -231,7 +231,7 @@ fn everyone_hears_what_is_said_to_all() {
     screen.wait_for("surfaced by 2");
     screen.write("@Nobody hello\r");
     screen.wait_for("no agent is called Nobody");
-    screen.wait_for("› hello");
+    screen.wait_for("› @Nobody hello");
 }
 
 #[test]
@@ -304,6 +304,9 @@ fn a_terminal_that_is_gone_ends_it() {
 fn a_terminal_that_is_gone_without_a_word_ends_it() {
     let env = TestEnvironment::new();
     let opened = nix::pty::openpty(None, None).unwrap();
+    // What tests beside this one start must not keep it open.
+    let closed = nix::fcntl::FcntlArg::F_SETFD(nix::fcntl::FdFlag::FD_CLOEXEC);
+    nix::fcntl::fcntl(&opened.master, closed).unwrap();
     let mut command = env.msg();
     let side = || std::process::Stdio::from(opened.slave.try_clone().unwrap());
     command.args(["tui", "Robin"]).env("TERM", "xterm").stdin(side()).stdout(side()).stderr(side());
@@ -382,4 +385,68 @@ fn colours_only_where_they_are_wanted() {
     let screen = Screen::open_with(&env, &["Alice"], &[("NO_COLOR", "1")]);
     screen.wait_for("SwiftRaven");
     assert!(!is_coloured(&screen), "{:?}", screen.written.lock().unwrap());
+}
+
+#[test]
+fn looking_is_no_sign_of_life() {
+    let env = TestEnvironment::new();
+    env.join("SwiftRaven");
+    let mut screen = Screen::open(&env, &["Robin"]);
+    screen.wait_for("1 peer");
+    let touched = || fs::metadata(env.mesh().join("presence/Robin")).unwrap().modified().unwrap();
+    let before = touched();
+    for status in ["one", "two", "three"] {
+        env.ok(&["set-status", status, "--as", "SwiftRaven"]);
+        screen.wait_for(status);
+    }
+    assert_eq!(touched(), before, "nobody was at the keyboard");
+    screen.write("x");
+    wait_until("a key is one", || touched() > before);
+}
+
+#[test]
+fn history_stays_when_something_comes() {
+    let env = TestEnvironment::new();
+    let host = env.host();
+    env.ok(&["join", "Robin", "--pid", &host.to_string(), "--harness", "terminal"]);
+    env.join("SwiftRaven");
+    let mesh = env.store();
+    let names = ["SwiftRaven", "Robin"].map(|name| ravenry::domain::AgentName::new(name).unwrap());
+    let mut outbox = mesh.outbox(&names[0]).unwrap();
+    for number in 0..900 {
+        let stamp = outbox.stamp().unwrap();
+        let text = format!("number {number}.");
+        let message = ravenry::domain::Message::new(stamp, &names[0], &names[1], text);
+        outbox.post(stamp, &names[1], message).unwrap().unwrap();
+    }
+    drop(outbox);
+    env.ok(&["read", "--as", "Robin"]);
+    let mut screen = Screen::open(&env, &["--as", "Robin"]);
+    screen.wait_for("SwiftRaven");
+    screen.write("\t");
+    screen.wait_for("number 899.");
+    // Each time at the beginning, older ones are brought.
+    wait_until("the first is on the screen", || {
+        screen.write("\x1b[H");
+        screen.text().contains("number 0.")
+    });
+    env.ok(&["send", "Robin", "something new", "--as", "SwiftRaven"]);
+    screen.wait_for("SwiftRaven (1)");
+    assert!(screen.text().contains("number 0."), "{}", screen.text());
+}
+
+#[test]
+fn a_new_name_is_followed() {
+    let env = TestEnvironment::new();
+    env.join("SwiftRaven");
+    let mut screen = Screen::open(&env, &["Robin"]);
+    screen.wait_for("Robin · 1 peer");
+    env.ok(&["rename", "Alice", "--as", "Robin"]);
+    screen.wait_for("Alice · 1 peer");
+    screen.write("@SwiftRaven it is me\r");
+    screen.wait_for("stored for SwiftRaven");
+    assert_eq!(env.ok(&["read", "--as", "SwiftRaven"])["messages"][0]["from"], "Alice");
+    screen.write("\x03");
+    assert_eq!(screen.end().code(), Some(0));
+    assert_eq!(env.names(), ["SwiftRaven"]);
 }

@@ -62,14 +62,22 @@ pub(super) fn height(note: &Note, width: usize) -> usize {
     text_rows(note, widest.saturating_sub(2)).len() + 2
 }
 
+/// Is a part of it left out? Then it is not all on the screen, however far somebody scrolls.
+pub(super) fn is_cut(note: &Note) -> bool {
+    note.text.trim_end().len() > LONGEST
+}
+
 fn text_rows(note: &Note, width: usize) -> Vec<String> {
     let text = note.text.trim_end();
-    let Some(end) = (text.len() > LONGEST).then(|| text.floor_char_boundary(LONGEST)) else {
+    if !is_cut(note) {
         return wrap(text, width);
-    };
-    let mut rows = wrap(&text[..end], width);
+    }
+    let end = text.floor_char_boundary(LONGEST);
     let letters = note.key.rsplit('-').next().unwrap_or(&note.key);
-    rows.extend(wrap(&format!("… {} more bytes: `msg show {letters}`", text.len() - end), width));
+    // What was not shown as a whole stays in the inbox.
+    let way = if note.is_unread() { "read".to_string() } else { format!("show {letters}") };
+    let mut rows = wrap(&text[..end], width);
+    rows.extend(wrap(&format!("… {} more bytes: `msg {way}`", text.len() - end), width));
     rows
 }
 

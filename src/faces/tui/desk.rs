@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender};
 
+use crate::domain::AgentName;
 use crate::ops::chat::Chat;
 use crate::ops::feed::{self, Cursor, Wanted};
 use crate::ops::lookout::{Heard, Lookout, What};
@@ -13,7 +14,7 @@ use crate::ops::{CommandError, Context, Draft, Kind, SendReport, broadcast, send
 use crate::sys::tmux;
 
 use super::paint;
-use super::state::{News, Recipients};
+use super::state::{News, Recipients, Written};
 
 /// So often somebody looks who has ended, of which nothing in the mesh tells, and whose presence fades.
 const TICK: Duration = Duration::from_secs(5);
@@ -33,18 +34,32 @@ const EVENTS: usize = 500;
 /// What the desk is asked to do.
 #[derive(Clone, Debug)]
 pub(super) enum Errand {
-    Send { to: Recipients, text: String },
+    Send {
+        to: Recipients,
+        text: String,
+        written: Written,
+    },
     Surface(Vec<String>),
     Older,
     SignOfLife,
+    /// Somebody looks here again.
+    Focus,
 }
 
-/// Works until nobody asks any more. The error is why it can't go on.
+/// Why the desk has nothing more to do.
+pub(super) enum Ended {
+    /// Nobody asks any more.
+    Closed,
+    /// Its agent has another name now, and is to be spoken for by that.
+    Renamed(AgentName),
+}
+
+/// Works until it has nothing more to do. The error is why it can't go on.
 pub(super) fn work(
     ctx: &Context,
     errands: &Receiver<Errand>,
     news: &Sender<News>,
-) -> Result<(), CommandError> {
+) -> Result<Ended, CommandError> {
     let gone = || CommandError::new(Kind::NotJoined, "there is no mesh here any more");
     let mesh = ctx.mesh()?.ok_or_else(gone)?;
     let mut desk = Desk {
@@ -67,7 +82,7 @@ pub(super) fn work(
         let tick = if lookout.hears_all() { TICK } else { DEAF_TICK };
         let tick = Instant::now() + tick;
         match lookout.wait(errands, desk.crowd_due.map_or(tick, |due| due.min(tick))) {
-            Heard::Closed => return Ok(()),
+            Heard::Closed => return Ok(Ended::Closed),
             Heard::Errand(errand) => desk.run(errand)?,
             Heard::Something(What::Crowd) => desk.note_crowd(),
             Heard::Something(what) => desk.look_at(what)?,
@@ -75,6 +90,10 @@ pub(super) fn work(
             Heard::Nothing => desk.look_at_everything()?,
         }
         desk.look_when_due()?;
+        let name = &desk.chat.agent().name;
+        if ctx.speaker.as_ref() != Some(name) {
+            return Ok(Ended::Renamed(name.clone()));
+        }
     }
 }
 
@@ -168,6 +187,8 @@ impl Desk<'_> {
             self.tell(News::World(Box::new(paint::world(self.ctx, &seen))));
             self.last = Some(seen);
         });
+        // Whoever looks may have told somebody something.
+        wake::those_who_were_told(self.ctx);
         self.crowd_due = None;
         let took = started.elapsed();
         // From when on it may be looked at again.
@@ -181,7 +202,8 @@ impl Desk<'_> {
         if is_old || self.last.as_ref().is_none_or(Overview::is_anyone_gone) {
             self.look_at_crowd()?;
         }
-        self.surface(Vec::new())
+        self.show_unseen();
+        Ok(())
     }
 
     fn look_at_mail(&mut self) -> Result<(), CommandError> {
@@ -221,7 +243,7 @@ impl Desk<'_> {
 
     fn run(&mut self, errand: Errand) -> Result<(), CommandError> {
         match errand {
-            Errand::Send { to, text } => self.send(&to, text),
+            Errand::Send { to, text, written } => self.send(&to, text, written),
             Errand::Surface(shown) => self.surface(shown),
             Errand::Older => {
                 let changes = self.chat.older(self.ctx);
@@ -229,35 +251,47 @@ impl Desk<'_> {
                 self.look_at_fates()
             }
             Errand::SignOfLife => self.sign_of_life(),
+            Errand::Focus => {
+                self.show_unseen();
+                self.sign_of_life()
+            }
         }
     }
 
     fn sign_of_life(&mut self) -> Result<(), CommandError> {
-        if !self.unseen.is_empty() {
-            self.surface(Vec::new())?;
-        }
         if self.alive_at.is_some_and(|at| at.elapsed() < LIFE) {
             return Ok(());
         }
         self.alive_at = Some(Instant::now());
+        self.show_unseen();
         let done = self.chat.sign_of_life(self.ctx);
         self.unless_gone(done)
     }
 
-    /// What was drawn counts as surfaced only if it could be seen; else it is tried again later.
+    /// What was drawn counts as surfaced only if it could be seen.
     fn surface(&mut self, shown: Vec<String>) -> Result<(), CommandError> {
-        self.unseen.extend(shown);
-        if self.unseen.is_empty() || !tmux::is_in_sight() {
+        if !tmux::is_in_sight() {
+            self.unseen.extend(shown);
             return Ok(());
         }
-        let shown = std::mem::take(&mut self.unseen);
         let done = self.chat.surface(self.ctx, &shown);
+        if done.is_err() {
+            self.unseen.extend(shown);
+        }
         self.unless_gone(done)?;
         self.look_at_mail()
     }
 
-    fn send(&mut self, to: &Recipients, text: String) -> Result<(), CommandError> {
-        let draft = Draft { text: text.clone(), ..Draft::default() };
+    /// Somebody may look again: what is on the screen now counts, not what was there when nobody saw it.
+    fn show_unseen(&mut self) {
+        if !self.unseen.is_empty() && tmux::is_in_sight() {
+            let unseen = std::mem::take(&mut self.unseen);
+            self.tell(News::Unseen(unseen));
+        }
+    }
+
+    fn send(&mut self, to: &Recipients, text: String, written: Written) -> Result<(), CommandError> {
+        let draft = Draft { text, ..Draft::default() };
         let sent = match to {
             Recipients::Named(names) => send(self.ctx, names, &draft),
             Recipients::All => broadcast(self.ctx, &draft, false),
@@ -266,18 +300,18 @@ impl Desk<'_> {
         match sent {
             Ok(report) if report.sent.is_empty() && report.failed.is_empty() => {
                 let why = "nobody else is here".to_string();
-                self.tell(News::NotSent { why, text });
+                self.tell(News::NotSent { why, written });
             }
-            Ok(report) => self.tell_report(&report, text),
-            Err(error) => self.tell(News::NotSent { why: paint::complaint(&error), text }),
+            Ok(report) => self.tell_report(&report, written),
+            Err(error) => self.tell(News::NotSent { why: paint::complaint(&error), written }),
         }
         self.look_at_mail()
     }
 
-    fn tell_report(&self, report: &SendReport, text: String) {
+    fn tell_report(&self, report: &SendReport, written: Written) {
         match report.error() {
             Some(error) if report.sent.is_empty() => {
-                self.tell(News::NotSent { why: paint::complaint(&error), text });
+                self.tell(News::NotSent { why: paint::complaint(&error), written });
             }
             Some(error) => self.tell(News::Notice(paint::complaint(&error))),
             None => self.tell(News::Sent(paint::sent(report))),

@@ -51,6 +51,14 @@ impl Draft {
         self.text = text;
     }
 
+    /// What was taken out comes back; if something else is being written by now, [`Self::paste`] brings it.
+    pub(super) fn give_back(&mut self, text: String) {
+        match self.text.is_empty() {
+            true => self.set(text),
+            false => self.cut = text,
+        }
+    }
+
     /// Replaces what stands before the cursor.
     pub(super) fn complete(&mut self, text: &str) {
         self.text.replace_range(..self.cursor, text);

@@ -36,7 +36,7 @@ use crate::ops::{self, CommandError, Context, Globals, Kind, Request};
 use crate::sys::signals::{self, Asked};
 use crate::sys::{clock, process, seams, stdin};
 
-use desk::Errand;
+use desk::{Ended, Errand};
 use state::{Effect, News, State};
 use terminal::Screen;
 use theme::Theme;
@@ -118,8 +118,14 @@ fn show(globals: Globals, theme: Theme) -> Result<(), CommandError> {
     let (errands, for_desk) = unbounded();
     let (tell, news) = unbounded();
     let desk = std::thread::Builder::new().name("desk".to_string()).spawn(move || {
-        let ctx = Context::new(globals)?;
-        desk::work(&ctx, &for_desk, &tell)
+        let mut globals = globals;
+        loop {
+            let ctx = Context::new(globals.clone())?;
+            match desk::work(&ctx, &for_desk, &tell)? {
+                Ended::Closed => return Ok(()),
+                Ended::Renamed(name) => globals.speaker = Some(name),
+            }
+        }
     });
     let desk = desk.map_err(|error| failure("no thread can be started", &error))?;
     let screen = Screen::open().map_err(|error| failure("the terminal can't be taken over", &error))?;
@@ -222,10 +228,11 @@ impl Show {
             let errand = match effect {
                 Effect::Quit => return Next::End,
                 Effect::Suspend => continue,
-                Effect::Send { to, text } => Errand::Send { to, text },
+                Effect::Send { to, text, written } => Errand::Send { to, text, written },
                 Effect::Surface(shown) => Errand::Surface(shown),
                 Effect::LoadOlder => Errand::Older,
                 Effect::SignOfLife => Errand::SignOfLife,
+                Effect::Focus => Errand::Focus,
             };
             // If the desk has ended, its news end too, which is seen next.
             drop(self.errands.send(errand));

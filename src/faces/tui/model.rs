@@ -134,6 +134,7 @@ pub(super) enum Standing {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Copy {
     pub(super) key: String,
+    pub(super) to: String,
     pub(super) receipt: Receipt,
 }
 

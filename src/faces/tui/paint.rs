@@ -36,12 +36,15 @@ fn peer(ctx: &Context, profile: &Profile) -> Peer {
         branch: agent.git_branch.clone(),
         spec: agent.spec.as_deref().map(|spec| path(ctx, spec)),
         task: claim.map(|claim| (claim.task.clone(), claim.reason.clone())),
-        status: [&agent.status, &profile.activity, &profile.auto_status]
-            .into_iter()
-            .flatten()
-            .next()
-            .cloned(),
+        status: status(profile),
     }
+}
+
+/// What it is at, and what it says of itself; else what can be told of it.
+fn status(profile: &Profile) -> Option<String> {
+    let said: Vec<&str> =
+        [&profile.activity, &profile.agent.status].into_iter().flatten().map(String::as_str).collect();
+    if said.is_empty() { profile.auto_status.clone() } else { Some(said.join(" · ")) }
 }
 
 /// A path as a person in this folder would write it.
@@ -94,7 +97,10 @@ pub(super) fn note(filed: &Filed) -> Note {
     let standing = match &filed.place {
         Place::Inbox => Standing::Unread,
         Place::InHand | Place::Seen(_) => Standing::Read,
-        Place::Sent(_) => Standing::Mine(vec![Copy { key: key.clone(), receipt: Receipt::Stored }]),
+        Place::Sent(sent) => {
+            let (key, to) = (key.clone(), sent.to.to_string());
+            Standing::Mine(vec![Copy { key, to, receipt: Receipt::Stored }])
+        }
     };
     // A message goes to the name that it was sent to; where that led is in its record.
     let to = match &filed.place {

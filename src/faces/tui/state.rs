@@ -34,6 +34,7 @@ pub(super) enum Effect {
     Send {
         to: Recipients,
         text: String,
+        written: Written,
     },
     /// These were on the screen.
     Surface(Vec<String>),
@@ -41,8 +42,17 @@ pub(super) enum Effect {
     LoadOlder,
     /// Somebody is at the keyboard.
     SignOfLife,
+    /// Somebody looks here again.
+    Focus,
     Suspend,
     Quit,
+}
+
+/// What was written, and where: if it can't be sent, it comes back as it was.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Written {
+    pub(super) tab: Tab,
+    pub(super) text: String,
 }
 
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -66,11 +76,12 @@ pub(super) enum News {
     Receipts(Vec<(String, Receipt)>),
     /// It is sent; this can be said of it.
     Sent(String),
-    /// It was not sent; here is what was written.
     NotSent {
         why: String,
-        text: String,
+        written: Written,
     },
+    /// These were drawn, but nobody could see it.
+    Unseen(Vec<String>),
     Notice(String),
 }
 
@@ -227,11 +238,14 @@ impl State {
                 }
             }
             News::Sent(told) => self.say(told),
-            News::NotSent { why, text } => {
-                if self.draft().is_empty() {
-                    self.draft_mut().set(text);
-                }
+            News::NotSent { why, written } => {
+                self.drafts.entry(written.tab).or_default().give_back(written.text);
                 self.complain(why);
+            }
+            News::Unseen(keys) => {
+                for talk in self.talks.iter_mut().chain([&mut self.all]) {
+                    talk.mark_unseen(&keys);
+                }
             }
             News::Notice(text) => self.complain(text),
         }

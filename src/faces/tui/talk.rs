@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use ratatui::text::Line;
 
 use super::bubble::{self, Look};
-use super::model::{Note, Receipt, Standing};
+use super::model::{Copy, Note, Receipt, Standing};
 
 /// Copies of one message to many are sent within that time.
 const ONE_BREATH: SignedDuration = SignedDuration::from_secs(5);
@@ -72,7 +72,7 @@ impl Talk {
     pub(super) fn put(&mut self, note: Note) {
         if let Standing::Mine(copies) = &note.standing
             && note.broadcast
-            && let Some(known) = self.same_breath(&note)
+            && let Some(known) = self.same_breath(&note, copies)
             && let Standing::Mine(kept) = &mut known.standing
         {
             for copy in copies {
@@ -92,10 +92,14 @@ impl Talk {
         }
     }
 
-    /// The message that this is another copy of.
-    fn same_breath(&mut self, note: &Note) -> Option<&mut Note> {
+    /// The message that this is another copy of: the same said twice to one is two messages.
+    fn same_breath(&mut self, note: &Note, copies: &[Copy]) -> Option<&mut Note> {
         let is_same = |known: &&mut Note| {
-            known.is_mine() && known.text == note.text && known.at.duration_since(note.at).abs() <= ONE_BREATH
+            let Standing::Mine(kept) = &known.standing else { return false };
+            let is_other = |kept: &Copy| copies.iter().all(|copy| copy.to != kept.to || copy.key == kept.key);
+            kept.iter().all(is_other)
+                && known.text == note.text
+                && known.at.duration_since(note.at).abs() <= ONE_BREATH
         };
         self.notes.iter_mut().rev().find(is_same)
     }
@@ -109,6 +113,11 @@ impl Talk {
                 }
             }
         }
+    }
+
+    /// Nobody saw them when they were drawn: they have to be drawn again.
+    pub(super) fn mark_unseen(&mut self, keys: &[String]) {
+        self.seen.retain(|key, _| !keys.contains(key));
     }
 
     pub(super) fn forget(&mut self, keys: &[String]) {
@@ -185,7 +194,7 @@ impl Talk {
         let in_sight: Vec<(String, usize, Range<usize>)> = self
             .pieces(window)
             .into_iter()
-            .filter(|piece| piece.note.is_unread())
+            .filter(|piece| piece.note.is_unread() && !bubble::is_cut(piece.note))
             .map(|piece| (piece.note.key.clone(), piece.rows.len(), piece.range))
             .collect();
         let mut done = Vec::new();

@@ -11,7 +11,7 @@ use super::complete::{Completion, addressed};
 use super::draft::LONGEST;
 use super::geometry::areas;
 use super::rows;
-use super::state::{Effect, News, Recipients, State, Tab};
+use super::state::{Effect, News, Recipients, State, Tab, Written};
 use super::talk::Window;
 use super::theme::Theme;
 use super::view::tabs;
@@ -46,7 +46,7 @@ impl State {
                 self.size = size;
                 Vec::new()
             }
-            Input::Focus => vec![Effect::SignOfLife],
+            Input::Focus => vec![Effect::Focus],
             Input::News(news) => {
                 self.hear(news);
                 Vec::new()
@@ -251,8 +251,9 @@ impl State {
             }
             return Vec::new();
         }
-        let effect = Effect::Send { text: text.to_string(), to };
-        self.draft_mut().take();
+        let text = text.to_string();
+        let written = Written { tab: self.tab.clone(), text: self.draft_mut().take() };
+        let effect = Effect::Send { to, text, written };
         self.completion = None;
         if let Some(talk) = self.talk_mut() {
             talk.go_to_end();
@@ -335,7 +336,8 @@ impl State {
     }
 
     fn drawn(&mut self) -> Vec<Effect> {
-        if self.help {
+        // What lies on top hides something.
+        if self.help || self.completion.is_some() {
             return Vec::new();
         }
         let filter = self.filter.text.clone();

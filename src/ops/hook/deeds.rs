@@ -59,7 +59,9 @@ impl Visit<'_> {
         // Held from the look to the line, so that of several at once one tells.
         match self.mesh.account(&me.name)? {
             Some(mut account) => {
-                self.tell_of_edits(me, &mut account, &deed.files);
+                let now = clock::now();
+                let told: Vec<String> =
+                    deed.files.iter().filter(|file| account.is_due(file, now, GATHERED)).cloned().collect();
                 if let Some(test) = &errands.test {
                     deed.last_tool_call = Some(self.tell_of_test(me, test, tool));
                 }
@@ -67,7 +69,11 @@ impl Visit<'_> {
                     deed.last_tool_call =
                         self.tell_of_commit(me, &mut account, commit, tool).or(deed.last_tool_call);
                 }
+                // The account is closed first: the feed may have to be waited for, and the count not.
                 account.enter(deed)?;
+                for file in &told {
+                    feed::tell(self.ctx, self.mesh, EventKind::Edit, &me.name, Some(file), None);
+                }
             }
             None => self.was_busy(me)?,
         }
@@ -137,15 +143,6 @@ impl Visit<'_> {
             }
         }
         changed
-    }
-
-    fn tell_of_edits(&self, me: &Agent, account: &mut Account<'_>, files: &[String]) {
-        let now = clock::now();
-        for file in files {
-            if account.is_due(file, now, GATHERED) {
-                feed::tell(self.ctx, self.mesh, EventKind::Edit, &me.name, Some(file), None);
-            }
-        }
     }
 
     /// Whether they passed is said only where the harness's words prove it.

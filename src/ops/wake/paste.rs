@@ -63,7 +63,7 @@ pub(super) fn is_possible(agent: &Agent) -> bool {
 /// Types that sentence for the agent.
 pub(super) fn paste(agent: &Agent, text: &str) -> Result<(), Failure> {
     let place = Place::of(agent).map_err(Failure::Unsaid)?;
-    place.await_empty(agent).and_then(|()| place.put(text)).map_err(Failure::Unsaid)?;
+    place.until_empty(agent).and_then(|()| place.put(text)).map_err(Failure::Unsaid)?;
     place.enter(text).map_err(|reason| match place.take_back(text) {
         Ok(true) => Failure::Unsaid(reason),
         // Whoever is at that prompt may send it.
@@ -88,7 +88,7 @@ impl Place {
     }
 
     /// At the end of a turn it is drawn anew.
-    fn await_empty(&self, agent: &Agent) -> Result<(), String> {
+    fn until_empty(&self, agent: &Agent) -> Result<(), String> {
         self.pane.check(agent)?;
         match until(PAUSE, || self.shows(self.prompt.placeholder))? {
             true => Ok(()),

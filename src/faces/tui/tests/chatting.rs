@@ -92,6 +92,9 @@ fn only_what_was_on_the_screen_counts_as_seen() {
     state.help = true;
     assert_eq!(state.update(Input::Drawn), [], "the keys lie on top");
     state.help = false;
+    type_in(&mut state, "@");
+    assert_eq!(state.update(Input::Drawn), [], "names that are offered lie on top");
+    press(&mut state, KeyCode::Backspace);
     let seen = Effect::Surface(vec![unread(1, "", "").key]);
     assert_eq!(state.update(Input::Drawn), [seen]);
     assert_eq!(state.update(Input::Drawn), [], "once");
@@ -161,4 +164,40 @@ fn messages_go_where_they_belong() {
     let key = unread(6, "", "").key;
     state.hear(News::Forget(vec![key]));
     assert_eq!(state.unread(), 1);
+}
+
+#[test]
+fn what_nobody_could_see_has_to_be_seen_again() {
+    let mut state = long(0, 14);
+    state.hear(News::Notes((0..20).map(|number| unread(number, "SwiftRaven", "hi")).collect()));
+    let Some(Effect::Surface(hidden)) = state.update(Input::Drawn).pop() else {
+        panic!("something is drawn")
+    };
+    assert_eq!(state.update(Input::Drawn), []);
+    press(&mut state, KeyCode::Home);
+    state.hear(News::Unseen(hidden.clone()));
+    let Some(Effect::Surface(seen)) = state.update(Input::Drawn).pop() else {
+        panic!("something is in sight")
+    };
+    assert!(!seen.iter().any(|key| hidden.contains(key)), "only what is in sight now: {seen:?}");
+    press(&mut state, KeyCode::End);
+    assert_eq!(state.update(Input::Drawn), [Effect::Surface(hidden)]);
+}
+
+#[test]
+fn the_same_said_twice_is_two_messages() {
+    let mut state = full(80, 24);
+    let again =
+        |number, to| Note { broadcast: true, at: ago(1), ..sent(number, to, "ping", Receipt::Stored) };
+    let notes = vec![
+        again(70, "SwiftRaven"),
+        again(71, "GoldFalcon"),
+        again(72, "SwiftRaven"),
+        again(73, "GoldFalcon"),
+    ];
+    state.hear(News::Notes(notes.clone()));
+    go(&mut state, "All");
+    assert_eq!(picture(&state).matches("ping").count(), 2, "{}", picture(&state));
+    state.hear(News::Notes(notes));
+    assert_eq!(picture(&state).matches("ping").count(), 2, "told again, they are the same");
 }

@@ -42,5 +42,9 @@ fn a_size_bomb_is_cut() {
     state.hear(News::World(Box::new(world())));
     state.hear(News::Notes(vec![unread(1, "SwiftRaven", &"bomb ".repeat(200_000))]));
     go(&mut state, "SwiftRaven");
-    assert!(picture(&state).contains("more bytes: `msg show aaaaaa`"), "{}", picture(&state));
+    assert!(picture(&state).contains("more bytes: `msg read`"), "{}", picture(&state));
+    for _ in 0..40 {
+        assert_eq!(state.update(Input::Drawn), [], "what is not all there is not seen");
+        press(&mut state, KeyCode::PageUp);
+    }
 }

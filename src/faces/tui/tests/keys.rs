@@ -4,8 +4,21 @@ use super::*;
 use crate::faces::tui::state::{Recipients, Tab};
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 
-fn to(name: &str, text: &str) -> Vec<Effect> {
-    vec![Effect::Send { to: Recipients::Named(vec![name.to_string()]), text: text.to_string() }]
+/// What is sent, without where it was written.
+fn sent(effects: Vec<Effect>) -> Vec<(Recipients, String)> {
+    let of = |effect| match effect {
+        Effect::Send { to, text, .. } => (to, text),
+        other => panic!("{other:?}"),
+    };
+    effects.into_iter().map(of).collect()
+}
+
+fn to(name: &str, text: &str) -> Vec<(Recipients, String)> {
+    vec![(Recipients::Named(vec![name.to_string()]), text.to_string())]
+}
+
+fn to_all(text: &str) -> Vec<(Recipients, String)> {
+    vec![(Recipients::All, text.to_string())]
 }
 
 #[test]
@@ -32,12 +45,11 @@ fn enter_sends_to_whom_the_tab_is_about() {
     let mut state = full(80, 24);
     go(&mut state, "SwiftRaven");
     type_in(&mut state, "go on");
-    assert_eq!(press(&mut state, KeyCode::Enter), to("SwiftRaven", "go on"));
+    assert_eq!(sent(press(&mut state, KeyCode::Enter)), to("SwiftRaven", "go on"));
     assert!(state.draft().is_empty());
     go(&mut state, "All");
     type_in(&mut state, "hello");
-    let all = Effect::Send { to: Recipients::All, text: "hello".to_string() };
-    assert_eq!(press(&mut state, KeyCode::Enter), [all]);
+    assert_eq!(sent(press(&mut state, KeyCode::Enter)), to_all("hello"));
 }
 
 #[test]
@@ -46,10 +58,9 @@ fn a_mention_sends_from_any_tab() {
         let mut state = full(80, 24);
         go(&mut state, tab);
         type_in(&mut state, "@goldfalcon: are you there?");
-        assert_eq!(press(&mut state, KeyCode::Enter), to("GoldFalcon", "are you there?"), "{tab}");
+        assert_eq!(sent(press(&mut state, KeyCode::Enter)), to("GoldFalcon", "are you there?"), "{tab}");
         type_in(&mut state, "@all lunch");
-        let all = Effect::Send { to: Recipients::All, text: "lunch".to_string() };
-        assert_eq!(press(&mut state, KeyCode::Enter), [all], "{tab}");
+        assert_eq!(sent(press(&mut state, KeyCode::Enter)), to_all("lunch"), "{tab}");
         let before = state.tab.clone();
         go(&mut state, tab);
         assert_eq!(state.tab, before, "the tab stays");
@@ -57,8 +68,7 @@ fn a_mention_sends_from_any_tab() {
     let mut state = full(80, 24);
     type_in(&mut state, "@SwiftRaven @GoldFalcon both of you");
     let both = Recipients::Named(vec!["SwiftRaven".to_string(), "GoldFalcon".to_string()]);
-    let effect = Effect::Send { to: both, text: "both of you".to_string() };
-    assert_eq!(press(&mut state, KeyCode::Enter), [effect]);
+    assert_eq!(sent(press(&mut state, KeyCode::Enter)), [(both, "both of you".to_string())]);
 }
 
 #[test]
@@ -86,7 +96,7 @@ fn names_are_completed() {
     assert_eq!(state.draft().text(), "@GoldFalcon ");
     assert_eq!(state.tab, Tab::Agents, "Tab chose the name");
     type_in(&mut state, "hi");
-    assert_eq!(press(&mut state, KeyCode::Enter), to("GoldFalcon", "hi"));
+    assert_eq!(sent(press(&mut state, KeyCode::Enter)), to("GoldFalcon", "hi"));
     type_in(&mut state, "@s");
     press(&mut state, KeyCode::Enter);
     assert_eq!(press(&mut state, KeyCode::Enter), [], "a name alone opens the conversation");
@@ -138,7 +148,7 @@ fn a_draft_has_lines_and_belongs_to_its_tab() {
     press(&mut state, KeyCode::BackTab);
     press(&mut state, KeyCode::Up);
     type_in(&mut state, "!");
-    assert_eq!(press(&mut state, KeyCode::Enter), to("SwiftRaven", "one!\ntwo"));
+    assert_eq!(sent(press(&mut state, KeyCode::Enter)), to("SwiftRaven", "one!\ntwo"));
 }
 
 #[test]
@@ -149,7 +159,7 @@ fn a_paste_is_text_and_no_key() {
     assert_eq!(effects, [Effect::SignOfLife]);
     assert_eq!(state.draft().text(), "/x?\nq\n");
     assert!(!state.filter.open && !state.help);
-    assert_eq!(press(&mut state, KeyCode::Enter), to("SwiftRaven", "/x?\nq"));
+    assert_eq!(sent(press(&mut state, KeyCode::Enter)), to("SwiftRaven", "/x?\nq"));
     let huge = "x".repeat(1024 * 1024);
     state.update(Input::Paste(huge));
     assert!(state.draft().is_empty());
@@ -168,7 +178,7 @@ fn a_slash_filters_and_two_are_a_letter() {
     assert!(picture(&state).contains("CalmOwl"));
     go(&mut state, "SwiftRaven");
     type_in(&mut state, "//etc is not here");
-    assert_eq!(press(&mut state, KeyCode::Enter), to("SwiftRaven", "/etc is not here"));
+    assert_eq!(sent(press(&mut state, KeyCode::Enter)), to("SwiftRaven", "/etc is not here"));
 }
 
 #[test]
@@ -205,16 +215,24 @@ fn the_mouse_chooses_opens_and_scrolls() {
 }
 
 #[test]
-fn what_could_not_be_sent_comes_back() {
+fn what_could_not_be_sent_comes_back_as_it_was() {
     let mut state = full(80, 24);
     go(&mut state, "SwiftRaven");
-    type_in(&mut state, "important");
-    press(&mut state, KeyCode::Enter);
-    let why = "SwiftRaven is gone".to_string();
-    state.hear(News::NotSent { why: why.clone(), text: "important".to_string() });
-    assert_eq!(state.draft().text(), "important");
+    type_in(&mut state, "@GoldFalcn the password");
+    let Some(Effect::Send { written, .. }) = press(&mut state, KeyCode::Enter).pop() else {
+        panic!("it is sent")
+    };
+    let why = "no agent is called GoldFalcn".to_string();
+    go(&mut state, "All");
+    state.hear(News::NotSent { why: why.clone(), written: written.clone() });
+    assert!(state.draft().is_empty(), "another tab is no place for it");
     assert_eq!(state.notice.as_ref().unwrap().text, why);
-    type_in(&mut state, ", really");
-    state.hear(News::NotSent { why, text: "important".to_string() });
-    assert_eq!(state.draft().text(), "important, really", "what is being written is not replaced");
+    go(&mut state, "SwiftRaven");
+    assert_eq!(state.draft().text(), "@GoldFalcn the password", "with whom it is for");
+    press(&mut state, KeyCode::Esc);
+    type_in(&mut state, "x");
+    state.hear(News::NotSent { why, written });
+    assert_eq!(state.draft().text(), "x", "what is being written is not replaced");
+    press_with(&mut state, KeyCode::Char('y'), KeyModifiers::CONTROL);
+    assert_eq!(state.draft().text(), "x@GoldFalcn the password", "and nothing is lost");
 }

@@ -111,7 +111,7 @@ fn unread(number: usize, from: &str, text: &str) -> Note {
 
 fn sent(number: usize, to: &str, text: &str, receipt: Receipt) -> Note {
     let note = received(number, "Robin", text);
-    let copy = Copy { key: note.key.clone(), receipt };
+    let copy = Copy { key: note.key.clone(), to: to.to_string(), receipt };
     Note { to: to.to_string(), standing: Standing::Mine(vec![copy]), ..note }
 }
 

@@ -3,6 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use crate::domain::visible;
 use crate::faces::tui::state::{State, Tab};
 use crate::faces::tui::talk::Window;
 use crate::faces::tui::theme::Theme;
@@ -16,7 +17,9 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme)
         let text = match (&state.tab, state.filter.text.is_empty()) {
             (_, false) => "Nothing was said of that.".to_string(),
             (Tab::All, true) => "Nothing was said to all. What you write here goes to everyone.".to_string(),
-            (_, true) => format!("Nothing was said yet. What you write here goes to {}.", talk.with),
+            (_, true) => {
+                format!("Nothing was said yet. What you write here goes to {}.", visible(&talk.with))
+            }
         };
         return super::put_empty(buffer, area, &text, theme);
     }
