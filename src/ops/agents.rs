@@ -46,18 +46,23 @@ pub struct Listing {
 }
 
 pub fn agents(ctx: &Context, filter: Filter) -> Result<Listing, CommandError> {
-    if let Some(mesh) = ctx.mesh()? {
-        let me = identity::glance(ctx, &mesh, &mesh.census()?).map(|agent| agent.name);
-        show_life(ctx, &mesh, me.as_ref());
-    }
-    look_around(ctx, filter)
+    look(ctx, filter, show_life)
 }
 
 /// The same for a screen that looks by itself: that is nobody's sign of life.
 pub(super) fn look_around(ctx: &Context, filter: Filter) -> Result<Listing, CommandError> {
+    look(ctx, filter, |_, _, _| {})
+}
+
+fn look(
+    ctx: &Context,
+    filter: Filter,
+    show_life: fn(&Context, &Mesh, Option<&AgentName>),
+) -> Result<Listing, CommandError> {
     let Some(mesh) = ctx.mesh()? else { return Ok(Listing::default()) };
     let census = mesh.census()?;
     let me = identity::glance(ctx, &mesh, &census).map(|agent| agent.name);
+    show_life(ctx, &mesh, me.as_ref());
     let is_owed = waiting::is_owed(&mesh, &census).unwrap_or_else(|error| {
         ctx.notice(format!("who waits for a task can't be told: {error}"));
         false

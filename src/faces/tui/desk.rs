@@ -25,8 +25,6 @@ const PAUSE: Duration = Duration::from_millis(40);
 const RESPITE: u32 = 4;
 /// Presence fades without anybody doing anything: so often it is looked at anew.
 const FADE: Duration = Duration::from_secs(30);
-/// Signs of life of a person who types are told so often.
-const LIFE: Duration = Duration::from_secs(10);
 
 /// So much of the timeline is shown at first.
 const EVENTS: usize = 500;
@@ -41,9 +39,8 @@ pub(super) enum Errand {
     },
     Surface(Vec<String>),
     Older,
+    /// Somebody is at the keyboard, or looks here again.
     SignOfLife,
-    /// Somebody looks here again.
-    Focus,
 }
 
 /// Why the desk has nothing more to do.
@@ -70,7 +67,6 @@ pub(super) fn work(
         crowd_due: None,
         looked_at: Instant::now(),
         unseen: Vec::new(),
-        alive_at: None,
         cursor: None,
     };
     let mut lookout = Lookout::new(ctx, &mesh);
@@ -107,7 +103,6 @@ struct Desk<'a> {
     looked_at: Instant,
     /// Messages that were drawn where nobody could see it.
     unseen: Vec<String>,
-    alive_at: Option<Instant>,
     /// How much of the timeline was told.
     cursor: Option<Cursor>,
 }
@@ -251,18 +246,10 @@ impl Desk<'_> {
                 self.look_at_fates()
             }
             Errand::SignOfLife => self.sign_of_life(),
-            Errand::Focus => {
-                self.show_unseen();
-                self.sign_of_life()
-            }
         }
     }
 
     fn sign_of_life(&mut self) -> Result<(), CommandError> {
-        if self.alive_at.is_some_and(|at| at.elapsed() < LIFE) {
-            return Ok(());
-        }
-        self.alive_at = Some(Instant::now());
         self.show_unseen();
         let done = self.chat.sign_of_life(self.ctx);
         self.unless_gone(done)

@@ -1,7 +1,7 @@
 //! The terminal chat: who is here, what they are at, what happened, and talking to them.
 //!
-//! [`state`] and [`update`] are pure: keys, news and the time go in, what is to be done comes out. [`view`] draws the state
-//! and changes nothing. [`desk`] is a thread that looks at the mesh and does what is asked for. This module holds them
+//! `state` and `update` are pure: keys, news and the time go in, what is to be done comes out. `view` draws the state
+//! and changes nothing. `desk` is a thread that looks at the mesh and does what is asked for. This module holds them
 //! together, and ends with the terminal given back.
 
 mod bubble;
@@ -24,8 +24,9 @@ mod wrap;
 #[cfg(test)]
 mod tests;
 
+use std::cell::Cell;
 use std::io::{self, IsTerminal};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, after, bounded, select, unbounded};
 use crossterm::event::{self, Event};
@@ -44,6 +45,8 @@ use update::Input;
 
 /// Ages are told in minutes, so nothing has to be drawn for their sake more often than that.
 const AGES: Duration = Duration::from_secs(30);
+/// Signs of life of a person who types are told so often.
+const LIFE: Duration = Duration::from_secs(10);
 /// Keys that were read together come within that.
 const SAME_BREATH: Duration = Duration::from_millis(1);
 /// So much of what waits is taken in before something is drawn.
@@ -129,7 +132,7 @@ fn show(globals: Globals, theme: Theme) -> Result<(), CommandError> {
     });
     let desk = desk.map_err(|error| failure("no thread can be started", &error))?;
     let screen = Screen::open().map_err(|error| failure("the terminal can't be taken over", &error))?;
-    let ended = Show { screen, theme, errands, news, asked }.run();
+    let ended = Show { screen, theme, errands, news, asked, alive_at: Cell::default() }.run();
     // The errands are closed now, so the desk comes to an end.
     let worked = desk.join().unwrap_or_else(|_| {
         let text = "this is a bug in msg; what it said is above";
@@ -148,6 +151,8 @@ struct Show {
     errands: Sender<Errand>,
     news: Receiver<News>,
     asked: Receiver<Asked>,
+    /// When the desk was told last that somebody types.
+    alive_at: Cell<Option<Instant>>,
 }
 
 /// What follows for the program.
@@ -231,8 +236,12 @@ impl Show {
                 Effect::Send { to, text, written } => Errand::Send { to, text, written },
                 Effect::Surface(shown) => Errand::Surface(shown),
                 Effect::LoadOlder => Errand::Older,
-                Effect::SignOfLife => Errand::SignOfLife,
-                Effect::Focus => Errand::Focus,
+                Effect::SignOfLife if self.alive_at.get().is_some_and(|at| at.elapsed() < LIFE) => continue,
+                Effect::SignOfLife => {
+                    self.alive_at.set(Some(Instant::now()));
+                    Errand::SignOfLife
+                }
+                Effect::Focus => Errand::SignOfLife,
             };
             // If the desk has ended, its news end too, which is seen next.
             drop(self.errands.send(errand));
