@@ -70,8 +70,8 @@ pub fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>, most: usize) -> i
 
 /// What a line says. What is no JSON has no id to answer to, and a notification wants no answer.
 pub fn parse(line: &[u8]) -> Line {
-    let line = line.trim_ascii();
-    if line.is_empty() {
+    // Blanks as JSON knows them: a form feed is none.
+    if line.iter().all(|byte| b" \t\r\n".contains(byte)) {
         return Line::Nothing;
     }
     if let Ok(message) = serde_json::from_slice(line) {
