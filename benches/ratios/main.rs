@@ -24,7 +24,6 @@ mod figure;
 mod guard;
 mod hooks;
 mod locks;
-mod mcp;
 mod messages;
 mod post;
 mod readers;
@@ -39,7 +38,7 @@ use figure::Figure;
 
 type Measurement = fn() -> Vec<Figure>;
 
-const MEASUREMENTS: [(&str, Measurement); 16] = [
+const MEASUREMENTS: [(&str, Measurement); 15] = [
     ("start", start::measure),
     ("statusline", statusline::measure),
     ("feed", feed::measure),
@@ -48,7 +47,6 @@ const MEASUREMENTS: [(&str, Measurement); 16] = [
     ("agents", agents::measure),
     ("hook", hooks::measure),
     ("guard", guard::measure),
-    ("mcp", mcp::measure),
     ("task", swarm::measure),
     ("readers", readers::measure),
     ("send", messages::send),

@@ -7,7 +7,6 @@ mod lives;
 mod merging;
 mod project;
 mod refusals;
-mod servers;
 mod shell;
 mod statusline;
 

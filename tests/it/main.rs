@@ -20,7 +20,6 @@ mod install;
 mod joining;
 mod layering;
 mod locks;
-mod mcp;
 mod messages;
 mod presence;
 mod registry;
