@@ -199,17 +199,20 @@ impl Chat {
     /// What became of messages of ours since the last time.
     pub fn fates(&mut self, ctx: &Context) -> Result<Vec<(Stem, Fate)>, CommandError> {
         let mesh = overview::mesh(ctx)?;
+        let of_one = |(to, open): (&AgentName, &BTreeMap<Stem, Fate>)| -> Vec<(Stem, AgentName)> {
+            open.keys().map(|stem| (stem.clone(), to.clone())).collect()
+        };
+        let sent: Vec<(Stem, AgentName)> = self.open.iter().flat_map(of_one).collect();
         let mut changed = Vec::new();
-        for (to, open) in &mut self.open {
-            let stems: Vec<Stem> = open.keys().cloned().collect();
-            for (stem, place) in stems.iter().zip(mesh.locate_all(&stems, to)?) {
-                let fate = Fate::of(&place);
-                let known = open.get_mut(stem);
-                if let Some(known) = known.filter(|known| **known != fate) {
-                    *known = fate;
-                    changed.push((stem.clone(), fate));
-                }
+        for ((stem, to), place) in sent.iter().zip(mesh.locate(&sent)?) {
+            let fate = Fate::of(&place);
+            let known = self.open.get_mut(to).and_then(|open| open.get_mut(stem));
+            if let Some(known) = known.filter(|known| **known != fate) {
+                *known = fate;
+                changed.push((stem.clone(), fate));
             }
+        }
+        for open in self.open.values_mut() {
             open.retain(|_, fate| !fate.is_final());
         }
         self.open.retain(|_, open| !open.is_empty());

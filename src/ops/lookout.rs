@@ -52,8 +52,8 @@ impl<'a> Lookout<'a> {
     /// Arms whatever is not armed. Returns what was not heard until now: that has to be looked at.
     pub fn arm(&mut self, agent: &Agent, readers: &[AgentName]) -> Result<Vec<What>, CommandError> {
         let armed = [
-            (self.mail.arm(Spot::Mail(agent))?, What::Mail),
             (self.crowd.arm(Spot::Crowd)?, What::Crowd),
+            (self.mail.arm(Spot::Mail(agent))?, What::Mail),
             (self.readers.arm(Spot::Readers(readers))?, What::Readers),
             (self.feed.arm(Spot::Feed(&self.project))?, What::Feed),
         ];

@@ -95,7 +95,8 @@ pub fn receipt(ctx: &Context, id: &str) -> Result<Receipt, CommandError> {
     }
     let filed = only(found, id)?;
     let Place::Sent(sent) = &filed.place else { return Err(unknown(id)) };
-    let (state, at, via, reason) = match mesh.locate(&sent.stem, &sent.to)? {
+    let place = mesh.locate(&[(sent.stem.clone(), sent.to.clone())])?.pop();
+    let (state, at, via, reason) = match place.unwrap_or(Whereabouts::Nowhere) {
         Whereabouts::Seen(Seen { at, via, acked, .. }) => {
             let state = if acked.is_some() { "acked" } else { "surfaced" };
             (state, Some(acked.unwrap_or(at)), Some(via.text()), None)

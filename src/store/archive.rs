@@ -153,44 +153,6 @@ impl Mesh {
         Ok(owed)
     }
 
-    /// Where a message is now that was sent to `to`.
-    pub fn locate(&self, stem: &Stem, to: &AgentName) -> Result<Whereabouts, StoreError> {
-        // Mail may have been forwarded to a new name, so other inboxes are looked at as well, after its own.
-        let inboxes = files::list(&self.layout.directory("inbox"))?;
-        let others = inboxes.iter().filter_map(|name| AgentName::new(name).ok()).filter(|name| name != to);
-        for name in std::iter::once(to.clone()).chain(others) {
-            for seen in files::list(&self.layout.seen(&name))?.iter().filter_map(|file| Seen::of_file(file)) {
-                if seen.stem == *stem {
-                    return Ok(Whereabouts::Seen(seen));
-                }
-            }
-            for file in files::list(&self.layout.inbox(&name))? {
-                if file == stem.file() {
-                    return Ok(Whereabouts::Stored);
-                }
-                match Hidden::of_file(&file) {
-                    Some(Hidden::Parked(parked)) if parked == *stem => return Ok(Whereabouts::Parked),
-                    Some(Hidden::Taken(taken, _)) if taken == *stem => return Ok(Whereabouts::InHand),
-                    _ => {}
-                }
-            }
-        }
-        for grave in files::list(&self.layout.graves())? {
-            let dir = self.layout.graves().join(&grave).join("inbox");
-            let is_it = |file: &String| match Hidden::of_file(file) {
-                Some(Hidden::Parked(hidden) | Hidden::Taken(hidden, _)) => hidden == *stem,
-                None => *file == stem.file(),
-            };
-            if files::list(&dir)?.iter().any(is_it) {
-                return Ok(Whereabouts::Grave(grave));
-            }
-        }
-        let ending = format!("-{}", stem.file());
-        let quarantined =
-            files::list(&self.layout.directory("quarantine"))?.iter().any(|name| name.ends_with(&ending));
-        Ok(if quarantined { Whereabouts::Quarantine } else { Whereabouts::Nowhere })
-    }
-
     /// Keeps what was seen and sent within bounds of age and number. Undelivered mail is elsewhere, and stays.
     pub fn prune(&self, name: &AgentName, oldest: Timestamp, most: usize) -> Result<usize, StoreError> {
         let mut pruned = 0;

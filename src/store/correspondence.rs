@@ -1,6 +1,7 @@
 //! An agent's mail by the names of its files, which tell where each message stands. What it says is read when somebody
 //! wants to see it.
 
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use super::archive::{Filed, Place, Whereabouts};
@@ -34,23 +35,85 @@ impl Mesh {
         Ok(message.map(|message| Filed { stem, message, place }))
     }
 
-    /// Where messages are that were sent to one agent. What lies neither in its inbox nor among what it was handed over
-    /// is looked for everywhere.
-    pub fn locate_all(&self, stems: &[Stem], to: &AgentName) -> Result<Vec<Whereabouts>, StoreError> {
-        let handed_over: Vec<Seen> =
-            files::list(&self.layout.seen(to))?.iter().filter_map(|file| Seen::of_file(file)).collect();
-        let inbox = files::list(&self.layout.inbox(to))?;
-        let find = |stem: &Stem| {
-            if let Some(seen) = handed_over.iter().find(|seen| seen.stem == *stem) {
-                return Ok(Whereabouts::Seen(seen.clone()));
+    /// Where messages are now that were sent to those, in the same order. Each recipient's mail is listed once; only for
+    /// what is not there everything else is, once for all.
+    pub fn locate(&self, sent: &[(Stem, AgentName)]) -> Result<Vec<Whereabouts>, StoreError> {
+        let mut search = Search { mesh: self, missing: HashSet::new(), found: HashMap::new() };
+        search.missing.extend(sent.iter().map(|(stem, _)| stem.clone()));
+        let mut recipients: Vec<&AgentName> = sent.iter().map(|(_, to)| to).collect();
+        recipients.sort_by(|a, b| a.as_str().cmp(b.as_str()));
+        recipients.dedup();
+        for name in &recipients {
+            search.mail_of(name)?;
+        }
+        search.elsewhere(&recipients)?;
+        let place = |(stem, _): &(Stem, AgentName)| search.found.get(stem).cloned();
+        Ok(sent.iter().map(|sent| place(sent).unwrap_or(Whereabouts::Nowhere)).collect())
+    }
+}
+
+/// Looking for several messages at once.
+struct Search<'m> {
+    mesh: &'m Mesh,
+    missing: HashSet<Stem>,
+    found: HashMap<Stem, Whereabouts>,
+}
+
+impl Search<'_> {
+    fn find(&mut self, stem: Stem, place: Whereabouts) {
+        if self.missing.remove(&stem) {
+            self.found.insert(stem, place);
+        }
+    }
+
+    /// What was handed over to that one, and what waits for it.
+    fn mail_of(&mut self, name: &AgentName) -> Result<(), StoreError> {
+        let layout = &self.mesh.layout;
+        for seen in files::list(&layout.seen(name))?.iter().filter_map(|file| Seen::of_file(file)) {
+            self.find(seen.stem.clone(), Whereabouts::Seen(seen));
+        }
+        for file in files::list(&layout.inbox(name))? {
+            match Hidden::of_file(&file) {
+                Some(Hidden::Parked(stem)) => self.find(stem, Whereabouts::Parked),
+                Some(Hidden::Taken(stem, _)) => self.find(stem, Whereabouts::InHand),
+                None => {
+                    if let Some(stem) = Stem::of_file(&file) {
+                        self.find(stem, Whereabouts::Stored);
+                    }
+                }
             }
-            let here = inbox.iter().find_map(|file| match Hidden::of_file(file) {
-                Some(Hidden::Parked(parked)) => (parked == *stem).then_some(Whereabouts::Parked),
-                Some(Hidden::Taken(taken, _)) => (taken == *stem).then_some(Whereabouts::InHand),
-                None => (*file == stem.file()).then_some(Whereabouts::Stored),
-            });
-            here.map_or_else(|| self.locate(stem, to), Ok)
-        };
-        stems.iter().map(find).collect()
+        }
+        Ok(())
+    }
+
+    /// Mail may have been forwarded to a new name, lie in a grave, or be set aside.
+    fn elsewhere(&mut self, looked_at: &[&AgentName]) -> Result<(), StoreError> {
+        let layout = &self.mesh.layout;
+        if self.missing.is_empty() {
+            return Ok(());
+        }
+        let inboxes = files::list(&layout.directory("inbox"))?;
+        let names = inboxes.iter().filter_map(|name| AgentName::new(name).ok());
+        for name in names.filter(|name| !looked_at.contains(&name)) {
+            self.mail_of(&name)?;
+        }
+        for grave in files::list(&layout.graves())? {
+            for file in files::list(&layout.graves().join(&grave).join("inbox"))? {
+                let stem = match Hidden::of_file(&file) {
+                    Some(Hidden::Parked(stem) | Hidden::Taken(stem, _)) => Some(stem),
+                    None => Stem::of_file(&file),
+                };
+                if let Some(stem) = stem {
+                    self.find(stem, Whereabouts::Grave(grave.clone()));
+                }
+            }
+        }
+        for file in files::list(&layout.directory("quarantine"))? {
+            let set_aside = self.missing.iter().find(|stem| file.ends_with(&format!("-{}", stem.file())));
+            if let Some(stem) = set_aside.cloned() {
+                self.find(stem, Whereabouts::Quarantine);
+            }
+        }
+        Ok(())
     }
 }

@@ -18,7 +18,7 @@ use crate::domain::{AgentName, MessageId, Stamp};
 
 /// A message's file name without its extension. Ours tell when they were sent; foreign ones are whatever they are, as
 /// long as they can be part of another name.
-#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Stem(String);
 
 impl Stem {

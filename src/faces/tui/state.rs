@@ -110,6 +110,8 @@ pub(super) struct State {
     pub(super) all: Talk,
     pub(super) events: Vec<Happening>,
     pub(super) has_older: bool,
+    /// Older messages were asked for, and have not come yet.
+    pub(super) awaits_older: bool,
     pub(super) tab: Tab,
     pub(super) drafts: HashMap<Tab, Draft>,
     pub(super) lists: HashMap<Tab, List>,
@@ -130,6 +132,7 @@ impl State {
             all: Talk::new("all"),
             events: Vec::new(),
             has_older: false,
+            awaits_older: false,
             tab: Tab::default(),
             drafts: HashMap::new(),
             lists: HashMap::new(),
@@ -221,7 +224,10 @@ impl State {
                 self.is_loaded = true;
             }
             News::Notes(notes) => self.file(notes),
-            News::Older(has_older) => self.has_older = has_older,
+            News::Older(has_older) => {
+                self.has_older = has_older;
+                self.awaits_older = false;
+            }
             News::Forget(keys) => {
                 for talk in self.talks.iter_mut().chain([&mut self.all]) {
                     talk.forget(&keys);

@@ -325,7 +325,12 @@ impl State {
             }
             by => talk.scroll(by, window),
         };
-        if is_at_start && by < 0 && self.has_older { vec![Effect::LoadOlder] } else { Vec::new() }
+        // Once is enough until they come.
+        if !is_at_start || by >= 0 || !self.has_older || self.awaits_older {
+            return Vec::new();
+        }
+        self.awaits_older = true;
+        vec![Effect::LoadOlder]
     }
 
     /// How a conversation is looked at. The number of rows doesn't depend on colours.

@@ -72,6 +72,7 @@ fn at_the_beginning_older_ones_are_asked_for() {
     state.hear(News::Older(true));
     press(&mut state, KeyCode::End);
     assert_eq!(press(&mut state, KeyCode::Home), [Effect::LoadOlder]);
+    assert_eq!(press(&mut state, KeyCode::Home), [], "they are on their way");
     let before = picture(&state);
     let older = Note { key: "0000000000001-aaaaaa".to_string(), ..received(0, "SwiftRaven", "long ago") };
     state.hear(News::Notes(vec![older]));
