@@ -47,7 +47,10 @@ impl Mesh {
                 let names = self.mailboxes(agent)?;
                 let inboxes = names.iter().map(|name| layout.inbox(name));
                 let handed_over = names.iter().map(|name| layout.seen(name));
-                inboxes.chain(handed_over).chain([layout.sent(&agent.name)]).collect()
+                // Until something was sent, the directory in which it will be.
+                let sent = [layout.sent(&agent.name), layout.directory("sent"), layout.root().to_path_buf()];
+                let sent = sent.into_iter().find(|dir| dir.is_dir());
+                inboxes.chain(handed_over).chain(sent).collect()
             }
             Spot::Crowd => vec![layout.registry(), layout.directory("presence"), layout.root().to_path_buf()],
             Spot::Readers(names) => {

@@ -2,6 +2,7 @@
 
 mod aftermath;
 pub mod call;
+pub mod codex;
 mod damaged;
 mod decisions;
 pub mod fixture;

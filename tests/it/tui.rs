@@ -12,10 +12,13 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use pty_process::Size;
 use pty_process::blocking as pty;
+use ravenry::domain::hook::Answer;
 use ravenry::sys::seams;
 use serde_json::json;
 
 use crate::environment::{TestEnvironment, put, wait_until};
+use crate::hooks::call::{Call, session_of};
+use crate::hooks::codex::Codex;
 
 const ENTER_SCREEN: &str = "\x1b[?1049h";
 const LEAVE_SCREEN: &str = "\x1b[?1049l";
@@ -404,6 +407,27 @@ fn looking_is_no_sign_of_life() {
     wait_until("a key is one", || touched() > before);
 }
 
+/// Waking somebody may take its time; the chat goes on meanwhile.
+#[test]
+fn nothing_waits_for_a_peer_to_wake_up() {
+    let env = TestEnvironment::new();
+    let (begun, go_on) = (env.path().join("begun"), env.path().join("go-on"));
+    let queue =
+        format!(": >'{}'\nuntil [ -e '{}' ]; do sleep 0.01; done\n", begun.display(), go_on.display());
+    let mut codex = Codex::new(&env, &queue);
+    codex.join(&env, "Bob");
+    assert_eq!(Call::new(&env, "claude/Stop", &session_of("Bob")).answer(&env), Answer::Silence);
+    let mut screen = Screen::open(&env, &["Robin"]);
+    screen.wait_for("Robin · 1 peer");
+    screen.write("@Bob wake up\r");
+    wait_until("Bob is being woken", || begun.exists());
+    env.ok(&["set-status", "still asleep", "--as", "Bob"]);
+    screen.wait_for("still asleep");
+    assert!(!screen.text().contains("stored for Bob"), "{}", screen.text());
+    put(&go_on, "");
+    screen.wait_for("stored for Bob");
+}
+
 #[test]
 fn history_stays_when_something_comes() {
     let env = TestEnvironment::new();
@@ -422,7 +446,7 @@ fn history_stays_when_something_comes() {
     drop(outbox);
     env.ok(&["read", "--as", "Robin"]);
     let mut screen = Screen::open(&env, &["--as", "Robin"]);
-    screen.wait_for("SwiftRaven");
+    screen.wait_for("SwiftRaven  All");
     screen.write("\t");
     screen.wait_for("number 899.");
     // Each time at the beginning, older ones are brought.

@@ -1,5 +1,5 @@
 //! The other side of the screen: a thread of its own that looks at the mesh and does what is asked for, so that no key
-//! ever waits for a disk or a lock.
+//! ever waits for a disk or a lock. Letters it hands in at the post.
 
 use std::time::{Duration, Instant};
 
@@ -10,10 +10,11 @@ use crate::ops::chat::Chat;
 use crate::ops::feed::{self, Cursor, Wanted};
 use crate::ops::lookout::{Heard, Lookout, What};
 use crate::ops::overview::{Overview, overview};
-use crate::ops::{CommandError, Context, Draft, Kind, SendReport, broadcast, send, wake};
+use crate::ops::{CommandError, Context, Kind, wake};
 use crate::sys::tmux;
 
 use super::paint;
+use super::post::Letter;
 use super::state::{News, Recipients, Written};
 
 /// So often somebody looks who has ended, of which nothing in the mesh tells, and whose presence fades.
@@ -55,12 +56,14 @@ pub(super) enum Ended {
 pub(super) fn work(
     ctx: &Context,
     errands: &Receiver<Errand>,
+    post: &Sender<Letter>,
     news: &Sender<News>,
 ) -> Result<Ended, CommandError> {
     let gone = || CommandError::new(Kind::NotJoined, "there is no mesh here any more");
     let mesh = ctx.mesh()?.ok_or_else(gone)?;
     let mut desk = Desk {
         ctx,
+        post,
         news,
         chat: Chat::open(ctx)?,
         last: None,
@@ -95,6 +98,7 @@ pub(super) fn work(
 
 struct Desk<'a> {
     ctx: &'a Context,
+    post: &'a Sender<Letter>,
     news: &'a Sender<News>,
     chat: Chat,
     last: Option<Overview>,
@@ -238,7 +242,10 @@ impl Desk<'_> {
 
     fn run(&mut self, errand: Errand) -> Result<(), CommandError> {
         match errand {
-            Errand::Send { to, text, written } => self.send(&to, text, written),
+            Errand::Send { to, text, written } => {
+                self.hand_in(Letter { from: self.chat.agent().name.clone(), to, text, written });
+                Ok(())
+            }
             Errand::Surface(shown) => self.surface(shown),
             Errand::Older => {
                 let changes = self.chat.older(self.ctx);
@@ -246,6 +253,13 @@ impl Desk<'_> {
                 self.look_at_fates()
             }
             Errand::SignOfLife => self.sign_of_life(),
+        }
+    }
+
+    fn hand_in(&self, letter: Letter) {
+        if let Err(unsent) = self.post.send(letter) {
+            let why = "this is a bug in msg: nobody sends letters any more".to_string();
+            self.tell(News::NotSent { why, written: unsent.into_inner().written });
         }
     }
 
@@ -274,34 +288,6 @@ impl Desk<'_> {
         if !self.unseen.is_empty() && tmux::is_in_sight() {
             let unseen = std::mem::take(&mut self.unseen);
             self.tell(News::Unseen(unseen));
-        }
-    }
-
-    fn send(&mut self, to: &Recipients, text: String, written: Written) -> Result<(), CommandError> {
-        let draft = Draft { text, ..Draft::default() };
-        let sent = match to {
-            Recipients::Named(names) => send(self.ctx, names, &draft),
-            Recipients::All => broadcast(self.ctx, &draft, false),
-        };
-        wake::those_who_were_told(self.ctx);
-        match sent {
-            Ok(report) if report.sent.is_empty() && report.failed.is_empty() => {
-                let why = "nobody else is here".to_string();
-                self.tell(News::NotSent { why, written });
-            }
-            Ok(report) => self.tell_report(&report, written),
-            Err(error) => self.tell(News::NotSent { why: paint::complaint(&error), written }),
-        }
-        self.look_at_mail()
-    }
-
-    fn tell_report(&self, report: &SendReport, written: Written) {
-        match report.error() {
-            Some(error) if report.sent.is_empty() => {
-                self.tell(News::NotSent { why: paint::complaint(&error), written });
-            }
-            Some(error) => self.tell(News::Notice(paint::complaint(&error))),
-            None => self.tell(News::Sent(paint::sent(report))),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The terminal chat: who is here, what they are at, what happened, and talking to them.
 //!
 //! `state` and `update` are pure: keys, news and the time go in, what is to be done comes out. `view` draws the state
-//! and changes nothing. `desk` is a thread that looks at the mesh and does what is asked for. This module holds them
-//! together, and ends with the terminal given back.
+//! and changes nothing. `desk` is a thread that looks at the mesh and does what is asked for, `post` one that sends what was
+//! written. This module holds them together, and ends with the terminal given back.
 
 mod bubble;
 mod complete;
@@ -12,6 +12,7 @@ mod geometry;
 mod list;
 mod model;
 mod paint;
+mod post;
 mod rows;
 mod state;
 mod talk;
@@ -26,6 +27,7 @@ mod tests;
 
 use std::cell::Cell;
 use std::io::{self, IsTerminal};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, after, bounded, select, unbounded};
@@ -119,26 +121,38 @@ fn sit_down(ctx: &Context, name: Option<AgentName>) -> Result<Seat, CommandError
 fn show(globals: Globals, theme: Theme) -> Result<(), CommandError> {
     let asked = signals::listen_with_terminal().map_err(|error| failure("signals can't be heard", &error))?;
     let (errands, for_desk) = unbounded();
+    let (letters, for_post) = unbounded();
     let (tell, news) = unbounded();
-    let desk = std::thread::Builder::new().name("desk".to_string()).spawn(move || {
+    let (told, spoken_for) = (tell.clone(), globals.clone());
+    let post = start("post", move || post::work(&spoken_for, &for_post, &told))?;
+    let desk = start("desk", move || {
         let mut globals = globals;
         loop {
             let ctx = Context::new(globals.clone())?;
-            match desk::work(&ctx, &for_desk, &tell)? {
+            match desk::work(&ctx, &for_desk, &letters, &tell)? {
                 Ended::Closed => return Ok(()),
                 Ended::Renamed(name) => globals.speaker = Some(name),
             }
         }
-    });
-    let desk = desk.map_err(|error| failure("no thread can be started", &error))?;
+    })?;
     let screen = Screen::open().map_err(|error| failure("the terminal can't be taken over", &error))?;
     let ended = Show { screen, theme, errands, news, asked, alive_at: Cell::default() }.run();
-    // The errands are closed now, so the desk comes to an end.
-    let worked = desk.join().unwrap_or_else(|_| {
-        let text = "this is a bug in msg; what it said is above";
-        Err(CommandError::new(Kind::Bug, text).hint("please report it"))
-    });
-    ended.and(worked)
+    // The errands are closed now, so the desk comes to an end, and with it the post, which sends what it has before.
+    let worked = desk.join().unwrap_or_else(|_| Err(bug()));
+    let posted = post.join().map_err(|_| bug());
+    ended.and(worked).and(posted)
+}
+
+fn start<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<T>, CommandError> {
+    let started = std::thread::Builder::new().name(name.to_string()).spawn(work);
+    started.map_err(|error| failure("no thread can be started", &error))
+}
+
+fn bug() -> CommandError {
+    CommandError::new(Kind::Bug, "this is a bug in msg; what it said is above").hint("please report it")
 }
 
 fn failure(what: &str, error: &io::Error) -> CommandError {

@@ -14,6 +14,7 @@ use ravenry::store::Activity;
 use serde_json::Value;
 
 use super::call::{Call, receipt, session_of};
+use super::codex::Codex;
 use crate::environment::{TestEnvironment, date, end, wait_until};
 use crate::terminal::harness;
 use crate::watching::inbox;
@@ -332,43 +333,6 @@ fn who_is_not_woken_after_all_rests_again() {
     prompt(&env, "hello again");
     assert_eq!(mesh.activity(&session).unwrap(), Activity::Working);
     assert!(!mesh.rouse(&session).unwrap());
-}
-
-/// Programs that are called as Codex is, and whose `queue` is a script: `bash` finds it on its own path.
-struct Codex {
-    bin: PathBuf,
-    hosts: Vec<Child>,
-}
-
-impl Codex {
-    fn new(env: &TestEnvironment, queue: &str) -> Self {
-        let bin = env.path().join("bin");
-        fs::create_dir(&bin).unwrap();
-        // By another process: what this one has open for writing while it forks could not be run.
-        let copied = Command::new("cp").args(["-L", "/bin/bash"]).arg(bin.join("codex")).status();
-        assert!(copied.unwrap().success());
-        fs::write(bin.join("queue"), queue).unwrap();
-        Self { bin, hosts: Vec::new() }
-    }
-
-    /// An agent of that name in one of them.
-    fn join(&mut self, env: &TestEnvironment, name: &str) {
-        let path = format!("{}:/usr/bin:/bin", self.bin.display());
-        let mut command = Command::new(self.bin.join("codex"));
-        command.args(["-c", "read -r end"]).env_clear().env("PATH", path).stdin(Stdio::piped());
-        self.hosts.push(command.spawn().unwrap());
-        let pid = self.hosts.last().unwrap().id().to_string();
-        env.ok(&["join", name, "--pid", &pid, "--session", &session_of(name), "--harness", "codex"]);
-    }
-}
-
-impl Drop for Codex {
-    fn drop(&mut self) {
-        for host in &mut self.hosts {
-            drop(host.kill());
-            drop(host.wait());
-        }
-    }
 }
 
 /// The sender wakes Codex, once for all that comes at once; and so does what the program itself has to tell.

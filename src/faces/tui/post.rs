@@ -1,0 +1,61 @@
+//! What was written is sent by a thread of its own: waking its recipients may take seconds, and the mesh is followed
+//! meanwhile.
+
+use crossbeam_channel::{Receiver, Sender};
+
+use crate::domain::AgentName;
+use crate::ops::{CommandError, Context, Draft, Globals, SendReport, broadcast, send, wake};
+
+use super::paint;
+use super::state::{News, Recipients, Written};
+
+/// What is to be sent, by whom, and as it stood in the line.
+#[derive(Debug)]
+pub(super) struct Letter {
+    pub(super) from: AgentName,
+    pub(super) to: Recipients,
+    pub(super) text: String,
+    pub(super) written: Written,
+}
+
+/// Sends letters, in the order in which they were handed in, until there will be no more.
+pub(super) fn work(globals: &Globals, letters: &Receiver<Letter>, news: &Sender<News>) {
+    for letter in letters {
+        let Letter { from, to, text, written } = letter;
+        let sent = dispatch(Globals { speaker: Some(from), ..globals.clone() }, &to, text, news);
+        // If nobody listens any more, it was sent nevertheless.
+        drop(news.send(answer(sent, written)));
+    }
+}
+
+fn dispatch(
+    globals: Globals,
+    to: &Recipients,
+    text: String,
+    news: &Sender<News>,
+) -> Result<SendReport, CommandError> {
+    let ctx = Context::new(globals)?;
+    let draft = Draft { text, ..Draft::default() };
+    let sent = match to {
+        Recipients::Named(names) => send(&ctx, names, &draft),
+        Recipients::All => broadcast(&ctx, &draft, false),
+    };
+    wake::those_who_were_told(&ctx);
+    for notice in ctx.take_notices() {
+        drop(news.send(News::Notice(notice)));
+    }
+    sent
+}
+
+fn answer(sent: Result<SendReport, CommandError>, written: Written) -> News {
+    let report = match sent {
+        Ok(report) => report,
+        Err(error) => return News::NotSent { why: paint::complaint(&error), written },
+    };
+    match report.error() {
+        Some(error) if report.sent.is_empty() => News::NotSent { why: paint::complaint(&error), written },
+        Some(error) => News::Notice(paint::complaint(&error)),
+        None if report.sent.is_empty() => News::NotSent { why: "nobody else is here".to_string(), written },
+        None => News::Sent(paint::sent(&report)),
+    }
+}
