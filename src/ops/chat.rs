@@ -85,6 +85,14 @@ impl Reach {
             _ => Self::Beginning,
         }
     }
+
+    /// The oldest that was told of, where there are older ones.
+    fn first(&self) -> Option<&Stem> {
+        match self {
+            Self::To(first) => Some(first),
+            Self::Nowhere | Self::Beginning => None,
+        }
+    }
 }
 
 /// As much of a message's place as can change.
@@ -135,17 +143,16 @@ impl Chat {
         }
         // Puts back what dead readers had in hand.
         Desk::new(ctx, &mesh, self.agent.clone(), Via::new("tui"), Reader::Program).look()?;
-        let all = mesh.correspondence(&self.agent)?;
         if let Reach::Nowhere = self.reach {
-            self.reach = Reach::before(&all, all.len());
+            return self.older(ctx);
         }
-        self.tell(&mesh, &all)
+        self.tell(&mesh, &mesh.correspondence(&self.agent, self.reach.first())?)
     }
 
     /// More of what was before.
     pub fn older(&mut self, ctx: &Context) -> Result<Changes, CommandError> {
         let mesh = overview::mesh(ctx)?;
-        let all = mesh.correspondence(&self.agent)?;
+        let all = mesh.correspondence(&self.agent, None)?;
         let known = match &self.reach {
             Reach::To(from) => all.partition_point(|sealed| sealed.stem < *from),
             Reach::Nowhere => all.len(),
@@ -156,10 +163,7 @@ impl Chat {
     }
 
     fn tell(&mut self, mesh: &Mesh, all: &[Sealed]) -> Result<Changes, CommandError> {
-        let from = match &self.reach {
-            Reach::To(from) => Some(from.clone()),
-            Reach::Nowhere | Reach::Beginning => None,
-        };
+        let from = self.reach.first().cloned();
         let is_due = |sealed: &&Sealed| {
             from.as_ref().is_none_or(|from| sealed.stem >= *from) || sealed.place == Place::Inbox
         };

@@ -49,7 +49,7 @@ impl Mesh {
     /// The agent's messages that `text` may mean: a whole id, its start, or the six letters.
     pub fn find_messages(&self, agent: &Agent, text: &str) -> Result<Vec<Filed>, StoreError> {
         let mut found: Vec<Filed> = Vec::new();
-        for (path, stem, place) in self.files_of(agent)? {
+        for (path, stem, place) in self.files_of(agent, None)? {
             // The id of a foreign message stands only inside it.
             let by_name = stem.is_meant_by(text);
             let Some(message) = read(&path)? else { continue };
@@ -69,7 +69,7 @@ impl Mesh {
         peer: Option<&AgentName>,
         limit: usize,
     ) -> Result<Vec<Filed>, StoreError> {
-        let mut files = self.files_of(agent)?;
+        let mut files = self.files_of(agent, None)?;
         files.retain(|(_, _, place)| matches!(place, Place::Seen(_) | Place::Sent(_)));
         files.sort_by(|a, b| b.1.cmp(&a.1));
         let mut history = Vec::new();
@@ -90,7 +90,15 @@ impl Mesh {
         Ok(history)
     }
 
-    pub(super) fn files_of(&self, agent: &Agent) -> Result<Vec<(PathBuf, Stem, Place)>, FileError> {
+    /// With `from`, of what was handed over or sent only what is not older.
+    pub(super) fn files_of(
+        &self,
+        agent: &Agent,
+        from: Option<&Stem>,
+    ) -> Result<Vec<(PathBuf, Stem, Place)>, FileError> {
+        // A record begins with the stem, and goes on with a comma, which comes before all that a stem is made of: so
+        // records stand in the order of their stems.
+        let from = from.map_or("", Stem::as_str);
         let mut found = Vec::new();
         for name in agent.all_names() {
             let dir = self.layout.inbox(name);
@@ -103,13 +111,13 @@ impl Mesh {
                 found.extend(stem.map(|stem| (dir.join(&file), stem, place)));
             }
             let dir = self.layout.seen(name);
-            for file in files::list(&dir)? {
+            for file in files::list_from(&dir, from)? {
                 found.extend(
                     Seen::of_file(&file).map(|seen| (dir.join(&file), seen.stem.clone(), Place::Seen(seen))),
                 );
             }
             let dir = self.layout.sent(name);
-            for file in files::list(&dir)? {
+            for file in files::list_from(&dir, from)? {
                 found.extend(
                     Sent::of_file(&file).map(|sent| (dir.join(&file), sent.stem.clone(), Place::Sent(sent))),
                 );
@@ -142,7 +150,7 @@ impl Mesh {
     /// Messages that the agent was handed over and still owes an ack.
     pub fn owed_acks(&self, agent: &Agent) -> Result<Vec<Filed>, StoreError> {
         let mut owed = Vec::new();
-        for (path, stem, place) in self.files_of(agent)? {
+        for (path, stem, place) in self.files_of(agent, None)? {
             if matches!(&place, Place::Seen(seen) if seen.acked.is_none())
                 && let Some(message) = read(&path)?.filter(|message| message.ack_required)
             {

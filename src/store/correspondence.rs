@@ -20,10 +20,10 @@ pub struct Sealed {
 }
 
 impl Mesh {
-    /// All that the agent sent and received, oldest first.
-    pub fn correspondence(&self, agent: &Agent) -> Result<Vec<Sealed>, StoreError> {
+    /// What the agent sent and received, oldest first: all of it, or from that message on; and whatever still waits.
+    pub fn correspondence(&self, agent: &Agent, from: Option<&Stem>) -> Result<Vec<Sealed>, StoreError> {
         let sealed = |(path, stem, place)| Sealed { stem, place, path };
-        let mut all: Vec<Sealed> = self.files_of(agent)?.into_iter().map(sealed).collect();
+        let mut all: Vec<Sealed> = self.files_of(agent, from)?.into_iter().map(sealed).collect();
         all.sort_by(|a, b| a.stem.cmp(&b.stem));
         Ok(all)
     }

@@ -37,8 +37,8 @@ pub use beside::{
 pub use ledger::Ledger;
 pub use lines::{Line, Lines, MAX_LINE, Place, Since};
 pub use look::{
-    Entry, Stamp, entries, exists, leads_nowhere, link_metadata, list, metadata, read, read_at_most,
-    read_large, stamps,
+    Entry, Stamp, entries, exists, leads_nowhere, link_metadata, list, list_from, metadata, read,
+    read_at_most, read_large, stamps,
 };
 pub use mark::{own_mark, owner_of};
 

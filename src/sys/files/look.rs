@@ -79,13 +79,20 @@ pub fn leads_nowhere(output: &impl AsFd) -> bool {
 /// The names in a directory, sorted; none if there is no directory. Names that are not text are left out: none of
 /// ours is like that.
 pub fn list(path: &Path) -> Result<Vec<String>, FileError> {
+    list_from(path, "")
+}
+
+/// Those of them that do not come before `first`. The others cost little more than finding them.
+pub fn list_from(path: &Path, first: &str) -> Result<Vec<String>, FileError> {
     let entries = match fs::read_dir(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
     };
     let mut names = Vec::new();
     for entry in entries {
-        if let Ok(name) = entry?.file_name().into_string() {
+        if let Ok(name) = entry?.file_name().into_string()
+            && name.as_str() >= first
+        {
             names.push(name);
         }
     }
