@@ -43,6 +43,17 @@ pub struct Figure {
     pub aim: Aim,
 }
 
+impl Figure {
+    /// How much of its limit it takes up.
+    fn share(&self) -> Option<f64> {
+        match self.aim {
+            Aim::Below(limit) => Some(self.result.median / limit),
+            Aim::AtLeast(limit) => Some(limit / self.result.median),
+            Aim::None => None,
+        }
+    }
+}
+
 pub fn table(figures: &[Figure]) -> String {
     let mut rows = vec![["name", "ours", "baseline", "ratio", "middle half", "aim", ""].map(str::to_string)];
     rows.extend(figures.iter().map(row));
@@ -52,6 +63,20 @@ pub fn table(figures: &[Figure]) -> String {
     for row in rows {
         let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
         writeln!(text, "{}", cells.collect::<Vec<_>>().join("  ").trim_end()).unwrap();
+    }
+    text
+}
+
+/// The same for a page, with how much of its limit each takes up.
+pub fn markdown(figures: &[Figure]) -> String {
+    let mut text = String::from("| | ours | baseline | result | aim | of its limit |\n");
+    text.push_str("| --- | ---: | ---: | ---: | ---: | ---: |\n");
+    for figure in figures {
+        let [name, ours, baseline, result, _, aim, _] = row(figure);
+        let share = figure.share().map_or(String::new(), |share| {
+            if share < 1.0 { format!("{share:.2}") } else { format!("**{share:.2}**") }
+        });
+        writeln!(text, "| {name} | {ours} | {baseline} | {result} | {aim} | {share} |").unwrap();
     }
     text
 }

@@ -63,7 +63,7 @@ fn age(mesh: &Path) {
     }
     std::fs::create_dir_all(mesh.join("feed")).unwrap();
     let line = "{\"ts\":\"2026-01-01T00:00:00.000Z\",\"type\":\"join\",\"agent\":\"A\"}\n";
-    std::fs::write(mesh.join("feed/feed.jsonl"), line.repeat(50_000)).unwrap();
+    std::fs::write(mesh.join("feed/1.jsonl"), line.repeat(50_000)).unwrap();
 }
 
 fn milliseconds(values: &[f64]) -> String {
@@ -95,7 +95,7 @@ fn of_size(size: usize, name: &'static str, aim: f64) -> Figure {
 }
 
 /// A mesh in which everyone has ten reservations; nine of ten are directories, one is a glob.
-fn reserving(size: usize) -> Scratch {
+pub fn reserving(size: usize) -> Scratch {
     let scratch = crowd(size);
     for number in 1..size {
         let path = scratch.mesh().join(format!("registry/Copy{number}.json"));
@@ -132,7 +132,7 @@ fn settle(registry: &Path) {
 }
 
 /// What Claude Code sends before an edit.
-fn payload(scratch: &Scratch, name: &str, path: &str) -> PathBuf {
+pub fn payload(scratch: &Scratch, name: &str, path: &str) -> PathBuf {
     let file = scratch.mesh().join(format!("../{name}.json"));
     let text = json!({
         "session_id": session(scratch),
@@ -154,7 +154,7 @@ fn session(scratch: &Scratch) -> Value {
     serde_json::from_slice::<Value>(&registration).unwrap()["sessionId"].clone()
 }
 
-fn hook(scratch: &Scratch, payload: &Path) -> Command {
+pub fn hook(scratch: &Scratch, payload: &Path) -> Command {
     let mut hook = scratch.msg(&["hook", "claude", "PreToolUse"]);
     hook.stdin(File::open(payload).unwrap());
     hook

@@ -6,7 +6,8 @@
 //!
 //! `cargo bench` runs nearly all of it in a minute and a half; `cargo bench -- lock` only what has `lock` in its
 //! name. Some take long and are asked for by their whole names: `read-100000`, `idle-60`,
-//! `tui` and `tui-idle-60`.
+//! `tui` and `tui-idle-60`. `cargo bench -- --report` runs all of it and how it grows, in about ten minutes, and writes
+//! `BENCHMARKS.md` and its pictures.
 
 #![allow(
     clippy::unwrap_used,
@@ -21,12 +22,15 @@ mod agents;
 mod contenders;
 mod feed;
 mod figure;
+mod growth;
 mod guard;
 mod hooks;
 mod locks;
 mod messages;
+mod plot;
 mod post;
 mod readers;
+mod report;
 mod scratch;
 mod start;
 mod statusline;
@@ -77,10 +81,30 @@ fn main() {
         // `cargo test --all-targets` comes by here.
         return println!("nothing to measure in a debug build; use `cargo bench`");
     }
+    if args.iter().any(|arg| arg == "--report") {
+        return report();
+    }
     // Cargo adds `--bench`.
     let filter = args.iter().find(|arg| !arg.starts_with('-')).map_or("", String::as_str);
     let chosen = MEASUREMENTS.iter().filter(|(name, _)| name.contains(filter));
     let demanded = ON_DEMAND.iter().filter(|(name, _)| *name == filter);
     let figures: Vec<Figure> = chosen.chain(demanded).flat_map(|(_, measure)| measure()).collect();
     print!("{}", figure::table(&figures));
+}
+
+fn report() {
+    let before = report::load();
+    let all = MEASUREMENTS.iter().chain(&ON_DEMAND);
+    let figures: Vec<Figure> = all.flat_map(|(name, measure)| tell(name, *measure)).collect();
+    let growths = growth::measure();
+    report::write(&figures, &growths, [before, report::load()]);
+    println!("BENCHMARKS.md is written");
+}
+
+/// It takes a while: what was measured is shown at once.
+fn tell(name: &str, measure: Measurement) -> Vec<Figure> {
+    println!("{name}");
+    let figures = measure();
+    print!("{}", figure::table(&figures));
+    figures
 }

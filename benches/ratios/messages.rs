@@ -108,13 +108,14 @@ pub fn drain_many() -> Vec<Figure> {
 
 /// Microseconds for each message.
 #[derive(Default)]
-struct Drained {
+pub struct Drained {
     ours: Vec<f64>,
     plain: Vec<f64>,
 }
 
 impl Drained {
-    fn once(&mut self, count: usize) {
+    /// Reads that many. They lie in the mesh that is returned.
+    pub fn once(&mut self, count: usize) -> Scratch {
         let mut scratch = Scratch::new();
         scratch.join("Anna");
         scratch.join("Berta");
@@ -128,6 +129,12 @@ impl Drained {
         let moved = move_all(&scratch.mesh().join("sent/Berta"), &scratch.home().join("moved"));
         self.plain.push(each(started.elapsed()));
         assert_eq!(moved, count);
+        scratch
+    }
+
+    /// As multiples of what merely moves them.
+    pub fn ratio(&self) -> f64 {
+        Spread::of_pairs(&self.ours, &self.plain, |ours, plain| ours / plain).median
     }
 
     fn figure(&self, name: &'static str) -> Figure {

@@ -65,14 +65,18 @@ impl Stage {
 /// The least that taking and finishing a task can be.
 fn bare(mesh: &Mesh) {
     for finish in [false, true] {
-        let locked = mesh.lock().unwrap();
-        let swarm = locked.swarm().unwrap();
-        let claims = swarm.claims().unwrap();
-        if finish {
-            swarm.write_completions(&swarm.completions().unwrap()).unwrap();
-        }
-        swarm.write(&claims).unwrap();
+        bare_change(mesh, finish);
     }
+}
+
+fn bare_change(mesh: &Mesh, finish: bool) {
+    let locked = mesh.lock().unwrap();
+    let swarm = locked.swarm().unwrap();
+    let claims = swarm.claims().unwrap();
+    if finish {
+        swarm.write_completions(&swarm.completions().unwrap()).unwrap();
+    }
+    swarm.write(&claims).unwrap();
 }
 
 fn seconds(work: impl FnOnce()) -> f64 {
@@ -181,6 +185,21 @@ fn completed(count: usize) -> Figure {
         unit: " µs",
         aim: Aim::Below(1.0),
     }
+}
+
+/// Seconds for completing one more where that many are on file, and for the least that could be.
+pub struct Completing {
+    pub complete: f64,
+    pub bare: f64,
+}
+
+pub fn completing(count: usize) -> Completing {
+    let stage = Stage::new(&["Anna".to_string()], 1);
+    fill(&stage.scratch.mesh(), &stage.spec, count);
+    let mesh = stage.scratch.open();
+    let (complete, bare): (Vec<f64>, Vec<f64>) =
+        (0..30).map(|number| (complete_one(&stage, number), seconds(|| bare_change(&mesh, true)))).unzip();
+    Completing { complete: Spread::of(complete).median, bare: Spread::of(bare).median }
 }
 
 fn complete_one(stage: &Stage, number: usize) -> f64 {

@@ -1,0 +1,76 @@
+//! `BENCHMARKS.md`: every figure, in one run on one machine.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use crate::figure::{self, Figure};
+use crate::growth::Growth;
+use crate::plot::{self, grouped};
+
+/// Writes it, with its pictures in `docs/`.
+pub fn write(figures: &[Figure], growths: &[Growth], loads: [String; 2]) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut text = String::from(PREFACE);
+    writeln!(text, "\n{}\n", machine(loads)).unwrap();
+    text.push_str("## Against the limits\n\n");
+    text.push_str(LEGEND);
+    text.push_str(&figure::markdown(figures));
+    text.push_str("\n## How it grows\n");
+    for growth in growths {
+        let picture = format!("docs/growth-{}.svg", growth.slug);
+        fs::write(root.join(&picture), plot::draw(growth)).unwrap();
+        write!(text, "\n{}", section(growth, &picture)).unwrap();
+    }
+    fs::write(root.join("BENCHMARKS.md"), text).unwrap();
+}
+
+const PREFACE: &str = "# Benchmarks\n\n\
+    `cargo bench -- --report` measures all of this in one run and writes this page. A time by itself says little on a\n\
+    machine that does other things too, so each figure is measured in turns with a baseline that does the least the job\n\
+    could take. A missed aim is told, not hidden.\n";
+
+const LEGEND: &str = "The last column is how much of its limit a figure takes up: below 1 it is met.\n\n";
+
+fn section(growth: &Growth, picture: &str) -> String {
+    let mut text = format!("### With the number of {}\n\n![{}]({picture})\n\n", growth.of, growth.of);
+    let sizes: Vec<String> = growth.sizes.iter().map(|size| grouped(*size)).collect();
+    writeln!(text, "| {} | {} |", growth.of, sizes.join(" | ")).unwrap();
+    writeln!(text, "| --- {}|", "| ---: ".repeat(sizes.len())).unwrap();
+    for curve in &growth.curves {
+        let values: Vec<String> = curve.values.iter().map(|value| format!("{value:.2}×")).collect();
+        writeln!(text, "| `{}` | {} |", curve.name, values.join(" | ")).unwrap();
+    }
+    writeln!(text, "\n{}", growth.against).unwrap();
+    text
+}
+
+/// What it ran on.
+fn machine([before, after]: [String; 2]) -> String {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let cpus = read("/proc/cpuinfo");
+    let model =
+        cpus.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": ").map(|(_, it)| it));
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let memory = read("/proc/meminfo");
+    let total = memory.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kib: f64 = total.and_then(|it| it.trim().trim_end_matches(" kB").parse().ok()).unwrap_or_default();
+    let kernel = read("/proc/sys/kernel/osrelease");
+    let temporary = std::env::temp_dir();
+    let place = ravenry::sys::filesystem::kind(&temporary).map_or("unknown".to_string(), |it| it.name);
+    format!(
+        "Machine: {}, {cores} cores, {:.0} GiB, Linux {}, files on {place}, in memory where the table says so by a\n\
+         baseline without files. Load average before {before}, after {after}. msg {}, {}.",
+        model.unwrap_or("unknown processor"),
+        kib / 1024.0 / 1024.0,
+        kernel.trim(),
+        env!("CARGO_PKG_VERSION"),
+        ravenry::sys::clock::now(),
+    )
+}
+
+/// How busy the machine is.
+pub fn load() -> String {
+    let loads = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    loads.split_whitespace().next().unwrap_or("unknown").to_string()
+}
