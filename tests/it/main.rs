@@ -26,6 +26,7 @@ mod registry;
 mod reservations;
 mod safety;
 mod scripted_model;
+mod selftest;
 mod statusline;
 mod storm;
 mod swarm;

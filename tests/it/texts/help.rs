@@ -3,7 +3,7 @@
 use crate::environment::TestEnvironment;
 use crate::texts::{one_object, snapshot};
 
-const COMMANDS: [&str; 40] = [
+const COMMANDS: [&str; 41] = [
     "join",
     "leave",
     "send",
@@ -42,6 +42,7 @@ const COMMANDS: [&str; 40] = [
     "install",
     "uninstall",
     "doctor",
+    "selftest",
     "demo",
     "completions",
 ];
@@ -140,7 +141,7 @@ fn of_looking_around() {
 
 #[test]
 fn of_looking_after_it() {
-    let pages: [&[&str]; 11] = [
+    let pages: [&[&str]; 12] = [
         &["install", "--help"],
         &["uninstall", "--help"],
         &["doctor", "--help"],
@@ -151,6 +152,7 @@ fn of_looking_after_it() {
         &["config", "set", "--help"],
         &["config", "unset", "--help"],
         &["completions", "--help"],
+        &["selftest", "--help"],
         &["demo", "--help"],
     ];
     check("help-look-after", &pages);
