@@ -23,6 +23,7 @@ mod locks;
 mod man;
 mod messages;
 mod presence;
+mod readme;
 mod registry;
 mod reservations;
 mod safety;
