@@ -28,7 +28,8 @@
 //!
 //! Configuration files are `store::config`'s; git's pre-commit hook is `ops::guard`'s. What `install` found in the settings
 //! of harnesses, and what it wrote there, is kept by `store::installs` in `ravenry-installs/` beside the mesh; what it
-//! writes there is `ops::install`'s.
+//! writes there is `ops::install`'s. `.msg-selftest.<process>` beside the mesh is `sys::files`' scratch directory, while
+//! `selftest` runs.
 
 pub mod domain;
 pub mod faces;

@@ -168,7 +168,7 @@ impl Visit<'_> {
                      at the next look instead of at once",
                     kind.name
                 ),
-                "put the mesh on a local disk: `msg config set mesh DIR`",
+                "put the mesh on a local disk: `msg config set mesh DIR`; `msg selftest` tells what holds on this one",
             ),
             Some(kind) => Check::ok(NAME, kind.name),
         }])

@@ -31,6 +31,7 @@ mod release;
 mod rename;
 mod reservations;
 mod reserve;
+pub mod selftest;
 mod send;
 mod set_status;
 mod statusline;

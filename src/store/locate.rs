@@ -1,6 +1,7 @@
 //! Which directory is the mesh?
 
 use std::fmt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::domain::settings::{Settings, Source};
@@ -40,6 +41,18 @@ impl Location {
     /// A mesh at a place of one's own, for throw-away ones.
     pub fn at(dir: &Path) -> Self {
         Self { dir: dir.to_path_buf(), reason: Reason::Told(Source::Flag("--mesh")) }
+    }
+
+    /// A directory on the disk that the mesh is on, or would be on: the one around it, or the mesh itself where that is a
+    /// disk of its own.
+    pub fn on_same_disk(&self) -> PathBuf {
+        let device = |path: &Path| files::metadata(path).ok().flatten().map(|metadata| metadata.dev());
+        let around = self.dir.ancestors().skip(1).find(|path| device(path).is_some());
+        let around = around.unwrap_or(Path::new("/"));
+        match device(&self.dir) {
+            Some(own) if device(around) != Some(own) => self.dir.clone(),
+            _ => around.to_path_buf(),
+        }
     }
 
     /// Nobody told us: the choice is worth writing down, so that it stays.

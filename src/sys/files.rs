@@ -11,6 +11,7 @@ mod ledger;
 mod lines;
 mod look;
 mod mark;
+mod scratch;
 mod walk;
 
 use std::fs::Metadata;
@@ -41,7 +42,7 @@ pub use look::{
     read_at_most, read_large, stamps,
 };
 pub use mark::{own_mark, owner_of};
-
+pub use scratch::Scratch;
 pub use walk::Walk;
 
 use look::absent_is_none;

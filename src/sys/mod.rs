@@ -3,6 +3,7 @@
 //! Nothing here knows what a mesh is.
 
 pub mod ancestry;
+pub mod children;
 pub mod clock;
 pub mod deadline;
 pub mod environment;

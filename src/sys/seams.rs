@@ -22,6 +22,8 @@ pub const PANIC_ON_KEY: &str = "MSG_TEST_PANIC_ON_KEY";
 pub const FLOCK: &str = "MSG_TEST_FLOCK";
 /// How many milliseconds `watch --exec` waits after a message's first failure, instead of a second.
 pub const RETRY_MS: &str = "MSG_TEST_RETRY_MS";
+/// The program that `selftest` puts to the test in place of this one.
+pub const PROGRAM: &str = "MSG_TEST_PROGRAM";
 
 /// Pretend that no file system tells upper from lower case.
 pub const CASELESS: &str = "MSG_TEST_CASELESS";

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use syn::visit::Visit;
 
-#[path = "../../fuzz/src/lib.rs"]
 mod checks;
 
 type Check = fn(&[u8]);
@@ -44,8 +43,16 @@ fn files_in(dir: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// A package can't hold another one, so in one that was downloaded there is nothing to replay.
+fn is_there() -> bool {
+    here("fuzz").is_dir()
+}
+
 #[test]
 fn the_corpus_holds() {
+    if !is_there() {
+        return;
+    }
     if std::env::var_os("MSG_UPDATE_CORPUS").is_some() {
         write_seeds();
     }
@@ -63,6 +70,9 @@ fn the_corpus_holds() {
 /// What is fuzzed, what is replayed and what lies there are the same.
 #[test]
 fn every_target_is_replayed() {
+    if !is_there() {
+        return;
+    }
     let names = |dir: &str| -> Vec<String> {
         let entries = fs::read_dir(here(dir)).unwrap().map(|entry| entry.unwrap().path());
         let mut names: Vec<String> =

@@ -56,7 +56,7 @@ fn check(name: &str, play: impl Fn(&mut Scene)) {
 }
 
 #[track_caller]
-fn snapshot(name: &str, text: &str, filters: &[(&str, &str)]) {
+pub fn snapshot(name: &str, text: &str, filters: &[(&str, &str)]) {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("../../snapshots");
     settings.set_prepend_module_to_snapshot(false);
@@ -216,7 +216,7 @@ impl Scene {
 }
 
 /// What a command says, errors and all, in the order in which a person sees it.
-fn spoken(command: &mut Command) -> (String, Option<i32>) {
+pub fn spoken(command: &mut Command) -> (String, Option<i32>) {
     let (mut reader, writer) = io::pipe().unwrap();
     let stdout = writer.try_clone().unwrap();
     let mut child = command.stdout(stdout).stderr(writer).spawn().unwrap();

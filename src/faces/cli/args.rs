@@ -61,6 +61,7 @@ Look after it:
   waiter       What harnesses keep running while their agent rests
   guard        Let git refuse to commit what others have reserved
   completions  Completions for your shell
+  selftest     Put the promises to the test, on this disk
   demo         See it work, on a mesh that is thrown away
   help         This, or the help of one command
 
@@ -196,6 +197,7 @@ commands! {
     Waiter(waiter::WaiterArgs) = "waiter";
     Guard(guard::GuardArgs) = "guard";
     Completions(completions::CompletionsArgs) = "completions";
+    Selftest(selftest::SelftestArgs) = "selftest";
     Demo(demo::DemoArgs) = "demo";
 }
 

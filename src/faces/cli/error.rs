@@ -45,6 +45,7 @@ pub(super) fn exit_code(kind: Kind) -> u8 {
         | Kind::Usage => 2,
         Kind::AmbiguousCaller | Kind::Evicted | Kind::NoHost | Kind::NotJoined => 3,
         Kind::BadConfig
+        | Kind::BrokenPromise
         | Kind::Corrupt
         | Kind::DiskFull
         | Kind::Io

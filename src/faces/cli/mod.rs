@@ -13,6 +13,7 @@ mod profile;
 mod reservations;
 mod table;
 mod text;
+mod welcome;
 
 use std::ffi::OsString;
 use std::panic::AssertUnwindSafe;
@@ -30,6 +31,11 @@ use output::Ui;
 
 /// Another face, which takes over the terminal: whom it is for, if anybody says, and whether in colour.
 pub type Screen = fn(Globals, Option<AgentName>, bool) -> Result<(), CommandError>;
+
+/// Everything that the command line understands, for those who write it up: man pages, the tests of the README.
+pub fn grammar() -> clap::Command {
+    Cli::command()
+}
 
 /// Runs the command that the arguments ask for. A bug of ours is an error like others.
 pub fn run(args: impl IntoIterator<Item = OsString>, screen: Screen) -> ExitCode {
@@ -54,9 +60,6 @@ fn parse_and_run(words: Vec<OsString>, wants_json: bool, screen: Screen) -> Exit
 
 fn dispatch(cli: Cli, screen: Screen) -> ExitCode {
     let ui = Ui::new(&cli.global);
-    let Some(command) = cli.command else {
-        return ui.print_text(&Cli::command().render_help());
-    };
     let speaker = match cli.global.speaker.map(AgentName::new).transpose() {
         Ok(speaker) => speaker,
         Err(error) => return ui.finish(Err(error.into()), &[]),
@@ -67,6 +70,12 @@ fn dispatch(cli: Cli, screen: Screen) -> ExitCode {
     // Without it a limit is a sudden death, which everything here survives anyway.
     drop(signals::survive_file_size_limit());
     let globals = Globals { mesh: cli.global.mesh, speaker, ..Globals::default() };
+    let Some(command) = cli.command else {
+        return match welcome::run(globals) {
+            Ok((outcome, notices)) => ui.finish(Ok(outcome), &notices),
+            Err(error) => ui.finish(Err(error), &[]),
+        };
+    };
     let call = Call::new(globals, cli.global.verbose, &ui, screen);
     let outcome = commands::run(&call, command);
     ui.finish(outcome, &call.take_notices())

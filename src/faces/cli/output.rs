@@ -209,6 +209,35 @@ impl Ui {
         }
     }
 
+    /// Shows how far a long command is, to a person at a terminal.
+    pub(super) fn progress(&self, done: usize, of: usize, name: &str) {
+        const CELLS: usize = 22;
+        if !self.shows_progress() {
+            return;
+        }
+        let full = done * CELLS / of.max(1);
+        let bar = format!("{}{}", style::good(&"█".repeat(full)), style::dim(&"░".repeat(CELLS - full)));
+        // Blanks, not an escape sequence, put out what was longer: they do so without colours too.
+        self.show(&format!("\r{bar} {done:>2} of {of}  {name:<12}"));
+    }
+
+    /// Takes the bar away again.
+    pub(super) fn end_progress(&self) {
+        if self.shows_progress() {
+            self.show(&format!("\r{:46}\r", ""));
+        }
+    }
+
+    fn shows_progress(&self) -> bool {
+        !self.json && !self.quiet && io::stderr().is_terminal()
+    }
+
+    fn show(&self, text: &str) {
+        let mut stderr = AutoStream::new(io::stderr().lock(), self.color);
+        // Nothing is lost if this fails.
+        drop(stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush()));
+    }
+
     pub(super) fn print_text(&self, text: &StyledStr) -> ExitCode {
         self.write(&text.ansi().to_string()).err().unwrap_or(ExitCode::SUCCESS)
     }

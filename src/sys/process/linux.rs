@@ -61,6 +61,10 @@ pub(super) fn details(pid: Pid) -> Option<Details> {
     })
 }
 
+pub(super) fn is_stopped(pid: Pid) -> bool {
+    read_stat(pid).is_some_and(|stat| stat.stopped)
+}
+
 pub(super) fn owner(pid: Pid) -> Option<u32> {
     fs::metadata(format!("/proc/{pid}")).ok().map(|metadata| metadata.uid())
 }
@@ -83,6 +87,7 @@ pub(super) fn uptime() -> Option<Duration> {
 struct Stat {
     comm: String,
     zombie: bool,
+    stopped: bool,
     parent: i64,
     session: i64,
     terminal: i64,
@@ -108,7 +113,8 @@ fn parse_stat(bytes: &[u8]) -> Option<Stat> {
     let session = fields.nth(1)?.parse().ok()?;
     let terminal = fields.next()?.parse().ok()?;
     let start_ticks = fields.nth(14)?.parse().ok()?;
-    Some(Stat { comm, zombie: matches!(state, "Z" | "X" | "x"), parent, session, terminal, start_ticks })
+    let (zombie, stopped) = (matches!(state, "Z" | "X" | "x"), matches!(state, "T" | "t"));
+    Some(Stat { comm, zombie, stopped, parent, session, terminal, start_ticks })
 }
 
 #[cfg(test)]

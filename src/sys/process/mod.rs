@@ -104,6 +104,11 @@ pub fn is_in_front(pid: Pid) -> bool {
     matches!((fields.get(2), fields.get(5)), (Some(own), Some(front)) if own == front)
 }
 
+/// Was it stopped (SIGSTOP)? Not known is no.
+pub fn is_stopped(pid: Pid) -> bool {
+    imp::is_stopped(pid)
+}
+
 /// The numerical user that `pid` runs as.
 pub fn owner(pid: Pid) -> Option<u32> {
     imp::owner(pid)
@@ -182,6 +187,7 @@ mod tests {
         assert_eq!(theirs.has_terminal, ours.has_terminal);
         assert_eq!(theirs.look.args, ours.look.args);
         assert_eq!(ps::owner(pid), linux::owner(pid));
+        assert!(!ps::is_stopped(pid) && !linux::is_stopped(pid));
         let apart = ps::started_at(pid).unwrap().duration_since(linux::started_at(pid).unwrap()).abs();
         assert!(apart <= jiff::SignedDuration::from_secs(2), "{apart}");
         child.kill().unwrap();

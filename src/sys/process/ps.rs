@@ -71,6 +71,10 @@ pub(super) fn uptime() -> Option<std::time::Duration> {
     None
 }
 
+pub(super) fn is_stopped(pid: Pid) -> bool {
+    fields(pid, "state=").is_some_and(|state| state.trim_start().starts_with('T'))
+}
+
 pub(super) fn owner(pid: Pid) -> Option<u32> {
     fields(pid, "uid=")?.trim().parse().ok()
 }

@@ -3,7 +3,7 @@
 use crate::environment::TestEnvironment;
 use crate::texts::{one_object, snapshot};
 
-const COMMANDS: [&str; 40] = [
+const COMMANDS: [&str; 41] = [
     "join",
     "leave",
     "send",
@@ -42,6 +42,7 @@ const COMMANDS: [&str; 40] = [
     "install",
     "uninstall",
     "doctor",
+    "selftest",
     "demo",
     "completions",
 ];
@@ -63,9 +64,9 @@ fn check(name: &str, all: &[&[&str]]) {
 
 #[test]
 fn the_overview() {
-    check("help", &[&[]]);
-    for same in [&["help"][..], &["--help"], &["-h"]] {
-        assert_eq!(help(same), help(&[]), "{same:?}");
+    check("help", &[&["help"]]);
+    for same in [&["--help"][..], &["-h"]] {
+        assert_eq!(help(same), help(&["help"]), "{same:?}");
     }
 }
 
@@ -140,7 +141,7 @@ fn of_looking_around() {
 
 #[test]
 fn of_looking_after_it() {
-    let pages: [&[&str]; 11] = [
+    let pages: [&[&str]; 12] = [
         &["install", "--help"],
         &["uninstall", "--help"],
         &["doctor", "--help"],
@@ -151,6 +152,7 @@ fn of_looking_after_it() {
         &["config", "set", "--help"],
         &["config", "unset", "--help"],
         &["completions", "--help"],
+        &["selftest", "--help"],
         &["demo", "--help"],
     ];
     check("help-look-after", &pages);
@@ -161,7 +163,7 @@ fn every_command_has_help_and_shells_complete_it() {
     for command in COMMANDS {
         assert_eq!(help(&["help", command]), help(&[command, "--help"]));
         assert!(help(&[command, "-h"]).contains("Usage: msg"), "{command}");
-        assert!(help(&[]).contains(&format!("\n  {command} ")), "{command}");
+        assert!(help(&["help"]).contains(&format!("\n  {command} ")), "{command}");
     }
     for shell in ["bash", "zsh", "fish"] {
         let script = help(&["completions", shell]);

@@ -1,6 +1,7 @@
 //! What each command says when all goes well.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 
@@ -277,4 +278,31 @@ fn a_status_from_elsewhere() {
     let mut command = scene.command();
     command.args(["set-status", "-", "--as", "Alice"]).stdin(fs::File::open(&file).unwrap());
     assert_eq!(spoken(&mut command).0, "Alice: “from a file”\n");
+}
+
+/// `msg` and nothing else: before anybody joined, as a stranger among agents, and as one of them.
+#[test]
+fn the_front_door() {
+    check("welcome", |scene| {
+        scene.msg(&[]);
+        scene.meanwhile("Alice and Bob join.");
+        scene.joined("Alice", "claude");
+        scene.joined("Bob", "codex");
+        scene.msg(&[]);
+        scene.msg(&["--as", "Alice"]);
+        scene.meanwhile("Alice has a spec, mail, and then a task; more come.");
+        put(&scene.project().join("spec.md"), "- [ ] TASK-01: the form\n- [ ] TASK-02: the session\n");
+        scene.rewrite("Alice", |alice| alice["spec"] = json!(scene.project().join("spec.md")));
+        scene.mail("Alice", 1);
+        scene.msg(&["--as", "Alice"]);
+        scene.claim("Alice", "TASK-01", "the login flow");
+        scene.mail("Alice", 3);
+        for name in ["Carol", "Dave", "Erin", "Faye", "Gus", "Hugo"] {
+            scene.joined(name, "pi");
+        }
+        scene.msg(&["--as", "Alice"]);
+        scene.meanwhile("The mesh is open to everybody.");
+        fs::set_permissions(scene.mesh(), fs::Permissions::from_mode(0o777)).unwrap();
+        scene.msg(&[]);
+    });
 }

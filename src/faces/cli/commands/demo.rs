@@ -346,5 +346,8 @@ impl Report for DemoReport {
         }
         page.line("");
         page.line(style::dim("That was a mesh of its own, and it is gone. Yours starts with `msg join`."));
+        page.line(style::dim(
+            "`msg selftest` shows what holds on your disk when processes race and are killed.",
+        ));
     }
 }

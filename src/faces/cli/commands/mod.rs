@@ -27,6 +27,7 @@ pub(super) mod rename;
 pub(super) mod reply;
 pub(super) mod reservations;
 pub(super) mod reserve;
+pub(super) mod selftest;
 pub(super) mod send;
 pub(super) mod set_status;
 pub(super) mod show;
@@ -135,6 +136,7 @@ pub(super) fn run(call: &Call<'_>, command: Command) -> Result<Outcome, CommandE
         Command::Hook(args) => hook::run(args),
         Command::Waiter(args) => waiter::run(args),
         Command::Guard(args) => call.in_spite_of_errors(|ctx, errors| guard::run(ctx, args, errors)),
+        Command::Selftest(args) => selftest::run(&call.globals, args, call.ui),
         Command::Demo(args) => demo::run(args),
         Command::Completions(args) => Ok(completions::run(args)),
     }

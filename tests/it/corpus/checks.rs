@@ -1,7 +1,7 @@
 //! What must hold for everything that reads what others write, whatever they write.
 //!
-//! The targets of `cargo fuzz` call these with what the fuzzer makes up; `tests/it/corpus.rs` includes this very file and
-//! calls them with what lies in `fuzz/corpus/`. A function is named after its target and panics if something doesn't
+//! `fuzz/` is a crate of its own, and this file is its library: its targets call these with what the fuzzer makes up, and
+//! `tests/it/corpus.rs` with what lies in `fuzz/corpus/`. A function is named after its target and panics if something doesn't
 //! hold.
 
 use std::collections::HashSet;

@@ -1,0 +1,136 @@
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use serde_json::{Map, Value, json};
+
+use crate::domain::visible;
+use crate::faces::cli::output::{Outcome, Page, Report, Ui, style};
+use crate::faces::cli::table::{Cell, Table};
+use crate::ops::doctor::State;
+use crate::ops::selftest::{self, Check, Tested, Wish};
+use crate::ops::{CommandError, Globals};
+use crate::sys::files::FileError;
+use crate::sys::signals::Stop;
+
+/// Put the promises to the test, on this disk
+///
+/// Makes throw-away meshes beside yours, so on the same file system, lets real processes race for names, tasks, paths and
+/// messages there, kills them, damages files, and tells which promises held and what was counted. Takes about ten
+/// seconds. Your own mesh and configuration are not touched, and nothing is left behind. Exit code 4 if a promise broke.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg selftest
+  msg selftest --in /mnt/share    would a mesh be safe there?
+  msg selftest --promise 1        only that no message is lost
+  msg selftest --json             the same, for a program to look at")]
+pub(in crate::faces::cli) struct SelftestArgs {
+    /// Test in this directory instead of beside the mesh
+    #[arg(long = "in", value_name = "DIR")]
+    place: Option<PathBuf>,
+    /// Only this promise; may be given several times
+    #[arg(long = "promise", value_name = "N", value_parser = clap::value_parser!(u8).range(1..=7))]
+    promises: Vec<u8>,
+    /// If a promise broke, leave the throw-away meshes there to be looked at
+    #[arg(long)]
+    keep: bool,
+    /// What the test's own children are there for
+    #[arg(long, hide = true)]
+    role: Option<Role>,
+    /// The lock that a holder holds
+    #[arg(long, hide = true, value_name = "FILE")]
+    lock: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Role {
+    Host,
+    Holder,
+}
+
+pub(super) fn run(globals: &Globals, args: SelftestArgs, ui: &Ui) -> Result<Outcome, CommandError> {
+    if let Some(role) = args.role {
+        let role = match (role, &args.lock) {
+            (Role::Holder, Some(path)) => selftest::Role::Holder(path),
+            _ => selftest::Role::Host,
+        };
+        // A child that nobody hears is waited for in vain, and killed.
+        selftest::work(role, |text| {
+            let _ = ui.say(text);
+        })?;
+        return Ok(Outcome::said(None));
+    }
+    let stop = Stop::listen().map_err(FileError::from)?;
+    let wish = Wish { place: args.place, promises: args.promises, keep: args.keep };
+    let tested = selftest::selftest(globals, &wish, &stop, &mut |progress| {
+        ui.progress(progress.done, progress.of, progress.name);
+    });
+    ui.end_progress();
+    let tested = tested?;
+    let error = selftest::verdict(&tested);
+    Ok(Outcome { report: Some(Box::new(SelftestReport(tested))), error })
+}
+
+struct SelftestReport(Tested);
+
+impl Report for SelftestReport {
+    fn json(&self) -> Map<String, Value> {
+        let check = |check: &Check| {
+            json!({
+                "promise": check.promise,
+                "name": check.name,
+                "state": check.state.name(),
+                "held": check.state != State::Fail,
+                "message": check.message,
+                "fix": check.fix,
+                "ms": u64::try_from(check.took.as_millis()).unwrap_or(u64::MAX),
+            })
+        };
+        let Tested { directory, file_system, checks, kept } = &self.0;
+        Map::from_iter([
+            ("fileSystem".to_string(), json!(file_system)),
+            ("directory".to_string(), json!(directory.to_string_lossy())),
+            ("kept".to_string(), json!(kept.as_ref().map(|kept| kept.to_string_lossy()))),
+            ("checks".to_string(), checks.iter().map(check).collect()),
+        ])
+    }
+
+    fn text(&self, page: &mut Page) {
+        let Tested { directory, file_system, checks, kept } = &self.0;
+        let disk = file_system.as_deref().unwrap_or("a file system of an unknown kind");
+        page.line(style::bold(&visible(&format!("The promises in {}, on {disk}", directory.display()))));
+        let mut table = Table::default();
+        for check in checks.iter().filter(|check| !page.quiet || check.state != State::Ok) {
+            let (word, paint): (&str, fn(&str) -> String) = match check.state {
+                State::Ok => ("held", style::good),
+                State::Warn => ("held, but", style::warn),
+                State::Fail => ("broke", style::bad),
+            };
+            table.row(vec![
+                Cell::plain(&check.promise.to_string()),
+                Cell::styled(check.name, style::bold),
+                Cell::styled(word, paint),
+                Cell::styled(&format!("{:.1} s", check.took.as_secs_f64()), style::dim),
+                Cell::plain(&visible(&check.message)),
+            ]);
+            if let Some(fix) = &check.fix {
+                let empty = || Cell::plain("");
+                table.row(vec![
+                    empty(),
+                    empty(),
+                    empty(),
+                    empty(),
+                    Cell::styled(&format!("→ {fix}"), style::dim),
+                ]);
+            }
+        }
+        table.lines().into_iter().for_each(|line| page.line(line));
+        if !page.quiet && checks.iter().all(|check| check.state != State::Fail) {
+            let took: f64 = checks.iter().map(|check| check.took.as_secs_f64()).sum();
+            page.line(style::good(&format!("Everything that was tested held, in {took:.0} s.")));
+        }
+        if let Some(kept) = kept {
+            page.line(visible(&format!("What broke can be looked at in `{}`.", kept.display())));
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! `msg` alone: what this is and how to begin, or, for whoever has joined, where one stands and what to do next.
+
+use serde_json::{Map, Value, json};
+
+use crate::domain::visible;
+use crate::ops::{self, CommandError, Context, Filter, Globals, Listing, Profile};
+
+use super::output::{Outcome, Page, Report, style};
+use super::table::{Cell, Table};
+
+/// So many others are named; the rest are counted.
+const NAMED: usize = 6;
+
+/// Looks around. What is wrong with settings or mesh is told, and no reason not to say how to begin. Returns notices too.
+pub(super) fn run(globals: Globals) -> Result<(Outcome, Vec<String>), CommandError> {
+    let (ctx, errors) = Context::tolerant(globals)?;
+    let listing = ops::agents(&ctx, Filter::default());
+    let mut notices = ctx.take_notices();
+    let mut tell = |error: CommandError| notices.push(format!("{}; `msg doctor` tells more", error.message));
+    errors.into_iter().for_each(&mut tell);
+    let listing = listing.unwrap_or_else(|error| {
+        tell(error);
+        Listing::default()
+    });
+    let mesh = ctx.location.to_string();
+    Ok((Welcome { listing, mesh }.into(), notices))
+}
+
+struct Welcome {
+    listing: Listing,
+    mesh: String,
+}
+
+impl Welcome {
+    fn me(&self) -> Option<&Profile> {
+        self.listing.agents.iter().find(|profile| Some(&profile.agent.name) == self.listing.me.as_ref())
+    }
+
+    fn others(&self) -> Vec<&str> {
+        let names = self.listing.agents.iter().map(|profile| &profile.agent.name);
+        names.filter(|name| Some(*name) != self.listing.me.as_ref()).map(|name| name.as_str()).collect()
+    }
+
+    /// `2 others are here: GoldFalcon and SwiftRaven.`
+    fn company(&self) -> String {
+        let (others, kind) = (self.others(), if self.me().is_some() { "other" } else { "agent" });
+        let named = others.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+        let more = others.len().saturating_sub(NAMED);
+        let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+        match others.len() {
+            0 => "Nobody else is here.".to_string(),
+            1 => format!("One {kind} is here: {named}."),
+            many => format!("{many} {kind}s are here: {named}{rest}."),
+        }
+    }
+
+    /// What to type next, and what it does.
+    fn next(&self) -> Vec<(String, &'static str)> {
+        let begin = |install: &'static str| {
+            vec![
+                ("msg install all".to_string(), install),
+                ("msg join".to_string(), "take part yourself; agents run the same command"),
+                ("msg tui".to_string(), "all of it on one screen, and talking from there"),
+            ]
+        };
+        let Some(me) = self.me() else {
+            return begin("let Claude Code, Codex, Gemini CLI, OpenCode, pi and Copilot CLI use it");
+        };
+        let mut next = Vec::new();
+        if me.unread > 0 {
+            next.push(("msg read".to_string(), "take your mail"));
+        }
+        match (me.claims.first(), &me.agent.spec) {
+            (Some(claim), _) => {
+                next.push((format!("msg complete {}", claim.task), "say that your task is done"));
+            }
+            (None, Some(_)) => next.push(("msg claim --next".to_string(), "take the next task of your spec")),
+            (None, None) => {}
+        }
+        match self.others().first() {
+            Some(other) => next.push((format!("msg send {other} \"…\""), "say something")),
+            None => next.push(("msg install all".to_string(), "let the harnesses that you have use it")),
+        }
+        next.push(("msg tui".to_string(), "all of it on one screen"));
+        next
+    }
+}
+
+impl Report for Welcome {
+    fn json(&self) -> Map<String, Value> {
+        let me = self.me();
+        Map::from_iter([
+            ("agent".to_string(), json!(me.map(|me| me.agent.name.as_str()))),
+            ("others".to_string(), json!(self.others())),
+            ("unread".to_string(), json!(me.map_or(0, |me| me.unread))),
+            ("mesh".to_string(), json!(self.mesh)),
+            ("next".to_string(), self.next().into_iter().map(|(command, _)| json!(command)).collect()),
+        ])
+    }
+
+    fn text(&self, page: &mut Page) {
+        match self.me() {
+            Some(me) => {
+                let name = style::bold(me.agent.name.as_str());
+                page.line(format!("You are {name}. {}", self.company()));
+                let mail = match me.unread {
+                    0 => None,
+                    1 => Some("One message waits for you.".to_string()),
+                    unread => Some(format!("{unread} messages wait for you.")),
+                };
+                let task = me
+                    .claims
+                    .first()
+                    .map(|claim| format!("You work on {}.", visible(&claim.task.to_string())));
+                let said: Vec<String> = mail.into_iter().chain(task).collect();
+                if !said.is_empty() {
+                    page.line(said.join(" "));
+                }
+            }
+            None => {
+                page.line(
+                    "Coding agents on one machine find each other, talk, keep out of each other's files",
+                );
+                page.line("and split a spec into tasks. `msg` is how they do it, and how you do.");
+                if !self.others().is_empty() {
+                    page.line("");
+                    page.line(format!("{} You have not joined.", self.company()));
+                }
+            }
+        }
+        page.line("");
+        let mut table = Table::default();
+        for (command, what) in self.next() {
+            table
+                .row(vec![Cell::styled(&format!("  {}", visible(&command)), style::good), Cell::plain(what)]);
+        }
+        table.lines().into_iter().for_each(|line| page.line(line));
+        page.line("");
+        page.line(match self.me() {
+            Some(_) => "`msg help` lists all commands; each has `--help` with examples.",
+            None => "`msg demo` shows it, `msg help` lists all commands; each has `--help` with examples.",
+        });
+    }
+}

@@ -1,0 +1,92 @@
+//! Promise 5: everything answers. A dead holder of a lock delays nobody, a stopped one only until the limit, and whoever
+//! follows an inbox is told at once.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::sys::children::{Child, Hear, Input};
+
+use super::owners::hold;
+use super::stage::{Fault, Held, LIMIT, Stage, demand};
+
+/// How long commands are told to wait for a lock here.
+const PATIENCE: Duration = Duration::from_millis(300);
+/// Starting a process is not waiting for a lock, and a machine may be busy.
+const SLACK: Duration = Duration::from_secs(5);
+/// Told later than that is told by the slow tick (5 s), not by the file system.
+const AT_ONCE: Duration = Duration::from_secs(3);
+/// Told later than that is not told.
+const AT_LAST: Duration = Duration::from_secs(12);
+const LETTERS: usize = 5;
+
+pub(super) fn come(stage: &Stage<'_>) -> Result<Held, Fault> {
+    let _host = stage.join("Ada")?;
+    let holder = hold(stage, &stage.mesh().join("mesh.lock"))?;
+    holder.stop()?;
+    let args = ["set-status", "busy", "--as", "Ada"];
+    let mut command = stage.command(&args);
+    command.env("MSG_LOCK_TIMEOUT", PATIENCE.as_secs_f64().to_string());
+    let answer = stage.run(&mut command, &args, LIMIT)?.expect_kind(5, "lock_timeout")?;
+    demand(answer.took < PATIENCE + SLACK, || {
+        format!("a limit of 0.3 s took {} ms", answer.took.as_millis())
+    })?;
+    let told = answer.json["error"]["holder"].clone();
+    if cfg!(target_os = "linux") {
+        demand(told == json!(holder.pid().get()), || format!("the error names {told} as the holder"))?;
+    }
+    // Whoever only looks, and whoever must not be in the way, does not wait for it.
+    stage.msg(&["agents"])?.expect(0)?;
+    stage.msg(&["check", "x", "--as", "Ada"])?.expect(0)?;
+    drop(holder);
+    let after = stage.msg(&args)?.expect(0)?;
+
+    let mut dead = stage.host()?;
+    dead.kill()?;
+    stage.put(&stage.mesh().join("swarm.lock"), format!("{}\n", dead.pid()).as_bytes())?;
+    let claimed = stage.msg(&["claim", "T-1", "--adhoc", "--as", "Ada"])?.expect(0)?;
+    let slowest = after.took.max(claimed.took);
+    demand(slowest < SLACK, || {
+        format!("a dead holder of a lock delayed a command by {} ms", slowest.as_millis())
+    })?;
+    Ok(Held::with(format!(
+        "a stopped lock holder is named after {} ms (limit {}); a dead one delays nobody ({} ms)",
+        answer.took.as_millis(),
+        PATIENCE.as_millis(),
+        slowest.as_millis()
+    )))
+}
+
+pub(super) fn watching(stage: &Stage<'_>) -> Result<Held, Fault> {
+    let (_ada, _ben) = (stage.join("Ada")?, stage.join("Ben")?);
+    let mut command = stage.command(&["watch", "--as", "Ben", "--json"]);
+    let mut watcher = Child::start(&mut command, Input::Nothing, Hear::Answer)?;
+    let mut send = |text: &str| -> Result<Duration, Fault> {
+        let sent = Instant::now();
+        stage.msg(&["send", "Ben", text, "--as", "Ada"])?.expect(0)?;
+        let has_it = |said: &[u8]| String::from_utf8_lossy(said).contains(text);
+        let heard = watcher.hear(has_it, AT_LAST, stage.stop);
+        let heard = heard.ok_or_else(|| {
+            Fault(format!("whoever follows its inbox was not told within {} s", AT_LAST.as_secs()))
+        })?;
+        Ok(heard.duration_since(sent))
+    };
+    // Only who has seen one follows: it may have been there before the watch was.
+    send("before anything else")?;
+    let mut slowest = Duration::ZERO;
+    for number in 1..=LETTERS {
+        slowest = slowest.max(send(&format!("letter {number}"))?);
+    }
+    let slowest_ms = slowest.as_millis();
+    if slowest < AT_ONCE {
+        let text =
+            format!("{LETTERS} messages told as they came, at most {slowest_ms} ms after `msg send` began");
+        return Ok(Held::with(text));
+    }
+    Ok(Held {
+        message: format!(
+            "told only when the slow tick looked ({slowest_ms} ms): this disk tells of no changes"
+        ),
+        doubt: Some("messages arrive, but up to 5 s late; a local disk tells at once".to_string()),
+    })
+}

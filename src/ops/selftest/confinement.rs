@@ -1,0 +1,130 @@
+//! Promise 6: nobody gets out of the mesh, and text of peers reaches a terminal without anything that it would obey.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::sys::children::{Hear, Input};
+use crate::sys::files::{self, Published, Walk};
+
+use super::stage::{Fault, Held, Stage, demand};
+
+/// What must never be a name.
+const BAD_NAMES: [&str; 8] =
+    ["../x", "../../x", "/etc/x", "a/b", ".hidden", "a\nb", "x.json", "\u{1b}[31mRed"];
+/// What a terminal would obey, or a reader would not see.
+const HOSTILE: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}evil\r\u{8}";
+
+pub(super) fn holds(stage: &Stage<'_>) -> Result<Held, Fault> {
+    let (_ada, _ben) = (stage.join("Ada")?, stage.join("Ben")?);
+    let precious = stage.dir().join("precious.json");
+    stage.put(&precious, b"{}")?;
+    let outside = outside(stage);
+    let refused = names(stage)?;
+    let escapes = escapes(stage)?;
+    links(stage, &precious)?;
+    open_to_others(stage)?;
+    let grown: Vec<String> = self::outside(stage).difference(&outside).cloned().collect();
+    demand(grown.is_empty(), || format!("something got out of the mesh: {}", grown.join(", ")))?;
+    Ok(Held::with(format!(
+        "{refused} names that lead out refused, {escapes} texts shown harmless; a planted link, an open mesh too"
+    )))
+}
+
+/// Names, wherever one can enter; and what else becomes a file name.
+fn names(stage: &Stage<'_>) -> Result<usize, Fault> {
+    let host = stage.host()?;
+    let pid = host.pid().to_string();
+    let mut refused = 0;
+    for name in BAD_NAMES {
+        let speaker = format!("--as={name}");
+        for args in [
+            &["join", "--pid", &pid, "--", name][..],
+            &["rename", "--as", "Ada", "--", name],
+            &["whois", "--", name],
+            &[&speaker, "whoami"],
+        ] {
+            // `--json` would stand behind the `--`.
+            let args = [&["--json"], args].concat();
+            let answer = stage.speak(&args, Input::Nothing, Hear::Answer)?;
+            answer.expect_kind(2, "invalid_name")?;
+            refused += 1;
+        }
+    }
+    // A session id may be any text: it is a name for nothing.
+    let host = stage.host()?;
+    let args = ["join", "Cleo", "--pid", &host.pid().to_string(), "--session", "../../../x"];
+    stage.msg(&args)?.expect(0)?;
+    Ok(refused)
+}
+
+/// What a peer says, in every place where it is shown.
+fn escapes(stage: &Stage<'_>) -> Result<usize, Fault> {
+    stage.msg(&["send", "Ben", HOSTILE, "--as", "Ada"])?.expect(0)?;
+    plant_reason(stage)?;
+    let mut shown = 0;
+    for (shows_text, args) in [
+        (true, &["inbox", "--as", "Ben"][..]),
+        (true, &["read", "--as", "Ben"]),
+        (true, &["reservations"]),
+        (true, &["check", "src/x", "--as", "Ben"]),
+        (true, &["history", "--as", "Ben"]),
+        (false, &["feed"]),
+    ] {
+        let answer = stage.speak(args, Input::Nothing, Hear::Everything)?;
+        // Else nothing would be shown that could be obeyed.
+        let is_shown = !shows_text || answer.said.contains("evil");
+        demand(is_shown, || format!("`{}` does not show what was said", answer.line))?;
+        let obeyed = answer.said.chars().find(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}');
+        demand(obeyed.is_none(), || {
+            let char = obeyed.unwrap_or_default().escape_unicode();
+            format!("`{}` lets a peer's {char} through to the terminal", answer.line)
+        })?;
+        shown += 1;
+    }
+    Ok(shown)
+}
+
+/// A reason that nobody could give by command, put into a registration as a hostile peer would.
+fn plant_reason(stage: &Stage<'_>) -> Result<(), Fault> {
+    stage.msg(&["reserve", "src/", "--reason", "work", "--as", "Ada"])?.expect(0)?;
+    let path = stage.mesh().join("registry/Ada.json");
+    let content = files::read(&path)?.unwrap_or_default();
+    let mut registration: Value = serde_json::from_slice(&content).unwrap_or_default();
+    registration["reservations"][0]["reason"] = HOSTILE.into();
+    stage.put(&path, registration.to_string().as_bytes())
+}
+
+/// A file of the mesh that is also another file elsewhere: what we write goes into a new one.
+fn links(stage: &Stage<'_>, precious: &Path) -> Result<(), Fault> {
+    let claims = stage.mesh().join("claims.json");
+    files::remove(&claims)?;
+    let linked = files::link(precious, &claims)?;
+    demand(linked == Published::Done, || "a hard link can't be made".to_string())?;
+    stage.msg(&["claim", "T-1", "--adhoc", "--as", "Ada"])?.expect(0)?;
+    let content = files::read(precious)?.unwrap_or_default();
+    demand(content == b"{}", || "a file outside of the mesh was changed by way of a hard link".to_string())
+}
+
+/// A mesh that everybody may write to is nobody's.
+fn open_to_others(stage: &Stage<'_>) -> Result<(), Fault> {
+    files::set_mode(&stage.mesh(), 0o777)?;
+    stage.msg(&["agents"])?.expect_kind(4, "unsafe_mesh")?;
+    files::set_mode(&stage.mesh(), files::DIR_MODE)?;
+    stage.msg(&["agents"])?.expect(0).map(drop)
+}
+
+/// Every file on the stage that is not in the mesh, nor where we put our own.
+fn outside(stage: &Stage<'_>) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let (mesh, props) = (stage.mesh(), stage.dir().join("props"));
+    let above = stage.dir().parent().unwrap_or(stage.dir());
+    Walk::new(10_000, Duration::from_secs(5)).files(above, &mut |path, _| {
+        if !path.starts_with(&mesh) && !path.starts_with(&props) {
+            found.insert(path.display().to_string());
+        }
+    });
+    found
+}

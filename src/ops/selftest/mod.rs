@@ -1,0 +1,174 @@
+//! The promises, on this disk: each is put to the test with real processes that are really killed, in a mesh that is
+//! thrown away.
+//!
+//! One file per promise. A check is a function that plays on a [`Stage`] and says what it counted, or what broke; it
+//! uses the program as everybody else does, by its commands, so what is tested is what is installed.
+
+mod answers;
+mod confinement;
+mod damage;
+mod hooks;
+mod liveness;
+mod messages;
+mod owners;
+mod race;
+mod stage;
+mod worker;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::sys::files::{FileError, Scratch};
+use crate::sys::filesystem;
+use crate::sys::signals::Stop;
+
+use super::context::{Context, Globals};
+use super::doctor::State;
+use super::error::{CommandError, Kind};
+
+use stage::{Fault, Held, Stage};
+
+pub use worker::{Role, work};
+
+/// Where to test, and what is left behind.
+#[derive(Clone, Debug, Default)]
+pub struct Wish {
+    /// Instead of beside the mesh.
+    pub place: Option<PathBuf>,
+    /// Only these promises; none: all.
+    pub promises: Vec<u8>,
+    /// Leave the throw-away meshes there if a promise broke.
+    pub keep: bool,
+}
+
+/// One thing that was put to the test.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// The number of the promise.
+    pub promise: u8,
+    pub name: &'static str,
+    pub state: State,
+    /// What was counted, or what broke.
+    pub message: String,
+    pub fix: Option<String>,
+    pub took: Duration,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Tested {
+    pub directory: PathBuf,
+    /// `None` where the system doesn't tell.
+    pub file_system: Option<String>,
+    pub checks: Vec<Check>,
+    /// Where the throw-away meshes are, if they were kept.
+    pub kept: Option<PathBuf>,
+}
+
+/// How far it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    pub done: usize,
+    pub of: usize,
+    /// What is tested now.
+    pub name: &'static str,
+}
+
+type Play = fn(&Stage<'_>) -> Result<Held, Fault>;
+
+/// All checks, in the order of the promises.
+const CHECKS: [(u8, &str, Play); 11] = [
+    (1, "messages", messages::survive),
+    (2, "locks", owners::locks),
+    (2, "names", owners::names),
+    (2, "tasks", owners::tasks),
+    (2, "paths", owners::paths),
+    (3, "liveness", liveness::is_proven),
+    (4, "damage", damage::stops),
+    (5, "answers", answers::come),
+    (5, "watching", answers::watching),
+    (6, "confinement", confinement::holds),
+    (7, "hooks", hooks::are_harmless),
+];
+
+/// Runs them all. What breaks is in the result; an error means that nothing could be tested.
+pub fn selftest(
+    globals: &Globals,
+    wish: &Wish,
+    stop: &Stop,
+    tell: &mut dyn FnMut(Progress),
+) -> Result<Tested, CommandError> {
+    let directory = place(globals, wish)?;
+    let scratch = Scratch::make_in(&directory).map_err(|error| no_place(&directory, &error))?;
+    let kind = filesystem::kind(scratch.path());
+    let is_wanted = |promise: u8| wish.promises.is_empty() || wish.promises.contains(&promise);
+    let wanted: Vec<_> = CHECKS.into_iter().filter(|(promise, ..)| is_wanted(*promise)).collect();
+    let mut checks = Vec::new();
+    for (done, &(promise, name, play)) in wanted.iter().enumerate() {
+        tell(Progress { done, of: wanted.len(), name });
+        let started = Instant::now();
+        let played = Stage::set(scratch.path(), name, stop).and_then(|stage| play(&stage));
+        let took = started.elapsed();
+        if stop.is_asked() {
+            // Whatever broke was broken by that: those who wait end at once, and what they wait for is killed.
+            scratch.remove()?;
+            return Err(CommandError::new(Kind::Interrupted, "interrupted; nothing is left behind"));
+        }
+        let (state, message, fix) = match played {
+            Ok(Held { message, doubt: None }) => (State::Ok, message, None),
+            Ok(Held { message, doubt: Some(doubt) }) => (State::Warn, message, Some(doubt)),
+            Err(Fault(message)) => (State::Fail, message, None),
+        };
+        checks.push(Check { promise, name, state, message, fix, took });
+    }
+    let broke = checks.iter().any(|check| check.state == State::Fail);
+    let kept = if broke && wish.keep { Some(scratch.keep()?) } else { scratch.remove().map(|()| None)? };
+    Ok(Tested { directory, file_system: kind.map(|kind| kind.name), checks, kept })
+}
+
+/// The error that `selftest` ends in when a promise broke.
+pub fn verdict(tested: &Tested) -> Option<CommandError> {
+    let mut broken: Vec<String> = Vec::new();
+    for check in tested.checks.iter().filter(|check| check.state == State::Fail) {
+        broken.push(format!("{} ({})", check.promise, check.name));
+    }
+    let (first, rest) = broken.split_first()?;
+    let which = match rest.len() {
+        0 => format!("promise {first} does"),
+        _ => format!("promises {} do", broken.join(", ")),
+    };
+    let disk = tested.file_system.as_deref().unwrap_or("file system of an unknown kind");
+    let text = format!("{which} not hold in `{}` ({disk})", tested.directory.display());
+    Some(
+        CommandError::new(Kind::BrokenPromise, text)
+            .hint(
+                "`msg config set mesh DIR` puts the mesh on another disk; `msg selftest --in DIR` tries one",
+            )
+            .hint(
+                "if it breaks on a local disk too, that is a bug: please report it with what is said above",
+            ),
+    )
+}
+
+/// Where the throw-away meshes are made: beside the mesh, or where it would be.
+fn place(globals: &Globals, wish: &Wish) -> Result<PathBuf, CommandError> {
+    // Settings that can't be read are `doctor`'s affair.
+    let (ctx, _) = Context::tolerant(globals.clone())?;
+    let directory = match &wish.place {
+        Some(place) => std::path::absolute(ctx.cwd.join(place)).map_err(FileError::from)?,
+        None => ctx.location.on_same_disk(),
+    };
+    if !directory.is_dir() {
+        let text = format!("`{}` is not a directory", directory.display());
+        return Err(
+            CommandError::new(Kind::InvalidValue, text).hint("`msg selftest --in DIR` takes any other")
+        );
+    }
+    Ok(directory)
+}
+
+fn no_place(directory: &Path, error: &FileError) -> CommandError {
+    let kind = if error.is_full() { Kind::DiskFull } else { Kind::Io };
+    let text = format!("nothing can be tested in `{}`: {error}", directory.display());
+    CommandError::new(kind, text).hint("`msg selftest --in DIR` takes another place")
+}

@@ -1,0 +1,208 @@
+//! What a check plays on: a mesh, a home and a folder of its own, and agents whose processes are children of ours.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::domain::settings::Durability;
+use crate::domain::visible;
+use crate::sys::children::{Child, Ended, Hear, Input};
+use crate::sys::environment::variable;
+use crate::sys::files::{self, FileError, Files};
+use crate::sys::signals::Stop;
+use crate::sys::{program, seams};
+
+/// No command may take longer.
+pub(super) const LIMIT: Duration = Duration::from_secs(15);
+
+/// The promise holds: what was counted, and what makes one doubt if it does everywhere.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) message: String,
+    pub(super) doubt: Option<String>,
+}
+
+impl Held {
+    pub(super) fn with(message: String) -> Self {
+        Self { message, doubt: None }
+    }
+}
+
+/// The promise broke, or could not be put to the test; the text says how.
+#[derive(Debug)]
+pub(super) struct Fault(pub(super) String);
+
+impl From<std::io::Error> for Fault {
+    fn from(error: std::io::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<FileError> for Fault {
+    fn from(error: FileError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// Breaks off with a fault unless something is so.
+pub(super) fn demand(is_so: bool, otherwise: impl FnOnce() -> String) -> Result<(), Fault> {
+    if is_so { Ok(()) } else { Err(Fault(otherwise())) }
+}
+
+/// What a command answered.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) line: String,
+    pub(super) code: Option<i32>,
+    /// Null if it answered with no whole object.
+    pub(super) json: Value,
+    pub(super) said: String,
+    /// It was killed before it was done.
+    pub(super) killed: bool,
+    pub(super) took: Duration,
+}
+
+impl Answer {
+    fn new(line: String, ended: Ended) -> Self {
+        let Ended { code, said, killed, took } = ended;
+        let json = serde_json::from_slice(&said).unwrap_or_default();
+        Self { line, code, json, said: String::from_utf8_lossy(&said).into_owned(), killed, took }
+    }
+
+    /// The error that it answered with.
+    pub(super) fn kind(&self) -> &str {
+        self.json["error"]["kind"].as_str().unwrap_or_default()
+    }
+
+    pub(super) fn expect(self, code: i32) -> Result<Self, Fault> {
+        demand(self.code == Some(code), || self.outcome())?;
+        Ok(self)
+    }
+
+    pub(super) fn expect_kind(self, code: i32, kind: &str) -> Result<Self, Fault> {
+        demand(self.code == Some(code) && self.kind() == kind, || self.outcome())?;
+        Ok(self)
+    }
+
+    /// How it ended, in words.
+    pub(super) fn outcome(&self) -> String {
+        let said = self.json["error"]["message"].as_str().unwrap_or(&self.said).trim();
+        let end = match self.code {
+            _ if self.killed => format!("had no answer after {} ms", self.took.as_millis()),
+            Some(code) => format!("ended with exit code {code}"),
+            None => "was killed by somebody else".to_string(),
+        };
+        let colon = if said.is_empty() { "" } else { ": " };
+        format!("`{}` {end}{colon}{}", self.line, visible(said))
+    }
+}
+
+/// A mesh with a home and a folder, all in one directory.
+#[derive(Debug)]
+pub(super) struct Stage<'a> {
+    dir: PathBuf,
+    program: PathBuf,
+    pub(super) stop: &'a Stop,
+}
+
+impl<'a> Stage<'a> {
+    pub(super) fn set(scratch: &Path, name: &str, stop: &'a Stop) -> Result<Self, Fault> {
+        let program = match seams::value(seams::PROGRAM) {
+            Some(program) => PathBuf::from(program),
+            None => program::own()?,
+        };
+        let stage = Self { dir: scratch.join(name), program, stop };
+        files::create_dir(&stage.dir.join("home"))?;
+        files::create_dir(&stage.work())?;
+        Ok(stage)
+    }
+
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The folder that commands run in.
+    pub(super) fn work(&self) -> PathBuf {
+        self.dir.join("work")
+    }
+
+    pub(super) fn mesh(&self) -> PathBuf {
+        self.dir.join("mesh")
+    }
+
+    /// Puts a whole file somewhere on the stage, as another program would.
+    pub(super) fn put(&self, path: &Path, content: &[u8]) -> Result<(), Fault> {
+        if let Some(parent) = path.parent() {
+            files::create_dir(parent)?;
+        }
+        Ok(Files::new(self.dir.join("props"), Durability::Process).replace(path, content)?)
+    }
+
+    /// The program with these arguments, and nothing of our surroundings.
+    pub(super) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(args).env_clear().env("HOME", self.dir.join("home")).current_dir(self.work());
+        command.env("MSG_MESH", self.mesh());
+        if let Some(path) = variable("PATH") {
+            command.env("PATH", path);
+        }
+        command
+    }
+
+    /// Runs a command and hears its answer, in JSON.
+    pub(super) fn msg(&self, args: &[&str]) -> Result<Answer, Fault> {
+        self.run(&mut self.command(args), args, LIMIT)
+    }
+
+    /// The same, but it is killed if it is not done by then.
+    pub(super) fn msg_for(&self, args: &[&str], limit: Duration) -> Result<Answer, Fault> {
+        self.run(&mut self.command(args), args, limit)
+    }
+
+    /// The same with a command that was told more.
+    pub(super) fn run(&self, command: &mut Command, args: &[&str], limit: Duration) -> Result<Answer, Fault> {
+        let child = Child::start(command.arg("--json"), Input::Nothing, Hear::Answer)?;
+        Ok(Answer::new(line(args), child.end_within(limit, self.stop)?))
+    }
+
+    /// Runs a command as a person or a harness does, with something on its standard input.
+    pub(super) fn speak(&self, args: &[&str], input: Input, hear: Hear) -> Result<Answer, Fault> {
+        let child = Child::start(&mut self.command(args), input, hear)?;
+        Ok(Answer::new(line(args), child.end_within(LIMIT, self.stop)?))
+    }
+
+    /// A process that lives until it is killed, or until we are gone.
+    pub(super) fn host(&self) -> Result<Child, Fault> {
+        let mut command = self.command(&["selftest", "--role", "host"]);
+        Ok(Child::start(&mut command, Input::Lifeline, Hear::Answer)?)
+    }
+
+    /// An agent of that name; it lives as long as the process that is returned.
+    pub(super) fn join(&self, name: &str) -> Result<Child, Fault> {
+        let host = self.host()?;
+        let (pid, session) = (host.pid().to_string(), format!("session of {name}"));
+        self.msg(&["join", name, "--pid", &pid, "--session", &session, "--harness", "terminal"])?
+            .expect(0)?;
+        Ok(host)
+    }
+
+    /// The names of those who are there.
+    pub(super) fn names(&self) -> Result<BTreeSet<String>, Fault> {
+        let answer = self.msg(&["agents"])?.expect(0)?;
+        let agents = answer.json["agents"].as_array().cloned().unwrap_or_default();
+        Ok(agents.iter().filter_map(|agent| agent["name"].as_str().map(str::to_string)).collect())
+    }
+}
+
+/// A command as it is typed.
+fn line(args: &[&str]) -> String {
+    let quoted = |arg: &&str| match arg.is_empty() || arg.contains(char::is_whitespace) {
+        true => format!("'{arg}'"),
+        false => (*arg).to_string(),
+    };
+    let words: Vec<String> = args.iter().map(quoted).collect();
+    visible(&format!("msg {}", words.join(" "))).into_owned()
+}

@@ -1,0 +1,199 @@
+//! Processes that this one starts, stops and kills. None is left behind: with the value goes the process.
+
+use std::io::{self, PipeReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{self, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, unbounded};
+use nix::sys::signal::{Signal, kill};
+
+use super::process::{identify, is_stopped};
+use super::signals::Stop;
+use crate::domain::Pid;
+
+/// How often somebody who waits looks whether to stop.
+const LOOK_UP: Duration = Duration::from_millis(20);
+/// How long a process that closed its output, or was killed, may take to end.
+const LAST_BREATH: Duration = Duration::from_secs(10);
+
+/// What of its output is wanted.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Hear {
+    /// Standard output.
+    Answer,
+    /// Standard output and standard error, as a person in a terminal sees them.
+    Everything,
+}
+
+/// What stands at its standard input.
+#[derive(Debug)]
+pub enum Input {
+    Nothing,
+    Bytes(Vec<u8>),
+    /// Nothing is ever written, and it ends when we do: whoever reads it notices our death.
+    Lifeline,
+}
+
+/// How a process ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// `None`: by a signal.
+    pub code: Option<i32>,
+    pub said: Vec<u8>,
+    /// We killed it, because its time was over.
+    pub killed: bool,
+    pub took: Duration,
+}
+
+/// A child of ours.
+#[derive(Debug)]
+pub struct Child {
+    inner: process::Child,
+    heard: Receiver<Vec<u8>>,
+    said: Vec<u8>,
+    started: Instant,
+}
+
+impl Child {
+    pub fn start(command: &mut Command, input: Input, hear: Hear) -> io::Result<Self> {
+        let (reader, writer) = io::pipe()?;
+        let errors = match hear {
+            Hear::Answer => Stdio::null(),
+            Hear::Everything => writer.try_clone()?.into(),
+        };
+        let stdin = if matches!(input, Input::Nothing) { Stdio::null() } else { Stdio::piped() };
+        // Ctrl-C is for us, and we end them.
+        command.process_group(0).stdin(stdin).stdout(writer).stderr(errors);
+        let started = Instant::now();
+        let spawned = command.spawn();
+        // The command would keep our ends of the pipe open.
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut inner = spawned?;
+        if let Input::Bytes(bytes) = input
+            && let Some(mut stdin) = inner.stdin.take()
+        {
+            // It may not want to read it all.
+            std::thread::spawn(move || drop(stdin.write_all(&bytes)));
+        }
+        let (sender, heard) = unbounded();
+        std::thread::spawn(move || listen(reader, &sender));
+        Ok(Self { inner, heard, said: Vec::new(), started })
+    }
+
+    pub fn pid(&self) -> Pid {
+        #[expect(clippy::expect_used, reason = "the kernel gave it this pid")]
+        Pid::new(self.inner.id().into()).expect("a child's pid is a pid")
+    }
+
+    /// Waits until its output has something, and returns when that was. `None`: not in time, or it has ended.
+    pub fn hear(&mut self, what: impl Fn(&[u8]) -> bool, limit: Duration, stop: &Stop) -> Option<Instant> {
+        let deadline = Instant::now() + limit;
+        loop {
+            if what(&self.said) {
+                return Some(Instant::now());
+            }
+            match self.heard.recv_deadline(deadline.min(Instant::now() + LOOK_UP)) {
+                Ok(bytes) => self.said.extend(bytes),
+                Err(RecvTimeoutError::Timeout) if Instant::now() < deadline && !stop.is_asked() => {}
+                Err(_) => return None,
+            }
+        }
+    }
+
+    /// Waits for its end. When `limit` is over, or when we are asked to stop, it is killed (SIGKILL).
+    pub fn end_within(mut self, limit: Duration, stop: &Stop) -> io::Result<Ended> {
+        let deadline = self.started + limit;
+        let mut killed = false;
+        loop {
+            match self.heard.recv_deadline(deadline.min(Instant::now() + LOOK_UP)) {
+                Ok(bytes) => self.said.extend(bytes),
+                Err(RecvTimeoutError::Timeout) if Instant::now() < deadline && !stop.is_asked() => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    killed = true;
+                    self.inner.kill()?;
+                    break;
+                }
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        let ends_at = if killed { Instant::now() + LAST_BREATH } else { deadline };
+        let status = loop {
+            match self.inner.try_wait()? {
+                Some(status) => break status,
+                None if Instant::now() < ends_at => std::thread::sleep(Duration::from_micros(200)),
+                None => {
+                    killed = true;
+                    self.inner.kill()?;
+                    break self.inner.wait()?;
+                }
+            }
+        };
+        let took = self.started.elapsed();
+        // One that was done in the same instant was not killed.
+        killed &= status.code().is_none();
+        while let Ok(bytes) = self.heard.recv_timeout(LAST_BREATH) {
+            self.said.extend(bytes);
+        }
+        let said = std::mem::take(&mut self.said);
+        Ok(Ended { code: status.code(), said, killed, took })
+    }
+
+    /// SIGSTOP, and it has stopped.
+    pub fn stop(&self) -> io::Result<()> {
+        self.signal(Signal::SIGSTOP)?;
+        wait_until(|| is_stopped(self.pid()))
+    }
+
+    /// SIGKILL, and it has ended, but nobody asked how: a zombie until [`Child::kill`].
+    pub fn kill_only(&self) -> io::Result<()> {
+        self.signal(Signal::SIGKILL)?;
+        wait_until(|| identify(self.pid()).is_none())
+    }
+
+    /// SIGKILL, and nothing of it is left.
+    pub fn kill(&mut self) -> io::Result<()> {
+        self.inner.kill()?;
+        self.inner.wait().map(drop)
+    }
+
+    fn signal(&self, signal: Signal) -> io::Result<()> {
+        // It was not waited for, so the pid is its own.
+        Ok(kill(nix::unistd::Pid::from_raw(self.pid().get()), signal)?)
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        // One that has ended already is fine.
+        drop(self.kill());
+    }
+}
+
+fn listen(mut reader: PipeReader, sender: &crossbeam_channel::Sender<Vec<u8>>) {
+    let mut buffer = [0; 8192];
+    loop {
+        match reader.read(&mut buffer) {
+            Ok(0) => return,
+            Ok(length) => {
+                if sender.send(buffer[..length].to_vec()).is_err() {
+                    return;
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return,
+        }
+    }
+}
+
+/// A signal takes effect in a moment, and the moment is the kernel's.
+fn wait_until(is_so: impl Fn() -> bool) -> io::Result<()> {
+    let deadline = Instant::now() + LAST_BREATH;
+    while !is_so() {
+        if Instant::now() >= deadline {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "a signal to a process had no effect"));
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    Ok(())
+}
