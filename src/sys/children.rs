@@ -139,6 +139,16 @@ impl Child {
         Ok(Ended { code: status.code(), said, killed, took })
     }
 
+    /// What it has said so far, as far as it was listened to.
+    pub fn said(&self) -> &[u8] {
+        &self.said
+    }
+
+    /// SIGTERM: it may end as it likes.
+    pub fn ask_to_end(&self) -> io::Result<()> {
+        self.signal(Signal::SIGTERM)
+    }
+
     /// SIGSTOP, and it has stopped.
     pub fn stop(&self) -> io::Result<()> {
         self.signal(Signal::SIGSTOP)?;

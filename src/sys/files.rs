@@ -12,6 +12,8 @@ mod lines;
 mod look;
 mod mark;
 mod scratch;
+#[cfg(test)]
+mod tests;
 mod walk;
 
 use std::fs::Metadata;
@@ -448,67 +450,4 @@ pub fn open_lock_file(path: &Path) -> Result<fs::File, FileError> {
 
 fn found(result: io::Result<()>) -> Result<bool, FileError> {
     absent_is_none(result).map(|done| done.is_some())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn files() -> (tempfile::TempDir, Files) {
-        let dir = tempfile::tempdir().unwrap();
-        let files = Files::new(dir.path().join("tmp"), Durability::Power);
-        (dir, files)
-    }
-
-    #[test]
-    fn publishing_never_replaces() {
-        let (dir, files) = files();
-        let target = dir.path().join("x");
-        assert_eq!(files.publish(&target, b"one").unwrap(), Published::Done);
-        assert_eq!(files.publish(&target, b"two").unwrap(), Published::Exists);
-        assert_eq!(read(&target).unwrap().unwrap(), b"one");
-        files.replace(&target, b"three").unwrap();
-        assert_eq!(read(&target).unwrap().unwrap(), b"three");
-        assert!(list(&dir.path().join("tmp")).unwrap().is_empty(), "nothing private is left");
-    }
-
-    #[test]
-    fn one_of_two_takes() {
-        let (dir, files) = files();
-        let [from, to, other] = ["from", "to", "other"].map(|name| dir.path().join(name));
-        files.replace(&from, b"").unwrap();
-        assert!(files.take(&from, &to).unwrap());
-        assert!(!files.take(&from, &other).unwrap());
-        assert!(files.take(&to, &dir.path().join("no/such/dir")).is_err(), "that is no lost race");
-    }
-
-    #[test]
-    fn private_files_are_swept_when_their_process_is_gone() {
-        let (dir, files) = files();
-        let tmp = dir.path().join("tmp");
-        create_dir(&tmp).unwrap();
-        let place = own_mark().splitn(3, '.').nth(2).unwrap().to_string();
-        let mine = format!("{}.0", own_mark());
-        let reused = format!("{}.1.{place}.0", process::own_pid());
-        let elsewhere = format!("{}.1.otherboot.ns.othermachine.0", process::own_pid());
-        for name in [&mine, &reused, &elsewhere, &"notes.txt".to_string()] {
-            touch(&tmp.join(name)).unwrap();
-        }
-        assert_eq!(files.sweep().unwrap(), 1);
-        let left = list(&tmp).unwrap();
-        assert!(!left.contains(&reused), "its pid is ours, its start is not");
-        assert_eq!(left.len(), 3);
-    }
-
-    #[test]
-    fn files_are_private() {
-        let (dir, files) = files();
-        let target = dir.path().join("x");
-        files.replace(&target, b"").unwrap();
-        assert_eq!(metadata(&target).unwrap().unwrap().permissions().mode() & 0o777, FILE_MODE);
-        assert_eq!(
-            metadata(&dir.path().join("tmp")).unwrap().unwrap().permissions().mode() & 0o777,
-            DIR_MODE
-        );
-    }
 }

@@ -1,18 +1,21 @@
 //! The main job on a mesh that is thrown away, with real processes: everything that is shown was run, and did what is
 //! said of it, or the demo fails.
 
-use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::process::Command;
+use std::time::Duration;
 
 use clap::Args;
 use serde_json::{Map, Value, json};
-use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::ops::{CommandError, Kind};
+use crate::sys::children::{Child, Ended, Hear, Input};
+use crate::sys::program;
+use crate::sys::signals::Stop;
+
+/// No command takes so long, on any machine.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// See it work, on a mesh that is thrown away
 ///
@@ -31,65 +34,42 @@ pub(super) fn run(_: DemoArgs) -> Result<Outcome, CommandError> {
     Ok(DemoReport(steps).into())
 }
 
-/// The processes that stand in for harnesses; ended when the demo is over, however it ends.
-struct Actor(Child);
-
-impl Actor {
-    fn pid(&self) -> u32 {
-        self.0.id()
-    }
-
-    /// Asks it to end, and waits until it has.
-    fn stop(&mut self) -> Result<(), CommandError> {
-        let pid = i32::try_from(self.0.id()).unwrap_or(i32::MAX);
-        let asked =
-            nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGTERM);
-        asked
-            .map_err(std::io::Error::from)
-            .and_then(|()| self.0.wait().map(drop))
-            .map_err(|error| failed(&error))
-    }
-
-    /// `kill -9`.
-    fn kill(&mut self) -> Result<(), CommandError> {
-        self.0.kill().and_then(|()| self.0.wait().map(drop)).map_err(|error| failed(&error))
-    }
-}
-
-impl Drop for Actor {
-    fn drop(&mut self) {
-        // One that has ended already is fine.
-        drop(self.kill());
-    }
-}
-
 struct Stage {
     dir: tempfile::TempDir,
     msg: PathBuf,
-    interrupted: Arc<AtomicBool>,
+    stop: Stop,
 }
 
 impl Stage {
     fn set() -> Result<Self, CommandError> {
-        let interrupted = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
-            signal_hook::flag::register(signal, Arc::clone(&interrupted)).map_err(|error| failed(&error))?;
-        }
+        let stop = Stop::listen().map_err(|error| failed(&error))?;
         let dir = tempfile::Builder::new().prefix("msg-demo-").tempdir().map_err(|error| failed(&error))?;
-        let msg = std::env::current_exe().map_err(|error| failed(&error))?;
-        Ok(Self { dir, msg, interrupted })
+        let msg = program::own().map_err(|error| failed(&error))?;
+        Ok(Self { dir, msg, stop })
     }
 
-    fn actor(&self) -> Result<Actor, CommandError> {
-        let child = Command::new("sleep").arg("600").stdin(Stdio::null()).stdout(Stdio::null()).spawn();
-        child.map(Actor).map_err(|error| failed(&error))
+    /// A process that stands in for a harness; it ends when the demo is over, however it ends.
+    fn actor(&self) -> Result<Child, CommandError> {
+        let mut command = self.command(&["selftest", "--role", "host"]);
+        Child::start(&mut command, Input::Lifeline, Hear::Answer).map_err(|error| failed(&error))
     }
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.msg);
         command.args(args).arg("--mesh").arg(self.dir.path().join("mesh"));
-        command.env_clear().env("HOME", self.dir.path()).current_dir(self.dir.path()).stdin(Stdio::null());
+        command.env_clear().env("HOME", self.dir.path()).current_dir(self.dir.path());
         command
+    }
+
+    fn start(&self, args: &[&str], input: Input, hear: Hear) -> Result<Child, CommandError> {
+        Child::start(&mut self.command(args), input, hear).map_err(|error| failed(&error))
+    }
+
+    /// Waits for its end, and for whoever pressed Ctrl-C no longer.
+    fn end(&self, child: Child) -> Result<Ended, CommandError> {
+        let ended = child.end_within(LIMIT, &self.stop).map_err(|error| failed(&error))?;
+        self.check_interrupt()?;
+        Ok(ended)
     }
 
     /// Runs `msg` with these arguments. `hidden` are those that only the demo needs.
@@ -103,7 +83,7 @@ impl Stage {
     }
 
     fn check_interrupt(&self) -> Result<(), CommandError> {
-        match self.interrupted.load(Ordering::SeqCst) {
+        match self.stop.is_asked() {
             true => Err(CommandError::new(Kind::Interrupted, "interrupted; nothing is left behind")),
             false => Ok(()),
         }
@@ -112,17 +92,15 @@ impl Stage {
     fn expect(&self, code: i32, args: &[&str], hidden: &[&str]) -> Result<Line, CommandError> {
         self.check_interrupt()?;
         let all: Vec<&str> = args.iter().chain(hidden).copied().collect();
-        let output = self.command(&all).output().map_err(|error| failed(&error))?;
-        let text = [output.stdout, output.stderr].concat();
+        let ended = self.end(self.start(&all, Input::Nothing, Hear::Everything)?)?;
         let line = Line {
             command: shown(args),
-            exit: output.status.code(),
-            output: String::from_utf8_lossy(&text).trim_end().to_string(),
+            exit: ended.code,
+            output: String::from_utf8_lossy(&ended.said).trim_end().to_string(),
         };
-        if output.status.code() != Some(code) {
-            // Ctrl-C reaches what the demo has started as well.
-            self.check_interrupt()?;
-            let text = format!("`{}` ended with {}: {}", line.command, output.status, line.output);
+        if ended.code != Some(code) {
+            let end = ended.code.map_or("a signal".to_string(), |code| format!("exit code {code}"));
+            let text = format!("`{}` ended with {end}: {}", line.command, line.output);
             return Err(CommandError::new(Kind::Bug, text));
         }
         Ok(line)
@@ -198,7 +176,7 @@ fn play(stage: &Stage) -> Result<Vec<Step>, CommandError> {
         ],
     });
     steps.push(Step { title: "A spec becomes tasks, and each is one agent's", lines: work(stage)? });
-    claude.kill()?;
+    claude.kill().map_err(|error| failed(&error))?;
     steps.push(Step {
         title: "SwiftRaven's process is killed (SIGKILL): it is gone at the next look",
         lines: vec![stage.msg(&["agents"], &[])?, stage.msg(&["agents", "--gone"], &[])?],
@@ -216,23 +194,23 @@ fn play(stage: &Stage) -> Result<Vec<Step>, CommandError> {
 
 /// One sends, the other follows its inbox.
 fn talk(stage: &Stage) -> Result<Vec<Line>, CommandError> {
-    let follower = stage.command(&["watch", "--as", "SilverHeron"]).stdout(Stdio::piped()).spawn();
-    let mut follower = Actor(follower.map_err(|error| failed(&error))?);
-    let mut heard = BufReader::new(follower.0.stdout.take().ok_or_else(silent)?);
+    let mut follower = stage.start(&["watch", "--as", "SilverHeron"], Input::Nothing, Hear::Answer)?;
     let sent = stage.msg(
         &["send", "GoldFalcon", "the login flow is ready for review", "--as", "Robin", "--want-ack"],
         &[],
     )?;
-    let mut letter = String::new();
-    for _ in 0..2 {
-        heard.read_line(&mut letter).map_err(|error| failed(&error))?;
-    }
+    let has_two_lines = |said: &[u8]| said.iter().filter(|byte| **byte == b'\n').count() >= 2;
+    let heard = follower.hear(has_two_lines, LIMIT, &stage.stop);
+    stage.check_interrupt()?;
+    heard.ok_or_else(|| CommandError::new(Kind::Bug, "the watcher has nothing to say"))?;
     let watched = Line {
         command: "msg watch --as SilverHeron".to_string(),
         exit: None,
-        output: letter.trim_end().to_string(),
+        output: String::from_utf8_lossy(follower.said()).trim_end().to_string(),
     };
-    follower.stop()?;
+    // Recording follows handing over: whoever is asked to end does so first.
+    follower.ask_to_end().map_err(|error| failed(&error))?;
+    stage.end(follower)?;
     let id = sent.output.trim_end_matches('.').rsplit(' ').next().unwrap_or_default().to_string();
     let ack = stage.msg(&["ack", &id, "--as", "SilverHeron"], &[])?;
     let receipt = stage.msg(&["receipt", &id, "--as", "Robin"], &[])?;
@@ -277,27 +255,18 @@ fn refusal(stage: &Stage, tool: &str, input: &str, shown: &str) -> Result<Line, 
         "tool_name": tool,
         "tool_input": { "command": input },
     });
-    let hook =
-        stage.command(&["hook", "codex", "PreToolUse"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-    let mut hook = hook.map_err(|error| failed(&error))?;
-    if let Some(mut stdin) = hook.stdin.take() {
-        stdin.write_all(payload.to_string().as_bytes()).map_err(|error| failed(&error))?;
-    }
-    let output = hook.wait_with_output().map_err(|error| failed(&error))?;
-    let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    let input = Input::Bytes(payload.to_string().into_bytes());
+    let ended = stage.end(stage.start(&["hook", "codex", "PreToolUse"], input, Hear::Answer)?)?;
+    let answer: Value = serde_json::from_slice(&ended.said).unwrap_or_default();
     let decision = &answer["hookSpecificOutput"];
     match (decision["permissionDecision"].as_str(), decision["permissionDecisionReason"].as_str()) {
         (Some("deny"), Some(reason)) => Ok(Line {
             command: format!("msg hook codex PreToolUse    # {shown}"),
-            exit: output.status.code(),
+            exit: ended.code,
             output: format!("deny: {reason}"),
         }),
         _ => Err(CommandError::new(Kind::Bug, format!("the hook let it through: {answer}"))),
     }
-}
-
-fn silent() -> CommandError {
-    CommandError::new(Kind::Bug, "the watcher has nothing to say")
 }
 
 /// Eight processes join under one name at once.
@@ -306,12 +275,11 @@ fn race(stage: &Stage) -> Result<Line, CommandError> {
     let mut runners = Vec::new();
     for actor in &actors {
         let args = ["join", "KeenOtter", "--pid", &actor.pid().to_string()];
-        let child = stage.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-        runners.push(child.map_err(|error| failed(&error))?);
+        runners.push(stage.start(&args, Input::Nothing, Hear::Answer)?);
     }
     let mut winners = 0;
-    for mut runner in runners {
-        match runner.wait().map_err(|error| failed(&error))?.code() {
+    for runner in runners {
+        match stage.end(runner)?.code {
             Some(0) => winners += 1,
             Some(1) => {}
             code => return Err(CommandError::new(Kind::Bug, format!("a `join` ended with {code:?}"))),
