@@ -24,6 +24,7 @@ mod figure;
 mod guard;
 mod hooks;
 mod locks;
+mod mcp;
 mod messages;
 mod post;
 mod readers;
@@ -38,7 +39,7 @@ use figure::Figure;
 
 type Measurement = fn() -> Vec<Figure>;
 
-const MEASUREMENTS: [(&str, Measurement); 15] = [
+const MEASUREMENTS: [(&str, Measurement); 16] = [
     ("start", start::measure),
     ("statusline", statusline::measure),
     ("feed", feed::measure),
@@ -47,6 +48,7 @@ const MEASUREMENTS: [(&str, Measurement); 15] = [
     ("agents", agents::measure),
     ("hook", hooks::measure),
     ("guard", guard::measure),
+    ("mcp", mcp::measure),
     ("task", swarm::measure),
     ("readers", readers::measure),
     ("send", messages::send),

@@ -20,6 +20,7 @@ mod install;
 mod joining;
 mod layering;
 mod locks;
+mod mcp;
 mod messages;
 mod presence;
 mod registry;

@@ -1,0 +1,9 @@
+//! What `msg mcp` does: the real program, over real pipes, with JSON-RPC written by hand.
+
+mod cancelling;
+mod client;
+mod hostile;
+mod identity;
+mod mail;
+mod protocol;
+mod tools;
