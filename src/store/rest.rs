@@ -115,6 +115,11 @@ impl Mesh {
         Ok(files::refresh(&resting)? && self.files.take(&resting, &roused)?)
     }
 
+    /// Somebody wakes it, and no turn has begun since.
+    pub fn is_roused(&self, session: &SessionId) -> Result<bool, StoreError> {
+        Ok(files::exists(&self.hook_file(session, "roused"))?)
+    }
+
     /// From now on this process waits at the side of that session; one that did before sees that it is not needed any
     /// more.
     pub fn begin_waiting(&self, session: &SessionId) -> Result<(), StoreError> {

@@ -29,7 +29,7 @@ pub(super) const NUDGE: &str =
     "[msg] There is mail for you from other agents. It stands below; what does not, `msg read` shows.";
 
 /// Something that the sender does to wake an agent.
-type Errand = Box<dyn FnOnce(&Agent, &str) -> Result<(), Failure> + Send>;
+type Errand = Box<dyn FnOnce(&Mesh, &Agent, &str) -> Result<(), Failure> + Send>;
 
 /// Why an agent could not be woken.
 enum Failure {
@@ -95,10 +95,12 @@ impl Rung {
     /// What the sender has to do.
     fn errand(self, ctx: &Context, agent: &Agent) -> Option<Errand> {
         match self {
-            Self::Queue => Some(Box::new(|agent, text| queue::prompt(agent, text).map_err(Failure::Unsaid))),
+            Self::Queue => {
+                Some(Box::new(|_, agent, text| queue::prompt(agent, text).map_err(Failure::Unsaid)))
+            }
             Self::Socket => {
                 let session = socket::Session::of(ctx, agent);
-                Some(Box::new(|agent, text| session.map_err(Failure::Unsaid)?.post(agent, text)))
+                Some(Box::new(|_, agent, text| session.map_err(Failure::Unsaid)?.post(agent, text)))
             }
             Self::Paste => Some(Box::new(paste::paste)),
             Self::Hook | Self::Waiter(_) | Self::Prompt | Self::None => None,
@@ -186,7 +188,7 @@ pub(super) fn on_arrival(
         rungs.push(rung);
     }
     let agents = roused.iter().map(|(_, agent, _)| *agent);
-    let failures = run_all(errands.into_iter().zip(agents));
+    let failures = run_all(mesh, errands.into_iter().zip(agents));
     for ((number, agent, turns), failure) in roused.iter().zip(failures) {
         let reason = match failure {
             None => continue,
@@ -205,9 +207,10 @@ pub(super) fn on_arrival(
 }
 
 /// All at once: each may take a while.
-fn run_all<'a>(errands: impl Iterator<Item = (Errand, &'a Agent)>) -> Vec<Option<Failure>> {
+fn run_all<'a>(mesh: &Mesh, errands: impl Iterator<Item = (Errand, &'a Agent)>) -> Vec<Option<Failure>> {
     std::thread::scope(|scope| {
-        let start = |(errand, agent): (Errand, &'a Agent)| scope.spawn(move || errand(agent, NUDGE).err());
+        let start =
+            |(errand, agent): (Errand, &'a Agent)| scope.spawn(move || errand(mesh, agent, NUDGE).err());
         let started: Vec<_> = errands.map(start).collect();
         let a_bug = || Some(Failure::Unsaid("a bug of ours".to_string()));
         started.into_iter().map(|it| it.join().unwrap_or_else(|_| a_bug())).collect()
