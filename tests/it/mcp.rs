@@ -2,6 +2,7 @@
 
 mod cancelling;
 mod client;
+mod ending;
 mod hostile;
 mod identity;
 mod mail;

@@ -5,11 +5,12 @@
 //! context, so settings and mesh are as they are now. Lines come in and go out by [`wire`], which knows when an answer
 //! was written: mail counts as handed over only then.
 //!
-//! A server lives no longer than its client: it ends when its input does, or when a signal asks for it, and whatever it
-//! had in hand is put back.
+//! A server lives no longer than its client: it ends when its input does, when a signal asks for it, or when the client's
+//! process is gone, and whatever it had in hand is put back.
 
 mod answer;
 mod desk;
+mod end;
 mod resources;
 mod server;
 mod subscriptions;
@@ -23,13 +24,13 @@ use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 
 use rmcp::service::ServiceExt;
-use tokio_util::sync::CancellationToken;
 
 use crate::domain::AgentName;
 use crate::ops::Globals;
 use crate::sys::signals;
 
 use desk::Desk;
+use end::End;
 use server::Server;
 use ticket::Tickets;
 use wire::Wire;
@@ -69,17 +70,13 @@ fn serve(globals: Globals) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let desk = Desk::open(globals)?;
     let tickets = Tickets::default();
-    let wire = Wire::open(io::stdin(), io::stdout(), tickets.clone(), desk.closer())?;
-    let end = CancellationToken::new();
-    let (ended, closer) = (end.clone(), desk.closer());
-    signals::on_end(move || {
-        closer.stop_waiting();
-        ended.cancel();
-    })?;
+    let end = End::new(desk.closer());
+    let wire = Wire::open(io::stdin(), io::stdout(), tickets.clone(), &end)?;
+    end.arm()?;
     let server = Server::new(desk.handle(), tickets);
     runtime.block_on(async {
         // A client that leaves before it introduced itself is no failure, and there is nobody to tell of any other.
-        if let Ok(running) = server.serve_with_ct(wire, end).await {
+        if let Ok(running) = server.serve_with_ct(wire, end.token()).await {
             drop(running.waiting().await);
         }
     });

@@ -19,7 +19,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use crate::ops::Reached;
 
-use super::desk::Closer;
+use super::end::End;
 use super::ticket::{Ticket, Tickets};
 
 /// The longest line. More than any text that may be sent, so that most of what is too long gets a proper answer.
@@ -117,16 +117,18 @@ impl Wire {
         input: impl Read + Send + 'static,
         output: impl Write + Send + 'static,
         tickets: Tickets,
-        closer: Closer,
+        end: &End,
     ) -> io::Result<Self> {
         let (sender, lines) = mpsc::channel(QUEUE);
+        let near = end.clone();
         spawn("mcp input", move || {
             read_all(BufReader::new(input), &sender);
             // Whoever waits for mail waits for nobody now.
-            closer.stop_waiting();
+            near.is_near();
         })?;
         let (out, parcels) = mpsc::channel(QUEUE);
-        spawn("mcp output", move || write_all(output, parcels))?;
+        let end = end.clone();
+        spawn("mcp output", move || write_all(output, parcels, &end))?;
         let room = Arc::new(Semaphore::new(MAX_OPEN));
         Ok(Self { lines, out, tickets, room, open: HashMap::new(), has_begun: false })
     }
@@ -200,13 +202,16 @@ fn read_all(mut input: impl BufRead, lines: &mpsc::Sender<Line>) {
     }
 }
 
-fn write_all(mut output: impl Write, mut parcels: mpsc::Receiver<Parcel>) {
+fn write_all(mut output: impl Write, mut parcels: mpsc::Receiver<Parcel>, end: &End) {
     while let Some(Parcel { bytes, ticket, instead, written }) = parcels.blocking_recv() {
         let may = ticket.as_ref().is_none_or(Ticket::begin);
         let bytes = if may { bytes } else { instead };
         let outcome = output.write_all(&bytes).and_then(|()| output.flush());
         if let Some(ticket) = ticket {
             ticket.end(if may && outcome.is_ok() { Reached::Yes } else { Reached::No });
+        }
+        if outcome.is_err() {
+            end.is_here();
         }
         // The SDK may have ended meanwhile.
         drop(written.send(outcome));
