@@ -96,6 +96,7 @@ pub fn go(mut stage: Stage<'_>, report: &mut Report) {
         super::tidy_up(trial);
     }
     let home = trial.scene.home();
+    end_client(&home);
     let gone = nothing_left(&home).and_then(|()| {
         until("that it left", Duration::from_secs(15), || trial.scene.names().is_empty().then_some(()))
     });
@@ -410,6 +411,14 @@ fn resume<'a>(stage: Stage<'a>, report: &mut Report) -> Option<Stage<'a>> {
             tell(report, client, RESUMED, &stage, result);
             Some(stage)
         }
+    }
+}
+
+/// Gemini CLI may not notice that its terminal is gone, and what is ours lives with it. Who is killed says good-bye to nobody.
+fn end_client(home: &std::path::Path) {
+    let is_over = || processes::of_client(home).is_empty().then_some(());
+    if until("that it ends", Duration::from_secs(5), is_over).is_err() {
+        processes::of_client(home).iter().for_each(|process| process.end(Signal::SIGKILL));
     }
 }
 

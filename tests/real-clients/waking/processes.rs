@@ -61,6 +61,12 @@ pub fn of_ours(home: &Path) -> Vec<Process> {
     of(home).into_iter().filter(is_ours).collect()
 }
 
+/// What is left of the client, and of what it started but for ours.
+pub fn of_client(home: &Path) -> Vec<Process> {
+    let ours = of_ours(home);
+    of(home).into_iter().filter(|process| !ours.contains(process)).collect()
+}
+
 /// What waits beside sessions that rest.
 pub fn waiters(home: &Path) -> Vec<Process> {
     let msg = home.join(".local/bin/msg");
