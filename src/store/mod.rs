@@ -51,7 +51,7 @@ pub use mesh::{Mesh, Options, Tightened};
 pub use outbox::{Outbox, Posted};
 pub use patience::be_quick;
 pub use registry::{Census, Record, Unreadable};
-pub use rest::Activity;
+pub use rest::{Activity, Attendant};
 pub use sessions::{Eviction, SessionRecord, Sessions};
 pub use spot::Spot;
 pub use swarm::{Claim, Claims, Salvaged, Swarm};

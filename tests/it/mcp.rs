@@ -8,3 +8,4 @@ mod identity;
 mod mail;
 mod protocol;
 mod tools;
+mod waking;

@@ -38,7 +38,7 @@ use clients::Client;
 use model::Server;
 use report::Report;
 use scene::Scene;
-use trial::Trial;
+use trial::{Peer, Trial};
 
 const USAGE: &str = "usage: cargo test --test real-clients -- [--keep] [--list] [--soak SECONDS] [inspector] [headless] [waking] [CLIENT…]";
 
@@ -125,8 +125,8 @@ fn main() -> ExitCode {
                 println!("  in {}", dir.path().display());
             }
             let scene = Arc::new(Scene::new(dir.path().to_path_buf(), node.clone()));
-            let inspector = inspector.clone();
-            let trial = Trial { client, program: program.clone(), scene, server: &server, inspector };
+            let peer = peer_of(client, &installed, inspector.as_ref());
+            let trial = Trial { client, program: program.clone(), scene, server: &server, peer };
             // The others are to be tried all the same.
             if let Err(panic) = std::panic::catch_unwind(AssertUnwindSafe(|| try_it(&trial, report))) {
                 let text = panic.downcast_ref::<String>().cloned().unwrap_or_default();
@@ -148,6 +148,15 @@ fn main() -> ExitCode {
         }
     }
     if report.end(since) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Whose tool writes to the client. The cheapest that is there; the inspector is for that one itself.
+fn peer_of(client: &dyn Client, installed: &[Installed], inspector: Option<&PathBuf>) -> Option<Peer> {
+    let cheapest = clients::ALL[0];
+    let known = installed.iter().find(|one| one.name == cheapest.name() && cheapest.name() != client.name());
+    let program = known.map(|known| cheapest.program(&known.folder)).filter(|program| program.exists());
+    let client = program.map(|program| Peer::Client { client: cheapest, program });
+    client.or_else(|| Some(Peer::Inspector(inspector?.clone())))
 }
 
 fn script() -> Command {

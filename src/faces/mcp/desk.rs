@@ -18,11 +18,16 @@ use crate::sys::seams;
 use crate::sys::signals::{Asker, Stop};
 
 use super::answer::Answer;
+use super::channel::Line;
 use super::complain;
 use super::ticket::{self, Ticket};
 
 /// So many calls may wait for mail at once, or look out for changes.
 const MAX_WAITING: usize = 5;
+/// The place of who attends the session, besides those.
+const ATTENDANT: usize = MAX_WAITING;
+/// So long the attendant lets things be that it could not work with.
+const PAUSE: Duration = Duration::from_secs(30);
 /// So long the end of the server waits for what is in hand to be put back.
 const PARTING: Duration = Duration::from_secs(2);
 
@@ -163,6 +168,27 @@ impl Handle {
         Ok(reply)
     }
 
+    /// Attends the session that the server belongs to, until the server ends. What fails is told in the client's log, once.
+    pub(super) fn attend(&self, channel: Line) -> io::Result<()> {
+        let globals = Globals { client: Some(Client::default()), ..self.globals.clone() };
+        let (stop, asker) = Stop::by_hand();
+        let place = Waiting::take_attendants_place(&self.waiting, asker);
+        let run = move || {
+            let mut said = None;
+            while let Err(error) = wake::attend(&globals, &channel, &stop) {
+                if said.as_ref() != Some(&error.message) {
+                    complain(&error.message);
+                    said = Some(error.message);
+                }
+                if stop.wake().recv_timeout(PAUSE).is_ok() || stop.is_asked() {
+                    break;
+                }
+            }
+            drop(place);
+        };
+        std::thread::Builder::new().name("mcp attendant".to_string()).spawn(run).map(drop)
+    }
+
     fn visit(&self, sessions: Vec<SessionId>) -> (Visit, oneshot::Receiver<Reply>) {
         let (sender, reply) = oneshot::channel();
         let globals = Globals { client: Some(Client { sessions }), ..self.globals.clone() };
@@ -176,23 +202,34 @@ struct Waiting(Mutex<Places>);
 
 #[derive(Debug, Default)]
 struct Places {
-    taken: [Option<Asker>; MAX_WAITING],
+    taken: [Option<Asker>; MAX_WAITING + 1],
     /// Who comes now need not begin.
     is_over: bool,
+}
+
+impl Places {
+    fn fill(&mut self, number: usize, asker: Asker) {
+        if self.is_over {
+            asker.ask();
+        }
+        self.taken[number] = Some(asker);
+    }
 }
 
 impl Waiting {
     fn take_place(waiting: &Arc<Self>, asker: Asker) -> Result<Place, CommandError> {
         let mut places = waiting.places();
-        let Some(number) = places.taken.iter().position(Option::is_none) else {
+        let Some(number) = places.taken[..MAX_WAITING].iter().position(Option::is_none) else {
             let text = format!("{MAX_WAITING} calls wait for mail already");
             return Err(CommandError::new(Kind::TooMany, text).hint("one that waits is enough"));
         };
-        if places.is_over {
-            asker.ask();
-        }
-        places.taken[number] = Some(asker);
+        places.fill(number, asker);
         Ok(Place { waiting: Arc::clone(waiting), number })
+    }
+
+    fn take_attendants_place(waiting: &Arc<Self>, asker: Asker) -> Place {
+        waiting.places().fill(ATTENDANT, asker);
+        Place { waiting: Arc::clone(waiting), number: ATTENDANT }
     }
 
     fn is_empty(&self) -> bool {

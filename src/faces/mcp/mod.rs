@@ -9,6 +9,7 @@
 //! process is gone, and whatever it had in hand is put back.
 
 mod answer;
+mod channel;
 mod desk;
 mod end;
 mod resources;
@@ -29,6 +30,7 @@ use crate::domain::AgentName;
 use crate::ops::Globals;
 use crate::sys::signals;
 
+use channel::Line;
 use desk::Desk;
 use end::End;
 use server::Server;
@@ -73,7 +75,9 @@ fn serve(globals: Globals) -> io::Result<()> {
     let end = End::new(desk.closer());
     let wire = Wire::open(io::stdin(), io::stdout(), tickets.clone(), &end)?;
     end.arm()?;
-    let server = Server::new(desk.handle(), tickets);
+    let line = Line::new(runtime.handle().clone());
+    desk.handle().attend(line.clone())?;
+    let server = Server::new(desk.handle(), tickets, line);
     runtime.block_on(async {
         // A client that leaves before it introduced itself is no failure, and there is nobody to tell of any other.
         if let Ok(running) = server.serve_with_ct(wire, end.token()).await {

@@ -6,9 +6,10 @@ use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelledNotificationParam, CustomRequest,
-    CustomResult, ErrorCode, Implementation, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProgressNotificationParam, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
+    CustomResult, ErrorCode, Implementation, InitializeRequestParams, InitializeResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, ServerCapabilities, ServerConfig, SubscribeRequestParams,
+    SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use tokio::sync::oneshot;
@@ -16,6 +17,7 @@ use tokio::sync::oneshot;
 use crate::ops::{CommandError, Kind};
 
 use super::answer::Answer;
+use super::channel::{self, Line};
 use super::desk::{Handle, Reply};
 use super::resources::Topic;
 use super::subscriptions::Subscriptions;
@@ -36,12 +38,13 @@ pub(super) struct Server {
     desk: Handle,
     tickets: Tickets,
     subscriptions: Subscriptions,
+    line: Line,
 }
 
 impl Server {
-    pub(super) fn new(desk: Handle, tickets: Tickets) -> Self {
+    pub(super) fn new(desk: Handle, tickets: Tickets, line: Line) -> Self {
         let subscriptions = Subscriptions::new(desk.clone());
-        Self { desk, tickets, subscriptions }
+        Self { desk, tickets, subscriptions, line }
     }
 
     async fn call(&self, call: Call, context: &RequestContext<RoleServer>) -> Answer {
@@ -112,6 +115,23 @@ impl ServerHandler for Server {
         ServerConfig::new(capabilities)
             .with_instructions(ABOUT)
             .with_server_info(Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")))
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        let mut result = self.negotiate_initialize(&request)?;
+        if channel::is_known_to(&request.client_info.name) {
+            result.capabilities.experimental = Some(channel::capability());
+        }
+        Ok(result)
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.line.open(context.peer);
     }
 
     async fn list_tools(

@@ -26,7 +26,7 @@ pub enum Leave {
     Settings,
 }
 
-pub trait Client {
+pub trait Client: Sync {
     fn name(&self) -> &'static str;
 
     /// The file that is run, in the folder that the client is installed in.

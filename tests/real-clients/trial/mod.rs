@@ -24,8 +24,19 @@ pub struct Trial<'a> {
     pub program: PathBuf,
     pub scene: Arc<Scene>,
     pub server: &'a Server,
-    /// Another client, which has MCP tools and nothing else.
-    pub inspector: Option<PathBuf>,
+    /// Whose tool writes to it.
+    pub peer: Option<Peer>,
+}
+
+/// Another client.
+#[derive(Clone)]
+pub enum Peer {
+    Client {
+        client: &'static dyn Client,
+        program: PathBuf,
+    },
+    /// It has MCP tools and nothing else.
+    Inspector(PathBuf),
 }
 
 type Files = BTreeMap<PathBuf, (u32, Vec<u8>)>;

@@ -67,6 +67,12 @@ pub fn of_client(home: &Path) -> Vec<Process> {
     of(home).into_iter().filter(|process| !ours.contains(process)).collect()
 }
 
+/// Our servers.
+pub fn servers(home: &Path) -> Vec<Process> {
+    let msg = home.join(".local/bin/msg");
+    of(home).into_iter().filter(|process| process.runs(&msg) && process.line.ends_with(" mcp")).collect()
+}
+
 /// What waits beside sessions that rest.
 pub fn waiters(home: &Path) -> Vec<Process> {
     let msg = home.join(".local/bin/msg");
