@@ -23,8 +23,15 @@ const QUEUE: usize = 16;
 pub(super) struct Subscriptions {
     desk: Handle,
     lookout: Mutex<Option<Lookout>>,
-    /// What the client wants to know of, in the first of the two ways.
-    wanted: Arc<Mutex<Vec<Topic>>>,
+    wanted: Arc<Mutex<Wanted>>,
+}
+
+/// What the client wants to know of, in the first of the two ways.
+#[derive(Default)]
+struct Wanted {
+    topics: Vec<Topic>,
+    /// Somebody tells it, for as long as the server lives.
+    is_told: bool,
 }
 
 struct Lookout {
@@ -41,17 +48,17 @@ impl Subscriptions {
     pub(super) fn add(&self, topic: Topic, context: &RequestContext<RoleServer>) -> Result<(), CommandError> {
         let changes = self.changes(tools::sessions(&context.meta))?;
         let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
-        if wanted.is_empty() {
+        if !std::mem::replace(&mut wanted.is_told, true) {
             drop(tokio::spawn(forward(changes, Arc::clone(&self.wanted), context.peer.clone())));
         }
-        if !wanted.contains(&topic) {
-            wanted.push(topic);
+        if !wanted.topics.contains(&topic) {
+            wanted.topics.push(topic);
         }
         Ok(())
     }
 
     pub(super) fn remove(&self, topic: Topic) {
-        self.wanted.lock().unwrap_or_else(PoisonError::into_inner).retain(|wanted| *wanted != topic);
+        self.wanted.lock().unwrap_or_else(PoisonError::into_inner).topics.retain(|wanted| *wanted != topic);
     }
 
     /// Tells of what the subscription is about, until it is cancelled.
@@ -98,17 +105,14 @@ async fn next(changes: &mut broadcast::Receiver<Topic>) -> Vec<Topic> {
 
 async fn forward(
     mut changes: broadcast::Receiver<Topic>,
-    wanted: Arc<Mutex<Vec<Topic>>>,
+    wanted: Arc<Mutex<Wanted>>,
     peer: Peer<RoleServer>,
 ) {
     loop {
         for topic in next(&mut changes).await {
-            let (is_wanted, is_over) = {
-                let wanted = wanted.lock().unwrap_or_else(PoisonError::into_inner);
-                (wanted.contains(&topic), wanted.is_empty())
-            };
+            let is_wanted = wanted.lock().unwrap_or_else(PoisonError::into_inner).topics.contains(&topic);
             let update = ResourceUpdatedNotificationParam::new(topic.uri());
-            if is_over || (is_wanted && peer.notify_resource_updated(update).await.is_err()) {
+            if is_wanted && peer.notify_resource_updated(update).await.is_err() {
                 return;
             }
         }

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use super::client::Client;
-use crate::environment::TestEnvironment;
+use crate::environment::{TestEnvironment, wait_until};
 
 fn with_peer() -> (TestEnvironment, Client) {
     let env = TestEnvironment::new();
@@ -184,7 +184,7 @@ fn who_subscribes_is_told_of_changes() {
     // The lookout looks for the first time when it is there; what comes after that is told.
     let mut tell = |change: &dyn Fn(usize), uri: &'static str| {
         let mut tries = 0;
-        crate::environment::wait_until("it is told", || {
+        wait_until("it is told", || {
             tries += 1;
             change(tries);
             client.ok("agents", json!({}));
@@ -202,9 +202,50 @@ fn who_subscribes_is_told_of_changes() {
         drop(env.ok(args));
     };
     tell(&claim, "ravenry://tasks");
-    client.request("resources/unsubscribe", json!({ "uri": "ravenry://inbox" }));
     let id = client.ask("resources/subscribe", json!({ "uri": "ravenry://no/such" }));
     assert_eq!(client.answer(id)["error"]["code"], -32002);
+}
+
+/// Who has had enough is told no more, and who comes back is told once.
+#[test]
+fn who_unsubscribes_is_left_alone() {
+    let (env, mut client) = with_peer();
+    let me = client.name();
+    let is_about = |uri: &'static str| {
+        move |message: &serde_json::Value| {
+            message["method"] == "notifications/resources/updated" && message["params"]["uri"] == uri
+        }
+    };
+    let (mail, crowd) = (is_about("ravenry://inbox"), is_about("ravenry://agents"));
+    let ask =
+        |client: &mut Client, method: &str, uri: &str| drop(client.request(method, json!({ "uri": uri })));
+    ask(&mut client, "resources/subscribe", "ravenry://inbox");
+    wait_until("it is told", || {
+        env.ok(&["send", &me, "hi", "--as", "Peer"]);
+        client.ok("agents", json!({}));
+        client.take_kept(mail).is_some()
+    });
+    ask(&mut client, "resources/unsubscribe", "ravenry://inbox");
+    ask(&mut client, "resources/subscribe", "ravenry://agents");
+    while client.take_kept(mail).is_some() {}
+    // One lookout sees both, in this order.
+    env.ok(&["send", &me, "unheard", "--as", "Peer"]);
+    env.ok(&["set-status", "something else", "--as", "Peer"]);
+    client.wait_for("word of the agents", crowd);
+    env.ok(&["set-status", "and once more", "--as", "Peer"]);
+    client.wait_for("word of the agents", crowd);
+    assert!(client.take_kept(mail).is_none(), "it had enough of that");
+    for _ in 0..3 {
+        ask(&mut client, "resources/unsubscribe", "ravenry://agents");
+        ask(&mut client, "resources/subscribe", "ravenry://inbox");
+        ask(&mut client, "resources/unsubscribe", "ravenry://inbox");
+    }
+    while client.take_kept(|_| true).is_some() {}
+    ask(&mut client, "resources/subscribe", "ravenry://inbox");
+    env.ok(&["send", &me, "heard", "--as", "Peer"]);
+    client.wait_for("word of the mail", mail);
+    client.ok("agents", json!({}));
+    assert!(client.take_kept(mail).is_none(), "one change is told once");
 }
 
 /// What went wrong is told like by the command line: the kind, the sentence, the way out.
