@@ -26,6 +26,7 @@ mod growth;
 mod guard;
 mod hooks;
 mod locks;
+mod mcp;
 mod messages;
 mod plot;
 mod post;
@@ -42,7 +43,7 @@ use figure::Figure;
 
 type Measurement = fn() -> Vec<Figure>;
 
-const MEASUREMENTS: [(&str, Measurement); 15] = [
+const MEASUREMENTS: [(&str, Measurement); 16] = [
     ("start", start::measure),
     ("statusline", statusline::measure),
     ("feed", feed::measure),
@@ -51,6 +52,7 @@ const MEASUREMENTS: [(&str, Measurement); 15] = [
     ("agents", agents::measure),
     ("hook", hooks::measure),
     ("guard", guard::measure),
+    ("mcp", mcp::measure),
     ("task", swarm::measure),
     ("readers", readers::measure),
     ("send", messages::send),

@@ -2,17 +2,22 @@
 
 pub mod cli;
 pub mod hook;
+mod json;
+pub mod mcp;
 pub mod tui;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Runs the program: a hook by the short way, because somebody waits for it each time, everything else by the command
-/// line.
+/// Runs the program: a hook by the short way, because somebody waits for it each time, a server by its own, everything else
+/// by the command line.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
-    match hook::recognise(&args) {
-        Some(arguments) => hook::run(arguments),
+    if let Some(arguments) = hook::recognise(&args) {
+        return hook::run(arguments);
+    }
+    match mcp::recognise(&args) {
+        Some(globals) => mcp::run(globals),
         None => cli::run(args, tui::run),
     }
 }

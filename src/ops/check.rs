@@ -25,6 +25,10 @@ pub struct Verdict {
 
 /// May the caller change these? A caller that nobody knows is held to everyone's reservations.
 pub fn check(ctx: &Context, paths: &[String]) -> Result<Vec<Verdict>, CommandError> {
+    if let Some(empty) = paths.iter().find(|path| path.is_empty()) {
+        let text = format!("`{empty}` is no path");
+        return Err(CommandError::new(Kind::InvalidValue, text).hint("name a file or a directory"));
+    }
     let target = |path: &String| (path.clone(), whole(&ctx.cwd, path));
     let (verdicts, unknown) = for_caller(ctx, paths.iter().map(target).collect())?;
     for file in &unknown {

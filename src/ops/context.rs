@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::domain::AgentName;
 use crate::domain::settings::Settings;
+use crate::domain::{AgentName, SessionId};
 use crate::store::{Location, Mesh, Options, config};
 use crate::sys::environment::{self, Home};
 
@@ -23,6 +23,15 @@ pub struct Globals {
     pub cwd: Option<PathBuf>,
     /// No lock is waited for longer than that, whatever is configured.
     pub patience: Option<Duration>,
+    /// Who is spoken for, where one process serves a client for long.
+    pub client: Option<Client>,
+}
+
+/// The client of a server: it started the server, and talks to it for as long as both live.
+#[derive(Clone, Debug, Default)]
+pub struct Client {
+    /// The session that it says to be, and the one that this is a part of; none where it doesn't say.
+    pub sessions: Vec<SessionId>,
 }
 
 #[derive(Debug)]
@@ -32,6 +41,7 @@ pub struct Context {
     pub settings: Settings,
     pub location: Location,
     pub speaker: Option<AgentName>,
+    pub(super) client: Option<Client>,
     patience: Option<Duration>,
     notices: RefCell<Vec<String>>,
     mesh: OnceCell<Rc<Mesh>>,
@@ -60,13 +70,14 @@ impl Context {
         let loaded = config::load(&home, &cwd, globals.mesh.as_deref());
         let location = Location::find(&loaded.settings, &home)?;
         let notices = RefCell::new(loaded.warnings);
-        let Globals { speaker, patience, .. } = globals;
+        let Globals { speaker, patience, client, .. } = globals;
         let ctx = Self {
             home,
             cwd,
             settings: loaded.settings,
             location,
             speaker,
+            client,
             patience,
             notices,
             mesh: OnceCell::new(),

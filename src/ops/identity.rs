@@ -6,6 +6,7 @@
 //! and a model must not speak as that person because it left, was evicted, or never joined.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::rc::Rc;
 
 use jiff::SignedDuration;
@@ -20,9 +21,9 @@ use crate::sys::{clock, process};
 use super::activity::refresh;
 use super::bury::finish_renames;
 use super::claims;
-use super::context::Context;
+use super::context::{Client, Context};
 use super::error::{CommandError, Kind};
-use super::names;
+use super::names::{self, is_live};
 use super::profile::Profile;
 use super::reserve;
 
@@ -38,16 +39,72 @@ pub struct Caller {
 pub(super) struct Traces {
     pub(super) ancestors: Vec<Details>,
     pub(super) harness: Option<Host>,
-    /// The session of the nearest harness, and the variable that told it.
-    pub(super) session: Option<(SessionId, &'static str)>,
+    /// The session of the nearest harness, and what told it.
+    pub(super) session: Option<(SessionId, Teller)>,
+}
+
+/// What tells the id of a session.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Teller {
+    Variable(&'static str),
+    /// The variable as it was when a server began: `/clear` and the like have given the session another id since.
+    OldVariable(&'static str),
+    Hook,
+    Client,
+}
+
+impl Teller {
+    pub(super) fn may_be_old(self) -> bool {
+        matches!(self, Self::OldVariable(_))
+    }
+}
+
+impl fmt::Display for Teller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Variable(name) | Self::OldVariable(name) => write!(f, "${name} is its session"),
+            Self::Hook => f.write_str("the hook tells its session"),
+            Self::Client => f.write_str("the client tells its session"),
+        }
+    }
 }
 
 impl Traces {
     /// For whoever is not told by `--as`.
     fn of_caller(ctx: &Context) -> Self {
-        match ctx.speaker {
-            Some(_) => Self { ancestors: Vec::new(), harness: None, session: None },
-            None => Self::gather(),
+        match (&ctx.speaker, &ctx.client) {
+            (Some(_), _) => Self { ancestors: Vec::new(), harness: None, session: None },
+            (None, Some(client)) => Self::of_client(client),
+            (None, None) => Self::gather(),
+        }
+    }
+
+    /// For a server, whose surroundings are its client's. Where no harness is known, the client is whoever started the
+    /// server: beyond it is the person who started that, as whom a model must not speak.
+    pub(super) fn of_client(client: &Client) -> Self {
+        let mut traces = Self::gather();
+        if traces.harness.is_none() {
+            traces.ancestors.truncate(1);
+        }
+        let many = traces.harness.as_ref().is_some_and(|host| host.harness.hosts_many());
+        traces.session = match (client.sessions.first(), traces.session) {
+            (Some(session), _) => Some((session.clone(), Teller::Client)),
+            (None, Some((session, Teller::Variable(name)))) if !many => {
+                Some((session, Teller::OldVariable(name)))
+            }
+            (None, _) => None,
+        };
+        traces
+    }
+
+    /// Of the sessions that the client may be, the one that is here.
+    fn choose(&mut self, ctx: &Context, census: &Census) {
+        let Some(client) = &ctx.client else { return };
+        let is_here = |session: &&SessionId| {
+            census.records.iter().any(|record| record.agent.session == **session && is_live(record))
+        };
+        if let Some(session) = client.sessions.iter().find(is_here) {
+            self.session = Some((session.clone(), Teller::Client));
         }
     }
 
@@ -57,7 +114,7 @@ impl Traces {
         let session = harness.as_ref().and_then(|host| {
             host.harness.session_variables().iter().find_map(|name| {
                 let session = SessionId::new(variable(name)?).ok()?;
-                Some((session, *name))
+                Some((session, Teller::Variable(name)))
             })
         });
         Self { ancestors, harness, session }
@@ -94,7 +151,8 @@ pub(super) fn is_host(agent: &Agent, pid: Pid, start_ticks: u64) -> bool {
 pub fn caller(ctx: &Context) -> Result<(Rc<Mesh>, Caller), CommandError> {
     let mesh = ctx.mesh()?.ok_or_else(not_joined)?;
     let census = mesh.census()?;
-    let traces = Traces::of_caller(ctx);
+    let mut traces = Traces::of_caller(ctx);
+    traces.choose(ctx, &census);
     let found = match find(ctx, &mesh, &census, &traces)? {
         Some(found) => found,
         None => revive(ctx, &mesh, &traces)?.ok_or_else(not_joined)?,
@@ -160,7 +218,7 @@ pub(super) fn at_statusline(
     }
     let mut traces = Traces::of_caller(ctx);
     if let Some(session) = told {
-        traces.session = Some((session.clone(), "the harness"));
+        traces.session = Some((session.clone(), Teller::Client));
     }
     let sessions: Vec<SessionId> = traces.session.iter().map(|(session, _)| session.clone()).collect();
     let processes = traces.ancestors.iter().map(|details| details.pid.get()).collect();
@@ -177,7 +235,7 @@ fn registered(mesh: &Mesh, session: &SessionId) -> Result<Option<Agent>, Command
     let Some(name) = mesh.name_of_session(session)? else { return Ok(None) };
     let record = mesh.registration(&name)?;
     let is_it = |record: &Record| {
-        record.agent.session == *session && record.agent.restores.is_none() && names::is_live(record)
+        record.agent.session == *session && record.agent.restores.is_none() && is_live(record)
     };
     Ok(record.filter(is_it).map(|record| record.agent))
 }
@@ -199,10 +257,10 @@ fn search_for_hook(
     let of_session = |record: &&Record| sessions.contains(&record.agent.session);
     let alive = |record: &&Record| process::liveness(&record.agent.process) != Liveness::Gone;
     if let Some(session) = sessions.first() {
-        traces.session = Some((session.clone(), "the hook"));
+        traces.session = Some((session.clone(), Teller::Hook));
     }
     let found = match census.records.iter().filter(of_session).find(alive) {
-        Some(record) => Some(found(record, "the hook tells its session".to_string())),
+        Some(record) => Some(found(record, Teller::Hook.to_string())),
         None => match find(ctx, mesh, &census, &traces).or_else(stranger)? {
             Some(found) => Some(found),
             // Looking for a stranger among all who were ever here would take long.
@@ -237,7 +295,9 @@ pub fn whoami(ctx: &Context) -> Result<(Profile, String), CommandError> {
 
 /// Who is calling, if that can be told without a doubt; for those who only look.
 pub(super) fn glance(ctx: &Context, mesh: &Mesh, census: &Census) -> Option<Agent> {
-    let found = find(ctx, mesh, census, &Traces::of_caller(ctx)).ok()??;
+    let mut traces = Traces::of_caller(ctx);
+    traces.choose(ctx, census);
+    let found = find(ctx, mesh, census, &traces).ok()??;
     Some(found.agent)
 }
 
@@ -251,13 +311,13 @@ fn find(
         return by_name(census, name, "`--as`");
     }
     let alive = |record: &&Record| process::liveness(&record.agent.process) != Liveness::Gone;
-    if let Some((session, variable)) = &traces.session {
+    if let Some((session, teller)) = &traces.session {
         let of_session = |record: &&Record| record.agent.session == *session && alive(record);
         if let Some(record) = census.records.iter().find(of_session) {
-            return Ok(Some(found(record, format!("${variable} is its session"))));
+            return Ok(Some(found(record, teller.to_string())));
         }
         // It was here: that it left, was evicted or lost its registration is for `revive` to say.
-        if mesh.session(session)?.is_some() {
+        if !teller.may_be_old() && mesh.session(session)?.is_some() {
             return Ok(None);
         }
     }
@@ -356,7 +416,7 @@ fn remembered(ctx: &Context, mesh: &Mesh, traces: &Traces) -> Result<Option<Sess
     let alive = |known: &SessionRecord| process::liveness(&known.last.agent.process) == Liveness::Alive;
     let wanted = wanted_name(ctx)?;
     if ctx.speaker.is_none()
-        && let Some((session, _)) = &traces.session
+        && let Some((session, _)) = traces.session.as_ref().filter(|(_, teller)| !teller.may_be_old())
         && let Some(known) = mesh.session(session)?.filter(alive)
     {
         return Ok(Some(known));
@@ -429,9 +489,10 @@ pub(super) fn collect_mail(mesh: &Mesh, locked: &Locked<'_>, agent: &Agent) -> R
 
 /// `/clear` and the like give a session a new id. The agent stays who it was.
 fn new_session(agent: &Agent, traces: &Traces) -> Option<SessionId> {
-    let (host, (session, _)) = (traces.harness.as_ref()?, traces.session.as_ref()?);
+    let (host, (session, teller)) = (traces.harness.as_ref()?, traces.session.as_ref()?);
     let same_process = agent.process == Recorded::Pinned(host.process.clone());
-    (same_process && !host.harness.hosts_many() && agent.session != *session).then(|| session.clone())
+    let is_news = !teller.may_be_old() && agent.session != *session;
+    (same_process && !host.harness.hosts_many() && is_news).then(|| session.clone())
 }
 
 fn not_joined() -> CommandError {

@@ -65,13 +65,15 @@ struct Newcomer {
     host: Host,
     /// The session's id, if anyone told one.
     session: Option<SessionId>,
+    /// That id may be one that the session had before.
+    may_be_old: bool,
     harness: Harness,
     /// The ancestors host it, not a process that `--pid` names.
     is_ours: bool,
 }
 
 pub fn join(ctx: &Context, request: &Request) -> Result<Joined, CommandError> {
-    let newcomer = Newcomer::find(request)?;
+    let newcomer = Newcomer::find(ctx, request)?;
     let default_name = default_name()?;
     let spec = request.spec.as_deref().map(|path| spec_path(ctx, path)).transpose()?;
     let theme = ctx.settings.theme().ok_or_else(|| {
@@ -107,18 +109,31 @@ pub fn join(ctx: &Context, request: &Request) -> Result<Joined, CommandError> {
 }
 
 impl Newcomer {
-    fn find(request: &Request) -> Result<Self, CommandError> {
-        let traces = Traces::gather();
-        let found = ancestry::find_host(&traces.ancestors);
+    fn find(ctx: &Context, request: &Request) -> Result<Self, CommandError> {
+        let (traces, found) = match &ctx.client {
+            Some(client) => {
+                let traces = Traces::of_client(client);
+                let starter = || ancestry::named_host(traces.ancestors.first()?.pid);
+                let found = traces.harness.clone().or_else(starter);
+                (traces, found)
+            }
+            None => {
+                let traces = Traces::gather();
+                let found = ancestry::find_host(&traces.ancestors);
+                (traces, found)
+            }
+        };
         let host = match request.pid {
             Some(number) => named_host(number)?,
             None => found.clone().ok_or_else(no_host)?,
         };
         let is_ours = found.is_some_and(|found| found.process == host.process);
-        let told = traces.session.filter(|_| is_ours).map(|(session, _)| session);
-        let session = request.session.clone().or(told);
+        let told = traces.session.filter(|_| is_ours);
+        let may_be_old =
+            request.session.is_none() && told.as_ref().is_some_and(|(_, teller)| teller.may_be_old());
+        let session = request.session.clone().or(told.map(|(session, _)| session));
         let harness = request.harness.unwrap_or(host.harness);
-        Ok(Self { host, session, harness, is_ours })
+        Ok(Self { host, session, may_be_old, harness, is_ours })
     }
 
     fn process(&self) -> Recorded {
@@ -245,7 +260,8 @@ impl Visit<'_> {
             return Ok(agent.clone());
         }
         let mut after = agent.clone();
-        after.session = self.newcomer.session.clone().unwrap_or(after.session);
+        let session = self.newcomer.session.clone().filter(|_| !self.newcomer.may_be_old);
+        after.session = session.unwrap_or(after.session);
         after.process = self.newcomer.process();
         after.spec = self.spec.clone().or(after.spec);
         after.model = self.request.model.clone().unwrap_or(after.model);

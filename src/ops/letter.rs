@@ -31,6 +31,13 @@ pub struct Letter {
     pub reply_hint: bool,
 }
 
+/// By what a model answers: in its shell, or with tools that take the letters of a message.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Means {
+    Shell,
+    Tools,
+}
+
 /// Who reads what is handed over.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Reader {
@@ -113,12 +120,21 @@ impl Letter {
 
     /// The same in no more than so many characters, unless the header alone is longer.
     pub fn for_model_within(&self, room: usize) -> String {
-        let header = self.header();
-        let rest = room.saturating_sub(header.chars().count() + 1);
-        format!("{header}\n{}", self.quoted(rest))
+        self.shown(room, Means::Shell)
     }
 
-    fn header(&self) -> String {
+    /// As a model gets it that has tools and perhaps no shell.
+    pub fn for_tools(&self) -> String {
+        self.shown(usize::MAX, Means::Tools)
+    }
+
+    fn shown(&self, room: usize, means: Means) -> String {
+        let header = self.header(means);
+        let rest = room.saturating_sub(header.chars().count() + 1);
+        format!("{header}\n{}", self.quoted(rest, means))
+    }
+
+    fn header(&self, means: Means) -> String {
         let message = &self.message;
         let mut about = vec![format!("{} ago", self.age)];
         about.extend(self.introduction.iter().map(|text| visible(text).into_owned()));
@@ -136,6 +152,8 @@ impl Letter {
                 .map(|thread| format!("thread {thread}")),
         );
         about.push(match (self.reply_hint, message.ack_required) {
+            (_, true) if means == Means::Tools => format!("id {}, wants an ack", self.letters),
+            (_, false) if means == Means::Tools => format!("id {}", self.letters),
             (true, false) => format!("msg reply {} TEXT", self.letters),
             (true, true) => format!("msg reply|ack {}", self.letters),
             (false, true) => format!("msg ack {}", self.letters),
@@ -145,9 +163,12 @@ impl Letter {
     }
 
     /// The text, every line of it with a mark, in no more than so many characters.
-    fn quoted(&self, room: usize) -> String {
+    fn quoted(&self, room: usize, means: Means) -> String {
         let text = self.message.text.trim_end();
-        let note = |rest: usize| format!("[{rest} more characters: msg show {}]", self.letters);
+        let note = |rest: usize| match means {
+            Means::Shell => format!("[{rest} more characters: msg show {}]", self.letters),
+            Means::Tools => format!("[{rest} more characters: inbox with id {}]", self.letters),
+        };
         let whole = fitting(text, room);
         let shown = match whole == text.len() {
             true => whole,
@@ -161,6 +182,15 @@ impl Letter {
         }
         lines.join("\n")
     }
+}
+
+/// A peer's words, every line of them with a mark, however many there are.
+pub fn quotation(text: &str) -> String {
+    text.trim_end()
+        .split('\n')
+        .map(|line| format!("{MARK}{}", visible_line(line)))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// How much of the text can be quoted in so many characters, in bytes: a line has a mark before it, and what can't be

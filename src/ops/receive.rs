@@ -43,6 +43,8 @@ pub struct Selection {
     pub ack: bool,
     /// Those that could not be handed over before, too.
     pub parked: bool,
+    /// What receipts say of it, if it is not done by the command of that name.
+    pub via: Option<&'static str>,
 }
 
 /// Takes what waits and hands it over. Returns how many were.
@@ -53,7 +55,7 @@ pub fn read(
     hand_over: &mut HandOver<'_>,
 ) -> Result<usize, CommandError> {
     let (mesh, caller) = identity::caller(ctx)?;
-    let mut desk = Desk::new(ctx, &mesh, caller.agent, Via::new("read"), reader);
+    let mut desk = Desk::new(ctx, &mesh, caller.agent, Via::new(selection.via.unwrap_or("read")), reader);
     let done = desk.deliver_together(selection, hand_over)?;
     desk.prune()?;
     Ok(done)

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp};
 
 use crate::domain::pattern::{PathForm, Pattern, PatternError, has_wildcard, literal_head};
 use crate::domain::{Agent, AgentName, EventKind, Reservation, Wait, quoted, said};
@@ -64,6 +64,20 @@ pub fn reserve(ctx: &Context, wish: &Wish) -> Result<Granted, CommandError> {
     let is_wanted = |held: &&Reservation| wanted.iter().any(|wanted| same_place(wanted, held));
     let reservations = after.reservations.iter().filter(is_wanted).cloned().collect();
     Ok(Granted { holder: after.name, reservations, renewed })
+}
+
+/// How long a reservation is wanted: `45s`, `30m`, `2h`. More than a second, less than a year: anything else is a slip.
+pub fn time_to_live(text: &str) -> Result<SignedDuration, CommandError> {
+    let parsed = text.parse::<Span>().or_else(|_| format!("{text}s").parse());
+    match parsed.and_then(|span| span.to_duration(SpanRelativeTo::days_are_24_hours())) {
+        Ok(ttl) if ttl >= SignedDuration::from_secs(1) && ttl <= SignedDuration::from_hours(24 * 366) => {
+            Ok(ttl)
+        }
+        _ => {
+            let text = format!("`--ttl {}` is no length of time", text.escape_debug());
+            Err(CommandError::new(Kind::InvalidValue, text).hint("for example 45s, 30m, 2h or 1d"))
+        }
+    }
 }
 
 /// What the wish stands for here.

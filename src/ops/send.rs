@@ -66,6 +66,14 @@ impl SendReport {
     }
 }
 
+/// An importance, by its name.
+pub fn importance(name: &str) -> Result<Importance, CommandError> {
+    Importance::parse(name).ok_or_else(|| {
+        let text = format!("there is no importance `{}`", name.escape_debug());
+        CommandError::new(Kind::InvalidValue, text).hint("one of: low, normal, high, urgent")
+    })
+}
+
 /// To those named, each on its own: what can't be sent to one doesn't stop the rest.
 pub fn send(ctx: &Context, to: &[String], draft: &Draft) -> Result<SendReport, CommandError> {
     check_text(&draft.text)?;

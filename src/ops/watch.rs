@@ -124,7 +124,8 @@ pub fn wait(
     let (mesh, caller) = identity::caller(ctx)?;
     // A deadline beyond what the clock can tell never comes.
     let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-    let mut follower = Follower::new(Desk::new(ctx, &mesh, caller.agent, Via::new("wait"), reader));
+    let via = Via::new(selection.via.unwrap_or("wait"));
+    let mut follower = Follower::new(Desk::new(ctx, &mesh, caller.agent, via, reader));
     loop {
         follower.refresh()?;
         follower.arm()?;

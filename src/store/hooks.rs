@@ -104,7 +104,7 @@ impl Mesh {
         }
         for name in files::list(&self.layout.hooks())? {
             // What a session is at is true for as long as it lasts, and some last for weeks.
-            let kinds = ["working", "resting", "roused", "unasked", "waiter"];
+            let kinds = ["working", "resting", "roused", "unasked", "waiter", "server"];
             let lasts = kinds.iter().any(|kind| name.ends_with(kind));
             let limit = if lasts { older_than * SESSIONS_LAST } else { older_than };
             let path = self.layout.hooks().join(name);

@@ -6,6 +6,7 @@
 //! hooks/<session>.roused    somebody wakes it just now
 //! hooks/<session>.unasked   at its last hook it acted without asking its user for leave
 //! hooks/<session>.waiter    the process that waits for mail meanwhile
+//! hooks/<session>.server    a server of ours among the session's own processes, which can wake it too
 //! hooks/<session>.ping      somebody wants to know whether that one notices; it answers by renaming it to `pong`
 //! ```
 //!
@@ -19,7 +20,7 @@ use super::error::StoreError;
 use super::layout::session_hash;
 use super::mesh::Mesh;
 use super::wire::process::{ProcessKey, recorded};
-use crate::domain::{Agent, Recorded, SessionId};
+use crate::domain::{Agent, Liveness, Recorded, SessionId};
 use crate::sys::files::{self, Stamp};
 use crate::sys::{clock, process};
 
@@ -39,6 +40,23 @@ pub enum Activity {
 struct WaiterKeys {
     pid: i64,
     process: Option<ProcessKey>,
+}
+
+/// A server of ours among the processes of a session.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Attendant {
+    pub process: Recorded,
+    /// Its client lets it say something without being asked.
+    pub has_channel: bool,
+}
+
+#[derive(serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AttendantKeys {
+    pid: i64,
+    process: Option<ProcessKey>,
+    #[serde(default)]
+    has_channel: bool,
 }
 
 impl Mesh {
@@ -115,6 +133,11 @@ impl Mesh {
         Ok(files::refresh(&resting)? && self.files.take(&resting, &roused)?)
     }
 
+    /// Somebody wakes it, and no turn has begun since.
+    pub fn is_roused(&self, session: &SessionId) -> Result<bool, StoreError> {
+        Ok(files::exists(&self.hook_file(session, "roused"))?)
+    }
+
     /// From now on this process waits at the side of that session; one that did before sees that it is not needed any
     /// more.
     pub fn begin_waiting(&self, session: &SessionId) -> Result<(), StoreError> {
@@ -135,6 +158,32 @@ impl Mesh {
         let keys = bytes.and_then(|bytes| serde_json::from_slice::<WaiterKeys>(&bytes).ok());
         // What can't be read is nobody: the worst that follows is mail that comes with the next prompt.
         Ok(keys.and_then(|keys| recorded(keys.pid, keys.process).ok()))
+    }
+
+    /// This process is one of the session's own, and can wake it. Where several can, the first that lives is enough.
+    pub fn attend(&self, session: &SessionId, has_channel: bool) -> Result<(), StoreError> {
+        let now = Attendant { process: own(), has_channel };
+        let is_enough = |there: &Attendant| {
+            *there == now
+                || there.process != now.process && process::liveness(&there.process) == Liveness::Alive
+        };
+        if self.attendant(session)?.as_ref().is_some_and(is_enough) {
+            return Ok(());
+        }
+        let pid = i64::from(now.process.pid().get());
+        let keys = AttendantKeys { pid, process: ProcessKey::of(&now.process), has_channel };
+        self.make_hooks_dir()?;
+        Ok(self.files.replace(&self.hook_file(session, "server"), &super::wire::pretty(&keys))?)
+    }
+
+    /// Who attends the session. It may be gone by now.
+    pub fn attendant(&self, session: &SessionId) -> Result<Option<Attendant>, StoreError> {
+        let bytes = files::read(&self.hook_file(session, "server"))?;
+        let keys = bytes.and_then(|bytes| serde_json::from_slice::<AttendantKeys>(&bytes).ok());
+        Ok(keys.and_then(|keys| {
+            let process = recorded(keys.pid, keys.process).ok()?;
+            Some(Attendant { process, has_channel: keys.has_channel })
+        }))
     }
 
     /// Asks whoever waits at the side of that session to answer.

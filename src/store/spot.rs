@@ -19,6 +19,8 @@ pub enum Spot<'a> {
     Crowd,
     /// That those were handed something over.
     Readers(&'a [AgentName]),
+    /// What [`Mesh::marks`] are of.
+    Marks(Option<&'a Agent>),
     /// The timeline, and that of the project.
     Feed(&'a Project),
 }
@@ -57,6 +59,11 @@ impl Mesh {
                 let handed_over = names.iter().map(|name| layout.seen(name));
                 let around = [layout.root().to_path_buf(), layout.directory("seen")];
                 around.into_iter().chain(handed_over).collect::<Vec<PathBuf>>()
+            }
+            Spot::Marks(agent) => {
+                let names = agent.map(|agent| self.mailboxes(agent)).transpose()?.unwrap_or_default();
+                let inboxes = names.into_iter().map(|name| layout.inbox(name));
+                [layout.root().to_path_buf(), layout.registry()].into_iter().chain(inboxes).collect()
             }
             Spot::Feed(project) => {
                 // Until there is a feed, the directory in which it will be.

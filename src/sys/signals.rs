@@ -4,11 +4,11 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crossbeam_channel::{Receiver, bounded};
+use crossbeam_channel::{Receiver, Sender, bounded};
 use signal_hook::consts::{SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
-/// SIGINT and SIGTERM, as something that can be looked at and waited for.
+/// SIGINT and SIGTERM, or somebody else's wish, as something that can be looked at and waited for.
 #[derive(Clone, Debug)]
 pub struct Stop {
     asked: Arc<AtomicBool>,
@@ -32,17 +32,16 @@ pub fn end_with_success_after(seconds: u32) -> io::Result<()> {
 impl Stop {
     /// From now on those signals end nothing by themselves.
     pub fn listen() -> io::Result<Self> {
-        let mut signals = Signals::new([SIGINT, SIGTERM])?;
+        let (stop, asker) = Self::by_hand();
+        on_signals(&[SIGINT, SIGTERM], move || asker.ask())?;
+        Ok(stop)
+    }
+
+    /// One that listens to no signal, and who may ask.
+    pub fn by_hand() -> (Self, Asker) {
         let asked = Arc::new(AtomicBool::new(false));
         let (sender, wake) = bounded(1);
-        let flag = Arc::clone(&asked);
-        std::thread::Builder::new().name("signals".to_string()).stack_size(64 * 1024).spawn(move || {
-            for _ in &mut signals {
-                flag.store(true, Ordering::SeqCst);
-                let _ = sender.try_send(());
-            }
-        })?;
-        Ok(Self { asked, wake })
+        (Self { asked: Arc::clone(&asked), wake }, Asker { asked, sender })
     }
 
     pub fn is_asked(&self) -> bool {
@@ -99,4 +98,30 @@ pub fn listen_with_terminal() -> io::Result<Receiver<Asked>> {
 /// Stops this process, as a shell's Ctrl-Z does; returns when it goes on.
 pub fn suspend() -> io::Result<()> {
     signal_hook::low_level::emulate_default_handler(SIGTSTP)
+}
+
+/// Who asks a [`Stop`] to stop.
+#[derive(Clone, Debug)]
+pub struct Asker {
+    asked: Arc<AtomicBool>,
+    sender: Sender<()>,
+}
+
+impl Asker {
+    pub fn ask(&self) {
+        self.asked.store(true, Ordering::SeqCst);
+        let _ = self.sender.try_send(());
+    }
+}
+
+/// Runs something whenever we are asked to end by a signal, or lose the terminal that we were started in.
+pub fn on_end(run: impl FnMut() + Send + 'static) -> io::Result<()> {
+    on_signals(&[SIGINT, SIGTERM, SIGHUP], run)
+}
+
+fn on_signals(signals: &[i32], mut run: impl FnMut() + Send + 'static) -> io::Result<()> {
+    let mut signals = Signals::new(signals)?;
+    let listen = move || signals.forever().for_each(|_| run());
+    std::thread::Builder::new().name("signals".to_string()).stack_size(64 * 1024).spawn(listen)?;
+    Ok(())
 }

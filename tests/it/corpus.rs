@@ -12,7 +12,7 @@ mod checks;
 
 type Check = fn(&[u8]);
 
-const TARGETS: [(&str, Check); 11] = [
+const TARGETS: [(&str, Check); 12] = [
     ("claude", checks::claude),
     ("codex", checks::codex),
     ("gemini", checks::gemini),
@@ -24,6 +24,7 @@ const TARGETS: [(&str, Check); 11] = [
     ("pattern", checks::pattern),
     ("settings", checks::settings),
     ("feed", checks::feed),
+    ("mcp", checks::mcp),
 ];
 
 /// Of the tables of commands every so-manieth is a seed.

@@ -7,6 +7,7 @@ mod lives;
 mod merging;
 mod project;
 mod refusals;
+mod servers;
 mod shell;
 mod statusline;
 

@@ -8,6 +8,9 @@ use syn::visit::Visit;
 /// The layers, lowest first.
 const LAYERS: [&str; 5] = ["domain", "sys", "store", "ops", "faces"];
 
+/// What all faces have in common, and is none itself.
+const SHARED: &str = "json";
+
 /// Paths that the domain has no business with: I/O, the clock, file formats.
 const NOT_IN_DOMAIN: [&str; 10] = [
     "std::fs",
@@ -110,6 +113,7 @@ fn faults_in(layer: &str, file: &str, here: Vec<String>, source: &str) -> Vec<St
             (&own_face, target.map(String::as_str), path.get(2))
             && own_face != "mod"
             && other != own_face
+            && other != SHARED
         {
             faults.push(format!("{file} knows another face: {shown}"));
         }
@@ -168,6 +172,25 @@ fn every_way_to_look_up_is_seen() {
     assert!(!check("store", "use crate::{domain::Pid, sys::files}; use super::layout::Layout;"));
     assert!(!check("sys", "#[cfg(test)] mod tests { use crate::store::Mesh; }"));
     assert!(!check("domain", "use std::{fmt, time::Duration};"));
+}
+
+/// Async code, and what it needs, is in one face.
+#[test]
+fn nothing_is_async_outside_of_the_mcp_face() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let is_async = |source: &str| {
+        let awaits = |(at, word): (usize, &str)| {
+            !source[at + word.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_')
+        };
+        let words = ["async fn", "async move", "async {", "tokio", "rmcp"];
+        words.iter().any(|word| source.contains(word)) || source.match_indices(".await").any(awaits)
+    };
+    let (inside, outside): (Vec<PathBuf>, Vec<PathBuf>) =
+        rust_files(&src).into_iter().partition(|path| path.starts_with(src.join("faces/mcp")));
+    assert!(inside.iter().any(|path| is_async(&fs::read_to_string(path).unwrap())));
+    for path in outside {
+        assert!(!is_async(&fs::read_to_string(&path).unwrap()), "{}", path.display());
+    }
 }
 
 /// `main.rs` parses, runs and gives the exit code; nothing else.

@@ -21,6 +21,7 @@ mod joining;
 mod layering;
 mod locks;
 mod man;
+mod mcp;
 mod messages;
 mod presence;
 mod readme;

@@ -1,12 +1,12 @@
 //! The real clients, run headless against a scripted model, with `msg` installed as a user would.
 //!
 //! ```text
-//! cargo test --locked --test real-clients -- [--keep] [--list] [--soak SECONDS] [headless] [waking] [CLIENT…]
+//! cargo test --locked --test real-clients -- [--keep] [--list] [--soak SECONDS] [inspector] [headless] [waking] [CLIENT…]
 //! ```
 //!
 //! `tests/real-clients/install` brings the clients; it is called first, and what is there already is not fetched again. A
-//! client that can't be had is *not run*, and named as that. There are two parts: `headless`, and `waking` in a terminal;
-//! without a word both are run. `--soak` is a part of its own. `--keep` keeps the folders in which clients were run.
+//! client that can't be had is *not run*, and named as that. There are three parts: `inspector`, `headless`, and `waking`
+//! in a terminal; without a word all are run. `--soak` is a part of its own. `--keep` keeps the folders in which clients were run.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -20,6 +20,7 @@
 
 mod clients;
 mod http;
+mod inspector;
 #[allow(dead_code, unused_imports, reason = "what is not needed here is tried in `tests/it`")]
 mod model;
 mod report;
@@ -37,9 +38,9 @@ use clients::Client;
 use model::Server;
 use report::Report;
 use scene::Scene;
-use trial::Trial;
+use trial::{Peer, Trial};
 
-const USAGE: &str = "usage: cargo test --test real-clients -- [--keep] [--list] [--soak SECONDS] [headless] [waking] [CLIENT…]";
+const USAGE: &str = "usage: cargo test --test real-clients -- [--keep] [--list] [--soak SECONDS] [inspector] [headless] [waking] [CLIENT…]";
 
 /// What the script installs, and where.
 struct Installed {
@@ -58,7 +59,7 @@ fn main() -> ExitCode {
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--keep" => keep = true,
-            "headless" | "waking" => parts.push(arg),
+            "headless" | "waking" | inspector::NAME => parts.push(arg),
             "--soak" => {
                 let seconds = args.next().and_then(|seconds| seconds.parse().ok());
                 let Some(seconds) = seconds else {
@@ -82,7 +83,7 @@ fn main() -> ExitCode {
         .into_iter()
         .filter(|client| wanted.is_empty() || wanted.iter().any(|name| name == client.name()))
         .collect();
-    let mut names = vec!["node"];
+    let mut names = vec!["node", inspector::NAME];
     names.extend(chosen.iter().map(|client| client.name()));
     // What it could not install is found missing below, by name.
     drop(script().args(&names).status());
@@ -93,6 +94,21 @@ fn main() -> ExitCode {
 
     let server = Server::start();
     let mut report = Report::default();
+    let known = installed.iter().find(|one| one.name == inspector::NAME).expect("the script knows it");
+    let inspector = Some(inspector::program(&known.folder)).filter(|program| program.exists());
+    let is_wanted = |part: &str| parts.is_empty() || parts.iter().any(|one| one == part);
+    if soak.is_none() && is_wanted(inspector::NAME) {
+        match &inspector {
+            Some(program) => {
+                report.client(inspector::NAME, &known.version);
+                let cache = known.folder.parent().expect("the cache");
+                let dir = tempfile::Builder::new().prefix("scene-").disable_cleanup(keep).tempdir_in(cache);
+                let dir = dir.expect("a folder of its own");
+                inspector::go(program, &Scene::new(dir.path().to_path_buf(), node.clone()), &mut report);
+            }
+            None => report.not_run(inspector::NAME, &known.version, "it could not be installed"),
+        }
+    }
     for client in chosen {
         let known = installed.iter().find(|one| one.name == client.name()).expect("the script knows it");
         let program = client.program(&known.folder);
@@ -100,7 +116,6 @@ fn main() -> ExitCode {
             report.not_run(client.name(), &known.version, "it could not be installed");
             continue;
         }
-        let is_wanted = |part: &str| parts.is_empty() || parts.iter().any(|one| one == part);
         let try_out = |report: &mut Report, try_it: &dyn Fn(&Trial<'_>, &mut Report)| {
             // Not among temporary files, which sandboxes let anyone write.
             let cache = known.folder.parent().expect("the cache");
@@ -110,7 +125,8 @@ fn main() -> ExitCode {
                 println!("  in {}", dir.path().display());
             }
             let scene = Arc::new(Scene::new(dir.path().to_path_buf(), node.clone()));
-            let trial = Trial { client, program: program.clone(), scene, server: &server };
+            let peer = peer_of(client, &installed, inspector.as_ref());
+            let trial = Trial { client, program: program.clone(), scene, server: &server, peer };
             // The others are to be tried all the same.
             if let Err(panic) = std::panic::catch_unwind(AssertUnwindSafe(|| try_it(&trial, report))) {
                 let text = panic.downcast_ref::<String>().cloned().unwrap_or_default();
@@ -132,6 +148,15 @@ fn main() -> ExitCode {
         }
     }
     if report.end(since) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Whose tool writes to the client. The cheapest that is there; the inspector is for that one itself.
+fn peer_of(client: &dyn Client, installed: &[Installed], inspector: Option<&PathBuf>) -> Option<Peer> {
+    let cheapest = clients::ALL[0];
+    let known = installed.iter().find(|one| one.name == cheapest.name() && cheapest.name() != client.name());
+    let program = known.map(|known| cheapest.program(&known.folder)).filter(|program| program.exists());
+    let client = program.map(|program| Peer::Client { client: cheapest, program });
+    client.or_else(|| Some(Peer::Inspector(inspector?.clone())))
 }
 
 fn script() -> Command {

@@ -12,8 +12,8 @@ pub struct Report {
 }
 
 /// What was checked, in the order of the report.
-pub const CHECKS: [&str; 10] =
-    [EDIT, SHELL, FREE_PATH, MAIL, STOP, IDENTITY, PERMISSION, REMOVED, BROKEN, UNINSTALLED];
+pub const CHECKS: [&str; 11] =
+    [EDIT, SHELL, FREE_PATH, MAIL, STOP, IDENTITY, PERMISSION, TOOLS, REMOVED, BROKEN, UNINSTALLED];
 pub const EDIT: &str = "an edit of what another holds is refused, and the model is told why";
 pub const SHELL: &str = "the same through the shell";
 pub const FREE_PATH: &str = "a free path is edited";
@@ -21,9 +21,14 @@ pub const MAIL: &str = "mail that comes while it works is in the next request, o
 pub const STOP: &str = "mail at the stop makes it go on, and mailTurns ends that";
 pub const IDENTITY: &str = "it joined, its shell's `msg whoami` knows it, and it left";
 pub const PERMISSION: &str = "it may run `msg` without asking, and nothing else";
+pub const TOOLS: &str =
+    "its MCP tool writes as the same agent, and what another client's tool answers comes by its hook";
 pub const REMOVED: &str = "without the binary it works as if it were alone";
 pub const BROKEN: &str = "with a broken binary too";
 pub const UNINSTALLED: &str = "after uninstall all files are what they were, and it runs as before";
+/// The inspector's.
+pub const LISTS: &str = "it lists the tools of `msg mcp`";
+pub const CALLS: &str = "it calls each of them";
 /// Only ever fails.
 pub const TRIAL: &str = "it could be tried to the end";
 /// OpenCode alone has two ways to go on.

@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -28,6 +29,8 @@ pub struct Scene {
     node: Option<PathBuf>,
     /// The process that the other agent lives as long as.
     other: Child,
+    /// How many programs were run.
+    runs: AtomicUsize,
 }
 
 /// How a program ended.
@@ -53,7 +56,7 @@ impl Scene {
             fs::create_dir_all(dir.join(name)).unwrap();
         }
         let other = Command::new("sleep").arg("3600").stdin(Stdio::null()).spawn().unwrap();
-        let scene = Self { dir, node, other };
+        let scene = Self { dir, node, other, runs: AtomicUsize::new(0) };
         scene.put_msg_there();
         // Some shells of models are login shells.
         scene.write(".profile", "PATH=\"$HOME/.local/bin:$PATH\"\n");
@@ -139,7 +142,9 @@ impl Scene {
 
     /// Runs it until it ends, or until it is told to because something is no longer so. The function is given what it said.
     pub fn run_while(&self, command: &mut Command, mut is_so: impl FnMut(&str) -> bool) -> Ended {
-        let [out, err] = ["stdout", "stderr"].map(|name| self.dir.join(name));
+        // Several may run at once, and what one says is not what another says.
+        let number = self.runs.fetch_add(1, Ordering::Relaxed);
+        let [out, err] = ["stdout", "stderr"].map(|name| self.dir.join(format!("{name}-{number}")));
         let open = |path: &Path| fs::File::create(path).unwrap();
         let said = || String::from_utf8_lossy(&fs::read(&out).unwrap()).into_owned();
         command.stdout(open(&out)).stderr(open(&err)).process_group(0);

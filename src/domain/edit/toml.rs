@@ -1,5 +1,7 @@
 //! Tables of a TOML file that hold one text each, such as Codex's trust in hooks.
 
+mod whole;
+
 use std::ops::Range;
 
 use toml_edit::{Document, Item, TableLike};

@@ -59,6 +59,7 @@ Look after it:
   config       Show and change settings
   hook         What harnesses call at their hooks
   waiter       What harnesses keep running while their agent rests
+  mcp          Serve models that have tools rather than a shell
   guard        Let git refuse to commit what others have reserved
   completions  Completions for your shell
   selftest     Put the promises to the test, on this disk
@@ -195,6 +196,7 @@ commands! {
     Config(config::ConfigArgs) = "config";
     Hook(hook::HookArgs) = "hook";
     Waiter(waiter::WaiterArgs) = "waiter";
+    Mcp(mcp::McpArgs) = "mcp";
     Guard(guard::GuardArgs) = "guard";
     Completions(completions::CompletionsArgs) = "completions";
     Selftest(selftest::SelftestArgs) = "selftest";

@@ -2,13 +2,15 @@
 
 use clap::Args;
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use crate::domain::{Importance, Message, MessageId, visible};
-use crate::ops::{Accepted, CommandError, Draft, Kind, Letter, SendReport, age};
-use crate::store::iso;
+use crate::domain::{Importance, Message, visible};
+use crate::faces::json::{failed, sent as accepted};
+use crate::ops::{CommandError, Draft, Letter, SendReport, age, importance};
 
 use super::output::{Outcome, Page, Report, style};
+
+pub(super) use crate::faces::json::message as json;
 
 /// What can be said about any message that is sent.
 #[derive(Args, Debug)]
@@ -26,31 +28,10 @@ pub(super) struct DraftArgs {
 
 impl DraftArgs {
     pub(super) fn draft(self, text: Option<String>) -> Result<Draft, CommandError> {
-        let importance = Importance::parse(&self.importance).ok_or_else(|| {
-            CommandError::new(
-                Kind::InvalidValue,
-                format!("there is no importance `{}`", self.importance.escape_debug()),
-            )
-            .hint("one of: low, normal, high, urgent")
-        })?;
+        let importance = importance(&self.importance)?;
         let text = text.unwrap_or_default();
         Ok(Draft { text, thread: self.thread, importance, want_ack: self.want_ack, ..Draft::default() })
     }
-}
-
-pub(super) fn json(message: &Message) -> Value {
-    json!({
-        "id": message.id.as_str(),
-        "from": message.from,
-        "to": message.to,
-        "text": message.text,
-        "timestamp": iso(message.timestamp),
-        "replyTo": message.reply_to.as_ref().map(MessageId::as_str),
-        "thread": message.thread,
-        "importance": message.importance.name(),
-        "ackRequired": message.ack_required,
-        "broadcast": message.broadcast,
-    })
 }
 
 /// A message for a person at a terminal.
@@ -111,21 +92,9 @@ struct SentReport(SendReport);
 
 impl Report for SentReport {
     fn json(&self) -> Map<String, Value> {
-        let accepted = |accepted: &Accepted| {
-            json!({
-                "to": accepted.to.as_str(),
-                "id": accepted.id.as_str(),
-                "state": "stored",
-                "wake": accepted.rung.name(),
-            })
-        };
-        let failed = self.0.failed.iter().map(|refused| {
-            let CommandError { kind, message, hints, .. } = &refused.error;
-            json!({ "to": refused.to, "kind": kind.name(), "message": message, "hints": hints })
-        });
         Map::from_iter([
             ("sent".to_string(), self.0.sent.iter().map(accepted).collect()),
-            ("failed".to_string(), failed.collect()),
+            ("failed".to_string(), self.0.failed.iter().map(failed).collect()),
         ])
     }
 

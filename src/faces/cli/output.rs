@@ -10,10 +10,11 @@ use std::process::ExitCode;
 use anstream::{AutoStream, ColorChoice};
 use clap::builder::StyledStr;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::domain::visible;
-use crate::ops::{CommandError, Fact, Reached, Reader};
+use crate::faces::json;
+use crate::ops::{CommandError, Reached, Reader};
 use crate::sys::seams;
 
 use super::args::{GlobalArgs, When};
@@ -312,35 +313,13 @@ fn json_text(report: Option<&dyn Report>, error: Option<&CommandError>) -> Strin
     let mut members = Members("{".to_string());
     members.write("ok", &error.is_none());
     if let Some(error) = error {
-        members.write("error", &error_json(error));
+        members.write("error", &json::error(error));
     }
     if let Some(report) = report {
         report.write_json(&mut members);
     }
     members.0.push_str("}\n");
     members.0
-}
-
-fn error_json(error: &CommandError) -> Value {
-    let mut object = Map::new();
-    object.insert("kind".to_string(), json!(error.kind.name()));
-    object.insert("message".to_string(), json!(error.message));
-    object.insert("hints".to_string(), json!(error.hints));
-    for (name, fact) in &error.facts {
-        let value = match fact {
-            Fact::Text(text) => json!(text),
-            Fact::Number(number) => json!(number),
-            Fact::List(list) => json!(list),
-            Fact::Rows(rows) => {
-                let row = |row: &Vec<(&str, Option<String>)>| {
-                    row.iter().map(|(name, text)| ((*name).to_string(), json!(text))).collect::<Map<_, _>>()
-                };
-                json!(rows.iter().map(row).collect::<Vec<_>>())
-            }
-        };
-        object.insert((*name).to_string(), value);
-    }
-    Value::Object(object)
 }
 
 fn error_text(error: &CommandError) -> String {

@@ -1,12 +1,9 @@
 //! How an agent is shown.
 
 use jiff::Timestamp;
-use serde::Serialize;
-use serde_json::{Value, json};
 
-use crate::domain::{Presence, Reservation, spelled, visible};
+use crate::domain::{Presence, spelled, visible};
 use crate::ops::Profile;
-use crate::store::{Claim, iso};
 use crate::sys::environment::Home;
 
 use super::output::{Page, style};
@@ -15,113 +12,7 @@ use super::table::Cell;
 /// So many changed files are shown in full.
 const MOST_CHANGED: usize = 5;
 
-/// An agent for programs. A struct and not a [`Value`]: there may be a thousand of them.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct AgentJson<'a> {
-    name: &'a str,
-    presence: &'static str,
-    harness: &'static str,
-    pid: i32,
-    session_id: &'a str,
-    cwd: &'a str,
-    model: &'a str,
-    git_branch: Option<&'a str>,
-    spec: Option<&'a str>,
-    status_message: Option<&'a str>,
-    is_human: bool,
-    started_at: String,
-    last_activity_at: String,
-    reservations: Vec<Value>,
-    claim: Option<Value>,
-    unread: usize,
-    formerly: Vec<&'a str>,
-    foreign: bool,
-    me: bool,
-    activity: Option<&'a str>,
-    auto_status: Option<&'a str>,
-    tool_calls: u64,
-    tokens: u64,
-    files_modified: &'a [String],
-    last_tool_call: Option<&'a str>,
-}
-
-impl<'a> AgentJson<'a> {
-    pub(super) fn of(profile: &'a Profile, is_me: bool) -> Self {
-        let agent = &profile.agent;
-        Self {
-            name: agent.name.as_str(),
-            presence: profile.presence.name(),
-            harness: harness(profile),
-            pid: agent.process.pid().get(),
-            session_id: agent.session.as_str(),
-            cwd: &agent.cwd,
-            model: &agent.model,
-            git_branch: agent.git_branch.as_deref(),
-            spec: agent.spec.as_deref(),
-            status_message: agent.status.as_deref(),
-            is_human: agent.is_human,
-            started_at: iso(agent.started_at),
-            last_activity_at: iso(profile.last_sign),
-            reservations: agent.reservations.iter().map(reservation_json).collect(),
-            claim: profile
-                .claims
-                .first()
-                .map(|claim| claim_json(claim, &of_claim(claim, &agent.reservations))),
-            unread: profile.unread,
-            formerly: agent.formerly.iter().map(|former| former.name.as_str()).collect(),
-            foreign: agent.is_foreign(),
-            me: is_me,
-            activity: profile.activity.as_deref(),
-            auto_status: profile.auto_status.as_deref(),
-            tool_calls: profile.tool_calls,
-            tokens: profile.tokens,
-            files_modified: &profile.files_modified,
-            last_tool_call: profile.last_tool_call.as_deref(),
-        }
-    }
-}
-
-/// [`AgentJson`] as a value, for those who show one.
-pub(super) fn json(profile: &Profile, is_me: bool) -> Value {
-    json!(AgentJson::of(profile, is_me))
-}
-
-fn reservation_json(reservation: &Reservation) -> Value {
-    json!({
-        "pattern": reservation.pattern,
-        "root": reservation.root,
-        "reason": reservation.reason,
-        "since": iso(reservation.since),
-        "expiresAt": reservation.expires_at.map(iso),
-    })
-}
-
-/// Those that were taken with the claim.
-pub(super) fn of_claim(claim: &Claim, reservations: &[Reservation]) -> Vec<Reservation> {
-    let is_of = |held: &&Reservation| {
-        held.task.as_ref().is_some_and(|task| task.id == claim.task && task.spec == claim.spec)
-    };
-    reservations.iter().filter(is_of).cloned().collect()
-}
-
-pub(super) fn claim_json(claim: &Claim, reservations: &[Reservation]) -> Value {
-    json!({
-        "task": claim.task,
-        "spec": claim.spec,
-        "agent": claim.agent,
-        "sessionId": claim.session,
-        "pid": claim.process.pid().get(),
-        "claimedAt": iso(claim.claimed_at),
-        "reason": claim.reason,
-        "reservations": reservations.iter().map(reservation_json).collect::<Vec<_>>(),
-    })
-}
-
-/// A registration that doesn't say is pi-messenger's.
-pub(super) fn harness(profile: &Profile) -> &'static str {
-    profile.agent.harness.map_or("pi", |harness| harness.name())
-}
+pub(super) use crate::faces::json::{AgentJson, agent as json, claim as claim_json, harness};
 
 pub(super) fn presence_cell(presence: Presence) -> Cell {
     let style = match presence {

@@ -1,23 +1,12 @@
 //! How reservations are shown.
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
 
 use crate::domain::Reservation;
-use crate::store::iso;
 
 use super::profile;
 
-pub(super) fn json(reservation: &Reservation, holder: &str) -> Value {
-    json!({
-        "pattern": reservation.pattern,
-        "root": reservation.root,
-        "holder": holder,
-        "reason": reservation.reason,
-        "since": iso(reservation.since),
-        "expiresAt": reservation.expires_at.map(iso),
-    })
-}
+pub(super) use crate::faces::json::reservation as json;
 
 /// For how long it still holds, where that is limited.
 pub(super) fn until(reservation: &Reservation, now: Timestamp) -> Option<String> {

@@ -10,6 +10,7 @@ use crate::sys::files;
 
 use super::part::{Entry, Hook, Part, Target};
 use super::plan::Way;
+use super::server::Server;
 use super::tmux;
 use super::trust::{Trust, Trusted};
 
@@ -69,6 +70,8 @@ pub(super) struct Place<'a> {
     pub(super) program: Program,
     /// Claude Code's status line is wanted too.
     pub(super) statusline: bool,
+    /// With the MCP server, for those who want it.
+    pub(super) mcp: bool,
 }
 
 impl Place<'_> {
@@ -108,6 +111,40 @@ impl Place<'_> {
     }
 
     fn user_targets(&self, harness: Harness) -> Vec<Target> {
+        let mut targets = self.hook_targets(harness);
+        if self.mcp {
+            targets.extend(self.server_targets(harness));
+        }
+        targets
+    }
+
+    /// Files that hold servers, and nothing else of ours.
+    pub(super) fn server_targets(&self, harness: Harness) -> Vec<Target> {
+        let dir = config_dir(harness, self.home);
+        let target = |path: PathBuf, dialect: Dialect| {
+            Target::new(path, settings(harness, dialect, vec![Entry::Server(self.server())]))
+        };
+        match (&self.scope, harness) {
+            (Scope::Project(_), _) => Vec::new(),
+            (Scope::User, Harness::Claude) => vec![target(claude_state(&dir, self.home), Dialect::Strict)],
+            (Scope::User, Harness::Copilot) => vec![target(dir.join("mcp-config.json"), Dialect::Strict)],
+            (Scope::User, Harness::Opencode) => {
+                let path = opencode_configs(&dir).into_iter().rfind(|path| path.is_file());
+                match path {
+                    // It is written together with what else is in that file.
+                    Some(_) => Vec::new(),
+                    None => vec![target(dir.join("opencode.json"), Dialect::CommentsAndTrailingCommas)],
+                }
+            }
+            (Scope::User, _) => Vec::new(),
+        }
+    }
+
+    fn server(&self) -> Server {
+        Server { program: self.program.clone(), is_wanted: self.mcp }
+    }
+
+    fn hook_targets(&self, harness: Harness) -> Vec<Target> {
         let dir = config_dir(harness, self.home);
         match harness {
             Harness::Claude => vec![self.claude(dir.join("settings.json"))],
@@ -120,9 +157,15 @@ impl Place<'_> {
                 let plugin = dir.join("plugins/ravenry.js");
                 let mut targets = vec![self.plugin(OPENCODE_PLUGIN, plugin.clone())];
                 // Where there is no such file nothing is asked, and there is nothing to say.
-                let configs = ["config.json", "opencode.json", "opencode.jsonc"].map(|name| dir.join(name));
-                targets.extend(configs.into_iter().filter(|path| path.is_file()).map(|path| {
-                    let entries = vec![Entry::Leave { command: "msg", plugin: plugin.clone() }];
+                let configs: Vec<PathBuf> =
+                    opencode_configs(&dir).into_iter().filter(|path| path.is_file()).collect();
+                let last = configs.last().cloned();
+                targets.extend(configs.into_iter().map(|path| {
+                    let mut entries = vec![Entry::Leave { command: "msg", plugin: plugin.clone() }];
+                    // The last of them has the last word.
+                    if last.as_ref() == Some(&path) {
+                        entries.push(Entry::Server(self.server()));
+                    }
                     Target::new(path, settings(harness, Dialect::CommentsAndTrailingCommas, entries))
                 }));
                 targets
@@ -149,7 +192,10 @@ impl Place<'_> {
         .collect();
         entries.extend(["SessionStart", "Stop"].map(|event| Entry::Hook(self.waiter(event))));
         let list = ["permissions", "allow"].map(str::to_string).to_vec();
-        entries.push(Entry::Item { list, text: "Bash(msg:*)".to_string() });
+        entries.push(Entry::Item { list: list.clone(), text: "Bash(msg:*)".to_string() });
+        if self.mcp && matches!(self.scope, Scope::User) {
+            entries.push(Entry::Item { list, text: "mcp__ravenry".to_string() });
+        }
         let shown = HookLine::new(&self.program, harness, Errand::Show).render();
         let value = Json::object([("type", "command".into()), ("command", shown.as_str().into())]);
         entries.push(Entry::StatusLine { value, wanted: self.statusline });
@@ -179,6 +225,7 @@ impl Place<'_> {
             hooks: path.clone(),
             source: codex_name(dir).join("hooks.json").to_string_lossy().into_owned(),
             events: trusted.to_vec(),
+            server: self.server(),
         };
         vec![
             Target::new(path, settings(harness, Dialect::Strict, entries)),
@@ -200,6 +247,7 @@ impl Place<'_> {
         .into_iter()
         // Milliseconds.
         .map(|(event, matcher)| Entry::Hook(self.group(harness, event, matcher, SECONDS * 1000)))
+        .chain([Entry::Server(self.server())])
         .collect();
         Target::new(path, settings(harness, Dialect::Comments, entries))
     }
@@ -305,6 +353,17 @@ pub(in crate::ops) fn config_dir(harness: Harness, home: &Home) -> PathBuf {
         Harness::Copilot => told("COPILOT_HOME").unwrap_or_else(|| beneath(".copilot")),
         Harness::Terminal | Harness::Other => home.home.clone(),
     }
+}
+
+/// Where Claude Code keeps what it knows, and its user's MCP servers: beside its directory, unless that was named.
+fn claude_state(dir: &Path, home: &Home) -> PathBuf {
+    let parent = if variable("CLAUDE_CONFIG_DIR").is_some() { dir } else { &home.home };
+    parent.join(".claude.json")
+}
+
+/// OpenCode's own settings, in the order in which it reads them.
+fn opencode_configs(dir: &Path) -> [PathBuf; 3] {
+    ["config.json", "opencode.json", "opencode.jsonc"].map(|name| dir.join(name))
 }
 
 /// What Codex calls its directory: where links lead if it was told which, else as it reads.

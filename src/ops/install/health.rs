@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::domain::{Harness, HookLine, Program};
 use crate::store::Installs;
+use crate::sys::files;
 use crate::sys::git::WorkTree;
 use crate::sys::program::{is_program, is_same, on_path, own};
 
@@ -11,7 +12,7 @@ use super::super::context::Context;
 use super::super::doctor::Check;
 use super::super::error::Kind;
 use super::harnesses::{HARNESSES, Place, Scope};
-use super::part::Part;
+use super::part::{Part, Target};
 use super::plan::{Plan, Step, Way};
 use super::{absence, program, shown};
 
@@ -24,10 +25,21 @@ pub(in crate::ops) fn checks(ctx: &Context) -> Vec<Check> {
         Err(error) => return vec![Check::warn(NAME, error.message, "call it by its path")],
     };
     let root = WorkTree::containing(&ctx.cwd).map_or_else(|| ctx.cwd.clone(), |tree| tree.root);
-    let mut places =
-        vec![Place { home: &ctx.home, scope: Scope::User, program: program.clone(), statusline: false }];
+    let mut places = vec![Place {
+        home: &ctx.home,
+        scope: Scope::User,
+        program: program.clone(),
+        statusline: false,
+        mcp: true,
+    }];
     if root != ctx.home.home {
-        places.push(Place { home: &ctx.home, scope: Scope::Project(&root), program, statusline: false });
+        places.push(Place {
+            home: &ctx.home,
+            scope: Scope::Project(&root),
+            program,
+            statusline: false,
+            mcp: true,
+        });
     }
     let (mut well, mut checks) = (Vec::new(), Vec::new());
     for place in &places {
@@ -55,7 +67,12 @@ struct Found {
 }
 
 fn look(place: &Place<'_>, harness: Harness, installs: &Installs) -> Found {
-    let Ok(targets) = place.targets(harness) else { return Found::default() };
+    let Ok(mut targets) = place.targets(harness) else { return Found::default() };
+    // Who wanted no server is not told that it is missing.
+    if !targets.iter().any(has_server) {
+        let without = Place { mcp: false, ..place.clone() };
+        targets = without.targets(harness).unwrap_or(targets);
+    }
     let is_project = matches!(place.scope, Scope::Project(_));
     let mend = format!("`msg install {}`", place.name(harness));
     let plan = Plan { recipient: harness.into(), targets, tree: None, way: Way::In };
@@ -90,14 +107,26 @@ fn look(place: &Place<'_>, harness: Harness, installs: &Installs) -> Found {
     Found { is_well: troubles.is_empty(), troubles }
 }
 
+/// Is our server in the file?
+fn has_server(target: &Target) -> bool {
+    // To read from a pipe may take for ever.
+    let is_file = matches!(files::metadata(&target.path), Ok(Some(metadata)) if metadata.is_file());
+    let bytes = if is_file { files::read_large(&target.path).ok().flatten() } else { None };
+    bytes.is_some_and(|bytes| target.part.server(&bytes).is_ok_and(|server| server.is_some()))
+}
+
 /// Hooks that call a program which is not there, or is not this one.
 fn trouble(step: &Step, harness: Harness) -> Option<String> {
     let bytes = step.before.as_deref()?;
     let lines = step.target.part.lines(bytes).ok()?;
     let program = |line: HookLine| line.program;
-    let fault =
-        lines.into_iter().map(program).chain(step.target.part.called(bytes)).find_map(|it| fault(&it))?;
-    Some(format!("{harness}: the hooks in `{}` call {fault}", shown(&step.target.path)))
+    let file = shown(&step.target.path);
+    let hooks = lines.into_iter().map(program).chain(step.target.part.called(bytes));
+    if let Some(fault) = hooks.into_iter().find_map(|program| fault(&program)) {
+        return Some(format!("{harness}: the hooks in `{file}` call {fault}"));
+    }
+    let fault = fault(&step.target.part.server(bytes).ok()??)?;
+    Some(format!("{harness}: the MCP server in `{file}` calls {fault}"))
 }
 
 fn fault(program: &Program) -> Option<String> {

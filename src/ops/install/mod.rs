@@ -10,6 +10,7 @@ mod leave;
 mod part;
 mod plan;
 mod program;
+mod server;
 mod tmux;
 mod trust;
 
@@ -76,6 +77,8 @@ pub struct Wish {
     pub project: bool,
     /// Only say what would be done.
     pub dry_run: bool,
+    /// With the MCP server.
+    pub mcp: bool,
 }
 
 /// What came of it.
@@ -108,7 +111,8 @@ fn run(wish: Wish, way: Way) -> Result<Done, CommandError> {
         return Err(CommandError::new(Kind::NoProjectSettings, "your home directory is no project")
             .hint("leave out `--project` to do it for yourself"));
     }
-    let place = Place { home: &home, scope, program: program::find()?, statusline: wish.statusline };
+    let place =
+        Place { home: &home, scope, program: program::find()?, statusline: wish.statusline, mcp: wish.mcp };
     let installs = Installs::of(&home);
     let mut done = Done::default();
     let one = wish.recipient;
@@ -129,7 +133,20 @@ fn run(wish: Wish, way: Way) -> Result<Done, CommandError> {
         };
         let tree = tree.as_ref().filter(|_| wish.project);
         let plan = targets.map(|targets| Plan { recipient, targets, tree, way });
-        match plan.and_then(|plan| plan.carry_out(&installs, wish.dry_run)) {
+        let carried_out = plan.and_then(|plan| {
+            let mut changes = plan.carry_out(&installs, wish.dry_run)?;
+            // A server that was put in before, and is not wanted now.
+            if let Recipient::Harness(harness) = recipient
+                && !wish.mcp
+                && way == Way::In
+            {
+                let targets = place.server_targets(harness);
+                let unwanted = Plan { recipient, targets, tree: None, way: Way::Out };
+                changes.extend(unwanted.carry_out(&installs, wish.dry_run)?);
+            }
+            Ok(changes)
+        });
+        match carried_out {
             Ok(changes) => {
                 done.recipients.push(recipient);
                 done.changes.extend(changes);

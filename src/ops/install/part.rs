@@ -8,6 +8,7 @@ use crate::domain::edit::json::{Dialect, Document, Json, Node, Place, Slot};
 use crate::domain::edit::{Refusal, lines};
 use crate::domain::{Errand, Harness, HookLine, Program};
 
+use super::server::Server;
 use super::tmux;
 use super::trust::Trust;
 
@@ -38,7 +39,7 @@ pub(super) enum Part {
     Tmux(String),
 }
 
-/// One thing in a settings file. What other commands will want there, such as an MCP server, is one more of them.
+/// One thing in a settings file.
 #[derive(Clone, Debug)]
 pub(super) enum Entry {
     /// A hook, known by its command line.
@@ -49,6 +50,8 @@ pub(super) enum Entry {
     Member { path: Vec<String>, value: Json },
     /// The command of Claude Code's status line, if it is wanted; one that is there already is kept up to date.
     StatusLine { value: Json, wanted: bool },
+    /// Our MCP server, known by how it is called.
+    Server(Server),
     /// OpenCode's leave to run a command, where it would ask; it comes and goes with that plugin.
     Leave { command: &'static str, plugin: PathBuf },
 }
@@ -125,8 +128,10 @@ impl Part {
                 let was_there = |path: &[String]| {
                     before.as_ref().is_some_and(|before| before.get(path).is_ok_and(|node| node.is_some()))
                 };
-                let (hooks, rest): (Vec<&Entry>, Vec<&Entry>) =
-                    entries.iter().rev().partition(|entry| matches!(entry, Entry::Hook(_)));
+                let (hooks, rest): (Vec<&Entry>, Vec<&Entry>) = entries
+                    .iter()
+                    .rev()
+                    .partition(|entry| matches!(entry, Entry::Hook(_) | Entry::Server(_)));
                 for entry in hooks {
                     entry.take(&mut document, *harness, before.as_ref(), &was_there)?;
                 }
@@ -139,10 +144,19 @@ impl Part {
                 if !document.is_changed() {
                     return Ok(Some(bytes.to_vec()));
                 }
+                if let Original::Content(first) = original
+                    && document.is_bare()
+                    && first.trim_ascii().is_empty()
+                {
+                    return Ok(Some(first.to_vec()));
+                }
                 let is_bare = matches!(original, Original::Nothing) && document.is_bare();
                 Ok((!is_bare).then(|| document.into_bytes()))
             }
-            Self::Trust(trust) => leftover(trust.take(bytes, view)?, original),
+            Self::Trust(trust) => {
+                let before = if let Original::Content(before) = original { Some(before) } else { None };
+                leftover(trust.take(bytes, before, view)?, original)
+            }
             Self::Own(content) => Ok((!is_own(bytes, content)).then(|| bytes.to_vec())),
             Self::Line(line) => without(lines::take(bytes, line)?, original),
             Self::Tmux(_) => without(tmux::take(bytes)?, original),
@@ -173,10 +187,29 @@ impl Part {
                 Entry::StatusLine { .. } => {
                     found.extend(document.get(&status_line())?.and_then(shown_by));
                 }
-                Entry::Item { .. } | Entry::Member { .. } | Entry::Leave { .. } => {}
+                Entry::Item { .. } | Entry::Member { .. } | Entry::Server(_) | Entry::Leave { .. } => {}
             }
         }
         Ok(found)
+    }
+
+    /// The program of our MCP server, if that is in it.
+    pub(super) fn server(&self, bytes: &[u8]) -> Result<Option<Program>, Refusal> {
+        match self {
+            Self::Entries { harness, dialect, entries } => {
+                let document = Document::parse(bytes, *dialect)?;
+                for entry in entries {
+                    if let Entry::Server(server) = entry
+                        && let Some(program) = server.found(&document, *harness)?
+                    {
+                        return Ok(Some(program));
+                    }
+                }
+                Ok(None)
+            }
+            Self::Trust(trust) => trust.server.found_table(bytes),
+            Self::Own(_) | Self::Line(_) | Self::Tmux(_) => Ok(None),
+        }
     }
 
     /// The program that a plugin of ours calls.
@@ -196,10 +229,11 @@ impl Part {
     /// Is anything of ours in it, as far as that can be told without a record?
     pub(super) fn is_in(&self, bytes: &[u8]) -> Result<bool, Refusal> {
         match self {
-            Self::Entries { .. } => Ok(!self.lines(bytes)?.is_empty()),
+            Self::Entries { .. } => Ok(!self.lines(bytes)?.is_empty() || self.server(bytes)?.is_some()),
             Self::Own(content) => Ok(is_own(bytes, content)),
+            Self::Trust(_) => Ok(self.server(bytes)?.is_some()),
             Self::Tmux(_) => Ok(tmux::is_in(bytes)),
-            Self::Trust(_) | Self::Line(_) => Ok(false),
+            Self::Line(_) => Ok(false),
         }
     }
 
@@ -207,7 +241,9 @@ impl Part {
     pub(super) fn is_mentioned(&self, bytes: &[u8]) -> bool {
         let text = String::from_utf8_lossy(bytes);
         match self {
-            Self::Entries { harness, .. } => text.contains(&format!("hook {harness} ")),
+            Self::Entries { harness, .. } => {
+                text.contains(&format!("hook {harness} ")) || text.contains("\"ravenry\"")
+            }
             Self::Trust(trust) => trust.is_mentioned(&text),
             Self::Own(_) => false,
             Self::Line(line) => text.contains(line.as_str()),
@@ -301,6 +337,7 @@ impl Entry {
                 Some(node) if shown_by(node).is_none() => Ok(()),
                 None | Some(_) => document.set(&status_line(), value),
             },
+            Self::Server(server) => server.put(document, harness),
             Self::Leave { command, .. } => super::leave::put(document, command),
         }
     }
@@ -338,6 +375,7 @@ impl Entry {
                 let is_ours = document.get(&status_line())?.and_then(shown_by).is_some();
                 if is_ours && !stays(&status_line()) { document.unset(&status_line(), stays) } else { Ok(()) }
             }
+            Self::Server(server) => server.take(document, harness, stays),
             Self::Leave { command, .. } => super::leave::take(document, command, before, stays),
         }
     }

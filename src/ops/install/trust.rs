@@ -1,5 +1,5 @@
 //! Codex's trust in hooks: it runs only those whose hash stands in the user's `config.toml`, under the place that they
-//! have in their file.
+//! have in their file. Our MCP server stands there too.
 
 use std::path::PathBuf;
 
@@ -10,6 +10,7 @@ use crate::domain::edit::toml::Tables;
 use crate::store;
 
 use super::part::{Hook, View};
+use super::server::Server;
 
 const ABOVE: [&str; 2] = ["hooks", "state"];
 const KEY: &str = "trusted_hash";
@@ -22,6 +23,7 @@ pub(super) struct Trust {
     /// The same as Codex calls it.
     pub(super) source: String,
     pub(super) events: Vec<Trusted>,
+    pub(super) server: Server,
 }
 
 /// A hook, and how it stands in a hash.
@@ -48,13 +50,18 @@ impl Trust {
             }
         }
         wanted.iter().try_for_each(|(key, hash)| tables.put(key, hash))?;
-        Ok(tables.into_bytes())
+        self.server.put_table(&tables.into_bytes())
     }
 
-    /// Takes that back. Hooks of others that move up in their list stay trusted.
-    pub(super) fn take(&self, bytes: &[u8], view: View<'_>) -> Result<Vec<u8>, Refusal> {
+    /// Takes that back, from what was `first` before us. Hooks of others that move up in their list stay trusted.
+    pub(super) fn take(
+        &self,
+        bytes: &[u8],
+        first: Option<&[u8]>,
+        view: View<'_>,
+    ) -> Result<Vec<u8>, Refusal> {
         let (before, after) = view(&self.hooks);
-        let mut tables = Tables::parse(bytes, &ABOVE, KEY)?;
+        let mut tables = Tables::parse(&self.server.take_table(bytes, first)?, &ABOVE, KEY)?;
         let known = self.hashes(before.as_deref())?;
         let entries = tables.entries()?;
         for entry in &entries {
@@ -77,7 +84,7 @@ impl Trust {
     }
 
     pub(super) fn is_mentioned(&self, text: &str) -> bool {
-        text.contains(KEY) && text.contains(&self.source)
+        (text.contains(KEY) && text.contains(&self.source)) || text.contains("ravenry")
     }
 
     /// The keys and hashes of ours in the file.

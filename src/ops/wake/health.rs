@@ -28,6 +28,7 @@ pub(in crate::ops) fn describe(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Res
         Rung::Waiter(_) => "a waiter at its side wakes it",
         Rung::Queue => "whoever sends wakes it by `codex queue`",
         Rung::Socket => "whoever sends wakes it by a line to the socket of its inbox",
+        Rung::Server => "the MCP server among its own processes wakes it",
         Rung::Paste => "whoever sends wakes it by a paste into its tmux pane",
         Rung::Prompt => "nothing wakes it: mail comes with its next prompt",
         Rung::None => "nothing wakes it",
@@ -42,7 +43,7 @@ fn why_not(ctx: &Context, mesh: &Mesh, agent: &Agent, rung: Rung) -> Option<Stri
     if rung != Rung::Prompt || !rests || agent.harness != Some(Harness::Claude) {
         return None;
     }
-    socket::check(ctx, mesh, agent).err()
+    socket::check(ctx, mesh, agent, socket::Poster::Outside).err()
 }
 
 /// Tries it, without a turn of the agent's: the error says what does not work.
@@ -58,6 +59,7 @@ pub(in crate::ops) fn probe(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result
         Rung::Socket => socket::Session::of(ctx, agent)
             .and_then(|session| session.probe(agent))
             .map(|()| format!("{}'s inbox has a socket that takes us in; nothing was posted", agent.name)),
+        Rung::Server => Ok(format!("{}'s MCP server is there; it can't be tried without a turn", agent.name)),
         Rung::Paste => Ok(format!("{} is in a tmux pane; a paste can't be tried without a turn", agent.name)),
         Rung::Hook | Rung::Prompt | Rung::None => {
             Err(format!("there is nothing to try: {}", describe(ctx, mesh, agent).map_err(failed)?))

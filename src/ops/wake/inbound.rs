@@ -33,11 +33,13 @@ pub(super) struct Surroundings<'a> {
     pub(super) args: &'a [String],
     /// At its last hook it acted without asking.
     pub(super) unasked: bool,
+    /// It comes from one of the session's own processes: that is held only where settings say so.
+    pub(super) is_within: bool,
 }
 
 /// The error says why not, or why that can't be known.
 pub(super) fn check(surroundings: &Surroundings<'_>) -> Result<(), String> {
-    let Surroundings { config, cwd, args, unasked } = *surroundings;
+    let Surroundings { config, cwd, args, unasked, is_within } = *surroundings;
     let is_given = |words: &[&str]| args.iter().any(|arg| words.iter().any(|word| arg.contains(word)));
     if is_given(&SETTINGS) {
         return Err("it has settings on its command line".to_string());
@@ -52,7 +54,7 @@ pub(super) fn check(surroundings: &Surroundings<'_>) -> Result<(), String> {
             found.read(&dir.join(".claude").join(name))?;
         }
     }
-    if found.is_accepted || !(found.may_act_unasked || unasked || is_given(&LEAVE)) {
+    if is_within || found.is_accepted || !(found.may_act_unasked || unasked || is_given(&LEAVE)) {
         return Ok(());
     }
     Err(format!(
@@ -112,8 +114,12 @@ mod tests {
         check_at(2 * SETTLED, args, (user, repository), unasked)
     }
 
-    fn check_at(
-        age: Duration,
+    fn check_at(age: Duration, args: &[&str], settings: (&str, &str), unasked: bool) -> Result<(), String> {
+        look((age, false), args, settings, unasked)
+    }
+
+    fn look(
+        (age, is_within): (Duration, bool),
         args: &[&str],
         (user, repository): (&str, &str),
         unasked: bool,
@@ -135,7 +141,7 @@ mod tests {
             }
         }
         let args: Vec<String> = args.iter().map(ToString::to_string).collect();
-        super::check(&Surroundings { config: &config, cwd: &cwd, args: &args, unasked })
+        super::check(&Surroundings { config: &config, cwd: &cwd, args: &args, unasked, is_within })
     }
 
     #[test]
@@ -169,6 +175,26 @@ mod tests {
             assert!(refused.contains("behind a dialog"), "{args:?} {user} {repository}: {refused}");
         }
         assert_eq!(check(&["claude", "--dangerously-skip-permissions"], ACCEPTED, "", true), Ok(()));
+    }
+
+    /// Its own processes are let in whatever it may do unasked, but not where settings hold or refuse what comes.
+    #[test]
+    fn what_comes_from_within_is_held_by_settings_alone() {
+        let within =
+            |args: &[&str], user, repository| look((2 * SETTLED, true), args, (user, repository), true);
+        assert_eq!(within(&["claude", "--dangerously-skip-permissions"], "", ""), Ok(()));
+        assert_eq!(
+            within(&["claude"], "{\"permissions\": {\"defaultMode\": \"bypassPermissions\"}}", "{}"),
+            Ok(())
+        );
+        for (args, user, repository) in [
+            (&["claude"][..], "{\"crossSessionInbound\": \"hold\"}", ""),
+            (&["claude"], "", "{\"crossSessionInbound\": \"refuse\"}"),
+            (&["claude"], "", "not JSON"),
+            (&["claude", "--settings", "{}"], "", ""),
+        ] {
+            assert!(within(args, user, repository).is_err(), "{args:?} {user} {repository}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! renames `resting` to `working` is the only one who wakes, and mail itself is never in what wakes: it comes by the hook
 //! of the turn that begins, marked as a peer's. Every wake counts as a turn of `mailTurns`.
 
+mod attendant;
 mod health;
 mod inbound;
 mod paste;
@@ -20,6 +21,9 @@ use crate::sys::process;
 use super::context::Context;
 use super::error::CommandError;
 
+use socket::Poster;
+
+pub use attendant::{Channel, attend};
 pub(super) use health::{describe, probe};
 pub use waiter::{Waited, wait};
 
@@ -29,7 +33,7 @@ pub(super) const NUDGE: &str =
     "[msg] There is mail for you from other agents. It stands below; what does not, `msg read` shows.";
 
 /// Something that the sender does to wake an agent.
-type Errand = Box<dyn FnOnce(&Agent, &str) -> Result<(), Failure> + Send>;
+type Errand = Box<dyn FnOnce(&Mesh, &Agent, &str) -> Result<(), Failure> + Send>;
 
 /// Why an agent could not be woken.
 enum Failure {
@@ -50,6 +54,8 @@ pub enum Rung {
     Queue,
     /// It rested, and our sentence was posted to the inbox that its harness keeps for it.
     Socket,
+    /// It rests, and a server of ours among its own processes wakes it.
+    Server,
     /// It rested, and our sentence was typed for it.
     Paste,
     /// It rests, and nothing of ours can wake it: the message comes with its user's next prompt.
@@ -59,7 +65,7 @@ pub enum Rung {
 }
 
 impl Rung {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Hook,
         Self::Waiter(Harness::Claude),
         Self::Waiter(Harness::Opencode),
@@ -67,6 +73,7 @@ impl Rung {
         Self::Waiter(Harness::Other),
         Self::Queue,
         Self::Socket,
+        Self::Server,
         Self::Paste,
         Self::Prompt,
         Self::None,
@@ -86,6 +93,7 @@ impl Rung {
             Self::Waiter(_) => "waiter",
             Self::Queue => "queue",
             Self::Socket => "socket",
+            Self::Server => "server",
             Self::Paste => "paste",
             Self::Prompt => "prompt",
             Self::None => "none",
@@ -95,13 +103,15 @@ impl Rung {
     /// What the sender has to do.
     fn errand(self, ctx: &Context, agent: &Agent) -> Option<Errand> {
         match self {
-            Self::Queue => Some(Box::new(|agent, text| queue::prompt(agent, text).map_err(Failure::Unsaid))),
+            Self::Queue => {
+                Some(Box::new(|_, agent, text| queue::prompt(agent, text).map_err(Failure::Unsaid)))
+            }
             Self::Socket => {
                 let session = socket::Session::of(ctx, agent);
-                Some(Box::new(|agent, text| session.map_err(Failure::Unsaid)?.post(agent, text)))
+                Some(Box::new(|_, agent, text| session.map_err(Failure::Unsaid)?.post(agent, text)))
             }
             Self::Paste => Some(Box::new(paste::paste)),
-            Self::Hook | Self::Waiter(_) | Self::Prompt | Self::None => None,
+            Self::Hook | Self::Waiter(_) | Self::Server | Self::Prompt | Self::None => None,
         }
     }
 
@@ -109,7 +119,9 @@ impl Rung {
     pub fn explained(self) -> Option<&'static str> {
         match self {
             Self::Hook => Some("it is at work and gets this at its next step"),
-            Self::Waiter(_) | Self::Queue | Self::Socket | Self::Paste => Some("it rested, and is woken"),
+            Self::Waiter(_) | Self::Queue | Self::Socket | Self::Server | Self::Paste => {
+                Some("it rested, and is woken")
+            }
             Self::Prompt => Some("it rests, and gets this with its next prompt"),
             Self::None => None,
         }
@@ -136,16 +148,22 @@ pub(super) fn rung(
     if mesh.turns(&agent.session)?.count >= ctx.settings.mail_turns() {
         return Ok(Rung::Prompt);
     }
-    let waiter = mesh.waiter(&agent.session)?;
-    if waiter.is_some_and(|waiter| process::liveness(&waiter) != Liveness::Gone) {
+    if is_waited_beside(mesh, agent)? {
         return Ok(Rung::Waiter(agent.harness.unwrap_or(Harness::Other)));
     }
     Ok(match agent.harness {
         Some(Harness::Codex) => Rung::Queue,
-        Some(Harness::Claude) if socket::check(ctx, mesh, agent).is_ok() => Rung::Socket,
+        Some(Harness::Claude) if socket::check(ctx, mesh, agent, Poster::Outside).is_ok() => Rung::Socket,
+        Some(Harness::Claude) if attendant::is_there(ctx, mesh, agent)? => Rung::Server,
         _ if may_paste(ctx) && paste::is_possible(agent) => Rung::Paste,
         _ => Rung::Prompt,
     })
+}
+
+/// Does a waiter live at its side?
+fn is_waited_beside(mesh: &Mesh, agent: &Agent) -> Result<bool, CommandError> {
+    let waiter = mesh.waiter(&agent.session)?;
+    Ok(waiter.is_some_and(|waiter| process::liveness(&waiter) != Liveness::Gone))
 }
 
 /// No hook tells when a user interrupts a turn. Claude Code's own record of the session does.
@@ -157,7 +175,7 @@ fn is_interrupted(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<bool, Com
     Ok(since.is_some_and(|since| socket::is_interrupted(ctx, agent, since)))
 }
 
-/// A message that has arrived, and how things were until then: a waiter may have been quicker than we are.
+/// A message that has arrived, and how things were until then: a waiter or a server may have been quicker than we are.
 pub(super) struct Arrival {
     pub(super) agent: Agent,
     pub(super) before: Rung,
@@ -174,7 +192,7 @@ pub(super) fn on_arrival(
     let mut rungs = Vec::new();
     let (mut errands, mut roused) = (Vec::new(), Vec::new());
     for Arrival { agent, before } in arrivals {
-        let is_seen_to = matches!(before, Rung::Waiter(_));
+        let is_seen_to = matches!(before, Rung::Waiter(_) | Rung::Server);
         let rung = if is_seen_to { *before } else { rung(ctx, mesh, agent, importance)? };
         // If somebody else's message wakes it, this one comes with that.
         if let Some(errand) = rung.errand(ctx, agent)
@@ -186,7 +204,7 @@ pub(super) fn on_arrival(
         rungs.push(rung);
     }
     let agents = roused.iter().map(|(_, agent, _)| *agent);
-    let failures = run_all(errands.into_iter().zip(agents));
+    let failures = run_all(mesh, errands.into_iter().zip(agents));
     for ((number, agent, turns), failure) in roused.iter().zip(failures) {
         let reason = match failure {
             None => continue,
@@ -205,9 +223,10 @@ pub(super) fn on_arrival(
 }
 
 /// All at once: each may take a while.
-fn run_all<'a>(errands: impl Iterator<Item = (Errand, &'a Agent)>) -> Vec<Option<Failure>> {
+fn run_all<'a>(mesh: &Mesh, errands: impl Iterator<Item = (Errand, &'a Agent)>) -> Vec<Option<Failure>> {
     std::thread::scope(|scope| {
-        let start = |(errand, agent): (Errand, &'a Agent)| scope.spawn(move || errand(agent, NUDGE).err());
+        let start =
+            |(errand, agent): (Errand, &'a Agent)| scope.spawn(move || errand(mesh, agent, NUDGE).err());
         let started: Vec<_> = errands.map(start).collect();
         let a_bug = || Some(Failure::Unsaid("a bug of ours".to_string()));
         started.into_iter().map(|it| it.join().unwrap_or_else(|_| a_bug())).collect()

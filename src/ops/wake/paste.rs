@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::domain::{Agent, Harness};
+use crate::store::Mesh;
 use crate::sys::{ancestry, process, program};
 
 use super::Failure;
@@ -61,10 +62,12 @@ pub(super) fn is_possible(agent: &Agent) -> bool {
 }
 
 /// Types that sentence for the agent.
-pub(super) fn paste(agent: &Agent, text: &str) -> Result<(), Failure> {
+pub(super) fn paste(mesh: &Mesh, agent: &Agent, text: &str) -> Result<(), Failure> {
     let place = Place::of(agent).map_err(Failure::Unsaid)?;
     place.until_empty(agent).and_then(|()| place.put(text)).map_err(Failure::Unsaid)?;
-    place.enter(text).map_err(|reason| match place.take_back(text) {
+    let has_begun =
+        || mesh.is_roused(&agent.session).map(|is_roused| !is_roused).map_err(|error| error.to_string());
+    place.enter(text, has_begun).map_err(|reason| match place.take_back(text) {
         Ok(true) => Failure::Unsaid(reason),
         // Whoever is at that prompt may send it.
         Ok(false) | Err(_) => Failure::Unheard(format!("{reason}; our sentence may stand in its prompt")),
@@ -102,16 +105,21 @@ impl Place {
         self.pane.tmux(&["paste-buffer", "-p", "-r", "-d", "-b", &buffer, "-t", &self.pane.id]).map(drop)
     }
 
-    fn enter(&self, text: &str) -> Result<(), String> {
+    /// Sends what was pasted. That it is not to be seen proves nothing: a screen that is just being drawn shows no prompt at
+    /// all. A turn that begins proves it.
+    fn enter(&self, text: &str, has_begun: impl Fn() -> Result<bool, String>) -> Result<(), String> {
         if !until(LIMIT, || self.shows(text))? {
             return Err("its pane does not show what was pasted, alone".to_string());
         }
         // Right after a paste some take Enter for a part of it.
         let is_sent = || {
-            self.pane.tmux(&["send-keys", "-t", &self.pane.id, "Enter"])?;
-            until(PAUSE, || self.shows(text).map(|shows| !shows))
+            if self.shows(text)? {
+                self.pane.tmux(&["send-keys", "-t", &self.pane.id, "Enter"])?;
+            }
+            until(PAUSE, &has_begun)
         };
-        match until(LIMIT, is_sent)? {
+        // Its hook may take its time; what stays out of the prompt was sent all the same.
+        match until(LIMIT, is_sent)? || !until(PAUSE, || self.shows(text))? {
             true => Ok(()),
             false => Err("its prompt takes no Enter".to_string()),
         }

@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use crate::domain::{Agent, Harness};
 use crate::ops::context::Context;
 use crate::ops::install;
-use crate::store::Mesh;
+use crate::store::{Mesh, iso};
 use crate::sys::socket::{self, Said};
-use crate::sys::{files, process, program};
+use crate::sys::{clock, files, process, program};
 
 use super::{Failure, inbound};
 
@@ -40,8 +40,16 @@ pub(super) struct Session {
     since: Option<SystemTime>,
 }
 
+/// Who would post.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Poster {
+    Outside,
+    /// One of the session's own processes.
+    Within,
+}
+
 /// Would a message be taken up there, without a word to the user? The error says why not.
-pub(super) fn check(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<Session, String> {
+pub(super) fn check(ctx: &Context, mesh: &Mesh, agent: &Agent, poster: Poster) -> Result<Session, String> {
     let session = Session::of(ctx, agent)?;
     // At a dialog it waits for its user, and is left alone.
     if !TAKES.contains(&session.status.as_str()) {
@@ -55,6 +63,7 @@ pub(super) fn check(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<Session
         cwd: &session.cwd,
         args: &args,
         unasked,
+        is_within: poster == Poster::Within,
     })?;
     Ok(session)
 }
@@ -102,8 +111,9 @@ impl Session {
         })
     }
 
-    /// Posts that sentence.
+    /// Posts that sentence, with the time: what one and the same process says twice in half a minute is dropped there.
     pub(super) fn post(&self, agent: &Agent, text: &str) -> Result<(), Failure> {
+        let text = format!("{text} ({})", iso(clock::now()));
         let line = json!({ "type": "user", "message": { "role": "user", "content": text } });
         let connection = self.connect(agent).map_err(Failure::Unsaid)?;
         match connection.say(&format!("{line}\n")).map_err(Failure::Unsaid)? {

@@ -14,6 +14,8 @@ use ravenry::domain::pattern::{PathForm, Pattern};
 use ravenry::domain::shell::{Reading, World, read_command};
 use ravenry::domain::{Harness, What, visible};
 use ravenry::faces::hook::codec::{decode, encode, room};
+use ravenry::faces::mcp::takes_arguments;
+use ravenry::faces::mcp::wire::{Line, parse, read_line};
 use ravenry::store::parse_event;
 
 /// The events of each harness. The first byte of an input chooses one; the rest is the payload.
@@ -356,5 +358,39 @@ pub fn feed(data: &[u8]) {
             assert!(text.chars().count() < 1000, "{} characters", text.chars().count());
         }
         assert_eq!(What::named(event.what.name()), event.what, "it is what it is called");
+    }
+}
+
+/// The input of a server: whatever comes, lines are found where they end, none is longer than it may be, and what can't be
+/// understood has an answer or none, but no more.
+pub fn mcp(data: &[u8]) {
+    const MOST: usize = 256;
+    let mut input = std::io::BufReader::with_capacity(7, data);
+    let mut line = Vec::new();
+    // What follows the last end of a line was cut off.
+    let mut expected: Vec<&[u8]> = data.split(|byte| *byte == b'\n').collect();
+    expected.pop();
+    for expected in expected {
+        let fits = expected.len() <= MOST;
+        let read = read_line(&mut input, &mut line, MOST).expect("memory can be read");
+        assert_eq!(read, fits.then_some(true));
+        if fits {
+            assert_eq!(line, expected);
+        }
+    }
+    assert_eq!(read_line(&mut input, &mut line, MOST).expect("memory can be read"), Some(false));
+    for line in data.split(|byte| *byte == b'\n') {
+        match parse(line) {
+            Line::Bad(answer) => {
+                assert!(serde_json::to_string(&answer).is_ok_and(|text| !text.contains('\n')));
+            }
+            Line::Message(_) => {
+                assert!(serde_json::from_slice::<serde_json::Value>(line).is_ok());
+            }
+            Line::Nothing => {}
+        }
+        if let Ok(serde_json::Value::Object(arguments)) = serde_json::from_slice(line) {
+            takes_arguments(arguments);
+        }
     }
 }

@@ -24,8 +24,8 @@ use crate::environment::{TestEnvironment, end, put, put_old, wait_until};
 const IN_TIME: Duration = Duration::from_secs(20);
 
 /// Alice, and Bob in a Claude Code that this very process plays.
-struct Scene {
-    env: TestEnvironment,
+pub struct Scene {
+    pub env: TestEnvironment,
     heard: Arc<Mutex<Vec<Value>>>,
     /// How many have come and gone.
     visits: Arc<AtomicUsize>,
@@ -33,7 +33,7 @@ struct Scene {
 
 impl Scene {
     /// Bob rests, and asks before he acts.
-    fn new() -> Self {
+    pub fn new() -> Self {
         let env = TestEnvironment::new();
         env.join("Alice");
         let pid = std::process::id().to_string();
@@ -47,20 +47,20 @@ impl Scene {
         scene
     }
 
-    fn place(&self) -> PathBuf {
+    pub fn place(&self) -> PathBuf {
         self.env.path().join("sockets")
     }
 
-    fn socket(&self) -> PathBuf {
+    pub fn socket(&self) -> PathBuf {
         self.place().join("1.sock")
     }
 
-    fn session() -> SessionId {
+    pub fn session() -> SessionId {
         SessionId::new(session_of("Bob")).unwrap()
     }
 
     /// What Claude Code writes down about its session, but for this.
-    fn record(&self, but: &Value) {
+    pub fn record(&self, but: &Value) {
         let pid = std::process::id();
         let mut record = json!({
             "pid": pid, "sessionId": session_of("Bob"), "cwd": self.env.work(), "kind": "interactive",
@@ -73,7 +73,7 @@ impl Scene {
     }
 
     /// From now on somebody listens, and hears what is posted.
-    fn listen(&self) {
+    pub fn listen(&self) {
         let listener = UnixListener::bind(self.socket()).unwrap();
         let (heard, visits) = (Arc::clone(&self.heard), Arc::clone(&self.visits));
         std::thread::spawn(move || {
@@ -87,7 +87,7 @@ impl Scene {
         });
     }
 
-    fn heard(&self) -> Vec<Value> {
+    pub fn heard(&self) -> Vec<Value> {
         self.heard.lock().unwrap().clone()
     }
 
@@ -95,16 +95,16 @@ impl Scene {
         Call::new(&self.env, fixture, &session_of("Bob"))
     }
 
-    fn prompt(&self, text: &str) -> Answer {
+    pub fn prompt(&self, text: &str) -> Answer {
         self.call("claude/UserPromptSubmit").with("/prompt", text).answer(&self.env)
     }
 
-    fn stop(&self, mode: &str) {
+    pub fn stop(&self, mode: &str) {
         let answer = self.call("claude/Stop").with("/permission_mode", mode).answer(&self.env);
         assert_eq!(answer, Answer::Silence);
     }
 
-    fn turns(&self) -> u32 {
+    pub fn turns(&self) -> u32 {
         self.env.store().turns(&Self::session()).unwrap().count
     }
 

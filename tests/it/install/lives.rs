@@ -131,9 +131,10 @@ fn a_permission_alone_is_not_ours() {
     }
     let env = TestEnvironment::new();
     give(&env, ".config/opencode/opencode.json", opencode);
-    assert_eq!(install(&env, "opencode"), [".config/opencode/plugins/ravenry.js"]);
+    let files = [".config/opencode/plugins/ravenry.js", ".config/opencode/opencode.json"];
+    assert_eq!(install(&env, "opencode"), files);
     uninstall(&env, "opencode");
-    assert_eq!(text(&env, ".config/opencode/opencode.json"), opencode, "there was nothing to write to it");
+    assert_eq!(text(&env, ".config/opencode/opencode.json"), opencode, "the leave was there before");
     // Nothing is known of either any more.
     let asks = opencode.replace(", \"msg *\": \"allow\"", "");
     give(&env, ".config/opencode/opencode.json", &asks);

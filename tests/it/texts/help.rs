@@ -3,7 +3,7 @@
 use crate::environment::TestEnvironment;
 use crate::texts::{one_object, snapshot};
 
-const COMMANDS: [&str; 41] = [
+const COMMANDS: [&str; 42] = [
     "join",
     "leave",
     "send",
@@ -29,6 +29,7 @@ const COMMANDS: [&str; 41] = [
     "handoff",
     "hook",
     "waiter",
+    "mcp",
     "guard",
     "agents",
     "feed",
@@ -96,13 +97,14 @@ fn of_talking() {
 
 #[test]
 fn of_keeping_out_of_each_others_files() {
-    let pages: [&[&str]; 6] = [
+    let pages: [&[&str]; 7] = [
         &["reserve", "--help"],
         &["release", "--help"],
         &["reservations", "--help"],
         &["check", "--help"],
         &["hook", "--help"],
         &["waiter", "--help"],
+        &["mcp", "--help"],
     ];
     check("help-reserve", &pages);
     let pages: [&[&str]; 4] = [

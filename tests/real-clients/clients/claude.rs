@@ -51,6 +51,14 @@ impl Client for Claude {
         Call::new("Edit", json!({ "file_path": path, "old_string": old, "new_string": new }))
     }
 
+    fn tool(&self, name: &str, input: serde_json::Value) -> Option<Call> {
+        Some(Call::new(&format!("mcp__ravenry__{name}"), input))
+    }
+
+    fn state(&self) -> Option<&'static str> {
+        Some(".claude.json")
+    }
+
     fn shell(&self, command: &str) -> Call {
         Call::new("Bash", json!({ "command": command, "description": "run it" }))
     }

@@ -41,6 +41,10 @@ impl Client for Codex {
         Call::new("apply_patch", json!(patch))
     }
 
+    fn tool(&self, name: &str, input: serde_json::Value) -> Option<Call> {
+        Some(Call::new(&format!("mcp__ravenry/{name}"), input))
+    }
+
     fn shell(&self, command: &str) -> Call {
         Call::new("exec_command", json!({ "cmd": command }))
     }

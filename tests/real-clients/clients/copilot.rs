@@ -41,6 +41,14 @@ impl Client for Copilot {
         Call::new("edit", json!({ "path": path, "old_str": old, "new_str": new }))
     }
 
+    fn asks_for_tools(&self) -> bool {
+        true
+    }
+
+    fn tool(&self, name: &str, input: serde_json::Value) -> Option<Call> {
+        Some(Call::new(&format!("ravenry-{name}"), input))
+    }
+
     fn shell(&self, command: &str) -> Call {
         Call::new("bash", json!({ "command": command, "description": "run it" }))
     }

@@ -53,6 +53,10 @@ impl Client for Gemini {
         Call::new("replace", input)
     }
 
+    fn tool(&self, name: &str, input: serde_json::Value) -> Option<Call> {
+        Some(Call::new(&format!("mcp_ravenry_{name}"), input))
+    }
+
     fn shell(&self, command: &str) -> Call {
         Call::new("run_shell_command", json!({ "command": command, "description": "run it" }))
     }

@@ -26,7 +26,7 @@ pub enum Leave {
     Settings,
 }
 
-pub trait Client {
+pub trait Client: Sync {
     fn name(&self) -> &'static str;
 
     /// The file that is run, in the folder that the client is installed in.
@@ -53,6 +53,21 @@ pub trait Client {
     fn edit(&self, path: &Path, old: &str, new: &str) -> Call;
 
     fn shell(&self, command: &str) -> Call;
+
+    /// A call of that tool of our MCP server, as the client's model names it.
+    fn tool(&self, _name: &str, _input: serde_json::Value) -> Option<Call> {
+        None
+    }
+
+    /// Does it ask before it calls a tool of any MCP server, whatever its settings say?
+    fn asks_for_tools(&self) -> bool {
+        false
+    }
+
+    /// A file in the home that we write to, and that it writes to by itself.
+    fn state(&self) -> Option<&'static str> {
+        None
+    }
 
     /// Adds to the command what makes it a server for others, where that is another way of running it.
     fn serve(&self, _command: &mut Command) -> bool {

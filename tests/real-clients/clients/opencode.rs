@@ -57,6 +57,10 @@ impl Client for Opencode {
         Call::new("edit", json!({ "filePath": path, "oldString": old, "newString": new }))
     }
 
+    fn tool(&self, name: &str, input: serde_json::Value) -> Option<Call> {
+        Some(Call::new(&format!("ravenry_{name}"), input))
+    }
+
     fn shell(&self, command: &str) -> Call {
         Call::new("bash", json!({ "command": command, "description": "run it" }))
     }

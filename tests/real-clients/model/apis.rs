@@ -119,10 +119,16 @@ fn responses(model: &str, text: Option<&str>, calls: &[Call], id: &str) -> (Vec<
             Value::String(text) => ("custom_tool_call", "input", text.clone()),
             input => ("function_call", "arguments", input.to_string()),
         };
-        json!({
+        let mut item = json!({
             "type": kind, "id": format!("item_{id}_{at}"), "call_id": format!("call_{id}_{at}"), "name": call.name,
             "status": "completed", key: value,
-        })
+        });
+        // A tool of a namespace: `mcp__server/tool`.
+        if let Some((namespace, name)) = call.name.split_once('/') {
+            item["namespace"] = json!(namespace);
+            item["name"] = json!(name);
+        }
+        item
     });
     let items: Vec<Value> = said.into_iter().chain(asked).collect();
     let response = |status: &str, output: &[Value], usage: Value| {

@@ -2,6 +2,7 @@
 
 mod run;
 mod served;
+mod tools;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -23,6 +24,19 @@ pub struct Trial<'a> {
     pub program: PathBuf,
     pub scene: Arc<Scene>,
     pub server: &'a Server,
+    /// Whose tool writes to it.
+    pub peer: Option<Peer>,
+}
+
+/// Another client.
+#[derive(Clone)]
+pub enum Peer {
+    Client {
+        client: &'static dyn Client,
+        program: PathBuf,
+    },
+    /// It has MCP tools and nothing else.
+    Inspector(PathBuf),
 }
 
 type Files = BTreeMap<PathBuf, (u32, Vec<u8>)>;
@@ -52,7 +66,11 @@ impl Trial<'_> {
             true => self.permission(report),
             false => report.skip(report::PERMISSION, "it never asks"),
         }
+        self.tools(report);
         self.served(report);
+        // Of an MCP server that can't be started a client may tell its model; hooks are what must be silent.
+        let without = self.scene.run(self.scene.command("msg").args(["install", name, "--no-mcp"]));
+        assert_eq!(without.code, Some(0), "{without:?}");
         for (check, spoil) in
             [(report::REMOVED, Scene::remove_msg as fn(&Scene)), (report::BROKEN, Scene::break_msg)]
         {
@@ -64,9 +82,16 @@ impl Trial<'_> {
         }
         self.scene.put_msg_there();
 
-        let uninstalled = installed.and_then(|()| self.uninstall());
+        let uninstalled = installed.and_then(|()| self.install()).and_then(|()| self.uninstall());
         let files = self.scene.files();
-        let changed = touched.iter().filter(|path| before.get(*path) != files.get(*path));
+        // What the client writes to by itself can't be what it was; ours must not be in it.
+        let own = self.client.state().map(|file| self.scene.home().join(file));
+        let is_own = |path: &PathBuf| own.as_ref() == Some(path);
+        let is_left = |path: &PathBuf| {
+            files.get(path).is_some_and(|(_, bytes)| String::from_utf8_lossy(bytes).contains("ravenry"))
+        };
+        let is_same = |path: &PathBuf| before.get(path) == files.get(path);
+        let changed = touched.iter().filter(|path| if is_own(path) { is_left(path) } else { !is_same(path) });
         let changed: Vec<String> = changed.map(|path| path.display().to_string()).collect();
         let run = self.alone();
         let result = uninstalled

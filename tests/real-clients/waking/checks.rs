@@ -25,6 +25,8 @@ const CLEARED: &str = "after /clear there is one waiter, and it wakes";
 const INTERRUPTED: &str = "interrupted by its user, it is not woken, and its sender is told so";
 const BACKGROUND: &str = "in a pane that nobody looks at, it is woken all the same";
 const POSTED: &str = "with nobody of ours beside it, one line to its inbox wakes it, without a dialog";
+const WITHIN: &str =
+    "with nobody of ours beside it, its MCP server wakes it in a mode in which others would raise a dialog";
 const HELD: &str =
     "where its inbox would ask its user, nothing is posted, and the next prompt brings the mail";
 const ACCEPTED: &str = "where its user accepts what comes to its inbox, that wakes it in every mode";
@@ -75,7 +77,7 @@ pub fn go(mut stage: Stage<'_>, report: &mut Report) {
             None => return,
         };
         // This one asks its user for nothing.
-        for (check, run) in [(HELD, held as Check), (ACCEPTED, accepted)] {
+        for (check, run) in [(WITHIN, within as Check), (HELD, held), (ACCEPTED, accepted)] {
             let result = run(&stage);
             is_sound &= tell(report, client, check, &stage, result);
         }
@@ -96,6 +98,7 @@ pub fn go(mut stage: Stage<'_>, report: &mut Report) {
         super::tidy_up(trial);
     }
     let home = trial.scene.home();
+    end_client(&home);
     let gone = nothing_left(&home).and_then(|()| {
         until("that it left", Duration::from_secs(15), || trial.scene.names().is_empty().then_some(()))
     });
@@ -345,7 +348,21 @@ fn posted(stage: &Stage<'_>) -> Checked<Option<Duration>> {
     Ok(Some(worst))
 }
 
+/// What one of its own processes posts is taken up in every mode.
+fn within(stage: &Stage<'_>) -> Checked<Option<Duration>> {
+    let mut worst = Duration::ZERO;
+    for n in 0..3 {
+        leave_alone(stage)?;
+        worst = worst.max(wakes_by(stage, "server", &format!("posted-from-within-{n}"))?);
+        no_dialog(stage)?;
+        stage.one_waiter()?;
+    }
+    Ok(Some(worst))
+}
+
+/// From here on its server is gone too.
 fn held(stage: &Stage<'_>) -> Checked<Option<Duration>> {
+    end_server(stage)?;
     leave_alone(stage)?;
     let count = stage.count();
     let late = stage.send("not-worth-a-dialog", &[])?;
@@ -374,6 +391,14 @@ fn accepted(stage: &Stage<'_>) -> Checked<Option<Duration>> {
     let took = wakes_by(stage, "socket", "its-user-accepts-it")?;
     no_dialog(stage)?;
     Ok(Some(took))
+}
+
+fn end_server(stage: &Stage<'_>) -> Checked {
+    for server in processes::servers(&stage.home()) {
+        server.end(Signal::SIGKILL);
+        until("that its server is gone", PATIENCE, || server.is_gone().then_some(()))?;
+    }
+    Ok(())
 }
 
 /// Nobody of ours is beside it any more. The turn before must have begun without a waiter, so that there is no other to come.
@@ -410,6 +435,14 @@ fn resume<'a>(stage: Stage<'a>, report: &mut Report) -> Option<Stage<'a>> {
             tell(report, client, RESUMED, &stage, result);
             Some(stage)
         }
+    }
+}
+
+/// Gemini CLI may not notice that its terminal is gone, and what is ours lives with it. Who is killed says good-bye to nobody.
+fn end_client(home: &std::path::Path) {
+    let is_over = || processes::of_client(home).is_empty().then_some(());
+    if until("that it ends", Duration::from_secs(5), is_over).is_err() {
+        processes::of_client(home).iter().for_each(|process| process.end(Signal::SIGKILL));
     }
 }
 

@@ -61,6 +61,18 @@ pub fn of_ours(home: &Path) -> Vec<Process> {
     of(home).into_iter().filter(is_ours).collect()
 }
 
+/// What is left of the client, and of what it started but for ours.
+pub fn of_client(home: &Path) -> Vec<Process> {
+    let ours = of_ours(home);
+    of(home).into_iter().filter(|process| !ours.contains(process)).collect()
+}
+
+/// Our servers.
+pub fn servers(home: &Path) -> Vec<Process> {
+    let msg = home.join(".local/bin/msg");
+    of(home).into_iter().filter(|process| process.runs(&msg) && process.line.ends_with(" mcp")).collect()
+}
+
 /// What waits beside sessions that rest.
 pub fn waiters(home: &Path) -> Vec<Process> {
     let msg = home.join(".local/bin/msg");

@@ -1,10 +1,10 @@
 use clap::Args;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::domain::visible;
 use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::json;
 use crate::ops::{self, CommandError, Context, Verdict};
-use crate::store::iso;
 
 /// May you change these paths?
 ///
@@ -22,10 +22,6 @@ pub(in crate::faces::cli) struct CheckArgs {
 }
 
 pub(super) fn run(ctx: &Context, args: CheckArgs) -> Result<Outcome, CommandError> {
-    if let Some(empty) = args.paths.iter().find(|path| path.is_empty()) {
-        let text = format!("`{empty}` is no path");
-        return Err(CommandError::new(ops::Kind::InvalidValue, text).hint("name a file or a directory"));
-    }
     let verdicts = ops::check(ctx, &args.paths)?;
     let error = ops::verdict(&verdicts);
     Ok(Outcome { report: Some(Box::new(CheckReport(verdicts))), error })
@@ -35,7 +31,7 @@ struct CheckReport(Vec<Verdict>);
 
 impl Report for CheckReport {
     fn json(&self) -> Map<String, Value> {
-        Map::from_iter([("paths".to_string(), self.0.iter().map(row).collect())])
+        Map::from_iter([("paths".to_string(), self.0.iter().map(json::verdict).collect())])
     }
 
     fn text(&self, page: &mut Page) {
@@ -55,20 +51,4 @@ impl Report for CheckReport {
     fn is_answer(&self) -> bool {
         false
     }
-}
-
-/// One path, and what is in the way.
-pub(super) fn row(verdict: &Verdict) -> Value {
-    let holding = verdict.holding.as_ref();
-    let reservation = holding.map(|holding| &holding.reservation);
-    json!({
-        "path": verdict.path,
-        "free": holding.is_none(),
-        "holder": holding.map(|holding| holding.holder.name.as_str()),
-        "pattern": reservation.map(|reservation| &reservation.pattern),
-        "root": reservation.and_then(|reservation| reservation.root.as_deref()),
-        "reason": reservation.and_then(|reservation| reservation.reason.as_deref()),
-        "since": reservation.map(|reservation| iso(reservation.since)),
-        "expiresAt": reservation.and_then(|reservation| reservation.expires_at).map(iso),
-    })
 }

@@ -3,9 +3,9 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::visible;
 use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::json::completion;
 use crate::ops::swarm::{self, CompleteRequest, Completed};
 use crate::ops::{CommandError, Context};
-use crate::store::iso;
 
 /// Say that your task is done
 #[derive(Args, Debug)]
@@ -37,18 +37,8 @@ struct CompleteReport(Completed);
 
 impl Report for CompleteReport {
     fn json(&self) -> Map<String, Value> {
-        let done = &self.0.completion;
         let mut object = Map::new();
-        object.insert(
-            "completion".to_string(),
-            json!({
-                "task": done.task,
-                "spec": done.spec,
-                "completedBy": done.by,
-                "completedAt": iso(done.at),
-                "notes": done.notes,
-            }),
-        );
+        object.insert("completion".to_string(), completion(&self.0.completion));
         object.insert("unblocked".to_string(), json!(self.0.unblocked));
         object.insert("ticked".to_string(), json!(self.0.ticked));
         object

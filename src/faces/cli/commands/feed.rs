@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 use crate::domain::{Event, EventKind, What, nearest};
 use crate::faces::cli::output::{Outcome, Page, Report, Ui, style};
 use crate::faces::cli::table::{Cell, Table};
+use crate::faces::json::event as event_json;
 use crate::ops::feed::{self, Recent, Wanted};
 use crate::ops::{CommandError, Context, End, Kind, Reached, age};
-use crate::store::iso;
 use crate::sys::clock;
 use crate::sys::files::FileError;
 use crate::sys::signals::Stop;
@@ -107,16 +107,6 @@ fn sentence(event: &Event) -> (String, String) {
         _ => phrase.clone(),
     };
     (format!("{subject} {phrase}"), format!("{} {told}", style::bold(&subject)))
-}
-
-fn event_json(event: &Event) -> Value {
-    json!({
-        "ts": iso(event.at),
-        "type": event.what.name(),
-        "agent": event.agent,
-        "target": event.target,
-        "preview": event.preview,
-    })
 }
 
 struct FeedReport {

@@ -6,10 +6,9 @@ use serde_json::{Map, Value, json};
 use crate::domain::{quoted, said, visible};
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::table::{Cell, Table};
+use crate::faces::json;
 use crate::ops::guard::{self, Commit, Installed, Order, TakenOut, Uninstalled};
 use crate::ops::{CommandError, Context, Holding, Verdict};
-
-use super::check;
 
 /// As many paths are listed; the rest is counted.
 const MOST: usize = 20;
@@ -83,7 +82,7 @@ struct CheckReport {
 
 impl Report for CheckReport {
     fn json(&self) -> Map<String, Value> {
-        Map::from_iter([("paths".to_string(), self.commit.verdicts.iter().map(check::row).collect())])
+        Map::from_iter([("paths".to_string(), self.commit.verdicts.iter().map(json::verdict).collect())])
     }
 
     /// The hook goes by the first word; what may be committed needs none.

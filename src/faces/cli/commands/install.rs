@@ -8,7 +8,7 @@ use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::ops::install::{self, Change, Done, HARNESSES, Recipient, Wish};
 use crate::ops::{CommandError, Kind};
 
-/// Make a harness use msg: hooks, plugin and permission
+/// Make a harness use msg: hooks, plugin, MCP server and permission
 ///
 /// From then on edits of what others have reserved are refused and mail is handed over; with `autoRegister` sessions join
 /// by themselves. What is in its settings stays, comments and order too, and `msg uninstall` puts everything back as it
@@ -28,6 +28,9 @@ pub(in crate::faces::cli) struct InstallArgs {
     /// Claude Code's status line too
     #[arg(long)]
     statusline: bool,
+    /// Without the MCP server: an agent that has a shell can do without
+    #[arg(long)]
+    no_mcp: bool,
 }
 
 /// What `install` and `uninstall` are told.
@@ -62,12 +65,12 @@ impl WishArgs {
             Which::All => None,
             Which::One(recipient) => Some(recipient),
         };
-        Wish { recipient, statusline: false, project: self.project, dry_run: self.dry_run }
+        Wish { recipient, statusline: false, project: self.project, dry_run: self.dry_run, mcp: true }
     }
 }
 
 pub(super) fn run(args: &InstallArgs) -> Result<Outcome, CommandError> {
-    let wish = Wish { statusline: args.statusline, ..args.wish.wish() };
+    let wish = Wish { statusline: args.statusline, mcp: !args.no_mcp, ..args.wish.wish() };
     let has_none = |recipient: Recipient| recipient != Recipient::Harness(Harness::Claude);
     if let Some(recipient) = wish.recipient.filter(|recipient| wish.statusline && has_none(*recipient)) {
         let text = format!("{recipient} has no status line that could be told what to show");

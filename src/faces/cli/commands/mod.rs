@@ -20,6 +20,7 @@ pub(super) mod inbox;
 pub(super) mod install;
 pub(super) mod join;
 pub(super) mod leave;
+pub(super) mod mcp;
 pub(super) mod read;
 pub(super) mod receipt;
 pub(super) mod release;
@@ -135,6 +136,7 @@ pub(super) fn run(call: &Call<'_>, command: Command) -> Result<Outcome, CommandE
         Command::Tui(args) => tui::run(call, args),
         Command::Hook(args) => hook::run(args),
         Command::Waiter(args) => waiter::run(args),
+        Command::Mcp(args) => mcp::run(args),
         Command::Guard(args) => call.in_spite_of_errors(|ctx, errors| guard::run(ctx, args, errors)),
         Command::Selftest(args) => selftest::run(&call.globals, args, call.ui),
         Command::Demo(args) => demo::run(args),

@@ -1,11 +1,10 @@
 use clap::Args;
-use jiff::{SignedDuration, Span, SpanRelativeTo};
 use serde_json::{Map, Value, json};
 
 use crate::domain::visible;
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::reservations::{json as reservation_json, until};
-use crate::ops::{self, CommandError, Context, Granted, Kind, Wish};
+use crate::ops::{self, CommandError, Context, Granted, Wish};
 use crate::sys::clock;
 
 /// Take paths to yourself: others are kept from changing them
@@ -35,23 +34,9 @@ pub(in crate::faces::cli) struct ReserveArgs {
 }
 
 pub(super) fn run(ctx: &Context, args: ReserveArgs) -> Result<Outcome, CommandError> {
-    let ttl = args.ttl.as_deref().map(duration).transpose()?;
+    let ttl = args.ttl.as_deref().map(ops::time_to_live).transpose()?;
     let wish = Wish { patterns: args.patterns, reason: args.reason, ttl, force_broad: args.force_broad };
     Ok(ReserveReport(ops::reserve(ctx, &wish)?).into())
-}
-
-/// More than a second, less than a year: anything else is a slip.
-fn duration(text: &str) -> Result<SignedDuration, CommandError> {
-    let parsed = text.parse::<Span>().or_else(|_| format!("{text}s").parse());
-    match parsed.and_then(|span| span.to_duration(SpanRelativeTo::days_are_24_hours())) {
-        Ok(ttl) if ttl >= SignedDuration::from_secs(1) && ttl <= SignedDuration::from_hours(24 * 366) => {
-            Ok(ttl)
-        }
-        _ => {
-            let text = format!("`--ttl {}` is no length of time", text.escape_debug());
-            Err(CommandError::new(Kind::InvalidValue, text).hint("for example 45s, 30m, 2h or 1d"))
-        }
-    }
 }
 
 struct ReserveReport(Granted);

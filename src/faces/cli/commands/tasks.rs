@@ -5,9 +5,9 @@ use crate::domain::visible;
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::profile;
 use crate::faces::cli::table::{Cell, Table};
-use crate::ops::swarm::{self, Progress, TaskState, TaskView, Tasks};
+use crate::faces::json::{owner, task as task_json};
+use crate::ops::swarm::{self, Progress, TaskState, Tasks};
 use crate::ops::{CommandError, Context};
-use crate::store::iso;
 use crate::sys::clock;
 use crate::sys::environment::Home;
 
@@ -49,11 +49,6 @@ pub(super) fn run(ctx: &Context, args: TasksArgs) -> Result<Outcome, CommandErro
         tasks.tasks.retain(|task| owner(task).is_some_and(|owner| owner.eq_ignore_ascii_case(&me)));
     }
     Ok(TasksReport { tasks, whole: !args.ready && !args.mine, home: ctx.home.clone() }.into())
-}
-
-fn owner(task: &TaskView) -> Option<&str> {
-    let claimed = task.claim.as_ref().map(|claim| claim.agent.as_str());
-    claimed.or_else(|| task.completion.as_ref().map(|done| done.by.as_str()))
 }
 
 struct TasksReport {
@@ -135,24 +130,4 @@ impl TasksReport {
             progress.blocked,
         ));
     }
-}
-
-fn task_json(task: &TaskView) -> Value {
-    let since = match (&task.claim, &task.completion) {
-        (_, Some(done)) => Some(iso(done.at)),
-        (Some(claim), None) => Some(iso(claim.claimed_at)),
-        (None, None) => None,
-    };
-    let blocked_by = if let TaskState::Blocked(by) = &task.state { by.clone() } else { Vec::new() };
-    json!({
-        "id": task.id,
-        "title": task.title,
-        "state": task.state.name(),
-        "agent": owner(task),
-        "since": since,
-        "notes": task.completion.as_ref().and_then(|done| done.notes.as_deref()),
-        "dependsOn": task.depends_on,
-        "blockedBy": blocked_by,
-        "line": task.line,
-    })
 }

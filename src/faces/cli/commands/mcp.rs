@@ -1,0 +1,22 @@
+use clap::Args;
+
+use crate::faces::cli::output::Outcome;
+use crate::ops::{CommandError, Kind};
+
+/// Serve models that have tools rather than a shell: MCP on standard input and output
+///
+/// `msg install` puts it where a harness finds it. It has six tools, takes mail only when the answer was written, and ends
+/// with its client.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg mcp
+  claude mcp add -s user ravenry -- msg mcp
+  msg mcp --as GoldFalcon        speaks for that agent, whoever calls")]
+pub(in crate::faces::cli) struct McpArgs {}
+
+/// A server doesn't come this way. Only its help is here, and what it does not understand.
+pub(super) fn run(_: McpArgs) -> Result<Outcome, CommandError> {
+    Err(CommandError::new(Kind::Usage, "`mcp` takes no more than `--mesh` and `--as`")
+        .hint("it speaks JSON-RPC on standard input and output; `msg mcp --help` tells more"))
+}

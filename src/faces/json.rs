@@ -1,0 +1,244 @@
+//! How things are said in JSON, whichever face says them.
+//!
+//! What programs may rely on is one contract: `msg --json` and the structured content of MCP tools have the same members.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::domain::{Event, Message, MessageId, Reservation};
+use crate::ops::swarm::{TaskState, TaskView};
+use crate::ops::{Accepted, CommandError, Fact, Profile, Refused, Verdict};
+use crate::store::{Claim, Completion, iso};
+
+/// An agent. A struct and not a [`Value`]: there may be a thousand of them.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct AgentJson<'a> {
+    name: &'a str,
+    presence: &'static str,
+    harness: &'static str,
+    pid: i32,
+    session_id: &'a str,
+    cwd: &'a str,
+    model: &'a str,
+    git_branch: Option<&'a str>,
+    spec: Option<&'a str>,
+    status_message: Option<&'a str>,
+    is_human: bool,
+    started_at: String,
+    last_activity_at: String,
+    reservations: Vec<Value>,
+    claim: Option<Value>,
+    unread: usize,
+    formerly: Vec<&'a str>,
+    foreign: bool,
+    me: bool,
+    activity: Option<&'a str>,
+    auto_status: Option<&'a str>,
+    tool_calls: u64,
+    tokens: u64,
+    files_modified: &'a [String],
+    last_tool_call: Option<&'a str>,
+}
+
+impl<'a> AgentJson<'a> {
+    pub(super) fn of(profile: &'a Profile, is_me: bool) -> Self {
+        let agent = &profile.agent;
+        Self {
+            name: agent.name.as_str(),
+            presence: profile.presence.name(),
+            harness: harness(profile),
+            pid: agent.process.pid().get(),
+            session_id: agent.session.as_str(),
+            cwd: &agent.cwd,
+            model: &agent.model,
+            git_branch: agent.git_branch.as_deref(),
+            spec: agent.spec.as_deref(),
+            status_message: agent.status.as_deref(),
+            is_human: agent.is_human,
+            started_at: iso(agent.started_at),
+            last_activity_at: iso(profile.last_sign),
+            reservations: agent.reservations.iter().map(own_reservation).collect(),
+            claim: profile.claims.first().map(|taken| claim(taken, &of_claim(taken, &agent.reservations))),
+            unread: profile.unread,
+            formerly: agent.formerly.iter().map(|former| former.name.as_str()).collect(),
+            foreign: agent.is_foreign(),
+            me: is_me,
+            activity: profile.activity.as_deref(),
+            auto_status: profile.auto_status.as_deref(),
+            tool_calls: profile.tool_calls,
+            tokens: profile.tokens,
+            files_modified: &profile.files_modified,
+            last_tool_call: profile.last_tool_call.as_deref(),
+        }
+    }
+}
+
+/// [`AgentJson`] as a value, for those who show one.
+pub(super) fn agent(profile: &Profile, is_me: bool) -> Value {
+    json!(AgentJson::of(profile, is_me))
+}
+
+/// A registration that doesn't say is pi-messenger's.
+pub(super) fn harness(profile: &Profile) -> &'static str {
+    profile.agent.harness.map_or("pi", |harness| harness.name())
+}
+
+/// A reservation where it is clear whose it is.
+fn own_reservation(reservation: &Reservation) -> Value {
+    json!({
+        "pattern": reservation.pattern,
+        "root": reservation.root,
+        "reason": reservation.reason,
+        "since": iso(reservation.since),
+        "expiresAt": reservation.expires_at.map(iso),
+    })
+}
+
+pub(super) fn reservation(reservation: &Reservation, holder: &str) -> Value {
+    json!({
+        "pattern": reservation.pattern,
+        "root": reservation.root,
+        "holder": holder,
+        "reason": reservation.reason,
+        "since": iso(reservation.since),
+        "expiresAt": reservation.expires_at.map(iso),
+    })
+}
+
+/// Those that were taken with the claim.
+fn of_claim(claim: &Claim, reservations: &[Reservation]) -> Vec<Reservation> {
+    let is_of = |held: &&Reservation| {
+        held.task.as_ref().is_some_and(|task| task.id == claim.task && task.spec == claim.spec)
+    };
+    reservations.iter().filter(is_of).cloned().collect()
+}
+
+pub(super) fn claim(claim: &Claim, reservations: &[Reservation]) -> Value {
+    json!({
+        "task": claim.task,
+        "spec": claim.spec,
+        "agent": claim.agent,
+        "sessionId": claim.session,
+        "pid": claim.process.pid().get(),
+        "claimedAt": iso(claim.claimed_at),
+        "reason": claim.reason,
+        "reservations": reservations.iter().map(own_reservation).collect::<Vec<_>>(),
+    })
+}
+
+pub(super) fn completion(done: &Completion) -> Value {
+    json!({
+        "task": done.task,
+        "spec": done.spec,
+        "completedBy": done.by,
+        "completedAt": iso(done.at),
+        "notes": done.notes,
+    })
+}
+
+/// Who works on it, or did it.
+pub(super) fn owner(task: &TaskView) -> Option<&str> {
+    let claimed = task.claim.as_ref().map(|claim| claim.agent.as_str());
+    claimed.or_else(|| task.completion.as_ref().map(|done| done.by.as_str()))
+}
+
+pub(super) fn task(task: &TaskView) -> Value {
+    let since = match (&task.claim, &task.completion) {
+        (_, Some(done)) => Some(iso(done.at)),
+        (Some(claim), None) => Some(iso(claim.claimed_at)),
+        (None, None) => None,
+    };
+    let blocked_by = if let TaskState::Blocked(by) = &task.state { by.clone() } else { Vec::new() };
+    json!({
+        "id": task.id,
+        "title": task.title,
+        "state": task.state.name(),
+        "agent": owner(task),
+        "since": since,
+        "notes": task.completion.as_ref().and_then(|done| done.notes.as_deref()),
+        "dependsOn": task.depends_on,
+        "blockedBy": blocked_by,
+        "line": task.line,
+    })
+}
+
+pub(super) fn message(message: &Message) -> Value {
+    json!({
+        "id": message.id.as_str(),
+        "from": message.from,
+        "to": message.to,
+        "text": message.text,
+        "timestamp": iso(message.timestamp),
+        "replyTo": message.reply_to.as_ref().map(MessageId::as_str),
+        "thread": message.thread,
+        "importance": message.importance.name(),
+        "ackRequired": message.ack_required,
+        "broadcast": message.broadcast,
+    })
+}
+
+/// A copy that was sent.
+pub(super) fn sent(accepted: &Accepted) -> Value {
+    json!({
+        "to": accepted.to.as_str(),
+        "id": accepted.id.as_str(),
+        "state": "stored",
+        "wake": accepted.rung.name(),
+    })
+}
+
+/// A copy that was not.
+pub(super) fn failed(refused: &Refused) -> Value {
+    let CommandError { kind, message, hints, .. } = &refused.error;
+    json!({ "to": refused.to, "kind": kind.name(), "message": message, "hints": hints })
+}
+
+/// One path, and what is in the way of changing it.
+pub(super) fn verdict(verdict: &Verdict) -> Value {
+    let holding = verdict.holding.as_ref();
+    let reservation = holding.map(|holding| &holding.reservation);
+    json!({
+        "path": verdict.path,
+        "free": holding.is_none(),
+        "holder": holding.map(|holding| holding.holder.name.as_str()),
+        "pattern": reservation.map(|reservation| &reservation.pattern),
+        "root": reservation.and_then(|reservation| reservation.root.as_deref()),
+        "reason": reservation.and_then(|reservation| reservation.reason.as_deref()),
+        "since": reservation.map(|reservation| iso(reservation.since)),
+        "expiresAt": reservation.and_then(|reservation| reservation.expires_at).map(iso),
+    })
+}
+
+/// Something that happened.
+pub(super) fn event(event: &Event) -> Value {
+    json!({
+        "ts": iso(event.at),
+        "type": event.what.name(),
+        "agent": event.agent,
+        "target": event.target,
+        "preview": event.preview,
+    })
+}
+
+pub(super) fn error(error: &CommandError) -> Value {
+    let mut object = Map::new();
+    object.insert("kind".to_string(), json!(error.kind.name()));
+    object.insert("message".to_string(), json!(error.message));
+    object.insert("hints".to_string(), json!(error.hints));
+    for (name, fact) in &error.facts {
+        let value = match fact {
+            Fact::Text(text) => json!(text),
+            Fact::Number(number) => json!(number),
+            Fact::List(list) => json!(list),
+            Fact::Rows(rows) => {
+                let row = |row: &Vec<(&str, Option<String>)>| {
+                    row.iter().map(|(name, text)| ((*name).to_string(), json!(text))).collect::<Map<_, _>>()
+                };
+                json!(rows.iter().map(row).collect::<Vec<_>>())
+            }
+        };
+        object.insert((*name).to_string(), value);
+    }
+    Value::Object(object)
+}

@@ -1,0 +1,53 @@
+//! What can be read without asking for it: who is there, the tasks, the mail. Reading takes nothing.
+
+use rmcp::model::{Resource, ResourceContents};
+
+use crate::ops::{CommandError, Context, Matter};
+
+use super::answer::Answer;
+use super::tools;
+
+/// Something that can be read, and changes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Topic(Matter);
+
+impl Topic {
+    pub(super) const ALL: [Self; 3] = [Self(Matter::Agents), Self(Matter::Tasks), Self(Matter::Mail)];
+
+    pub(super) fn uri(self) -> &'static str {
+        match self.0 {
+            Matter::Agents => "ravenry://agents",
+            Matter::Tasks => "ravenry://tasks",
+            Matter::Mail => "ravenry://inbox",
+        }
+    }
+
+    pub(super) fn of(matter: Matter) -> Self {
+        Self(matter)
+    }
+
+    pub(super) fn parse(uri: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|topic| topic.uri() == uri)
+    }
+
+    pub(super) fn describe(self) -> Resource {
+        let (name, about) = match self.0 {
+            Matter::Agents => ("agents", "Who is there"),
+            Matter::Tasks => ("tasks", "The tasks of your spec"),
+            Matter::Mail => ("inbox", "Your mail, left where it is"),
+        };
+        Resource::new(self.uri(), name).with_description(about).with_mime_type("application/json")
+    }
+
+    pub(super) fn read(self, ctx: &Context) -> Result<Answer, CommandError> {
+        match self.0 {
+            Matter::Agents => tools::agents(ctx),
+            Matter::Tasks => tools::tasks(ctx),
+            Matter::Mail => tools::look(ctx),
+        }
+    }
+
+    pub(super) fn contents(self, answer: &Answer) -> ResourceContents {
+        ResourceContents::text(answer.structured().to_string(), self.uri()).with_mime_type("application/json")
+    }
+}

@@ -1,0 +1,240 @@
+//! What the SDK asks of a server.
+
+use std::time::Duration;
+
+use rmcp::ErrorData;
+use rmcp::handler::server::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, CancelledNotificationParam, CustomRequest,
+    CustomResult, ErrorCode, Implementation, InitializeRequestParams, InitializeResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, ServerCapabilities, ServerConfig, SubscribeRequestParams,
+    SubscriptionFilter, UnsubscribeRequestParams,
+};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
+use tokio::sync::oneshot;
+
+use crate::ops::{CommandError, Kind};
+
+use super::answer::Answer;
+use super::channel::{self, Line};
+use super::desk::{Handle, Reply};
+use super::resources::Topic;
+use super::subscriptions::Subscriptions;
+use super::ticket::Tickets;
+use super::tools::{self, Call, Wait};
+
+/// How often a client that wants to know is told that a call still waits.
+const PROGRESS: Duration = Duration::from_secs(5);
+
+/// What a model is told where it sees no more of the tools than that they exist.
+const ABOUT: &str =
+    "Coding agents at work on this machine: find them, talk, keep out of each other's files, share tasks.";
+
+/// Methods of the protocol that we have: called otherwise than they are meant, they are not unknown.
+const METHODS: [&str; 4] = ["tools/call", "tools/list", "resources/read", "resources/list"];
+
+pub(super) struct Server {
+    desk: Handle,
+    tickets: Tickets,
+    subscriptions: Subscriptions,
+    line: Line,
+}
+
+impl Server {
+    pub(super) fn new(desk: Handle, tickets: Tickets, line: Line) -> Self {
+        let subscriptions = Subscriptions::new(desk.clone());
+        Self { desk, tickets, subscriptions, line }
+    }
+
+    async fn call(&self, call: Call, context: &RequestContext<RoleServer>) -> Answer {
+        let sessions = tools::sessions(&context.meta);
+        match call.wait() {
+            Ok(None) => {
+                self.finish(self.desk.run(sessions, |ctx, outlet| call.run(ctx, outlet)), context).await
+            }
+            Ok(Some(wait)) => self.wait(wait, context).await,
+            Err(error) => error.into(),
+        }
+    }
+
+    /// Waits for mail: says so now and then to who wants to know, and stops when it is cancelled.
+    async fn wait(&self, wait: Wait, context: &RequestContext<RoleServer>) -> Answer {
+        let most = wait.most;
+        let sessions = tools::sessions(&context.meta);
+        let begun = self.desk.run_beside(sessions, |ctx, outlet, stop| wait.run(ctx, outlet, stop));
+        let (reply, asker) = match begun {
+            Ok(begun) => begun,
+            Err(error) => return error.into(),
+        };
+        let mut finished = std::pin::pin!(self.finish(reply, context));
+        let start = tokio::time::Instant::now();
+        let mut ticks = tokio::time::interval(PROGRESS);
+        loop {
+            tokio::select! {
+                answer = &mut finished => return answer,
+                () = context.ct.cancelled() => {
+                    asker.ask();
+                    return finished.await;
+                }
+                _ = ticks.tick() => progress(context, start.elapsed(), most).await,
+            }
+        }
+    }
+
+    /// What the desk says. What it hands over goes with the answer, unless nobody wants that any more.
+    async fn finish(&self, reply: oneshot::Receiver<Reply>, context: &RequestContext<RoleServer>) -> Answer {
+        let Ok(Reply { answer, ticket }) = reply.await else { return closed() };
+        if let Some(ticket) = ticket.filter(|_| !context.ct.is_cancelled()) {
+            self.tickets.keep(context.id.clone(), ticket);
+        }
+        answer
+    }
+}
+
+async fn progress(context: &RequestContext<RoleServer>, elapsed: Duration, most: Duration) {
+    let Some(token) = context.meta.get_progress_token() else { return };
+    let progress = ProgressNotificationParam::new(token, elapsed.as_secs_f64())
+        .with_total(most.as_secs_f64())
+        .with_message("waiting for mail");
+    // Whoever is gone needs no news.
+    drop(context.peer.notify_progress(progress).await);
+}
+
+fn closed() -> Answer {
+    CommandError::new(Kind::Interrupted, "interrupted; nothing was taken").into()
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .enable_resources_subscribe()
+            .build();
+        ServerConfig::new(capabilities)
+            .with_instructions(ABOUT)
+            .with_server_info(Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")))
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        let mut result = self.negotiate_initialize(&request)?;
+        if channel::is_known_to(&request.client_info.name) {
+            result.capabilities.experimental = Some(channel::capability());
+        }
+        Ok(result)
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.line.open(context.peer);
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(tools::all()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let answer = match Call::parse(&request.name, request.arguments.unwrap_or_default()) {
+            None => {
+                let text = format!("there is no tool `{}`", request.name.escape_debug());
+                return Err(ErrorData::invalid_params(text, None));
+            }
+            Some(Err(error)) => error.into(),
+            Some(Ok(call)) => self.call(call, &context).await,
+        };
+        Ok(CallToolResponse::from(CallToolResult::from(answer)))
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Ok(ListResourcesResult::with_all_items(Topic::ALL.map(Topic::describe).to_vec()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let topic = topic(&request.uri)?;
+        let reply = self.desk.run(tools::sessions(&context.meta), move |ctx, _| topic.read(ctx));
+        let answer = reply.await.map_or_else(|_| closed(), |reply| reply.answer);
+        match answer.complaint() {
+            None => Ok(ReadResourceResult::new(vec![topic.contents(&answer)]).into()),
+            Some(text) => Err(ErrorData::internal_error(text, Some(answer.structured()))),
+        }
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let topic = topic(&request.uri)?;
+        self.subscriptions.add(topic, &context).map_err(refused)
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.subscriptions.remove(topic(&request.uri)?);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        let uris = requested.resource_subscriptions.clone().unwrap_or_default();
+        let known = uris.into_iter().filter(|uri| Topic::parse(uri).is_some());
+        let mut accepted = SubscriptionFilter::new();
+        accepted.resource_subscriptions = Some(known.collect());
+        Some(accepted)
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        self.subscriptions.listen(&context).await.map_err(refused)
+    }
+
+    async fn on_cancelled(&self, cancelled: CancelledNotificationParam, _: NotificationContext<RoleServer>) {
+        // The SDK drops the answer, so what it hands over goes back.
+        if let Some(id) = cancelled.request_id {
+            drop(self.tickets.take(&id));
+        }
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method: String = request.method.chars().take(100).collect();
+        Err(match METHODS.contains(&method.as_str()) {
+            true => ErrorData::invalid_params(format!("`{method}` takes other parameters than these"), None),
+            false => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no `{method}`"), None),
+        })
+    }
+}
+
+fn refused(error: CommandError) -> ErrorData {
+    ErrorData::internal_error(error.message.clone(), Some(crate::faces::json::error(&error)))
+}
+
+fn topic(uri: &str) -> Result<Topic, ErrorData> {
+    let unknown = || ErrorData::resource_not_found(format!("there is no `{}`", uri.escape_debug()), None);
+    Topic::parse(uri).ok_or_else(unknown)
+}

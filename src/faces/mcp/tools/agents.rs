@@ -1,0 +1,106 @@
+use rmcp::model::Tool;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::domain::{AgentName, quoted, said};
+use crate::faces::json;
+use crate::faces::mcp::answer::Answer;
+use crate::ops::{self, CommandError, Context, Filter, Profile};
+
+use super::{as_agent, describe};
+
+pub(super) fn tool() -> Tool {
+    describe(
+        "agents",
+        "Coding agents at work on this machine: who, where, on what. You join by yourself when needed.",
+        json!({
+            "action": { "type": "string", "enum": ["list", "join", "leave", "status"], "default": "list" },
+            "name": { "type": "string", "description": "join: your name" },
+            "text": { "type": "string", "description": "status: shown beside your name" },
+            "here": { "type": "boolean", "description": "list: this folder only" },
+        }),
+    )
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::faces::mcp) struct Args {
+    action: Option<Action>,
+    name: Option<String>,
+    text: Option<String>,
+    here: Option<bool>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Action {
+    #[default]
+    List,
+    Join,
+    Leave,
+    Status,
+}
+
+pub(super) fn run(ctx: &Context, args: Args) -> Result<Answer, CommandError> {
+    match args.action.unwrap_or_default() {
+        Action::List => list(ctx, args.here.unwrap_or(false)),
+        Action::Join => {
+            let name = args.name.map(AgentName::new).transpose()?;
+            let joined = super::join(ctx, name)?;
+            let (profile, _) = ops::whoami(ctx)?;
+            Ok(Answer::new(joined).with("agent", json::agent(&profile, true)))
+        }
+        Action::Leave => {
+            let left = ops::leave(ctx)?;
+            Ok(Answer::new(format!("{} has left", left.name)).with("left", left.name.as_str()))
+        }
+        Action::Status => {
+            let profile = as_agent(ctx, |ctx| ops::set_status(ctx, args.text.as_deref()))?;
+            Ok(Answer::new("done").with("agent", json::agent(&profile, true)))
+        }
+    }
+}
+
+/// Who is there; the resource says the same.
+pub(in crate::faces::mcp) fn list(ctx: &Context, here: bool) -> Result<Answer, CommandError> {
+    let listing = ops::agents(ctx, Filter { gone: false, here })?;
+    for file in &listing.unreadable {
+        ctx.notice(format!("`{}` can't be read: {}", file.path, file.reason));
+    }
+    let is_me = |profile: &Profile| listing.me.as_ref() == Some(&profile.agent.name);
+    let mut lines: Vec<String> =
+        listing.agents.iter().map(|profile| line(ctx, profile, is_me(profile))).collect();
+    if lines.is_empty() {
+        lines.push("nobody is here".to_string());
+    }
+    let agents: Vec<_> = listing.agents.iter().map(|profile| json::agent(profile, is_me(profile))).collect();
+    Ok(Answer::lines(lines).with("agents", agents))
+}
+
+/// One agent in one line. What it says of itself is quoted.
+fn line(ctx: &Context, profile: &Profile, is_me: bool) -> String {
+    let agent = &profile.agent;
+    let me = if is_me { " (you)" } else { "" };
+    let branch =
+        agent.git_branch.as_deref().map_or(String::new(), |branch| format!(" on {}", quoted(branch)));
+    let folder = quoted(&ctx.home.shorten(&agent.cwd));
+    let mut line =
+        format!("{}{me}: {}, {} in {folder}{branch}", agent.name, profile.presence, json::harness(profile));
+    for claim in &profile.claims {
+        line.push_str(&format!(", works on {}", quoted(&claim.task)));
+    }
+    match agent.reservations.as_slice() {
+        [] => {}
+        [one] => line.push_str(&format!(", holds {}", quoted(&one.pattern))),
+        [first, rest @ ..] => {
+            line.push_str(&format!(", holds {} and {} more", quoted(&first.pattern), rest.len()));
+        }
+    }
+    if profile.unread > 0 {
+        line.push_str(&format!(", {} unread", profile.unread));
+    }
+    if let Some(status) = &agent.status {
+        line.push_str(&format!(", says {}", said(status)));
+    }
+    line
+}

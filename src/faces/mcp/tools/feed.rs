@@ -1,0 +1,48 @@
+use rmcp::model::Tool;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::faces::json;
+use crate::faces::mcp::answer::Answer;
+use crate::ops::feed::{self, Wanted};
+use crate::ops::{CommandError, Context, age};
+use crate::sys::clock;
+
+use super::describe;
+
+/// A model wants to know what happened lately, not all of it.
+const MANY: usize = 20;
+
+pub(super) fn tool() -> Tool {
+    describe(
+        "feed",
+        "What happened lately: who came, went, wrote, reserved, was refused, took or finished a task.",
+        json!({
+            "limit": { "type": "integer" },
+            "agent": { "type": "string", "description": "only about this agent" },
+        }),
+    )
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::faces::mcp) struct Args {
+    limit: Option<usize>,
+    agent: Option<String>,
+}
+
+pub(super) fn run(ctx: &Context, args: Args) -> Result<Answer, CommandError> {
+    let wanted = Wanted { agent: args.agent, ..Wanted::default() };
+    let recent = feed::recent(ctx, args.limit.unwrap_or(MANY), &wanted)?;
+    recent.complain(ctx);
+    let now = clock::now();
+    let line = |event: &crate::domain::Event| {
+        format!("{} ago: {} {}", age(event.at, now), event.subject(), event.phrase())
+    };
+    let mut lines: Vec<String> = recent.events.iter().map(line).collect();
+    if lines.is_empty() {
+        lines.push("nothing happened yet".to_string());
+    }
+    let events: Vec<Value> = recent.events.iter().map(json::event).collect();
+    Ok(Answer::lines(lines).with("events", events))
+}

@@ -1,0 +1,142 @@
+use rmcp::model::Tool;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::domain::visible;
+use crate::faces::json;
+use crate::faces::mcp::answer::Answer;
+use crate::ops::{self, CommandError, Context, Draft, SendReport};
+use crate::store::iso;
+
+use super::{as_agent, describe, needed};
+
+pub(super) fn tool() -> Tool {
+    describe(
+        "message",
+        "Write to other agents. receipt: did a message that you sent arrive?",
+        json!({
+            "action": { "type": "string", "enum": ["send", "broadcast", "reply", "ack", "receipt"], "default": "send" },
+            "to": { "type": "array", "items": { "type": "string" }, "description": "send: names" },
+            "text": { "type": "string" },
+            "id": { "type": "string", "description": "reply, ack, receipt: of the message" },
+            "importance": {
+                "type": "string",
+                "enum": ["low", "normal", "high", "urgent"],
+                "description": "low wakes nobody",
+            },
+            "thread": { "type": "string" },
+            "want_ack": { "type": "boolean" },
+            "hold": { "type": "boolean", "description": "keep it for one who is gone" },
+        }),
+    )
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::faces::mcp) struct Args {
+    action: Option<Action>,
+    to: Option<Names>,
+    text: Option<String>,
+    id: Option<String>,
+    importance: Option<String>,
+    thread: Option<String>,
+    want_ack: Option<bool>,
+    hold: Option<bool>,
+}
+
+/// Models give one name alone as often as a list.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum Names {
+    One(String),
+    Many(Vec<String>),
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Action {
+    #[default]
+    Send,
+    Broadcast,
+    Reply,
+    Ack,
+    Receipt,
+}
+
+pub(super) fn run(ctx: &Context, args: Args) -> Result<Answer, CommandError> {
+    match args.action.unwrap_or_default() {
+        Action::Send => {
+            let to = match needed(args.to.clone(), "to", "send")? {
+                Names::One(name) => name.split(',').map(|name| name.trim().to_string()).collect(),
+                Names::Many(names) => names,
+            };
+            needed(to.first(), "to", "send")?;
+            let draft = draft(args)?;
+            as_agent(ctx, |ctx| ops::send(ctx, &to, &draft)).map(sent)
+        }
+        Action::Broadcast => {
+            let draft = draft(args)?;
+            as_agent(ctx, |ctx| ops::broadcast(ctx, &draft, false)).map(sent)
+        }
+        Action::Reply => {
+            let id = needed(args.id.clone(), "id", "reply")?;
+            let draft = draft(args)?;
+            as_agent(ctx, |ctx| ops::reply(ctx, &id, &draft)).map(sent)
+        }
+        Action::Ack => {
+            let ids = [needed(args.id, "id", "ack")?];
+            let acked = as_agent(ctx, |ctx| ops::ack(ctx, &ids))?;
+            let lines = acked.iter().map(|message| format!("{} can see it", visible(&message.from)));
+            let ids: Vec<Value> = acked.iter().map(|message| message.id.as_str().into()).collect();
+            Ok(Answer::lines(lines).with("acked", ids))
+        }
+        Action::Receipt => receipt(ctx, &needed(args.id, "id", "receipt")?),
+    }
+}
+
+fn draft(args: Args) -> Result<Draft, CommandError> {
+    let importance = args.importance.as_deref().map(ops::importance).transpose()?.unwrap_or_default();
+    Ok(Draft {
+        text: args.text.unwrap_or_default(),
+        reply_to: None,
+        thread: args.thread,
+        importance,
+        want_ack: args.want_ack.unwrap_or(false),
+        hold: args.hold.unwrap_or(false),
+    })
+}
+
+fn sent(report: SendReport) -> Answer {
+    let accepted = report.sent.iter().map(|accepted| {
+        let done = if accepted.held { "kept for" } else { "sent to" };
+        let how = accepted.rung.explained().map_or(String::new(), |how| format!(": {how}"));
+        format!("{done} {} as {}{how}", accepted.to, accepted.stem.letters())
+    });
+    let several = report.sent.len() + report.failed.len() > 1;
+    let refused =
+        report.failed.iter().filter(|_| several).map(|refused| {
+            format!("not sent to {}: {}", visible(&refused.to), visible(&refused.error.message))
+        });
+    let mut lines: Vec<String> = accepted.chain(refused).collect();
+    if report.sent.is_empty() && report.failed.is_empty() {
+        lines.push("nobody else is here".to_string());
+    }
+    Answer::lines(lines)
+        .with("sent", report.sent.iter().map(json::sent).collect::<Vec<_>>())
+        .with("failed", report.failed.iter().map(json::failed).collect::<Vec<_>>())
+        .failing(report.error())
+}
+
+fn receipt(ctx: &Context, id: &str) -> Result<Answer, CommandError> {
+    let receipt = as_agent(ctx, |ctx| ops::receipt(ctx, id))?;
+    let via = receipt.via.as_deref().map_or(String::new(), |via| format!(" by {via}"));
+    let at = receipt.at.map_or(String::new(), |at| format!(" at {}", iso(at)));
+    let reason = receipt.reason.as_deref().map_or(String::new(), |reason| format!(": {reason}"));
+    let text = format!("to {}: {}{via}{at}{reason}", receipt.message.to, receipt.state);
+    Ok(Answer::new(visible(&text))
+        .with("to", receipt.message.to.as_str())
+        .with("state", receipt.state)
+        .with("at", receipt.at.map(iso))
+        .with("via", receipt.via)
+        .with("reason", receipt.reason))
+}

@@ -1,0 +1,140 @@
+//! The tools: few, each with its actions, because a model pays for every word of their descriptions in each of its turns.
+//!
+//! Each file has a tool's description, what it takes, the op that it calls and the few words that it answers with.
+
+mod agents;
+mod feed;
+mod inbox;
+mod message;
+mod reserve;
+mod task;
+
+use std::sync::Arc;
+
+use rmcp::model::{JsonObject, Tool};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::domain::SessionId;
+use crate::ops::{self, Arrival, CommandError, Context, Kind, Request};
+
+use super::answer::Answer;
+use super::desk::Outlet;
+
+pub(super) use inbox::{Wait, look};
+
+/// What `agents` lists.
+pub(super) fn agents(ctx: &Context) -> Result<Answer, CommandError> {
+    agents::list(ctx, false)
+}
+
+/// What `task` lists.
+pub(super) fn tasks(ctx: &Context) -> Result<Answer, CommandError> {
+    task::list(ctx, None)
+}
+
+/// All of them, in the order in which they are listed.
+pub(super) fn all() -> Vec<Tool> {
+    vec![agents::tool(), message::tool(), inbox::tool(), reserve::tool(), task::tool(), feed::tool()]
+}
+
+/// A call that was understood.
+#[derive(Debug)]
+pub(super) enum Call {
+    Agents(agents::Args),
+    Message(message::Args),
+    Inbox(inbox::Args),
+    Reserve(reserve::Args),
+    Task(task::Args),
+    Feed(feed::Args),
+}
+
+impl Call {
+    /// `None`: there is no such tool.
+    pub(super) fn parse(name: &str, arguments: JsonObject) -> Option<Result<Self, CommandError>> {
+        Some(match name {
+            "agents" => read(arguments).map(Self::Agents),
+            "message" => read(arguments).map(Self::Message),
+            "inbox" => read(arguments).map(Self::Inbox),
+            "reserve" => read(arguments).map(Self::Reserve),
+            "task" => read(arguments).map(Self::Task),
+            "feed" => read(arguments).map(Self::Feed),
+            _ => return None,
+        })
+    }
+
+    /// How long it may wait for mail, if it does.
+    pub(super) fn wait(&self) -> Result<Option<Wait>, CommandError> {
+        match self {
+            Self::Inbox(args) => args.wait(),
+            _ => Ok(None),
+        }
+    }
+
+    pub(super) fn run(self, ctx: &Context, outlet: &mut Outlet) -> Result<Answer, CommandError> {
+        match self {
+            Self::Agents(args) => agents::run(ctx, args),
+            Self::Message(args) => message::run(ctx, args),
+            Self::Inbox(args) => inbox::run(ctx, args, outlet),
+            Self::Reserve(args) => reserve::run(ctx, args),
+            Self::Task(args) => task::run(ctx, args),
+            Self::Feed(args) => feed::run(ctx, args),
+        }
+    }
+}
+
+/// Arguments as the tool takes them.
+fn read<A: DeserializeOwned>(arguments: JsonObject) -> Result<A, CommandError> {
+    serde_json::from_value(Value::Object(arguments)).map_err(|error| {
+        // What a model sent may be long, and is its own.
+        let text: String = error.to_string().chars().take(300).collect();
+        CommandError::new(Kind::Usage, text).hint("the tool's schema tells what it takes")
+    })
+}
+
+/// Runs what needs an agent. Who has not joined yet joins now, once.
+fn as_agent<T>(ctx: &Context, run: impl Fn(&Context) -> Result<T, CommandError>) -> Result<T, CommandError> {
+    match run(ctx) {
+        Err(error) if error.kind == Kind::NotJoined => {
+            let joined = join(ctx, None)?;
+            ctx.notice(joined);
+            run(ctx)
+        }
+        done => done,
+    }
+}
+
+/// Joins, and says as whom.
+fn join(ctx: &Context, name: Option<crate::domain::AgentName>) -> Result<String, CommandError> {
+    let joined = ops::join(ctx, &Request { name, ..Request::default() })?;
+    let name = &joined.profile.agent.name;
+    Ok(match joined.arrival {
+        Arrival::New => format!("you joined as {name}"),
+        Arrival::Already => format!("you are {name}"),
+        Arrival::Back { mail } => format!("you are back as {name}, with {mail} unread"),
+    })
+}
+
+/// What has to be given for what is asked.
+fn needed<T>(value: Option<T>, name: &str, action: &str) -> Result<T, CommandError> {
+    value.ok_or_else(|| {
+        CommandError::new(Kind::Usage, format!("`{action}` needs `{name}`"))
+            .hint("the tool's schema tells what it takes")
+    })
+}
+
+/// A tool, with the properties that it takes.
+fn describe(name: &'static str, about: &'static str, properties: Value) -> Tool {
+    let Value::Object(schema) = json!({ "type": "object", "properties": properties }) else {
+        return Tool::new(name, about, JsonObject::new());
+    };
+    Tool::new(name, about, Arc::new(schema))
+}
+
+/// The ids that a client says its session has, best first.
+pub(super) fn sessions(meta: &rmcp::model::RequestMetaObject) -> Vec<SessionId> {
+    let id = |key: &str| SessionId::new(meta.get(key)?.as_str()?).ok();
+    let mut sessions: Vec<SessionId> = ["threadId", "sessionId"].into_iter().filter_map(id).collect();
+    sessions.dedup();
+    sessions
+}

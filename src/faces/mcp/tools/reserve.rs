@@ -1,0 +1,113 @@
+use rmcp::model::Tool;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::domain::{quoted, said};
+use crate::faces::json;
+use crate::faces::mcp::answer::Answer;
+use crate::ops::{self, CommandError, Context, Holding, Wish};
+
+use super::{as_agent, describe, needed};
+
+pub(super) fn tool() -> Tool {
+    describe(
+        "reserve",
+        "Keep paths to yourself before you change what others may want: their edits are refused. \
+         All or none. Release them when done (no paths: all yours). check: may you change these?",
+        json!({
+            "action": { "type": "string", "enum": ["reserve", "release", "check", "list"], "default": "reserve" },
+            "paths": {
+                "type": "array",
+                "items": { "type": "string" },
+                "description": "files, folders or globs",
+            },
+            "reason": { "type": "string", "description": "what others are told" },
+            "ttl": { "type": "string", "description": "such as 30m" },
+            "force_broad": { "type": "boolean", "description": "also outside of this work tree" },
+        }),
+    )
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::faces::mcp) struct Args {
+    action: Option<Action>,
+    paths: Option<Vec<String>>,
+    reason: Option<String>,
+    ttl: Option<String>,
+    force_broad: Option<bool>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Action {
+    #[default]
+    Reserve,
+    Release,
+    Check,
+    List,
+}
+
+pub(super) fn run(ctx: &Context, args: Args) -> Result<Answer, CommandError> {
+    match args.action.unwrap_or_default() {
+        Action::Reserve => reserve(ctx, args),
+        Action::Release => {
+            let paths = args.paths.unwrap_or_default();
+            let released = as_agent(ctx, |ctx| ops::release(ctx, &paths))?;
+            let holder = released.holder.as_str();
+            let mut lines: Vec<String> = released
+                .reservations
+                .iter()
+                .map(|freed| format!("{} is free", quoted(&freed.pattern)))
+                .collect();
+            if lines.is_empty() {
+                lines.push("you held nothing".to_string());
+            }
+            let freed = released.reservations.iter().map(|freed| json::reservation(freed, holder));
+            Ok(Answer::lines(lines).with("released", freed.collect::<Vec<_>>()))
+        }
+        Action::Check => {
+            let paths = paths(args.paths, "check")?;
+            let verdicts = ops::check(ctx, &paths)?;
+            let lines = verdicts.iter().map(|verdict| match &verdict.holding {
+                None => format!("{} is free", quoted(&verdict.path)),
+                Some(holding) => format!("{} is held by {}", quoted(&verdict.path), holding.holder.name),
+            });
+            let rows: Vec<Value> = verdicts.iter().map(json::verdict).collect();
+            Ok(Answer::lines(lines).with("paths", rows).failing(ops::verdict(&verdicts)))
+        }
+        Action::List => list(ctx),
+    }
+}
+
+fn reserve(ctx: &Context, args: Args) -> Result<Answer, CommandError> {
+    let wish = Wish {
+        patterns: paths(args.paths, "reserve")?,
+        reason: args.reason,
+        ttl: args.ttl.as_deref().map(ops::time_to_live).transpose()?,
+        force_broad: args.force_broad.unwrap_or(false),
+    };
+    let granted = as_agent(ctx, |ctx| ops::reserve(ctx, &wish))?;
+    let holder = granted.holder.as_str();
+    let lines = granted.reservations.iter().map(|taken| format!("{} is yours", quoted(&taken.pattern)));
+    let taken = granted.reservations.iter().map(|taken| json::reservation(taken, holder));
+    Ok(Answer::lines(lines).with("reservations", taken.collect::<Vec<_>>()))
+}
+
+fn list(ctx: &Context) -> Result<Answer, CommandError> {
+    let holdings = ops::reservations(ctx, false)?;
+    let line = |Holding { holder, reservation }: &Holding| {
+        let reason = reservation.reason.as_deref().map_or(String::new(), |text| format!(": {}", said(text)));
+        format!("{} holds {}{reason}", holder.name, quoted(&reservation.pattern))
+    };
+    let mut lines: Vec<String> = holdings.iter().map(line).collect();
+    if lines.is_empty() {
+        lines.push("nothing is reserved".to_string());
+    }
+    let rows = holdings.iter().map(|held| json::reservation(&held.reservation, held.holder.name.as_str()));
+    Ok(Answer::lines(lines).with("reservations", rows.collect::<Vec<_>>()))
+}
+
+fn paths(paths: Option<Vec<String>>, action: &str) -> Result<Vec<String>, CommandError> {
+    needed(paths.filter(|paths| !paths.is_empty()), "paths", action)
+}

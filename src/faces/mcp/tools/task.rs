@@ -1,0 +1,157 @@
+use rmcp::model::Tool;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::domain::{AgentName, quoted};
+use crate::faces::json;
+use crate::faces::mcp::answer::Answer;
+use crate::ops::swarm::{
+    self, Choice, ClaimRequest, Claimed, CompleteRequest, Progress, TaskState, TaskView,
+};
+use crate::ops::{CommandError, Context};
+
+use super::{as_agent, describe, needed};
+
+pub(super) fn tool() -> Tool {
+    describe(
+        "task",
+        "Tasks of a Markdown spec that agents share. next: claim the first that is ready.",
+        json!({
+            "action": {
+                "type": "string",
+                "enum": ["list", "next", "claim", "complete", "unclaim", "handoff", "spec"],
+                "default": "list",
+            },
+            "id": { "type": "string", "description": "claim, complete, unclaim, handoff: the task" },
+            "spec": { "type": "string", "description": "path, if not yours; spec: sets yours" },
+            "reserve": {
+                "type": "array",
+                "items": { "type": "string" },
+                "description": "claim, next: paths to reserve with it",
+            },
+            "notes": { "type": "string", "description": "claim: reason; complete, handoff: for others" },
+            "to": { "type": "string", "description": "handoff: name" },
+            "adhoc": { "type": "boolean", "description": "claim: stands in no spec" },
+            "tick": { "type": "boolean", "description": "complete: tick its box" },
+        }),
+    )
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::faces::mcp) struct Args {
+    action: Option<Action>,
+    id: Option<String>,
+    spec: Option<String>,
+    reserve: Option<Vec<String>>,
+    notes: Option<String>,
+    to: Option<String>,
+    adhoc: Option<bool>,
+    tick: Option<bool>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Action {
+    #[default]
+    List,
+    Next,
+    Claim,
+    Complete,
+    Unclaim,
+    Handoff,
+    Spec,
+}
+
+pub(super) fn run(ctx: &Context, args: Args) -> Result<Answer, CommandError> {
+    let spec = args.spec.as_deref();
+    match args.action.unwrap_or_default() {
+        Action::List => list(ctx, spec),
+        Action::Next => claim(ctx, Choice::Next, args),
+        Action::Claim => {
+            let id = needed(args.id.clone(), "id", "claim")?;
+            claim(ctx, Choice::This(id), args)
+        }
+        Action::Complete => complete(ctx, args),
+        Action::Unclaim => {
+            let claim = as_agent(ctx, |ctx| swarm::unclaim(ctx, args.id.as_deref(), spec))?;
+            let text = format!("{} is free again", quoted(&claim.task));
+            Ok(Answer::new(text).with("claim", json::claim(&claim, &[])))
+        }
+        Action::Handoff => {
+            let id = needed(args.id.as_deref(), "id", "handoff")?;
+            let to = AgentName::new(needed(args.to.as_deref(), "to", "handoff")?)?;
+            let notes = args.notes.as_deref();
+            let done = as_agent(ctx, |ctx| swarm::handoff(ctx, id, &to, spec, notes))?;
+            let text = format!("{} is {}'s now", quoted(&done.claim.task), done.claim.agent);
+            Ok(Answer::new(text).with("claim", json::claim(&done.claim, &done.reservations)))
+        }
+        Action::Spec => {
+            let used = as_agent(ctx, |ctx| swarm::spec(ctx, spec))?;
+            used.problems.iter().for_each(|problem| ctx.notice(problem.clone()));
+            let text = match &used.path {
+                Some(path) => format!("{}, {} tasks", quoted(path), used.tasks),
+                None => "you have no spec".to_string(),
+            };
+            Ok(Answer::new(text).with("spec", used.path))
+        }
+    }
+}
+
+fn claim(ctx: &Context, choice: Choice, args: Args) -> Result<Answer, CommandError> {
+    let request = ClaimRequest {
+        choice,
+        spec: args.spec,
+        reason: args.notes,
+        reserve: args.reserve.unwrap_or_default(),
+        force_broad: false,
+        adhoc: args.adhoc.unwrap_or(false),
+    };
+    let Claimed { claim, title, reservations, again } = as_agent(ctx, |ctx| swarm::claim(ctx, &request))?;
+    let already = if again { " already" } else { "" };
+    let title_shown = if title.is_empty() { String::new() } else { format!(": {}", quoted(&title)) };
+    let mut lines = vec![format!("{} is yours{already}{title_shown}", quoted(&claim.task))];
+    lines.extend(reservations.iter().map(|taken| format!("{} is yours with it", quoted(&taken.pattern))));
+    Ok(Answer::lines(lines).with("claim", json::claim(&claim, &reservations)).with("title", title))
+}
+
+fn complete(ctx: &Context, args: Args) -> Result<Answer, CommandError> {
+    let task = needed(args.id, "id", "complete")?;
+    let request =
+        CompleteRequest { task, spec: args.spec, notes: args.notes, tick: args.tick.unwrap_or(false) };
+    let done = as_agent(ctx, |ctx| swarm::complete(ctx, &request))?;
+    let ready = match done.unblocked.as_slice() {
+        [] => String::new(),
+        unblocked => format!("; ready now: {}", quoted(&unblocked.join(", "))),
+    };
+    Ok(Answer::new(format!("{} is done{ready}", quoted(&done.completion.task)))
+        .with("completion", json::completion(&done.completion))
+        .with("unblocked", done.unblocked)
+        .with("ticked", done.ticked))
+}
+
+/// All tasks; the resource says the same.
+pub(in crate::faces::mcp) fn list(ctx: &Context, spec: Option<&str>) -> Result<Answer, CommandError> {
+    let tasks = as_agent(ctx, |ctx| swarm::tasks(ctx, spec))?;
+    tasks.problems.iter().for_each(|problem| ctx.notice(problem.clone()));
+    let Progress { done, claimed, open, blocked } = tasks.progress;
+    let total = tasks.progress.total();
+    let head = format!("{done} of {total} done, {claimed} claimed, {open} ready, {blocked} blocked");
+    // What is done is a number to a model that looks for work; programs get all.
+    let left = tasks.tasks.iter().filter(|task| task.state != TaskState::Done).map(line);
+    let lines: Vec<String> = std::iter::once(head).chain(left).collect();
+    let rows: Vec<Value> = tasks.tasks.iter().map(json::task).collect();
+    let progress = json!({ "done": done, "claimed": claimed, "open": open, "blocked": blocked });
+    Ok(Answer::lines(lines).with("tasks", rows).with("spec", tasks.spec).with("progress", progress))
+}
+
+fn line(task: &TaskView) -> String {
+    let about = match &task.state {
+        TaskState::Blocked(by) => format!(" by {}", quoted(&by.join(", "))),
+        TaskState::Claimed | TaskState::Done => {
+            json::owner(task).map_or(String::new(), |owner| format!(" by {}", quoted(owner)))
+        }
+        TaskState::Open => String::new(),
+    };
+    format!("{} {}{about}: {}", quoted(&task.id), task.state.name(), quoted(&task.title))
+}

@@ -1,0 +1,277 @@
+//! Lines in, lines out: the transport that the SDK is given.
+//!
+//! Two threads do the blocking, so nothing hangs on a client that never reads, and the end of the process waits for
+//! neither. A line is bounded; what is no message is answered as JSON-RPC says, where it can be, and forgotten. An answer
+//! that hands something over carries a ticket, which learns whether it was written.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::sync::Arc;
+
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorData, GetMeta, JsonRpcMessage, RequestId,
+};
+use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use serde_json::{Value, json};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+
+use crate::ops::Reached;
+
+use super::end::End;
+use super::ticket::{Ticket, Tickets};
+
+/// The longest line. More than any text that may be sent, so that most of what is too long gets a proper answer.
+pub const MAX_LINE: usize = 16 * 1024 * 1024;
+/// What a line's buffer may keep when the line is done.
+const KEPT: usize = 64 * 1024;
+/// So many lines may wait on either side.
+const QUEUE: usize = 16;
+/// So many requests may be without an answer; then no more is read. A client that never reads costs no more than that.
+const MAX_OPEN: usize = 64;
+
+/// One line of input.
+#[derive(Debug)]
+pub enum Line {
+    Message(Box<ClientJsonRpcMessage>),
+    /// It can't be understood, but can be answered.
+    Bad(Box<TxJsonRpcMessage<RoleServer>>),
+    /// Nothing, or nothing that may be answered.
+    Nothing,
+}
+
+/// Reads a line of at most so many bytes into `line`, without its end. `None`: it was longer, and is forgotten.
+pub fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>, most: usize) -> io::Result<Option<bool>> {
+    line.clear();
+    line.shrink_to(KEPT);
+    let mut fits = true;
+    loop {
+        let part = match input.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            part => part?,
+        };
+        if part.is_empty() {
+            // A line that was cut off is no line.
+            return Ok(Some(false));
+        }
+        let end = part.iter().position(|byte| *byte == b'\n');
+        let length = end.unwrap_or(part.len());
+        fits = fits && line.len() + length <= most;
+        if fits {
+            line.extend_from_slice(&part[..length]);
+        }
+        input.consume(end.map_or(length, |end| end + 1));
+        if end.is_some() {
+            return Ok(fits.then_some(true));
+        }
+    }
+}
+
+/// What a line says. What is no JSON has no id to answer to, and a notification wants no answer.
+pub fn parse(line: &[u8]) -> Line {
+    // Blanks as JSON knows them: a form feed is none.
+    if line.iter().all(|byte| b" \t\r\n".contains(byte)) {
+        return Line::Nothing;
+    }
+    if let Ok(message) = serde_json::from_slice(line) {
+        return Line::Message(Box::new(message));
+    }
+    let Ok(value) = serde_json::from_slice::<Value>(line) else {
+        return bad(ErrorData::parse_error("this is not JSON", None), None);
+    };
+    let id = value.get("id").and_then(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
+    match (value.get("method"), id) {
+        (Some(Value::String(_)), None) if value.get("id").is_none() => Line::Nothing,
+        (None, Some(_)) => Line::Nothing,
+        (_, id) => bad(ErrorData::invalid_request("this is not a JSON-RPC 2.0 request", None), id),
+    }
+}
+
+fn bad(error: ErrorData, id: Option<RequestId>) -> Line {
+    Line::Bad(Box::new(JsonRpcMessage::error(error, id)))
+}
+
+pub(super) struct Wire {
+    lines: mpsc::Receiver<Line>,
+    out: mpsc::Sender<Parcel>,
+    tickets: Tickets,
+    room: Arc<Semaphore>,
+    /// The room that requests take up until their answer is written.
+    open: HashMap<RequestId, OwnedSemaphorePermit>,
+    /// The client has begun as it should.
+    has_begun: bool,
+}
+
+/// Something to write.
+struct Parcel {
+    bytes: Vec<u8>,
+    ticket: Option<Ticket>,
+    /// What is written if that was withdrawn.
+    instead: Vec<u8>,
+    written: oneshot::Sender<io::Result<()>>,
+}
+
+impl Wire {
+    pub(super) fn open(
+        input: impl Read + Send + 'static,
+        output: impl Write + Send + 'static,
+        tickets: Tickets,
+        end: &End,
+    ) -> io::Result<Self> {
+        let (sender, lines) = mpsc::channel(QUEUE);
+        let near = end.clone();
+        spawn("mcp input", move || {
+            read_all(BufReader::new(input), &sender);
+            // Whoever waits for mail waits for nobody now.
+            near.is_near();
+        })?;
+        let (out, parcels) = mpsc::channel(QUEUE);
+        let end = end.clone();
+        spawn("mcp output", move || write_all(output, parcels, &end))?;
+        let room = Arc::new(Semaphore::new(MAX_OPEN));
+        Ok(Self { lines, out, tickets, room, open: HashMap::new(), has_begun: false })
+    }
+
+    /// Is the message for the SDK? Before a client has introduced itself it takes nothing but requests.
+    fn admits(&mut self, message: &ClientJsonRpcMessage, permit: OwnedSemaphorePermit) -> bool {
+        match message {
+            JsonRpcMessage::Request(request) => {
+                self.has_begun |= matches!(request.request, ClientRequest::InitializeRequest(_))
+                    || request.request.get_meta().protocol_version().is_some();
+                self.open.insert(request.id.clone(), permit);
+                true
+            }
+            JsonRpcMessage::Notification(notification) => {
+                // What is cancelled is not answered.
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.open.remove(id);
+                }
+                self.has_begun
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => self.has_begun,
+        }
+    }
+
+    /// Hands something to the thread that writes, and waits until it is written.
+    fn put(
+        &self,
+        message: &TxJsonRpcMessage<RoleServer>,
+        ticket: Option<Ticket>,
+        permit: Option<OwnedSemaphorePermit>,
+    ) -> impl Future<Output = Result<(), io::Error>> + Send + use<> {
+        let instead = match (message, &ticket) {
+            (JsonRpcMessage::Response(response), Some(_)) => {
+                line(&json!({ "jsonrpc": "2.0", "id": response.id, "result": too_late() }))
+            }
+            _ => Ok(Vec::new()),
+        };
+        let lines = line(message).and_then(|bytes| Ok((bytes, instead?)));
+        let out = self.out.clone();
+        async move {
+            let _permit = permit;
+            let (bytes, instead) = lines?;
+            let (written, outcome) = oneshot::channel();
+            let parcel = Parcel { bytes, ticket, instead, written };
+            out.send(parcel).await.map_err(|_| gone())?;
+            outcome.await.unwrap_or_else(|_| Err(gone()))
+        }
+    }
+}
+
+fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    std::thread::Builder::new().name(name.to_string()).stack_size(512 * 1024).spawn(run).map(drop)
+}
+
+fn read_all(mut input: impl BufRead, lines: &mpsc::Sender<Line>) {
+    let mut buffer = Vec::new();
+    loop {
+        let line = match read_line(&mut input, &mut buffer, MAX_LINE) {
+            Ok(Some(true)) => parse(&buffer),
+            Ok(None) => {
+                let text = format!("the line is longer than {} MiB", MAX_LINE / (1024 * 1024));
+                bad(ErrorData::invalid_request(text, None), None)
+            }
+            Ok(Some(false)) | Err(_) => return,
+        };
+        if !matches!(line, Line::Nothing) && lines.blocking_send(line).is_err() {
+            return;
+        }
+    }
+}
+
+fn write_all(mut output: impl Write, mut parcels: mpsc::Receiver<Parcel>, end: &End) {
+    while let Some(Parcel { bytes, ticket, instead, written }) = parcels.blocking_recv() {
+        let may = ticket.as_ref().is_none_or(Ticket::begin);
+        let bytes = if may { bytes } else { instead };
+        let outcome = output.write_all(&bytes).and_then(|()| output.flush());
+        if let Some(ticket) = ticket {
+            ticket.end(if may && outcome.is_ok() { Reached::Yes } else { Reached::No });
+        }
+        if outcome.is_err() {
+            end.is_here();
+        }
+        // The SDK may have ended meanwhile.
+        drop(written.send(outcome));
+    }
+}
+
+impl Transport<RoleServer> for Wire {
+    type Error = io::Error;
+
+    fn name() -> Cow<'static, str> {
+        "stdio".into()
+    }
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
+        let id = match &message {
+            JsonRpcMessage::Response(response) => Some(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref(),
+            _ => None,
+        };
+        let ticket = id.and_then(|id| self.tickets.take(id));
+        let permit = id.and_then(|id| self.open.remove(id));
+        self.put(&message, ticket, permit)
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            let permit = Arc::clone(&self.room).acquire_owned().await.ok()?;
+            match self.lines.recv().await? {
+                Line::Message(message) => {
+                    if self.admits(&message, permit) {
+                        return Some(*message);
+                    }
+                }
+                Line::Nothing => {}
+                // Not waited for: this future may be dropped at any time, and the answer must not be.
+                Line::Bad(answer) => drop(tokio::spawn(self.put(&answer, None, Some(permit)))),
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), io::Error> {
+        self.lines.close();
+        Ok(())
+    }
+}
+
+fn line(message: &impl serde::Serialize) -> Result<Vec<u8>, io::Error> {
+    let mut bytes = serde_json::to_vec(message)?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+fn too_late() -> Value {
+    let text = "error: the answer was not read in time; nothing was taken from the inbox";
+    json!({ "content": [{ "type": "text", "text": text }], "isError": true })
+}
+
+fn gone() -> io::Error {
+    io::Error::new(io::ErrorKind::BrokenPipe, "the client is gone")
+}

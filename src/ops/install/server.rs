@@ -1,0 +1,141 @@
+//! `msg mcp` among the MCP servers of a harness. It is known by how it is called, like hooks are.
+
+use crate::domain::edit::Refusal;
+use crate::domain::edit::json::{Document, Json, Node, quoted};
+use crate::domain::edit::toml::Tables;
+use crate::domain::{Harness, Program};
+
+/// What it is called there.
+const NAME: &str = "ravenry";
+/// The one word that it is called with.
+const WORD: &str = "mcp";
+/// Codex's servers.
+const ABOVE: [&str; 1] = ["mcp_servers"];
+
+/// The server, as it is to be in a file.
+#[derive(Clone, Debug)]
+pub(super) struct Server {
+    pub(super) program: Program,
+    /// `false`: the user wants none, so one of ours that is there goes.
+    pub(super) is_wanted: bool,
+}
+
+impl Server {
+    fn command(&self) -> &str {
+        match &self.program {
+            Program::OnPath => "msg",
+            Program::At(path) => path,
+        }
+    }
+
+    /// Which member of a settings file it is, and what it says there.
+    fn member(&self, harness: Harness) -> (Vec<String>, Json) {
+        let path = |list: &str| vec![list.to_string(), NAME.to_string()];
+        let command = || ("command", Json::from(self.command()));
+        let args = || ("args", Json::List(vec![WORD.into()]));
+        match harness {
+            Harness::Opencode => {
+                let command = Json::List(vec![self.command().into(), WORD.into()]);
+                let value = [("type", "local".into()), ("command", command), ("enabled", Json::Bool(true))];
+                (path("mcp"), Json::object(value))
+            }
+            Harness::Copilot => {
+                let tools = ("tools", Json::List(vec!["*".into()]));
+                (path("mcpServers"), Json::object([("type", "local".into()), command(), args(), tools]))
+            }
+            // What it does it may do without asking, as the command may.
+            Harness::Gemini => {
+                (path("mcpServers"), Json::object([command(), args(), ("trust", Json::Bool(true))]))
+            }
+            _ => (path("mcpServers"), Json::object([("type", "stdio".into()), command(), args()])),
+        }
+    }
+
+    /// Somebody's own server of that name stays.
+    pub(super) fn put(&self, document: &mut Document, harness: Harness) -> Result<(), Refusal> {
+        let (path, value) = self.member(harness);
+        match (document.get(&path)?.map(program_of), self.is_wanted) {
+            (None, true) => document.set(&path, &value),
+            (Some(Some(program)), true) if program != self.program => document.set(&path, &value),
+            (Some(Some(_)), false) => document.unset(&path, &|_| false),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn take(
+        &self,
+        document: &mut Document,
+        harness: Harness,
+        stays: &dyn Fn(&[String]) -> bool,
+    ) -> Result<(), Refusal> {
+        let (path, _) = self.member(harness);
+        let is_ours = document.get(&path)?.is_some_and(|node| program_of(node).is_some());
+        if is_ours && !stays(&path) { document.unset(&path, stays) } else { Ok(()) }
+    }
+
+    /// The program that a server of ours calls, if there is one.
+    pub(super) fn found(&self, document: &Document, harness: Harness) -> Result<Option<Program>, Refusal> {
+        Ok(document.get(&self.member(harness).0)?.and_then(program_of))
+    }
+
+    /// The same in Codex's `config.toml`.
+    pub(super) fn put_table(&self, bytes: &[u8]) -> Result<Vec<u8>, Refusal> {
+        let mut tables = Tables::parse(bytes, &ABOVE, "command")?;
+        let is_there = tables.entries()?.iter().any(|entry| entry.name == NAME);
+        match (is_there, table_program(&tables)?, self.is_wanted) {
+            (false, _, true) => {
+                let body = [
+                    ("command", quoted(self.command())),
+                    ("args", format!("[{}]", quoted(WORD))),
+                    // What it does it may do without asking, as the command may.
+                    ("default_tools_approval_mode", quoted("approve")),
+                ];
+                tables.add_whole(NAME, &body)?;
+            }
+            (true, Some(program), true) if program != self.program => tables.put(NAME, self.command())?,
+            (true, Some(_), false) => tables.take_whole(NAME)?,
+            _ => {}
+        }
+        Ok(tables.into_bytes())
+    }
+
+    /// One that was there before us stays.
+    pub(super) fn take_table(&self, bytes: &[u8], before: Option<&[u8]>) -> Result<Vec<u8>, Refusal> {
+        let was_there = match before.map(|before| Tables::parse(before, &ABOVE, "command")) {
+            Some(Ok(before)) => table_program(&before)?.is_some(),
+            _ => false,
+        };
+        let mut tables = Tables::parse(bytes, &ABOVE, "command")?;
+        if !was_there && table_program(&tables)?.is_some() {
+            tables.take_whole(NAME)?;
+        }
+        Ok(tables.into_bytes())
+    }
+
+    pub(super) fn found_table(&self, bytes: &[u8]) -> Result<Option<Program>, Refusal> {
+        table_program(&Tables::parse(bytes, &ABOVE, "command")?)
+    }
+}
+
+fn table_program(tables: &Tables<'_>) -> Result<Option<Program>, Refusal> {
+    let is_ours = tables.list(NAME, "args")?.is_some_and(|args| args == [WORD]);
+    let entry = tables.entries()?.into_iter().find(|entry| entry.name == NAME);
+    Ok(entry.and_then(|entry| entry.text).filter(|_| is_ours).map(|command| program(&command)))
+}
+
+/// The program, if it is called as ours is: `command` and `args`, or all in one list.
+fn program_of(node: &Node) -> Option<Program> {
+    let command = node.member("command")?;
+    let list = node.member("args").unwrap_or(command);
+    let is_ours = list.item(list.length().checked_sub(1)?)?.text() == Some(WORD);
+    let count = if node.member("args").is_some() { 1 } else { 2 };
+    let name = command.text().or_else(|| command.item(0)?.text())?;
+    (is_ours && list.length() == count).then(|| program(name))
+}
+
+fn program(command: &str) -> Program {
+    match command {
+        "msg" => Program::OnPath,
+        path => Program::At(path.to_string()),
+    }
+}

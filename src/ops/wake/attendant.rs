@@ -1,0 +1,152 @@
+//! Waking from within: a server of ours is one of the processes that Claude Code itself has started for a session, and what
+//! those post to the session's inbox is taken up in every mode, without a word to its user.
+//!
+//! It is the last that wakes: only where nobody waits at the session's side, and where senders could do it themselves, only
+//! what they leave undone. That it is there stands in the mesh, so that they know; whoever renames `resting` first wakes, as
+//! everywhere.
+
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{after, select};
+
+use crate::domain::{Agent, Harness, Liveness, Pid};
+use crate::ops::context::{Context, Globals};
+use crate::ops::ear::{Ear, Woken, current};
+use crate::ops::error::{CommandError, Kind};
+use crate::ops::identity;
+use crate::ops::receive::Reached;
+use crate::store::{Activity, Attendant, Mesh, Spot};
+use crate::sys::signals::Stop;
+use crate::sys::{ancestry, process};
+
+use super::socket::{self, Poster};
+use super::{Failure, NUDGE, count_turn, is_waited_beside, is_wanted, is_worth_a_turn};
+
+/// What raises no hint is seen at this pace: who joined, and that a waiter has died.
+const TICK: Duration = Duration::from_secs(2);
+/// So long it lets a session be that could not be woken.
+const PAUSE: Duration = Duration::from_secs(30);
+
+/// A way to tell a session something through its client.
+pub trait Channel {
+    /// Does its user want that?
+    fn is_open(&self) -> bool;
+    fn tell(&self, text: &str) -> Reached;
+}
+
+/// Attends the session that this process belongs to until it is stopped. Where it belongs to none, it waits for one.
+pub fn attend(globals: &Globals, channel: &dyn Channel, stop: &Stop) -> Result<(), CommandError> {
+    let ctx = Context::new(globals.clone())?;
+    while !stop.is_asked() {
+        if let Some((mesh, me)) = find(&ctx)? {
+            Round { globals, ctx: &ctx, mesh: &mesh, channel }.stay(me, stop)?;
+        }
+        select! {
+            recv(stop.wake()) -> _ => return Ok(()),
+            recv(after(TICK)) -> _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Does an attendant of that agent live that could wake it?
+pub(super) fn is_there(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<bool, CommandError> {
+    let attendant = mesh.attendant(&agent.session)?;
+    let Some(Attendant { process, has_channel }) = attendant else { return Ok(false) };
+    let lives = process::liveness(&process) == Liveness::Alive && is_within(agent, process.pid());
+    Ok(lives && (has_channel || socket::check(ctx, mesh, agent, Poster::Within).is_ok()))
+}
+
+/// Is that process one of the session's own? One that another has taken over is a stranger to Claude Code.
+fn is_within(agent: &Agent, pid: Pid) -> bool {
+    ancestry::above(pid).contains(&agent.process.pid())
+}
+
+fn find(ctx: &Context) -> Result<Option<(Rc<Mesh>, Agent)>, CommandError> {
+    let Some(mesh) = ctx.mesh()? else { return Ok(None) };
+    let found = identity::at_statusline(ctx, &mesh, &mesh.survey()?, None)?;
+    let is_ours = |me: &Agent| me.harness == Some(Harness::Claude) && is_within(me, process::own_pid());
+    Ok(found.filter(is_ours).map(|me| (mesh, me)))
+}
+
+struct Round<'a> {
+    globals: &'a Globals,
+    ctx: &'a Context,
+    mesh: &'a Mesh,
+    channel: &'a dyn Channel,
+}
+
+impl Round<'_> {
+    /// Stays with the agent until it leaves.
+    fn stay(&self, mut me: Agent, stop: &Stop) -> Result<(), CommandError> {
+        let mut ear = Ear::new(self.ctx, self.mesh);
+        let mut pace = Pace { not_before: Instant::now(), left_to_others: None };
+        loop {
+            ear.arm(Spot::Inbox(&me))?;
+            match current(self.mesh, &me) {
+                Ok(now) => me = now.unwrap_or(me),
+                Err(error) if error.kind == Kind::NotJoined => return Ok(()),
+                Err(error) => return Err(error),
+            }
+            self.mesh.attend(&me.session, self.channel.is_open())?;
+            if Instant::now() >= pace.not_before {
+                self.wake(&me, &mut pace)?;
+            }
+            if ear.wait(stop, Some(Instant::now() + TICK)) == Woken::Stopped {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Wakes the agent if there is a reason, and it is upon us.
+    fn wake(&self, me: &Agent, pace: &mut Pace) -> Result<(), CommandError> {
+        let (mesh, session) = (self.mesh, &me.session);
+        let since = pace.left_to_others.take();
+        let is_idle = mesh.activity(session)? == Activity::Resting && !is_waited_beside(mesh, me)?;
+        if !is_idle || !is_worth_a_turn(mesh, me)? {
+            return Ok(());
+        }
+        // Settings may have changed since we began, which may be days ago.
+        let ctx = Context::new(self.globals.clone())?;
+        if !is_wanted(&ctx) || mesh.turns(session)?.count >= ctx.settings.mail_turns() {
+            return Ok(());
+        }
+        if socket::check(&ctx, mesh, me, Poster::Outside).is_ok() {
+            let since = since.unwrap_or_else(Instant::now);
+            if since.elapsed() < TICK {
+                pace.left_to_others = Some(since);
+                return Ok(());
+            }
+        }
+        let inbox = socket::check(&ctx, mesh, me, Poster::Within);
+        let has_way = inbox.is_ok() || self.channel.is_open();
+        if !has_way || !mesh.rouse(session)? {
+            return Ok(());
+        }
+        let turns = count_turn(mesh, session)?;
+        let said = match inbox {
+            Ok(inbox) => inbox.post(me, NUDGE),
+            Err(reason) => match self.channel.tell(NUDGE) {
+                Reached::Yes => Ok(()),
+                Reached::No => Err(Failure::Unsaid(reason)),
+            },
+        };
+        if let Err(Failure::Unsaid(_)) = said {
+            mesh.set_turns(session, &turns)?;
+            mesh.note_resting(session)?;
+        }
+        if said.is_err() {
+            pace.not_before = Instant::now() + PAUSE;
+        }
+        Ok(())
+    }
+}
+
+/// When it is time to wake.
+struct Pace {
+    /// What was tried in vain is not tried again before.
+    not_before: Instant,
+    /// Since when there is a reason that those who sent may see to.
+    left_to_others: Option<Instant>,
+}

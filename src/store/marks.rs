@@ -1,0 +1,47 @@
+//! By what it shows that something changed, for those who tell others of it: cheap to look at, and to compare.
+
+use std::path::PathBuf;
+
+use crate::domain::Agent;
+use crate::sys::files::{self, Stamp};
+
+use super::error::StoreError;
+use super::mesh::Mesh;
+
+/// Files by name, with what `stat` says of them.
+type Listed = Vec<(String, Option<Stamp>)>;
+
+/// What things look like at one moment.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Marks {
+    /// Who is there.
+    pub agents: Listed,
+    /// Which tasks there are, who has them, what is done.
+    pub tasks: Listed,
+    /// The agent's mail.
+    pub mail: Vec<String>,
+}
+
+impl Mesh {
+    pub fn marks(&self, agent: Option<&Agent>) -> Result<Marks, StoreError> {
+        let listed = |dir: PathBuf, names: Vec<String>| -> Result<Listed, StoreError> {
+            let stamps = files::stamps(&dir, &names)?;
+            Ok(names.into_iter().zip(stamps).collect())
+        };
+        let mut names = files::list(&self.layout.registry())?;
+        names.sort();
+        let mut marks = Marks { agents: listed(self.layout.registry(), names)?, ..Marks::default() };
+        let ledgers = ["claims.json", "completions.json"].map(str::to_string).to_vec();
+        marks.tasks = listed(self.layout.root().to_path_buf(), ledgers)?;
+        if let Some(spec) = agent.and_then(|agent| agent.spec.clone()) {
+            let stamp = files::metadata(spec.as_ref())?.map(|metadata| Stamp::of(&metadata));
+            marks.tasks.push((spec, stamp));
+        }
+        for name in agent.map(|agent| self.mailboxes(agent)).transpose()?.unwrap_or_default() {
+            marks.mail.extend(files::list(&self.layout.inbox(name))?);
+        }
+        marks.mail.retain(|file| file.ends_with(".json"));
+        marks.mail.sort();
+        Ok(marks)
+    }
+}
