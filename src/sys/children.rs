@@ -17,6 +17,9 @@ const LOOK_UP: Duration = Duration::from_millis(20);
 /// How long a process that closed its output, or was killed, may take to end.
 const LAST_BREATH: Duration = Duration::from_secs(10);
 
+/// How long one may wait awake for an instant.
+const AWAKE: Duration = Duration::from_millis(10);
+
 /// What of its output is wanted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Hear {
@@ -99,6 +102,18 @@ impl Child {
                 Err(_) => return None,
             }
         }
+    }
+
+    /// Lets it run for so long, and kills it (SIGKILL) in that very instant. Whoever sleeps until then is woken late on a
+    /// busy machine, when a short command is done: so the last moments are waited for awake.
+    pub fn kill_at(self, after: Duration, stop: &Stop) -> io::Result<Ended> {
+        if let Some(asleep) = after.checked_sub(self.started.elapsed() + AWAKE) {
+            std::thread::sleep(asleep);
+        }
+        while self.started.elapsed() < after {
+            std::hint::spin_loop();
+        }
+        self.end_within(after, stop)
     }
 
     /// Waits for its end. When `limit` is over, or when we are asked to stop, it is killed (SIGKILL).

@@ -12,7 +12,7 @@ const TIME: Duration = Duration::from_millis(1500);
 const SENDERS: [&str; 2] = ["Ada", "Ben"];
 const READERS: usize = 2;
 /// One command in so many is killed.
-const KILLED: u32 = 3;
+const KILLED: u32 = 2;
 
 /// One empties the inbox, if nobody sends any more.
 const LAST_READS: usize = 10;
@@ -85,7 +85,7 @@ fn send(stage: &Stage<'_>, sender: &str, tempo: Tempo, book: &Book) -> Result<()
     let mut rounds = Rounds::new(TIME, 12, 200);
     while rounds.next(stage) {
         let text = format!("{} of {sender}", rounds.count);
-        let answer = stage.msg_for(&["send", "Cleo", &text, "--as", sender], tempo.limit(KILLED))?;
+        let answer = stage.msg_until(&["send", "Cleo", &text, "--as", sender], tempo.instant(KILLED))?;
         if answer.killed {
             book.senders_killed.fetch_add(1, Ordering::SeqCst);
         } else {
@@ -98,7 +98,7 @@ fn send(stage: &Stage<'_>, sender: &str, tempo: Tempo, book: &Book) -> Result<()
 
 fn read(stage: &Stage<'_>, tempo: Tempo, book: &Book, over: &AtomicBool) -> Result<(), Fault> {
     while !over.load(Ordering::SeqCst) {
-        let answer = stage.msg_for(&["read", "--limit", "3", "--as", "Cleo"], tempo.limit(KILLED))?;
+        let answer = stage.msg_until(&["read", "--limit", "3", "--as", "Cleo"], tempo.instant(KILLED))?;
         book.read(&answer);
         if answer.killed {
             book.readers_killed.fetch_add(1, Ordering::SeqCst);

@@ -4,7 +4,10 @@ use std::time::{Duration, Instant};
 
 use crate::sys::random;
 
-use super::stage::{Answer, Fault, LIMIT, Stage};
+use super::stage::{Answer, Fault, Stage};
+
+/// One racer in so many is killed: two or more should be left.
+const KILLED: u32 = 3;
 
 /// Commands for as long as there is time, and never fewer rounds than that.
 #[derive(Debug)]
@@ -22,12 +25,9 @@ impl Rounds {
 
     /// Is there another one?
     pub(super) fn next(&mut self, stage: &Stage<'_>) -> bool {
-        let more = self.count < self.least || (self.count < self.most && Instant::now() < self.until);
-        self.count += 1;
-        let goes_on = more && !stage.stop.is_asked();
-        if !goes_on {
-            self.count -= 1;
-        }
+        let has_time = self.count < self.most && Instant::now() < self.until;
+        let goes_on = (has_time || self.count < self.least) && !stage.stop.is_asked();
+        self.count += usize::from(goes_on);
         goes_on
     }
 }
@@ -42,25 +42,22 @@ impl Tempo {
         Self(answer.took)
     }
 
-    /// How long a command may run: mostly to its end, one time in `n` to an instant somewhere in it.
-    pub(super) fn limit(self, n: u32) -> Duration {
-        if !random::number().is_multiple_of(n) {
-            return LIMIT;
-        }
-        let thousandths = random::number() % 1200;
-        self.0.mul_f64(f64::from(thousandths) / 1000.0)
+    /// The instant in which a command is to be killed: somewhere in its run, one time in `n`; else never.
+    pub(super) fn instant(self, n: u32) -> Option<Duration> {
+        let thousandths = f64::from(random::number() % 1000);
+        random::number().is_multiple_of(n).then(|| self.0.mul_f64(thousandths / 1000.0))
     }
 }
 
-/// Runs commands at the same moment, one time in three one of them to an instant in its middle. The answers are in the
+/// Runs commands at the same moment, one in three of them to an instant in its middle. The answers are in the
 /// order of the commands.
 pub(super) fn race(stage: &Stage<'_>, commands: &[Vec<&str>], tempo: Tempo) -> Result<Vec<Answer>, Fault> {
     std::thread::scope(|scope| {
         let running: Vec<_> = commands
             .iter()
             .map(|args| {
-                let limit = tempo.limit(3);
-                scope.spawn(move || stage.msg_for(args, limit))
+                let instant = tempo.instant(KILLED);
+                scope.spawn(move || stage.msg_until(args, instant))
             })
             .collect();
         running.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(crashed()))).collect()

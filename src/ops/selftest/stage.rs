@@ -157,9 +157,11 @@ impl<'a> Stage<'a> {
         self.run(&mut self.command(args), args, LIMIT)
     }
 
-    /// The same, but it is killed if it is not done by then.
-    pub(super) fn msg_for(&self, args: &[&str], limit: Duration) -> Result<Answer, Fault> {
-        self.run(&mut self.command(args), args, limit)
+    /// The same, but it is killed in that instant, unless it is done by then. `None`: it may take its time.
+    pub(super) fn msg_until(&self, args: &[&str], instant: Option<Duration>) -> Result<Answer, Fault> {
+        let Some(instant) = instant else { return self.msg(args) };
+        let child = Child::start(self.command(args).arg("--json"), Input::Nothing, Hear::Answer)?;
+        Ok(Answer::new(line(args), child.kill_at(instant, self.stop)?))
     }
 
     /// The same with a command that was told more.

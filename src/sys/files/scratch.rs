@@ -3,10 +3,11 @@
 //! Its name bears the process that made it. Whoever is killed leaves it behind, and the next one in the same place
 //! sweeps it away.
 
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use super::{
-    FileError, Liveness, Recorded, create_dir, entries, io, move_without_replacing, own_mark, owner_of,
+    DIR_MODE, FileError, Liveness, Recorded, entries, io, move_without_replacing, own_mark, owner_of,
     process, step,
 };
 
@@ -26,7 +27,7 @@ impl Scratch {
     /// Makes one in `parent`, for nobody but the user, and sweeps away those of the dead.
     pub fn make_in(parent: &Path) -> Result<Self, FileError> {
         let path = parent.join(format!("{PREFIX}{}", own_mark()));
-        create_dir(&path)?;
+        create_new(&path)?;
         let scratch = Self { path, kept: false };
         sweep(parent)?;
         Ok(scratch)
@@ -60,12 +61,23 @@ impl Drop for Scratch {
     }
 }
 
+/// One that is there already is somebody else's, and not to be written to.
+fn create_new(path: &Path) -> Result<(), FileError> {
+    step();
+    #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
+    std::fs::DirBuilder::new().mode(DIR_MODE).create(path).map_err(|error| {
+        let text = format!("cannot create the directory `{}`: {error}", path.display());
+        io::Error::new(error.kind(), text).into()
+    })
+}
+
 fn sweep(parent: &Path) -> Result<(), FileError> {
     for entry in entries(parent)?.into_iter().filter(|entry| !entry.is_file) {
         let owner = entry.name.strip_prefix(PREFIX).and_then(owner_of);
         let is_gone = |owner| process::liveness(&Recorded::Pinned(owner)) == Liveness::Gone;
         if owner.is_some_and(is_gone) {
-            remove_tree(&parent.join(&entry.name))?;
+            // Another user's can't be removed, and is in nobody's way.
+            drop(remove_tree(&parent.join(&entry.name)));
         }
     }
     Ok(())
@@ -86,8 +98,9 @@ fn remove_tree(path: &Path) -> Result<(), FileError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{DIR_MODE, exists, touch};
+    use super::super::{create_dir, exists, touch};
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn what_the_dead_left_is_swept_away_and_nothing_else() {
@@ -104,8 +117,9 @@ mod tests {
         assert!(!exists(&of_dead).unwrap());
         assert!(exists(&elsewhere).unwrap() && exists(&others).unwrap());
         let path = scratch.path().to_path_buf();
-        use std::os::unix::fs::PermissionsExt;
-        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, DIR_MODE);
+        assert!(Scratch::make_in(dir.path()).is_err(), "there is one already");
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, DIR_MODE);
         drop(scratch);
         assert!(!exists(&path).unwrap());
     }
