@@ -329,16 +329,6 @@ fn rename_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
     fs::remove_file(from)
 }
 
-/// Moves a file to where nothing is. `None`: there is no such file.
-pub fn move_without_replacing(from: &Path, to: &Path) -> Result<Option<Published>, FileError> {
-    match rename_without_replacing(from, to) {
-        Ok(()) => Ok(Some(Published::Done)),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Some(Published::Exists)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
 /// Replaces the content of somebody else's file, by way of a private one beside it; links are written through, and mode
 /// and owner stay.
 pub fn rewrite(path: &Path, content: &[u8]) -> Result<(), FileError> {
