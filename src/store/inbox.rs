@@ -21,7 +21,7 @@ use crate::sys::{clock, process};
 const BEING_WRITTEN: Duration = Duration::from_secs(10);
 
 /// Files larger than any message could be are not read.
-const MAX_FILE: u64 = 8 * 1024 * 1024;
+pub(super) const MAX_FILE: u64 = 8 * 1024 * 1024;
 
 /// A message that lies there, untouched.
 #[derive(Clone, Debug)]
@@ -176,7 +176,7 @@ impl Mesh {
 
     /// The sender's session that the agent was last told of, by sender.
     pub fn contacts(&self, agent: &AgentName) -> Result<Contacts, StoreError> {
-        let bytes = files::read(&self.layout.contacts(agent))?.unwrap_or_default();
+        let bytes = files::read_note(&self.layout.contacts(agent))?.unwrap_or_default();
         // Worth no more than a few words told twice.
         Ok(serde_json::from_slice(&bytes).unwrap_or_default())
     }

@@ -38,7 +38,7 @@ pub use ledger::Ledger;
 pub use lines::{Line, Lines, MAX_LINE, Place, Since};
 pub use look::{
     Entry, Stamp, entries, exists, leads_nowhere, link_metadata, list, metadata, read, read_at_most,
-    read_large, stamps,
+    read_large, read_note, stamps,
 };
 pub use mark::{own_mark, owner_of};
 
@@ -49,6 +49,9 @@ use look::absent_is_none;
 /// Mode of directories and files of ours: nobody else's business.
 pub const DIR_MODE: u32 = 0o700;
 pub const FILE_MODE: u32 = 0o600;
+
+/// What we write to lies where we put it. A link in its place could lead anywhere, and a pipe would be waited for.
+const AS_PUT_THERE: i32 = nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK;
 
 /// What went wrong with which file. The source names the path and what was tried.
 #[derive(Debug, thiserror::Error)]
@@ -62,6 +65,11 @@ impl FileError {
     /// The file became shorter while it was read.
     pub fn is_shrunk(&self) -> bool {
         self.source.kind() == io::ErrorKind::UnexpectedEof
+    }
+
+    /// The file is larger than any that we read.
+    pub fn is_oversized(&self) -> bool {
+        self.source.kind() == io::ErrorKind::InvalidData
     }
 
     /// The disk, or the user's share of it, is full.
@@ -348,7 +356,7 @@ pub fn rewrite(path: &Path, content: &[u8]) -> Result<(), FileError> {
 
 /// Writes over the start of a file that is there.
 pub fn overwrite(path: &Path, content: &[u8]) -> Result<(), FileError> {
-    let mut file = fs::OpenOptions::new().write(true).open(path)?;
+    let mut file = plain(fs::OpenOptions::new().write(true).custom_flags(AS_PUT_THERE).open(path)?)?;
     step();
     Ok(file.write_all(content)?)
 }
@@ -394,7 +402,9 @@ pub fn remove_dir(path: &Path) -> Result<bool, FileError> {
 /// Sets a file's time to now, creating it if need be.
 pub fn touch(path: &Path) -> Result<(), FileError> {
     step();
-    let file = fs::OpenOptions::new().write(true).create(true).truncate(false).mode(FILE_MODE).open(path)?;
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(false).mode(FILE_MODE).custom_flags(AS_PUT_THERE);
+    let file = plain(options.open(path)?)?;
     step();
     Ok(file.set_modified(clock::machine_time())?)
 }
@@ -402,8 +412,11 @@ pub fn touch(path: &Path) -> Result<(), FileError> {
 /// Sets the time of a file that is there to now. `false`: it is not.
 pub fn refresh(path: &Path) -> Result<bool, FileError> {
     step();
-    match look::absent_is_none(fs::OpenOptions::new().write(true).open(path))? {
-        Some(file) => file.set_modified(clock::machine_time()).map(|()| true).map_err(FileError::from),
+    let opened = fs::OpenOptions::new().write(true).custom_flags(AS_PUT_THERE).open(path);
+    match look::absent_is_none(opened)? {
+        Some(file) => {
+            plain(file)?.set_modified(clock::machine_time()).map(|()| true).map_err(FileError::from)
+        }
         None => Ok(false),
     }
 }
@@ -411,7 +424,9 @@ pub fn refresh(path: &Path) -> Result<bool, FileError> {
 /// Sets the time of a directory to now, which whoever watches it notices.
 pub fn touch_dir(path: &Path) -> Result<(), FileError> {
     step();
-    Ok(fs::File::open(path)?.set_modified(clock::machine_time())?)
+    let flags = nix::libc::O_DIRECTORY | nix::libc::O_NONBLOCK;
+    let dir = fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    Ok(dir.set_modified(clock::machine_time())?)
 }
 
 /// Sets who may do what.
@@ -424,7 +439,7 @@ pub fn set_mode(path: &Path, mode: u32) -> Result<(), FileError> {
 /// Opens a lock file, creating it if need be. Its content means nothing. A directory is as good.
 pub fn open_lock_file(path: &Path) -> Result<fs::File, FileError> {
     let mut options = fs::OpenOptions::new();
-    options.read(true).write(true);
+    options.read(true).write(true).custom_flags(AS_PUT_THERE);
     match options.open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             step();
@@ -433,6 +448,15 @@ pub fn open_lock_file(path: &Path) -> Result<fs::File, FileError> {
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => Ok(fs::File::open(path)?),
         opened => Ok(opened?),
     }
+}
+
+/// Somebody else put anything but a file there.
+fn plain(file: fs::File) -> Result<fs::File, FileError> {
+    if file.metadata()?.is_file() {
+        return Ok(file);
+    }
+    let text = format!("`{}` is no plain file", file.path().display());
+    Err(io::Error::new(io::ErrorKind::InvalidInput, text).into())
 }
 
 fn found(result: io::Result<()>) -> Result<bool, FileError> {
