@@ -38,13 +38,16 @@ impl SessionRecord {
         self.left.is_none() && self.evicted.is_none()
     }
 
-    pub(super) fn bytes(&self) -> Vec<u8> {
+    /// What is to be written in the place of that. What a later version said there beyond what we know stays.
+    pub(super) fn bytes_over(&self, before: &[u8]) -> Vec<u8> {
+        let rest = serde_json::from_slice(before).map(|keys: Keys| keys.rest).unwrap_or_default();
         super::wire::pretty(&Keys {
             session_id: self.last.agent.session.to_string(),
             name: self.last.agent.name.to_string(),
             left: self.left,
             evicted: self.evicted.clone(),
             registration: self.last.document(),
+            rest,
         })
     }
 }
@@ -59,6 +62,8 @@ struct Keys {
     #[serde(skip_serializing_if = "Option::is_none")]
     evicted: Option<Eviction>,
     registration: Map<String, Value>,
+    #[serde(flatten)]
+    rest: Map<String, Value>,
 }
 
 /// What is known of that session; `None` if nothing is.
