@@ -11,6 +11,7 @@ mod ledger;
 mod lines;
 mod look;
 mod mark;
+mod touch;
 mod walk;
 
 use std::fs::Metadata;
@@ -41,6 +42,7 @@ pub use look::{
     read_large, read_note, stamps,
 };
 pub use mark::{own_mark, owner_of};
+pub use touch::{refresh, touch, touch_dir};
 
 pub use walk::Walk;
 
@@ -397,36 +399,6 @@ pub fn remove_dir(path: &Path) -> Result<bool, FileError> {
         Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(false),
         result => found(result),
     }
-}
-
-/// Sets a file's time to now, creating it if need be.
-pub fn touch(path: &Path) -> Result<(), FileError> {
-    step();
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(false).mode(FILE_MODE).custom_flags(AS_PUT_THERE);
-    let file = plain(options.open(path)?)?;
-    step();
-    Ok(file.set_modified(clock::machine_time())?)
-}
-
-/// Sets the time of a file that is there to now. `false`: it is not.
-pub fn refresh(path: &Path) -> Result<bool, FileError> {
-    step();
-    let opened = fs::OpenOptions::new().write(true).custom_flags(AS_PUT_THERE).open(path);
-    match look::absent_is_none(opened)? {
-        Some(file) => {
-            plain(file)?.set_modified(clock::machine_time()).map(|()| true).map_err(FileError::from)
-        }
-        None => Ok(false),
-    }
-}
-
-/// Sets the time of a directory to now, which whoever watches it notices.
-pub fn touch_dir(path: &Path) -> Result<(), FileError> {
-    step();
-    let flags = nix::libc::O_DIRECTORY | nix::libc::O_NONBLOCK;
-    let dir = fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    Ok(dir.set_modified(clock::machine_time())?)
 }
 
 /// Sets who may do what.
