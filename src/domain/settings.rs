@@ -109,13 +109,13 @@ pub const KEYS: [Key; 20] = [
         Kind::Number { default: 900.0, least: 1.0, most: 604_800.0 },
         "seconds of silence after which an agent that holds something counts as stuck",
     ),
-    // There is one feed for all projects.
+    // There is one feed for all projects, and one graveyard.
     personal(
         "feedRetention",
         Kind::Number { default: 10_000.0, least: 0.0, most: 10_000_000.0 },
         "how many events the feed keeps, or a few more; with 0, nothing is written",
     ),
-    key(
+    personal(
         "feedPrivacy",
         Kind::Choice(&["names", "text"]),
         "whether the feed shows only who wrote to whom, or the text of direct messages too",
@@ -146,7 +146,7 @@ pub const KEYS: [Key; 20] = [
         Kind::Number { default: 10.0, least: 0.0, most: 3600.0 },
         "seconds to wait for a lock of the mesh",
     ),
-    key(
+    personal(
         "graveDays",
         Kind::Number { default: 30.0, least: 1.0, most: 36_500.0 },
         "days for which a session that is gone is remembered; its unread mail stays longer",

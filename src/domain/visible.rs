@@ -19,6 +19,25 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// JSON with the same written out as JSON does that: whoever parses it gets what was said, and a terminal that it is
+/// printed to obeys nothing.
+pub fn visible_json(json: &str) -> Cow<'_, str> {
+    // Between values there are line ends, and within them there are none.
+    let is_written_out = |c: char| is_hidden(c) && c != '\n';
+    if !json.chars().any(is_written_out) {
+        return Cow::Borrowed(json);
+    }
+    let mut shown = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if is_written_out(c) {
+            shown.extend(c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            shown.push(c);
+        }
+    }
+    Cow::Owned(shown)
+}
+
 /// A peer's words in the middle of our own: in one line, not long, and in quotation marks that they can't close.
 pub fn quoted(text: &str) -> String {
     const MOST: usize = 100;
@@ -50,7 +69,17 @@ fn is_hidden(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{quoted, visible};
+    use super::{quoted, visible, visible_json};
+
+    #[test]
+    fn json_says_the_same_without_what_is_obeyed() {
+        let text = "a\u{7f}\u{9b}2J\u{202e}\u{e0041}é";
+        let json = serde_json::to_string(text).unwrap();
+        let shown = visible_json(&json);
+        assert_eq!(shown, r#""a\u007f\u009b2J\u202e\udb40\udc41é""#);
+        assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), text);
+        assert!(matches!(visible_json("{}\n"), std::borrow::Cow::Borrowed("{}\n")));
+    }
 
     #[test]
     fn a_quotation_can_not_be_left() {

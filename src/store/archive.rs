@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 
 use super::error::StoreError;
+use super::inbox::MAX_FILE;
 use super::mail::{Hidden, Seen, Sent, Stem, is_prefix};
 use super::mesh::Mesh;
 use super::wire::message;
@@ -187,5 +188,5 @@ impl Mesh {
 }
 
 pub(super) fn read(path: &std::path::Path) -> Result<Option<Message>, FileError> {
-    Ok(files::read(path)?.and_then(|bytes| message::parse(&bytes).ok()))
+    Ok(files::read_at_most(path, MAX_FILE)?.flatten().and_then(|bytes| message::parse(&bytes).ok()))
 }

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::layout::{Layout, session_hash};
+use super::patience;
 use super::registry::{self, Record, Unreadable};
 use super::wire::time;
 use crate::domain::{Agent, AgentName, SessionId};
@@ -139,10 +140,10 @@ pub(super) fn all(layout: &Layout) -> Result<Graves, FileError> {
 
 fn read(layout: &Layout, id: &GraveId) -> Result<Result<Grave, String>, FileError> {
     let dir = layout.grave(id);
-    let inscription = match files::read(&dir.join("grave.json"))? {
-        Some(bytes) => serde_json::from_slice(&bytes).map_err(|error| format!("`grave.json`: {error}")),
-        None => Err("it has no `grave.json`".to_string()),
-    };
+    let parse =
+        |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|error| format!("`grave.json`: {error}"));
+    let inscription = patience::read(&dir.join("grave.json"), parse)?;
+    let inscription = inscription.unwrap_or_else(|| Err("it has no `grave.json`".to_string()));
     let Inscription { why, at, by } = match inscription {
         Ok(inscription) => inscription,
         Err(reason) => return Ok(Err(reason)),

@@ -56,7 +56,7 @@ pub struct Trouble {
 
 impl Mesh {
     pub fn turns(&self, session: &SessionId) -> Result<Turns, StoreError> {
-        let bytes = files::read(&self.hook_file(session, "turns"))?;
+        let bytes = files::read_note(&self.hook_file(session, "turns"))?;
         // Worth no more than a count that starts anew.
         Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default())
     }
@@ -81,7 +81,7 @@ impl Mesh {
     /// What was kept before that call; it is asked for once.
     pub fn take_before(&self, session: &SessionId, call: &str) -> Result<Option<Before>, StoreError> {
         let path = self.layout.hooks().join(before_name(session, call));
-        let Some(bytes) = files::read(&path)? else { return Ok(None) };
+        let Some(bytes) = files::read_note(&path)? else { return Ok(None) };
         files::remove(&path)?;
         Ok(serde_json::from_slice(&bytes).ok())
     }
@@ -129,7 +129,7 @@ impl Mesh {
 
     /// The hook calls that failed, oldest first.
     pub fn troubles(&self) -> Result<Vec<Trouble>, StoreError> {
-        let bytes = files::read(&self.layout.trouble())?.unwrap_or_default();
+        let bytes = files::read_note(&self.layout.trouble())?.unwrap_or_default();
         let lines = bytes.split(|byte| *byte == b'\n');
         Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
     }

@@ -4,6 +4,7 @@
 //! to a name that bears our process, which one reader wins. A [`Delivery`] is what was taken: it is recorded once it
 //! was handed over, or put back; if we die in between, the next reader puts it back.
 
+use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -13,14 +14,14 @@ use super::mail::{Hidden, Seen, Stem, Via};
 use super::mesh::Mesh;
 use super::wire::{message, pretty};
 use crate::domain::{Agent, AgentName, Liveness, Message, Recorded};
-use crate::sys::files::{self, Entry, FileError, Published};
+use crate::sys::files::{self, Entry, FileError};
 use crate::sys::{clock, process};
 
 /// A foreign writer may be in the middle of a file for so long; after that what can't be read is set aside.
 const BEING_WRITTEN: Duration = Duration::from_secs(10);
 
 /// Files larger than any message could be are not read.
-const MAX_FILE: u64 = 8 * 1024 * 1024;
+pub(super) const MAX_FILE: u64 = 8 * 1024 * 1024;
 
 /// A message that lies there, untouched.
 #[derive(Clone, Debug)]
@@ -157,16 +158,25 @@ impl Mesh {
         let dir = self.layout.inbox(inbox);
         for name in files::list(&dir)? {
             if let Some(stem) = dropped_by_dead(&name) {
-                // Lost races are fine: somebody else put it back.
-                files::move_without_replacing(&dir.join(&name), &dir.join(stem.file()))?;
+                self.put_at(&dir.join(&name), &dir.join(stem.file()))?;
             }
+        }
+        Ok(())
+    }
+
+    /// Gives what was taken its proper name again. By one rename, on every file system: with two names, if only for a
+    /// moment, it could be taken twice. No other message has that name; what a person put there is not replaced.
+    fn put_at(&self, taken: &Path, proper: &Path) -> Result<(), FileError> {
+        if !files::exists(proper)? {
+            // Lost races are fine: somebody else put it back.
+            self.files.take(taken, proper)?;
         }
         Ok(())
     }
 
     /// The sender's session that the agent was last told of, by sender.
     pub fn contacts(&self, agent: &AgentName) -> Result<Contacts, StoreError> {
-        let bytes = files::read(&self.layout.contacts(agent))?.unwrap_or_default();
+        let bytes = files::read_note(&self.layout.contacts(agent))?.unwrap_or_default();
         // Worth no more than a few words told twice.
         Ok(serde_json::from_slice(&bytes).unwrap_or_default())
     }
@@ -254,8 +264,7 @@ impl Delivery<'_> {
         while let Some(waiting) = self.taken.pop() {
             let dir = self.mesh.layout.inbox(&waiting.inbox);
             let file = if waiting.parked { waiting.stem.parked() } else { waiting.stem.file() };
-            let published = files::move_without_replacing(&self.path(&waiting), &dir.join(file))?;
-            debug_assert_ne!(published, Some(Published::Exists), "a name is used once");
+            self.mesh.put_at(&self.path(&waiting), &dir.join(file))?;
         }
         Ok(())
     }

@@ -207,7 +207,8 @@ impl<'m> Locked<'m> {
     /// Writes down what is known of a session.
     pub fn remember(&self, record: SessionRecord) -> Result<(), StoreError> {
         let path = self.mesh.layout.session(&record.last.agent.session);
-        Ok(self.mesh.files.replace(&path, &record.bytes())?)
+        let before = files::read_note(&path)?.unwrap_or_default();
+        Ok(self.mesh.files.replace(&path, &record.bytes_over(&before))?)
     }
 
     /// Puts the unreadable record of a session aside; it will be a new one if it comes back.

@@ -49,7 +49,8 @@ impl Mesh {
         }
         let path = self.layout.stamp(from);
         let held = FileLock::acquire(&path, self.options.lock_timeout)?;
-        let last = files::read(&path)?.and_then(|bytes| String::from_utf8(bytes).ok()?.trim().parse().ok());
+        let last =
+            files::read_note(&path)?.and_then(|bytes| String::from_utf8(bytes).ok()?.trim().parse().ok());
         Ok(Outbox { mesh: self, from: from.clone(), last: last.unwrap_or(0), _held: held })
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn read<T>(
             }
             Ok(None) => return Ok(None),
             // A directory or the like in the place of a file is damage to that one, not to the disk.
-            Err(error) if !path.is_file() => return Ok(Some(Err(error.to_string()))),
+            Err(error) if error.is_oversized() || !path.is_file() => return Ok(Some(Err(error.to_string()))),
             Err(error) => return Err(error),
         };
         let reason = match parse(&bytes) {

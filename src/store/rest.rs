@@ -154,7 +154,7 @@ impl Mesh {
 
     /// Who waits at the side of that session. It may be gone by now.
     pub fn waiter(&self, session: &SessionId) -> Result<Option<Recorded>, StoreError> {
-        let bytes = files::read(&self.hook_file(session, "waiter"))?;
+        let bytes = files::read_note(&self.hook_file(session, "waiter"))?;
         let keys = bytes.and_then(|bytes| serde_json::from_slice::<WaiterKeys>(&bytes).ok());
         // What can't be read is nobody: the worst that follows is mail that comes with the next prompt.
         Ok(keys.and_then(|keys| recorded(keys.pid, keys.process).ok()))

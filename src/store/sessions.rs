@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::error::StoreError;
 use super::layout::Layout;
+use super::patience;
 use super::registry::{Record, Unreadable};
 use super::wire::{registration, time};
 use crate::domain::{AgentName, SessionId};
@@ -37,13 +38,16 @@ impl SessionRecord {
         self.left.is_none() && self.evicted.is_none()
     }
 
-    pub(super) fn bytes(&self) -> Vec<u8> {
+    /// What is to be written in the place of that. What a later version said there beyond what we know stays.
+    pub(super) fn bytes_over(&self, before: &[u8]) -> Vec<u8> {
+        let rest = serde_json::from_slice(before).map(|keys: Keys| keys.rest).unwrap_or_default();
         super::wire::pretty(&Keys {
             session_id: self.last.agent.session.to_string(),
             name: self.last.agent.name.to_string(),
             left: self.left,
             evicted: self.evicted.clone(),
             registration: self.last.document(),
+            rest,
         })
     }
 }
@@ -58,15 +62,17 @@ struct Keys {
     #[serde(skip_serializing_if = "Option::is_none")]
     evicted: Option<Eviction>,
     registration: Map<String, Value>,
+    #[serde(flatten)]
+    rest: Map<String, Value>,
 }
 
 /// What is known of that session; `None` if nothing is.
 pub(super) fn read(layout: &Layout, session: &SessionId) -> Result<Option<SessionRecord>, StoreError> {
     let path = layout.session(session);
-    let Some(bytes) = files::read(&path)? else { return Ok(None) };
-    match parse(&bytes) {
-        Ok(record) => Ok(Some(record).filter(|record| record.last.agent.session == *session)),
-        Err(reason) => Err(StoreError::Corrupt { path, reason }),
+    match patience::read(&path, parse)? {
+        None => Ok(None),
+        Some(Ok(record)) => Ok(Some(record).filter(|record| record.last.agent.session == *session)),
+        Some(Err(reason)) => Err(StoreError::Corrupt { path, reason }),
     }
 }
 
@@ -76,7 +82,7 @@ pub(super) fn name(layout: &Layout, session: &SessionId) -> Result<Option<AgentN
     struct Name<'t> {
         name: &'t str,
     }
-    let Some(bytes) = files::read(&layout.session(session))? else { return Ok(None) };
+    let Some(bytes) = files::read_note(&layout.session(session))? else { return Ok(None) };
     let name = serde_json::from_slice::<Name<'_>>(&bytes).ok().map(|keys| keys.name);
     Ok(name.and_then(|name| AgentName::new(name).ok()))
 }
@@ -93,10 +99,10 @@ pub(super) fn all(layout: &Layout) -> Result<Sessions, FileError> {
     for file_name in files::list(&layout.sessions())? {
         let Some(stem) = file_name.strip_suffix(".json") else { continue };
         let path = layout.sessions().join(&file_name);
-        let Some(bytes) = files::read(&path)? else { continue };
-        match parse(&bytes) {
-            Ok(record) => sessions.records.push(record),
-            Err(reason) => {
+        match patience::read(&path, parse)? {
+            None => {}
+            Some(Ok(record)) => sessions.records.push(record),
+            Some(Err(reason)) => {
                 let (stem, path) = (stem.to_string(), path.display().to_string());
                 sessions.unreadable.push(Unreadable { stem, path, reason });
             }

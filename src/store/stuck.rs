@@ -14,7 +14,7 @@ use crate::sys::{clock, files};
 impl Mesh {
     /// The last sign of life of an agent that others were told is stuck.
     pub fn told_stuck(&self, name: &AgentName) -> Result<Option<Timestamp>, StoreError> {
-        let bytes = files::read(&self.layout.stuck(name))?;
+        let bytes = files::read_note(&self.layout.stuck(name))?;
         // What can't be read was not told: once more is no harm.
         let nanos = bytes.and_then(|bytes| std::str::from_utf8(&bytes).ok()?.trim().parse().ok());
         Ok(nanos.and_then(|nanos| Timestamp::from_nanosecond(nanos).ok()))

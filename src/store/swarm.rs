@@ -1,5 +1,7 @@
 //! `claims.json` and `completions.json` behind `swarm.lock`.
 
+use std::path::Path;
+
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -205,7 +207,7 @@ impl<'l> Swarm<'l> {
     /// wrong.
     pub fn salvage(&self) -> Result<Option<Salvaged>, StoreError> {
         let path = self.locked.mesh.layout.claims();
-        let Some(bytes) = files::read(&path)? else { return Ok(None) };
+        let Some(bytes) = damaged(&path)? else { return Ok(None) };
         if Claims::parse(&bytes).is_ok() {
             return Ok(None);
         }
@@ -228,7 +230,7 @@ impl<'l> Swarm<'l> {
     /// [`Swarm::salvage`] for the completions.
     pub fn salvage_completions(&self) -> Result<Option<Salvaged>, StoreError> {
         let path = self.locked.mesh.layout.completions();
-        let Some(bytes) = files::read(&path)? else { return Ok(None) };
+        let Some(bytes) = damaged(&path)? else { return Ok(None) };
         if Completions::parse(&bytes).is_ok() {
             return Ok(None);
         }
@@ -242,6 +244,14 @@ impl<'l> Swarm<'l> {
     pub fn write(&self, claims: &Claims) -> Result<(), StoreError> {
         let path = self.locked.mesh.layout.claims();
         Ok(self.locked.mesh.files.replace(&path, &super::wire::pretty(&claims.document))?)
+    }
+}
+
+/// What is far too long to be read has nothing that could be kept.
+fn damaged(path: &Path) -> Result<Option<Vec<u8>>, files::FileError> {
+    match files::read(path) {
+        Err(error) if error.is_oversized() => Ok(Some(Vec::new())),
+        read => read,
     }
 }
 

@@ -138,10 +138,13 @@ fn mark_of(metadata: &Metadata) -> FileMark {
 /// Whose lock lies there, and does its holder live? `None`: there is none.
 pub(super) fn examine(path: &Path) -> Result<Option<Obstacle>, StoreError> {
     let Some(metadata) = files::link_metadata(path)? else { return Ok(None) };
-    // A link that leads nowhere says as little as an empty file.
-    let bytes = match files::read(path)? {
-        None if !metadata.file_type().is_symlink() => return Ok(None),
-        read => read.unwrap_or_default(),
+    // What is far too long, and a link that leads nowhere, say as little as an empty file.
+    let bytes = match files::read(path) {
+        Err(error) if error.is_oversized() => Vec::new(),
+        read => match read? {
+            None if !metadata.file_type().is_symlink() => return Ok(None),
+            read => read.unwrap_or_default(),
+        },
     };
     let modified = metadata.modified().map_err(files::FileError::from)?;
     let text = String::from_utf8_lossy(&bytes);

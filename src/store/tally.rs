@@ -186,7 +186,7 @@ impl Mesh {
         if agent.is_foreign() || !has_lines {
             return Ok(agent.tally.clone());
         }
-        Ok(Sum::of(&files::read(&path)?.unwrap_or_default()).tally)
+        Ok(Sum::of(&files::read_note(&path)?.unwrap_or_default()).tally)
     }
 
     fn ledger(&self, name: &AgentName) -> Result<Option<Ledger>, StoreError> {
@@ -247,7 +247,7 @@ impl Locked<'_> {
             self.mesh.files.take(&old, &new)?;
             return Ok(());
         }
-        let line = Sum::of(&files::read(&old)?.unwrap_or_default()).line(clock::now());
+        let line = Sum::of(&files::read_note(&old)?.unwrap_or_default()).line(clock::now());
         if let Some(mut ledger) = self.mesh.ledger(to)? {
             let length = ledger.add(&text(&line))?;
             add_up(self.mesh, ledger, length)?;

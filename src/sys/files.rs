@@ -14,6 +14,7 @@ mod mark;
 mod scratch;
 #[cfg(test)]
 mod tests;
+mod touch;
 mod walk;
 
 use std::fs::Metadata;
@@ -41,10 +42,11 @@ pub use ledger::Ledger;
 pub use lines::{Line, Lines, MAX_LINE, Place, Since};
 pub use look::{
     Entry, Stamp, entries, exists, leads_nowhere, link_metadata, list, list_from, metadata, read,
-    read_at_most, read_large, stamps,
+    read_at_most, read_large, read_note, stamps,
 };
 pub use mark::{own_mark, owner_of};
 pub use scratch::Scratch;
+pub use touch::{refresh, touch, touch_dir};
 pub use walk::Walk;
 
 use look::absent_is_none;
@@ -52,6 +54,9 @@ use look::absent_is_none;
 /// Mode of directories and files of ours: nobody else's business.
 pub const DIR_MODE: u32 = 0o700;
 pub const FILE_MODE: u32 = 0o600;
+
+/// What we write to lies where we put it. A link in its place could lead anywhere, and a pipe would be waited for.
+const AS_PUT_THERE: i32 = nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK;
 
 /// What went wrong with which file. The source names the path and what was tried.
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +70,11 @@ impl FileError {
     /// The file became shorter while it was read.
     pub fn is_shrunk(&self) -> bool {
         self.source.kind() == io::ErrorKind::UnexpectedEof
+    }
+
+    /// The file is larger than any that we read.
+    pub fn is_oversized(&self) -> bool {
+        self.source.kind() == io::ErrorKind::InvalidData
     }
 
     /// The disk, or the user's share of it, is full.
@@ -332,16 +342,6 @@ fn rename_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
     fs::remove_file(from)
 }
 
-/// Moves a file to where nothing is. `None`: there is no such file.
-pub fn move_without_replacing(from: &Path, to: &Path) -> Result<Option<Published>, FileError> {
-    match rename_without_replacing(from, to) {
-        Ok(()) => Ok(Some(Published::Done)),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Some(Published::Exists)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
 /// Replaces the content of somebody else's file, by way of a private one beside it; links are written through, and mode
 /// and owner stay.
 pub fn rewrite(path: &Path, content: &[u8]) -> Result<(), FileError> {
@@ -361,7 +361,7 @@ pub fn rewrite(path: &Path, content: &[u8]) -> Result<(), FileError> {
 
 /// Writes over the start of a file that is there.
 pub fn overwrite(path: &Path, content: &[u8]) -> Result<(), FileError> {
-    let mut file = fs::OpenOptions::new().write(true).open(path)?;
+    let mut file = plain(fs::OpenOptions::new().write(true).custom_flags(AS_PUT_THERE).open(path)?)?;
     step();
     Ok(file.write_all(content)?)
 }
@@ -404,29 +404,6 @@ pub fn remove_dir(path: &Path) -> Result<bool, FileError> {
     }
 }
 
-/// Sets a file's time to now, creating it if need be.
-pub fn touch(path: &Path) -> Result<(), FileError> {
-    step();
-    let file = fs::OpenOptions::new().write(true).create(true).truncate(false).mode(FILE_MODE).open(path)?;
-    step();
-    Ok(file.set_modified(clock::machine_time())?)
-}
-
-/// Sets the time of a file that is there to now. `false`: it is not.
-pub fn refresh(path: &Path) -> Result<bool, FileError> {
-    step();
-    match look::absent_is_none(fs::OpenOptions::new().write(true).open(path))? {
-        Some(file) => file.set_modified(clock::machine_time()).map(|()| true).map_err(FileError::from),
-        None => Ok(false),
-    }
-}
-
-/// Sets the time of a directory to now, which whoever watches it notices.
-pub fn touch_dir(path: &Path) -> Result<(), FileError> {
-    step();
-    Ok(fs::File::open(path)?.set_modified(clock::machine_time())?)
-}
-
 /// Sets who may do what.
 pub fn set_mode(path: &Path, mode: u32) -> Result<(), FileError> {
     step();
@@ -437,7 +414,7 @@ pub fn set_mode(path: &Path, mode: u32) -> Result<(), FileError> {
 /// Opens a lock file, creating it if need be. Its content means nothing. A directory is as good.
 pub fn open_lock_file(path: &Path) -> Result<fs::File, FileError> {
     let mut options = fs::OpenOptions::new();
-    options.read(true).write(true);
+    options.read(true).write(true).custom_flags(AS_PUT_THERE);
     match options.open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             step();
@@ -446,6 +423,15 @@ pub fn open_lock_file(path: &Path) -> Result<fs::File, FileError> {
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => Ok(fs::File::open(path)?),
         opened => Ok(opened?),
     }
+}
+
+/// Somebody else put anything but a file there.
+fn plain(file: fs::File) -> Result<fs::File, FileError> {
+    if file.metadata()?.is_file() {
+        return Ok(file);
+    }
+    let text = format!("`{}` is no plain file", file.path().display());
+    Err(io::Error::new(io::ErrorKind::InvalidInput, text).into())
 }
 
 fn found(result: io::Result<()>) -> Result<bool, FileError> {

@@ -6,6 +6,8 @@ mod repository;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::files;
+
 pub use head::LastCommit;
 pub use repository::{GitError, Repository, Staged};
 
@@ -36,9 +38,9 @@ impl WorkTree {
 
     /// Where the repository keeps what all of its work trees share: the same for each of them.
     pub fn repository(&self) -> Option<PathBuf> {
-        let common = match std::fs::read_to_string(self.git_dir.join("commondir")) {
-            Ok(text) => self.git_dir.join(text.trim()),
-            Err(_) => self.git_dir.clone(),
+        let common = match text_of(&self.git_dir.join("commondir")) {
+            Some(text) => self.git_dir.join(text.trim()),
+            None => self.git_dir.clone(),
         };
         std::fs::canonicalize(common).ok()
     }
@@ -48,7 +50,7 @@ impl WorkTree {
         let Some(repository) = self.repository() else { return Vec::new() };
         let linked = std::fs::read_dir(repository.join("worktrees")).into_iter().flatten().flatten();
         let dot_git = |dir: PathBuf| {
-            let text = std::fs::read_to_string(dir.join("gitdir")).ok()?;
+            let text = text_of(&dir.join("gitdir"))?;
             Some(dir.join(text.trim_end_matches('\n')))
         };
         let mut roots: Vec<PathBuf> = linked
@@ -63,7 +65,7 @@ impl WorkTree {
 
     /// The branch that is checked out; `@` and the first seven digits of the commit when none is.
     pub fn branch(&self) -> Option<String> {
-        let head = std::fs::read_to_string(self.git_dir.join("HEAD")).ok()?;
+        let head = text_of(&self.git_dir.join("HEAD"))?;
         match head.trim().strip_prefix("ref:").map(str::trim) {
             // Repositories with reftables keep a HEAD that is no branch, for the sake of older readers.
             Some("refs/heads/.invalid") => self.ask_git(),
@@ -97,8 +99,13 @@ fn git_dir_at(root: &Path) -> Option<PathBuf> {
     if metadata.is_dir() {
         return Some(dot_git);
     }
-    let text = std::fs::read_to_string(&dot_git).ok()?;
+    let text = text_of(&dot_git)?;
     Some(root.join(text.strip_prefix("gitdir:")?.trim()))
+}
+
+/// A file of git's, which may be anything in a directory that somebody else packed.
+fn text_of(path: &Path) -> Option<String> {
+    String::from_utf8(files::read(path).ok()??).ok()
 }
 
 fn short(reference: &str) -> String {

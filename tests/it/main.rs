@@ -13,6 +13,7 @@ mod crashes;
 mod doctor;
 mod environment;
 mod feed;
+mod formats;
 mod full_disk;
 mod guard;
 mod hooks;

@@ -6,6 +6,11 @@ use std::path::Path;
 
 use crate::environment::TestEnvironment;
 
+mod framing;
+mod planted;
+mod threats;
+mod traversal;
+
 /// What must never be a name, wherever one can enter. (An argument can't hold a NUL.)
 const BAD_NAMES: [&str; 12] = [
     "../x",

@@ -12,7 +12,7 @@ use clap::builder::StyledStr;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::domain::visible;
+use crate::domain::{visible, visible_json};
 use crate::faces::json;
 use crate::ops::{CommandError, Reached, Reader};
 use crate::sys::seams;
@@ -282,7 +282,7 @@ impl Ui {
         let mut stdout = io::stdout().lock();
         if self.json {
             // Nothing in it is a style.
-            stdout.write_all(text.as_bytes())?;
+            stdout.write_all(visible_json(text).as_bytes())?;
             return stdout.flush();
         }
         let mut styled = AutoStream::new(stdout, self.color);

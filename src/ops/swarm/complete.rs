@@ -141,12 +141,11 @@ fn tell_idle(table: &Table<'_>, sheet: &Sheet, unblocked: &[String]) {
 /// Ticks the box if the spec is still what it was when it was read.
 fn tick_box(ctx: &Context, sheet: &Sheet, id: &str) -> Result<bool, CommandError> {
     let (Some(file), Some(task)) = (&sheet.place.file, sheet.task(id)) else { return Ok(false) };
-    let Ok(text) = fs_err::read_to_string(file) else { return Ok(false) };
-    if text != sheet.text {
+    if sheet.place.text().ok().as_ref() != Some(&sheet.text) {
         ctx.notice("the spec was changed meanwhile: its box is not ticked");
         return Ok(false);
     }
-    match tick(&text, task) {
+    match tick(&sheet.text, task) {
         Some(ticked) => {
             files::rewrite(file, ticked.as_bytes())?;
             Ok(true)

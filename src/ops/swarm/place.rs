@@ -10,7 +10,7 @@ use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::identity;
 use crate::store::{Completion, Completions, Finished};
-use crate::sys::files::FileError;
+use crate::sys::files::{self, FileError};
 use crate::sys::git::WorkTree;
 use crate::sys::paths;
 
@@ -64,12 +64,17 @@ impl Place {
     /// What the file has now.
     pub(super) fn text(&self) -> Result<String, CommandError> {
         let Some(file) = &self.file else { return Ok(String::new()) };
-        let size = fs_err::metadata(file).map_err(FileError::from)?.len();
+        let metadata = fs_err::metadata(file).map_err(FileError::from)?;
+        if !metadata.is_file() {
+            let text = format!("the spec `{}` is no plain file", file.display());
+            return Err(CommandError::new(Kind::InvalidValue, text).hint("`msg spec PATH` says which it is"));
+        }
+        let size = metadata.len();
         if size > MAX_SPEC {
             let text = format!("the spec `{}` has {size} bytes; {MAX_SPEC} is the most", file.display());
             return Err(CommandError::new(Kind::TooLarge, text));
         }
-        let bytes = fs_err::read(file).map_err(|error| {
+        let bytes = files::read_large(file).map(Option::unwrap_or_default).map_err(|error| {
             let text = format!("the spec can't be read: {error}");
             CommandError::new(Kind::InvalidValue, text).hint("`msg spec PATH` says which it is")
         })?;

@@ -223,6 +223,10 @@ fn tally_of(session: Option<&Value>, activity: Option<&ActivityKeys>) -> Tally {
 
 /// Lays what we know of the agent over the document.
 pub(in crate::store) fn overlay(document: &mut Map<String, Value>, agent: &Agent) {
+    // A harness that only a later version knows keeps its name.
+    let named = document.get("harness").and_then(Value::as_str).map(str::to_string);
+    let unknown =
+        named.filter(|name| agent.harness == Some(Harness::Other) && Harness::parse(name).is_none());
     let mut put = |key: &str, value: Option<Value>| match value {
         Some(value) => {
             document.insert(key.to_string(), value);
@@ -246,7 +250,8 @@ pub(in crate::store) fn overlay(document: &mut Map<String, Value>, agent: &Agent
     put("spec", optional(&agent.spec));
     put("isHuman", agent.is_human.then_some(Value::Bool(true)));
     put("statusMessage", optional(&agent.status));
-    put("harness", agent.harness.map(|harness| Value::from(harness.name())));
+    let harness = unknown.or_else(|| agent.harness.map(|harness| harness.name().to_string()));
+    put("harness", harness.map(Value::from));
     put("tmux", optional(&agent.tmux));
     put("restores", optional(&agent.restores));
     overlay_process(document, agent);

@@ -7,7 +7,7 @@ use std::path::Path;
 use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt as _;
 
-use super::{FILE_MODE, FileError, step};
+use super::{AS_PUT_THERE, FILE_MODE, FileError, plain, step};
 
 /// So often a line is written that doesn't get through whole.
 const TRIES: usize = 8;
@@ -16,7 +16,9 @@ const TRIES: usize = 8;
 /// was cut short, a newline ends it first.
 pub fn append_line(path: &Path, line: &[u8]) -> Result<(), FileError> {
     step();
-    let mut file = fs::OpenOptions::new().read(true).append(true).create(true).mode(FILE_MODE).open(path)?;
+    let mut options = fs::OpenOptions::new();
+    options.read(true).append(true).create(true).mode(FILE_MODE).custom_flags(AS_PUT_THERE);
+    let mut file = plain(options.open(path)?)?;
     let length = file.metadata()?.len();
     let is_apart = follows_newline(&file, length)?;
     append_to(&mut file, is_apart, line)

@@ -12,7 +12,7 @@ use fs_err::os::unix::fs::OpenOptionsExt as _;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
-use super::{FILE_MODE, FileError, Files};
+use super::{AS_PUT_THERE, FILE_MODE, FileError, Files, plain};
 use crate::sys::clock;
 use crate::sys::seams::step;
 
@@ -34,8 +34,9 @@ impl Ledger {
         loop {
             step();
             let mut options = fs_err::OpenOptions::new();
-            options.read(true).append(true).create(true).mode(FILE_MODE);
-            let Some(file) = lock(options.open(path)?.into_file(), path, give_up)? else { return Ok(None) };
+            options.read(true).append(true).create(true).mode(FILE_MODE).custom_flags(AS_PUT_THERE);
+            let opened = plain(options.open(path)?)?.into_file();
+            let Some(file) = lock(opened, path, give_up)? else { return Ok(None) };
             // One that has no name any more was replaced, or removed, before we had it.
             if file.metadata().map_err(|error| named(error, path))?.nlink() > 0 {
                 return Ok(Some(Self { path: path.to_path_buf(), file }));

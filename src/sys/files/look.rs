@@ -11,12 +11,23 @@ use nix::sys::stat;
 
 use super::FileError;
 
+/// Nothing that we read whole comes near to this. The largest is `completions.json`, at some 200 bytes for a task.
+const MOST: u64 = 64 * 1024 * 1024;
+
 /// The content of a file, or `None` if there is none.
 pub fn read(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
-    // Opening a pipe that somebody put there must not wait for a writer.
-    let opened = fs::OpenOptions::new().read(true).custom_flags(nix::libc::O_NONBLOCK).open(path);
-    let Some(mut file) = absent_is_none(opened)? else { return Ok(None) };
-    read_whole(&mut file, u64::MAX)
+    let Some(mut file) = open(path)? else { return Ok(None) };
+    read_whole(&mut file, MOST)?.map_or_else(|| Err(oversized(path)), |content| Ok(Some(content)))
+}
+
+/// Opening a pipe that somebody put there must not wait for a writer.
+fn open(path: &Path) -> Result<Option<fs::File>, FileError> {
+    absent_is_none(fs::OpenOptions::new().read(true).custom_flags(nix::libc::O_NONBLOCK).open(path))
+}
+
+fn oversized(path: &Path) -> FileError {
+    let text = format!("`{}` is larger than {} MiB", path.display(), MOST >> 20);
+    io::Error::new(io::ErrorKind::InvalidData, text).into()
 }
 
 /// The content of a plain file, without following a link; `Some(None)` if it is longer than `most`.
@@ -25,6 +36,16 @@ pub fn read_at_most(path: &Path, most: u64) -> Result<Option<Option<Vec<u8>>>, F
     let opened = fs::OpenOptions::new().read(true).custom_flags(flags).open(path);
     let Some(mut file) = absent_is_none(opened)? else { return Ok(None) };
     Ok(Some(read_whole(&mut file, most)?))
+}
+
+/// The content of a file without which we can do; `None` also for what is no plain file, or is far too long.
+pub fn read_note(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
+    const LONGEST: u64 = 8 * 1024 * 1024;
+    let is_plain = |metadata: Metadata| metadata.is_file() && metadata.len() <= LONGEST;
+    if !link_metadata(path)?.is_some_and(is_plain) {
+        return Ok(None);
+    }
+    Ok(read_at_most(path, LONGEST)?.flatten())
 }
 
 /// Nearly all of our files fit into one read, without asking for their length first: a mesh is many small files.
@@ -42,6 +63,10 @@ fn read_whole(file: &mut fs::File, most: u64) -> Result<Option<Vec<u8>>, FileErr
                 if length < buffer.len() {
                     return Ok(Some(content));
                 }
+                // It is worth asking now, rather than reading so much of it in vain.
+                if content.len() == buffer.len() && file.metadata()?.len() > most {
+                    return Ok(None);
+                }
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error.into()),
@@ -51,7 +76,14 @@ fn read_whole(file: &mut fs::File, most: u64) -> Result<Option<Vec<u8>>, FileErr
 
 /// The whole of a file that may be large; `None` if there is none.
 pub fn read_large(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
-    absent_is_none(fs::read(path))
+    let Some(mut file) = open(path)? else { return Ok(None) };
+    let length = file.metadata()?.len();
+    if length > MOST {
+        return Err(oversized(path));
+    }
+    let mut content = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
+    io::Read::read_to_end(&mut file, &mut content)?;
+    Ok(Some(content))
 }
 
 /// What `stat` says, or `None` if there is nothing.

@@ -7,8 +7,8 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use super::{
-    DIR_MODE, FileError, Liveness, Recorded, entries, io, move_without_replacing, own_mark, owner_of,
-    process, step,
+    DIR_MODE, FileError, Liveness, Recorded, entries, io, own_mark, owner_of, process,
+    rename_without_replacing, step,
 };
 
 /// Begins the names of such directories.
@@ -41,7 +41,7 @@ impl Scratch {
     pub fn keep(mut self) -> Result<PathBuf, FileError> {
         self.kept = true;
         let kept = self.path.with_file_name(format!("{KEPT}{}", process::own_pid()));
-        move_without_replacing(&self.path, &kept)?;
+        rename_without_replacing(&self.path, &kept)?;
         Ok(kept)
     }
 

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
 
 use jiff::Timestamp;
 
@@ -22,7 +23,10 @@ pub struct LastCommit {
 impl WorkTree {
     /// The commit that was made here last, if nothing else happened to `HEAD` since, and git keeps a log of that.
     pub fn last_commit(&self) -> Option<LastCommit> {
-        let mut log = File::open(self.git_dir.join("logs/HEAD")).ok()?;
+        // Opening a pipe must not wait for a writer.
+        let flags = nix::libc::O_NONBLOCK;
+        let mut log =
+            File::options().read(true).custom_flags(flags).open(self.git_dir.join("logs/HEAD")).ok()?;
         // One that is shorter is read from its start.
         if log.seek(SeekFrom::End(-END)).is_err() {
             log.rewind().ok()?;

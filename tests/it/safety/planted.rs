@@ -1,0 +1,228 @@
+//! What somebody put where a file of the mesh should be: a pipe, a link, a file that does not end, JSON without a bottom.
+//! In the place of each file in turn, with commands that between them use all of it. Whatever they answer, they answer.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
+use serde_json::json;
+
+use crate::environment::{PATIENCE, TestEnvironment, put};
+
+const SPEC: &str = "# Spec\n\n## TASK-01 one\n\n## TASK-02 two\n\n## TASK-03 three\n";
+
+/// Files that are not there at all times.
+const MORE_PLACES: [&str; 5] =
+    ["index", "trouble.jsonl", "swarm.lock", "presence/Bob.stuck", "registry/Mallory.json"];
+
+const COMMANDS: [&[&str]; 14] = [
+    &["agents"],
+    &["set-status", "busy"],
+    &["send", "Bob", "hello"],
+    &["inbox"],
+    &["read"],
+    &["history", "Bob"],
+    &["feed"],
+    &["claim", "TASK-03"],
+    &["complete", "TASK-03"],
+    &["reserve", "lib/"],
+    &["doctor", "--repair"],
+    &["rename", "Alicia"],
+    &["evict", "Bob", "--force"],
+    &["leave"],
+];
+
+const EVENTS: [&str; 5] = ["SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "SessionEnd"];
+
+/// A mesh with a file of nearly every kind. Alice and Bob are here, Carol is gone.
+fn lively() -> TestEnvironment {
+    let env = TestEnvironment::new();
+    put(&env.work().join("spec.md"), SPEC);
+    for name in ["Alice", "Bob", "Carol"] {
+        env.join(name);
+        env.ok(&["spec", "spec.md", "--as", name]);
+    }
+    env.ok(&["send", "Alice", "hi", "--as", "Bob"]);
+    env.ok(&["read", "--as", "Alice"]);
+    env.ok(&["broadcast", "all of you", "--as", "Bob"]);
+    env.ok(&["reserve", "src/", "--as", "Alice"]);
+    env.ok(&["claim", "TASK-01", "--as", "Alice"]);
+    env.ok(&["complete", "TASK-01", "--as", "Alice"]);
+    env.ok(&["claim", "TASK-02", "--as", "Bob"]);
+    env.ok(&["leave", "--as", "Carol"]);
+    for event in EVENTS.into_iter().filter(|event| *event != "SessionEnd") {
+        assert_eq!(code(&mut hook(&env, &env.mesh(), event)), Some(0));
+    }
+    env
+}
+
+fn hook(env: &TestEnvironment, mesh: &Path, event: &str) -> Command {
+    let payload = json!({
+        "session_id": "session of Alice", "cwd": env.work(), "hook_event_name": event, "tool_name": "Edit",
+        "tool_input": { "file_path": env.work().join("lib/x.rs") },
+    });
+    put(&env.path().join("payload"), &payload.to_string());
+    let mut command = env.msg();
+    command.args(["hook", "claude", event]).env("MSG_MESH", mesh);
+    command.stdin(fs::File::open(env.path().join("payload")).unwrap());
+    command
+}
+
+/// How it ended; `None` if it was killed, or had to be.
+fn code(command: &mut Command) -> Option<i32> {
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let give_up = Instant::now() + PATIENCE;
+    loop {
+        match child.try_wait().unwrap() {
+            Some(status) => return status.code(),
+            None if Instant::now() < give_up => std::thread::sleep(std::time::Duration::from_millis(1)),
+            None => {
+                child.kill().unwrap();
+                child.wait().unwrap();
+                return None;
+            }
+        }
+    }
+}
+
+/// The same command, with no more memory than a gigabyte could not be read into.
+fn frugal(command: &Command) -> Command {
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", "ulimit -v 900000; exec \"$@\"", "sh"])
+        .arg(command.get_program())
+        .args(command.get_args());
+    shell.env_clear().current_dir(command.get_current_dir().unwrap());
+    for (key, value) in command.get_envs() {
+        shell.env(key, value.unwrap());
+    }
+    shell
+}
+
+fn files_in(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { found.extend(files_in(&path)) } else { found.push(path) }
+    }
+    found.sort();
+    found
+}
+
+fn copy(from: &Path, to: &Path) {
+    assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
+}
+
+/// Puts that in the place of each file in turn, and asks for an answer.
+fn in_each_place(plant: &dyn Fn(&TestEnvironment, &Path), holds: &dyn Fn(&TestEnvironment) -> bool) {
+    let env = lively();
+    let mesh = env.path().join("copy");
+    let places =
+        files_in(&env.mesh()).into_iter().map(|path| path.strip_prefix(env.mesh()).unwrap().to_path_buf());
+    for place in places.chain(MORE_PLACES.map(PathBuf::from)).collect::<Vec<_>>() {
+        copy(&env.mesh(), &mesh);
+        fs::remove_file(mesh.join(&place)).ok();
+        plant(&env, &mesh.join(&place));
+        let check = |what: &str, code: Option<i32>, expected: &dyn Fn(i32) -> bool| {
+            assert!(code.is_some_and(expected), "`{}`, {what}: {code:?}", place.display());
+            assert!(holds(&env), "`{}`, {what}: what is not ours was changed", place.display());
+        };
+        for event in EVENTS {
+            let input = hook(&env, &mesh, event);
+            let mut command = frugal(&input);
+            command.stdin(fs::File::open(env.path().join("payload")).unwrap());
+            check(event, code(&mut command), &|code| code == 0);
+        }
+        for args in COMMANDS {
+            let mut command = env.msg();
+            command.args(args).args(["--as", "Alice", "--mesh"]).arg(&mesh);
+            let limited = code(frugal(&command).stdin(Stdio::null()));
+            check(&args.join(" "), limited, &|code| (0..=9).contains(&code));
+        }
+        fs::remove_dir_all(&mesh).unwrap();
+    }
+}
+
+#[test]
+fn a_pipe_in_the_place_of_any_file_is_not_waited_for() {
+    in_each_place(&|_, place| mkfifo(place, Mode::S_IRWXU).unwrap(), &|_| true);
+}
+
+#[test]
+fn a_gigabyte_in_the_place_of_any_file_is_not_read() {
+    let bomb = |_: &TestEnvironment, place: &Path| fs::File::create(place).unwrap().set_len(1 << 30).unwrap();
+    in_each_place(&bomb, &|_| true);
+}
+
+#[test]
+fn json_without_a_bottom_in_the_place_of_any_file_is_no_end_of_us() {
+    let deep = "{\"a\":[".repeat(50_000);
+    in_each_place(&|_, place| put(place, &deep), &|_| true);
+}
+
+#[test]
+fn a_link_in_the_place_of_any_file_is_not_written_through() {
+    let precious = |env: &TestEnvironment| env.path().join("precious");
+    let plant = |env: &TestEnvironment, place: &Path| {
+        put(&precious(env), "precious");
+        symlink(precious(env), place).unwrap();
+    };
+    in_each_place(&plant, &|env| fs::read_to_string(precious(env)).unwrap() == "precious");
+}
+
+#[test]
+fn a_link_to_nowhere_in_the_place_of_any_file_makes_nothing_there() {
+    let nowhere = |env: &TestEnvironment| env.path().join("nowhere");
+    in_each_place(&|env, place| symlink(nowhere(env), place).unwrap(), &|env| !nowhere(env).exists());
+}
+
+/// What comes with a clone, or beside it: configuration, a spec, pi-messenger's timeline, git's log.
+#[test]
+fn neither_pipe_nor_gigabyte_in_a_project_holds_anyone_up() {
+    let env = lively();
+    let places = [
+        ".ravenry/config.json",
+        ".pi/pi-messenger.json",
+        ".pi/messenger/feed.jsonl",
+        "spec.md",
+        ".git/logs/HEAD",
+    ];
+    assert!(Command::new("git").args(["init", "-q"]).current_dir(env.work()).status().unwrap().success());
+    for place in places.map(|place| env.work().join(place)) {
+        let pipe = |place: &Path| mkfifo(place, Mode::S_IRWXU).unwrap();
+        let bomb = |place: &Path| fs::File::create(place).unwrap().set_len(1 << 30).unwrap();
+        for plant in [&pipe as &dyn Fn(&Path), &bomb] {
+            fs::create_dir_all(place.parent().unwrap()).unwrap();
+            fs::remove_file(&place).ok();
+            plant(&place);
+            for args in [&["agents"][..], &["tasks"], &["feed"], &["config"], &["check", "src/x.rs"]] {
+                let mut command = env.msg();
+                let code = code(frugal(command.args(args).args(["--as", "Alice"])).stdin(Stdio::null()));
+                assert!(
+                    code.is_some_and(|code| (0..=9).contains(&code)),
+                    "{}, {args:?}: {code:?}",
+                    place.display()
+                );
+            }
+            let commit = json!({
+                "session_id": "session of Alice", "cwd": env.work(), "hook_event_name": "PostToolUse",
+                "tool_name": "Bash", "tool_input": { "command": "git commit -m x" }, "tool_response": {},
+            });
+            let mut command = hook(&env, &env.mesh(), "PostToolUse");
+            put(&env.path().join("commit"), &commit.to_string());
+            command.stdin(fs::File::open(env.path().join("commit")).unwrap());
+            assert_eq!(code(&mut command), Some(0), "{}", place.display());
+            fs::remove_file(&place).unwrap();
+        }
+        put(&env.work().join("spec.md"), SPEC);
+    }
+    // A directory that somebody else packed may have anything for a `.git`.
+    let packed = env.work().join("packed");
+    fs::create_dir(&packed).unwrap();
+    mkfifo(&packed.join(".git"), Mode::S_IRWXU).unwrap();
+    assert_eq!(code(env.msg().args(["agents", "--as", "Alice"]).current_dir(&packed)), Some(0));
+}

@@ -1,0 +1,304 @@
+//! A message from the sender's hands to the reader's: post; parse, take, hand over, record; and what the next one does
+//! with what a dead reader had taken.
+
+use crate::search::{DIES, Deed, Fault, Protocol, Step, explore};
+
+const WRITES: Deed = Deed::ours("writes the message under a private name", "sys/files.rs", "write_private");
+const POSTS: Deed = Deed::ours("links it into the inbox", "sys/files.rs", "publish_twice");
+const KEEPS: Deed = Deed::ours("keeps it as sent, and is told so", "store/outbox.rs", "post_into");
+const LOOKS: Deed = Deed::ours("looks at the inbox", "store/inbox.rs", "look");
+const LISTS: Deed = Deed::ours("lists what others have in hand", "store/inbox.rs", "put_back_of_dead");
+const LEAVES: Deed =
+    Deed::ours("leaves it: its reader lives, or it is gone", "store/inbox.rs", "dropped_by_dead");
+const PUTS_BACK: Deed = Deed::ours("puts it back", "store/inbox.rs", "put_at");
+const TAKES: Deed = Deed::ours("takes it", "sys/files.rs", "take");
+const COMES_LATE: Deed = Deed::ours("comes too late to take it", "sys/files.rs", "take");
+const HANDS_OVER: Deed = Deed::ours("hands it over", "ops/receive.rs", "finish");
+const FAILS: Deed = Deed::ours("finds that nobody reads", "ops/receive.rs", "finish");
+const RECORDS: Deed = Deed::ours("records it as seen", "store/inbox.rs", "record_one");
+const GIVES_BACK: Deed = Deed::ours("gives it back", "store/inbox.rs", "give_back");
+
+const LINKS_BACK: Deed = Deed::other("links it back into the inbox");
+const UNLINKS: Deed = Deed::other("removes the name that its reader gave it");
+const DELETES: Deed = Deed::other("deletes it");
+
+const READERS: usize = 3;
+const NAMES: [&str; READERS + 1] = ["Ann", "Ben", "Cat", "Sweeper"];
+const SENDER: &str = "Sender";
+
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+enum Next {
+    Look,
+    List,
+    /// Which hands are still to be looked into.
+    PutBack {
+        hands: [bool; READERS],
+    },
+    /// The name in the inbox is there again; the one in that hand is still to go.
+    Unlink {
+        hand: usize,
+        hands: [bool; READERS],
+    },
+    LookAgain,
+    Take,
+    HandOver,
+    Record,
+    GiveBack,
+    UnlinkOwn,
+    Nothing,
+    Dead,
+}
+
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+enum NextOfSender {
+    Write,
+    Post,
+    Keep,
+    Nothing,
+    Dead,
+}
+
+/// Under which names the message can be found, and what became of it.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct State {
+    sender: NextOfSender,
+    posted: bool,
+    inbox: bool,
+    hands: [bool; READERS],
+    seen: bool,
+    handed_over: u8,
+    /// Readers that died between handing over and recording.
+    died_in_between: u8,
+    /// The last one only tidies: `doctor`, or who buries an agent.
+    others: [Next; READERS + 1],
+}
+
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Way {
+    TakeHandOverRecord,
+    DeleteBeforeDelivering,
+    DeliverBeforeDeleting,
+}
+
+#[derive(Clone, Copy)]
+struct Delivery {
+    way: Way,
+    /// Is what lies in a hand put back by one rename, or by a link and a removal?
+    at_once: bool,
+    /// Only what a dead one had in hand is put back; else whatever lies there.
+    asks_for_death: bool,
+}
+
+const REAL: Delivery = Delivery { way: Way::TakeHandOverRecord, at_once: true, asks_for_death: true };
+
+impl Delivery {
+    fn step_of_sender(state: &State) -> Option<(Deed, State)> {
+        let mut to = state.clone();
+        let (deed, next) = match state.sender {
+            NextOfSender::Write => (WRITES, NextOfSender::Post),
+            NextOfSender::Post => {
+                (to.posted, to.inbox) = (true, true);
+                (POSTS, NextOfSender::Keep)
+            }
+            NextOfSender::Keep => (KEEPS, NextOfSender::Nothing),
+            NextOfSender::Nothing | NextOfSender::Dead => return None,
+        };
+        to.sender = next;
+        Some((deed, to))
+    }
+
+    fn steps_of_reader(&self, state: &State, who: usize) -> Vec<(Deed, State)> {
+        let mut to = state.clone();
+        let after_tidying = if who < READERS { Next::LookAgain } else { Next::List };
+        let seen = if state.inbox { Next::Take } else { self.after(state) };
+        let (deed, next) = match state.others[who] {
+            Next::Look if state.hands != [false; READERS] => (LOOKS, Next::List),
+            Next::Look | Next::LookAgain => (LOOKS, seen),
+            Next::List => (LISTS, Next::PutBack { hands: state.hands }),
+            Next::PutBack { mut hands } => match hands.iter().position(|listed| *listed) {
+                None => (LISTS, after_tidying),
+                Some(hand) => {
+                    hands[hand] = false;
+                    let is_dropped = !self.asks_for_death || state.others[hand] == Next::Dead;
+                    if !is_dropped || !state.hands[hand] || state.inbox {
+                        (LEAVES, Next::PutBack { hands })
+                    } else if self.at_once {
+                        (to.hands[hand], to.inbox) = (false, true);
+                        (PUTS_BACK, Next::PutBack { hands })
+                    } else {
+                        to.inbox = true;
+                        (LINKS_BACK, Next::Unlink { hand, hands })
+                    }
+                }
+            },
+            Next::Unlink { hand, hands } => {
+                to.hands[hand] = false;
+                (UNLINKS, Next::PutBack { hands })
+            }
+            Next::Take => match (self.way, state.inbox) {
+                (Way::DeliverBeforeDeleting, _) => return vec![self.hand_over(to, who)],
+                (_, false) => (COMES_LATE, self.after(state)),
+                (Way::TakeHandOverRecord, true) => {
+                    (to.inbox, to.hands[who]) = (false, true);
+                    (TAKES, Next::HandOver)
+                }
+                (Way::DeleteBeforeDelivering, true) => {
+                    to.inbox = false;
+                    (DELETES, Next::HandOver)
+                }
+            },
+            Next::HandOver => {
+                let mut steps = vec![self.hand_over(state.clone(), who)];
+                if self.way == Way::TakeHandOverRecord {
+                    to.others[who] = Next::GiveBack;
+                    steps.push((FAILS, to));
+                }
+                return steps;
+            }
+            Next::Record if self.way == Way::DeliverBeforeDeleting => {
+                (to.inbox, to.seen) = (false, true);
+                (DELETES, Next::Nothing)
+            }
+            Next::Record => {
+                (to.hands[who], to.seen) = (false, true);
+                (RECORDS, Next::Nothing)
+            }
+            Next::GiveBack if self.at_once || state.inbox => {
+                (to.hands[who], to.inbox) = (state.hands[who] && state.inbox, true);
+                (GIVES_BACK, Next::Look)
+            }
+            Next::GiveBack => {
+                to.inbox = true;
+                (LINKS_BACK, Next::UnlinkOwn)
+            }
+            Next::UnlinkOwn => {
+                to.hands[who] = false;
+                (UNLINKS, Next::Look)
+            }
+            Next::Nothing | Next::Dead => return Vec::new(),
+        };
+        to.others[who] = next;
+        vec![(deed, to)]
+    }
+
+    fn hand_over(&self, mut to: State, who: usize) -> (Deed, State) {
+        to.handed_over += 1;
+        to.others[who] = if self.way == Way::DeleteBeforeDelivering { Next::Nothing } else { Next::Record };
+        to.seen |= self.way == Way::DeleteBeforeDelivering;
+        (HANDS_OVER, to)
+    }
+
+    /// Whoever finds nothing looks again, until there is nothing to come.
+    fn after(&self, state: &State) -> Next {
+        if state.seen { Next::Nothing } else { Next::Look }
+    }
+}
+
+impl Protocol for Delivery {
+    type State = State;
+
+    fn start(&self) -> State {
+        let mut others = [Next::Look; READERS + 1];
+        others[READERS] = Next::List;
+        State {
+            sender: NextOfSender::Write,
+            posted: false,
+            inbox: false,
+            hands: [false; READERS],
+            seen: false,
+            handed_over: 0,
+            died_in_between: 0,
+            others,
+        }
+    }
+
+    fn steps(&self, state: &State) -> Vec<Step<State>> {
+        let mut steps = Vec::new();
+        steps.extend(Self::step_of_sender(state).map(|(deed, to)| Step { who: SENDER, deed, to }));
+        if !matches!(state.sender, NextOfSender::Nothing | NextOfSender::Dead) {
+            let to = State { sender: NextOfSender::Dead, ..state.clone() };
+            steps.push(Step { who: SENDER, deed: DIES, to });
+        }
+        for (who, name) in NAMES.into_iter().enumerate() {
+            let own = self.steps_of_reader(state, who);
+            steps.extend(own.into_iter().map(|(deed, to)| Step { who: name, deed, to }));
+            if !matches!(state.others[who], Next::Nothing | Next::Dead) {
+                let mut to = state.clone();
+                to.died_in_between += u8::from(state.others[who] == Next::Record);
+                to.others[who] = Next::Dead;
+                steps.push(Step { who: name, deed: DIES, to });
+            }
+        }
+        steps
+    }
+
+    fn fault(&self, state: &State) -> Option<&'static str> {
+        let in_memory = state.others.contains(&Next::HandOver);
+        let lies_somewhere = state.inbox || state.hands != [false; READERS] || state.seen;
+        if state.posted && state.handed_over == 0 && !lies_somewhere && !in_memory {
+            return Some("it is lost");
+        }
+        if state.handed_over > 1 + state.died_in_between {
+            return Some("it was handed over twice, and nobody died in between");
+        }
+        let taken_away = |(next, hand): (&Next, &bool)| {
+            self.way == Way::TakeHandOverRecord && matches!(next, Next::HandOver | Next::Record) && !hand
+        };
+        let robbed = state.others.iter().zip(&state.hands).any(taken_away);
+        robbed.then_some("one that lives lost what it had in hand")
+    }
+
+    fn is_over(&self, state: &State) -> bool {
+        let nobody_reads = state.others[..READERS].iter().all(|next| *next == Next::Dead);
+        let nothing_came = state.sender == NextOfSender::Dead && !state.posted;
+        state.seen || nobody_reads || nothing_came
+    }
+}
+
+#[test]
+fn a_message_is_handed_over_at_least_once_and_twice_only_after_a_death_in_between() {
+    explore("take, hand over, record", &REAL).unwrap();
+}
+
+#[track_caller]
+fn fault_of(protocol: &Delivery) -> Fault {
+    let fault = explore("", protocol).unwrap_err();
+    println!("{fault:?}");
+    fault
+}
+
+#[test]
+fn who_deletes_before_delivering_loses_it() {
+    let fault = fault_of(&Delivery { way: Way::DeleteBeforeDelivering, ..REAL });
+    assert_eq!(fault.what, "it is lost");
+    assert_eq!(
+        fault.steps,
+        [
+            "Sender writes the message under a private name",
+            "Sender links it into the inbox",
+            "Ann looks at the inbox",
+            "Ann deletes it",
+            "Ann dies",
+        ]
+    );
+}
+
+#[test]
+fn who_delivers_before_deleting_hands_it_over_twice() {
+    let fault = fault_of(&Delivery { way: Way::DeliverBeforeDeleting, ..REAL });
+    assert_eq!(fault.what, "it was handed over twice, and nobody died in between");
+}
+
+#[test]
+fn who_puts_back_what_a_living_one_has_in_hand_robs_it() {
+    let fault = fault_of(&Delivery { asks_for_death: false, ..REAL });
+    assert_eq!(fault.what, "one that lives lost what it had in hand");
+}
+
+/// How `renameat2` is done without, where a file system doesn't know it: in between, the message has two names. So what
+/// was taken is put back by a plain rename.
+#[test]
+fn putting_back_by_link_and_removal_hands_it_over_twice() {
+    let fault = fault_of(&Delivery { at_once: false, ..REAL });
+    assert_eq!(fault.what, "it was handed over twice, and nobody died in between");
+}

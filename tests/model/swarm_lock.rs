@@ -1,0 +1,374 @@
+//! `swarm.lock`: a file that exists while somebody holds it, broken when its holder is dead.
+//!
+//! Time is a step of its own: a lock may become ten seconds old at any moment, however slow its holder is.
+
+use crate::search::{DIES, Deed, Fault, Protocol, Step, explore};
+
+const WAITS: Deed = Deed::ours("gets mesh.lock", "sys/flock.rs", "acquire");
+const SHOWS: Deed = Deed::ours("links its own lock into place", "sys/files.rs", "show");
+const FINDS_ONE: Deed = Deed::ours("finds a lock in the way", "sys/files.rs", "show");
+const MARKS: Deed = Deed::ours("notes which file that is", "store/swarm_lock.rs", "file_mark");
+const READS: Deed = Deed::ours("reads whose it is", "store/swarm_lock.rs", "examine");
+const JUDGES: Deed = Deed::ours("asks whether its holder lives", "store/swarm_lock.rs", "examine");
+const COMPARES: Deed = Deed::ours("looks whether it is still that file", "store/swarm_lock.rs", "acquire");
+const BREAKS: Deed = Deed::ours("removes what lies there", "store/swarm_lock.rs", "acquire");
+const WORKS: Deed = Deed::ours("has changed the claims", "store/swarm.rs", "write");
+const COMPARES_OWN: Deed = Deed::ours("looks whether the lock is its own", "store/swarm_lock.rs", "release");
+const RELEASES: Deed = Deed::ours("removes the lock", "store/swarm_lock.rs", "release");
+/// By being dropped, or by the kernel.
+const FREES: Deed = Deed::other("lets go of mesh.lock");
+
+const CREATES: Deed = Deed::other("creates an empty lock");
+const WRITES: Deed = Deed::other("writes its pid into it");
+const FINDS_OLD: Deed = Deed::other("finds a lock that is ten seconds old");
+const FINDS_YOUNG: Deed = Deed::other("finds none, or a young one");
+const TIME_PASSES: Deed = Deed::other("shows ten seconds more");
+
+const OURS: usize = 3;
+const NAMES: [&str; OURS] = ["Ann", "Ben", "Cat"];
+const PI: &str = "pi-messenger";
+/// So often each of ours wants the lock.
+const ROUNDS: u8 = 2;
+
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+enum Holder {
+    Ours(usize),
+    Pi,
+}
+
+/// Which file it is: whose, and the how manieth of that one. What `file_mark` tells by inode and time.
+type Mark = (Holder, u8);
+
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+struct Lock {
+    mark: Mark,
+    is_empty: bool,
+    is_old: bool,
+}
+
+/// What a process of ours does next.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+enum Next {
+    Wait,
+    Show,
+    /// Only if content is not in place from the start.
+    Write,
+    Mark,
+    Read {
+        before: Option<Mark>,
+    },
+    Judge {
+        before: Option<Mark>,
+        found: Lock,
+    },
+    Compare {
+        before: Option<Mark>,
+    },
+    Break,
+    Work,
+    CompareOwn,
+    Release,
+    Free,
+    Nothing,
+    Dead,
+}
+
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+enum NextOfPi {
+    Look,
+    Break,
+    Create,
+    Write,
+    Work,
+    Unlink,
+    Nothing,
+    Dead,
+}
+
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct State {
+    mesh_lock: Option<usize>,
+    swarm_lock: Option<Lock>,
+    ours: [(Next, u8); OURS],
+    pi: NextOfPi,
+}
+
+impl State {
+    fn lives(&self, holder: Holder) -> bool {
+        match holder {
+            Holder::Ours(at) => self.ours[at].0 != Next::Dead,
+            Holder::Pi => self.pi != NextOfPi::Dead,
+        }
+    }
+
+    fn of_ours_at_work(&self) -> usize {
+        self.ours.iter().filter(|(next, _)| *next == Next::Work).count()
+    }
+}
+
+/// What there is to the protocol, each part of which can be left out.
+#[derive(Clone, Copy)]
+struct SwarmLock {
+    under_mesh_lock: bool,
+    content_in_place: bool,
+    breaks_what_it_saw: bool,
+    removes_only_its_own: bool,
+    with_pi: bool,
+    /// May one of ours and pi-messenger be at work together?
+    minds_pi: bool,
+    anyone_dies: bool,
+    time_passes: bool,
+}
+
+const REAL: SwarmLock = SwarmLock {
+    under_mesh_lock: true,
+    content_in_place: true,
+    breaks_what_it_saw: true,
+    removes_only_its_own: true,
+    with_pi: false,
+    minds_pi: false,
+    anyone_dies: true,
+    time_passes: true,
+};
+
+const NAIVE: SwarmLock = SwarmLock {
+    under_mesh_lock: false,
+    content_in_place: false,
+    breaks_what_it_saw: false,
+    removes_only_its_own: false,
+    ..REAL
+};
+
+impl SwarmLock {
+    /// The next step of one of ours; `None` while it has to wait.
+    fn step_of(&self, state: &State, who: usize) -> Option<(Deed, State)> {
+        let mut to = state.clone();
+        let (next, round) = state.ours[who];
+        let mark = (Holder::Ours(who), round);
+        let lying = state.swarm_lock.map(|lock| lock.mark);
+        let (deed, next) = match next {
+            Next::Wait if state.mesh_lock.is_some() => return None,
+            Next::Wait => {
+                to.mesh_lock = Some(who);
+                (WAITS, Next::Show)
+            }
+            Next::Show if state.swarm_lock.is_some() => (FINDS_ONE, Next::Mark),
+            Next::Show => {
+                to.swarm_lock = Some(Lock { mark, is_empty: !self.content_in_place, is_old: false });
+                if self.content_in_place { (SHOWS, Next::Work) } else { (CREATES, Next::Write) }
+            }
+            Next::Write => {
+                to.swarm_lock = state.swarm_lock.map(|lock| Lock { is_empty: false, ..lock });
+                (WRITES, Next::Work)
+            }
+            Next::Mark => (MARKS, Next::Read { before: lying }),
+            Next::Read { before } => match state.swarm_lock {
+                Some(found) => (READS, Next::Judge { before, found }),
+                None => (READS, Next::Show),
+            },
+            Next::Judge { before, found } => match self.is_held(state, found) {
+                true => (JUDGES, Next::Mark),
+                false if self.breaks_what_it_saw => (JUDGES, Next::Compare { before }),
+                false => (JUDGES, Next::Break),
+            },
+            Next::Compare { before } if lying == before => (COMPARES, Next::Break),
+            Next::Compare { .. } => (COMPARES, Next::Show),
+            Next::Break => {
+                to.swarm_lock = None;
+                (BREAKS, Next::Show)
+            }
+            Next::Work if self.removes_only_its_own => (WORKS, Next::CompareOwn),
+            Next::Work => (WORKS, Next::Release),
+            Next::CompareOwn if lying == Some(mark) => (COMPARES_OWN, Next::Release),
+            Next::CompareOwn => (COMPARES_OWN, Next::Free),
+            Next::Release => {
+                to.swarm_lock = None;
+                (RELEASES, Next::Free)
+            }
+            Next::Free => {
+                to.mesh_lock = None;
+                to.ours[who].1 += 1;
+                (FREES, if round + 1 == ROUNDS { Next::Nothing } else { self.first() })
+            }
+            Next::Nothing | Next::Dead => return None,
+        };
+        to.ours[who].0 = next;
+        Some((deed, to))
+    }
+
+    fn is_held(&self, state: &State, lock: Lock) -> bool {
+        match lock.is_empty {
+            // One that names nobody may be in the making. Who writes first what it is and cares later has no such patience.
+            true => self.content_in_place && !lock.is_old,
+            false => state.lives(lock.mark.0),
+        }
+    }
+
+    fn first(&self) -> Next {
+        if self.under_mesh_lock { Next::Wait } else { Next::Show }
+    }
+
+    /// pi-messenger's way: what is old is removed without a look at whose it is, and so is what it takes for its own.
+    fn step_of_pi(state: &State) -> Option<(Deed, State)> {
+        let mut to = state.clone();
+        let (deed, next) = match state.pi {
+            NextOfPi::Look if state.swarm_lock.is_some_and(|lock| lock.is_old) => {
+                (FINDS_OLD, NextOfPi::Break)
+            }
+            NextOfPi::Look => (FINDS_YOUNG, NextOfPi::Create),
+            NextOfPi::Break => {
+                to.swarm_lock = None;
+                (BREAKS, NextOfPi::Create)
+            }
+            NextOfPi::Create if state.swarm_lock.is_some() => (FINDS_ONE, NextOfPi::Look),
+            NextOfPi::Create => {
+                to.swarm_lock = Some(Lock { mark: (Holder::Pi, 0), is_empty: true, is_old: false });
+                (CREATES, NextOfPi::Write)
+            }
+            NextOfPi::Write => {
+                // It writes to the file that it has open, whether or not that one still has its name.
+                if let Some(lock) = to.swarm_lock.as_mut().filter(|lock| lock.mark.0 == Holder::Pi) {
+                    lock.is_empty = false;
+                }
+                (WRITES, NextOfPi::Work)
+            }
+            NextOfPi::Work => (WORKS, NextOfPi::Unlink),
+            NextOfPi::Unlink => {
+                to.swarm_lock = None;
+                (BREAKS, NextOfPi::Nothing)
+            }
+            NextOfPi::Nothing | NextOfPi::Dead => return None,
+        };
+        to.pi = next;
+        Some((deed, to))
+    }
+}
+
+impl Protocol for SwarmLock {
+    type State = State;
+
+    fn start(&self) -> State {
+        let pi = if self.with_pi { NextOfPi::Look } else { NextOfPi::Nothing };
+        State { mesh_lock: None, swarm_lock: None, ours: [(self.first(), 0); OURS], pi }
+    }
+
+    fn steps(&self, state: &State) -> Vec<Step<State>> {
+        let mut steps = Vec::new();
+        for (who, name) in NAMES.into_iter().enumerate() {
+            steps.extend(self.step_of(state, who).map(|(deed, to)| Step { who: name, deed, to }));
+            if self.anyone_dies && !matches!(state.ours[who].0, Next::Nothing | Next::Dead) {
+                let mut to = state.clone();
+                to.ours[who].0 = Next::Dead;
+                // The kernel frees a lock of its own; a file stays.
+                to.mesh_lock = state.mesh_lock.filter(|holder| *holder != who);
+                steps.push(Step { who: name, deed: DIES, to });
+            }
+        }
+        steps.extend(Self::step_of_pi(state).map(|(deed, to)| Step { who: PI, deed, to }));
+        if self.anyone_dies && !matches!(state.pi, NextOfPi::Nothing | NextOfPi::Dead) {
+            steps.push(Step { who: PI, deed: DIES, to: State { pi: NextOfPi::Dead, ..state.clone() } });
+        }
+        if let Some(lock) = state.swarm_lock.filter(|lock| self.time_passes && !lock.is_old) {
+            let swarm_lock = Some(Lock { is_old: true, ..lock });
+            steps.push(Step {
+                who: "the clock",
+                deed: TIME_PASSES,
+                to: State { swarm_lock, ..state.clone() },
+            });
+        }
+        steps
+    }
+
+    fn fault(&self, state: &State) -> Option<&'static str> {
+        if state.of_ours_at_work() > 1 {
+            return Some("two of ours are at work");
+        }
+        let both = state.of_ours_at_work() == 1 && state.pi == NextOfPi::Work;
+        (self.minds_pi && both).then_some("one of ours and pi-messenger are at work")
+    }
+
+    fn is_over(&self, state: &State) -> bool {
+        state.ours.iter().all(|(next, _)| matches!(next, Next::Nothing | Next::Dead))
+            && matches!(state.pi, NextOfPi::Nothing | NextOfPi::Dead)
+    }
+}
+
+#[test]
+fn one_of_ours_has_the_swarm_lock_whoever_dies() {
+    explore("swarm.lock, three of ours", &REAL).unwrap();
+}
+
+#[test]
+fn and_pi_messenger_breaking_it_blindly_makes_no_two_of_ours() {
+    explore("swarm.lock, with pi-messenger", &SwarmLock { with_pi: true, ..REAL }).unwrap();
+}
+
+#[test]
+fn ours_and_pi_messengers_keep_apart_while_nobody_dies_or_is_slow() {
+    let calm = SwarmLock { with_pi: true, minds_pi: true, anyone_dies: false, time_passes: false, ..REAL };
+    explore("swarm.lock, with pi-messenger, in calm", &calm).unwrap();
+}
+
+#[track_caller]
+fn fault_of(protocol: &SwarmLock) -> Fault {
+    let fault = explore("", protocol).unwrap_err();
+    println!("{fault:?}");
+    fault
+}
+
+/// The limitation that the README tells of.
+#[test]
+fn pi_messenger_takes_the_lock_from_one_that_is_slow() {
+    let fault = fault_of(&SwarmLock { with_pi: true, minds_pi: true, anyone_dies: false, ..REAL });
+    assert_eq!(
+        fault.steps,
+        [
+            "Ann gets mesh.lock",
+            "Ann links its own lock into place",
+            "the clock shows ten seconds more",
+            "pi-messenger finds a lock that is ten seconds old",
+            "pi-messenger removes what lies there",
+            "pi-messenger creates an empty lock",
+            "pi-messenger writes its pid into it",
+        ]
+    );
+}
+
+/// Check that the holder is dead, remove the lock, create one.
+#[test]
+fn the_protocol_that_one_would_write_first_has_two_at_work() {
+    let fault = fault_of(&NAIVE);
+    assert_eq!(fault.what, "two of ours are at work");
+    assert_eq!(
+        fault.steps,
+        [
+            "Ann creates an empty lock",
+            "Ben finds a lock in the way",
+            "Ben notes which file that is",
+            "Ben reads whose it is",
+            "Ann writes its pid into it",
+            "Ben asks whether its holder lives",
+            "Ben removes what lies there",
+            "Ben creates an empty lock",
+            "Ben writes its pid into it",
+        ]
+    );
+}
+
+/// What looks like a cure is none while somebody can come between the look and the deed.
+#[test]
+fn without_mesh_lock_nothing_else_helps() {
+    let fault = fault_of(&SwarmLock { under_mesh_lock: false, ..REAL });
+    assert_eq!(fault.what, "two of ours are at work");
+    let since_look = fault.steps.iter().rposition(|step| step.ends_with(COMPARES.words)).unwrap();
+    assert_eq!(
+        fault.steps[since_look..],
+        [
+            "Cat looks whether it is still that file",
+            "Ben removes what lies there",
+            "Ben links its own lock into place",
+            "Cat removes what lies there",
+            "Cat links its own lock into place",
+        ]
+    );
+}
