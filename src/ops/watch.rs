@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use crate::domain::AgentName;
 use crate::store::{Spot, Stem, Via, Waiting};
+use crate::sys::ancestry;
+use crate::sys::seams::{self, Bug};
 use crate::sys::signals::Stop;
-use crate::sys::{ancestry, seams};
 
 use super::context::Context;
 use super::ear::{Ear, Woken, current};
@@ -180,6 +181,11 @@ impl<'a> Follower<'a> {
 
     /// What waits now. Where a hint led to no mail, the agent may have another name by now, or be gone.
     fn look(&mut self) -> Result<Vec<Waiting>, CommandError> {
+        if seams::has_bug(Bug::ScanBeforeWatch) {
+            let waiting = self.desk.look()?.waiting;
+            self.arm()?;
+            return Ok(waiting);
+        }
         self.arm()?;
         let waiting = self.desk.look()?.waiting;
         if !waiting.is_empty() || !self.refresh()? {
