@@ -279,6 +279,11 @@ impl Visit<'_> {
             let known = self.known_session()?;
             let name = self.choose(&census, theme, default_name.as_ref(), known.as_ref(), now)?;
             names::clear(self.locked, &census, &name, now)?;
+            if let Some(before) =
+                known.as_ref().map(|known| &known.last.agent.name).filter(|last| **last != name)
+            {
+                self.mesh.carry_stamp(before, &name)?;
+            }
             let held = known.as_ref().map_or(Vec::new(), held_before);
             let waits = known.as_ref().filter(|known| known.is_current());
             let waits = waits.map_or(Vec::new(), |known| known.last.agent.waits_for.clone());
