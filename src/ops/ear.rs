@@ -121,13 +121,19 @@ pub(super) fn current(mesh: &Mesh, agent: &Agent) -> Result<Option<Agent>, Comma
         record.agent.process == agent.process
             && (record.agent.session == agent.session || record.agent.name == agent.name)
     };
-    let record = match mesh.registration(&agent.name)?.filter(same) {
+    let there = mesh.registration(&agent.name)?;
+    let is_anothers = there.as_ref().is_some_and(|record| !same(record));
+    let record = match there.filter(same) {
         Some(record) => Some(record),
         None => mesh.census()?.records.into_iter().find(same),
     };
     let gone = || StoreError::NoRegistration(agent.name.to_string());
     // An agent lives no longer than its host, and nobody is left to hand anything over to.
     if process::liveness(&agent.process) == Liveness::Gone {
+        return Err(gone().into());
+    }
+    // What lies in the inbox of that name is for whoever has it now.
+    if record.is_none() && is_anothers {
         return Err(gone().into());
     }
     // A registration that vanished comes back with the next command, and a directory that was removed may be made anew:

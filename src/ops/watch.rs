@@ -179,7 +179,7 @@ impl<'a> Follower<'a> {
         self.ear.wait(stop, deadline)
     }
 
-    /// What waits now. Where a hint led to no mail, the agent may have another name by now, or be gone.
+    /// What waits now. The agent may have another name by now, or be gone, and another have its name.
     fn look(&mut self) -> Result<Vec<Waiting>, CommandError> {
         if seams::has_bug(Bug::ScanBeforeWatch) {
             let waiting = self.desk.look()?.waiting;
@@ -187,11 +187,9 @@ impl<'a> Follower<'a> {
             return Ok(waiting);
         }
         self.arm()?;
-        let waiting = self.desk.look()?.waiting;
-        if !waiting.is_empty() || !self.refresh()? {
-            return Ok(waiting);
+        if self.refresh()? {
+            self.arm()?;
         }
-        self.arm()?;
         Ok(self.desk.look()?.waiting)
     }
 
