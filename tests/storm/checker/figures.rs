@@ -25,12 +25,24 @@ pub struct Figures {
     pub again: usize,
     pub lie: usize,
     pub destroyed: usize,
+    /// What the verdict rests on: names, tasks and paths that were surely held, messages whose order was compared, and
+    /// watchers that listened long enough.
+    pub proven: Proven,
     pub seconds: f64,
 }
 
+#[derive(Clone, Debug, Default)]
+pub struct Proven {
+    pub names: usize,
+    pub tasks: usize,
+    pub paths: usize,
+    pub pairs: usize,
+    pub watchers: usize,
+}
+
 impl Figures {
-    pub(super) fn of(story: &Story<'_>) -> Self {
-        let mut figures = Self { operations: story.ops.len(), ..Self::default() };
+    pub(super) fn of(story: &Story<'_>, proven: Proven) -> Self {
+        let mut figures = Self { operations: story.ops.len(), proven, ..Self::default() };
         let mut handed: HashMap<&Handed, usize> = HashMap::new();
         let mut stems: HashSet<&str> = HashSet::new();
         for op in &story.ops {
@@ -85,10 +97,16 @@ impl fmt::Display for Figures {
         writeln!(f, "refused: {}", list(&self.refused))?;
         writeln!(f, "{agents_killed} agents killed; the nemesis: {}", list(&self.deeds))?;
         let Self { accepted, delivered, again, lie, destroyed, .. } = self;
-        write!(
+        writeln!(
             f,
             "{accepted} messages accepted, {delivered} handed over, {again} again behind a kill, {lie} lie in inboxes, \
              graves and quarantine, {destroyed} were in directories that the nemesis took away"
+        )?;
+        let Proven { names, tasks, paths, pairs, watchers } = &self.proven;
+        write!(
+            f,
+            "surely held: {names} names, {tasks} tasks, {paths} paths; {pairs} pairs of messages compared for their order; \
+             {watchers} watchers listened for long"
         )
     }
 }

@@ -129,6 +129,17 @@ impl<'h> Holdings<'h> {
         Self { held }
     }
 
+    /// How many intervals there are of names, tasks and paths.
+    pub(super) fn counts(&self) -> [usize; 3] {
+        let all: Vec<&Thing> = self.held.values().flatten().map(|held| &held.thing).collect();
+        let count = |is_it: fn(&Thing) -> bool| all.iter().filter(|thing| is_it(thing)).count();
+        [
+            count(|thing| matches!(thing, Thing::Name(_))),
+            count(|thing| matches!(thing, Thing::Task(_))),
+            count(|thing| matches!(thing, Thing::Path(_))),
+        ]
+    }
+
     /// Who surely held that throughout.
     pub(super) fn holders<'a>(
         &'a self,

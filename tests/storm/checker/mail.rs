@@ -44,7 +44,14 @@ impl Delivery<'_, '_> {
 type Arrived<'s, 'h> = (&'s Letter<'s, 'h>, &'s [Delivery<'s, 'h>]);
 type Deliveries<'s, 'h> = HashMap<&'s Handed, Vec<Delivery<'s, 'h>>>;
 
-pub(super) fn check(story: &Story<'_>, holdings: &Holdings<'_>) -> Vec<Violation> {
+/// What was found, and on what it rests.
+pub(super) struct Findings {
+    pub(super) violations: Vec<Violation>,
+    pub(super) pairs: usize,
+    pub(super) watchers: usize,
+}
+
+pub(super) fn check(story: &Story<'_>, holdings: &Holdings<'_>) -> Findings {
     let letters = letters(story);
     let mut deliveries: Deliveries<'_, '_> = HashMap::new();
     for op in &story.ops {
@@ -58,9 +65,10 @@ pub(super) fn check(story: &Story<'_>, holdings: &Holdings<'_>) -> Vec<Violation
         violations.extend(lost(story, letter, handed));
         violations.extend(astray(story, holdings, letter, handed));
     }
-    violations.extend(order(story, &letters, &deliveries));
+    let (out_of_order, pairs) = order(story, &letters, &deliveries);
+    violations.extend(out_of_order);
     violations.extend(unheard(story, holdings, &letters, &deliveries));
-    violations
+    Findings { violations, pairs, watchers: story.ops.iter().filter(|op| listens(op)).count() }
 }
 
 fn letters<'s, 'h>(story: &'s Story<'h>) -> Vec<Letter<'s, 'h>> {
@@ -145,7 +153,12 @@ fn astray(
     Some(Violation { promise: Promise::ForTheRecipientAlone, text, proof })
 }
 
-fn order(story: &Story<'_>, letters: &[Letter<'_, '_>], deliveries: &Deliveries<'_, '_>) -> Vec<Violation> {
+/// Also returns how many pairs were compared.
+fn order(
+    story: &Story<'_>,
+    letters: &[Letter<'_, '_>],
+    deliveries: &Deliveries<'_, '_>,
+) -> (Vec<Violation>, usize) {
     // By sender and recipient; the recipient is whoever was handed it.
     let mut pairs: BTreeMap<(&str, &str), Vec<Arrived<'_, '_>>> = BTreeMap::new();
     for letter in letters {
@@ -158,11 +171,12 @@ fn order(story: &Story<'_>, letters: &[Letter<'_, '_>], deliveries: &Deliveries<
     for op in story.ops.iter().filter(|op| may_hold_back(op)) {
         readers.entry(op.session).or_default().push(op);
     }
-    let mut violations = Vec::new();
+    let (mut violations, mut compared) = (Vec::new(), 0);
     for ((_, recipient), all) in pairs {
         let others = readers.get(recipient).map_or(&[][..], Vec::as_slice);
         for (earlier, first) in &all {
             for (later, second) in all.iter().filter(|(later, _)| earlier.accepted < later.tried) {
+                compared += 1;
                 let Some(delivery) = second.iter().find(|delivery| comes_before(delivery, first)) else {
                     continue;
                 };
@@ -176,7 +190,7 @@ fn order(story: &Story<'_>, letters: &[Letter<'_, '_>], deliveries: &Deliveries<
             }
         }
     }
-    violations
+    (violations, compared)
 }
 
 /// Surely before all of those?
@@ -221,11 +235,8 @@ fn unheard(
     letters: &[Letter<'_, '_>],
     deliveries: &Deliveries<'_, '_>,
 ) -> Vec<Violation> {
-    let listens = |op: &&Op<'_>| {
-        *op.intent == Intent::Watch && op.outcome == Outcome::Ok && op.ended - op.invoked > HEARD_WITHIN
-    };
     let mut violations = Vec::new();
-    for watch in story.ops.iter().filter(listens) {
+    for watch in story.ops.iter().filter(|op| listens(op)) {
         for letter in letters {
             let due = letter.accepted.max(watch.invoked).saturating_add(HEARD_WITHIN);
             if due > watch.ended || is_spoilt(story, letter) {
@@ -245,6 +256,10 @@ fn unheard(
         }
     }
     violations
+}
+
+fn listens(op: &Op<'_>) -> bool {
+    *op.intent == Intent::Watch && op.outcome == Outcome::Ok && op.ended - op.invoked > HEARD_WITHIN
 }
 
 /// The nemesis took it away or cut it short.

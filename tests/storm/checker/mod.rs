@@ -16,7 +16,7 @@ use std::fmt;
 
 use crate::history::Line;
 
-pub use figures::Figures;
+pub use figures::{Figures, Proven};
 use holdings::Holdings;
 use story::Story;
 
@@ -69,6 +69,9 @@ pub fn check(lines: &[Line]) -> Verdict {
     let holdings = Holdings::of(&story);
     let mut violations = errors::check(&story);
     violations.extend(holdings.check(&story));
-    violations.extend(mail::check(&story, &holdings));
-    Verdict { violations, figures: Figures::of(&story) }
+    let mail::Findings { violations: of_mail, pairs, watchers } = mail::check(&story, &holdings);
+    violations.extend(of_mail);
+    let [names, tasks, paths] = holdings.counts();
+    let proven = Proven { names, tasks, paths, pairs, watchers };
+    Verdict { violations, figures: Figures::of(&story, proven) }
 }
