@@ -3,7 +3,9 @@
 use jiff::Timestamp;
 
 use crate::domain::words::Theme;
-use crate::domain::{Agent, AgentName, EventKind, Harness, Pid, Recorded, Reservation, SessionId, Tally};
+use crate::domain::{
+    Agent, AgentName, EventKind, Harness, Liveness, Pid, Recorded, Reservation, SessionId, Tally,
+};
 use crate::store::{Census, Locked, Mesh, Record, SessionRecord, config};
 use crate::sys::ancestry::{self, Host};
 use crate::sys::environment::variable;
@@ -83,6 +85,10 @@ pub fn join(ctx: &Context, request: &Request) -> Result<Joined, CommandError> {
     })?;
     let mesh = ctx.create_mesh()?;
     let locked = mesh.lock()?;
+    // It may have ended while we waited, and its session live on in another process.
+    if process::liveness(&newcomer.process()) == Liveness::Gone {
+        return Err(not_there(newcomer.host.process.pid));
+    }
     locked.probe()?;
     locked.sweep()?;
     let visit = Visit { ctx, request, mesh: &mesh, locked: &locked, newcomer: &newcomer, spec };
@@ -151,10 +157,7 @@ fn named_host(number: i64) -> Result<Host, CommandError> {
         CommandError::new(Kind::InvalidValue, error.to_string())
             .hint("`--pid` takes the id of a live process")
     })?;
-    let host = ancestry::named_host(pid).ok_or_else(|| {
-        CommandError::new(Kind::NotRunning, format!("there is no process {pid}"))
-            .hint("`--pid` takes the id of a live process")
-    })?;
+    let host = ancestry::named_host(pid).ok_or_else(|| not_there(pid))?;
     let me = nix::unistd::geteuid().as_raw();
     match process::owner(pid) {
         Some(owner) if owner != me && me != 0 => {
@@ -163,6 +166,11 @@ fn named_host(number: i64) -> Result<Host, CommandError> {
         }
         _ => Ok(host),
     }
+}
+
+fn not_there(pid: Pid) -> CommandError {
+    CommandError::new(Kind::NotRunning, format!("there is no process {pid}"))
+        .hint("`--pid` takes the id of a live process")
 }
 
 fn no_host() -> CommandError {
@@ -295,6 +303,11 @@ impl Visit<'_> {
             let known = self.known_session()?;
             let name = self.choose(&census, theme, default_name.as_ref(), known.as_ref(), now)?;
             names::clear(self.locked, &census, &name, now)?;
+            if let Some(before) =
+                known.as_ref().map(|known| &known.last.agent.name).filter(|last| **last != name)
+            {
+                self.mesh.carry_stamp(before, &name)?;
+            }
             let held = known.as_ref().map_or(Vec::new(), held_before);
             let waits = known.as_ref().filter(|known| known.is_current());
             let waits = waits.map_or(Vec::new(), |known| known.last.agent.waits_for.clone());

@@ -63,6 +63,7 @@ fn change(mesh: &Mesh, caller: &Agent, new: &AgentName) -> Result<Agent, Command
     }
     formerly.push(FormerName { name: old.agent.name.clone(), until: now + FOLLOWED });
     renamed.agent.formerly = formerly;
+    mesh.carry_stamp(&old.agent.name, new)?;
     if locked.register(&renamed)? == Published::Exists {
         return Err(name_taken(new, "an agent of pi-messenger, who was faster"));
     }

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use crate::domain::AgentName;
 use crate::store::{Spot, Stem, Via, Waiting};
+use crate::sys::ancestry;
+use crate::sys::seams::{self, Bug};
 use crate::sys::signals::Stop;
-use crate::sys::{ancestry, seams};
 
 use super::context::Context;
 use super::ear::{Ear, Woken, current};
@@ -179,14 +180,17 @@ impl<'a> Follower<'a> {
         self.ear.wait(stop, deadline)
     }
 
-    /// What waits now. Where a hint led to no mail, the agent may have another name by now, or be gone.
+    /// What waits now. The agent may have another name by now, or be gone, and another have its name.
     fn look(&mut self) -> Result<Vec<Waiting>, CommandError> {
-        self.arm()?;
-        let waiting = self.desk.look()?.waiting;
-        if !waiting.is_empty() || !self.refresh()? {
+        if seams::has_bug(Bug::ScanBeforeWatch) {
+            let waiting = self.desk.look()?.waiting;
+            self.arm()?;
             return Ok(waiting);
         }
         self.arm()?;
+        if self.refresh()? {
+            self.arm()?;
+        }
         Ok(self.desk.look()?.waiting)
     }
 

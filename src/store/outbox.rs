@@ -42,6 +42,15 @@ impl Mesh {
         Ok(())
     }
 
+    /// What an agent sends under a new name comes after what it sent under the old one, whatever the clock says.
+    pub fn carry_stamp(&self, old: &AgentName, new: &AgentName) -> Result<(), StoreError> {
+        if !files::exists(&self.layout.stamp(old))? {
+            return Ok(());
+        }
+        let last = self.outbox(old)?.last;
+        self.outbox(new)?.advance(last)
+    }
+
     pub fn outbox(&self, from: &AgentName) -> Result<Outbox<'_>, StoreError> {
         let dir = self.layout.sent(from);
         if !files::exists(&dir)? {
@@ -59,10 +68,18 @@ impl Outbox<'_> {
     /// The next stamp: now, or a microsecond after the last if the clock stands still or went back.
     pub fn stamp(&mut self) -> Result<Stamp, StoreError> {
         let now = u64::try_from(clock::now().as_microsecond()).unwrap_or(0);
-        self.last = now.max(self.last + 1);
-        // Of fixed width, so that overwriting it leaves either the old or the new.
-        files::overwrite(&self.mesh.layout.stamp(&self.from), format!("{:020}\n", self.last).as_bytes())?;
+        self.advance(now.max(self.last + 1))?;
         Ok(Stamp::new(self.last, random::number()))
+    }
+
+    /// Nothing is stamped before this from now on.
+    fn advance(&mut self, last: u64) -> Result<(), StoreError> {
+        if last > self.last {
+            self.last = last;
+            // Of fixed width, so that overwriting it leaves either the old or the new.
+            files::overwrite(&self.mesh.layout.stamp(&self.from), format!("{last:020}\n").as_bytes())?;
+        }
+        Ok(())
     }
 
     /// Puts the message into the recipient's inbox. `None`: the recipient has no inbox (any more).

@@ -20,7 +20,7 @@ use nix::fcntl::{Flock, FlockArg};
 use crate::domain::Pid;
 
 use super::files::{self, FileError};
-use super::seams;
+use super::seams::{self, Bug};
 
 /// How often an attempt is made at once before the thread is sent to wait: most holders are done by then.
 const ATTEMPTS: usize = 4;
@@ -93,8 +93,12 @@ fn attempt(path: &Path, times: usize) -> Result<Attempt, LockError> {
     if seams::value(seams::FLOCK).as_deref() == Some("unsupported") {
         return Err(failed(path, Errno::ENOLCK));
     }
+    let arg = match seams::has_bug(Bug::NaiveLock) && times > 1 {
+        true => FlockArg::LockSharedNonblock,
+        false => FlockArg::LockExclusiveNonblock,
+    };
     for again in (0..times).rev() {
-        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+        match Flock::lock(file, arg) {
             Ok(held) => return Ok(Attempt::Held(held)),
             Err((same, Errno::EWOULDBLOCK | Errno::EINTR)) => file = same,
             Err((_, errno)) => return Err(failed(path, errno)),

@@ -1,4 +1,4 @@
-//! Where tests reach in: time, chance, ancestors, and death before any change to the file system.
+//! Where tests reach in: time, chance, ancestors, death before any change to the file system, and faults on purpose.
 //!
 //! All of it is compiled under `debug_assertions` alone; a release build answers "not set" everywhere, and the
 //! compiler removes what follows from it.
@@ -25,12 +25,43 @@ pub const RETRY_MS: &str = "MSG_TEST_RETRY_MS";
 /// The program that `selftest` puts to the test in place of this one.
 pub const PROGRAM: &str = "MSG_TEST_PROGRAM";
 
+/// Have this fault, by its name; see [`has_bug`].
+pub const BUG: &str = "MSG_TEST_BUG";
+
 /// Pretend that no file system tells upper from lower case.
 pub const CASELESS: &str = "MSG_TEST_CASELESS";
 
 /// The value of one of the variables above.
 pub fn value(variable: &str) -> Option<String> {
     if cfg!(debug_assertions) { std::env::var(variable).ok() } else { None }
+}
+
+/// Faults that the storm must see (`tests/storm/`), each the obvious way to get wrong what is delicate.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Bug {
+    /// Who finds the lock free goes on, and keeps nobody else out.
+    NaiveLock,
+    /// A message is recorded as handed over, and then handed over.
+    DeleteBeforeDeliver,
+    /// A look at the inbox, then the watch, and no look afterwards.
+    ScanBeforeWatch,
+}
+
+impl Bug {
+    pub const ALL: [Self; 3] = [Self::NaiveLock, Self::DeleteBeforeDeliver, Self::ScanBeforeWatch];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NaiveLock => "naive-lock",
+            Self::DeleteBeforeDeliver => "delete-before-deliver",
+            Self::ScanBeforeWatch => "scan-before-watch",
+        }
+    }
+}
+
+/// Is this process to have that fault?
+pub fn has_bug(bug: Bug) -> bool {
+    value(BUG).as_deref() == Some(bug.name())
 }
 
 static STEPS: AtomicU64 = AtomicU64::new(0);

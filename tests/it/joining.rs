@@ -403,3 +403,38 @@ fn former_names_do_not_pile_up() {
     }
     assert_eq!(env.registration("A5")["formerly"].as_array().unwrap().len(), 1);
 }
+
+/// A `join` that waited for the lock while its host died must not take the session from the process that has it now.
+#[cfg(target_os = "linux")]
+#[test]
+fn who_died_while_it_waited_does_not_join() {
+    use std::fs;
+    use std::os::unix::fs::MetadataExt;
+    use std::time::Duration;
+
+    use ravenry::sys::flock::FileLock;
+
+    use crate::environment::wait_until;
+
+    let env = TestEnvironment::new();
+    let (before, now) = (env.host(), env.join("Alice"));
+    let path = env.mesh().join("mesh.lock");
+    let held = FileLock::acquire(&path, Duration::ZERO).unwrap();
+    let session = ["--session", "session of Alice"];
+    let mut join = env.msg();
+    join.args(["join", "--json", "--pid", &before.to_string()]).args(session);
+    let join = join.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let inode = fs::metadata(&path).unwrap().ino();
+    wait_until("it waits for the lock", || {
+        let locks = fs::read_to_string("/proc/locks").unwrap();
+        locks.lines().any(|line| line.contains("->") && line.contains(&format!(":{inode} ")))
+    });
+    env.kill(before);
+    drop(held);
+    let said = join.wait_with_output().unwrap();
+    let text = String::from_utf8(said.stdout).unwrap();
+    assert_eq!(said.status.code(), Some(1), "{text}");
+    assert!(text.contains("not_running"), "{text}");
+    assert_eq!(env.registration("Alice")["pid"], now, "it is the live one's");
+    env.ok(&["whoami", "--as", "Alice"]);
+}

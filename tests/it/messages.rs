@@ -261,6 +261,23 @@ fn a_stranger_under_an_old_name_sees_nothing_of_what_was_before() {
     assert!(env.ok(&["history", "--as", "Carol"])["messages"].as_array().unwrap().is_empty());
 }
 
+/// Stamps are kept by name, and the sender is the same under another.
+#[test]
+fn order_is_kept_through_another_name_also_when_the_clock_jumps_back() {
+    let later = "2036-01-01T00:00:00Z";
+    let env = two();
+    env.run_with(&["send", "Bob", "one", "--as", "Alice"], &[(NOW, later)]).expect_code(0);
+    env.ok(&["rename", "Ann", "--as", "Alice"]);
+    env.ok(&["send", "Bob", "two", "--as", "Ann"]);
+    assert_eq!(texts(&read(&env, "Bob")), ["one", "two"], "it has another name");
+    // The same session in another process, under a name of its choice.
+    env.run_with(&["send", "Bob", "three", "--as", "Ann"], &[(NOW, later)]).expect_code(0);
+    env.ok(&["leave", "--as", "Ann"]);
+    env.ok(&["join", "Amy", "--pid", &env.host().to_string(), "--session", "session of Alice"]);
+    env.ok(&["send", "Bob", "four", "--as", "Amy"]);
+    assert_eq!(texts(&read(&env, "Bob")), ["three", "four"], "it came back under another name");
+}
+
 #[test]
 fn two_thousand_in_a_row_arrive_in_order_also_when_the_clock_jumps_back() {
     let env = two();

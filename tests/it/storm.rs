@@ -23,6 +23,7 @@ use ravenry::store::{Mesh, Via};
 use ravenry::sys::clock;
 use serde_json::Value;
 
+use crate::chance::Chance;
 use crate::environment::{PATIENCE, TestEnvironment, open_mesh};
 
 /// How many messages; [`FLAG`] asks for more.
@@ -247,23 +248,9 @@ fn ids(kind: Kind, text: &str, killed: bool) -> Vec<String> {
     answer[key].as_array().unwrap().iter().map(id).collect()
 }
 
-/// Always the same chance.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, n: u64) -> u64 {
-        // splitmix64
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n
-    }
-}
-
 struct Storm {
     env: TestEnvironment,
-    dice: Dice,
+    chance: Chance,
     oracle: Oracle,
     /// How many each of the senders still has to send; the last is the one of real commands.
     left: Vec<usize>,
@@ -285,7 +272,7 @@ impl Storm {
         // A watcher would be quicker than naive readers, and leave them nothing to lose.
         let watchers = usize::from(manners == Manners::Proper);
         let slots = (0..left.len() + READERS + watchers).map(|_| None).collect();
-        Self { env, dice: Dice(3), oracle: Oracle::default(), left, slots, started: 0, manners }
+        Self { env, chance: Chance(3), oracle: Oracle::default(), left, slots, started: 0, manners }
     }
 
     fn start(&mut self, slot: usize) -> Life {
@@ -304,7 +291,7 @@ impl Storm {
             (Kind::SendCommand, real(&["send", "Bob", "in the storm", "--as", "Eve"]))
         } else if slot == self.left.len() + READERS {
             (Kind::Watcher, real(&["watch", "--as", "Bob"]))
-        } else if self.manners == Manners::Proper && self.dice.below(2) == 0 {
+        } else if self.manners == Manners::Proper && self.chance.below(2) == 0 {
             (Kind::ReadCommand, real(&["read", "--limit", "50", "--as", "Bob"]))
         } else {
             let work = Work { dir, journal: journal.clone(), sender: None, manners: self.manners };
@@ -352,15 +339,15 @@ impl Storm {
 
     fn rage(&mut self) {
         while self.left.iter().any(|left| *left > 0) {
-            let until = self.written() + 1_000 + self.dice.below(12_000);
+            let until = self.written() + 1_000 + self.chance.below(12_000);
             self.until("there is progress", |storm| {
                 storm.written() >= until || storm.left.iter().all(|left| *left == 0)
             });
             // Else it would always be a moment in which somebody has just written.
-            std::thread::sleep(Duration::from_micros(self.dice.below(8_000)));
+            std::thread::sleep(Duration::from_micros(self.chance.below(8_000)));
             let readers = self.left.len()..self.left.len() + READERS;
             let victims = if self.manners == Manners::Naive { readers } else { 0..self.slots.len() };
-            let slot = victims.start + self.dice.below(victims.len() as u64) as usize;
+            let slot = victims.start + self.chance.below(victims.len() as u64) as usize;
             if let Some(life) = &mut self.slots[slot] {
                 life.child.kill().unwrap();
             }

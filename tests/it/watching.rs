@@ -127,6 +127,23 @@ pub fn inbox(env: &TestEnvironment) -> Vec<String> {
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
+/// Bob's registration was lost, and somebody else is called Bob by now: what is sent to that one is not for the watcher.
+#[test]
+fn a_watcher_does_not_take_the_mail_of_who_has_its_name_now() {
+    let env = two();
+    let mut watcher = Running::watch_at_work(&env);
+    wait_until("it is recorded", || fs::read_dir(env.mesh().join("inbox/Bob")).unwrap().next().is_none());
+    fs::remove_file(env.mesh().join("registry/Bob.json")).unwrap();
+    let host = env.host().to_string();
+    watcher.signal(Signal::SIGSTOP);
+    env.ok(&["join", "Bob", "--pid", &host, "--session", "another"]);
+    env.ok(&["send", "Bob", "for the new one", "--as", "Alice"]);
+    watcher.signal(Signal::SIGCONT);
+    assert_eq!(watcher.end(), Some(3));
+    assert!(!watcher.said().contains("for the new one"), "{}", watcher.said());
+    assert_eq!(env.ok(&["read", "--as", "Bob"])["messages"][0]["text"], "for the new one");
+}
+
 #[test]
 fn what_was_there_and_what_comes_is_handed_over_in_order() {
     let env = two();

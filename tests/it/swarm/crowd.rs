@@ -1,4 +1,4 @@
-//! Agents in threads of their own, each with a process that it lives as long as; and chance that can be repeated.
+//! Agents in threads of their own, each with a process that it lives as long as.
 
 use std::ffi::OsString;
 use std::fs;
@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
+pub(super) use crate::chance::Chance;
 use crate::environment::{Ended, TestEnvironment, end};
 
 /// How to call `msg` from another thread.
@@ -64,23 +65,6 @@ impl Drop for Host {
     fn drop(&mut self) {
         self.0.kill().ok();
         self.0.wait().ok();
-    }
-}
-
-/// Splitmix: the same seed, the same numbers.
-pub(super) struct Chance(pub(super) u64);
-
-impl Chance {
-    pub(super) fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % limit
-    }
-
-    pub(super) fn one_in(&mut self, many: u64) -> bool {
-        self.below(many) == 0
     }
 }
 

@@ -1,0 +1,67 @@
+//! Every error is one that may come in a storm, with the exit code that belongs to it.
+
+use super::story::{Outcome, Story};
+use super::{Promise, Violation};
+use crate::history::{Deed, Intent};
+
+/// What a well-formed command may be answered with while names change hands, disks fill and files are cut short. Others
+/// are documented too, but for calls that nobody makes here.
+const DOCUMENTED: [(i32, &[&str]); 4] = [
+    (
+        1,
+        &[
+            "all_done",
+            "already_claimed",
+            "already_completed",
+            "already_have_claim",
+            "already_joined",
+            "blocked",
+            "foreign_agent",
+            "name_taken",
+            "not_all_sent",
+            "not_claimed",
+            "not_reserved",
+            "not_running",
+            "not_yours",
+            "nothing_ready",
+            "reserved",
+            "still_alive",
+            "too_many",
+            "unknown_agent",
+        ],
+    ),
+    (3, &["ambiguous_caller", "evicted", "not_joined"]),
+    (4, &["corrupt", "disk_full", "io", "unhealthy_mesh"]),
+    (5, &["lock_timeout"]),
+];
+
+fn is_documented(code: i32, kind: &str) -> bool {
+    DOCUMENTED.iter().any(|(number, kinds)| *number == code && kinds.contains(&kind))
+}
+
+pub(super) fn check(story: &Story<'_>) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for op in &story.ops {
+        let text = match &op.outcome {
+            Outcome::Odd(text) => text.clone(),
+            Outcome::No { code, kind } if matches!(op.intent, Intent::Hook { .. }) => {
+                format!("a hook ended with {code}, {kind}")
+            }
+            Outcome::No { code, kind } if !is_documented(*code, kind) => {
+                format!("exit code {code} with `{kind}` is not an answer to this")
+            }
+            // Handing oneself a task is the one mistake that these agents can make.
+            _ => continue,
+        };
+        violations.push(Violation { promise: Promise::EverythingAnswers, text, proof: op.proof() });
+    }
+    let touched = |deed: &Deed| matches!(deed, Deed::ClaimsKept { kept: false });
+    for blow in story.blows.iter().filter(|blow| touched(blow.deed)) {
+        violations.push(Violation {
+            promise: Promise::UnreadableIsKept,
+            text: "`claims.json` could not be read, and was changed".to_string(),
+            proof: vec![blow.line.clone()],
+        });
+    }
+    violations
+}

@@ -1,0 +1,321 @@
+//! Who surely held what, from when to when. No two intervals of one thing may overlap.
+//!
+//! An interval begins with the answer that grants it and ends when the first thing is tried that could end it: a command
+//! of its holder's, an eviction, a kill, a stranger's hand on its registration. What could have ended it while it was
+//! being granted makes it no interval at all.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::story::{Op, Outcome, Story};
+use super::{Promise, Violation};
+use crate::history::{Deed, Intent, Line, Time};
+
+/// A command that nobody saw the end of has no effect after this long.
+const LONGEST: Time = 60_000_000;
+
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) enum Thing {
+    /// In lower case: names are unique without regard to it.
+    Name(String),
+    Task(String),
+    Path(String),
+}
+
+impl Thing {
+    pub(super) fn name(name: &str) -> Self {
+        Self::Name(name.to_lowercase())
+    }
+
+    /// Only what shares this can exclude one another.
+    fn bucket(&self) -> String {
+        match self {
+            Self::Name(name) => format!("name {name}"),
+            Self::Task(task) => format!("task {task}"),
+            Self::Path(path) => format!("path {}", path.split('/').next().unwrap_or_default()),
+        }
+    }
+
+    /// Can't both be had by different agents?
+    fn excludes(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Path(a), Self::Path(b)) => covers(a, b) || covers(b, a),
+            _ => self == other,
+        }
+    }
+}
+
+fn covers(pattern: &str, path: &str) -> bool {
+    pattern == path || pattern.ends_with('/') && path.starts_with(pattern)
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Held<'h> {
+    pub(super) thing: Thing,
+    pub(super) who: &'h str,
+    pub(super) since: Time,
+    pub(super) until: Time,
+    proof: Vec<&'h Line>,
+}
+
+/// What something ends.
+#[derive(Clone, Debug)]
+enum Scope {
+    All,
+    Name,
+    /// The task, and paths that were taken with it.
+    Task(Option<String>),
+    Path(String),
+    AllPaths,
+}
+
+struct End<'h> {
+    scope: Scope,
+    from: Time,
+    until: Time,
+    line: &'h Line,
+}
+
+struct Begin<'h> {
+    thing: Thing,
+    /// The task that a path was taken with.
+    task: Option<String>,
+    tried: Time,
+    granted: Time,
+    lines: Vec<&'h Line>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Holdings<'h> {
+    /// By bucket, in the order of time.
+    held: BTreeMap<String, Vec<Held<'h>>>,
+}
+
+impl<'h> Holdings<'h> {
+    pub(super) fn of(story: &Story<'h>) -> Self {
+        let mut begins: BTreeMap<&str, Vec<Begin<'h>>> = BTreeMap::new();
+        let mut ends: BTreeMap<&str, Vec<End<'h>>> = BTreeMap::new();
+        let mut names: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+        for op in &story.ops {
+            let known = names.entry(op.who).or_default();
+            known.extend(names_in(op));
+            ends.entry(op.who).or_default().extend(own_ends(op));
+            for (session, begin) in granted(op) {
+                let who =
+                    if session == op.session { Some(op.who) } else { story.life_of(session, begin.granted) };
+                if let Some(who) = who {
+                    begins.entry(who).or_default().push(begin);
+                }
+            }
+        }
+        for (name, from, until, line) in cuts(story) {
+            for (who, known) in &names {
+                if known.contains(&name.to_lowercase()) {
+                    ends.entry(who).or_default().push(End { scope: Scope::All, from, until, line });
+                }
+            }
+        }
+        for (who, line) in story.deaths() {
+            let (scope, from, until) = (Scope::All, line.at, Time::MAX);
+            ends.entry(who).or_default().push(End { scope, from, until, line });
+        }
+        let mut held: BTreeMap<String, Vec<Held<'h>>> = BTreeMap::new();
+        for (who, begins) in begins {
+            let ends = ends.get(who).map_or(&[][..], Vec::as_slice);
+            for interval in begins.into_iter().filter_map(|begin| interval(who, begin, ends, story.last)) {
+                held.entry(interval.thing.bucket()).or_default().push(interval);
+            }
+        }
+        held.values_mut().for_each(|held| held.sort_by_key(|held| held.since));
+        Self { held }
+    }
+
+    /// How many intervals there are of names, tasks and paths.
+    pub(super) fn counts(&self) -> [usize; 3] {
+        let all: Vec<&Thing> = self.held.values().flatten().map(|held| &held.thing).collect();
+        let count = |is_it: fn(&Thing) -> bool| all.iter().filter(|thing| is_it(thing)).count();
+        [
+            count(|thing| matches!(thing, Thing::Name(_))),
+            count(|thing| matches!(thing, Thing::Task(_))),
+            count(|thing| matches!(thing, Thing::Path(_))),
+        ]
+    }
+
+    /// Who surely held that throughout.
+    pub(super) fn holders<'a>(
+        &'a self,
+        thing: &'a Thing,
+        from: Time,
+        until: Time,
+    ) -> impl Iterator<Item = &'a Held<'h>> {
+        let is_it =
+            move |held: &&Held<'h>| held.thing.excludes(thing) && held.since <= from && held.until >= until;
+        self.held.get(&thing.bucket()).into_iter().flatten().filter(is_it)
+    }
+
+    pub(super) fn check(&self, story: &Story<'h>) -> Vec<Violation> {
+        let mut violations = Vec::new();
+        for held in self.held.values() {
+            for (at, first) in held.iter().enumerate() {
+                for second in held[at + 1..].iter().take_while(|second| second.since < first.until) {
+                    if first.who != second.who && first.thing.excludes(&second.thing) {
+                        violations.push(two_owners(first, second));
+                    }
+                }
+            }
+        }
+        for op in &story.ops {
+            let Intent::Check { path } = op.intent else { continue };
+            if op.answer.free != Some(true) {
+                continue;
+            }
+            let thing = Thing::Path(path.clone());
+            for held in self.holders(&thing, op.invoked, op.ended).filter(|held| held.who != op.who) {
+                let text = format!("`{path}` was said to be free while {} held {:?}", held.who, held.thing);
+                let proof = held.proof().into_iter().chain(op.proof()).collect();
+                violations.push(Violation { promise: Promise::HeldIsRefused, text, proof });
+            }
+        }
+        violations
+    }
+}
+
+impl Held<'_> {
+    pub(super) fn proof(&self) -> Vec<Line> {
+        self.proof.iter().map(|line| (*line).clone()).collect()
+    }
+}
+
+fn two_owners(first: &Held<'_>, second: &Held<'_>) -> Violation {
+    let text = format!(
+        "{} held {:?} from {} to {}, and {} held {:?} from {} to {}",
+        first.who,
+        first.thing,
+        first.since,
+        first.until,
+        second.who,
+        second.thing,
+        second.since,
+        second.until
+    );
+    let proof = first.proof().into_iter().chain(second.proof()).collect();
+    Violation { promise: Promise::OneOwner, text, proof }
+}
+
+fn interval<'h>(who: &'h str, begin: Begin<'h>, ends: &[End<'h>], last: Time) -> Option<Held<'h>> {
+    let mut until = last + 1;
+    let mut lines = begin.lines.clone();
+    for end in ends.iter().filter(|end| ends_it(&end.scope, &begin)) {
+        // The command that grants one thing may be the end of another.
+        if begin.lines.contains_line(end.line) {
+            continue;
+        }
+        if end.from <= begin.granted && end.until >= begin.tried {
+            return None;
+        }
+        if end.from > begin.granted && end.from < until {
+            until = end.from;
+            lines.truncate(begin.lines.len());
+            lines.push(end.line);
+        }
+    }
+    Some(Held { thing: begin.thing, who, since: begin.granted, until, proof: lines })
+}
+
+trait ContainsLine {
+    fn contains_line(&self, line: &Line) -> bool;
+}
+
+impl ContainsLine for Vec<&Line> {
+    fn contains_line(&self, line: &Line) -> bool {
+        self.iter().any(|own| std::ptr::eq(*own, line))
+    }
+}
+
+fn ends_it(scope: &Scope, begin: &Begin<'_>) -> bool {
+    match (scope, &begin.thing) {
+        (Scope::All, _) | (Scope::Name, Thing::Name(_)) | (Scope::AllPaths, Thing::Path(_)) => true,
+        (Scope::Task(which), Thing::Task(task)) => which.as_ref().is_none_or(|which| which == task),
+        (Scope::Task(which), Thing::Path(_)) => match (&begin.task, which) {
+            (Some(task), Some(which)) => task == which,
+            (Some(_), None) => true,
+            (None, _) => false,
+        },
+        (Scope::Path(released), Thing::Path(path)) => released == path,
+        _ => false,
+    }
+}
+
+/// The names that a life may have had by this.
+fn names_in(op: &Op<'_>) -> Vec<String> {
+    let wanted = match op.intent {
+        Intent::Join { name } => name.clone(),
+        Intent::Rename { to } => Some(to.clone()),
+        _ => None,
+    };
+    wanted.into_iter().chain(op.answer.name.clone()).map(|name| name.to_lowercase()).collect()
+}
+
+/// What a command of the holder's own could end.
+fn own_ends<'h>(op: &Op<'h>) -> Vec<End<'h>> {
+    if op.is_refused() {
+        return Vec::new();
+    }
+    let scopes = match op.intent {
+        Intent::Leave => vec![Scope::All],
+        Intent::Rename { .. } => vec![Scope::Name],
+        Intent::Release { paths } if paths.is_empty() => vec![Scope::AllPaths],
+        Intent::Release { paths } => paths.iter().cloned().map(Scope::Path).collect(),
+        Intent::Complete { task } | Intent::Handoff { task, .. } => vec![Scope::Task(Some(task.clone()))],
+        Intent::Unclaim => vec![Scope::Task(None)],
+        _ => Vec::new(),
+    };
+    let until = op.ended.min(op.invoked + LONGEST);
+    scopes.into_iter().map(|scope| End { scope, from: op.invoked, until, line: op.lines[0] }).collect()
+}
+
+/// What an answer grants, and to which session.
+fn granted<'a, 'h>(op: &'a Op<'h>) -> Vec<(&'a str, Begin<'h>)> {
+    if op.outcome != Outcome::Ok {
+        return Vec::new();
+    }
+    let begin = |thing: Thing, task: Option<&String>| Begin {
+        thing,
+        task: task.cloned(),
+        tried: op.invoked,
+        granted: op.ended,
+        lines: op.lines.clone(),
+    };
+    let paths = |task: Option<&String>| -> Vec<Begin<'h>> {
+        op.answer.paths.iter().map(|path| begin(Thing::Path(path.clone()), task)).collect()
+    };
+    match op.intent {
+        Intent::Join { .. } | Intent::Rename { .. } | Intent::WhoAmI => {
+            let name = op.answer.name.iter();
+            name.map(|name| (op.session, begin(Thing::name(name), None))).collect()
+        }
+        Intent::Reserve { .. } => paths(None).into_iter().map(|begin| (op.session, begin)).collect(),
+        Intent::Claim { .. } | Intent::Handoff { .. } => {
+            let Some((task, session)) = &op.answer.task else { return Vec::new() };
+            let own = begin(Thing::Task(task.clone()), None);
+            std::iter::once(own).chain(paths(Some(task))).map(|begin| (session.as_str(), begin)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// When others laid hands on a name.
+fn cuts<'h>(story: &Story<'h>) -> Vec<(&'h str, Time, Time, &'h Line)> {
+    let evictions = story.ops.iter().filter(|op| !op.is_refused()).filter_map(|op| match op.intent {
+        Intent::Evict { name, .. } => {
+            Some((name.as_str(), op.invoked, op.ended.min(op.invoked + LONGEST), op.lines[0]))
+        }
+        _ => None,
+    });
+    let blows = story.blows.iter().filter_map(|blow| match blow.deed {
+        Deed::Foreign { name, .. } | Deed::Unregister { name } => {
+            Some((name.as_str(), blow.from, blow.until, blow.line))
+        }
+        _ => None,
+    });
+    evictions.chain(blows).collect()
+}

@@ -1,0 +1,269 @@
+//! What was accepted is handed over once, in order, to whom it was sent; or it lies somewhere.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::holdings::{Holdings, Thing};
+use super::story::{Op, Outcome, Story};
+use super::{Promise, Violation};
+use crate::history::{Deed, Handed, Intent, Line, Time};
+
+/// A watcher that is left alone looks by itself more often than this, in microseconds.
+const HEARD_WITHIN: Time = 12_000_000;
+/// As many as a watcher has in hand at once, and so as many as its death can double.
+const BATCH: usize = 64;
+
+/// A message that was accepted.
+struct Letter<'s, 'h> {
+    key: Handed,
+    to: &'s str,
+    stem: &'s str,
+    /// `None`: a foreign writer's.
+    sender: Option<&'s Op<'h>>,
+    tried: Time,
+    accepted: Time,
+    proof: Vec<Line>,
+}
+
+/// A place in what a command said.
+#[derive(Clone, Copy)]
+struct Delivery<'s, 'h> {
+    op: &'s Op<'h>,
+    place: usize,
+}
+
+impl Delivery<'_, '_> {
+    /// Its reader may have died before it could record it.
+    fn is_excused(&self) -> bool {
+        let is_watch = *self.op.intent == Intent::Watch;
+        let recorded = is_watch && self.place + BATCH < self.op.answer.handed.len();
+        self.op.is_cut_short() && !recorded
+    }
+}
+
+/// A message, and how it was handed over.
+type Arrived<'s, 'h> = (&'s Letter<'s, 'h>, &'s [Delivery<'s, 'h>]);
+type Deliveries<'s, 'h> = HashMap<&'s Handed, Vec<Delivery<'s, 'h>>>;
+
+/// What was found, and on what it rests.
+pub(super) struct Findings {
+    pub(super) violations: Vec<Violation>,
+    pub(super) pairs: usize,
+    pub(super) watchers: usize,
+}
+
+pub(super) fn check(story: &Story<'_>, holdings: &Holdings<'_>) -> Findings {
+    let letters = letters(story);
+    let mut deliveries: Deliveries<'_, '_> = HashMap::new();
+    for op in &story.ops {
+        for (place, handed) in op.answer.handed.iter().enumerate() {
+            deliveries.entry(handed).or_default().push(Delivery { op, place });
+        }
+    }
+    let mut violations = once(&deliveries);
+    for letter in &letters {
+        let handed = deliveries.get(&letter.key).map_or(&[][..], Vec::as_slice);
+        violations.extend(lost(story, letter, handed));
+        violations.extend(astray(story, holdings, letter, handed));
+    }
+    let (out_of_order, pairs) = order(story, &letters, &deliveries);
+    violations.extend(out_of_order);
+    violations.extend(unheard(story, holdings, &letters, &deliveries));
+    Findings { violations, pairs, watchers: story.ops.iter().filter(|op| listens(op)).count() }
+}
+
+fn letters<'s, 'h>(story: &'s Story<'h>) -> Vec<Letter<'s, 'h>> {
+    let mut letters = Vec::new();
+    for op in &story.ops {
+        let (Intent::Send { token, .. } | Intent::Broadcast { token }) = op.intent else { continue };
+        letters.extend(op.answer.accepted.iter().map(|accepted| Letter {
+            key: Handed::of(token, &accepted.stem),
+            to: &accepted.to,
+            stem: &accepted.stem,
+            sender: Some(op),
+            tried: op.invoked,
+            accepted: op.ended,
+            proof: op.proof(),
+        }));
+    }
+    for blow in &story.blows {
+        let Deed::HalfMessage { name, token, stem, completed: true } = blow.deed else { continue };
+        if blow.until == Time::MAX {
+            continue;
+        }
+        letters.push(Letter {
+            key: Handed::of(token, stem),
+            to: name,
+            stem,
+            sender: None,
+            tried: blow.from,
+            accepted: blow.until,
+            proof: vec![blow.line.clone()],
+        });
+    }
+    letters
+}
+
+/// Twice without a death is once too often, and twice in one breath is never right.
+fn once(deliveries: &Deliveries<'_, '_>) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for (key, all) in deliveries {
+        let sound: Vec<&Delivery<'_, '_>> = all.iter().filter(|delivery| !delivery.is_excused()).collect();
+        let in_one = all
+            .iter()
+            .enumerate()
+            .any(|(at, delivery)| all[at + 1..].iter().any(|other| std::ptr::eq(other.op, delivery.op)));
+        if sound.len() > 1 || in_one {
+            let text =
+                format!("{key:?} was handed over {} times, {} of them soundly", all.len(), sound.len());
+            let proof = all.iter().flat_map(|delivery| delivery.op.proof()).collect();
+            violations.push(Violation { promise: Promise::HandedOverOnce, text, proof });
+        }
+    }
+    violations
+}
+
+fn lost(story: &Story<'_>, letter: &Letter<'_, '_>, handed: &[Delivery<'_, '_>]) -> Option<Violation> {
+    if !handed.is_empty() || story.lies.contains_key(letter.stem) {
+        return None;
+    }
+    let mut proof = letter.proof.clone();
+    let text = match story.seen.get(letter.stem) {
+        Some(line) => {
+            proof.push((*line).clone());
+            format!("{} is recorded as handed over, but nobody got it", letter.stem)
+        }
+        None => format!("{} was accepted for {}, and is nowhere", letter.stem, letter.to),
+    };
+    Some(Violation { promise: Promise::NothingIsLost, text, proof })
+}
+
+/// Who surely had the name while it was sent to is the only one who may get it.
+fn astray(
+    story: &Story<'_>,
+    holdings: &Holdings<'_>,
+    letter: &Letter<'_, '_>,
+    handed: &[Delivery<'_, '_>],
+) -> Option<Violation> {
+    let thing = Thing::name(letter.to);
+    let owner = holdings.holders(&thing, letter.tried, letter.accepted).next()?;
+    let session = story.session_of(owner.who)?;
+    let stranger = handed.iter().find(|delivery| delivery.op.session != session)?;
+    let text = format!("{} was sent to {session}, and {} got it", letter.stem, stranger.op.session);
+    let proof = [letter.proof.clone(), owner.proof(), stranger.op.proof()].concat();
+    Some(Violation { promise: Promise::ForTheRecipientAlone, text, proof })
+}
+
+/// Also returns how many pairs were compared.
+fn order(
+    story: &Story<'_>,
+    letters: &[Letter<'_, '_>],
+    deliveries: &Deliveries<'_, '_>,
+) -> (Vec<Violation>, usize) {
+    // By sender and recipient; the recipient is whoever was handed it.
+    let mut pairs: BTreeMap<(&str, &str), Vec<Arrived<'_, '_>>> = BTreeMap::new();
+    for letter in letters {
+        let Some(sender) = letter.sender else { continue };
+        let Some(handed) = deliveries.get(&letter.key) else { continue };
+        let pair = (sender.session, handed[0].op.session);
+        pairs.entry(pair).or_default().push((letter, handed));
+    }
+    let mut readers: HashMap<&str, Vec<&Op<'_>>> = HashMap::new();
+    for op in story.ops.iter().filter(|op| may_hold_back(op)) {
+        readers.entry(op.session).or_default().push(op);
+    }
+    let (mut violations, mut compared) = (Vec::new(), 0);
+    for ((_, recipient), all) in pairs {
+        let others = readers.get(recipient).map_or(&[][..], Vec::as_slice);
+        for (earlier, first) in &all {
+            for (later, second) in all.iter().filter(|(later, _)| earlier.accepted < later.tried) {
+                compared += 1;
+                let Some(delivery) = second.iter().find(|delivery| comes_before(delivery, first)) else {
+                    continue;
+                };
+                if is_held_back(others, delivery) || is_moved(story, recipient, delivery) {
+                    continue;
+                }
+                let text = format!("{} was sent before {}, and came after it", earlier.stem, later.stem);
+                let proof =
+                    [earlier.proof.clone(), later.proof.clone(), delivery.op.proof(), first[0].op.proof()];
+                violations.push(Violation { promise: Promise::OrderIsKept, text, proof: proof.concat() });
+            }
+        }
+    }
+    (violations, compared)
+}
+
+/// Surely before all of those?
+fn comes_before(delivery: &Delivery<'_, '_>, others: &[Delivery<'_, '_>]) -> bool {
+    others.iter().all(|other| match std::ptr::eq(other.op, delivery.op) {
+        true => delivery.place < other.place,
+        false => delivery.op.ended < other.op.invoked,
+    })
+}
+
+/// A reader that was cut short, or stopped as it should, may have had something in hand meanwhile and put it back.
+fn may_hold_back(op: &Op<'_>) -> bool {
+    match op.intent {
+        Intent::Watch => true,
+        Intent::Read { .. } | Intent::Hook { .. } => op.is_cut_short() || op.outcome == Outcome::Orphaned,
+        _ => false,
+    }
+}
+
+fn is_held_back(readers: &[&Op<'_>], delivery: &Delivery<'_, '_>) -> bool {
+    let is_other = |op: &&&Op<'_>| !std::ptr::eq(**op, delivery.op);
+    readers.iter().filter(is_other).any(|op| op.overlaps(delivery.op.invoked, delivery.op.ended))
+}
+
+/// Mail that is on its way to a grave or back passes a watcher one by one.
+fn is_moved(story: &Story<'_>, recipient: &str, delivery: &Delivery<'_, '_>) -> bool {
+    if *delivery.op.intent != Intent::Watch {
+        return false;
+    }
+    let moves = |op: &&Op<'_>| {
+        let own = op.session == recipient
+            && matches!(op.intent, Intent::Leave | Intent::Join { .. } | Intent::Rename { .. });
+        own || matches!(op.intent, Intent::Evict { .. }) && !op.is_refused()
+    };
+    story.ops.iter().filter(moves).any(|op| op.overlaps(delivery.op.invoked, delivery.op.ended))
+}
+
+/// A watcher that listened long enough, as an agent that surely had its name, has handed over what came.
+fn unheard(
+    story: &Story<'_>,
+    holdings: &Holdings<'_>,
+    letters: &[Letter<'_, '_>],
+    deliveries: &Deliveries<'_, '_>,
+) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for watch in story.ops.iter().filter(|op| listens(op)) {
+        for letter in letters {
+            let due = letter.accepted.max(watch.invoked).saturating_add(HEARD_WITHIN);
+            if due > watch.ended || is_spoilt(story, letter) {
+                continue;
+            }
+            let handed = deliveries.get(&letter.key).map_or(&[][..], Vec::as_slice);
+            if handed.iter().any(|delivery| delivery.op.invoked <= watch.ended) {
+                continue;
+            }
+            let thing = Thing::name(letter.to);
+            let owns = holdings.holders(&thing, letter.tried, watch.ended).any(|held| held.who == watch.who);
+            if owns {
+                let text = format!("{} lay there while {} listened", letter.stem, watch.who);
+                let proof = [letter.proof.clone(), watch.proof()].concat();
+                violations.push(Violation { promise: Promise::WatchersHear, text, proof });
+            }
+        }
+    }
+    violations
+}
+
+fn listens(op: &Op<'_>) -> bool {
+    *op.intent == Intent::Watch && op.outcome == Outcome::Ok && op.ended - op.invoked > HEARD_WITHIN
+}
+
+/// The nemesis took it away or cut it short.
+fn is_spoilt(story: &Story<'_>, letter: &Letter<'_, '_>) -> bool {
+    let elsewhere = |line: &&Line| !format!("{:?}", line.event).contains("inbox/");
+    letter.sender.is_none() || story.lies.get(letter.stem).is_some_and(elsewhere)
+}

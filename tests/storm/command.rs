@@ -1,0 +1,301 @@
+//! One operation of an agent: the real `msg` in a process of its own, what is done to that process, and what it answered.
+//!
+//! What it says goes into a file, so that it is known also when the agent that asked is killed meanwhile.
+
+use std::fs::{self, File};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use ravenry::domain::{MessageId, Stamp};
+use ravenry::sys::seams;
+use serde_json::{Value, json};
+
+use crate::history::{Accepted, Answer, Event, Fate, Handed, Intent};
+use crate::place::Place;
+
+/// Nothing takes longer than this, even with its process stopped for a while and a lock waited for in vain.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// The words of a message of the storm's, with its token behind them.
+pub const WORDS: &str = "in the storm ";
+
+/// The arguments of a command, and what it is given to read.
+pub fn arguments(intent: &Intent, session: &str, place: &Place) -> (Vec<String>, Option<String>) {
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_string()).collect::<Vec<String>>();
+    let mut args = match intent {
+        Intent::Join { name } => {
+            let (pid, spec) = (std::process::id().to_string(), place.spec().display().to_string());
+            let mut args = words(&["join", "--pid", &pid, "--session", session, "--spec", &spec]);
+            args.extend(name.clone());
+            args
+        }
+        Intent::Leave => words(&["leave"]),
+        Intent::WhoAmI => words(&["whoami"]),
+        Intent::Rename { to } => words(&["rename", to]),
+        Intent::Evict { name, force } => {
+            if *force {
+                words(&["evict", name, "--force"])
+            } else {
+                words(&["evict", name])
+            }
+        }
+        Intent::Send { to, token } => words(&["send", to, &format!("{WORDS}{token}")]),
+        Intent::Broadcast { token } => words(&["broadcast", &format!("{WORDS}{token}")]),
+        Intent::Read { limit: Some(limit) } => words(&["read", "--limit", &limit.to_string()]),
+        Intent::Read { limit: None } => words(&["read"]),
+        Intent::Watch => words(&["watch"]),
+        Intent::Reserve { paths } => [words(&["reserve"]), paths.clone()].concat(),
+        Intent::Release { paths } => [words(&["release"]), paths.clone()].concat(),
+        Intent::Check { path } => words(&["check", path]),
+        Intent::Claim { task, paths } => {
+            let mut args = match task {
+                Some(task) => words(&["claim", task, "--adhoc"]),
+                None => words(&["claim", "--next"]),
+            };
+            paths.iter().for_each(|path| args.extend(words(&["--reserve", path])));
+            args
+        }
+        Intent::Complete { task } => words(&["complete", task]),
+        Intent::Unclaim => words(&["unclaim"]),
+        Intent::Handoff { task, to } => words(&["handoff", task, to]),
+        Intent::Hook { event, path } => {
+            let input = hook_input(event, path.as_deref(), session, place);
+            return (words(&["hook", "claude", event]), Some(input));
+        }
+        Intent::Look { command } => command.split(' ').map(str::to_string).collect(),
+    };
+    args.push("--json".to_string());
+    (args, None)
+}
+
+/// As Claude Code calls its hooks.
+fn hook_input(event: &str, path: Option<&str>, session: &str, place: &Place) -> String {
+    let (tool, input) = match path {
+        Some(path) => {
+            let file = place.work().join(path);
+            ("Edit", json!({ "file_path": file, "old_string": "a", "new_string": "b", "replace_all": false }))
+        }
+        None => ("Bash", json!({ "command": "true", "description": "nothing" })),
+    };
+    json!({
+        "session_id": session,
+        "cwd": place.work(),
+        "hook_event_name": event,
+        "permission_mode": "default",
+        "tool_name": tool,
+        "tool_input": input,
+        "tool_response": { "stdout": "", "stderr": "", "interrupted": false },
+        "tool_use_id": "toolu_storm",
+    })
+    .to_string()
+}
+
+/// A command that runs.
+pub struct Running {
+    child: Child,
+    op: u64,
+    intent: Intent,
+    fate: Fate,
+    out: std::path::PathBuf,
+}
+
+impl Running {
+    pub fn start(place: &Place, who: &str, session: &str, op: u64, intent: Intent, fate: Fate) -> Self {
+        let (args, input) = arguments(&intent, session, place);
+        let mut msg = place.msg(nix::unistd::getppid().as_raw().unsigned_abs());
+        if let Fate::Step(step) = fate {
+            msg.env(seams::CRASH_AT, step.to_string());
+        }
+        let mut command = match fate {
+            Fate::Starved => starved(&msg),
+            _ => msg,
+        };
+        command.args(args);
+        let out = place.out(who, op);
+        if let Some(input) = input {
+            fs::write(out.with_extension("in"), input).unwrap();
+            command.stdin(File::open(out.with_extension("in")).unwrap());
+        }
+        command.stdout(File::create(&out).unwrap());
+        command.stderr(File::create(out.with_extension("err")).unwrap());
+        Self { child: command.spawn().unwrap(), op, intent, fate, out }
+    }
+
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
+    /// Asks it to end.
+    pub fn interrupt(&self) {
+        self.signal(Signal::SIGTERM);
+    }
+
+    /// Lets its fate come over it. Of one that is to be killed after a while, this is that while.
+    pub fn suffer(&self) {
+        match self.fate {
+            Fate::After(micros) => {
+                std::thread::sleep(Duration::from_micros(micros));
+                self.signal(Signal::SIGKILL);
+            }
+            Fate::Stopped(after, micros) => {
+                std::thread::sleep(Duration::from_micros(after));
+                self.signal(Signal::SIGSTOP);
+                std::thread::sleep(Duration::from_micros(micros));
+                self.signal(Signal::SIGCONT);
+            }
+            Fate::Lives | Fate::Step(_) | Fate::Starved => {}
+        }
+    }
+
+    /// It is our child and not waited for, so its id is nobody else's.
+    fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(self.child.id().cast_signed()), signal).ok();
+    }
+
+    /// Waits for its end, but not for ever.
+    pub fn end(mut self) -> Event {
+        let pid = Pid::from_raw(self.child.id().cast_signed());
+        let (done, waits) = mpsc::channel::<()>();
+        let watchdog = std::thread::spawn(move || {
+            let is_late = waits.recv_timeout(LONGEST) == Err(RecvTimeoutError::Timeout);
+            if is_late {
+                kill(pid, Signal::SIGKILL).ok();
+            }
+            is_late
+        });
+        let status = self.child.wait().unwrap();
+        drop(done);
+        let hung = watchdog.join().unwrap();
+        let [said, complained] = [self.out.clone(), self.out.with_extension("err")].map(|path| text(&path));
+        for path in [self.out.clone(), self.out.with_extension("err"), self.out.with_extension("in")] {
+            fs::remove_file(path).ok();
+        }
+        if hung {
+            let text = format!("no answer after {} s: {complained}", LONGEST.as_secs());
+            return Event::Odd { op: self.op, text };
+        }
+        understand(self.op, &self.intent, self.fate, status, &said, &complained)
+    }
+}
+
+/// Runs it with a limit of a few hundred bytes for any file that it writes.
+fn starved(msg: &Command) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' XFSZ; ulimit -f 1; exec \"$@\"", "sh"]).arg(msg.get_program());
+    command.env_clear().envs(msg.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.current_dir(msg.get_current_dir().unwrap()).stdin(Stdio::null());
+    command
+}
+
+fn text(path: &Path) -> String {
+    String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned()
+}
+
+fn understand(
+    op: u64,
+    intent: &Intent,
+    fate: Fate,
+    status: ExitStatus,
+    said: &str,
+    complained: &str,
+) -> Event {
+    let odd =
+        |what: &str| Event::Odd { op, text: format!("{what}: {status}, said {said:?}, {complained:?}") };
+    let answer = answer(intent, said);
+    match (status.code(), status.signal()) {
+        (None, Some(9)) if fate.is_death() => Event::Killed { op, answer: answer.unwrap_or_default() },
+        (None, _) => odd("it died by itself"),
+        (Some(70), _) => odd("a bug"),
+        (Some(130), _) if *intent == Intent::Watch => Event::Ok { op, answer: answer.unwrap_or_default() },
+        (Some(0), _) => match answer {
+            Some(answer) => Event::Ok { op, answer },
+            None => odd("an answer that can't be read"),
+        },
+        (Some(code), _) => {
+            // What was said before it failed counts; the error comes last.
+            let last = said.trim_end().rsplit('\n').next().unwrap_or_default();
+            let value: Value = serde_json::from_str(last).unwrap_or_default();
+            match value["error"]["kind"].as_str() {
+                Some(kind) => {
+                    Event::No { op, code, kind: kind.to_string(), answer: answer.unwrap_or_default() }
+                }
+                // Where not even the answer could be written.
+                None if fate == Fate::Starved && code == 4 => {
+                    Event::No { op, code, kind: "io".to_string(), answer: Answer::default() }
+                }
+                None => odd("an error without a kind"),
+            }
+        }
+    }
+}
+
+/// What a command said, as far as it can be understood. `None`: it is not what such a command says.
+pub fn answer(intent: &Intent, said: &str) -> Option<Answer> {
+    let mut answer = Answer::default();
+    if let Intent::Hook { .. } = intent {
+        if said.is_empty() {
+            return Some(answer);
+        }
+        let value: Value = serde_json::from_str(said).ok()?;
+        answer.handed = quoted(&value["hookSpecificOutput"]["additionalContext"]);
+        return Some(answer);
+    }
+    if *intent == Intent::Watch {
+        let whole = said.rfind('\n').map_or("", |end| &said[..end]);
+        let lines = whole.lines().filter_map(|line| serde_json::from_str(line).ok());
+        answer.handed = lines.filter_map(|message: Value| handed(&message)).collect();
+        return Some(answer);
+    }
+    // A command whose record failed after it had answered says two things.
+    let value: Value = serde_json::Deserializer::from_str(said).into_iter().next()?.ok()?;
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let string = |value: &Value| value.as_str().map(str::to_string);
+    answer.name = string(&value["agent"]["name"]);
+    // To look at what came is not to be handed it.
+    if let Intent::Read { .. } = intent {
+        answer.handed = list(&value["messages"]).iter().filter_map(handed).collect();
+    }
+    answer.accepted = list(&value["sent"]).iter().filter_map(accepted).collect();
+    let claim = &value["claim"];
+    answer.task = string(&claim["task"]).zip(string(&claim["sessionId"]));
+    let held = [list(&value["reservations"]), list(&claim["reservations"])].concat();
+    answer.paths = held.iter().filter_map(|reservation| string(&reservation["pattern"])).collect();
+    answer.free = value["paths"][0]["free"].as_bool();
+    if let Some(task) = string(&value["error"]["task"]) {
+        answer.task = Some((task, String::new()));
+    }
+    Some(answer)
+}
+
+fn accepted(sent: &Value) -> Option<Accepted> {
+    let stamp = Stamp::of_id(&MessageId::new(sent["id"].as_str()?).ok()?)?;
+    Some(Accepted { to: sent["to"].as_str()?.to_string(), stem: stamp.to_string() })
+}
+
+/// Those of the storm; others tell of what became free.
+fn handed(message: &Value) -> Option<Handed> {
+    let token = message["text"].as_str()?.strip_prefix(WORDS)?;
+    let id = message["id"].as_str()?;
+    // A foreign id ends in the letters of its file.
+    let stem = match MessageId::new(id).ok().and_then(|id| Stamp::of_id(&id)) {
+        Some(stamp) => stamp.to_string(),
+        None => id.to_string(),
+    };
+    Some(Handed::of(token, &stem))
+}
+
+/// The same from what a model is told: a header that ends in `msg reply LETTERS TEXT]`, and the text beneath it.
+fn quoted(context: &Value) -> Vec<Handed> {
+    let lines: Vec<&str> = context.as_str().unwrap_or_default().lines().collect();
+    let pairs = lines.windows(2).filter_map(|pair| {
+        let token = pair[1].strip_prefix("> ")?.strip_prefix(WORDS)?;
+        let letters = pair[0].strip_suffix(" TEXT]")?.rsplit(' ').next()?;
+        Some(Handed::of(token, letters))
+    });
+    pairs.collect()
+}

@@ -1,0 +1,305 @@
+//! What happened, as those who did it wrote it down: a file for each life of an agent, one for the nemesis, and what lay
+//! where in the end. A line is written before something is tried, and another when it is answered; times are the
+//! machine's monotonic clock, which is one for all processes and which no jump of the time of day moves.
+//!
+//! What was killed has no second line, or one that says so: it may have happened, or not.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+
+use nix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+
+/// Microseconds of the machine's monotonic clock.
+pub type Time = u64;
+
+pub fn now() -> Time {
+    let time = clock_gettime(ClockId::CLOCK_MONOTONIC).unwrap();
+    time.tv_sec() as u64 * 1_000_000 + time.tv_nsec() as u64 / 1_000
+}
+
+/// One line.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Line {
+    pub at: Time,
+    /// A life of an agent, `7.2`: the second process in the seventh place. Or `nemesis`.
+    pub who: String,
+    pub event: Event,
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Event {
+    /// A life begins, as this session.
+    Born {
+        session: String,
+        pid: u32,
+    },
+    /// It is about to end by itself.
+    Ends,
+    Invoke {
+        op: u64,
+        intent: Intent,
+        fate: Fate,
+    },
+    /// It was done.
+    Ok {
+        op: u64,
+        answer: Answer,
+    },
+    /// It was answered with an error.
+    No {
+        op: u64,
+        code: i32,
+        kind: String,
+        answer: Answer,
+    },
+    /// The command was killed, and had said this much.
+    Killed {
+        op: u64,
+        answer: Answer,
+    },
+    /// Its agent died first; this is what the command said in the end.
+    Orphaned {
+        op: u64,
+        answer: Answer,
+    },
+    /// What no command may do: answer in no known way, or not at all.
+    Odd {
+        op: u64,
+        text: String,
+    },
+    Deed {
+        number: u64,
+        deed: Deed,
+    },
+    /// The nemesis is done with it.
+    Did {
+        number: u64,
+    },
+    /// In the end, a message lay there.
+    Lies {
+        place: String,
+        stem: String,
+    },
+}
+
+/// What an agent wants.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Intent {
+    Join {
+        name: Option<String>,
+    },
+    Leave,
+    WhoAmI,
+    Rename {
+        to: String,
+    },
+    Evict {
+        name: String,
+        force: bool,
+    },
+    Send {
+        to: String,
+        token: String,
+    },
+    Broadcast {
+        token: String,
+    },
+    Read {
+        limit: Option<u64>,
+    },
+    Watch,
+    Reserve {
+        paths: Vec<String>,
+    },
+    Release {
+        paths: Vec<String>,
+    },
+    Check {
+        path: String,
+    },
+    Claim {
+        task: Option<String>,
+        paths: Vec<String>,
+    },
+    Complete {
+        task: String,
+    },
+    Unclaim,
+    Handoff {
+        task: String,
+        to: String,
+    },
+    Hook {
+        event: String,
+        path: Option<String>,
+    },
+    /// A command that only looks.
+    Look {
+        command: String,
+    },
+}
+
+/// What is done to the process of a command.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Fate {
+    Lives,
+    /// Killed before this change to the file system.
+    Step(u64),
+    /// Killed after so many microseconds.
+    After(u64),
+    /// Stopped after so many microseconds, for so many.
+    Stopped(u64, u64),
+    /// No file that it writes may be larger than a few hundred bytes.
+    Starved,
+}
+
+impl Fate {
+    pub fn is_death(self) -> bool {
+        matches!(self, Self::Step(_) | Self::After(_))
+    }
+}
+
+/// What was answered, as far as promises are about it.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Answer {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub accepted: Vec<Accepted>,
+    /// In the order in which they were handed over.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub handed: Vec<Handed>,
+    /// A task, and the session whose it is now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<(String, String)>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub free: Option<bool>,
+}
+
+/// A message that was accepted for somebody.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Accepted {
+    pub to: String,
+    /// The name of its file.
+    pub stem: String,
+}
+
+/// A message that was handed over: its text, and the last letters of its file's name.
+#[derive(Clone, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+pub struct Handed {
+    pub token: String,
+    pub letters: String,
+}
+
+impl Handed {
+    pub fn of(token: &str, stem: &str) -> Self {
+        let letters = stem.rsplit('-').next().unwrap_or(stem).to_string();
+        Self { token: token.to_string(), letters }
+    }
+}
+
+/// What the nemesis does.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Deed {
+    KillAgent {
+        who: String,
+    },
+    StopAgent {
+        who: String,
+        millis: u64,
+    },
+    FillDisk {
+        millis: u64,
+    },
+    /// Half a message of a foreign writer, which is completed or left.
+    HalfMessage {
+        name: String,
+        token: String,
+        stem: String,
+        completed: bool,
+    },
+    /// A stored message loses its end.
+    CutMessage {
+        name: String,
+        stem: String,
+    },
+    /// A foreign writer is in the middle of a registration for so long.
+    CutRegistration {
+        name: String,
+        millis: u64,
+    },
+    /// `claims.json` can't be read for so long, and is put back.
+    CutClaims {
+        millis: u64,
+    },
+    /// It lay there untouched all the while, or not.
+    ClaimsKept {
+        kept: bool,
+    },
+    CutFeed,
+    CutIndex,
+    /// An inbox is moved away with all that lies in it, and perhaps made anew.
+    MoveInbox {
+        name: String,
+        made_anew: bool,
+    },
+    /// A directory that holds nothing which was promised.
+    MoveDirectory {
+        name: String,
+    },
+    /// A registration of pi-messenger's in the place of this name's.
+    Foreign {
+        name: String,
+        alive: bool,
+    },
+    Unregister {
+        name: String,
+    },
+    /// The time of day is off by so many milliseconds from now on.
+    Clock {
+        millis: i64,
+    },
+}
+
+/// A history that is being written.
+pub struct Journal {
+    file: File,
+    who: String,
+}
+
+impl Journal {
+    pub fn open(dir: &Path, who: &str) -> Self {
+        let path = dir.join(format!("{who}.jsonl"));
+        let file = OpenOptions::new().append(true).create(true).open(path).unwrap();
+        Self { file, who: who.to_string() }
+    }
+
+    /// Returns the time that the line bears.
+    pub fn write(&mut self, event: Event) -> Time {
+        let line = Line { at: now(), who: self.who.clone(), event };
+        let text = serde_json::to_string(&line).unwrap() + "\n";
+        self.file.write_all(text.as_bytes()).unwrap();
+        line.at
+    }
+}
+
+/// All that was written, in the order of time. Whoever was killed may have left half a line, which nobody wrote.
+pub fn read(dir: &Path) -> Vec<Line> {
+    let mut lines: Vec<Line> = Vec::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        lines.extend(whole.lines().map(|line| serde_json::from_str(line).unwrap()));
+    }
+    lines.sort_by_key(|line| line.at);
+    lines
+}

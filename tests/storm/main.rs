@@ -1,0 +1,153 @@
+//! The storm: fifty agents as real processes do everything at once while a nemesis kills, stops, fills, cuts, moves and
+//! jumps; then a checker reads what they wrote down and proves from it that the promises were kept.
+//!
+//! `cargo test --test storm` takes a quarter of a minute for it; `RAVENRY_STORM_SECONDS=3600` an hour. What the nemesis
+//! does and what each agent wants is drawn from `RAVENRY_STORM_SEED`: the same seed, the same intentions. When which
+//! process runs is the machine's affair, so a run can be repeated only as far as that.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test may fail loudly, and makes the files that it needs"
+)]
+
+mod agent;
+mod arena;
+#[path = "../it/chance.rs"]
+mod chance;
+mod checker;
+mod command;
+mod disk;
+mod history;
+mod nemesis;
+mod place;
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use agent::{Mood, Task};
+use arena::{Aftermath, Weather};
+use checker::Promise;
+use ravenry::sys::seams::Bug;
+
+const SECONDS: &str = "RAVENRY_STORM_SECONDS";
+const SEED: &str = "RAVENRY_STORM_SEED";
+const AGENTS: &str = "RAVENRY_STORM_AGENTS";
+/// Also what went well is kept, to be looked at.
+const KEEP: &str = "RAVENRY_STORM_KEEP";
+
+/// So many violations of a promise are shown; all of them are written down.
+const SHOWN: usize = 3;
+
+/// Storms come one at a time.
+static WEATHER: Mutex<()> = Mutex::new(());
+
+fn number(variable: &str, otherwise: u64) -> u64 {
+    std::env::var(variable).map_or(otherwise, |text| text.parse().unwrap())
+}
+
+#[expect(clippy::print_stderr, reason = "the figures are what one runs this for")]
+fn say(text: &str) {
+    eprintln!("{text}");
+}
+
+/// This is what a storm runs as its agents.
+#[test]
+fn agents_are_processes_of_this_program() {
+    if let Some(task) = Task::from_environment() {
+        task.run();
+    }
+}
+
+/// The violations in words; the directory is kept if there are any.
+fn report(weather: &Weather, aftermath: Aftermath) -> Result<(), String> {
+    let Aftermath { verdict, not_done, .. } = &aftermath;
+    say(&format!("seed {}, {} agents\n{}", weather.seed, weather.agents, verdict.figures));
+    not_done.iter().for_each(|what| say(&format!("not done here: {what}")));
+    if verdict.violations.is_empty() {
+        if std::env::var_os(KEEP).is_some() {
+            say(&format!("all of it is in {}", aftermath.keep().display()));
+        }
+        return Ok(());
+    }
+    let mut text = format!("broken in the storm of seed {}:\n", weather.seed);
+    let mut counts: BTreeMap<Promise, usize> = BTreeMap::new();
+    for violation in &verdict.violations {
+        let count = counts.entry(violation.promise).or_default();
+        *count += 1;
+        if *count <= SHOWN {
+            text += &format!("{violation}\n");
+        }
+    }
+    text += &format!("{counts:?}\n");
+    text += &format!("all of it is in {}", aftermath.keep().display());
+    Err(text)
+}
+
+#[test]
+fn the_promises_are_kept_in_a_storm() {
+    let _alone = WEATHER.lock().unwrap_or_else(PoisonError::into_inner);
+    let weather = Weather {
+        seed: number(SEED, 1),
+        agents: number(AGENTS, 50),
+        time: Duration::from_secs(number(SECONDS, 15)),
+        mood: Mood::Storm,
+        is_hostile: true,
+        bug: None,
+    };
+    let aftermath = arena::storm(&weather);
+    if let Err(text) = report(&weather, aftermath) {
+        panic!("{text}");
+    }
+}
+
+/// Storms in which the program has a fault, until the checker has seen it. A race needs luck, so there are several.
+fn assert_seen(bug: Bug, mood: Mood, agents: u64, promise: Promise) {
+    const ROUNDS: u64 = 12;
+    let _alone = WEATHER.lock().unwrap_or_else(PoisonError::into_inner);
+    for round in 0..ROUNDS {
+        let time = Duration::from_secs(4);
+        let seed = number(SEED, 1) + round;
+        let weather = Weather { seed, agents, time, mood, is_hostile: false, bug: Some(bug) };
+        let verdict = arena::storm(&weather).verdict;
+        let seen = verdict.violations.iter().find(|violation| violation.promise == promise);
+        if let Some(violation) = seen {
+            let count = verdict.violations.len();
+            say(&format!("{}, seen in round {} ({count} in all): {violation}", bug.name(), round + 1));
+            return;
+        }
+        let odd = verdict.violations.first();
+        assert!(odd.is_none(), "{}: another promise was broken: {}", bug.name(), odd.unwrap());
+    }
+    panic!("{} was not seen in {ROUNDS} storms", bug.name());
+}
+
+#[test]
+fn a_naive_lock_is_seen() {
+    assert_seen(Bug::NaiveLock, Mood::Greed, 12, Promise::OneOwner);
+}
+
+#[test]
+fn a_message_that_is_deleted_before_it_is_delivered_is_seen() {
+    assert_seen(Bug::DeleteBeforeDeliver, Mood::Letters, 8, Promise::NothingIsLost);
+}
+
+#[test]
+fn a_look_before_the_watch_is_seen() {
+    assert_seen(Bug::ScanBeforeWatch, Mood::Doorbell, 8, Promise::WatchersHear);
+}
+
+/// The same moods without a fault: what is seen above is the fault, and not the weather.
+#[test]
+fn nothing_is_seen_where_there_is_no_fault() {
+    let _alone = WEATHER.lock().unwrap_or_else(PoisonError::into_inner);
+    for (mood, agents) in [(Mood::Greed, 12), (Mood::Letters, 8), (Mood::Doorbell, 8)] {
+        let time = Duration::from_secs(4);
+        let weather = Weather { seed: number(SEED, 1), agents, time, mood, is_hostile: false, bug: None };
+        if let Err(text) = report(&weather, arena::storm(&weather)) {
+            panic!("{mood:?}: {text}");
+        }
+    }
+}
