@@ -1,7 +1,7 @@
 //! The promises, on this disk: each is put to the test with real processes that are really killed, in a mesh that is
 //! thrown away.
 //!
-//! One file per promise. A check is a function that plays on a [`Stage`] and says what it counted, or what broke; it
+//! One file per promise. A check is a function that plays on a `Stage` and says what it counted, or what broke; it
 //! uses the program as everybody else does, by its commands, so what is tested is what is installed.
 
 mod answers;
