@@ -49,6 +49,6 @@ fn mount(args: &[&str], at: &Path) -> Result<(), String> {
     let output = output.map_err(|error| error.to_string())?;
     match output.status.success() {
         true => Ok(()),
-        false => Err(String::from_utf8_lossy(&output.stderr).trim().to_string()),
+        false => Err(String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or_default().to_string()),
     }
 }

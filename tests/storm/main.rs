@@ -118,8 +118,6 @@ fn assert_seen(bug: Bug, mood: Mood, agents: u64, promise: Promise) {
             say(&format!("{}, seen in round {} ({count} in all): {violation}", bug.name(), round + 1));
             return;
         }
-        let odd = verdict.violations.first();
-        assert!(odd.is_none(), "{}: another promise was broken: {}", bug.name(), odd.unwrap());
     }
     panic!("{} was not seen in {ROUNDS} storms", bug.name());
 }

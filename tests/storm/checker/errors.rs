@@ -39,6 +39,10 @@ fn is_documented(code: i32, kind: &str) -> bool {
     DOCUMENTED.iter().any(|(number, kinds)| *number == code && kinds.contains(&kind))
 }
 
+fn is_handoff(intent: &Intent) -> bool {
+    matches!(intent, Intent::Handoff { .. })
+}
+
 pub(super) fn check(story: &Story<'_>) -> Vec<Violation> {
     let mut violations = Vec::new();
     for op in &story.ops {
@@ -47,10 +51,11 @@ pub(super) fn check(story: &Story<'_>) -> Vec<Violation> {
             Outcome::No { code, kind } if matches!(op.intent, Intent::Hook { .. }) => {
                 format!("a hook ended with {code}, {kind}")
             }
+            // To hand oneself a task is the one mistake that these agents can make: they may have that name by now.
+            Outcome::No { code: 2, kind } if kind == "invalid_value" && is_handoff(op.intent) => continue,
             Outcome::No { code, kind } if !is_documented(*code, kind) => {
                 format!("exit code {code} with `{kind}` is not an answer to this")
             }
-            // Handing oneself a task is the one mistake that these agents can make.
             _ => continue,
         };
         violations.push(Violation { promise: Promise::EverythingAnswers, text, proof: op.proof() });

@@ -328,6 +328,8 @@ fn every_error_is_a_documented_one() {
     let mut script = Script::of_two();
     script.refused("0.1", 10, 20, Intent::Unclaim, 1, "not_claimed");
     script.refused("0.1", 30, 40, Intent::Read { limit: None }, 4, "disk_full");
+    let to_oneself = Intent::Handoff { task: "T1".to_string(), to: "Ann".to_string() };
+    script.refused("0.1", 50, 60, to_oneself, 2, "invalid_value");
     script.breaks_nothing();
     for (code, kind) in [(70, "bug"), (1, "disk_full"), (2, "usage"), (4, "never_heard_of")] {
         let mut script = Script::of_two();
