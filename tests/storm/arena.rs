@@ -89,6 +89,7 @@ impl Victims for Crowd {
         if let Some(mut child) = self.seats[slot as usize].child.take() {
             child.kill().unwrap();
             child.wait().unwrap();
+            self.let_orphans_go_on(slot);
         }
     }
 
@@ -109,6 +110,21 @@ impl Crowd {
     fn signal(&self, slot: u64, signal: Signal) {
         if let Some(child) = &self.seats[slot as usize].child {
             kill(Pid::from_raw(child.id().cast_signed()), signal).unwrap();
+        }
+    }
+
+    /// What the dead one had stopped would stay so for ever.
+    fn let_orphans_go_on(&self, slot: u64) {
+        let prefix = format!("{slot}-{}-", self.seats[slot as usize].life);
+        for entry in fs::read_dir(self.place.root().join("out")).unwrap().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with(&prefix)
+                && name.ends_with(".stopped")
+                && let Some(pid) = fs::read_to_string(entry.path()).ok().and_then(|text| text.parse().ok())
+            {
+                kill(Pid::from_raw(pid), Signal::SIGCONT).ok();
+                fs::remove_file(entry.path()).ok();
+            }
         }
     }
 

@@ -144,9 +144,13 @@ impl Running {
             }
             Fate::Stopped(after, micros) => {
                 std::thread::sleep(Duration::from_micros(after));
+                // Whoever kills us meanwhile lets it go on.
+                let note = self.out.with_extension("stopped");
+                fs::write(&note, self.child.id().to_string()).unwrap();
                 self.signal(Signal::SIGSTOP);
                 std::thread::sleep(Duration::from_micros(micros));
                 self.signal(Signal::SIGCONT);
+                fs::remove_file(note).unwrap();
             }
             Fate::Lives | Fate::Step(_) | Fate::Starved => {}
         }

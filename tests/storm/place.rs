@@ -75,7 +75,7 @@ impl Place {
 
     /// What commands say while they run.
     pub fn out(&self, who: &str, op: u64) -> PathBuf {
-        self.root.join("out").join(format!("{who}-{op}"))
+        self.root.join("out").join(format!("{}-{op}", who.replace('.', "-")))
     }
 
     /// Where a listener says that it listens.
