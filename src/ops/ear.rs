@@ -117,10 +117,7 @@ impl<'a> Ear<'a> {
 
 /// The agent as it is registered now; `None` if it is not, but may be again. Who is gone for good is an error.
 pub(super) fn current(mesh: &Mesh, agent: &Agent) -> Result<Option<Agent>, CommandError> {
-    let same = |record: &Record| {
-        record.agent.process == agent.process
-            && (record.agent.session == agent.session || record.agent.name == agent.name)
-    };
+    let same = |record: &Record| is_of(record, agent);
     let there = mesh.registration(&agent.name)?;
     let is_anothers = there.as_ref().is_some_and(|record| !same(record));
     let record = match there.filter(same) {
@@ -142,4 +139,14 @@ pub(super) fn current(mesh: &Mesh, agent: &Agent) -> Result<Option<Agent>, Comma
         return Err(gone().into());
     }
     Ok(record.map(|record| record.agent))
+}
+
+/// Has another agent its name by now? What lies in the inbox of that name is then for that one.
+pub(super) fn is_anothers_name(mesh: &Mesh, agent: &Agent) -> Result<bool, StoreError> {
+    Ok(mesh.registration(&agent.name)?.is_some_and(|record| !is_of(&record, agent)))
+}
+
+fn is_of(record: &Record, agent: &Agent) -> bool {
+    record.agent.process == agent.process
+        && (record.agent.session == agent.session || record.agent.name == agent.name)
 }

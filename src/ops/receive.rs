@@ -11,6 +11,7 @@ use crate::sys::seams::{self, Bug};
 use crate::sys::{clock, random};
 
 use super::context::Context;
+use super::ear::is_anothers_name;
 use super::error::CommandError;
 use super::identity;
 use super::letter::{self, Letter, Reader};
@@ -135,6 +136,11 @@ impl<'a> Desk<'a> {
         ack: bool,
         hand_over: &mut HandOver<'_>,
     ) -> Result<Reached, CommandError> {
+        // Between finding out who one is and taking, a name can be lost and given away: what was taken is then the heir's.
+        if is_anothers_name(self.mesh, &self.agent)? {
+            delivery.put_back()?;
+            return Err(StoreError::NoRegistration(self.agent.name.to_string()).into());
+        }
         let messages: Vec<(&Stem, &Message)> = delivery.messages().collect();
         let (letters, contacts) = letter::write(self.ctx, self.mesh, (&self.agent, self.reader), &messages)?;
         if seams::has_bug(Bug::DeleteBeforeDeliver) {

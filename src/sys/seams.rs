@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Die before the n-th change to the file system; see [`step`].
 pub const CRASH_AT: &str = "MSG_TEST_CRASH_AT";
+/// Stop there, until somebody lets it go on.
+pub const STOP_AT: &str = "MSG_TEST_STOP_AT";
 /// The time that [`super::clock::now`] tells.
 pub const NOW: &str = "MSG_TEST_NOW";
 /// The seed of [`super::random`].
@@ -66,19 +68,31 @@ pub fn has_bug(bug: Bug) -> bool {
 
 static STEPS: AtomicU64 = AtomicU64::new(0);
 
-/// Called before every change to the file system, and before output: the n-th call is death if [`CRASH_AT`] is n.
+/// Called before every change to the file system, and before output: the n-th call is death if [`CRASH_AT`] is n, and a
+/// pause if [`STOP_AT`] is.
 ///
 /// This is what the crash sweep is made of: an op is run with n = 1, 2, 3 … until it survives, and after each
 /// death the next process has to find everything in order.
 pub fn step() {
     if cfg!(debug_assertions) {
-        static CRASH: OnceLock<Option<u64>> = OnceLock::new();
-        let crash_at = *CRASH.get_or_init(|| value(CRASH_AT).and_then(|text| text.parse().ok()));
+        static AT: OnceLock<[Option<u64>; 2]> = OnceLock::new();
+        let number = |variable| value(variable).and_then(|text| text.parse().ok());
+        let [crash_at, stop_at] = *AT.get_or_init(|| [CRASH_AT, STOP_AT].map(number));
         let this = STEPS.fetch_add(1, Ordering::SeqCst) + 1;
         if crash_at == Some(this) {
             die();
         }
+        if stop_at == Some(this) {
+            stop();
+        }
     }
+}
+
+fn stop() {
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+    // A test that waits for it would wait in vain, and say so.
+    kill(Pid::this(), Signal::SIGSTOP).ok();
 }
 
 fn die() {

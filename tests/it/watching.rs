@@ -9,10 +9,11 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use nix::sys::signal::{Signal, kill};
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::{Pid, getgid, getuid};
 use ravenry::domain::{AgentName, Message};
 use ravenry::store::Mesh;
+use ravenry::sys::seams::{CRASH_AT, STOP_AT};
 use serde_json::Value;
 
 use crate::environment::{TestEnvironment, date, put, put_old, wait_until};
@@ -142,6 +143,55 @@ fn a_watcher_does_not_take_the_mail_of_who_has_its_name_now() {
     assert_eq!(watcher.end(), Some(3));
     assert!(!watcher.said().contains("for the new one"), "{}", watcher.said());
     assert_eq!(env.ok(&["read", "--as", "Bob"])["messages"][0]["text"], "for the new one");
+}
+
+/// The same for who reads once: it is stopped at every step of it, and meanwhile its name goes to somebody else.
+#[test]
+fn a_reader_does_not_take_the_mail_of_who_has_its_name_now() {
+    let mut stops = 0;
+    for step in 1.. {
+        let env = two();
+        leave_in_hand(&env);
+        let mut command = env.msg();
+        command.args(["read", "--as", "Bob"]).env(STOP_AT, step.to_string());
+        let mut reader = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let pid = Pid::from_raw(i32::try_from(reader.id()).unwrap());
+        let flags = WaitPidFlag::WSTOPPED | WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
+        if !matches!(waitid(Id::Pid(pid), flags).unwrap(), WaitStatus::Stopped(..)) {
+            reader.wait().unwrap();
+            break;
+        }
+        stops += 1;
+        fs::remove_file(env.mesh().join("registry/Bob.json")).unwrap();
+        let host = env.host().to_string();
+        let heir = env.run(&["join", "Bob", "--pid", &host, "--session", "another"]);
+        let has_heir = heir.code == Some(0);
+        if has_heir {
+            env.ok(&["send", "Bob", "for the new one", "--as", "Alice"]);
+        }
+        kill(pid, Signal::SIGCONT).unwrap();
+        let said = String::from_utf8(reader.wait_with_output().unwrap().stdout).unwrap();
+        assert!(!said.contains("for the new one"), "stopped at {step}: {said}");
+        if has_heir {
+            let read = env.ok(&["read", "--as", "Bob"]);
+            let texts =
+                read["messages"].as_array().unwrap().iter().map(|message| message["text"].as_str().unwrap());
+            assert!(texts.into_iter().any(|text| text == "for the new one"), "stopped at {step}: {read}");
+        }
+    }
+    assert!(stops >= 3, "it was stopped {stops} times");
+}
+
+/// A message for Bob that somebody died with.
+fn leave_in_hand(env: &TestEnvironment) {
+    env.ok(&["send", "Bob", "for the old one", "--as", "Alice"]);
+    for step in 1.. {
+        if inbox(env).iter().any(|name| name.starts_with('.')) {
+            return;
+        }
+        let ended = env.run_with(&["read", "--as", "Bob"], &[(CRASH_AT, &step.to_string())]);
+        assert_eq!(ended.signal, Some(9), "nobody died with it in hand");
+    }
 }
 
 #[test]
