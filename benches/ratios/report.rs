@@ -22,7 +22,18 @@ pub fn write(figures: &[Figure], growths: &[Growth], loads: [String; 2]) {
         fs::write(root.join(&picture), plot::draw(growth)).unwrap();
         write!(text, "\n{}", section(growth, &picture)).unwrap();
     }
+    text.push_str(&storm(root));
     fs::write(root.join("BENCHMARKS.md"), text).unwrap();
+}
+
+/// What the longest storm told, which takes far longer than all of this.
+fn storm(root: &Path) -> String {
+    fs::read_to_string(root.join("docs/storm.txt")).map_or(String::new(), |figures| {
+        format!(
+            "\n## The storm\n\nThe longest one so far (CONTRIBUTING.md says how to raise one), with a debug build: no promise was \
+             broken.\n\n```text\n{figures}```\n"
+        )
+    })
 }
 
 const PREFACE: &str = "# Benchmarks\n\n\

@@ -35,6 +35,8 @@ use ravenry::sys::seams::Bug;
 const SECONDS: &str = "RAVENRY_STORM_SECONDS";
 const SEED: &str = "RAVENRY_STORM_SEED";
 const AGENTS: &str = "RAVENRY_STORM_AGENTS";
+/// A file for the figures; `docs/storm.txt` is shown in `BENCHMARKS.md`.
+const FIGURES: &str = "RAVENRY_STORM_FIGURES";
 /// Also what went well is kept, to be looked at.
 const KEEP: &str = "RAVENRY_STORM_KEEP";
 
@@ -64,9 +66,13 @@ fn agents_are_processes_of_this_program() {
 /// The violations in words; the directory is kept if there are any.
 fn report(weather: &Weather, aftermath: Aftermath) -> Result<(), String> {
     let Aftermath { verdict, not_done, .. } = &aftermath;
-    say(&format!("seed {}, {} agents\n{}", weather.seed, weather.agents, verdict.figures));
+    let figures = format!("seed {}, {} agents\n{}", weather.seed, weather.agents, verdict.figures);
+    say(&figures);
     not_done.iter().for_each(|what| say(&format!("not done here: {what}")));
     if verdict.violations.is_empty() {
+        if let Some(path) = std::env::var_os(FIGURES) {
+            std::fs::write(path, format!("{}\n", figures.trim_end())).unwrap();
+        }
         if std::env::var_os(KEEP).is_some() {
             say(&format!("all of it is in {}", aftermath.keep().display()));
         }
