@@ -35,8 +35,13 @@ pub trait Channel {
     fn tell(&self, text: &str) -> Reached;
 }
 
-/// Attends the session that this process belongs to until it is stopped. Where it belongs to none, it waits for one.
+/// Attends the session that this process belongs to until it is stopped. Where it belongs to none, it waits for one;
+/// where it belongs to a harness that has no such inbox, there is nothing to do.
 pub fn attend(globals: &Globals, channel: &dyn Channel, stop: &Stop) -> Result<(), CommandError> {
+    let host = ancestry::nearest_harness(&ancestry::ancestors());
+    if host.is_some_and(|host| host.harness != Harness::Claude) {
+        return Ok(());
+    }
     let ctx = Context::new(globals.clone())?;
     while !stop.is_asked() {
         if let Some((mesh, me)) = find(&ctx)? {
