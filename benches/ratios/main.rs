@@ -7,7 +7,7 @@
 //! `cargo bench` runs nearly all of it in a minute and a half; `cargo bench -- lock` only what has `lock` in its
 //! name. Some take long and are asked for by their whole names: `read-100000`, `idle-60`,
 //! `tui` and `tui-idle-60`. `cargo bench -- --report` runs all of it and how it grows, in about ten minutes, and writes
-//! `BENCHMARKS.md` and its pictures.
+//! `BENCHMARKS.md` and its pictures; with `--short` it leaves out what takes long.
 
 #![allow(
     clippy::unwrap_used,
@@ -54,13 +54,14 @@ const MEASUREMENTS: [(&str, Measurement); 16] = [
     ("guard", guard::measure),
     ("mcp", mcp::measure),
     ("task", swarm::measure),
-    ("readers", readers::measure),
     ("send", messages::send),
     ("post", messages::posting),
     ("hand-over", watching::hand_over),
     ("idle", watching::idle),
-    // Last: some file systems are slow to make files for a while after so many were removed.
+    // Late: some file systems are slow to make files for a while after so many were removed.
     ("read", messages::drain),
+    // Last: what they leave in memory makes every start of a process slower.
+    ("readers", readers::measure),
 ];
 
 /// What takes long, and is measured only if its whole name is given.
@@ -84,7 +85,7 @@ fn main() {
         return println!("nothing to measure in a debug build; use `cargo bench`");
     }
     if args.iter().any(|arg| arg == "--report") {
-        return report();
+        return report(args.iter().any(|arg| arg == "--short"));
     }
     // Cargo adds `--bench`.
     let filter = args.iter().find(|arg| !arg.starts_with('-')).map_or("", String::as_str);
@@ -94,12 +95,15 @@ fn main() {
     print!("{}", figure::table(&figures));
 }
 
-fn report() {
+/// `--short` leaves out what is measured on demand.
+fn report(short: bool) {
     let before = report::load();
-    let all = MEASUREMENTS.iter().chain(&ON_DEMAND);
-    let figures: Vec<Figure> = all.flat_map(|(name, measure)| tell(name, *measure)).collect();
     let growths = growth::measure();
-    report::write(&figures, &growths, [before, report::load()]);
+    let (first, last) = MEASUREMENTS.split_at(MEASUREMENTS.len() - 1);
+    let demanded = if short { &[][..] } else { &ON_DEMAND[..] };
+    let all = first.iter().chain(demanded).chain(last);
+    let figures: Vec<Figure> = all.flat_map(|(name, measure)| tell(name, *measure)).collect();
+    report::write(&figures, &growths, short, [before, report::load()]);
     println!("BENCHMARKS.md is written");
 }
 

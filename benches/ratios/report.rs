@@ -9,12 +9,15 @@ use crate::growth::Growth;
 use crate::plot::{self, grouped};
 
 /// Writes it, with its pictures in `docs/`.
-pub fn write(figures: &[Figure], growths: &[Growth], loads: [String; 2]) {
+pub fn write(figures: &[Figure], growths: &[Growth], short: bool, loads: [String; 2]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut text = String::from(PREFACE);
     writeln!(text, "\n{}\n", machine(loads)).unwrap();
     text.push_str("## Against the limits\n\n");
     text.push_str(LEGEND);
+    if short {
+        text.push_str("What takes long was left out of this run (`--short`).\n\n");
+    }
     text.push_str(&figure::markdown(figures));
     text.push_str("\n## How it grows\n");
     for growth in growths {
