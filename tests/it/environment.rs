@@ -241,6 +241,17 @@ fn path() -> String {
     std::env::var("PATH").unwrap_or_default()
 }
 
+/// All files beneath a directory, in order.
+pub fn files_in(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { found.extend(files_in(&path)) } else { found.push(path) }
+    }
+    found.sort();
+    found
+}
+
 /// Writes a file, and makes the directories above it.
 pub fn put(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();

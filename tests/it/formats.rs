@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::environment::{TestEnvironment, date, put};
+use crate::environment::{TestEnvironment, date, files_in, put};
 
 fn formats() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/formats")
@@ -17,16 +17,6 @@ fn releases() -> Vec<String> {
     let entries =
         fs::read_dir(formats()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     entries.filter(|name| name.starts_with(|c: char| c.is_ascii_digit())).collect()
-}
-
-fn files_in(dir: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() { found.extend(files_in(&path)) } else { found.push(path) }
-    }
-    found.sort();
-    found
 }
 
 /// The mesh that is kept there, brought to life: its `/home/dev` is the place of this test, and it is an hour old.

@@ -11,7 +11,7 @@ use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 use serde_json::json;
 
-use crate::environment::{PATIENCE, TestEnvironment, put};
+use crate::environment::{PATIENCE, TestEnvironment, files_in, put};
 
 const SPEC: &str = "# Spec\n\n## TASK-01 one\n\n## TASK-02 two\n\n## TASK-03 three\n";
 
@@ -101,16 +101,6 @@ fn frugal(command: &Command) -> Command {
         shell.env(key, value.unwrap());
     }
     shell
-}
-
-fn files_in(dir: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() { found.extend(files_in(&path)) } else { found.push(path) }
-    }
-    found.sort();
-    found
 }
 
 fn copy(from: &Path, to: &Path) {
