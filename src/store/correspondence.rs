@@ -117,3 +117,17 @@ impl Search<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    /// What `files_of` relies on when it begins with a stem.
+    #[test]
+    fn records_stand_in_the_order_of_their_stems() {
+        let stems = ["1", "1-", "1-a", "1-aa", "10", "1A", "1_", "2-a", "a"];
+        for one in stems {
+            for other in stems {
+                assert_eq!(format!("{one},7,read.json").as_str() >= other, one >= other, "{one} {other}");
+            }
+        }
+    }
+}

@@ -178,7 +178,7 @@ impl Mesh {
 
     /// Who attends the session. It may be gone by now.
     pub fn attendant(&self, session: &SessionId) -> Result<Option<Attendant>, StoreError> {
-        let bytes = files::read(&self.hook_file(session, "server"))?;
+        let bytes = files::read_note(&self.hook_file(session, "server"))?;
         let keys = bytes.and_then(|bytes| serde_json::from_slice::<AttendantKeys>(&bytes).ok());
         Ok(keys.and_then(|keys| {
             let process = recorded(keys.pid, keys.process).ok()?;

@@ -54,3 +54,13 @@ fn files_are_private() {
     assert_eq!(metadata(&target).unwrap().unwrap().permissions().mode() & 0o777, FILE_MODE);
     assert_eq!(metadata(&dir.path().join("tmp")).unwrap().unwrap().permissions().mode() & 0o777, DIR_MODE);
 }
+
+#[test]
+fn a_list_may_begin_later() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["c", "a", "b"] {
+        touch(&dir.path().join(name)).unwrap();
+    }
+    assert_eq!(list_from(dir.path(), "b").unwrap(), ["b", "c"]);
+    assert_eq!(list(dir.path()).unwrap().len(), 3);
+}
