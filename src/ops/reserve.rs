@@ -206,7 +206,7 @@ fn grant(
 
 /// Has who has the first all of the second? Of two globs nobody can tell, so no: better told what one knows than never.
 /// A path that a glob covers counts as a file, with nothing beneath it.
-fn has_all(pattern: &Pattern, other: &Pattern) -> bool {
+pub(super) fn has_all(pattern: &Pattern, other: &Pattern) -> bool {
     let is_same = pattern.to_string() == other.to_string();
     is_same || (pattern.is_literal() || other.is_literal()) && pattern.covers(other.head())
 }

@@ -1,11 +1,15 @@
 //! Giving a task back, or to somebody else.
 
-use crate::domain::{Agent, AgentName, EventKind, Reservation, TaskRef};
+use jiff::Timestamp;
+
+use crate::domain::pattern::Pattern;
+use crate::domain::{Agent, AgentName, EventKind, Reservation, TaskRef, quoted};
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::feed;
 use crate::ops::identity::{self, with_nearest};
 use crate::ops::names::is_live;
+use crate::ops::reserve::has_all;
 use crate::ops::waiting;
 use crate::store::Claim;
 
@@ -64,6 +68,7 @@ pub fn handoff(
     let task_ref = task_of(&claim);
     let is_of_task = |held: &&Reservation| held.task.as_ref() == Some(&task_ref);
     let paths: Vec<Reservation> = table.me.reservations.iter().filter(is_of_task).cloned().collect();
+    let covered = held_besides(&table.me, &task_ref, &paths, table.now)?;
     let heir = bequeath(&table, to, &task_ref, &paths)?;
     let passed = Claim {
         agent: heir.name.to_string(),
@@ -72,6 +77,10 @@ pub fn handoff(
         claimed_at: table.now,
         ..claim.clone()
     };
+    if !covered.is_empty() {
+        // Held with the task, too, until the claim passes: there is no moment in which these are nobody's.
+        table.me = locked.edit(&table.me, |me| me.reservations.retain(|held| !covered.contains(held)))?.agent;
+    }
     table.claims.remove(&claim);
     table.claims.insert(&passed);
     table.write_claims()?;
@@ -89,6 +98,36 @@ pub fn handoff(
     drop(locked);
     feed::tell(ctx, &mesh, EventKind::Handoff, &me.name, Some(task), Some(heir.name.as_str()));
     Ok(HandedOff { claim: passed, reservations: paths })
+}
+
+/// What the giver holds in its own right of the paths that go along. No path has two holders, so it goes, too; what
+/// reaches beyond them can't be given in part, and is in the way.
+fn held_besides(
+    me: &Agent,
+    task: &TaskRef,
+    paths: &[Reservation],
+    now: Timestamp,
+) -> Result<Vec<Reservation>, CommandError> {
+    let patterns = |held: &Reservation| held.patterns(&me.cwd);
+    let given: Vec<Pattern> = paths.iter().flat_map(patterns).collect();
+    let mut covered = Vec::new();
+    for held in me.reservations.iter().filter(|held| held.task.is_none() && held.binds(now)) {
+        let own = patterns(held);
+        let Some(met) = paths.iter().find(|path| overlap(&patterns(path), &own)) else { continue };
+        if !own.iter().all(|own| given.iter().any(|given| has_all(given, own))) {
+            let (own, met) = (quoted(&held.pattern), quoted(&met.pattern));
+            let text = format!("{met} goes with `{}`, and you hold {own} in your own right", task.id);
+            return Err(CommandError::new(Kind::Reserved, text)
+                .hint(format!("`msg release {}` first: no path has two holders", held.pattern))
+                .fact("pattern", held.pattern.as_str()));
+        }
+        covered.push(held.clone());
+    }
+    Ok(covered)
+}
+
+fn overlap(these: &[Pattern], those: &[Pattern]) -> bool {
+    these.iter().any(|this| those.iter().any(|that| this.overlaps(that)))
 }
 
 /// Whoever is to have the task, with its paths. They bind for whoever has the claim, so both may have them for a moment.

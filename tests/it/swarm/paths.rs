@@ -112,6 +112,40 @@ fn handing_off_moves_both() {
     assert_eq!(holder(&env, "src/x"), None);
 }
 
+/// Found by the storm: a path that was reserved before it was taken with a task, too, had two holders after the task
+/// was handed over.
+#[test]
+fn what_goes_along_is_not_kept_besides() {
+    let env = three();
+    for own in ["src/", "src/x", "src/*.rs"] {
+        env.ok(&["reserve", own, "--as", "Alice"]);
+    }
+    env.ok(&["reserve", "lib/", "--as", "Alice"]);
+    claim(&env, "Alice", &["TASK-01", "--reserve", "src/"]);
+    env.ok(&["handoff", "TASK-01", "Bob", "--as", "Alice"]);
+    assert_eq!(holder(&env, "src/x").as_deref(), Some("Bob"));
+    let check = env.run(&["check", "src/x", "--as", "Bob", "--json"]).expect_code(0);
+    assert_eq!(check.json()["paths"][0]["free"], true, "Bob's, and nobody else's");
+    assert_eq!(holder(&env, "lib/x").as_deref(), Some("Alice"));
+}
+
+#[test]
+fn what_reaches_beyond_is_in_the_way() {
+    let env = three();
+    env.ok(&["reserve", "src/", "--as", "Alice"]);
+    claim(&env, "Alice", &["TASK-01", "--reserve", "src/a.rs"]);
+    let handoff = ["handoff", "TASK-01", "Bob", "--as", "Alice"];
+    let ended = env.run(&[&handoff[..], &["--json"]].concat()).expect_code(1);
+    let error = &ended.json()["error"];
+    assert_eq!((&error["kind"], &error["pattern"]), (&json!("reserved"), &json!("src/")), "{error}");
+    assert_state(&env, "TASK-01 claimed Alice");
+    assert_eq!(env.fails(1, &["reserve", "src/a.rs", "--as", "Bob"]), "reserved");
+    env.ok(&["release", "src/", "--as", "Alice"]);
+    env.ok(&handoff);
+    assert_eq!(holder(&env, "src/a.rs").as_deref(), Some("Bob"));
+    assert_eq!(holder(&env, "src/b.rs"), None);
+}
+
 #[test]
 fn handing_off_is_refused() {
     let env = three();

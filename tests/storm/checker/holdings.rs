@@ -65,6 +65,8 @@ enum Scope {
     /// The task, and paths that were taken with it.
     Task(Option<String>),
     Path(String),
+    /// The path, and what lies in it.
+    Within(String),
     AllPaths,
 }
 
@@ -241,6 +243,7 @@ fn ends_it(scope: &Scope, begin: &Begin<'_>) -> bool {
             (None, _) => false,
         },
         (Scope::Path(released), Thing::Path(path)) => released == path,
+        (Scope::Within(given), Thing::Path(path)) => covers(given, path),
         _ => false,
     }
 }
@@ -265,12 +268,24 @@ fn own_ends<'h>(op: &Op<'h>) -> Vec<End<'h>> {
         Intent::Rename { .. } => vec![Scope::Name],
         Intent::Release { paths } if paths.is_empty() => vec![Scope::AllPaths],
         Intent::Release { paths } => paths.iter().cloned().map(Scope::Path).collect(),
-        Intent::Complete { task } | Intent::Handoff { task, .. } => vec![Scope::Task(Some(task.clone()))],
+        Intent::Complete { task } => vec![Scope::Task(Some(task.clone()))],
+        Intent::Handoff { task, .. } => handed_over(op, task),
         Intent::Unclaim => vec![Scope::Task(None)],
         _ => Vec::new(),
     };
     let until = op.ended.min(op.invoked + LONGEST);
     scopes.into_iter().map(|scope| End { scope, from: op.invoked, until, line: op.lines[0] }).collect()
+}
+
+/// The task, with its paths; which ones these are is known from the answer alone.
+fn handed_over(op: &Op<'_>, task: &str) -> Vec<Scope> {
+    let task = Scope::Task(Some(task.to_string()));
+    match op.outcome {
+        Outcome::Ok => {
+            std::iter::once(task).chain(op.answer.paths.iter().cloned().map(Scope::Within)).collect()
+        }
+        _ => vec![task, Scope::AllPaths],
+    }
 }
 
 /// What an answer grants, and to which session.

@@ -282,6 +282,26 @@ fn a_task_that_is_handed_over_is_the_heirs() {
 }
 
 #[test]
+fn paths_that_are_handed_over_are_the_heirs() {
+    let handoff = |mine: &str, given: &str| {
+        let mut script = Script::of_two();
+        script.reserve("0.1", 10, 20, mine);
+        let intent = Intent::Handoff { task: "T1".to_string(), to: "Bob".to_string() };
+        let task = Some(("T1".to_string(), "bob".to_string()));
+        let paths = vec![given.to_string()];
+        script.done("0.1", 30, 40, intent, Answer { task, paths, ..Answer::default() });
+        script
+    };
+    for mine in ["d1/", "d1/f1", "d2/"] {
+        handoff(mine, "d1/").breaks_nothing();
+    }
+    handoff("d1/", "d1/f1").breaks(&[Promise::OneOwner]);
+    let mut script = handoff("d2/", "d1/");
+    script.reserve("1.1", 50, 60, "d2/f1");
+    script.breaks(&[Promise::OneOwner]);
+}
+
+#[test]
 fn a_directory_and_a_file_in_it_are_one_path() {
     for (mine, yours, meet) in
         [("d1/", "d1/f1", true), ("d1/f1", "d1/", true), ("d1/f1", "d1/f2", false), ("d1/", "d10/", false)]
