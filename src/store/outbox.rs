@@ -57,11 +57,24 @@ impl Mesh {
             files::create_dir(&dir)?;
         }
         let path = self.layout.stamp(from);
-        let held = FileLock::acquire(&path, self.options.lock_timeout)?;
-        let last =
-            files::read_note(&path)?.and_then(|bytes| String::from_utf8(bytes).ok()?.trim().parse().ok());
-        Ok(Outbox { mesh: self, from: from.clone(), last: last.unwrap_or(0), _held: held })
+        loop {
+            let held = FileLock::acquire(&path, self.options.lock_timeout)?;
+            let last =
+                files::read_note(&path)?.and_then(|bytes| String::from_utf8(bytes).ok()?.trim().parse().ok());
+            let last = last.unwrap_or(0);
+            if !files::has_second_name(&path)? {
+                return Ok(Outbox { mesh: self, from: from.clone(), last, _held: held });
+            }
+            // It is written in place, and so would be whatever file has the other name. A new one is ours alone; who
+            // waits for the old one finds it gone.
+            self.files.replace(&path, &stamp_text(last))?;
+        }
     }
+}
+
+/// Of fixed width, so that overwriting it leaves either the old or the new.
+fn stamp_text(last: u64) -> Vec<u8> {
+    format!("{last:020}\n").into_bytes()
 }
 
 impl Outbox<'_> {
@@ -76,8 +89,7 @@ impl Outbox<'_> {
     fn advance(&mut self, last: u64) -> Result<(), StoreError> {
         if last > self.last {
             self.last = last;
-            // Of fixed width, so that overwriting it leaves either the old or the new.
-            files::overwrite(&self.mesh.layout.stamp(&self.from), format!("{last:020}\n").as_bytes())?;
+            files::overwrite(&self.mesh.layout.stamp(&self.from), &stamp_text(last))?;
         }
         Ok(())
     }

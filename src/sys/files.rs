@@ -41,8 +41,8 @@ pub use beside::{
 pub use ledger::Ledger;
 pub use lines::{Line, Lines, MAX_LINE, Place, Since};
 pub use look::{
-    Entry, Stamp, entries, exists, leads_nowhere, link_metadata, list, list_from, metadata, read,
-    read_at_most, read_large, read_note, stamps,
+    Entry, Stamp, entries, exists, has_second_name, leads_nowhere, link_metadata, list, list_from, metadata,
+    read, read_at_most, read_large, read_note, stamps,
 };
 pub use mark::{own_mark, owner_of};
 pub use scratch::Scratch;

@@ -100,6 +100,12 @@ pub fn exists(path: &Path) -> Result<bool, FileError> {
     Ok(link_metadata(path)?.is_some())
 }
 
+/// Has the file that is there a hard link somewhere else?
+pub fn has_second_name(path: &Path) -> Result<bool, FileError> {
+    use std::os::unix::fs::MetadataExt;
+    Ok(link_metadata(path)?.is_some_and(|metadata| metadata.nlink() > 1))
+}
+
 /// Is that `/dev/null`? It is what a standard output becomes that was closed before we started.
 pub fn leads_nowhere(output: &impl AsFd) -> bool {
     let (ours, null) = (stat::fstat(output), stat::stat("/dev/null"));

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -48,6 +49,7 @@ fn lively() -> TestEnvironment {
     }
     env.ok(&["send", "Alice", "hi", "--as", "Bob"]);
     env.ok(&["read", "--as", "Alice"]);
+    env.ok(&["send", "Bob", "hi", "--as", "Alice"]);
     env.ok(&["broadcast", "all of you", "--as", "Bob"]);
     env.ok(&["reserve", "src/", "--as", "Alice"]);
     env.ok(&["claim", "TASK-01", "--as", "Alice"]);
@@ -107,6 +109,27 @@ fn copy(from: &Path, to: &Path) {
     assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
 }
 
+/// Every hook, with its exit code.
+fn hooks_on(env: &TestEnvironment, mesh: &Path) -> Vec<(String, Option<i32>)> {
+    let run = |event: &str| {
+        let input = hook(env, mesh, event);
+        let mut command = frugal(&input);
+        command.stdin(fs::File::open(env.path().join("payload")).unwrap());
+        (event.to_string(), code(&mut command))
+    };
+    EVENTS.map(run).to_vec()
+}
+
+/// Every command, with its exit code.
+fn commands_on(env: &TestEnvironment, mesh: &Path) -> Vec<(String, Option<i32>)> {
+    let run = |args: &[&str]| {
+        let mut command = env.msg();
+        command.args(args).args(["--as", "Alice", "--mesh"]).arg(mesh);
+        (args.join(" "), code(frugal(&command).stdin(Stdio::null())))
+    };
+    COMMANDS.map(run).to_vec()
+}
+
 /// Puts that in the place of each file in turn, and asks for an answer.
 fn in_each_place(plant: &dyn Fn(&TestEnvironment, &Path), holds: &dyn Fn(&TestEnvironment) -> bool) {
     let env = lively();
@@ -114,26 +137,28 @@ fn in_each_place(plant: &dyn Fn(&TestEnvironment, &Path), holds: &dyn Fn(&TestEn
     let places =
         files_in(&env.mesh()).into_iter().map(|path| path.strip_prefix(env.mesh()).unwrap().to_path_buf());
     for place in places.chain(MORE_PLACES.map(PathBuf::from)).collect::<Vec<_>>() {
-        copy(&env.mesh(), &mesh);
-        fs::remove_file(mesh.join(&place)).ok();
-        plant(&env, &mesh.join(&place));
-        let check = |what: &str, code: Option<i32>, expected: &dyn Fn(i32) -> bool| {
-            assert!(code.is_some_and(expected), "`{}`, {what}: {code:?}", place.display());
-            assert!(holds(&env), "`{}`, {what}: what is not ours was changed", place.display());
-        };
-        for event in EVENTS {
-            let input = hook(&env, &mesh, event);
-            let mut command = frugal(&input);
-            command.stdin(fs::File::open(env.path().join("payload")).unwrap());
-            check(event, code(&mut command), &|code| code == 0);
+        // Each on a mesh of its own: the last hook and the last command end Alice's life.
+        for (run, most) in [(hooks_on as fn(&TestEnvironment, &Path) -> _, 0), (commands_on, 9)] {
+            copy(&env.mesh(), &mesh);
+            fs::remove_file(mesh.join(&place)).ok();
+            plant(&env, &mesh.join(&place));
+            for (what, code) in run(&env, &mesh) {
+                let is_answer = code.is_some_and(|code| (0..=most).contains(&code));
+                assert!(is_answer, "`{}`, {what}: {code:?}", place.display());
+            }
+            assert!(holds(&env), "`{}`: what is not ours was changed", place.display());
+            fs::remove_dir_all(&mesh).unwrap();
         }
-        for args in COMMANDS {
-            let mut command = env.msg();
-            command.args(args).args(["--as", "Alice", "--mesh"]).arg(&mesh);
-            let limited = code(frugal(&command).stdin(Stdio::null()));
-            check(&args.join(" "), limited, &|code| (0..=9).contains(&code));
+    }
+}
+
+#[test]
+fn where_nothing_is_planted_all_of_it_works() {
+    for run in [hooks_on, commands_on] {
+        let env = lively();
+        for (what, code) in run(&env, &env.mesh()) {
+            assert_eq!(code, Some(0), "{what}");
         }
-        fs::remove_dir_all(&mesh).unwrap();
     }
 }
 
@@ -168,6 +193,42 @@ fn a_link_in_the_place_of_any_file_is_not_written_through() {
 fn a_link_to_nowhere_in_the_place_of_any_file_makes_nothing_there() {
     let nowhere = |env: &TestEnvironment| env.path().join("nowhere");
     in_each_place(&|env, place| symlink(nowhere(env), place).unwrap(), &|env| !nowhere(env).exists());
+}
+
+/// A second name of a file that is replaced says nothing; what is appended to grows there, too, and nothing of it is lost.
+#[test]
+fn a_second_name_of_a_file_costs_it_nothing() {
+    let precious = |env: &TestEnvironment| env.path().join("precious");
+    let plant = |env: &TestEnvironment, place: &Path| {
+        fs::remove_file(precious(env)).ok();
+        put(&precious(env), "precious\n");
+        fs::hard_link(precious(env), place).unwrap();
+        let grows = ["presence/", "feed/", "hooks/"].iter().any(|dir| place.to_string_lossy().contains(dir));
+        put(&env.path().join("grows"), &grows.to_string());
+    };
+    let holds = |env: &TestEnvironment| {
+        let content = fs::read_to_string(precious(env)).unwrap();
+        let grows = fs::read_to_string(env.path().join("grows")).unwrap() == "true";
+        content == "precious\n" || grows && content.starts_with("precious\n")
+    };
+    in_each_place(&plant, &holds);
+}
+
+#[test]
+fn a_socket_in_the_place_of_any_file_is_no_file() {
+    let plant = |env: &TestEnvironment, place: &Path| {
+        // Its address must be short. It is there for as long as its file, whoever listens.
+        let socket = env.path().join("s");
+        drop(UnixListener::bind(&socket).unwrap());
+        fs::rename(socket, place).unwrap();
+    };
+    in_each_place(&plant, &|_| true);
+}
+
+/// Only root can make one, so a link leads there.
+#[test]
+fn a_device_that_never_ends_in_the_place_of_any_file_is_not_read() {
+    in_each_place(&|_, place| symlink("/dev/zero", place).unwrap(), &|_| true);
 }
 
 /// What comes with a clone, or beside it: configuration, a spec, pi-messenger's timeline, git's log.
