@@ -40,6 +40,7 @@ mod tui;
 mod watching;
 
 use figure::Figure;
+use report::Weather;
 
 type Measurement = fn() -> Vec<Figure>;
 
@@ -58,10 +59,9 @@ const MEASUREMENTS: [(&str, Measurement); 16] = [
     ("post", messages::posting),
     ("hand-over", watching::hand_over),
     ("idle", watching::idle),
-    // Late: some file systems are slow to make files for a while after so many were removed.
-    ("read", messages::drain),
-    // Last: what they leave in memory makes every start of a process slower.
     ("readers", readers::measure),
+    // Last: some file systems are slow to make files for a while after so many were removed.
+    ("read", messages::drain),
 ];
 
 /// What takes long, and is measured only if its whole name is given.
@@ -80,6 +80,7 @@ fn main() {
     if args.first().is_some_and(|arg| arg == watching::FLAG) {
         return watching::follow(&args[1..]);
     }
+    scratch::start_without_copying();
     if cfg!(debug_assertions) {
         // `cargo test --all-targets` comes by here.
         return println!("nothing to measure in a debug build; use `cargo bench`");
@@ -97,13 +98,12 @@ fn main() {
 
 /// `--short` leaves out what is measured on demand.
 fn report(short: bool) {
-    let before = report::load();
-    let growths = growth::measure();
-    let (first, last) = MEASUREMENTS.split_at(MEASUREMENTS.len() - 1);
+    let before = Weather::now();
     let demanded = if short { &[][..] } else { &ON_DEMAND[..] };
-    let all = first.iter().chain(demanded).chain(last);
+    let all = MEASUREMENTS.iter().chain(demanded);
     let figures: Vec<Figure> = all.flat_map(|(name, measure)| tell(name, *measure)).collect();
-    report::write(&figures, &growths, short, [before, report::load()]);
+    let growths = growth::measure();
+    report::write(&figures, &growths, short, [before, Weather::now()]);
     println!("BENCHMARKS.md is written");
 }
 

@@ -7,12 +7,13 @@ use std::path::Path;
 use crate::figure::{self, Figure};
 use crate::growth::Growth;
 use crate::plot::{self, grouped};
+use crate::scratch;
 
 /// Writes it, with its pictures in `docs/`.
-pub fn write(figures: &[Figure], growths: &[Growth], short: bool, loads: [String; 2]) {
+pub fn write(figures: &[Figure], growths: &[Growth], short: bool, weather: [Weather; 2]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut text = String::from(PREFACE);
-    writeln!(text, "\n{}\n", machine(loads)).unwrap();
+    writeln!(text, "\n{}\n", machine(&weather)).unwrap();
     text.push_str("## Against the limits\n\n");
     text.push_str(LEGEND);
     if short {
@@ -60,7 +61,7 @@ fn section(growth: &Growth, picture: &str) -> String {
 }
 
 /// What it ran on.
-fn machine([before, after]: [String; 2]) -> String {
+fn machine([before, after]: &[Weather; 2]) -> String {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let cpus = read("/proc/cpuinfo");
     let model =
@@ -74,17 +75,30 @@ fn machine([before, after]: [String; 2]) -> String {
     let place = ravenry::sys::filesystem::kind(&temporary).map_or("unknown".to_string(), |it| it.name);
     format!(
         "Machine: {}, {cores} cores, {:.0} GiB, Linux {}, files on {place}, in memory where the table says so by a\n\
-         baseline without files. Load average before {before}, after {after}. msg {}, {}.",
+         baseline without files. Load average before {}, after {}; to start and end `true` took {:.2} ms before and {:.2} ms\n\
+         after. msg {}, {}.",
         model.unwrap_or("unknown processor"),
         kib / 1024.0 / 1024.0,
         kernel.trim(),
+        before.load,
+        after.load,
+        before.least_start,
+        after.least_start,
         env!("CARGO_PKG_VERSION"),
         ravenry::sys::clock::now(),
     )
 }
 
-/// How busy the machine is.
-pub fn load() -> String {
-    let loads = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    loads.split_whitespace().next().unwrap_or("unknown").to_string()
+/// How the machine does.
+pub struct Weather {
+    load: String,
+    least_start: f64,
+}
+
+impl Weather {
+    pub fn now() -> Self {
+        let loads = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+        let load = loads.split_whitespace().next().unwrap_or("unknown").to_string();
+        Self { load, least_start: scratch::least_start() }
+    }
 }

@@ -8,6 +8,8 @@ use ravenry::domain::settings::Durability;
 use ravenry::store::{Location, Mesh, Options};
 use tempfile::TempDir;
 
+use crate::figure::Spread;
+
 /// A directory that goes with its owner, and in it a mesh.
 pub struct Scratch {
     home: TempDir,
@@ -79,6 +81,29 @@ impl Drop for Host {
         drop(self.0.kill());
         drop(self.0.wait());
     }
+}
+
+/// Lets the standard library start processes with `posix_spawn`. A static binary has that only if something in it asks
+/// for it, and what is used instead copies the page tables: the more a measurement holds, the longer every start of a
+/// process would take, ours and the baseline's.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub fn start_without_copying() {
+    use nix::libc::{gnu_get_libc_version, posix_spawn_file_actions_addchdir_np};
+    std::hint::black_box((
+        gnu_get_libc_version as *const (),
+        posix_spawn_file_actions_addchdir_np as *const (),
+    ));
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub fn start_without_copying() {}
+
+/// What it takes to start the least of programs, in milliseconds. If this grows, something here slows all starts down.
+pub fn least_start() -> f64 {
+    const REPETITIONS: usize = 101;
+    let scratch = Scratch::in_memory();
+    let mut nothing = scratch.command("/bin/true");
+    Spread::of((0..REPETITIONS).map(|_| time(&mut nothing).as_secs_f64() * 1e3)).median
 }
 
 /// From the start of a process to its end.
