@@ -5,145 +5,31 @@
 //! `$MSG_AGENT`. The ancestors are followed up to the nearest harness and no further: beyond it is whoever started it,
 //! and a model must not speak as that person because it left, was evicted, or never joined.
 
+mod traces;
+
 use std::borrow::Cow;
-use std::fmt;
 use std::rc::Rc;
 
-use jiff::SignedDuration;
-
-use crate::domain::{Agent, AgentName, Liveness, Pid, Recorded, SessionId, nearest};
+use crate::domain::{Agent, AgentName, Liveness, Recorded, SessionId, nearest};
 use crate::store::{Census, Locked, Mesh, Near, Record, SessionRecord, StoreError, Survey};
-use crate::sys::ancestry::{self, Host};
 use crate::sys::environment::variable;
-use crate::sys::process::Details;
 use crate::sys::{clock, process};
 
 use super::activity::refresh;
 use super::bury::finish_renames;
 use super::claims;
-use super::context::{Client, Context};
+use super::context::Context;
 use super::error::{CommandError, Kind};
 use super::names::{self, is_live};
 use super::profile::Profile;
 use super::reserve;
+pub(super) use traces::{Teller, Traces, is_host};
 
 /// An agent that a command acts for, and how it was found.
 #[derive(Clone, Debug)]
 pub struct Caller {
     pub agent: Agent,
     pub how: String,
-}
-
-/// What the caller's surroundings say about it.
-#[derive(Debug)]
-pub(super) struct Traces {
-    pub(super) ancestors: Vec<Details>,
-    pub(super) harness: Option<Host>,
-    /// The session of the nearest harness, and what told it.
-    pub(super) session: Option<(SessionId, Teller)>,
-}
-
-/// What tells the id of a session.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Teller {
-    Variable(&'static str),
-    /// The variable as it was when a server began: `/clear` and the like have given the session another id since.
-    OldVariable(&'static str),
-    Hook,
-    Client,
-}
-
-impl Teller {
-    pub(super) fn may_be_old(self) -> bool {
-        matches!(self, Self::OldVariable(_))
-    }
-}
-
-impl fmt::Display for Teller {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Variable(name) | Self::OldVariable(name) => write!(f, "${name} is its session"),
-            Self::Hook => f.write_str("the hook tells its session"),
-            Self::Client => f.write_str("the client tells its session"),
-        }
-    }
-}
-
-impl Traces {
-    /// For whoever is not told by `--as`.
-    fn of_caller(ctx: &Context) -> Self {
-        match (&ctx.speaker, &ctx.client) {
-            (Some(_), _) => Self { ancestors: Vec::new(), harness: None, session: None },
-            (None, Some(client)) => Self::of_client(client),
-            (None, None) => Self::gather(),
-        }
-    }
-
-    /// For a server, whose surroundings are its client's. Where no harness is known, the client is whoever started the
-    /// server: beyond it is the person who started that, as whom a model must not speak.
-    pub(super) fn of_client(client: &Client) -> Self {
-        let mut traces = Self::gather();
-        if traces.harness.is_none() {
-            traces.ancestors.truncate(1);
-        }
-        let many = traces.harness.as_ref().is_some_and(|host| host.harness.hosts_many());
-        traces.session = match (client.sessions.first(), traces.session) {
-            (Some(session), _) => Some((session.clone(), Teller::Client)),
-            (None, Some((session, Teller::Variable(name)))) if !many => {
-                Some((session, Teller::OldVariable(name)))
-            }
-            (None, _) => None,
-        };
-        traces
-    }
-
-    /// Of the sessions that the client may be, the one that is here.
-    fn choose(&mut self, ctx: &Context, census: &Census) {
-        let Some(client) = &ctx.client else { return };
-        let is_here = |session: &&SessionId| {
-            census.records.iter().any(|record| record.agent.session == **session && is_live(record))
-        };
-        if let Some(session) = client.sessions.iter().find(is_here) {
-            self.session = Some((session.clone(), Teller::Client));
-        }
-    }
-
-    pub(super) fn gather() -> Self {
-        let ancestors = ancestry::ancestors();
-        let harness = ancestry::nearest_harness(&ancestors);
-        let session = harness.as_ref().and_then(|host| {
-            host.harness.session_variables().iter().find_map(|name| {
-                let session = SessionId::new(variable(name)?).ok()?;
-                Some((session, Teller::Variable(name)))
-            })
-        });
-        Self { ancestors, harness, session }
-    }
-
-    /// Does this registration name one of the processes above us? The nearest has the smallest number.
-    fn distance(&self, agent: &Agent) -> Option<usize> {
-        self.ancestors.iter().position(|details| is_host(agent, details.pid, details.start_ticks))
-    }
-
-    /// A process that hosts many sessions, of which ours has another id than any that is registered, tells nothing.
-    fn knows_better(&self, agent: &Agent) -> bool {
-        let many = self.harness.as_ref().is_some_and(|host| host.harness.hosts_many());
-        many && self.session.as_ref().is_some_and(|(session, _)| *session != agent.session)
-    }
-}
-
-/// Is the agent hosted by that running process? A bare pid tells only together with the time: a process that is younger
-/// than the registration has the pid of another.
-pub(super) fn is_host(agent: &Agent, pid: Pid, start_ticks: u64) -> bool {
-    const SLACK: SignedDuration = SignedDuration::from_secs(2);
-    match &agent.process {
-        Recorded::Bare(bare) => {
-            *bare == pid && process::started_at(pid).is_none_or(|started| started <= agent.started_at + SLACK)
-        }
-        Recorded::Pinned(identity) => {
-            identity.pid == pid && identity.start_ticks == start_ticks && identity.place == *process::place()
-        }
-    }
 }
 
 /// The mesh, and the agent that the command acts for in it. Acting is a sign of life, and mends what a crash or a
