@@ -210,7 +210,13 @@ fn understand(
 ) -> Event {
     let odd =
         |what: &str| Event::Odd { op, text: format!("{what}: {status}, said {said:?}, {complained:?}") };
-    let answer = answer(intent, said);
+    let mut answer = answer(intent, said);
+    // A hook that fails lets everything pass, and says so here.
+    if let (Intent::Hook { .. }, Some(answer)) = (intent, &mut answer)
+        && !complained.is_empty()
+    {
+        answer.free = None;
+    }
     match (status.code(), status.signal()) {
         (None, Some(9)) if fate.is_death() => Event::Killed { op, answer: answer.unwrap_or_default() },
         (None, _) => odd("it died by itself"),
@@ -241,12 +247,11 @@ fn understand(
 /// What a command said, as far as it can be understood. `None`: it is not what such a command says.
 pub fn answer(intent: &Intent, said: &str) -> Option<Answer> {
     let mut answer = Answer::default();
-    if let Intent::Hook { .. } = intent {
-        if said.is_empty() {
-            return Some(answer);
-        }
-        let value: Value = serde_json::from_str(said).ok()?;
-        answer.handed = quoted(&value["hookSpecificOutput"]["additionalContext"]);
+    if let Intent::Hook { path, .. } = intent {
+        let value: Value = if said.is_empty() { Value::Null } else { serde_json::from_str(said).ok()? };
+        let output = &value["hookSpecificOutput"];
+        answer.handed = quoted(&output["additionalContext"]);
+        answer.free = path.as_ref().map(|_| output["permissionDecision"] != "deny");
         return Some(answer);
     }
     if *intent == Intent::Watch {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
 use super::story::{Outcome, Story};
-use crate::history::{Deed, Fate, Handed};
+use crate::history::{Deed, Fate, Handed, Intent};
 
 #[derive(Clone, Debug, Default)]
 pub struct Figures {
@@ -25,6 +25,8 @@ pub struct Figures {
     pub again: usize,
     pub lie: usize,
     pub destroyed: usize,
+    /// Edits that hooks were asked about, and those that they refused.
+    pub edits: [usize; 2],
     /// What the verdict rests on: names, tasks and paths that were surely held, messages whose order was compared, and
     /// watchers that listened long enough.
     pub proven: Proven,
@@ -52,6 +54,10 @@ impl Figures {
                 Outcome::No { kind, .. } => *figures.refused.entry(kind.clone()).or_default() += 1,
                 Outcome::Killed => figures.killed += 1,
                 Outcome::Orphaned | Outcome::Odd(_) | Outcome::Unknown => figures.unknown += 1,
+            }
+            if let (Intent::Hook { .. }, Some(free)) = (op.intent, op.answer.free) {
+                figures.edits[0] += 1;
+                figures.edits[1] += usize::from(!free);
             }
             figures.stopped += usize::from(matches!(op.fate, Fate::Stopped(..)));
             stems.extend(op.answer.accepted.iter().map(|accepted| accepted.stem.as_str()));
@@ -102,6 +108,8 @@ impl fmt::Display for Figures {
             "{accepted} messages accepted, {delivered} handed over, {again} again behind a kill, {lie} lie in inboxes, \
              graves and quarantine, {destroyed} were in directories that the nemesis took away"
         )?;
+        let [asked, refused] = self.edits;
+        writeln!(f, "{asked} edits came before a hook, {refused} of them were refused")?;
         let Proven { names, tasks, paths, pairs, watchers } = &self.proven;
         write!(
             f,

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::story::{Op, Outcome, Story};
 use super::{Promise, Violation};
-use crate::history::{Deed, Intent, Line, Time};
+use crate::history::{Deed, Fate, Intent, Line, Time};
 
 /// A command that nobody saw the end of has no effect after this long.
 const LONGEST: Time = 60_000_000;
@@ -166,11 +166,8 @@ impl<'h> Holdings<'h> {
             }
         }
         for op in &story.ops {
-            let Intent::Check { path } = op.intent else { continue };
-            if op.answer.free != Some(true) {
-                continue;
-            }
-            let thing = Thing::Path(path.clone());
+            let Some(path) = said_to_be_free(op) else { continue };
+            let thing = Thing::Path(path.to_string());
             for held in self.holders(&thing, op.invoked, op.ended).filter(|held| held.who != op.who) {
                 let text = format!("`{path}` was said to be free while {} held {:?}", held.who, held.thing);
                 let proof = held.proof().into_iter().chain(op.proof()).collect();
@@ -185,6 +182,20 @@ impl Held<'_> {
     pub(super) fn proof(&self) -> Vec<Line> {
         self.proof.iter().map(|line| (*line).clone()).collect()
     }
+}
+
+/// The path that a command or a hook let others have. A hook that had no time to look lets everything pass.
+fn said_to_be_free<'h>(op: &Op<'h>) -> Option<&'h str> {
+    const TIME_TO_LOOK: Time = 3_000_000;
+    let path = match op.intent {
+        Intent::Check { path } => path,
+        Intent::Hook { path: Some(path), .. } => {
+            let had_time = op.fate == Fate::Lives && op.ended - op.invoked < TIME_TO_LOOK;
+            (op.outcome == Outcome::Ok && had_time).then_some(path)?
+        }
+        _ => return None,
+    };
+    (op.answer.free == Some(true)).then_some(path)
 }
 
 fn two_owners(first: &Held<'_>, second: &Held<'_>) -> Violation {

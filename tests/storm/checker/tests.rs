@@ -344,6 +344,24 @@ fn what_is_held_is_not_said_to_be_free() {
 }
 
 #[test]
+fn an_edit_of_what_is_held_is_not_let_through() {
+    let edit = |by: &str, path: &str, free: Option<bool>, until: Time| {
+        let mut script = Script::of_two();
+        script.reserve("0.1", 10, 20, "d1/");
+        let intent = Intent::Hook { event: "PreToolUse".to_string(), path: Some(path.to_string()) };
+        script.done(by, 30, until, intent, Answer { free, ..Answer::default() });
+        script
+    };
+    edit("1.1", "d1/f1", Some(true), 40).breaks(&[Promise::HeldIsRefused]);
+    edit("1.1", "d1/f1", Some(false), 40).breaks_nothing();
+    edit("0.1", "d1/f1", Some(true), 40).breaks_nothing();
+    edit("1.1", "d2/f1", Some(true), 40).breaks_nothing();
+    // It failed, and said so; or it had no time to look.
+    edit("1.1", "d1/f1", None, 40).breaks_nothing();
+    edit("1.1", "d1/f1", Some(true), 40_000_000).breaks_nothing();
+}
+
+#[test]
 fn every_error_is_a_documented_one() {
     let mut script = Script::of_two();
     script.refused("0.1", 10, 20, Intent::Unclaim, 1, "not_claimed");
