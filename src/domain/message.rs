@@ -126,6 +126,9 @@ const MAX_MILLIS: u64 = 9_999_999_999_999;
 const MARK: u16 = 0x7a5;
 
 impl Stamp {
+    /// No time is as late as this, in microseconds.
+    pub const END: u64 = (MAX_MILLIS + 1) * 1000;
+
     pub fn new(micros: u64, chance: u32) -> Self {
         let millis = (micros / 1000).min(MAX_MILLIS);
         Self { millis, letters: (micros % 1000) as u32 * CHANCES + chance % CHANCES }

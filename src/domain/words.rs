@@ -17,9 +17,14 @@ pub enum WordsError {
     Empty(&'static str),
     #[error("the word `{}` in `{list}` can't be part of a name: letters, digits, `_` and `-` only", .word.escape_debug())]
     BadWord { list: &'static str, word: String },
+    #[error("the list `{0}` has more than {MOST_WORDS} words")]
+    TooMany(&'static str),
     #[error("`{0}` would be no valid name: {1}")]
     BadName(String, super::NameError),
 }
+
+/// The most words of a list. They come with every command, and names are drawn from all pairs.
+pub const MOST_WORDS: usize = 500;
 
 /// The largest number that is put behind a name when all names of a theme are taken.
 pub const MAX_SUFFIX: u32 = 99;
@@ -41,11 +46,14 @@ impl Theme {
         Some(Self { first: owned(first), second: owned(second) })
     }
 
-    /// Words of the user's own. Every name that they could give must be one.
+    /// Words of the user's own. All that they could give must be names, but for those few that are reserved.
     pub fn custom(adjectives: Vec<String>, nouns: Vec<String>) -> Result<Self, WordsError> {
         for (list, words) in [("adjectives", &adjectives), ("nouns", &nouns)] {
             if words.is_empty() {
                 return Err(WordsError::Empty(list));
+            }
+            if words.len() > MOST_WORDS {
+                return Err(WordsError::TooMany(list));
             }
             // Two digits have to fit behind the longest name.
             let bad = |word: &&String| {
@@ -55,14 +63,15 @@ impl Theme {
                 return Err(WordsError::BadWord { list, word: word.clone() });
             }
         }
-        let theme = Self { first: adjectives, second: nouns };
-        for index in 0..theme.len() {
-            let name = format!("{}{MAX_SUFFIX}", theme.word(index));
-            AgentName::new(&name).map_err(|error| WordsError::BadName(name, error))?;
-            let name = theme.word(index);
+        // What a name may begin with is a matter of its first word, and how long it may be one of the longest.
+        let longest =
+            |words: &[String]| words.iter().max_by_key(|word| word.len()).cloned().unwrap_or_default();
+        let (adjective, noun) = (longest(&adjectives), longest(&nouns));
+        for first in adjectives.iter().chain([&adjective]) {
+            let name = format!("{first}{noun}{MAX_SUFFIX}");
             AgentName::new(&name).map_err(|error| WordsError::BadName(name, error))?;
         }
-        Ok(theme)
+        Ok(Self { first: adjectives, second: nouns })
     }
 
     /// How many different names there are before numbers are put behind them.
@@ -157,6 +166,15 @@ mod tests {
             assert_eq!(name.as_str(), expected);
             taken.insert(name);
         }
+    }
+
+    #[test]
+    fn there_are_no_more_words_than_can_be_looked_at() {
+        let words = |count: usize| (0..count).map(|number| format!("w{number}")).collect::<Vec<_>>();
+        assert!(Theme::custom(words(MOST_WORDS), words(MOST_WORDS)).is_ok());
+        let many = words(MOST_WORDS + 1);
+        assert_eq!(Theme::custom(many.clone(), words(1)), Err(WordsError::TooMany("adjectives")));
+        assert_eq!(Theme::custom(words(1), many), Err(WordsError::TooMany("nouns")));
     }
 
     #[test]

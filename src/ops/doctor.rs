@@ -284,10 +284,10 @@ impl Visit<'_> {
         for file in &unreadable {
             let text = format!("`{}` can't be read: {}", file.path, file.reason);
             checks.push(match &locked {
-                Some(locked) => {
-                    let aside = locked.put_session_aside(&file.stem)?;
-                    Check::warn(NAME, text, &format!("it was put aside as `{aside}`"))
-                }
+                Some(locked) => match locked.put_session_aside(&file.stem)? {
+                    Some(aside) => Check::warn(NAME, text, &format!("it was put aside as `{aside}`")),
+                    None => continue,
+                },
                 None => Check::fail(NAME, text, REPAIR),
             });
         }

@@ -249,9 +249,10 @@ impl Delivery<'_> {
 
     /// It can't be handed over: `inbox` shows it, `read` tries again.
     pub fn park(mut self) -> Result<(), StoreError> {
-        while let Some(waiting) = self.taken.pop() {
+        while let Some(waiting) = self.taken.last() {
             let parked = self.mesh.layout.inbox(&waiting.inbox).join(waiting.stem.parked());
-            self.mesh.files.take(&self.path(&waiting), &parked)?;
+            self.mesh.files.take(&self.path(waiting), &parked)?;
+            self.taken.pop();
         }
         Ok(())
     }
@@ -260,13 +261,19 @@ impl Delivery<'_> {
         self.give_back()
     }
 
+    /// All that can be; one that can't is no reason to keep the others. Returns what went wrong first.
     fn give_back(&mut self) -> Result<(), StoreError> {
-        while let Some(waiting) = self.taken.pop() {
+        let mut first = Ok(());
+        let taken = std::mem::take(&mut self.taken);
+        for waiting in taken.into_iter().rev() {
             let dir = self.mesh.layout.inbox(&waiting.inbox);
             let file = if waiting.parked { waiting.stem.parked() } else { waiting.stem.file() };
-            self.mesh.put_at(&self.path(&waiting), &dir.join(file))?;
+            if let Err(error) = self.mesh.put_at(&self.path(&waiting), &dir.join(file)) {
+                first = first.and(Err(error.into()));
+                self.taken.push(waiting);
+            }
         }
-        Ok(())
+        first
     }
 
     fn path(&self, waiting: &Waiting) -> std::path::PathBuf {

@@ -51,9 +51,9 @@ impl<'m> Locked<'m> {
 
     /// Takes a name that is free. `Exists`: pi-messenger, which takes no lock, was first.
     pub fn register(&self, record: &Record) -> Result<Published, StoreError> {
-        let layout = &self.mesh.layout;
+        let path = self.mesh.layout.registration(&record.agent.name);
         self.make_inbox(&record.agent.name)?;
-        let published = self.mesh.files.publish(&layout.registration(&record.agent.name), &record.bytes())?;
+        let published = self.mesh.files.publish(&path, &record.bytes(&path)?)?;
         if published == Published::Done {
             self.remember(SessionRecord { last: record.clone(), left: None, evicted: None })?;
         }
@@ -78,7 +78,7 @@ impl<'m> Locked<'m> {
         let path = self.mesh.layout.registration(&record.agent.name);
         let session = record.agent.session.clone();
         change(&mut record.agent);
-        self.mesh.files.replace(&path, &record.bytes())?;
+        self.mesh.files.replace(&path, &record.bytes(&path)?)?;
         self.remember(SessionRecord { last: record.clone(), left: None, evicted: None })?;
         if record.agent.session != session {
             files::remove(&self.mesh.layout.session(&session))?;
@@ -208,13 +208,13 @@ impl<'m> Locked<'m> {
     pub fn remember(&self, record: SessionRecord) -> Result<(), StoreError> {
         let path = self.mesh.layout.session(&record.last.agent.session);
         let before = files::read_note(&path)?.unwrap_or_default();
-        Ok(self.mesh.files.replace(&path, &record.bytes_over(&before))?)
+        Ok(self.mesh.files.replace(&path, &record.bytes_over(&before, &path)?)?)
     }
 
-    /// Puts the unreadable record of a session aside; it will be a new one if it comes back.
-    pub fn put_session_aside(&self, stem: &str) -> Result<String, StoreError> {
-        let hash: String = stem.chars().filter(char::is_ascii_hexdigit).collect();
-        let path = self.mesh.layout.sessions().join(format!("{hash}.json"));
+    /// Puts the unreadable record of a session aside; it will be a new one if it comes back. `stem` is the name of a file
+    /// that is there, without its ending.
+    pub fn put_session_aside(&self, stem: &str) -> Result<Option<String>, StoreError> {
+        let path = self.mesh.layout.sessions().join(format!("{stem}.json"));
         self.mesh.put_aside(&path, "session", "it could not be read")
     }
 

@@ -59,9 +59,7 @@ impl Mesh {
         let path = self.layout.stamp(from);
         loop {
             let held = FileLock::acquire(&path, self.options.lock_timeout)?;
-            let last =
-                files::read_note(&path)?.and_then(|bytes| String::from_utf8(bytes).ok()?.trim().parse().ok());
-            let last = last.unwrap_or(0);
+            let last = files::read_note(&path)?.map_or(0, |text| last_stamp(&text));
             if !files::has_second_name(&path)? {
                 return Ok(Outbox { mesh: self, from: from.clone(), last, _held: held });
             }
@@ -70,6 +68,12 @@ impl Mesh {
             self.files.replace(&path, &stamp_text(last))?;
         }
     }
+}
+
+/// What stands in a stamp's file. What can't be a time of ours is none, or everything from now on would bear it.
+fn last_stamp(text: &[u8]) -> u64 {
+    let last = std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok());
+    last.filter(|last| *last < Stamp::END).unwrap_or(0)
 }
 
 /// Of fixed width, so that overwriting it leaves either the old or the new.
@@ -81,7 +85,7 @@ impl Outbox<'_> {
     /// The next stamp: now, or a microsecond after the last if the clock stands still or went back.
     pub fn stamp(&mut self) -> Result<Stamp, StoreError> {
         let now = u64::try_from(clock::now().as_microsecond()).unwrap_or(0);
-        self.advance(now.max(self.last + 1))?;
+        self.advance(now.max(self.last.saturating_add(1)))?;
         Ok(Stamp::new(self.last, random::number()))
     }
 

@@ -6,22 +6,37 @@ use super::error::StoreError;
 use super::mesh::Mesh;
 use super::wire::pretty;
 use crate::sys::clock;
-use crate::sys::files;
+use crate::sys::files::{self, Published};
 
 impl Mesh {
-    /// Moves a file there. `owner` is a word for whose it was. Returns where it is now.
-    pub(super) fn put_aside(&self, path: &Path, owner: &str, reason: &str) -> Result<String, StoreError> {
+    /// Moves a file there. `owner` is a word for whose it was. Returns where it is now; `None`: it was gone already.
+    pub(super) fn put_aside(
+        &self,
+        path: &Path,
+        owner: &str,
+        reason: &str,
+    ) -> Result<Option<String>, StoreError> {
         let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let safe: String = file.chars().take(100).map(plain).collect();
-        let name = format!("{owner}-{}-{safe}", clock::now().as_millisecond());
         let dir = self.layout.directory("quarantine");
         files::create_dir(&dir)?;
-        let note = serde_json::json!({ "was": path.display().to_string(), "reason": reason });
-        self.files.replace(&dir.join(format!("{name}.reason")), &pretty(&note))?;
-        let aside = dir.join(name);
-        self.files.take(path, &aside)?;
-        Ok(aside.display().to_string())
+        let note = pretty(&serde_json::json!({ "was": path.display().to_string(), "reason": reason }));
+        // Whoever makes the note has the name: two files that are called alike here must not become one.
+        let mut at = clock::now().as_millisecond();
+        let name = loop {
+            let name = format!("{owner}-{at}-{safe}");
+            match self.files.publish(&dir.join(format!("{name}.reason")), &note)? {
+                Published::Done => break name,
+                Published::Exists => at += 1,
+            }
+        };
+        let aside = dir.join(&name);
+        if !self.files.take(path, &aside)? {
+            files::remove(&dir.join(format!("{name}.reason")))?;
+            return Ok(None);
+        }
+        Ok(Some(aside.display().to_string()))
     }
 
     /// The files that were put aside.

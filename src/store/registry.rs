@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
+use super::error::StoreError;
 use super::layout::Layout;
 use super::patience;
 use super::wire::registration;
@@ -34,14 +35,19 @@ impl Record {
     }
 
     /// What is to be written: all that was there, with what we know laid over it.
-    pub(super) fn document(&self) -> Map<String, Value> {
-        let mut document = serde_json::from_slice(&self.whole).unwrap_or_default();
+    /// Reading skips what we don't know, so that may be worse JSON than can be written again: an emoji that was cut in
+    /// half, a number that is too large. `path` is where it lies.
+    pub(super) fn document(&self, path: &Path) -> Result<Map<String, Value>, StoreError> {
+        let mut document = serde_json::from_slice(&self.whole).map_err(|error| {
+            let reason = format!("what others wrote into it can't be kept: {error}");
+            StoreError::Corrupt { path: path.to_path_buf(), reason }
+        })?;
         registration::overlay(&mut document, &self.agent);
-        document
+        Ok(document)
     }
 
-    pub(super) fn bytes(&self) -> Vec<u8> {
-        super::wire::pretty(&self.document())
+    pub(super) fn bytes(&self, path: &Path) -> Result<Vec<u8>, StoreError> {
+        Ok(super::wire::pretty(&self.document(path)?))
     }
 }
 

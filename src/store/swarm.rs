@@ -213,7 +213,9 @@ impl<'l> Swarm<'l> {
         }
         let (claims, dropped) = Claims::salvage(&bytes);
         let kept = claims.iter().count();
-        let aside = self.locked.mesh.put_aside(&path, "claims", "it could not be read")?;
+        let Some(aside) = self.locked.mesh.put_aside(&path, "claims", "it could not be read")? else {
+            return Ok(None);
+        };
         self.write(&claims)?;
         Ok(Some(Salvaged { kept, dropped, aside }))
     }
@@ -236,7 +238,9 @@ impl<'l> Swarm<'l> {
         }
         let (completions, dropped) = Completions::salvage(&bytes);
         let kept = completions.count();
-        let aside = self.locked.mesh.put_aside(&path, "completions", "it could not be read")?;
+        let Some(aside) = self.locked.mesh.put_aside(&path, "completions", "it could not be read")? else {
+            return Ok(None);
+        };
         self.write_completions(&completions)?;
         Ok(Some(Salvaged { kept, dropped, aside }))
     }

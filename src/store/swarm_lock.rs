@@ -179,5 +179,5 @@ pub(super) fn examine(path: &Path) -> Result<Option<Obstacle>, StoreError> {
 }
 
 fn is_younger(pid: Pid, than: std::time::SystemTime) -> bool {
-    process::started_at(pid).is_some_and(|started| started > clock::from_system(than) + TICKS)
+    process::started_at(pid).is_some_and(|started| started.duration_since(clock::from_system(than)) > TICKS)
 }

@@ -235,7 +235,7 @@ impl Locked<'_> {
         record.agent.tally = self.mesh.tally(&record.agent)?;
         record.agent.last_activity = Some(now);
         let path = self.mesh.layout.registration(&record.agent.name);
-        self.mesh.files.replace(&path, &record.bytes())?;
+        self.mesh.files.replace(&path, &record.bytes(&path)?)?;
         Ok(true)
     }
 

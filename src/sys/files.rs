@@ -342,23 +342,6 @@ fn rename_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
     fs::remove_file(from)
 }
 
-/// Replaces the content of somebody else's file, by way of a private one beside it; links are written through, and mode
-/// and owner stay.
-pub fn rewrite(path: &Path, content: &[u8]) -> Result<(), FileError> {
-    let real = fs::canonicalize(path)?;
-    let there = fs::metadata(&real)?;
-    let dir = real.parent().unwrap_or(Path::new("/"));
-    let private = dir.join(format!(".{}.msg", own_mark()));
-    step();
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&private)?;
-    let private = Private { path: private };
-    step();
-    file.write_all(content)?;
-    beside::keep_owner(&file, &there)?;
-    file.set_permissions(there.permissions())?;
-    private.replace(&real)
-}
-
 /// Writes over the start of a file that is there.
 pub fn overwrite(path: &Path, content: &[u8]) -> Result<(), FileError> {
     let mut file = plain(fs::OpenOptions::new().write(true).custom_flags(AS_PUT_THERE).open(path)?)?;

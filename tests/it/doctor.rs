@@ -347,6 +347,11 @@ fn a_session_that_cannot_be_read() {
     repair(&env).expect("sessions", "warn", "EOF while parsing").expect("quarantine", "warn", "session-");
     assert!(!path.exists(), "it was put aside");
     doctor(&env).expect("sessions", "ok", "1 remembered");
+    // Of any name: this very file is meant.
+    let path = at(&env, "sessions/READ_ME.json");
+    put_old(&path, "{");
+    repair(&env).expect("sessions", "warn", "READ_ME");
+    assert!(!path.exists(), "it was put aside");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use ravenry::sys::seams::{NOW, SEED};
 use serde_json::{Value, json};
 
-use crate::environment::{TestEnvironment, end};
+use crate::environment::{TestEnvironment, end, files_in, put, put_old};
 
 /// Alice and Bob, who talk.
 fn two() -> TestEnvironment {
@@ -367,6 +367,46 @@ fn nothing_in_an_inbox_does_harm() {
     assert!(inbox.join("notes.txt").exists());
     let looked = env.run(&["inbox", "--as", "Bob"]).expect_code(0);
     assert!(looked.stderr.contains("gggggg") && looked.stderr.contains("quarantine"), "{looked}");
+}
+
+/// Odd names look alike in the quarantine, and come there in the same millisecond.
+#[test]
+fn what_is_set_aside_replaces_nothing() {
+    let env = two();
+    let names = ["ä.json", "ö.json", "ü.json", "ß.json", "é.json", "è.json"];
+    for name in names {
+        put_old(&env.mesh().join("inbox/Bob").join(name), name);
+    }
+    env.ok(&["read", "--as", "Bob"]);
+    let mut kept: Vec<String> = files_in(&env.mesh().join("quarantine"))
+        .iter()
+        .filter(|path| path.extension().is_some_and(|ending| ending == "json"))
+        .map(|path| fs::read_to_string(path).unwrap())
+        .collect();
+    kept.sort();
+    let mut all = names.map(str::to_string);
+    all.sort();
+    assert_eq!(kept, all);
+}
+
+/// What can't be a time is not believed: all that is sent after it would bear it.
+#[test]
+fn a_stamp_from_the_end_of_time_stops_nobody() {
+    let env = two();
+    env.ok(&["send", "Bob", "one", "--as", "Alice"]);
+    for stamp in ["18446744073709551615", "99999999999999999999", "9999999999999999000"] {
+        put(&env.mesh().join("sent/Alice/.stamp"), stamp);
+        env.ok(&["send", "Bob", "two", "--as", "Alice"]);
+        env.ok(&["send", "Bob", "three", "--as", "Alice"]);
+    }
+    let read = env.ok(&["read", "--as", "Bob"]);
+    let texts: Vec<&str> = read["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| message["text"].as_str().unwrap())
+        .collect();
+    assert_eq!(texts, ["one", "two", "three", "two", "three", "two", "three"]);
 }
 
 #[test]

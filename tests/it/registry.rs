@@ -384,3 +384,39 @@ fn damaged_claims_stop_what_needs_them_and_nothing_else() {
     env.run(&["doctor", "--repair"]).expect_code(0);
     env.ok(&["leave", "--as", "Alice"]);
 }
+
+/// Reading skips keys of others that it does not know, so it also skips what could not be written again. Then nothing is
+/// written: what others keep there is theirs.
+#[test]
+fn what_can_not_be_kept_is_not_dropped() {
+    for odd in [r#""\ud83d""#, "1e999"] {
+        let env = TestEnvironment::new();
+        env.join("Alice");
+        let path = env.mesh().join("registry/Alice.json");
+        let text = fs::read_to_string(&path).unwrap();
+        let text = text.replacen('{', &format!(r#"{{"theirs": "kept", "note": {odd},"#), 1);
+        fs::write(&path, &text).unwrap();
+        assert_eq!(env.fails(4, &["set-status", "busy", "--as", "Alice"]), "corrupt", "{odd}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), text, "{odd}");
+    }
+}
+
+/// A peer says that it is our own parent process, and began at the end of time.
+#[test]
+fn times_from_the_end_of_time_are_no_end_of_us() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let mallory = json!({
+        "name": "Mallory", "pid": std::process::id(), "sessionId": "s", "cwd": "/", "model": "m",
+        "startedAt": "9999-12-30T22:00:00Z", "gitBranch": "main", "isHuman": false,
+        "session": { "toolCalls": 0, "tokens": 0, "filesModified": [] },
+        "activity": { "lastActivityAt": "9999-12-30T22:00:00Z" },
+    });
+    put_old(&env.mesh().join("registry/Mallory.json"), &mallory.to_string());
+    for args in
+        [&["whoami"][..], &["agents"], &["join", "Zed"], &["leave"], &["statusline"], &["reserve", "src/"]]
+    {
+        let code = env.run(args).code;
+        assert!(code.is_some_and(|code| code < 6), "{args:?}: {code:?}");
+    }
+}

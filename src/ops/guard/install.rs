@@ -151,7 +151,7 @@ impl Change {
                 Published::Done => Ok(()),
                 Published::Exists => Err(changed_meanwhile(place)),
             },
-            Self::Rewrite(content) => Ok(files::rewrite(&place.hook, content)?),
+            Self::Rewrite(content) => Ok(files::write_through(&place.hook, content)?),
             Self::Replace(content) => Ok(files::replace_beside(&place.hook, content, MODE)?),
             Self::Displace(content) => {
                 keep(place)?;

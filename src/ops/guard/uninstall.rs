@@ -103,7 +103,7 @@ impl Change {
             Self::Remove => {
                 files::remove(&place.hook)?;
             }
-            Self::Rewrite(rest) => files::rewrite(&place.hook, rest)?,
+            Self::Rewrite(rest) => files::write_through(&place.hook, rest)?,
             Self::Restore => restore(place)?,
         }
         place.tidy()

@@ -53,7 +53,7 @@ pub(super) fn compare(visit: &Visit<'_>, tool: &ToolUse) -> Result<Option<String
     let before = visit.mesh.take_before(session, &call_id(tool))?;
     let now = clock::from_system(clock::machine_time());
     let ran_for = tool.duration_ms.map(|ms| SignedDuration::from_millis(ms.try_into().unwrap_or(i64::MAX)));
-    let start = before.as_ref().map(|before| before.at).or_else(|| Some(now - ran_for?));
+    let start = before.as_ref().map(|before| before.at).or_else(|| now.checked_sub(ran_for?).ok());
     let changed: Vec<(String, AgentName)> = match (&tool.changed, before) {
         (Some(changed), _) => of_harness(visit, changed)?,
         (None, Some(before)) => of_look(visit, &before)?,

@@ -116,7 +116,9 @@ pub(in crate::ops) fn is_host(agent: &Agent, pid: Pid, start_ticks: u64) -> bool
     const SLACK: SignedDuration = SignedDuration::from_secs(2);
     match &agent.process {
         Recorded::Bare(bare) => {
-            *bare == pid && process::started_at(pid).is_none_or(|started| started <= agent.started_at + SLACK)
+            *bare == pid
+                && process::started_at(pid)
+                    .is_none_or(|started| started.duration_since(agent.started_at) <= SLACK)
         }
         Recorded::Pinned(identity) => {
             identity.pid == pid && identity.start_ticks == start_ticks && identity.place == *process::place()

@@ -147,7 +147,7 @@ fn tick_box(ctx: &Context, sheet: &Sheet, id: &str) -> Result<bool, CommandError
     }
     match tick(&sheet.text, task) {
         Some(ticked) => {
-            files::rewrite(file, ticked.as_bytes())?;
+            files::write_through(file, ticked.as_bytes())?;
             Ok(true)
         }
         None => {

@@ -41,7 +41,7 @@ pub fn is_of_another(path: &Path) -> Result<bool, FileError> {
 }
 
 /// Gives a private file the owner and the group of the one that it is to replace.
-pub(super) fn keep_owner(file: &fs::File, there: &Metadata) -> Result<(), FileError> {
+fn keep_owner(file: &fs::File, there: &Metadata) -> Result<(), FileError> {
     let own = file.metadata()?;
     let uid = (own.uid() != there.uid()).then(|| there.uid());
     let gid = (own.gid() != there.gid()).then(|| there.gid());
@@ -50,7 +50,8 @@ pub(super) fn keep_owner(file: &fs::File, there: &Metadata) -> Result<(), FileEr
     }
     step();
     std::os::unix::fs::fchown(file.file(), uid, gid).map_err(|error| {
-        let text = format!("it can't be left to its owner ({}:{}): {error}", there.uid(), there.gid());
+        let (path, uid, gid) = (file.path().display(), there.uid(), there.gid());
+        let text = format!("`{path}` can't be left to its owner ({uid}:{gid}): {error}");
         io::Error::new(error.kind(), text).into()
     })
 }
@@ -166,7 +167,7 @@ pub fn sweep_in(dir: &Path) -> Result<(), FileError> {
     Ok(())
 }
 
-/// The same name that [`super::rewrite`] uses: no process does two such things at once.
+/// No process does two such things at once.
 fn beside(target: &Path) -> PathBuf {
     target.with_file_name(format!(".{}{SUFFIX}", own_mark()))
 }

@@ -12,6 +12,7 @@ use fs_err::os::unix::fs::OpenOptionsExt as _;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
+use super::look::LONGEST_NOTE;
 use super::{AS_PUT_THERE, FILE_MODE, FileError, Files, plain};
 use crate::sys::clock;
 use crate::sys::seams::step;
@@ -38,16 +39,18 @@ impl Ledger {
             let opened = plain(options.open(path)?)?.into_file();
             let Some(file) = lock(opened, path, give_up)? else { return Ok(None) };
             // One that has no name any more was replaced, or removed, before we had it.
-            if file.metadata().map_err(|error| named(error, path))?.nlink() > 0 {
+            if file.metadata().map_err(|error| named("look at", error, path))?.nlink() > 0 {
                 return Ok(Some(Self { path: path.to_path_buf(), file }));
             }
         }
     }
 
+    /// What is in it; of what is far too long to be ours, the start.
     pub fn read(&mut self) -> Result<Vec<u8>, FileError> {
         let mut content = Vec::new();
-        let read = self.file.seek(SeekFrom::Start(0)).and_then(|_| self.file.read_to_end(&mut content));
-        read.map_err(|error| named(error, &self.path))?;
+        let start = self.file.seek(SeekFrom::Start(0));
+        let read = start.and_then(|_| (&mut *self.file).take(LONGEST_NOTE).read_to_end(&mut content));
+        read.map_err(|error| named("read", error, &self.path))?;
         Ok(content)
     }
 
@@ -60,7 +63,7 @@ impl Ledger {
         step();
         let dated = written.and_then(|()| self.file.set_modified(clock::machine_time()));
         let length = dated.and_then(|()| self.file.metadata());
-        Ok(length.map_err(|error| named(error, &self.path))?.len())
+        Ok(length.map_err(|error| named("write", error, &self.path))?.len())
     }
 
     /// Puts that in its place.
@@ -78,7 +81,7 @@ fn lock(
         match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
             Ok(held) => return Ok(Some(held)),
             Err((same, Errno::EWOULDBLOCK | Errno::EINTR)) => file = same,
-            Err((_, errno)) => return Err(named(errno.into(), path).into()),
+            Err((_, errno)) => return Err(named("lock", errno.into(), path).into()),
         }
         if Instant::now() >= give_up {
             return Ok(None);
@@ -87,8 +90,8 @@ fn lock(
     }
 }
 
-fn named(error: std::io::Error, path: &Path) -> std::io::Error {
-    std::io::Error::new(error.kind(), format!("cannot write `{}`: {error}", path.display()))
+fn named(verb: &str, error: std::io::Error, path: &Path) -> std::io::Error {
+    std::io::Error::new(error.kind(), format!("cannot {verb} `{}`: {error}", path.display()))
 }
 
 #[cfg(test)]

@@ -14,6 +14,9 @@ use super::FileError;
 /// Nothing that we read whole comes near to this. The largest is `completions.json`, at some 200 bytes for a task.
 const MOST: u64 = 64 * 1024 * 1024;
 
+/// Files without which we can do are much shorter than this.
+pub(super) const LONGEST_NOTE: u64 = 8 * 1024 * 1024;
+
 /// The content of a file, or `None` if there is none.
 pub fn read(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     let Some(mut file) = open(path)? else { return Ok(None) };
@@ -40,12 +43,11 @@ pub fn read_at_most(path: &Path, most: u64) -> Result<Option<Option<Vec<u8>>>, F
 
 /// The content of a file without which we can do; `None` also for what is no plain file, or is far too long.
 pub fn read_note(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
-    const LONGEST: u64 = 8 * 1024 * 1024;
-    let is_plain = |metadata: Metadata| metadata.is_file() && metadata.len() <= LONGEST;
+    let is_plain = |metadata: Metadata| metadata.is_file() && metadata.len() <= LONGEST_NOTE;
     if !link_metadata(path)?.is_some_and(is_plain) {
         return Ok(None);
     }
-    Ok(read_at_most(path, LONGEST)?.flatten())
+    Ok(read_at_most(path, LONGEST_NOTE)?.flatten())
 }
 
 /// Nearly all of our files fit into one read, without asking for their length first: a mesh is many small files.
@@ -82,7 +84,11 @@ pub fn read_large(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
         return Err(oversized(path));
     }
     let mut content = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
-    io::Read::read_to_end(&mut file, &mut content)?;
+    // A device has no length, and may have no end.
+    io::Read::read_to_end(&mut io::Read::take(&mut file, MOST + 1), &mut content)?;
+    if content.len() as u64 > MOST {
+        return Err(oversized(path));
+    }
     Ok(Some(content))
 }
 

@@ -6,10 +6,7 @@
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use super::{
-    DIR_MODE, FileError, Liveness, Recorded, entries, io, own_mark, owner_of, process,
-    rename_without_replacing, step,
-};
+use super::{DIR_MODE, FileError, Liveness, Recorded, entries, fs, io, own_mark, owner_of, process, step};
 
 /// Begins the names of such directories.
 const PREFIX: &str = ".msg-selftest.";
@@ -39,9 +36,12 @@ impl Scratch {
 
     /// Leaves it there to be looked at, under a name that nobody sweeps away.
     pub fn keep(mut self) -> Result<PathBuf, FileError> {
-        self.kept = true;
         let kept = self.path.with_file_name(format!("{KEPT}{}", process::own_pid()));
-        rename_without_replacing(&self.path, &kept)?;
+        step();
+        // A directory takes the place of an empty one at the most.
+        #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
+        fs::rename(&self.path, &kept)?;
+        self.kept = true;
         Ok(kept)
     }
 

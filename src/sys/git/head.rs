@@ -32,7 +32,7 @@ impl WorkTree {
             log.rewind().ok()?;
         }
         let mut end = Vec::new();
-        log.read_to_end(&mut end).ok()?;
+        log.take(END.unsigned_abs()).read_to_end(&mut end).ok()?;
         let text = String::from_utf8_lossy(&end);
         parse(text.trim_end_matches('\n').rsplit('\n').next()?)
     }
@@ -54,6 +54,15 @@ fn parse(line: &str) -> Option<LastCommit> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_log_without_an_end_is_not_read_to_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let tree = WorkTree { root: dir.path().to_path_buf(), git_dir: dir.path().to_path_buf() };
+        std::fs::create_dir(dir.path().join("logs")).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", dir.path().join("logs/HEAD")).unwrap();
+        assert_eq!(tree.last_commit(), None);
+    }
 
     #[test]
     fn the_log_of_head() {

@@ -161,7 +161,7 @@ fn the_owner_of_other_files_stays_too() {
         let metadata = fs::metadata(at(&env, "hook")).unwrap();
         assert_eq!((metadata.uid(), metadata.gid(), text(&env, "hook").as_str()), (12345, 12346, content));
     };
-    ravenry::sys::files::rewrite(&at(&env, "hook"), b"two").unwrap();
+    ravenry::sys::files::write_through(&at(&env, "hook"), b"two").unwrap();
     check("two");
     ravenry::sys::files::replace_beside(&at(&env, "hook"), b"three", 0o755).unwrap();
     check("three");

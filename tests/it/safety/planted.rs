@@ -43,7 +43,8 @@ const EVENTS: [&str; 5] = ["SessionStart", "UserPromptSubmit", "PreToolUse", "Po
 fn lively() -> TestEnvironment {
     let env = TestEnvironment::new();
     put(&env.work().join("spec.md"), SPEC);
-    for name in ["Alice", "Bob", "Carol"] {
+    // So many that an index of them is worth it.
+    for name in ["Alice", "Bob", "Carol", "Dave", "Erin", "Frank"] {
         env.join(name);
         env.ok(&["spec", "spec.md", "--as", name]);
     }
@@ -233,7 +234,7 @@ fn a_device_that_never_ends_in_the_place_of_any_file_is_not_read() {
 
 /// What comes with a clone, or beside it: configuration, a spec, pi-messenger's timeline, git's log.
 #[test]
-fn neither_pipe_nor_gigabyte_in_a_project_holds_anyone_up() {
+fn neither_pipe_nor_device_nor_gigabyte_in_a_project_holds_anyone_up() {
     let env = lively();
     let places = [
         ".ravenry/config.json",
@@ -246,7 +247,8 @@ fn neither_pipe_nor_gigabyte_in_a_project_holds_anyone_up() {
     for place in places.map(|place| env.work().join(place)) {
         let pipe = |place: &Path| mkfifo(place, Mode::S_IRWXU).unwrap();
         let bomb = |place: &Path| fs::File::create(place).unwrap().set_len(1 << 30).unwrap();
-        for plant in [&pipe as &dyn Fn(&Path), &bomb] {
+        let device = |place: &Path| symlink("/dev/zero", place).unwrap();
+        for plant in [&pipe as &dyn Fn(&Path), &bomb, &device] {
             fs::create_dir_all(place.parent().unwrap()).unwrap();
             fs::remove_file(&place).ok();
             plant(&place);
