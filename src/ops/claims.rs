@@ -24,5 +24,6 @@ fn change(locked: &Locked<'_>, agent: &Agent, change: impl FnOnce(&mut Claims)) 
     let swarm = locked.swarm()?;
     let mut claims = swarm.claims()?;
     change(&mut claims);
+    swarm.drop_done(&mut claims);
     swarm.write(&claims)
 }

@@ -282,12 +282,13 @@ fn revive(ctx: &Context, mesh: &Mesh, traces: &Traces) -> Result<Option<Caller>,
             format!("your registration is gone, and another agent is called {} now", holder.agent.name);
         return Err(CommandError::new(Kind::NotJoined, text).hint("`msg join` comes back under a new name"));
     }
+    if let Some(file) = census.unreadable(&agent.name) {
+        return Err(names::unreadable(&agent.name, file));
+    }
     let mut record = known.last.clone();
     let held = record.agent.reservations.clone();
     let lost = reserve::regain(mesh, &census, &mut record.agent, held, now);
-    if census.unreadable(&agent.name).is_some()
-        || locked.register(&record)? == crate::sys::files::Published::Exists
-    {
+    if locked.register(&record)? == crate::sys::files::Published::Exists {
         return Ok(None);
     }
     ctx.notice(format!("the registration of {} had vanished; it is written again", agent.name));

@@ -40,26 +40,16 @@ pub fn history(ctx: &Context, peer: Option<&AgentName>, limit: usize) -> Result<
     Ok(mesh.history(&caller.agent, peer, limit)?)
 }
 
-/// Acks messages that were received; one that still waits counts as surfaced by that. Returns those acked now.
+/// Acks messages that were received; one that still waits counts as surfaced by that. Returns
+/// them, also those that were acked before.
 pub fn ack(ctx: &Context, ids: &[String]) -> Result<Vec<Message>, CommandError> {
     let (mesh, caller) = identity::caller(ctx)?;
     let found = ids.iter().map(|id| find(&mesh, &caller.agent, id)).collect::<Result<Vec<_>, _>>()?;
-    let now = clock::now();
+    // All or none: what can't be acked is told before anything is.
     for filed in &found {
         match &filed.place {
-            Place::Seen(seen) => {
-                mesh.ack(&caller.agent, seen, now)?;
-            }
-            Place::Inbox => {
-                let scan = mesh.look(&caller.agent)?;
-                let mut waiting: Vec<_> = scan.waiting.into_iter().chain(scan.parked).collect();
-                waiting.retain(|waiting| waiting.stem == filed.stem);
-                mesh.take(waiting)?.record(&Via::new("ack"), now, true)?;
-            }
-            Place::InHand => {
-                let text = format!("{} is just being handed over", filed.stem.letters());
-                return Err(CommandError::new(Kind::UnknownMessage, text).hint("ack it when that is done"));
-            }
+            Place::Seen(_) | Place::Inbox => {}
+            Place::InHand => return Err(in_hand(&filed.stem)),
             Place::Sent(_) => {
                 let text = format!("{} is a message that you sent", filed.stem.letters());
                 return Err(
@@ -68,7 +58,28 @@ pub fn ack(ctx: &Context, ids: &[String]) -> Result<Vec<Message>, CommandError> 
             }
         }
     }
+    let now = clock::now();
+    for filed in &found {
+        if let Place::Seen(seen) = &filed.place {
+            mesh.ack(&caller.agent, seen, now)?;
+            continue;
+        }
+        let scan = mesh.look(&caller.agent)?;
+        let mut waiting: Vec<_> = scan.waiting.into_iter().chain(scan.parked).collect();
+        waiting.retain(|waiting| waiting.stem == filed.stem);
+        let delivery = mesh.take(waiting)?;
+        if delivery.is_empty() {
+            // Another reader was faster.
+            return Err(in_hand(&filed.stem));
+        }
+        delivery.record(&Via::new("ack"), now, true)?;
+    }
     Ok(found.into_iter().map(|filed| filed.message).collect())
+}
+
+fn in_hand(stem: &Stem) -> CommandError {
+    let text = format!("{} is just being handed over", stem.letters());
+    CommandError::new(Kind::UnknownMessage, text).hint("ack it when that is done")
 }
 
 /// Where a message stands.

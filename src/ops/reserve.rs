@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp};
 
 use crate::domain::pattern::{PathForm, Pattern, PatternError, has_wildcard, literal_head};
-use crate::domain::{Agent, AgentName, EventKind, Reservation, Wait, quoted, said};
+use crate::domain::{Agent, AgentName, EventKind, Reservation, TaskRef, Wait, quoted, said};
 use crate::store::{Census, Locked, Mesh, Record, iso};
 use crate::sys::git::WorkTree;
 use crate::sys::{clock, files, paths};
@@ -146,7 +146,11 @@ pub(super) fn regain(
     held: Vec<Reservation>,
     now: Timestamp,
 ) -> Vec<String> {
-    let held: Vec<Reservation> = held.into_iter().filter(|reservation| reservation.binds(now)).collect();
+    // What was taken with a task went with it; claims that can't be read prove nothing.
+    let claims = mesh.claims().ok();
+    let has = |task: &TaskRef| claims.as_ref().is_none_or(|claims| claims.has(agent, task));
+    let is_held = |held: &Reservation| held.binds(now) && held.task.as_ref().is_none_or(has);
+    let held: Vec<Reservation> = held.into_iter().filter(is_held).collect();
     let (stand_ins, unknown) = stand_ins(mesh, census);
     let records: Vec<Record> = census.records.iter().cloned().chain(stand_ins).collect();
     let taken = conflicts(&records, agent, &held, now);
@@ -206,9 +210,14 @@ fn grant(
 
 /// Has who has the first all of the second? Of two globs nobody can tell, so no: better told what one knows than never.
 /// A path that a glob covers counts as a file, with nothing beneath it.
-pub(super) fn has_all(pattern: &Pattern, other: &Pattern) -> bool {
-    let is_same = pattern.to_string() == other.to_string();
-    is_same || (pattern.is_literal() || other.is_literal()) && pattern.covers(other.head())
+fn has_all(pattern: &Pattern, other: &Pattern) -> bool {
+    contains(pattern, other) || other.is_literal() && pattern.covers(other.head())
+}
+
+/// Is all of the second surely in the first, whatever there is, or will be, beneath it?
+pub(super) fn contains(pattern: &Pattern, other: &Pattern) -> bool {
+    let is_same = pattern.is_literal() == other.is_literal() && pattern.to_string() == other.to_string();
+    is_same || pattern.is_literal() && pattern.covers(other.head())
 }
 
 /// The same pattern at the same place; a path that has become a directory since is called otherwise, by its slash.

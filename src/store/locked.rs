@@ -142,6 +142,10 @@ impl<'m> Locked<'m> {
             self.remember(SessionRecord { last: record.clone(), left, evicted })?;
         }
         let names = self.mesh.mailboxes(agent)?;
+        // What a rename that was cut short left under a former name would be the agent again.
+        for name in names.iter().filter(|name| ***name != agent.name) {
+            files::remove(&layout.registration(name))?;
+        }
         let there = layout.grave(&grave).join("inbox");
         for name in &names {
             self.move_mail(&layout.inbox(name), &there)?;

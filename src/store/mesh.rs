@@ -136,7 +136,7 @@ impl Mesh {
 
     /// What is done, if that was written after the claims were: then completing was cut short, and there may be a claim
     /// that is none. Else there is no need to read so much.
-    fn done_since_claims(&self) -> Option<super::Completions> {
+    pub(super) fn done_since_claims(&self) -> Option<super::Completions> {
         let modified = |path: &Path| files::metadata(path).ok().flatten()?.modified().ok();
         let (claims, done) = (modified(&self.layout.claims())?, modified(&self.layout.completions())?);
         if done > claims { self.completions().ok() } else { None }

@@ -211,13 +211,24 @@ impl<'l> Swarm<'l> {
         if Claims::parse(&bytes).is_ok() {
             return Ok(None);
         }
-        let (claims, dropped) = Claims::salvage(&bytes);
+        let (mut claims, dropped) = Claims::salvage(&bytes);
+        self.drop_done(&mut claims);
         let kept = claims.iter().count();
         let Some(aside) = self.locked.mesh.put_aside(&path, "claims", "it could not be read")? else {
             return Ok(None);
         };
         self.write(&claims)?;
         Ok(Some(Salvaged { kept, dropped, aside }))
+    }
+
+    /// Drops claims of what is done, where completing was cut short. That shows by the claims being the older file: so
+    /// whoever writes them for another reason must see to it, or the paths of those tasks would bind again.
+    pub fn drop_done(&self, claims: &mut Claims) {
+        let Some(done) = self.locked.mesh.done_since_claims() else { return };
+        let is_done = |claim: &Claim| done.has(&claim.spec, &claim.task);
+        for claim in claims.iter().filter(is_done).collect::<Vec<_>>() {
+            claims.remove(&claim);
+        }
     }
 
     pub fn completions(&self) -> Result<Completions, StoreError> {

@@ -8,9 +8,10 @@ use std::process::{Child, Command, Stdio};
 
 use ravenry::domain::{AgentName, Liveness};
 use ravenry::sys::process;
+use ravenry::sys::seams::{ANCESTRY_END, CRASH_AT};
 use serde_json::json;
 
-use crate::environment::{TestEnvironment, end, open_mesh, put_old, wait_until};
+use crate::environment::{Ended, TestEnvironment, end, open_mesh, put_old, wait_until};
 
 /// A process of this binary that rewrites a registration until it is killed.
 struct Writer(Child);
@@ -416,7 +417,47 @@ fn times_from_the_end_of_time_are_no_end_of_us() {
     for args in
         [&["whoami"][..], &["agents"], &["join", "Zed"], &["leave"], &["statusline"], &["reserve", "src/"]]
     {
-        let code = env.run(args).code;
+        let code = run_as_child(&env, args).code;
         assert!(code.is_some_and(|code| code < 6), "{args:?}: {code:?}");
+    }
+}
+
+/// Runs a command that looks for its caller among the processes above it, of which this one is the last.
+fn run_as_child(env: &TestEnvironment, args: &[&str]) -> Ended {
+    let end = nix::unistd::getppid().to_string();
+    env.run_with(&[args, &["--json"]].concat(), &[(ANCESTRY_END, &end)])
+}
+
+/// Whoever finds its own registration damaged has joined all the same.
+#[test]
+fn ones_own_damaged_registration_is_named() {
+    let env = TestEnvironment::new();
+    let pid = std::process::id().to_string();
+    env.ok(&["join", "Alice", "--pid", &pid]);
+    put_old(&env.mesh().join("registry/Alice.json"), "{");
+    for args in [&["whoami"][..], &["reserve", "src/"], &["send", "Alice", "hi"]] {
+        let ended = run_as_child(&env, args);
+        assert_eq!((ended.code, ended.kind().as_str()), (Some(4), "corrupt"), "{args:?}");
+    }
+    assert_eq!(env.names().len(), 0);
+}
+
+/// A rename that was cut short leaves the agent under both names; who buries it buries both.
+#[test]
+fn an_agent_is_gone_under_all_its_names() {
+    for step in 1.. {
+        let env = TestEnvironment::new();
+        env.join("Alice");
+        env.join("Bob");
+        env.ok(&["reserve", "src/", "--as", "Alice"]);
+        let rename = ["rename", "Anna", "--as", "Alice"];
+        let is_whole = env.run_with(&rename, &[(CRASH_AT, &step.to_string())]).code.is_some();
+        let name = if env.names().iter().any(|name| name == "Anna") { "Anna" } else { "Alice" };
+        env.ok(&["evict", name, "--force", "--as", "Bob"]);
+        assert_eq!(env.names(), ["Bob"], "killed before step {step}");
+        env.ok(&["reserve", "src/", "--as", "Bob"]);
+        if is_whole {
+            break;
+        }
     }
 }

@@ -9,7 +9,7 @@ use crate::ops::error::{CommandError, Kind};
 use crate::ops::feed;
 use crate::ops::identity::{self, with_nearest};
 use crate::ops::names::is_live;
-use crate::ops::reserve::has_all;
+use crate::ops::reserve::contains;
 use crate::ops::waiting;
 use crate::store::Claim;
 
@@ -114,7 +114,7 @@ fn held_besides(
     for held in me.reservations.iter().filter(|held| held.task.is_none() && held.binds(now)) {
         let own = patterns(held);
         let Some(met) = paths.iter().find(|path| overlap(&patterns(path), &own)) else { continue };
-        if !own.iter().all(|own| given.iter().any(|given| has_all(given, own))) {
+        if !own.iter().all(|own| given.iter().any(|given| contains(given, own))) {
             let (own, met) = (quoted(&held.pattern), quoted(&met.pattern));
             let text = format!("{met} goes with `{}`, and you hold {own} in your own right", task.id);
             return Err(CommandError::new(Kind::Reserved, text)

@@ -64,7 +64,11 @@ impl Place {
     /// What the file has now.
     pub(super) fn text(&self) -> Result<String, CommandError> {
         let Some(file) = &self.file else { return Ok(String::new()) };
-        let metadata = fs_err::metadata(file).map_err(FileError::from)?;
+        let unreadable = |error: FileError| {
+            let text = format!("the spec can't be read: {error}");
+            CommandError::new(Kind::InvalidValue, text).hint("`msg spec PATH` says which it is")
+        };
+        let metadata = fs_err::metadata(file).map_err(|error| unreadable(error.into()))?;
         if !metadata.is_file() {
             let text = format!("the spec `{}` is no plain file", file.display());
             return Err(CommandError::new(Kind::InvalidValue, text).hint("`msg spec PATH` says which it is"));
@@ -74,10 +78,7 @@ impl Place {
             let text = format!("the spec `{}` has {size} bytes; {MAX_SPEC} is the most", file.display());
             return Err(CommandError::new(Kind::TooLarge, text));
         }
-        let bytes = files::read_large(file).map(Option::unwrap_or_default).map_err(|error| {
-            let text = format!("the spec can't be read: {error}");
-            CommandError::new(Kind::InvalidValue, text).hint("`msg spec PATH` says which it is")
-        })?;
+        let bytes = files::read_large(file).map(Option::unwrap_or_default).map_err(unreadable)?;
         String::from_utf8(bytes).map_err(|_| {
             let text = format!("the spec `{}` is no text (UTF-8)", file.display());
             CommandError::new(Kind::InvalidValue, text)
@@ -99,10 +100,11 @@ impl Place {
 pub(super) fn key(path: &Path) -> String {
     let real = PathBuf::from(paths::resolve(path).as_str());
     let in_main = || {
-        let tree = WorkTree::containing(real.parent()?)?;
+        // Without a spec a folder stands for one: it may be the whole work tree.
+        let tree = WorkTree::containing(if real.is_dir() { &real } else { real.parent()? })?;
         let main = tree.main_root()?;
         let rest = real.strip_prefix(paths::resolve(&tree.root).as_str()).ok()?;
-        Some(main.join(rest))
+        Some(if rest.as_os_str().is_empty() { main } else { main.join(rest) })
     };
     in_main().unwrap_or(real).to_string_lossy().into_owned()
 }

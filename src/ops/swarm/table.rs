@@ -79,7 +79,7 @@ impl<'l> Table<'l> {
             (None, Some(claim)) => {
                 let own = Place::find(self.ctx, None, Some(&self.me))?;
                 if own.is_meant_by(&claim.spec) {
-                    return Ok(own);
+                    return Ok(Place { file: own.file.filter(|file| file.is_file()), ..own });
                 }
                 let file = std::path::PathBuf::from(&claim.spec);
                 Ok(Place { key: claim.spec, file: Some(file).filter(|file| file.is_file()) })

@@ -250,4 +250,10 @@ fn the_spec_of_a_linked_work_tree_is_that_of_the_main_one() {
     let specs: Vec<String> =
         entries(&ledger(&env.mesh(), "claims.json")).into_iter().map(|(spec, ..)| spec).collect();
     assert_eq!(specs, [key.as_str(), key.as_str()]);
+    // Where there is no spec the folder stands for one.
+    for (name, dir) in [("Carol", &main), ("Dave", &linked)] {
+        env.join(name);
+        let ended = run(dir, name, &["claim", "cleanup", "--adhoc"]);
+        assert_eq!(ended.code, Some(i32::from(name == "Dave")), "{ended}");
+    }
 }

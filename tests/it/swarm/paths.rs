@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use ravenry::sys::seams::CRASH_AT;
 use serde_json::{Value, json};
 
 use super::fixture::{SPEC, assert_state, claim, holder, on_disk, refused, three};
@@ -144,6 +145,74 @@ fn what_reaches_beyond_is_in_the_way() {
     env.ok(&handoff);
     assert_eq!(holder(&env, "src/a.rs").as_deref(), Some("Bob"));
     assert_eq!(holder(&env, "src/b.rs"), None);
+}
+
+/// A glob takes what it matches, not what lies beneath that.
+#[test]
+fn a_directory_that_a_glob_only_touches_is_kept() {
+    let env = three();
+    env.ok(&["reserve", "src/dir/", "--as", "Alice"]);
+    claim(&env, "Alice", &["TASK-01", "--reserve", "src/*"]);
+    assert_eq!(env.fails(1, &["handoff", "TASK-01", "Bob", "--as", "Alice"]), "reserved");
+    assert_eq!(holder(&env, "src/dir/x").as_deref(), Some("Alice"));
+    assert_eq!(holder(&env, "src/x").as_deref(), Some("Alice"));
+}
+
+/// Whoever completes a task dies in the middle of it; then somebody else's claim is written anew.
+#[test]
+fn paths_of_what_is_done_never_bind_again() {
+    let path = "src/a.rs";
+    for step in 1.. {
+        let env = three();
+        claim(&env, "Alice", &["TASK-01", "--reserve", path]);
+        claim(&env, "Carol", &["TASK-02"]);
+        let complete = ["complete", "TASK-01", "--as", "Alice"];
+        let is_whole = env.run_with(&complete, &[(CRASH_AT, &step.to_string())]).code.is_some();
+        let is_free = env.run(&["reserve", path, "--as", "Bob"]).code == Some(0);
+        if step % 2 == 0 {
+            env.ok(&["rename", "Carla", "--as", "Carol"]);
+        } else {
+            env.ok(&["leave", "--as", "Carol"]);
+        }
+        let held = env.ok(&["reservations"]);
+        let holders: Vec<&Value> =
+            held["reservations"].as_array().unwrap().iter().map(|row| &row["holder"]).collect();
+        assert_eq!(holders, [if is_free { "Bob" } else { "Alice" }], "killed before step {step}");
+        if is_whole {
+            break;
+        }
+    }
+}
+
+/// Who comes back in another process has lost its task, and what it took with it.
+#[test]
+fn paths_of_a_task_do_not_come_back_without_it() {
+    let env = three();
+    let host = env.host();
+    let join = |pid: u32| env.ok(&["join", "Dave", "--session", "dave", "--pid", &pid.to_string()]);
+    join(host);
+    env.ok(&["spec", "spec.md", "--as", "Dave"]);
+    claim(&env, "Dave", &["TASK-01", "--reserve", "src/"]);
+    env.ok(&["reserve", "lib/", "--as", "Dave"]);
+    env.kill(host);
+    let back = join(env.host());
+    let held = back["agent"]["reservations"].as_array().unwrap();
+    let patterns: Vec<&Value> = held.iter().map(|row| &row["pattern"]).collect();
+    assert_eq!(patterns, ["lib/"], "{back}");
+}
+
+/// The file is gone, or was moved: the task can still be given up.
+#[test]
+fn a_task_outlives_its_spec() {
+    for end in [&["unclaim", "TASK-01"][..], &["complete", "TASK-01"], &["handoff", "TASK-01", "Bob"]] {
+        let env = three();
+        claim(&env, "Alice", &["TASK-01", "--reserve", "src/"]);
+        fs::remove_file(env.work().join("spec.md")).unwrap();
+        env.ok(&[end, &["--as", "Alice"]].concat());
+        let heir = (end[0] == "handoff").then_some("Bob");
+        assert_eq!(holder(&env, "src/x").as_deref(), heir, "{end:?}");
+        assert_eq!(env.fails(2, &["tasks", "--as", "Alice"]), "invalid_value");
+    }
 }
 
 #[test]
