@@ -1,6 +1,6 @@
 //! Names of agents.
 //!
-//! A name becomes a file name in four directories, so nothing else in the crate builds a path from text
+//! A name becomes a file name in six directories, so nothing else in the crate builds a path from text
 //! that somebody else wrote: it must be an [`AgentName`] first.
 
 use std::fmt;

@@ -1,4 +1,4 @@
-//! `installs/`: what was in the files of harnesses before we wrote to them, and what we wrote.
+//! `ravenry-installs/`: what was in the files of harnesses before we wrote to them, and what we wrote.
 //!
 //! It lies beside the state of the mesh, not in it: whoever clears a mesh away must still be able to have their settings
 //! back. A record is written before the file that it is about, so whatever dies in between leaves what `install` and

@@ -28,8 +28,7 @@ impl Mesh {
             let stamps = files::stamps(&dir, &names)?;
             Ok(names.into_iter().zip(stamps).collect())
         };
-        let mut names = files::list(&self.layout.registry())?;
-        names.sort();
+        let names = files::list(&self.layout.registry())?;
         let mut marks = Marks { agents: listed(self.layout.registry(), names)?, ..Marks::default() };
         let ledgers = ["claims.json", "completions.json"].map(str::to_string).to_vec();
         marks.tasks = listed(self.layout.root().to_path_buf(), ledgers)?;
