@@ -71,6 +71,7 @@ fn machine([before, after]: &[Weather; 2]) -> String {
     let total = memory.lines().find_map(|line| line.strip_prefix("MemTotal:"));
     let kib: f64 = total.and_then(|it| it.trim().trim_end_matches(" kB").parse().ok()).unwrap_or_default();
     let kernel = read("/proc/sys/kernel/osrelease");
+    let kernel: Vec<&str> = kernel.trim().split('.').take(2).collect();
     let temporary = std::env::temp_dir();
     let place = ravenry::sys::filesystem::kind(&temporary).map_or("unknown".to_string(), |it| it.name);
     format!(
@@ -79,7 +80,7 @@ fn machine([before, after]: &[Weather; 2]) -> String {
          after. msg {}, {}.",
         model.unwrap_or("unknown processor"),
         kib / 1024.0 / 1024.0,
-        kernel.trim(),
+        kernel.join("."),
         before.load,
         after.load,
         before.least_start,
