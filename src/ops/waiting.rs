@@ -72,6 +72,9 @@ pub(super) fn forget_task(ctx: &Context, locked: &Locked<'_>, agent: &Agent, tas
 
 /// What became of the tasks that the agent was refused, for those that nobody has any more.
 fn freed_tasks(mesh: &Mesh, census: &Census, agent: &Agent) -> Result<Vec<(TaskWait, String)>, CommandError> {
+    if agent.waits_for_tasks.is_empty() {
+        return Ok(Vec::new());
+    }
     let (claims, completions) = (mesh.claims()?, mesh.completions()?);
     let spellings = Spellings::default();
     let mut freed = Vec::new();
@@ -122,15 +125,17 @@ pub(super) fn freed(census: &Census, agent: &Agent) -> Vec<Wait> {
 
 /// Does anybody wait for something that is free by now? Then whoever was to tell has died, or its time was over.
 pub(super) fn is_owed(mesh: &Mesh, census: &Census) -> Result<bool, CommandError> {
-    for Record { agent, .. } in census.records.iter().filter(|record| is_told(record)) {
-        if !agent.waits_for.is_empty() && !freed(census, agent).is_empty() {
-            return Ok(true);
-        }
-        if !agent.waits_for_tasks.is_empty() && !freed_tasks(mesh, census, agent)?.is_empty() {
+    let waits = |record: &&Record| is_waiting(&record.agent) && is_told(record);
+    for Record { agent, .. } in census.records.iter().filter(waits) {
+        if !freed(census, agent).is_empty() || !freed_tasks(mesh, census, agent)?.is_empty() {
             return Ok(true);
         }
     }
     Ok(false)
+}
+
+fn is_waiting(agent: &Agent) -> bool {
+    !agent.waits_for.is_empty() || !agent.waits_for_tasks.is_empty()
 }
 
 /// Those who are gone need nothing, and pi-messenger's agents don't say what they wait for.
@@ -141,51 +146,46 @@ fn is_told(record: &Record) -> bool {
 /// Tells everyone who waits for something that is free by now, once.
 pub(super) fn tell(ctx: &Context, mesh: &Mesh, locked: &Locked<'_>) -> Result<(), CommandError> {
     let census = locked.census()?;
-    tell_of_tasks(ctx, mesh, locked, &census)?;
-    let waits = |record: &&Record| !record.agent.waits_for.is_empty() && is_told(record);
+    let waits = |record: &&Record| is_waiting(&record.agent) && is_told(record);
     for Record { agent, .. } in census.records.iter().filter(waits) {
-        let freed = freed(&census, agent);
-        if freed.is_empty() {
-            continue;
-        }
-        // One who can't be told is no reason not to tell the others.
-        if let Err(error) = tell_one(ctx, mesh, locked, agent, &freed) {
+        // One who can't be told is no reason not to tell the others, nor is a task a reason not to tell of a path.
+        let told = [
+            tell_of_tasks(ctx, mesh, locked, &census, agent),
+            tell_of_paths(ctx, mesh, locked, &census, agent),
+        ];
+        for error in told.into_iter().filter_map(Result::err) {
             ctx.notice(format!("{} could not be told what is free: {error}", agent.name));
         }
     }
     Ok(())
 }
 
-/// The message first: told twice after a crash is better than never.
-fn tell_one(
+/// The message first: told twice after a crash is better than never. Who has no inbox goes on waiting.
+fn tell_of_paths(
     ctx: &Context,
     mesh: &Mesh,
     locked: &Locked<'_>,
+    census: &Census,
     agent: &Agent,
-    freed: &[Wait],
 ) -> Result<(), CommandError> {
-    if notify(ctx, mesh, &agent.name, &text(freed))? {
+    let freed = freed(census, agent);
+    if !freed.is_empty() && notify(ctx, mesh, &agent.name, &text(&freed))? {
         locked.edit(agent, |agent| agent.waits_for.retain(|wait| !freed.contains(wait)))?;
     }
     Ok(())
 }
 
+/// The same for tasks.
 fn tell_of_tasks(
     ctx: &Context,
     mesh: &Mesh,
     locked: &Locked<'_>,
     census: &Census,
+    agent: &Agent,
 ) -> Result<(), CommandError> {
-    let waits = |record: &&Record| !record.agent.waits_for_tasks.is_empty() && is_told(record);
-    for Record { agent, .. } in census.records.iter().filter(waits) {
-        let freed = freed_tasks(mesh, census, agent)?;
-        if freed.is_empty() {
-            continue;
-        }
-        let text = freed.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n");
-        if !notify(ctx, mesh, &agent.name, &text)? {
-            ctx.notice(format!("{} could not be told what is free: it has no inbox", agent.name));
-        }
+    let freed = freed_tasks(mesh, census, agent)?;
+    let text = freed.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n");
+    if !freed.is_empty() && notify(ctx, mesh, &agent.name, &text)? {
         let was_told = |wait: &TaskWait| freed.iter().any(|(told, _)| told == wait);
         locked.edit(agent, |agent| agent.waits_for_tasks.retain(|wait| !was_told(wait)))?;
     }

@@ -1,5 +1,6 @@
 //! Who is told what: those who were refused, those who have nothing to do, and the heir.
 
+use std::fs;
 use std::time::{Duration, SystemTime};
 
 use super::fixture::{claim, mail, refused, run_at, three};
@@ -72,6 +73,41 @@ fn who_took_what_it_was_refused_waits_no_longer() {
     claim(&env, "Bob", &["TASK-01"]);
     env.ok(&["complete", "TASK-01", "--as", "Bob"]);
     assert_eq!(mail(&env, "Bob"), Vec::<String>::new());
+}
+
+/// Neither those who wait for the same task, nor those who wait for a path.
+#[test]
+fn one_who_cannot_be_told_keeps_nobody_from_being_told() {
+    let env = three();
+    env.join("Dan");
+    claim(&env, "Alice", &["TASK-01", "--reserve", "lib/"]);
+    refused(&env, "Bob", &["TASK-01"]);
+    refused(&env, "Carol", &["TASK-01"]);
+    env.fails(1, &["reserve", "lib/", "--as", "Dan"]);
+    let inbox = env.mesh().join("inbox/Bob");
+    fs::remove_dir_all(&inbox).unwrap();
+    put(&inbox, "");
+    let ended = env.run(&["unclaim", "--as", "Alice"]).expect_code(0);
+    assert!(ended.stderr.contains("Bob could not be told what is free"), "{ended}");
+    let told = mail(&env, "Carol");
+    assert!(told.len() == 1 && told[0].contains("`TASK-01` is free"), "{told:?}");
+    let told = mail(&env, "Dan");
+    assert!(told.len() == 1 && told[0].contains("`lib/` is free"), "{told:?}");
+}
+
+#[test]
+fn who_has_no_inbox_is_told_once_it_has_one() {
+    let env = three();
+    claim(&env, "Alice", &["TASK-01"]);
+    refused(&env, "Bob", &["TASK-01"]);
+    let inbox = env.mesh().join("inbox/Bob");
+    fs::remove_dir_all(&inbox).unwrap();
+    env.ok(&["unclaim", "--as", "Alice"]);
+    assert!(!inbox.exists());
+    fs::create_dir(&inbox).unwrap();
+    env.ok(&["agents"]);
+    let told = mail(&env, "Bob");
+    assert!(told.len() == 1 && told[0].contains("`TASK-01` is free"), "{told:?}");
 }
 
 /// Those with another spec, with a task, or at work just now, are left alone.
