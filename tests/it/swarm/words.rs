@@ -110,6 +110,24 @@ fn who_has_no_inbox_is_told_once_it_has_one() {
     assert!(told.len() == 1 && told[0].contains("`TASK-01` is free"), "{told:?}");
 }
 
+#[test]
+fn who_comes_back_still_waits() {
+    let env = three();
+    let dan = env.join("Dan");
+    env.ok(&["spec", "spec.md", "--as", "Dan"]);
+    claim(&env, "Bob", &["TASK-02", "--reserve", "lib/"]);
+    refused(&env, "Dan", &["TASK-02"]);
+    env.fails(1, &["reserve", "lib/", "--as", "Dan"]);
+    env.kill(dan);
+    env.names();
+    env.join("Dan");
+    env.ok(&["unclaim", "--as", "Bob"]);
+    let told = mail(&env, "Dan");
+    for what in ["`TASK-02` is free", "`lib/` is free"] {
+        assert_eq!(told.iter().filter(|text| text.contains(what)).count(), 1, "{told:?}");
+    }
+}
+
 /// Those with another spec, with a task, or at work just now, are left alone.
 #[test]
 fn who_is_idle_with_the_same_spec_is_told_what_can_be_begun() {
