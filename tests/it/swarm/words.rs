@@ -128,6 +128,22 @@ fn who_comes_back_still_waits() {
     }
 }
 
+/// What comes with a task is no news to the heir, who has it.
+#[test]
+fn an_heir_waits_no_longer_for_what_it_is_given() {
+    let env = three();
+    claim(&env, "Alice", &["TASK-02", "--reserve", "lib/"]);
+    env.ok(&["reserve", "docs/", "--as", "Alice"]);
+    env.fails(1, &["reserve", "lib/", "docs/", "--as", "Bob"]);
+    env.ok(&["handoff", "TASK-02", "Bob", "--as", "Alice"]);
+    env.names();
+    let told = mail(&env, "Bob");
+    assert!(told.len() == 1 && told[0].contains("Alice hands `TASK-02` to you"), "{told:?}");
+    env.ok(&["release", "docs/", "--as", "Alice"]);
+    let told = mail(&env, "Bob");
+    assert!(told.len() == 1 && told[0].starts_with("`docs/` is free"), "{told:?}");
+}
+
 /// Those with another spec, with a task, or at work just now, are left alone.
 #[test]
 fn who_is_idle_with_the_same_spec_is_told_what_can_be_begun() {
