@@ -144,6 +144,22 @@ fn an_heir_waits_no_longer_for_what_it_is_given() {
     assert!(told.len() == 1 && told[0].starts_with("`docs/` is free"), "{told:?}");
 }
 
+/// Nobody buries the holder, nobody else does anything: who reads finds out.
+#[test]
+fn who_reads_is_told_of_a_death_that_nobody_saw() {
+    let env = three();
+    let dan = env.join("Dan");
+    env.ok(&["claim", "TASK-01", "--spec", "spec.md", "--reserve", "lib/", "--as", "Dan"]);
+    refused(&env, "Bob", &["TASK-01"]);
+    env.fails(1, &["reserve", "lib/x", "--as", "Bob"]);
+    assert_eq!(mail(&env, "Bob"), Vec::<String>::new(), "Dan lives");
+    env.kill(dan);
+    let told = mail(&env, "Bob");
+    assert!(told.iter().any(|text| text.contains("`TASK-01` is free: Dan")), "{told:?}");
+    assert!(told.iter().any(|text| text.contains("`lib/x` is free: Dan")), "{told:?}");
+    assert_eq!(mail(&env, "Bob"), Vec::<String>::new(), "told once");
+}
+
 /// Those with another spec, with a task, or at work just now, are left alone.
 #[test]
 fn who_is_idle_with_the_same_spec_is_told_what_can_be_begun() {
