@@ -141,7 +141,7 @@ impl Chat {
         if let Some(now) = current(&mesh, &self.agent)? {
             self.agent = now;
         }
-        // Puts back what dead readers had in hand.
+        // Puts back what dead readers had in hand, and tells what is free.
         Desk::new(ctx, &mesh, self.agent.clone(), Via::new("tui"), Reader::Program).look()?;
         if let Reach::Nowhere = self.reach {
             return self.older(ctx);
@@ -227,7 +227,7 @@ impl Chat {
     pub fn surface(&self, ctx: &Context, shown: &[String]) -> Result<(), CommandError> {
         let mesh = overview::mesh(ctx)?;
         let desk = Desk::new(ctx, &mesh, self.agent.clone(), Via::new("tui"), Reader::Program);
-        let scan = desk.look()?;
+        let scan = desk.scan()?;
         let mut waiting: Vec<_> = scan.waiting.into_iter().chain(scan.parked).collect();
         waiting.retain(|waiting| shown.iter().any(|key| key == waiting.stem.as_str()));
         mesh.take(waiting)?.record(&desk.via, clock::now(), false)?;

@@ -4,7 +4,8 @@ use jiff::Timestamp;
 
 use crate::domain::words::Theme;
 use crate::domain::{
-    Agent, AgentName, EventKind, Harness, Liveness, Pid, Recorded, Reservation, SessionId, Tally,
+    Agent, AgentName, EventKind, Harness, Liveness, Pid, Recorded, Reservation, SessionId, Tally, TaskWait,
+    Wait,
 };
 use crate::store::{Census, Locked, Mesh, Record, SessionRecord, config};
 use crate::sys::ancestry::{self, Host};
@@ -309,10 +310,9 @@ impl Visit<'_> {
                 self.mesh.carry_stamp(before, &name)?;
             }
             let held = known.as_ref().map_or(Vec::new(), held_before);
-            let waits = known.as_ref().filter(|known| known.is_current());
-            let waits = waits.map_or(Vec::new(), |known| known.last.agent.waits_for.clone());
+            let waits = known.as_ref().map(waited_before).unwrap_or_default();
             let mut record = self.record(name, known, now);
-            record.agent.waits_for = waits;
+            (record.agent.waits_for, record.agent.waits_for_tasks) = waits;
             let lost = reserve::regain(self.mesh, &census, &mut record.agent, held, now);
             let graves = self.mesh.graves_of(&record.agent.session)?;
             record.agent.restores = graves.first().map(|grave| grave.to_string());
@@ -409,6 +409,16 @@ impl Visit<'_> {
 /// What the session held when it was last here. Who left gave it up, and from who was evicted it was taken.
 fn held_before(known: &SessionRecord) -> Vec<Reservation> {
     if known.is_current() { known.last.agent.reservations.clone() } else { Vec::new() }
+}
+
+/// What it waited for then.
+fn waited_before(known: &SessionRecord) -> (Vec<Wait>, Vec<TaskWait>) {
+    let last = &known.last.agent;
+    if known.is_current() {
+        (last.waits_for.clone(), last.waits_for_tasks.clone())
+    } else {
+        Default::default()
+    }
 }
 
 /// An id for a session whose host has none for it.

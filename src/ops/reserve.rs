@@ -198,14 +198,19 @@ fn grant(
                 None => agent.reservations.push(wanted.clone()),
             }
         }
-        let patterns: Vec<Pattern> = wanted.iter().flat_map(|wanted| wanted.patterns(&agent.cwd)).collect();
-        let cwd = agent.cwd.clone();
-        agent.waits_for.retain(|wait| {
-            let wait = wait.read(&cwd);
-            !patterns.iter().any(|pattern| has_all(pattern, &wait))
-        });
+        wait_no_longer_for(agent, wanted);
     })?;
     Ok((record.agent, wanted.len() - new))
+}
+
+/// What the agent holds now is no news to it when it is free.
+pub(super) fn wait_no_longer_for(agent: &mut Agent, held: &[Reservation]) {
+    let patterns: Vec<Pattern> = held.iter().flat_map(|held| held.patterns(&agent.cwd)).collect();
+    let Agent { cwd, waits_for, .. } = agent;
+    waits_for.retain(|wait| {
+        let wait = wait.read(cwd);
+        !patterns.iter().any(|pattern| has_all(pattern, &wait))
+    });
 }
 
 /// Has who has the first all of the second? Of two globs nobody can tell, so no: better told what one knows than never.

@@ -5,16 +5,16 @@
 
 use std::path::Path;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::pattern::{PathForm, Pattern};
 use crate::domain::{Agent, AgentName, Message, TaskRef, TaskWait, Wait};
-use crate::store::{Census, Claim, Locked, Mesh, Record};
+use crate::store::{Census, Claim, Locked, Mesh, Near, Record};
 use crate::sys::{clock, paths, random};
 
 use super::context::Context;
 use super::error::CommandError;
-use super::holdings::held_by_others;
+use super::holdings::{Holding, held_by_others};
 use super::names::is_live;
 use super::swarm::{Spellings, is_stale};
 
@@ -72,6 +72,9 @@ pub(super) fn forget_task(ctx: &Context, locked: &Locked<'_>, agent: &Agent, tas
 
 /// What became of the tasks that the agent was refused, for those that nobody has any more.
 fn freed_tasks(mesh: &Mesh, census: &Census, agent: &Agent) -> Result<Vec<(TaskWait, String)>, CommandError> {
+    if agent.waits_for_tasks.is_empty() {
+        return Ok(Vec::new());
+    }
     let (claims, completions) = (mesh.claims()?, mesh.completions()?);
     let spellings = Spellings::default();
     let mut freed = Vec::new();
@@ -96,41 +99,57 @@ fn same(a: &Wait, b: &Wait) -> bool {
     (&a.pattern, &a.root, a.literal) == (&b.pattern, &b.root, b.literal)
 }
 
-/// Where that for which the agent waits starts: whoever holds it holds something there.
-pub(super) fn heads(agent: &Agent) -> Vec<PathForm> {
+/// Those who may hold something of what the agent waits for, and perhaps others.
+fn around(mesh: &Mesh, agent: &Agent) -> Result<Census, CommandError> {
     let both = |wait: &Wait| {
         let read = wait.read(&agent.cwd);
         [read.head().clone(), paths::resolve(Path::new(read.head().as_str()))]
     };
-    agent.waits_for.iter().flat_map(both).collect()
+    let heads: Vec<PathForm> = agent.waits_for.iter().flat_map(both).collect();
+    let near = Near { heads: heads.iter().collect(), ..Near::default() };
+    Ok(mesh.survey()?.near(&near)?.into_owned())
+}
+
+fn in_the_way(census: &Census, agent: &Agent, wait: &Wait) -> Vec<Holding> {
+    let read = wait.read(&agent.cwd);
+    let led = read.with_head(paths::resolve(Path::new(read.head().as_str())));
+    let hits = |theirs: &Pattern| read.overlaps(theirs) || led.overlaps(theirs);
+    held_by_others(&census.records, Some(agent), clock::now(), hits)
 }
 
 /// What of that for which the agent waits nobody holds any more.
-pub(super) fn freed(census: &Census, agent: &Agent) -> Vec<Wait> {
+fn freed(census: &Census, agent: &Agent) -> Vec<Wait> {
     // One that can't be read may hold anything.
     if !census.unreadable.is_empty() {
         return Vec::new();
     }
-    let is_free = |wait: &&Wait| {
-        let read = wait.read(&agent.cwd);
-        let led = read.with_head(paths::resolve(Path::new(read.head().as_str())));
-        let hits = |theirs: &Pattern| read.overlaps(theirs) || led.overlaps(theirs);
-        held_by_others(&census.records, Some(agent), clock::now(), hits).is_empty()
-    };
+    let is_free = |wait: &&Wait| in_the_way(census, agent, wait).is_empty();
     agent.waits_for.iter().filter(is_free).cloned().collect()
+}
+
+/// When the next of those reservations is over that keep the agent from what it waits for, if any ends by itself.
+pub(super) fn next_end(mesh: &Mesh, agent: &Agent) -> Result<Option<Timestamp>, CommandError> {
+    if agent.waits_for.is_empty() {
+        return Ok(None);
+    }
+    let census = around(mesh, agent)?;
+    let held = agent.waits_for.iter().flat_map(|wait| in_the_way(&census, agent, wait));
+    Ok(held.filter_map(|holding| holding.reservation.expires_at).min())
 }
 
 /// Does anybody wait for something that is free by now? Then whoever was to tell has died, or its time was over.
 pub(super) fn is_owed(mesh: &Mesh, census: &Census) -> Result<bool, CommandError> {
-    for Record { agent, .. } in census.records.iter().filter(|record| is_told(record)) {
-        if !agent.waits_for.is_empty() && !freed(census, agent).is_empty() {
-            return Ok(true);
-        }
-        if !agent.waits_for_tasks.is_empty() && !freed_tasks(mesh, census, agent)?.is_empty() {
+    let waits = |record: &&Record| is_waiting(&record.agent) && is_told(record);
+    for Record { agent, .. } in census.records.iter().filter(waits) {
+        if !freed(census, agent).is_empty() || !freed_tasks(mesh, census, agent)?.is_empty() {
             return Ok(true);
         }
     }
     Ok(false)
+}
+
+fn is_waiting(agent: &Agent) -> bool {
+    !agent.waits_for.is_empty() || !agent.waits_for_tasks.is_empty()
 }
 
 /// Those who are gone need nothing, and pi-messenger's agents don't say what they wait for.
@@ -138,58 +157,87 @@ fn is_told(record: &Record) -> bool {
     !record.agent.is_foreign() && is_live(record)
 }
 
+/// Tells the agent what it waits for and is free by now: where a holder has died, or its time is over, nobody else may
+/// ever come by. If the lock is taken, the next look does it. Who waits for nothing pays nothing; and nobody has to be
+/// woken, since whoever calls this is about to look.
+pub(super) fn tell_if_owed(mesh: &Mesh, agent: &Agent) -> Result<(), CommandError> {
+    if !is_waiting(agent) || !is_owed_to(mesh, agent)? {
+        return Ok(());
+    }
+    let Some(locked) = mesh.try_lock()? else { return Ok(()) };
+    let census = locked.census()?;
+    let is_it = |record: &&Record| record.agent.is_same_session(agent);
+    let Some(Record { agent, .. }) = census.records.iter().find(is_it) else { return Ok(()) };
+    let [tasks, paths] = tell_one(mesh, &locked, &census, agent);
+    tasks.and(paths).map(drop)
+}
+
+fn is_owed_to(mesh: &Mesh, agent: &Agent) -> Result<bool, CommandError> {
+    if !agent.waits_for.is_empty() && !freed(&around(mesh, agent)?, agent).is_empty() {
+        return Ok(true);
+    }
+    Ok(!agent.waits_for_tasks.is_empty() && !freed_tasks(mesh, &mesh.census()?, agent)?.is_empty())
+}
+
 /// Tells everyone who waits for something that is free by now, once.
 pub(super) fn tell(ctx: &Context, mesh: &Mesh, locked: &Locked<'_>) -> Result<(), CommandError> {
     let census = locked.census()?;
-    tell_of_tasks(ctx, mesh, locked, &census)?;
-    let waits = |record: &&Record| !record.agent.waits_for.is_empty() && is_told(record);
+    let waits = |record: &&Record| is_waiting(&record.agent) && is_told(record);
     for Record { agent, .. } in census.records.iter().filter(waits) {
-        let freed = freed(&census, agent);
-        if freed.is_empty() {
-            continue;
-        }
-        // One who can't be told is no reason not to tell the others.
-        if let Err(error) = tell_one(ctx, mesh, locked, agent, &freed) {
-            ctx.notice(format!("{} could not be told what is free: {error}", agent.name));
+        for told in tell_one(mesh, locked, &census, agent) {
+            match told {
+                Ok(true) => ctx.was_told(&agent.name),
+                Ok(false) => {}
+                // One who can't be told is no reason not to tell the others.
+                Err(error) => {
+                    ctx.notice(format!("{} could not be told what is free: {error}", agent.name));
+                }
+            }
         }
     }
     Ok(())
 }
 
-/// The message first: told twice after a crash is better than never.
+/// Whether it was told of a task, and of a path: neither keeps it from being told of the other.
 fn tell_one(
-    ctx: &Context,
-    mesh: &Mesh,
-    locked: &Locked<'_>,
-    agent: &Agent,
-    freed: &[Wait],
-) -> Result<(), CommandError> {
-    if notify(ctx, mesh, &agent.name, &text(freed))? {
-        locked.edit(agent, |agent| agent.waits_for.retain(|wait| !freed.contains(wait)))?;
-    }
-    Ok(())
-}
-
-fn tell_of_tasks(
-    ctx: &Context,
     mesh: &Mesh,
     locked: &Locked<'_>,
     census: &Census,
-) -> Result<(), CommandError> {
-    let waits = |record: &&Record| !record.agent.waits_for_tasks.is_empty() && is_told(record);
-    for Record { agent, .. } in census.records.iter().filter(waits) {
-        let freed = freed_tasks(mesh, census, agent)?;
-        if freed.is_empty() {
-            continue;
-        }
-        let text = freed.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n");
-        if !notify(ctx, mesh, &agent.name, &text)? {
-            ctx.notice(format!("{} could not be told what is free: it has no inbox", agent.name));
-        }
-        let was_told = |wait: &TaskWait| freed.iter().any(|(told, _)| told == wait);
-        locked.edit(agent, |agent| agent.waits_for_tasks.retain(|wait| !was_told(wait)))?;
+    agent: &Agent,
+) -> [Result<bool, CommandError>; 2] {
+    [tell_of_tasks(mesh, locked, census, agent), tell_of_paths(mesh, locked, census, agent)]
+}
+
+/// The message first: told twice after a crash is better than never. Who has no inbox goes on waiting.
+fn tell_of_paths(
+    mesh: &Mesh,
+    locked: &Locked<'_>,
+    census: &Census,
+    agent: &Agent,
+) -> Result<bool, CommandError> {
+    let freed = freed(census, agent);
+    if freed.is_empty() || !post(mesh, &agent.name, &text(&freed))? {
+        return Ok(false);
     }
-    Ok(())
+    locked.edit(agent, |agent| agent.waits_for.retain(|wait| !freed.contains(wait)))?;
+    Ok(true)
+}
+
+/// The same for tasks.
+fn tell_of_tasks(
+    mesh: &Mesh,
+    locked: &Locked<'_>,
+    census: &Census,
+    agent: &Agent,
+) -> Result<bool, CommandError> {
+    let freed = freed_tasks(mesh, census, agent)?;
+    let text = freed.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n");
+    if freed.is_empty() || !post(mesh, &agent.name, &text)? {
+        return Ok(false);
+    }
+    let was_told = |wait: &TaskWait| freed.iter().any(|(told, _)| told == wait);
+    locked.edit(agent, |agent| agent.waits_for_tasks.retain(|wait| !was_told(wait)))?;
+    Ok(true)
 }
 
 /// For those whose own work is done: what fails here is a notice.
@@ -228,14 +276,19 @@ fn quoted(pattern: &str) -> String {
 /// A message of the program's own. `false`: there is no such inbox. Whoever rests is woken when the command is over and
 /// holds no lock any more.
 pub(super) fn notify(ctx: &Context, mesh: &Mesh, to: &AgentName, text: &str) -> Result<bool, CommandError> {
+    let posted = post(mesh, to, text)?;
+    if posted {
+        ctx.was_told(to);
+    }
+    Ok(posted)
+}
+
+fn post(mesh: &Mesh, to: &AgentName, text: &str) -> Result<bool, CommandError> {
     let from = AgentName::of_program();
     let mut outbox = mesh.outbox(&from)?;
     let stamp = outbox.stamp()?;
     let message = Message::new(stamp, &from, to, text);
     let posted = outbox.post(stamp, to, message)?.is_some();
-    if posted {
-        ctx.was_told(to);
-    }
     drop(outbox);
     // Nobody reads as the program, so nobody else would.
     if random::number().is_multiple_of(PRUNE_ONE_IN) {

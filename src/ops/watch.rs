@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use crate::domain::AgentName;
 use crate::store::{Spot, Stem, Via, Waiting};
-use crate::sys::ancestry;
 use crate::sys::seams::{self, Bug};
 use crate::sys::signals::Stop;
+use crate::sys::{ancestry, clock};
 
 use super::context::Context;
 use super::ear::{Ear, Woken, current};
@@ -15,6 +15,7 @@ use super::error::{CommandError, Kind};
 use super::identity;
 use super::letter::{Letter, Reader};
 use super::receive::{Desk, HandOver, Reached, Selection};
+use super::waiting;
 
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 /// After so many failures a message is parked.
@@ -163,12 +164,14 @@ pub fn from_sender(name: Option<AgentName>) -> Selection {
 struct Follower<'a> {
     desk: Desk<'a>,
     ear: Ear<'a>,
+    /// When something may be free for which the agent waits, and of which nobody else may ever tell.
+    free_at: Option<Instant>,
 }
 
 impl<'a> Follower<'a> {
     fn new(desk: Desk<'a>) -> Self {
         let ear = Ear::new(desk.ctx, desk.mesh);
-        Self { desk, ear }
+        Self { desk, ear, free_at: None }
     }
 
     /// Whoever arms looks next.
@@ -177,7 +180,7 @@ impl<'a> Follower<'a> {
     }
 
     fn wait(&self, stop: &Stop, deadline: Option<Instant>) -> Woken {
-        self.ear.wait(stop, deadline)
+        self.ear.wait(stop, deadline.into_iter().chain(self.free_at).min())
     }
 
     /// What waits now. The agent may have another name by now, or be gone, and another have its name.
@@ -194,12 +197,21 @@ impl<'a> Follower<'a> {
         Ok(self.desk.look()?.waiting)
     }
 
-    /// The agent as it is registered now. Has its name changed?
+    /// The agent as it is registered now. Has its name changed? Whoever refreshes looks next.
     fn refresh(&mut self) -> Result<bool, CommandError> {
+        self.free_at = None;
         let Some(now) = current(self.desk.mesh, &self.desk.agent)? else { return Ok(false) };
         let renamed = now.name != self.desk.agent.name;
         self.desk.agent = now;
+        self.free_at = self.next_end();
         Ok(renamed)
+    }
+
+    /// Where that can't be found out, looking at the slow tick does.
+    fn next_end(&self) -> Option<Instant> {
+        let end = waiting::next_end(self.desk.mesh, &self.desk.agent).ok().flatten()?;
+        let left = Duration::try_from(end.duration_since(clock::now())).unwrap_or_default();
+        Instant::now().checked_add(left)
     }
 }
 

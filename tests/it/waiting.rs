@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
-use ravenry::sys::seams::RETRY_MS;
+use ravenry::sys::seams::{self, RETRY_MS};
 use serde_json::{Value, json};
 
 use crate::environment::{TestEnvironment, wait_until};
@@ -202,6 +202,53 @@ fn waiting_has_an_end() {
         assert_eq!(env.fails(2, &["wait", &timeout, "--as", "Bob"]), "invalid_value", "{bad}");
     }
     assert_eq!(env.fails(2, &["wait", "--from", "../x", "--as", "Bob"]), "invalid_name");
+}
+
+/// Alice holds what Bob was refused, for half an hour.
+fn promised() -> TestEnvironment {
+    let env = two();
+    env.ok(&["reserve", "x.rs", "--ttl", "30m", "--as", "Alice"]);
+    assert_eq!(env.fails(1, &["reserve", "x.rs", "--as", "Bob"]), "reserved");
+    env
+}
+
+const FREE: &str = "`x.rs` is free: Alice no longer holds it. To have it to yourself: msg reserve x.rs";
+
+/// Nobody else does anything any more.
+#[test]
+fn who_waits_is_told_of_what_is_over_by_itself() {
+    let env = promised();
+    let mut waiting = wait(&env, &[]);
+    env.ok(&["reserve", "x.rs", "--ttl", "1s", "--as", "Alice"]);
+    assert_eq!(waiting.end(), Some(0));
+    assert_eq!(texts(&waiting.said()), [FREE]);
+    assert_eq!(env.fails(5, &["wait", "--timeout", "0", "--as", "Bob"]), "timed_out", "told once");
+}
+
+/// It sleeps until then and no longer: this one never looks just to be safe.
+#[test]
+fn who_waits_wakes_when_what_it_waits_for_is_over() {
+    let env = promised();
+    env.ok(&["reserve", "x.rs", "--ttl", "3s", "--as", "Alice"]);
+    let bug = seams::Bug::ScanBeforeWatch.name();
+    let command = ["wait", "--json", "--as", "Bob"];
+    let mut waiting = Running::start(&env, env.msg().args(command).env(seams::BUG, bug));
+    assert_eq!(waiting.end(), Some(0));
+    assert_eq!(texts(&waiting.said()), [FREE]);
+}
+
+#[test]
+fn who_watches_is_told_of_a_death_that_nobody_saw() {
+    let env = two();
+    let carol = env.join("Carol");
+    env.ok(&["reserve", "x.rs", "--as", "Carol"]);
+    assert_eq!(env.fails(1, &["reserve", "x.rs", "--as", "Bob"]), "reserved");
+    let watcher = Running::watch(&env);
+    send(&env, "are you there?");
+    wait_until("it watches", || watcher.texts().len() == 1);
+    env.kill(carol);
+    wait_until("it is told", || watcher.texts().len() == 2);
+    assert_eq!(watcher.texts()[1], FREE.replace("Alice", "Carol"));
 }
 
 #[test]

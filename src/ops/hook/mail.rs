@@ -97,7 +97,7 @@ impl Visit<'_> {
         }
         let via = Via::new(&format!("hook {} {}", self.call.harness, self.call.name));
         let mut desk = Desk::new(self.ctx, self.mesh, me.clone(), via, Reader::Mind);
-        let mut waiting = desk.look()?.waiting;
+        let mut waiting = desk.scan()?.waiting;
         let room = room.saturating_sub(text.chars().count() + GAP.len() + NOTE);
         let rest = waiting.split_off(self.how_many_fit(me, &waiting, room)?).len();
         let delivery = self.mesh.take(waiting)?;

@@ -237,18 +237,10 @@ impl Visit<'_> {
         )
     }
 
-    /// Those who wait for what a dead or forgetful holder let go of find out by themselves.
+    /// Those who wait for what a dead or forgetful holder let go of find out by themselves. Other mail waits for none of
+    /// that.
     fn tell_of_freed(&self, me: &Agent) -> Result<(), CommandError> {
-        if me.waits_for.is_empty() {
-            return Ok(());
-        }
-        let heads = waiting::heads(me);
-        let near = Near { heads: heads.iter().collect(), ..Near::default() };
-        if waiting::freed(&*self.survey.near(&near)?, me).is_empty() {
-            return Ok(());
-        }
-        let locked = self.mesh.lock_within(PATIENCE)?;
-        waiting::tell(self.ctx, self.mesh, &locked)
+        waiting::tell_if_owed(self.mesh, me).or_else(|error| self.leave_trouble(&error))
     }
 
     fn cwd(&self) -> &Path {

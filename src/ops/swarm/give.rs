@@ -9,9 +9,9 @@ use crate::ops::error::{CommandError, Kind};
 use crate::ops::feed;
 use crate::ops::identity::{self, with_nearest};
 use crate::ops::names::is_live;
-use crate::ops::reserve::contains;
+use crate::ops::reserve::{contains, wait_no_longer_for};
 use crate::ops::waiting;
-use crate::store::Claim;
+use crate::store::{Claim, Locked};
 
 use super::board::Sheet;
 use super::claim::check_id;
@@ -87,6 +87,7 @@ pub fn handoff(
     let me = table.close();
     let_go_of_paths(&locked, &me, &task_ref)?;
     waiting::forget_task(ctx, &locked, &heir, &task_ref);
+    forget_paths(ctx, &locked, &heir, &paths);
     let notes = notes.map_or(String::new(), |notes| format!("\n{notes}"));
     let text = format!(
         "{} hands `{task}` to you; it is yours now. `msg unclaim {task}` gives it back.{notes}",
@@ -98,6 +99,16 @@ pub fn handoff(
     drop(locked);
     feed::tell(ctx, &mesh, EventKind::Handoff, &me.name, Some(task), Some(heir.name.as_str()));
     Ok(HandedOff { claim: passed, reservations: paths })
+}
+
+/// Who has the paths waits for them no longer. Only once the claim has passed: until then they bind for the giver.
+fn forget_paths(ctx: &Context, locked: &Locked<'_>, heir: &Agent, paths: &[Reservation]) {
+    if heir.waits_for.is_empty() || paths.is_empty() {
+        return;
+    }
+    if let Err(error) = locked.edit(heir, |heir| wait_no_longer_for(heir, paths)) {
+        ctx.notice(format!("{} still waits for what it has: {error}", heir.name));
+    }
 }
 
 /// What the giver holds in its own right of the paths that go along. No path has two holders, so it goes, too; what

@@ -3,7 +3,7 @@
 use ravenry::domain::hook::Answer;
 
 use super::call::{Call, session_of};
-use crate::environment::TestEnvironment;
+use crate::environment::{TestEnvironment, put};
 use crate::watching::{inbox, two};
 
 /// Alice holds what Bob wants; Carol is there too. Returns Alice's host as well.
@@ -87,6 +87,24 @@ fn when_the_holder_is_killed() {
         assert!(inbox(&env).is_empty());
         assert_told_once(&env, fixture, FREE);
         assert_eq!(Call::edit(&env, &session_of("Bob"), "src/a/x").answer(&env), Answer::Silence);
+    }
+}
+
+/// The same of a task.
+#[test]
+fn when_the_owner_of_a_task_is_killed() {
+    for fixture in ["claude/PostToolUse-Bash", "claude/Stop"] {
+        let (env, alice) = three();
+        put(&env.work().join("spec.md"), "- [ ] TASK-1: all of it\n");
+        let claim = |name: &'static str| ["claim", "TASK-1", "--spec", "spec.md", "--as", name];
+        env.ok(&claim("Alice"));
+        assert_eq!(env.fails(1, &claim("Bob")), "already_claimed");
+        assert_eq!(bobs(&env, fixture).answer(&env), Answer::Silence, "Alice lives");
+        env.kill(alice);
+        assert!(inbox(&env).is_empty());
+        let free = "`TASK-1` is free: Alice no longer works on it. To take it: msg claim TASK-1";
+        assert_told_once(&env, fixture, free);
+        assert!(env.registration("Bob")["waitsForTasks"].as_array().is_none_or(Vec::is_empty));
     }
 }
 

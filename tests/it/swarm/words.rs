@@ -1,5 +1,6 @@
 //! Who is told what: those who were refused, those who have nothing to do, and the heir.
 
+use std::fs;
 use std::time::{Duration, SystemTime};
 
 use super::fixture::{claim, mail, refused, run_at, three};
@@ -72,6 +73,91 @@ fn who_took_what_it_was_refused_waits_no_longer() {
     claim(&env, "Bob", &["TASK-01"]);
     env.ok(&["complete", "TASK-01", "--as", "Bob"]);
     assert_eq!(mail(&env, "Bob"), Vec::<String>::new());
+}
+
+/// Neither those who wait for the same task, nor those who wait for a path.
+#[test]
+fn one_who_cannot_be_told_keeps_nobody_from_being_told() {
+    let env = three();
+    env.join("Dan");
+    claim(&env, "Alice", &["TASK-01", "--reserve", "lib/"]);
+    refused(&env, "Bob", &["TASK-01"]);
+    refused(&env, "Carol", &["TASK-01"]);
+    env.fails(1, &["reserve", "lib/", "--as", "Dan"]);
+    let inbox = env.mesh().join("inbox/Bob");
+    fs::remove_dir_all(&inbox).unwrap();
+    put(&inbox, "");
+    let ended = env.run(&["unclaim", "--as", "Alice"]).expect_code(0);
+    assert!(ended.stderr.contains("Bob could not be told what is free"), "{ended}");
+    let told = mail(&env, "Carol");
+    assert!(told.len() == 1 && told[0].contains("`TASK-01` is free"), "{told:?}");
+    let told = mail(&env, "Dan");
+    assert!(told.len() == 1 && told[0].contains("`lib/` is free"), "{told:?}");
+}
+
+#[test]
+fn who_has_no_inbox_is_told_once_it_has_one() {
+    let env = three();
+    claim(&env, "Alice", &["TASK-01"]);
+    refused(&env, "Bob", &["TASK-01"]);
+    let inbox = env.mesh().join("inbox/Bob");
+    fs::remove_dir_all(&inbox).unwrap();
+    env.ok(&["unclaim", "--as", "Alice"]);
+    assert!(!inbox.exists());
+    fs::create_dir(&inbox).unwrap();
+    env.ok(&["agents"]);
+    let told = mail(&env, "Bob");
+    assert!(told.len() == 1 && told[0].contains("`TASK-01` is free"), "{told:?}");
+}
+
+#[test]
+fn who_comes_back_still_waits() {
+    let env = three();
+    let dan = env.join("Dan");
+    env.ok(&["spec", "spec.md", "--as", "Dan"]);
+    claim(&env, "Bob", &["TASK-02", "--reserve", "lib/"]);
+    refused(&env, "Dan", &["TASK-02"]);
+    env.fails(1, &["reserve", "lib/", "--as", "Dan"]);
+    env.kill(dan);
+    env.names();
+    env.join("Dan");
+    env.ok(&["unclaim", "--as", "Bob"]);
+    let told = mail(&env, "Dan");
+    for what in ["`TASK-02` is free", "`lib/` is free"] {
+        assert_eq!(told.iter().filter(|text| text.contains(what)).count(), 1, "{told:?}");
+    }
+}
+
+/// What comes with a task is no news to the heir, who has it.
+#[test]
+fn an_heir_waits_no_longer_for_what_it_is_given() {
+    let env = three();
+    claim(&env, "Alice", &["TASK-02", "--reserve", "lib/"]);
+    env.ok(&["reserve", "docs/", "--as", "Alice"]);
+    env.fails(1, &["reserve", "lib/", "docs/", "--as", "Bob"]);
+    env.ok(&["handoff", "TASK-02", "Bob", "--as", "Alice"]);
+    env.names();
+    let told = mail(&env, "Bob");
+    assert!(told.len() == 1 && told[0].contains("Alice hands `TASK-02` to you"), "{told:?}");
+    env.ok(&["release", "docs/", "--as", "Alice"]);
+    let told = mail(&env, "Bob");
+    assert!(told.len() == 1 && told[0].starts_with("`docs/` is free"), "{told:?}");
+}
+
+/// Nobody buries the holder, nobody else does anything: who reads finds out.
+#[test]
+fn who_reads_is_told_of_a_death_that_nobody_saw() {
+    let env = three();
+    let dan = env.join("Dan");
+    env.ok(&["claim", "TASK-01", "--spec", "spec.md", "--reserve", "lib/", "--as", "Dan"]);
+    refused(&env, "Bob", &["TASK-01"]);
+    env.fails(1, &["reserve", "lib/x", "--as", "Bob"]);
+    assert_eq!(mail(&env, "Bob"), Vec::<String>::new(), "Dan lives");
+    env.kill(dan);
+    let told = mail(&env, "Bob");
+    assert!(told.iter().any(|text| text.contains("`TASK-01` is free: Dan")), "{told:?}");
+    assert!(told.iter().any(|text| text.contains("`lib/x` is free: Dan")), "{told:?}");
+    assert_eq!(mail(&env, "Bob"), Vec::<String>::new(), "told once");
 }
 
 /// Those with another spec, with a task, or at work just now, are left alone.
