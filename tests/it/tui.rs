@@ -30,6 +30,7 @@ struct Screen {
     emulator: Arc<Mutex<vt100::Parser>>,
     /// Everything that was written, as it was.
     written: Arc<Mutex<String>>,
+    reader: thread::JoinHandle<()>,
 }
 
 impl Screen {
@@ -51,14 +52,14 @@ impl Screen {
         let written = Arc::<Mutex<String>>::default();
         let mut output = File::from(terminal.as_fd().try_clone_to_owned().unwrap());
         let (seen, said) = (Arc::clone(&emulator), Arc::clone(&written));
-        thread::spawn(move || {
+        let reader = thread::spawn(move || {
             let mut bytes = [0; 65536];
             while let Ok(count @ 1..) = output.read(&mut bytes) {
                 seen.lock().unwrap().process(&bytes[..count]);
                 said.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..count]));
             }
         });
-        Self { child, terminal: Some(terminal), emulator, written }
+        Self { child, terminal: Some(terminal), emulator, written, reader }
     }
 
     fn text(&self) -> String {
@@ -101,6 +102,7 @@ impl Screen {
             status = self.child.try_wait().unwrap();
             status.is_some()
         });
+        wait_until("all that it wrote was read", || self.reader.is_finished());
         status.unwrap()
     }
 
