@@ -35,4 +35,4 @@ pub use reservation::{Reservation, Target, TaskRef, TaskWait, Wait};
 pub use session::{SessionId, SessionIdError};
 pub use suggest::nearest;
 pub use tally::{Deed, Now, Tally};
-pub use visible::{quoted, said, visible, visible_json};
+pub use visible::{called, quoted, said, visible, visible_json};

@@ -221,7 +221,8 @@ fn same_place(a: &Reservation, b: &Reservation) -> bool {
     same && a.root == b.root && a.literal == b.literal
 }
 
-fn reason(text: Option<&str>) -> Result<Option<String>, CommandError> {
+/// A reason as it is kept: in one line, and not too long for it.
+pub(super) fn reason(text: Option<&str>) -> Result<Option<String>, CommandError> {
     let Some(text) = text else { return Ok(None) };
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let length = line.chars().count();
