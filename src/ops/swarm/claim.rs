@@ -1,6 +1,6 @@
 //! Taking a task: one each, and each to one.
 
-use crate::domain::{Agent, EventKind, Reservation, TaskRef, TaskWait, called, said};
+use crate::domain::{Agent, EventKind, Reservation, TaskRef, TaskWait, called, said, shell_word};
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::feed;
@@ -149,7 +149,7 @@ impl Visit<'_> {
         if let Some(mine) = mine {
             let text = format!("you work on `{}` already", mine.task);
             return Err(CommandError::new(Kind::AlreadyHaveClaim, text)
-                .hint(format!("`msg complete {0}` or `msg unclaim {0}` first", quoted(&mine.task)))
+                .hint(format!("`msg complete {0}` or `msg unclaim {0}` first", shell_word(&mine.task)))
                 .fact("task", mine.task)
                 .fact("spec", mine.spec));
         }
@@ -263,10 +263,4 @@ impl Visit<'_> {
             .hint("`msg claim --next` takes one that is ready")
             .facts("blockedBy", missing)
     }
-}
-
-/// As a shell takes it.
-pub(super) fn quoted(id: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    if id.chars().all(plain) { id.to_string() } else { format!("'{}'", id.replace('\'', "'\\''")) }
 }
