@@ -1,6 +1,7 @@
 //! How things are said in JSON, whichever face says them.
 //!
 //! What programs may rely on is one contract: `msg --json` and the structured content of MCP tools have the same members.
+//! There a model may read them, so peers' prose in them is quoted.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};

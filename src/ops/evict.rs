@@ -50,6 +50,6 @@ pub fn evict(ctx: &Context, name: &AgentName, force: bool) -> Result<Evicted, Co
     let unclaimed = claims::give_up(&locked, agent)?;
     locked.bury(record, Why::Evicted, now, Some(caller.agent.name.as_str()))?;
     waiting::tell_or_note(ctx, &mesh, &locked);
-    feed::tell(ctx, &mesh, EventKind::Evict, &caller.agent.name, Some(name.as_str()), None);
+    feed::tell(ctx, &mesh, EventKind::Evict, &caller.agent.name, Some(agent.name.as_str()), None);
     Ok(Evicted { profile, unclaimed })
 }

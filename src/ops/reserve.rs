@@ -61,12 +61,14 @@ pub fn reserve(ctx: &Context, wish: &Wish) -> Result<Granted, CommandError> {
             reservation.reason.as_deref(),
         );
     }
-    let is_wanted = |held: &&Reservation| wanted.iter().any(|wanted| same_place(wanted, held));
+    // What is held with a task besides was not taken here.
+    let is_wanted =
+        |held: &&Reservation| held.task.is_none() && wanted.iter().any(|wanted| same_place(wanted, held));
     let reservations = after.reservations.iter().filter(is_wanted).cloned().collect();
     Ok(Granted { holder: after.name, reservations, renewed })
 }
 
-/// How long a reservation is wanted: `45s`, `30m`, `2h`. More than a second, less than a year: anything else is a slip.
+/// How long a reservation is wanted: `45s`, `30m`, `2h`. From a second to a leap year: anything else is a slip.
 pub fn time_to_live(text: &str) -> Result<SignedDuration, CommandError> {
     let parsed = text.parse::<Span>().or_else(|_| format!("{text}s").parse());
     match parsed.and_then(|span| span.to_duration(SpanRelativeTo::days_are_24_hours())) {
@@ -235,7 +237,8 @@ fn same_place(a: &Reservation, b: &Reservation) -> bool {
     same && a.root == b.root && a.literal == b.literal
 }
 
-fn reason(text: Option<&str>) -> Result<Option<String>, CommandError> {
+/// A reason as it is kept: in one line, and not too long for it.
+pub(super) fn reason(text: Option<&str>) -> Result<Option<String>, CommandError> {
     let Some(text) = text else { return Ok(None) };
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let length = line.chars().count();

@@ -158,6 +158,8 @@ struct Post<'a> {
     thread: Option<String>,
     broadcast: bool,
     report: SendReport,
+    /// Whom this was for so far: one may be named by several of its names.
+    tried: Vec<AgentName>,
     /// What arrived somewhere, with its number in the report.
     arrivals: Vec<(usize, Arrival)>,
 }
@@ -172,8 +174,19 @@ impl<'a> Post<'a> {
         thread: Option<String>,
     ) -> Result<Self, CommandError> {
         let outbox = mesh.outbox(&from.name)?;
-        let (report, arrivals) = (SendReport::default(), Vec::new());
-        Ok(Self { ctx, mesh, from, outbox, draft, reply_to, thread, broadcast: false, report, arrivals })
+        Ok(Self {
+            ctx,
+            mesh,
+            from,
+            outbox,
+            draft,
+            reply_to,
+            thread,
+            broadcast: false,
+            report: SendReport::default(),
+            tried: Vec::new(),
+            arrivals: Vec::new(),
+        })
     }
 
     /// Wakes those who rest, and tells the feed who wrote to whom.
@@ -215,20 +228,25 @@ impl<'a> Post<'a> {
     /// Errors of one recipient are kept in the report; a full disk ends it all.
     fn send_to(&mut self, to: &str) -> Result<(), CommandError> {
         match self.try_send_to(to) {
-            Ok(accepted) => self.report.sent.push(accepted),
+            Ok(accepted) => self.report.sent.extend(accepted),
             Err(error) if error.kind == Kind::DiskFull && self.report.sent.is_empty() => return Err(error),
             Err(error) => self.report.failed.push(Refused { to: to.to_string(), error }),
         }
         Ok(())
     }
 
-    fn try_send_to(&mut self, to: &str) -> Result<Accepted, CommandError> {
+    /// `None`: it was tried under another name.
+    fn try_send_to(&mut self, to: &str) -> Result<Option<Accepted>, CommandError> {
         let wanted = AgentName::new(to)?;
         let census = self.mesh.census()?;
         let Some(record) = census.find(&wanted, clock::now()) else {
-            return self.send_to_gone(&wanted, &census);
+            return self.send_to_gone(&wanted, &census).map(Some);
         };
         let agent = &record.agent;
+        if self.tried.contains(&agent.name) {
+            return Ok(None);
+        }
+        self.tried.push(agent.name.clone());
         if process::liveness(&agent.process) == Liveness::Gone && !self.draft.hold {
             let since = self.mesh.last_sign(agent)?;
             return Err(not_running(
@@ -249,7 +267,8 @@ impl<'a> Post<'a> {
             let arrival = Arrival { agent: agent.clone(), before: rung };
             self.arrivals.push((self.report.sent.len(), arrival));
         }
-        Ok(Accepted { to: agent.name.clone(), id: posted.message.id, stem: posted.stem, held, rung })
+        let (to, id, stem) = (agent.name.clone(), posted.message.id, posted.stem);
+        Ok(Some(Accepted { to, id, stem, held, rung }))
     }
 
     fn message(&mut self, to: &AgentName) -> Result<(Stamp, Message), CommandError> {

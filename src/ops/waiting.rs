@@ -8,7 +8,7 @@ use std::path::Path;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::pattern::{PathForm, Pattern};
-use crate::domain::{Agent, AgentName, Message, TaskRef, TaskWait, Wait};
+use crate::domain::{Agent, AgentName, Message, TaskRef, TaskWait, Wait, called, shell_word};
 use crate::store::{Census, Claim, Locked, Mesh, Near, Record};
 use crate::sys::{clock, paths, random};
 
@@ -81,14 +81,15 @@ fn freed_tasks(mesh: &Mesh, census: &Census, agent: &Agent) -> Result<Vec<(TaskW
     for wait in &agent.waits_for_tasks {
         let TaskRef { spec, id } = &wait.task;
         if let Some(done) = spellings.completion(&completions, spec, id) {
-            freed.push((wait.clone(), format!("`{id}` is done: {} completed it.", done.by)));
+            freed.push((wait.clone(), format!("`{id}` is done: {} completed it.", called(&done.by))));
             continue;
         }
         let is_it = |claim: &Claim| claim.task == *id && spellings.are_same(&claim.spec, spec);
         let claimed = claims.iter().any(|claim| is_it(&claim) && !is_stale(&claim, census));
         if !claimed {
+            let (holder, word) = (called(&wait.holder), shell_word(id));
             let text =
-                format!("`{id}` is free: {} no longer works on it. To take it: msg claim {id}", wait.holder);
+                format!("`{id}` is free: {holder} no longer works on it. To take it: msg claim {word}");
             freed.push((wait.clone(), text));
         }
     }
@@ -254,23 +255,13 @@ fn text(freed: &[Wait]) -> String {
     holders.dedup();
     let (is, it) = if freed.len() == 1 { ("is", "it") } else { ("are", "them") };
     let hold = if holders.len() == 1 { "holds" } else { "hold" };
-    let commands: Vec<String> = freed.iter().map(|wait| quoted(&wait.pattern)).collect();
+    let commands: Vec<_> = freed.iter().map(|wait| shell_word(&wait.pattern)).collect();
     format!(
         "{} {is} free: {} no longer {hold} {it}. To have {it} to yourself: msg reserve {}",
         patterns.join(", "),
         holders.join(" and "),
         commands.join(" "),
     )
-}
-
-/// As a shell takes it.
-fn quoted(pattern: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%,=".contains(c);
-    if pattern.chars().all(plain) {
-        pattern.to_string()
-    } else {
-        format!("'{}'", pattern.replace('\'', "'\\''"))
-    }
 }
 
 /// A message of the program's own. `false`: there is no such inbox. Whoever rests is woken when the command is over and

@@ -186,14 +186,35 @@ fn a_watcher_survives_a_full_disk() {
 
 /// Runs it with a limit of a few hundred bytes for any file that it writes, which needs no privilege.
 fn limited(env: &TestEnvironment, prelude: &str, args: &[&str]) -> Ended {
+    limited_to(1, env, prelude, args)
+}
+
+/// The same with so many blocks, of which a shell has its own idea.
+fn limited_to(blocks: usize, env: &TestEnvironment, prelude: &str, args: &[&str]) -> Ended {
     let msg = env.msg();
     let mut command = Command::new("sh");
     command
-        .args(["-c", &format!("{prelude} ulimit -f 1; exec \"$@\""), "sh"])
+        .args(["-c", &format!("{prelude} ulimit -f {blocks}; exec \"$@\""), "sh"])
         .arg(msg.get_program())
         .args(args);
     command.env_clear().envs(msg.get_envs().filter_map(|(name, value)| Some((name, value?))));
     end(command.current_dir(env.work()).stdin(Stdio::null()))
+}
+
+#[test]
+fn a_box_that_can_not_be_ticked_is_no_reason_to_fail() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let (spec, text) =
+        (env.work().join("spec.md"), format!("- [ ] TASK-01: one\n\n{}\n", "x".repeat(100_000)));
+    put(&spec, &text);
+    env.ok(&["claim", "TASK-01", "--spec", "spec.md", "--as", "Alice"]);
+    let args = ["complete", "TASK-01", "--tick", "--as", "Alice", "--json"];
+    let ended = limited_to(64, &env, "trap '' XFSZ;", &args).expect_code(0);
+    assert_eq!(ended.json()["ticked"], false, "{ended}");
+    assert!(ended.stderr.contains("the box of `TASK-01` is not ticked: "), "{ended}");
+    assert_eq!(fs::read_to_string(&spec).unwrap(), text);
+    assert_eq!(env.ok(&["tasks", "--spec", "spec.md"])["tasks"][0]["state"], "done", "it stands");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What `msg mcp` does: the real program, over real pipes, with JSON-RPC written by hand.
 
 mod cancelling;
-mod client;
+pub mod client;
 mod ending;
 mod hostile;
 mod identity;

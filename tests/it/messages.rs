@@ -248,6 +248,15 @@ fn mail_follows_a_new_name() {
 }
 
 #[test]
+fn two_names_of_one_agent_are_one_recipient() {
+    let env = two();
+    env.ok(&["rename", "Robert", "--as", "Bob"]);
+    let said = env.ok(&["send", "Bob,Robert,bob", "hello", "--as", "Alice"]);
+    assert_eq!(said["sent"].as_array().unwrap().len(), 1, "{said}");
+    assert_eq!(texts(&read(&env, "Robert")), ["hello"]);
+}
+
+#[test]
 fn a_stranger_under_an_old_name_sees_nothing_of_what_was_before() {
     let env = two();
     let host = env.join("Carol");

@@ -1,6 +1,6 @@
 //! Taking a task: one each, and each to one.
 
-use crate::domain::{Agent, EventKind, Reservation, TaskRef, TaskWait};
+use crate::domain::{Agent, EventKind, Reservation, TaskRef, TaskWait, called, said, shell_word};
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::feed;
@@ -52,9 +52,10 @@ pub fn claim(ctx: &Context, request: &ClaimRequest) -> Result<Claimed, CommandEr
     if let Choice::This(id) = &request.choice {
         check_id(id)?;
     }
+    let reason = reserve::reason(request.reason.as_deref())?;
     let wish = Wish {
         patterns: request.reserve.clone(),
-        reason: request.reason.clone(),
+        reason: reason.clone(),
         force_broad: request.force_broad,
         ..Wish::default()
     };
@@ -89,7 +90,7 @@ pub fn claim(ctx: &Context, request: &ClaimRequest) -> Result<Claimed, CommandEr
         session: me.session.to_string(),
         process: me.process.clone(),
         claimed_at: table.now,
-        reason: request.reason.clone(),
+        reason,
     };
     table.claims.insert(&claim);
     table.write_claims()?;
@@ -148,7 +149,7 @@ impl Visit<'_> {
         if let Some(mine) = mine {
             let text = format!("you work on `{}` already", mine.task);
             return Err(CommandError::new(Kind::AlreadyHaveClaim, text)
-                .hint(format!("`msg complete {0}` or `msg unclaim {0}` first", quoted(&mine.task)))
+                .hint(format!("`msg complete {0}` or `msg unclaim {0}` first", shell_word(&mine.task)))
                 .fact("task", mine.task)
                 .fact("spec", mine.spec));
         }
@@ -231,9 +232,9 @@ impl Visit<'_> {
     }
 
     fn claimed(&self, claim: &Claim) -> CommandError {
-        let reason = claim.reason.as_deref().map_or(String::new(), |reason| format!(": {reason}"));
+        let reason = claim.reason.as_deref().map_or(String::new(), |reason| format!(": {}", said(reason)));
         let ago = age(claim.claimed_at, self.table.now);
-        let text = format!("{} has worked on `{}` for {ago}{reason}", claim.agent, claim.task);
+        let text = format!("{} has worked on `{}` for {ago}{reason}", called(&claim.agent), claim.task);
         CommandError::new(Kind::AlreadyClaimed, text)
             .hint("`msg claim --next` takes one that is free; you get a message when this one is")
             .fact("agent", claim.agent.as_str())
@@ -243,7 +244,8 @@ impl Visit<'_> {
     fn completed(&self, id: &str) -> CommandError {
         let (text, by) = match self.board.completion(id) {
             Some(done) => {
-                (format!("{} completed `{id}` {} ago", done.by, age(done.at, self.table.now)), Some(done.by))
+                let ago = age(done.at, self.table.now);
+                (format!("{} completed `{id}` {ago} ago", called(&done.by)), Some(done.by))
             }
             None => (format!("`{id}` is ticked in the spec"), None),
         };
@@ -261,10 +263,4 @@ impl Visit<'_> {
             .hint("`msg claim --next` takes one that is ready")
             .facts("blockedBy", missing)
     }
-}
-
-/// As a shell takes it.
-pub(super) fn quoted(id: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    if id.chars().all(plain) { id.to_string() } else { format!("'{}'", id.replace('\'', "'\\''")) }
 }

@@ -65,7 +65,7 @@ pub fn complete(ctx: &Context, request: &CompleteRequest) -> Result<Completed, C
         Some(&completion.task),
         completion.notes.as_deref(),
     );
-    let ticked = request.tick && tick_box(ctx, &sheet, &request.task)?;
+    let ticked = request.tick && tick_box(ctx, &sheet, &request.task);
     Ok(Completed { completion, unblocked, ticked })
 }
 
@@ -138,21 +138,23 @@ fn tell_idle(table: &Table<'_>, sheet: &Sheet, unblocked: &[String]) {
     }
 }
 
-/// Ticks the box if the spec is still what it was when it was read.
-fn tick_box(ctx: &Context, sheet: &Sheet, id: &str) -> Result<bool, CommandError> {
-    let (Some(file), Some(task)) = (&sheet.place.file, sheet.task(id)) else { return Ok(false) };
+/// Ticks the box if the spec is still what it was when it was read. The task is done whether or not: what fails here is a
+/// notice.
+fn tick_box(ctx: &Context, sheet: &Sheet, id: &str) -> bool {
+    let (Some(file), Some(task)) = (&sheet.place.file, sheet.task(id)) else { return false };
     if sheet.place.text().ok().as_ref() != Some(&sheet.text) {
         ctx.notice("the spec was changed meanwhile: its box is not ticked");
-        return Ok(false);
+        return false;
     }
-    match tick(&sheet.text, task) {
-        Some(ticked) => {
-            files::write_through(file, ticked.as_bytes())?;
-            Ok(true)
-        }
-        None => {
-            ctx.notice(format!("`{id}` has no box to tick"));
-            Ok(false)
+    let Some(ticked) = tick(&sheet.text, task) else {
+        ctx.notice(format!("`{id}` has no box to tick"));
+        return false;
+    };
+    match files::write_through(file, ticked.as_bytes()) {
+        Ok(()) => true,
+        Err(error) => {
+            ctx.notice(format!("the box of `{id}` is not ticked: {error}"));
+            false
         }
     }
 }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::domain::pattern::Pattern;
-use crate::domain::{Agent, AgentName, EventKind, Reservation, TaskRef, quoted};
+use crate::domain::{Agent, AgentName, EventKind, Reservation, TaskRef, quoted, shell_word};
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::feed;
@@ -90,8 +90,9 @@ pub fn handoff(
     forget_paths(ctx, &locked, &heir, &paths);
     let notes = notes.map_or(String::new(), |notes| format!("\n{notes}"));
     let text = format!(
-        "{} hands `{task}` to you; it is yours now. `msg unclaim {task}` gives it back.{notes}",
-        me.name
+        "{} hands `{task}` to you; it is yours now. `msg unclaim {}` lets go of it.{notes}",
+        me.name,
+        shell_word(task)
     );
     if let Err(error) = waiting::notify(ctx, &mesh, &heir.name, &text) {
         ctx.notice(format!("{} could not be told: {error}", heir.name));
@@ -129,7 +130,7 @@ fn held_besides(
             let (own, met) = (quoted(&held.pattern), quoted(&met.pattern));
             let text = format!("{met} goes with `{}`, and you hold {own} in your own right", task.id);
             return Err(CommandError::new(Kind::Reserved, text)
-                .hint(format!("`msg release {}` first: no path has two holders", held.pattern))
+                .hint(format!("`msg release {}` first: no path has two holders", shell_word(&held.pattern)))
                 .fact("pattern", held.pattern.as_str()));
         }
         covered.push(held.clone());

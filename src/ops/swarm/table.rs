@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::domain::{Agent, AgentName, EventKind};
+use crate::domain::{Agent, AgentName, EventKind, called};
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::feed;
@@ -92,7 +92,7 @@ impl<'l> Table<'l> {
     pub(super) fn own_claim(&self, board: &Board<'_>, task: &str) -> Result<Claim, CommandError> {
         let shown = task.escape_debug().to_string();
         if let Some(done) = board.completion(task) {
-            let text = format!("{} completed `{shown}` {} ago", done.by, age(done.at, self.now));
+            let text = format!("{} completed `{shown}` {} ago", called(&done.by), age(done.at, self.now));
             return Err(CommandError::new(Kind::AlreadyCompleted, text).fact("agent", done.by.as_str()));
         }
         let mine = self.claims.of(&self.me);
@@ -101,10 +101,12 @@ impl<'l> Table<'l> {
             return Ok(claim.clone());
         }
         if let Some(claim) = board.claim(task) {
-            let text = format!("`{shown}` is {}'s", claim.agent);
-            return Err(CommandError::new(Kind::NotYours, text)
-                .hint(format!("`msg send {} \"…\"` asks", claim.agent))
-                .fact("agent", claim.agent.as_str()));
+            let text = format!("`{shown}` is {}'s", called(&claim.agent));
+            let error = CommandError::new(Kind::NotYours, text).fact("agent", claim.agent.as_str());
+            return Err(match AgentName::new(claim.agent.as_str()) {
+                Ok(name) => error.hint(format!("`msg send {name} \"…\"` asks")),
+                Err(_) => error,
+            });
         }
         let error = CommandError::new(Kind::NotClaimed, format!("nobody works on `{shown}`"));
         let error = match mine.first() {

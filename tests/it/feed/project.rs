@@ -30,7 +30,7 @@ fn what_pi_messenger_wrote_is_shown_as_what_it_is() {
     assert!(!said.contains("ready for review"), "what it says directly is not shown either: {said}");
     env.ok(&["config", "set", "feedPrivacy", "text"]);
     let said = env.run(&["feed"]).expect_code(0).stdout;
-    assert!(said.contains("RedIce → GoldFalcon: Auth module is ready for review"), "{said}");
+    assert!(said.contains("RedIce → GoldFalcon: “Auth module is ready for review"), "{said}");
     assert_eq!(fs::read_to_string(feed).unwrap(), written, "it is never written");
 }
 

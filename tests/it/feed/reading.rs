@@ -12,6 +12,16 @@ fn append(env: &TestEnvironment, bytes: &[u8]) {
 }
 
 #[test]
+fn who_was_evicted_is_called_by_its_name() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    env.join("Bob");
+    env.ok(&["rename", "Ann", "--as", "Alice"]);
+    env.ok(&["evict", "alice", "--force", "--as", "Bob"]);
+    assert_eq!(shown(&env, &["--kind", "evict"]), ["Bob evict Ann"]);
+}
+
+#[test]
 fn what_agents_do_is_in_it() {
     let env = TestEnvironment::new();
     env.join("Alice");

@@ -93,7 +93,10 @@ fn reserve() {
     client.ok("reserve", json!({ "action": "check", "paths": ["src/auth/x.rs"] }));
     let list = client.ok("reserve", json!({ "action": "list" }));
     assert!(list.text.contains("Peer holds `docs/`: “mine\" now”"), "{}", list.text);
-    assert_eq!(list.structured["reservations"], env.ok(&["reservations"])["reservations"]);
+    let mut listed = env.ok(&["reservations"])["reservations"].clone();
+    listed[0]["reason"] = json!("“login”");
+    listed[1]["reason"] = json!("“mine\" now”");
+    assert_eq!(list.structured["reservations"], listed, "the same as `msg reservations --json`, but quoted");
     assert_eq!(client.fails("reserve", json!({})), "usage");
     assert_eq!(client.fails("reserve", json!({ "paths": ["x"], "ttl": "soon" })), "invalid_value");
     assert_eq!(client.fails("reserve", json!({ "action": "release", "paths": ["docs/"] })), "not_reserved");
@@ -143,7 +146,10 @@ fn feed() {
     let said = client.ok("feed", json!({}));
     assert!(said.text.lines().count() >= 4, "{}", said.text);
     assert!(!said.text.contains("secret"), "{}", said.text);
-    assert_eq!(said.structured["events"], env.ok(&["feed"])["events"]);
+    let mut events = env.ok(&["feed"])["events"].clone();
+    events[3]["preview"] = json!("“to obey”");
+    assert_eq!(said.structured["events"], events, "the same as `msg feed --json`, but quoted");
+    assert!(said.text.ends_with(" reserved src/: “to obey”"), "{}", said.text);
     let said = client.ok("feed", json!({ "limit": 1, "agent": me }));
     assert_eq!(said.structured["events"].as_array().unwrap().len(), 1);
     assert_eq!(client.ok("feed", json!({ "agent": "Nobody" })).text, "nothing happened yet");

@@ -314,6 +314,17 @@ fn ticking_the_box() {
 }
 
 #[test]
+fn what_one_did_under_another_name_is_ones_own() {
+    let env = three();
+    claim(&env, "Alice", &["TASK-01"]);
+    env.ok(&["complete", "TASK-01", "--as", "Alice"]);
+    env.ok(&["rename", "Ann", "--as", "Alice"]);
+    let mine = env.ok(&["tasks", "--mine", "--as", "Ann"])["tasks"].clone();
+    assert_eq!(mine.as_array().unwrap().len(), 1, "{mine}");
+    assert_eq!(mine[0]["id"], "TASK-01");
+}
+
+#[test]
 fn problems_of_a_spec_are_told_with_their_lines() {
     let env = three();
     put(

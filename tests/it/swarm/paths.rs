@@ -268,3 +268,11 @@ fn a_hook_keeps_others_out_while_the_task_is_claimed() {
     env.kill(alice);
     assert_eq!(edit(&env), "", "the dead hold nothing");
 }
+
+#[test]
+fn what_is_reserved_besides_a_task_is_told_once() {
+    let env = three();
+    claim(&env, "Alice", &["TASK-01", "--reserve", "x.rs"]);
+    let said = env.ok(&["reserve", "x.rs", "--as", "Alice"]);
+    assert_eq!(said["reservations"].as_array().unwrap().len(), 1, "{said}");
+}

@@ -187,3 +187,29 @@ fn who_is_idle_with_the_same_spec_is_told_what_can_be_begun() {
     let told = mail(&env, "Carol");
     assert!(told[0].contains("`TASK-03` can be begun") && told[0].contains("msg claim --next"), "{told:?}");
 }
+
+/// Whoever pastes what it is told does what it was told.
+#[test]
+fn commands_that_are_told_are_written_for_a_shell() {
+    let env = three();
+    let task = "fix it, O'Neil";
+    let word = r"'fix it, O'\''Neil'";
+    claim(&env, "Alice", &[task, "--adhoc"]);
+    assert_eq!(refused(&env, "Bob", &[task, "--adhoc"]), "already_claimed");
+    env.ok(&["unclaim", "--as", "Alice"]);
+    let told = mail(&env, "Bob");
+    assert!(told[0].ends_with(&format!("To take it: msg claim {word}")), "{told:?}");
+    claim(&env, "Alice", &[task, "--adhoc"]);
+    env.ok(&["handoff", task, "Carol", "--as", "Alice"]);
+    let told = mail(&env, "Carol");
+    assert!(told[0].ends_with(&format!("`msg unclaim {word}` lets go of it.")), "{told:?}");
+}
+
+#[test]
+fn a_hint_of_a_handoff_is_written_for_a_shell() {
+    let env = three();
+    claim(&env, "Alice", &["TASK-01", "--reserve", "src/x.rs"]);
+    env.ok(&["reserve", "src/**", "--as", "Alice"]);
+    let refused = env.run(&["handoff", "TASK-01", "Bob", "--as", "Alice"]).expect_code(1);
+    assert!(refused.stderr.contains("`msg release 'src/**'` first"), "{refused}");
+}

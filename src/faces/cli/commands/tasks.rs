@@ -1,7 +1,7 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::domain::visible;
+use crate::domain::{AgentName, visible};
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::profile;
 use crate::faces::cli::table::{Cell, Table};
@@ -45,8 +45,10 @@ pub(super) fn run(ctx: &Context, args: TasksArgs) -> Result<Outcome, CommandErro
         tasks.tasks.retain(|task| task.state == TaskState::Open);
     }
     if args.mine {
-        let me = tasks.me.as_ref().map(|agent| agent.name.to_string()).unwrap_or_default();
-        tasks.tasks.retain(|task| owner(task).is_some_and(|owner| owner.eq_ignore_ascii_case(&me)));
+        // A completion bears the name that one had then.
+        let names: Vec<AgentName> = tasks.me.iter().flat_map(|agent| agent.all_names()).cloned().collect();
+        let is_mine = |owner: &str| names.iter().any(|name| owner.eq_ignore_ascii_case(name.as_str()));
+        tasks.tasks.retain(|task| owner(task).is_some_and(is_mine));
     }
     Ok(TasksReport { tasks, whole: !args.ready && !args.mine, home: ctx.home.clone() }.into())
 }

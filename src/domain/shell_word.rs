@@ -1,0 +1,44 @@
+//! A word in a command that we tell somebody to run.
+
+use std::borrow::Cow;
+
+/// The text as one word that any shell takes for just that: as it is where nothing in it means anything to one, in single
+/// quotes else.
+pub fn shell_word(text: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%,:".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(format!("'{}'", text.replace('\'', r"'\''")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shell_word;
+
+    #[test]
+    fn what_means_nothing_to_a_shell_stays() {
+        for text in ["TASK-01", "src/auth/login.rs", "a_b+c@d%e,f:g", "0"] {
+            assert_eq!(shell_word(text), text);
+        }
+    }
+
+    #[test]
+    fn all_else_is_in_quotes() {
+        for (text, word) in [
+            ("", "''"),
+            ("fix it", "'fix it'"),
+            ("src/**", "'src/**'"),
+            ("src/[id].tsx", "'src/[id].tsx'"),
+            ("~/x", "'~/x'"),
+            ("#1", "'#1'"),
+            ("A=1", "'A=1'"),
+            ("$(rm)`rm`;rm&", "'$(rm)`rm`;rm&'"),
+            ("café", "'café'"),
+            ("O'Neil", r"'O'\''Neil'"),
+            ("'", r"''\'''"),
+        ] {
+            assert_eq!(shell_word(text), word);
+        }
+    }
+}
