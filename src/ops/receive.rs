@@ -3,9 +3,6 @@
 //! Parse, take, hand over, record. Handing over is the caller's: it says whether what it was given reached its reader,
 //! and only then is it recorded.
 
-use std::cell::Cell;
-use std::time::{Duration, Instant};
-
 use jiff::SignedDuration;
 
 use crate::domain::{Agent, AgentName, Message};
@@ -18,16 +15,13 @@ use super::ear::is_anothers_name;
 use super::error::CommandError;
 use super::identity;
 use super::letter::{self, Letter, Reader};
-use super::waiting;
+use super::waiting::Reminder;
 
 /// What was seen and sent is kept for so long, and so many of each.
 const KEPT: SignedDuration = SignedDuration::from_hours(24 * 30);
 const KEPT_AT_MOST: usize = 5_000;
 /// One in so many readers and senders looks whether there is too much.
 const PRUNE_ONE_IN: u32 = 64;
-
-/// Where an agent could not be told what is free, it is tried again after so long.
-const AFTER_TROUBLE: Duration = Duration::from_secs(60);
 
 /// How many messages are in hand at once.
 const BATCH: usize = 64;
@@ -77,24 +71,17 @@ pub(super) struct Desk<'a> {
     pub(super) agent: Agent,
     pub(super) via: Via,
     reader: Reader,
-    /// From when on the agent is told what is free: who follows would fail at every look.
-    told_from: Cell<Instant>,
+    reminder: Reminder,
 }
 
 impl<'a> Desk<'a> {
     pub(super) fn new(ctx: &'a Context, mesh: &'a Mesh, agent: Agent, via: Via, reader: Reader) -> Self {
-        Self { ctx, mesh, agent, via, reader, told_from: Cell::new(Instant::now()) }
+        Self { ctx, mesh, agent, via, reader, reminder: Reminder::default() }
     }
 
     /// What waits, with what the agent is owed.
     pub(super) fn look(&self) -> Result<Scan, CommandError> {
-        // Nobody goes without mail for that.
-        if Instant::now() >= self.told_from.get()
-            && let Err(error) = waiting::tell_if_owed(self.mesh, &self.agent)
-        {
-            self.told_from.set(Instant::now() + AFTER_TROUBLE);
-            self.ctx.notice(format!("what is free of what you wait for is not known: {error}"));
-        }
+        self.reminder.tell_if_owed(self.ctx, self.mesh, &self.agent);
         self.scan()
     }
 

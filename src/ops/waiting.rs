@@ -3,7 +3,9 @@
 //! Nothing has to be in time for this: whether something is free follows from the registrations alone, so whoever comes
 //! next with the lock in hand tells what a crash left untold, also of a holder that has died.
 
+use std::cell::Cell;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -22,6 +24,9 @@ use super::swarm::{Spellings, is_stale};
 const KEPT: SignedDuration = SignedDuration::from_hours(24 * 7);
 const KEPT_AT_MOST: usize = 1_000;
 const PRUNE_ONE_IN: u32 = 64;
+
+/// Where an agent could not be told what is free, it is tried again after so long.
+const AFTER_TROUBLE: Duration = Duration::from_secs(60);
 
 /// As many refusals are remembered of one agent, the latest ones.
 const MAX_WAITS: usize = 32;
@@ -171,6 +176,26 @@ pub(super) fn tell_if_owed(mesh: &Mesh, agent: &Agent) -> Result<(), CommandErro
     let Some(Record { agent, .. }) = census.records.iter().find(is_it) else { return Ok(()) };
     let [tasks, paths] = tell_one(mesh, &locked, &census, agent);
     tasks.and(paths).map(drop)
+}
+
+/// [`tell_if_owed`] for one who may look again and again: nobody goes without mail for what fails there, and it is not
+/// tried again at every look.
+#[derive(Debug, Default)]
+pub(super) struct Reminder {
+    failed: Cell<Option<Instant>>,
+}
+
+impl Reminder {
+    pub(super) fn tell_if_owed(&self, ctx: &Context, mesh: &Mesh, agent: &Agent) {
+        if self.failed.get().is_some_and(|failed| failed.elapsed() < AFTER_TROUBLE) {
+            return;
+        }
+        self.failed.set(None);
+        if let Err(error) = tell_if_owed(mesh, agent) {
+            self.failed.set(Some(Instant::now()));
+            ctx.notice(format!("what is free of what {} waits for is not known: {error}", agent.name));
+        }
+    }
 }
 
 fn is_owed_to(mesh: &Mesh, agent: &Agent) -> Result<bool, CommandError> {

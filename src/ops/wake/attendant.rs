@@ -16,6 +16,7 @@ use crate::ops::ear::{Ear, Woken, current};
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::identity;
 use crate::ops::receive::Reached;
+use crate::ops::waiting::Reminder;
 use crate::store::{Activity, Attendant, Mesh, Spot};
 use crate::sys::signals::Stop;
 use crate::sys::{ancestry, process};
@@ -45,7 +46,8 @@ pub fn attend(globals: &Globals, channel: &dyn Channel, stop: &Stop) -> Result<(
     let ctx = Context::new(globals.clone())?;
     while !stop.is_asked() {
         if let Some((mesh, me)) = find(&ctx)? {
-            Round { globals, ctx: &ctx, mesh: &mesh, channel }.stay(me, stop)?;
+            let reminder = Reminder::default();
+            Round { globals, ctx: &ctx, mesh: &mesh, channel, reminder }.stay(me, stop)?;
         }
         select! {
             recv(stop.wake()) -> _ => return Ok(()),
@@ -80,6 +82,7 @@ struct Round<'a> {
     ctx: &'a Context,
     mesh: &'a Mesh,
     channel: &'a dyn Channel,
+    reminder: Reminder,
 }
 
 impl Round<'_> {
@@ -109,7 +112,11 @@ impl Round<'_> {
         let (mesh, session) = (self.mesh, &me.session);
         let since = pace.left_to_others.take();
         let is_idle = mesh.activity(session)? == Activity::Resting && !is_waited_beside(mesh, me)?;
-        if !is_idle || !is_worth_a_turn(mesh, me)? {
+        if !is_idle {
+            return Ok(());
+        }
+        self.reminder.tell_if_owed(self.ctx, mesh, me);
+        if !is_worth_a_turn(mesh, me)? {
             return Ok(());
         }
         // Settings may have changed since we began, which may be days ago.

@@ -1,7 +1,7 @@
 //! Waiting at the side of a session that rests.
 //!
-//! A waiter only looks. It takes nothing from the inbox, ends with its session, and steps back as soon as another waits
-//! for the same session or a turn has begun.
+//! A waiter takes nothing from the inbox; it looks, and sees to it that its agent is told what is free. It ends with its
+//! session, and steps back as soon as another waits for the same session or a turn has begun.
 
 use std::rc::Rc;
 use std::slice;
@@ -12,6 +12,7 @@ use crate::ops::context::Context;
 use crate::ops::ear::{Ear, Woken, current};
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::identity;
+use crate::ops::waiting::Reminder;
 use crate::store::{Activity, Mesh, Spot};
 use crate::sys::signals::Stop;
 
@@ -38,6 +39,7 @@ pub fn wait(ctx: &Context, session: &SessionId, stop: &Stop) -> Result<Waited, C
     let Some((mesh, mut me)) = find(ctx, session, stop)? else { return Ok(Waited::Over) };
     mesh.begin_waiting(session)?;
     let mut ear = Ear::new(ctx, &mesh);
+    let reminder = Reminder::default();
     let mut has_rested = false;
     loop {
         ear.arm(Spot::Inbox(&me))?;
@@ -56,8 +58,11 @@ pub fn wait(ctx: &Context, session: &SessionId, stop: &Stop) -> Result<Waited, C
             Activity::Working | Activity::Unknown if !has_rested && started.elapsed() < GRACE => {}
             Activity::Working | Activity::Unknown => return Ok(Waited::Over),
         }
-        if has_rested && may_wake(ctx, &mesh, session, &me)? {
-            return Ok(Waited::Wake(NUDGE));
+        if has_rested {
+            reminder.tell_if_owed(ctx, &mesh, &me);
+            if may_wake(ctx, &mesh, session, &me)? {
+                return Ok(Waited::Wake(NUDGE));
+            }
         }
         if ear.wait(stop, Some(Instant::now() + TICK)) == Woken::Stopped {
             return Ok(Waited::Over);

@@ -146,6 +146,23 @@ fn a_waiter_wakes_and_takes_nothing() {
     }
 }
 
+/// Nobody else does anything: who rests is woken all the same.
+#[test]
+fn a_waiter_wakes_when_what_was_waited_for_is_free() {
+    let (env, _) = scene();
+    let carol = env.join("Carol");
+    env.ok(&["reserve", "src/", "--as", "Carol"]);
+    prompt(&env, "hello");
+    assert_eq!(env.fails(1, &["reserve", "src/x", "--as", "Bob"]), "reserved");
+    assert_eq!(stop(&env), Answer::Silence);
+    let mut waiter = Waiter::start(&env);
+    env.kill(carol);
+    let (code, said) = waiter.end();
+    assert_eq!(code, Some(2), "{said}");
+    let Answer::Context(mail) = prompt(&env, &said) else { panic!("no mail at the prompt") };
+    assert!(mail.contains("> `src/x` is free: Carol no longer holds it."), "{mail}");
+}
+
 #[test]
 fn what_comes_in_a_burst_is_one_turn() {
     let (env, _) = scene();

@@ -69,6 +69,22 @@ fn it_wakes_where_others_would_raise_a_dialog() {
     assert_ne!(first, second);
 }
 
+/// Nobody sends anything, and nobody else sees that the holder is dead.
+#[test]
+fn it_wakes_when_what_was_waited_for_is_free() {
+    let scene = unasked();
+    let carol = scene.env.join("Carol");
+    scene.env.ok(&["read", "--as", "Bob"]);
+    scene.env.ok(&["reserve", "src/", "--as", "Carol"]);
+    assert_eq!(scene.env.fails(1, &["reserve", "src/x", "--as", "Bob"]), "reserved");
+    let _server = server(&scene);
+    scene.env.kill(carol);
+    hears(&scene, 1);
+    let read = scene.env.ok(&["read", "--as", "Bob"]);
+    let text = read["messages"][0]["text"].as_str().unwrap();
+    assert!(text.starts_with("`src/x` is free: Carol no longer holds it."), "{text}");
+}
+
 /// What those who send can do is left to them, unless they leave it undone.
 #[test]
 fn where_senders_can_wake_they_do() {
