@@ -59,7 +59,7 @@ mod tests {
     fn a_log_without_an_end_is_not_read_to_it() {
         let dir = tempfile::tempdir().unwrap();
         let tree = WorkTree { root: dir.path().to_path_buf(), git_dir: dir.path().to_path_buf() };
-        std::fs::create_dir(dir.path().join("logs")).unwrap();
+        crate::sys::files::create_dir(&dir.path().join("logs")).unwrap();
         std::os::unix::fs::symlink("/dev/zero", dir.path().join("logs/HEAD")).unwrap();
         assert_eq!(tree.last_commit(), None);
     }
