@@ -9,7 +9,7 @@ use std::fmt;
 pub const MAX_NAME: usize = 50;
 
 /// Names that mean something else where a name is expected.
-const RESERVED: [&str; 2] = ["all", PROGRAM];
+pub(super) const RESERVED: [&str; 2] = ["all", PROGRAM];
 const PROGRAM: &str = "ravenry";
 
 /// A checked name: `^[a-zA-Z0-9_][a-zA-Z0-9_-]*$`, at most [`MAX_NAME`] long and not reserved.

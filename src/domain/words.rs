@@ -1,6 +1,7 @@
 //! The words that generated names are made of.
 
-use super::{AgentName, MAX_NAME};
+use super::name::RESERVED;
+use super::{AgentName, MAX_NAME, NameError};
 
 /// Where generated names come from.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -46,7 +47,7 @@ impl Theme {
         Some(Self { first: owned(first), second: owned(second) })
     }
 
-    /// Words of the user's own. All that they could give must be names, but for those few that are reserved.
+    /// Words of the user's own. Every name that they could give must be one.
     pub fn custom(adjectives: Vec<String>, nouns: Vec<String>) -> Result<Self, WordsError> {
         for (list, words) in [("adjectives", &adjectives), ("nouns", &nouns)] {
             if words.is_empty() {
@@ -70,6 +71,9 @@ impl Theme {
         for first in adjectives.iter().chain([&adjective]) {
             let name = format!("{first}{noun}{MAX_SUFFIX}");
             AgentName::new(&name).map_err(|error| WordsError::BadName(name, error))?;
+        }
+        if let Some(name) = reserved(&adjectives, &nouns) {
+            return Err(WordsError::BadName(name.to_string(), NameError::Reserved(name.to_string())));
         }
         Ok(Self { first: adjectives, second: nouns })
     }
@@ -101,6 +105,17 @@ impl Theme {
             None => first.clone(),
         }
     }
+}
+
+/// A reserved name that two of those words make.
+fn reserved(adjectives: &[String], nouns: &[String]) -> Option<&'static str> {
+    let is_made = |name: &&&str| {
+        adjectives.iter().any(|first| {
+            let (start, end) = name.split_at_checked(first.len()).unwrap_or_default();
+            start.eq_ignore_ascii_case(first) && nouns.iter().any(|second| second.eq_ignore_ascii_case(end))
+        })
+    };
+    RESERVED.iter().find(is_made).copied()
 }
 
 const DEFAULT_ADJECTIVES: [&str; 25] = [
