@@ -230,16 +230,26 @@ fn a_link_to_ones_own_mesh_is_fine_and_a_file_is_none() {
 fn all_that_we_make_is_private_whatever_the_umask() {
     let env = TestEnvironment::new();
     let msg = env!("CARGO_BIN_EXE_msg");
-    let host = env.host().to_string();
+    let (alice, bob) = (env.host(), env.host());
     let mut shell = std::process::Command::new("sh");
     shell.args([
         "-c",
-        &format!("umask 000; {msg} join Alice --pid {host}; {msg} set-status x --as Alice; true"),
+        &format!(
+            "umask 000; set -e; {msg} join Alice --pid {alice}; {msg} join Bob --pid {bob}; {msg} send Bob hi --as Alice; \
+             {msg} read --ack --as Bob; {msg} reserve src/ --as Alice; {msg} claim T-1 --adhoc --as Alice; \
+             {msg} complete T-1 --as Alice; echo x | {msg} hook claude Stop; {msg} send Bob more --as Alice; \
+             {msg} leave --as Bob"
+        ),
     ]);
     shell.env_clear().env("HOME", env.home()).env("MSG_MESH", env.mesh()).current_dir(env.work());
     shell.env(ravenry::sys::seams::ANCESTRY_END, std::process::id().to_string());
     assert!(shell.output().unwrap().status.success());
     assert_eq!(env.names(), ["Alice"]);
+    for made in
+        ["sent/Alice", "seen/Bob", "graves", "feed", "claims.json", "completions.json", "trouble.jsonl"]
+    {
+        assert!(env.mesh().join(made).exists(), "{made}");
+    }
     for path in everything_in(&env.mesh()) {
         let expected = if Path::new(&path).is_dir() { 0o700 } else { 0o600 };
         assert_eq!(mode(Path::new(&path)), expected, "{path}");

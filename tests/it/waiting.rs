@@ -110,11 +110,12 @@ fn the_command_in_progress_is_finished_before_the_end() {
 #[test]
 fn a_model_runs_nothing_by_it() {
     let env = two();
+    send(&env, "x");
     let mut claude = harness(&env, "claude");
     let refused = claude.run("msg watch --exec 'touch done' --as Bob --json");
     assert_eq!((refused.code, refused.kind().as_str()), (Some(1), "in_harness"));
-    send(&env, "x");
-    assert_eq!(written(&env, "done"), "");
+    assert!(!env.work().join("done").exists(), "nothing was run");
+    assert_eq!(inbox(&env).len(), 1, "and nothing was taken");
 }
 
 /// The processor time of a process, in clock ticks.

@@ -113,6 +113,7 @@ struct SwarmLock {
     content_in_place: bool,
     breaks_what_it_saw: bool,
     removes_only_its_own: bool,
+    asks_for_death: bool,
     with_pi: bool,
     /// May one of ours and pi-messenger be at work together?
     minds_pi: bool,
@@ -125,6 +126,7 @@ const REAL: SwarmLock = SwarmLock {
     content_in_place: true,
     breaks_what_it_saw: true,
     removes_only_its_own: true,
+    asks_for_death: true,
     with_pi: false,
     minds_pi: false,
     anyone_dies: true,
@@ -200,7 +202,7 @@ impl SwarmLock {
         match lock.is_empty {
             // One that names nobody may be in the making. Who writes first what it is and cares later has no such patience.
             true => self.content_in_place && !lock.is_old,
-            false => state.lives(lock.mark.0),
+            false => self.asks_for_death && state.lives(lock.mark.0),
         }
     }
 
@@ -314,6 +316,13 @@ fn fault_of(protocol: &SwarmLock) -> Fault {
     let fault = explore("", protocol).unwrap_err();
     println!("{fault:?}");
     fault
+}
+
+#[test]
+fn who_breaks_the_lock_of_one_that_lives_works_beside_it() {
+    let calm = SwarmLock { with_pi: true, minds_pi: true, anyone_dies: false, time_passes: false, ..REAL };
+    let fault = fault_of(&SwarmLock { asks_for_death: false, ..calm });
+    assert_eq!(fault.what, "one of ours and pi-messenger are at work");
 }
 
 /// The limitation that the README tells of.

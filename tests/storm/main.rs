@@ -29,7 +29,7 @@ use std::time::Duration;
 
 use agent::{Mood, Task};
 use arena::{Aftermath, Weather};
-use checker::Promise;
+use checker::{Figures, Promise};
 use ravenry::sys::seams::Bug;
 
 const SECONDS: &str = "RAVENRY_STORM_SECONDS";
@@ -104,9 +104,14 @@ fn the_promises_are_kept_in_a_storm() {
         bug: None,
     };
     let aftermath = arena::storm(&weather);
+    let figures = aftermath.verdict.figures.clone();
     if let Err(text) = report(&weather, aftermath) {
         panic!("{text}");
     }
+    // A storm in which everything is refused proves nothing.
+    let Figures { done, accepted, delivered, killed, edits, proven, .. } = &figures;
+    assert!(*done > 100 && *accepted > 20 && *delivered > 20 && *killed > 5 && edits[0] > 0, "{figures}");
+    assert!(proven.names > 10 && proven.paths > 0 && proven.pairs > 0, "{figures}");
 }
 
 /// Storms in which the program has a fault, until the checker has seen it. A race needs luck, so there are several.
@@ -150,8 +155,16 @@ fn nothing_is_seen_where_there_is_no_fault() {
     for (mood, agents) in [(Mood::Greed, 12), (Mood::Letters, 8), (Mood::Doorbell, 8)] {
         let time = Duration::from_secs(4);
         let weather = Weather { seed: number(SEED, 1), agents, time, mood, is_hostile: false, bug: None };
-        if let Err(text) = report(&weather, arena::storm(&weather)) {
+        let aftermath = arena::storm(&weather);
+        let proven = aftermath.verdict.figures.proven.clone();
+        if let Err(text) = report(&weather, aftermath) {
             panic!("{mood:?}: {text}");
         }
+        let looked_at = match mood {
+            Mood::Letters => proven.pairs,
+            Mood::Doorbell => proven.watchers,
+            Mood::Greed | Mood::Storm => proven.tasks + proven.paths,
+        };
+        assert!(looked_at > 0, "{mood:?} proved nothing");
     }
 }

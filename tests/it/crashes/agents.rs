@@ -216,6 +216,7 @@ fn a_join_cut_short_keeps_its_name() {
     let scene = Scene::new(|env| {
         env.join("Bob");
     });
+    let mut half_way = 0;
     for n in 1.. {
         scene.reset();
         let host = scene.env.host();
@@ -228,19 +229,25 @@ fn a_join_cut_short_keeps_its_name() {
             let back = scene.env.ok(&["join", "--pid", &again, "--session", "new"]);
             assert_eq!(back["agent"]["name"], "Alice", "killed at {n}");
         }
-        if survived.is_some() {
+        half_way += usize::from(registered && survived.is_none());
+        if let Some(ended) = survived {
+            ended.expect_code(0);
             break;
         }
     }
+    assert!(half_way > 0, "nobody died with the name taken");
 }
 
 /// Others see one agent under one name all the way.
 #[test]
 fn renaming_is_never_seen_half_done() {
     let scene = alice_and_bob();
+    let mut half_way = 0;
     for n in 1.. {
         scene.reset();
         let survived = scene.crash(&["rename", "Carol", "--as", "Alice"], n);
+        let is_there = |name: &str| scene.env.mesh().join(format!("registry/{name}.json")).exists();
+        half_way += usize::from(survived.is_none() && is_there("Alice") && is_there("Carol"));
         let names = scene.env.names();
         assert!(names == ["Alice", "Bob"] || names == ["Bob", "Carol"], "killed at {n}: {names:?}");
         let alice = scene.env.ok(&["whois", "Alice"])["agent"].clone();
@@ -249,10 +256,13 @@ fn renaming_is_never_seen_half_done() {
             (&json!(2), &json!("TASK-01")),
             "killed at {n}"
         );
-        if survived.is_some() {
+        if let Some(ended) = survived {
+            ended.expect_code(0);
+            assert_eq!(names, ["Bob", "Carol"]);
             break;
         }
     }
+    assert!(half_way > 0, "nobody died under both names");
 }
 
 #[test]

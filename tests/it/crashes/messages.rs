@@ -289,14 +289,16 @@ fn acking_what_still_waits() {
     let command = ["ack", &id, "--as", "Bob"];
     for n in 1.. {
         scene.reset();
-        let survived = scene.crash(&command, n).is_some();
+        let survived = scene.crash(&command, n);
         scene.assert_promises(&format!("killed at {n}"));
         // One that died with the message in hand gives it back to whoever looks next.
         scene.run(&["read", "--as", "Bob"], &[]).expect_code(0);
         scene.run(&command, &[]).expect_code(0);
         assert_eq!(state(&scene.env, &id), "acked", "killed at {n}");
         assert!(files_in(&scene.env, "inbox", "").is_empty(), "killed at {n}");
-        if survived {
+        if let Some(ended) = survived {
+            ended.expect_code(0);
+            assert!(n > 3, "there are steps to die at");
             break;
         }
     }

@@ -2,13 +2,13 @@
 //! a refusal.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Command;
 
 use ravenry::sys::seams;
 
-use super::fixture::{Repo, guarded, put_program, repo, set_mode};
+use super::fixture::{Repo, everything, guarded, put_program, repo, set_mode};
 use crate::environment::{Ended, end, put, put_old};
 
 const UNSEEN: &str = "msg guard: nobody looked whether others have reserved what this commit changes";
@@ -242,11 +242,13 @@ fn colours_do_not_hide_the_answer() {
 fn a_hook_that_can_not_be_written() {
     let repo = repo();
     let hooks = repo.root().join(".git/hooks");
-    set_mode(&hooks, 0o500);
-    let ended = repo.env.run(&["guard", "install", "--json"]);
-    // Nothing is closed to root.
-    if fs::metadata(&hooks).unwrap().permissions().mode() & 0o777 == 0o500 && ended.code != Some(0) {
-        assert_eq!(ended.kind(), "io");
-    }
-    set_mode(&hooks, 0o700);
+    let (before, msg) = (everything(&hooks), repo.env.msg());
+    // Nothing is closed to root but this.
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh"]).arg(msg.get_program());
+    command.args(["guard", "install", "--json"]).env_clear().current_dir(repo.root());
+    command.envs(msg.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let ended = end(&mut command).expect_code(4);
+    assert_eq!(ended.kind(), "disk_full", "{ended}");
+    assert_eq!(everything(&hooks), before);
 }

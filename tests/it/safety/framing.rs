@@ -113,7 +113,8 @@ fn a_refusal_quotes_the_reason_of_whoever_holds_it() {
         assert!(text.contains("EVIL"), "the reason is told: {text}");
         check(&call.event, &text);
     }
-    let refused = env.run(&["reserve", "src/x.rs", "--as", "Bob"]);
+    let refused = env.run(&["reserve", "src/x.rs", "--as", "Bob"]).expect_code(1);
+    assert!(refused.stderr.contains("EVIL"), "the reason is told: {refused}");
     check("reserve", &refused.stderr);
 }
 
@@ -228,6 +229,7 @@ fn no_command_prints_what_a_terminal_obeys() {
     let event = json!({ "ts": "2026-11-14T23:57:56.113Z", "agent": EVIL, "type": EVIL, "target": EVIL, "preview": EVIL });
     put(&env.work().join(".pi/messenger/feed.jsonl"), &format!("{event}\n"));
     put(&env.mesh().join(format!("inbox/Bob/{}.json", EVIL.replace(['/', '\n'], "_"))), "{}");
+    let mut shown = 0;
     for args in [
         &["agents"][..],
         &["agents", "--gone"],
@@ -248,14 +250,20 @@ fn no_command_prints_what_a_terminal_obeys() {
         &["receipt", "evil-0"],
         &["history", "Alice"],
     ] {
-        let ended = env.run(&[args, &["--as", "Bob", "--color", "never"]].concat());
+        // Without colours all escape sequences are taken out at the end, whoever's they are.
+        let ended = env.run(&[args, &["--as", "Bob", "--color", "always"]].concat());
         assert!(ended.code.is_some_and(|code| code < 10), "{args:?}: {ended}");
         for text in [&ended.stdout, &ended.stderr] {
-            assert!(is_tame(text), "{args:?}: {text:?}");
+            let ours = ["[0m", "[1m", "[2m", "[31m", "[32m", "[33m"];
+            let rest =
+                ours.iter().fold(text.clone(), |text, style| text.replace(&format!("\u{1b}{style}"), ""));
+            assert!(is_tame(&rest), "{args:?}: {rest:?}");
+            shown += usize::from(text.contains("EVIL"));
         }
         let ended = env.run(&[args, &["--as", "Bob", "--json"]].concat());
         assert!(is_tame(&ended.stdout), "{args:?} --json: {ended}");
     }
+    assert!(shown > 5, "only {shown} showed it");
 }
 
 fn evil_claim(env: &TestEnvironment) -> Value {

@@ -11,8 +11,11 @@ use crate::environment::{TestEnvironment, put, put_old};
 use crate::hooks::call::{Call, session_of};
 use crate::watching::two;
 
-const WAYS_OUT: [&str; 7] =
-    ["../../outside", "/tmp/../outside", "..", ".", "a/../../../outside", "%2e%2e%2foutside", "..\\outside"];
+fn ways_out(env: &TestEnvironment) -> Vec<String> {
+    let absolute = env.path().join("outside").display().to_string();
+    let ways = ["../../outside", "..", ".", "a/../../../outside", "%2e%2e%2foutside", "..\\outside"];
+    ways.map(str::to_string).into_iter().chain([absolute]).collect()
+}
 
 /// All that lies beside the mesh, and what is in it.
 fn surroundings(env: &TestEnvironment) -> Vec<String> {
@@ -26,8 +29,10 @@ fn no_argument_leads_out() {
     put(&env.work().join("spec.md"), "## TASK-01 one\n");
     env.ok(&["spec", "spec.md", "--as", "Alice"]);
     env.ok(&["send", "Bob", "hi", "--as", "Alice"]);
+    // Else no hook keeps a note.
+    env.ok(&["reserve", "src/", "--as", "Alice"]);
     let before = surroundings(&env);
-    for way in WAYS_OUT {
+    for way in ways_out(&env).iter().map(String::as_str) {
         for args in [
             &["send", way, "x"][..],
             &["send", "Bob", "x", "--thread", way],
@@ -56,7 +61,12 @@ fn no_argument_leads_out() {
             assert_eq!(ended.code, Some(0), "{ended}");
         }
         Call::edit(&env, way, "x.rs").answer(&env);
-        Call::bash(&env, "PreToolUse", &session_of("Bob"), "make").with("/tool_use_id", way).answer(&env);
+        for session in [session_of("Bob").as_str(), way] {
+            let notes = || everything_in(&env.mesh().join("hooks")).len();
+            let before = notes();
+            Call::bash(&env, "PreToolUse", session, "make").with("/tool_use_id", way).answer(&env);
+            assert!(notes() > before, "{way}: a note is kept");
+        }
     }
     assert_eq!(surroundings(&env), before);
 }
@@ -68,7 +78,7 @@ fn no_field_leads_out() {
     let before = surroundings(&env);
     let (alice, mesh) = (env.registration("Alice"), env.mesh());
     let time = "2026-11-14T23:57:56.113Z";
-    for way in WAYS_OUT {
+    for way in ways_out(&env).iter().map(String::as_str) {
         let mut evil = alice.clone();
         for key in ["name", "sessionId", "spec", "cwd", "harness", "restores", "tmux"] {
             evil[key] = json!(way);
@@ -77,7 +87,10 @@ fn no_field_leads_out() {
         put_old(&mesh.join("registry/Evil.json"), &evil.to_string());
         // One that is read, because its name is right.
         evil["name"] = json!("Mallory");
+        // What is no name makes the whole file unreadable.
+        evil.as_object_mut().unwrap().remove("formerly");
         put_old(&mesh.join("registry/Mallory.json"), &evil.to_string());
+        assert!(env.names().contains(&"Mallory".to_string()), "{way}: it is read");
         let message = json!({
             "id": way, "from": way, "to": way, "text": "x", "timestamp": time, "replyTo": way, "thread": way,
         });
@@ -98,6 +111,7 @@ fn no_field_leads_out() {
         ] {
             let ended = env.run(&[args, &["--as", "Alice"]].concat());
             assert!(ended.code.is_some_and(|code| code < 10), "{args:?}: {ended}");
+            assert!(args[0] != "evict" || ended.code == Some(0), "{ended}");
         }
     }
     assert_eq!(surroundings(&env), before);
