@@ -36,7 +36,7 @@ pub use append::append_line;
 pub use beside::{
     destination, is_of_another, link, make_room, missing_above, publish_beside, publish_link, put_back,
     read_link, read_only, remove_through, replace_beside, replace_with_link, sweep_beside, sweep_in,
-    write_through,
+    write_through, write_through_if,
 };
 pub use ledger::Ledger;
 pub use lines::{Line, Lines, MAX_LINE, Place, Since};

@@ -9,7 +9,6 @@ use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 
 use crate::domain::Harness;
-use crate::ops::Context;
 use crate::ops::hook::leave_trouble;
 use crate::ops::wake::{self, Waited};
 use crate::sys::signals::{self, Stop};
@@ -54,8 +53,7 @@ fn wait(arguments: Arguments) -> Result<ExitCode, String> {
     let session = event.session.filter(|_| !event.in_subagent);
     let Some(session) = session else { return Ok(ExitCode::SUCCESS) };
     globals.cwd = event.cwd.map(Into::into).filter(|cwd: &std::path::PathBuf| cwd.is_absolute());
-    let (ctx, _) = Context::tolerant(globals).map_err(|error| error.message)?;
-    match wake::wait(&ctx, &session, &stop).map_err(|error| error.message)? {
+    match wake::wait(&globals, &session, &stop).map_err(|error| error.message)? {
         Waited::Over => Ok(ExitCode::SUCCESS),
         Waited::Wake(text) if harness == Harness::Claude => {
             writeln!(io::stderr(), "{text}").map_err(|error| error.to_string())?;

@@ -26,6 +26,8 @@ use super::ticket::{self, Ticket};
 const MAX_WAITING: usize = 5;
 /// The place of who attends the session, besides those.
 const ATTENDANT: usize = MAX_WAITING;
+/// Who looks out tries again so long after it failed.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// So long the attendant lets things be that it could not work with.
 const PAUSE: Duration = Duration::from_secs(30);
 /// So long the end of the server waits for what is in hand to be put back.
@@ -162,8 +164,20 @@ impl Handle {
         mut tell: impl FnMut(Matter) + Send + 'static,
     ) -> Result<oneshot::Receiver<Reply>, CommandError> {
         let (reply, _) = self.run_beside(sessions, move |ctx, _, stop| {
-            let end = ops::look_out(ctx, stop, &mut tell);
-            end.inspect_err(|error| complain(&error.message)).map(|()| Answer::default())
+            let mut said = None;
+            // What fails is tried again: who has subscribed is told nothing more else, and does not know it.
+            while let Err(error) = ops::look_out(ctx, stop, &mut tell) {
+                if said.as_ref() != Some(&error.message) {
+                    complain(&error.message);
+                    said = Some(error.message);
+                }
+                if stop.wake().recv_timeout(LOOK_AGAIN).is_ok() || stop.is_asked() {
+                    break;
+                }
+                // Anything may have changed meanwhile.
+                [Matter::Agents, Matter::Tasks, Matter::Mail].into_iter().for_each(&mut tell);
+            }
+            Ok(Answer::default())
         })?;
         Ok(reply)
     }

@@ -47,6 +47,12 @@ pub fn recognise(args: &[OsString]) -> Option<Globals> {
             "--mesh" => globals.mesh = Some(rest.next()??.to_string()),
             "--as" => globals.speaker = Some(AgentName::new(rest.next()??).ok()?),
             "mcp" if !is_it => is_it = true,
+            flag if flag.starts_with("--mesh=") => {
+                globals.mesh = Some(flag["--mesh=".len()..].to_string());
+            }
+            flag if flag.starts_with("--as=") => {
+                globals.speaker = Some(AgentName::new(&flag["--as=".len()..]).ok()?);
+            }
             _ => return None,
         }
     }

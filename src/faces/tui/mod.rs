@@ -34,7 +34,7 @@ use crossbeam_channel::{Receiver, Sender, after, bounded, select, unbounded};
 use crossterm::event::{self, Event};
 use ratatui::layout::Size;
 
-use crate::domain::{AgentName, Harness};
+use crate::domain::{AgentName, Harness, said};
 use crate::ops::{self, CommandError, Context, Globals, Kind, Request};
 use crate::sys::signals::{self, Asked};
 use crate::sys::{clock, process, seams, stdin};
@@ -136,11 +136,22 @@ fn show(globals: Globals, theme: Theme) -> Result<(), CommandError> {
         }
     })?;
     let screen = Screen::open().map_err(|error| failure("the terminal can't be taken over", &error))?;
+    let unheard = news.clone();
     let ended = Show { screen, theme, errands, news, asked, alive_at: Cell::default() }.run();
     // The errands are closed now, so the desk comes to an end, and with it the post, which sends what it has before.
     let worked = desk.join().unwrap_or_else(|_| Err(bug()));
     let posted = post.join().map_err(|_| bug());
-    ended.and(worked).and(posted)
+    // Who closes it right after Enter must learn all the same that nothing was sent.
+    let unsent = unheard.try_iter().find_map(|news| match news {
+        News::NotSent { why, written } => Some(not_sent(&why, &written.text)),
+        _ => None,
+    });
+    ended.and(worked).and(posted).and(unsent.map_or(Ok(()), Err))
+}
+
+fn not_sent(why: &str, text: &str) -> CommandError {
+    let start: String = text.chars().take(60).collect();
+    CommandError::new(Kind::NotAllSent, format!("{} was not sent: {why}", said(&start)))
 }
 
 fn start<T: Send + 'static>(

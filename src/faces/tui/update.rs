@@ -90,7 +90,10 @@ impl State {
                 self.filter.open = false;
                 self.type_text("/");
             }
-            KeyCode::Char(c) => self.filter.text.push(c),
+            KeyCode::Char('u') if key.modifiers.contains(KeyModifiers::CONTROL) => self.filter.text.clear(),
+            KeyCode::Char(c) if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => {
+                self.filter.text.push(c);
+            }
             KeyCode::Up | KeyCode::Down | KeyCode::PageUp | KeyCode::PageDown => {
                 self.move_by(key.code);
             }
@@ -227,7 +230,7 @@ impl State {
             (Ok(Some((to, rest))), _) => (to, rest),
             (Err(name), _) => {
                 self.complain(format!(
-                    "nobody can be called `{}`; a message may begin with a blank",
+                    "nobody can be called `{}`; put a word before the `@` if none is meant",
                     crate::domain::visible(&name)
                 ));
                 return Vec::new();

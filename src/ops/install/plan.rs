@@ -68,6 +68,7 @@ impl Plan<'_> {
         for step in steps.iter().filter(|step| step.before != step.after) {
             refuse_read_only(&step.target.path)?;
             refuse_of_another(&step.target.path)?;
+            step.refuse_edited()?;
         }
         let lock = installs.lock()?;
         let steps = self.steps(installs)?;
@@ -199,6 +200,22 @@ impl Step {
         is_old || self.before.as_deref().is_some_and(|bytes| self.target.part.is_in(bytes).unwrap_or(false))
     }
 
+    /// A file that is ours alone may have been added to: what somebody wrote there is not ours to remove.
+    fn refuse_edited(&self) -> Result<(), CommandError> {
+        let (Part::Own(content), Some(bytes), Some(record)) = (&self.target.part, &self.before, &self.record)
+        else {
+            return Ok(());
+        };
+        if bytes == content.as_bytes() || record.is_untouched(bytes) {
+            return Ok(());
+        }
+        let path = shown(&self.target.path);
+        let text = format!("`{path}` was changed since msg wrote it");
+        Err(CommandError::new(Kind::BadConfig, text)
+            .hint("keep what is yours in another file, remove this one, and try again")
+            .fact("file", path))
+    }
+
     /// Is there nothing to write, also of what is known?
     fn is_settled(&self, way: Way) -> bool {
         self.before == self.after && (way == Way::In || self.record.is_none())
@@ -225,28 +242,40 @@ impl Step {
             made,
         })?;
         files::make_room(path)?;
-        files::write_through(path, after).map_err(|error| unwritable(path, &error))
+        self.write(after)
+    }
+
+    /// The last look is as late as can be.
+    fn write(&self, content: &[u8]) -> Result<(), CommandError> {
+        let path = &self.target.path;
+        let is_same = || Ok(files::read_large(path)? == self.before);
+        match files::write_through_if(path, content, is_same) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(self.changed_meanwhile()),
+            Err(error) => Err(unwritable(path, &error)),
+        }
     }
 
     /// The harness writes to its settings too, and knows nothing of our lock.
     fn refuse_if_changed(&self) -> Result<(), CommandError> {
         let path = &self.target.path;
-        if files::read_large(path)? == self.before {
-            return Ok(());
-        }
-        let text = format!("`{}` was changed by somebody else at this moment", shown(path));
-        Err(CommandError::new(Kind::Io, text).hint("try again").fact("file", shown(path)))
+        if files::read_large(path)? == self.before { Ok(()) } else { Err(self.changed_meanwhile()) }
+    }
+
+    fn changed_meanwhile(&self) -> CommandError {
+        let path = shown(&self.target.path);
+        let text = format!("`{path}` was changed by somebody else at this moment");
+        CommandError::new(Kind::Io, text).hint("try again").fact("file", path)
     }
 
     fn take(&self, lock: &InstallsLock) -> Result<(), CommandError> {
         let path = &self.target.path;
         if self.before != self.after {
             self.refuse_if_changed()?;
-            let written = match &self.after {
-                Some(content) => files::write_through(path, content),
-                None => files::remove_through(path).map(drop),
-            };
-            written.map_err(|error| unwritable(path, &error))?;
+            match &self.after {
+                Some(content) => self.write(content)?,
+                None => _ = files::remove_through(path).map_err(|error| unwritable(path, &error))?,
+            }
         }
         let Some(record) = &self.record else { return Ok(()) };
         if self.after.is_none() {

@@ -56,7 +56,14 @@ impl Server {
         let (path, value) = self.member(harness);
         match (document.get(&path)?.map(program_of), self.is_wanted) {
             (None, true) => document.set(&path, &value),
-            (Some(Some(program)), true) if program != self.program => document.set(&path, &value),
+            // Whatever else stands there may be the user's own: another mesh, for one.
+            (Some(Some(program)), true) if program != self.program => {
+                let command = match harness {
+                    Harness::Opencode => Json::List(vec![self.command().into(), WORD.into()]),
+                    _ => Json::from(self.command()),
+                };
+                document.set(&[path.as_slice(), &["command".to_string()]].concat(), &command)
+            }
             (Some(Some(_)), false) => document.unset(&path, &|_| false),
             _ => Ok(()),
         }

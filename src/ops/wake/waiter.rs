@@ -8,7 +8,7 @@ use std::slice;
 use std::time::{Duration, Instant};
 
 use crate::domain::{Agent, SessionId};
-use crate::ops::context::Context;
+use crate::ops::context::{Context, Globals};
 use crate::ops::ear::{Ear, Woken, current};
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::identity;
@@ -34,7 +34,9 @@ pub enum Waited {
 }
 
 /// Waits until mail comes for the agent of that session while it rests.
-pub fn wait(ctx: &Context, session: &SessionId, stop: &Stop) -> Result<Waited, CommandError> {
+pub fn wait(globals: &Globals, session: &SessionId, stop: &Stop) -> Result<Waited, CommandError> {
+    let (ctx, _) = Context::tolerant(globals.clone())?;
+    let ctx = &ctx;
     let started = Instant::now();
     let Some((mesh, mut me)) = find(ctx, session, stop)? else { return Ok(Waited::Over) };
     mesh.begin_waiting(session)?;
@@ -60,7 +62,7 @@ pub fn wait(ctx: &Context, session: &SessionId, stop: &Stop) -> Result<Waited, C
         }
         if has_rested {
             reminder.tell_if_owed(ctx, &mesh, &me);
-            if may_wake(ctx, &mesh, session, &me)? {
+            if may_wake(globals, &mesh, session, &me)? {
                 return Ok(Waited::Wake(NUDGE));
             }
         }
@@ -85,9 +87,14 @@ fn find(ctx: &Context, session: &SessionId, stop: &Stop) -> Result<Option<(Rc<Me
 }
 
 /// Is there a reason to wake it, and is it upon us?
-fn may_wake(ctx: &Context, mesh: &Mesh, session: &SessionId, me: &Agent) -> Result<bool, CommandError> {
+fn may_wake(globals: &Globals, mesh: &Mesh, session: &SessionId, me: &Agent) -> Result<bool, CommandError> {
+    if !is_worth_a_turn(mesh, me)? {
+        return Ok(false);
+    }
+    // The settings as they are now: it may be days since we started.
+    let (ctx, _) = Context::tolerant(globals.clone())?;
     let has_turns = mesh.turns(session)?.count < ctx.settings.mail_turns();
-    if !has_turns || !is_worth_a_turn(mesh, me)? || !mesh.rouse(session)? {
+    if !is_wanted(&ctx) || !has_turns || !mesh.rouse(session)? {
         return Ok(false);
     }
     count_turn(mesh, session)?;

@@ -25,12 +25,25 @@ pub fn destination(path: &Path) -> PathBuf {
 /// Puts a whole file where links lead from `path`, in place of what is there and with its mode and owner. It is on the
 /// disk before it is in place: there is no second copy of somebody's settings.
 pub fn write_through(path: &Path, content: &[u8]) -> Result<(), FileError> {
+    write_through_if(path, content, || Ok(true)).map(drop)
+}
+
+/// The same, if that still holds when all else is done. `false`: it does not.
+pub fn write_through_if(
+    path: &Path,
+    content: &[u8],
+    still_holds: impl FnOnce() -> Result<bool, FileError>,
+) -> Result<bool, FileError> {
     let real = destination(path);
     let there = super::metadata(&real)?;
     let mode = there.as_ref().map_or(FILE_MODE, |there| there.permissions().mode());
     let (private, file) = write_beside(&real, content, mode, there.as_ref())?;
     file.sync_all()?;
-    private.replace(&real)
+    if !still_holds()? {
+        return Ok(false);
+    }
+    private.replace(&real)?;
+    Ok(true)
 }
 
 /// Would a file become ours if we wrote it anew? Only root can give it back.

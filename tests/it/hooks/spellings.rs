@@ -418,6 +418,26 @@ fn tools_that_nobody_knows() {
     }
 }
 
+/// Servers call it `path`; one that is relative may be a place on another machine.
+#[test]
+fn tools_that_call_it_path() {
+    let scene = Scene::held();
+    let name = "claude/PreToolUse-Edit";
+    let payload = scene.payload(name);
+    let whole = format!("{}/src/lib.rs", payload["cwd"].as_str().unwrap());
+    for (input, expected) in [
+        (json!({ "path": whole, "content": "x" }), true),
+        (json!({ "path": whole, "edits": [] }), true),
+        (json!({ "path": whole }), false),
+        (json!({ "path": "src/lib.rs", "content": "x" }), false),
+    ] {
+        let mut payload = payload.clone();
+        (payload["tool_name"], payload["tool_input"]) = (json!("mcp__filesystem__write_file"), input.clone());
+        let answer = scene.ask(name, &payload);
+        assert_eq!(answer.is_denied(), expected, "{input}: {answer:?}");
+    }
+}
+
 /// A patch that changes several files is refused for any of them.
 #[test]
 fn one_of_many_is_enough() {

@@ -163,6 +163,18 @@ fn a_waiter_wakes_when_what_was_waited_for_is_free() {
     assert!(mail.contains("> `src/x` is free: Carol no longer holds it."), "{mail}");
 }
 
+/// Settings may change while it waits, which may be for days.
+#[test]
+fn a_waiter_wakes_nobody_who_no_longer_wants_it() {
+    let (env, _host) = scene();
+    stop(&env);
+    let mut waiter = Waiter::start(&env);
+    env.ok(&["config", "set", "wake", "false"]);
+    assert_eq!(send(&env, &["hi"]), "none");
+    env.ok(&["leave", "--as", "Bob"]);
+    assert_eq!(waiter.end().0, Some(0), "it ends with its agent, and has woken nobody");
+}
+
 #[test]
 fn what_comes_in_a_burst_is_one_turn() {
     let (env, _) = scene();

@@ -21,6 +21,42 @@ fn every_harness_comes_and_goes() {
     }
 }
 
+/// What somebody wrote into a file of ours is theirs: a rule that forbids something, for one.
+#[test]
+fn what_was_added_to_a_file_of_ours_is_not_removed() {
+    for (harness, file) in
+        [("codex", ".codex/rules/ravenry.rules"), ("opencode", ".config/opencode/plugins/ravenry.js")]
+    {
+        let env = TestEnvironment::new();
+        install(&env, harness);
+        let mut text = fs::read_to_string(at(&env, file)).unwrap();
+        text.push_str("// mine\n");
+        give(&env, file, &text);
+        let with = tree(&env.home());
+        for verb in ["install", "uninstall"] {
+            let ended = env.run(&[verb, harness, "--json"]);
+            let error = ended.json()["error"].clone();
+            assert_eq!(error["kind"], "bad_config", "{verb} {harness}: {ended}");
+            assert!(error["file"].as_str().unwrap().ends_with(file), "{error}");
+            assert_eq!(tree(&env.home()), with, "{verb} {harness}");
+        }
+        fs::remove_file(at(&env, file)).unwrap();
+        install(&env, harness);
+        uninstall(&env, harness);
+    }
+}
+
+/// The server's entry may say more than we wrote there.
+#[test]
+fn what_is_said_besides_of_the_server_stays() {
+    let env = TestEnvironment::new();
+    let entry = r#"{"mcpServers": {"ravenry": {"command": "/old/place/msg", "args": ["mcp"], "env": {"MSG_MESH": "/work/mesh"}}}}"#;
+    give(&env, ".claude.json", entry);
+    install(&env, "claude");
+    let text = fs::read_to_string(at(&env, ".claude.json")).unwrap();
+    assert!(text.contains("/work/mesh") && !text.contains("/old/place"), "{text}");
+}
+
 #[test]
 fn the_records_are_not_the_mesh() {
     let env = TestEnvironment::new();

@@ -146,6 +146,8 @@ fn a_flood_that_is_never_read_is_not_kept() {
 fn what_it_does_not_understand_is_for_the_command_line() {
     let env = TestEnvironment::new();
     assert_eq!(env.run(&["mcp", "--json"]).expect_code(2).kind(), "usage");
+    // Its input is closed: it ends as it should.
+    env.run(&["mcp", "--as=Bob", "--mesh=elsewhere"]).expect_code(0);
     env.run(&["mcp", "--no-such"]).expect_code(2);
     env.run(&["mcp", "more"]).expect_code(2);
     assert!(env.run(&["mcp", "--help"]).expect_code(0).stdout.contains("msg mcp"));

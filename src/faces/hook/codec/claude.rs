@@ -1,5 +1,6 @@
 //! Claude Code.
 
+use super::lenient::Maybe;
 use super::payload::Payload;
 use super::tool::{ToolInput, Touch};
 use super::words::Tongue;
@@ -40,7 +41,11 @@ pub(super) fn touch(tool: &str, input: ToolInput) -> Touch {
         "Bash" | "Monitor" => Touch::start(input),
         "Read" => Touch::read(input.file_path),
         "Glob" | "Grep" => Touch::default(),
-        _ if input.writes() => Touch::edit(input.file_path),
+        // Tools of servers call it `path`. One that is relative may be a place on another machine.
+        _ if input.writes() => {
+            let path = input.path.0.filter(|path| path.starts_with('/'));
+            Touch::edit(Maybe(input.file_path.0.or(path)))
+        }
         _ => Touch::default(),
     }
 }
