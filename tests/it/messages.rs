@@ -408,14 +408,7 @@ fn a_stamp_from_the_end_of_time_stops_nobody() {
         env.ok(&["send", "Bob", "two", "--as", "Alice"]);
         env.ok(&["send", "Bob", "three", "--as", "Alice"]);
     }
-    let read = env.ok(&["read", "--as", "Bob"]);
-    let texts: Vec<&str> = read["messages"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|message| message["text"].as_str().unwrap())
-        .collect();
-    assert_eq!(texts, ["one", "two", "three", "two", "three", "two", "three"]);
+    assert_eq!(texts(&read(&env, "Bob")), ["one", "two", "three", "two", "three", "two", "three"]);
 }
 
 #[test]

@@ -50,11 +50,11 @@ fn what_was_added_to_a_file_of_ours_is_not_removed() {
 #[test]
 fn what_is_said_besides_of_the_server_stays() {
     let env = TestEnvironment::new();
-    let entry = r#"{"mcpServers": {"ravenry": {"command": "/old/place/msg", "args": ["mcp"], "env": {"MSG_MESH": "/work/mesh"}}}}"#;
+    let entry = r#"{"mcpServers": {"ravenry": {"command": "/old/place/msg", "args": ["mcp"], "env": {"MSG_MESH": "/srv/mesh"}}}}"#;
     give(&env, ".claude.json", entry);
     install(&env, "claude");
     let text = fs::read_to_string(at(&env, ".claude.json")).unwrap();
-    assert!(text.contains("/work/mesh") && !text.contains("/old/place"), "{text}");
+    assert!(text.contains("/srv/mesh") && !text.contains("/old/place"), "{text}");
 }
 
 #[test]
