@@ -65,11 +65,9 @@ impl Theme {
             }
         }
         // What a name may begin with is a matter of its first word, and how long it may be one of the longest.
-        let longest =
-            |words: &[String]| words.iter().max_by_key(|word| word.len()).cloned().unwrap_or_default();
-        let (adjective, noun) = (longest(&adjectives), longest(&nouns));
-        for first in adjectives.iter().chain([&adjective]) {
-            let name = format!("{first}{noun}{MAX_SUFFIX}");
+        let longest = nouns.iter().max_by_key(|noun| noun.len()).cloned().unwrap_or_default();
+        for first in &adjectives {
+            let name = format!("{first}{longest}{MAX_SUFFIX}");
             AgentName::new(&name).map_err(|error| WordsError::BadName(name, error))?;
         }
         if let Some(name) = reserved(&adjectives, &nouns) {

@@ -40,12 +40,18 @@ pub fn history(ctx: &Context, peer: Option<&AgentName>, limit: usize) -> Result<
     Ok(mesh.history(&caller.agent, peer, limit)?)
 }
 
-/// Acks messages that were received; one that still waits counts as surfaced by that. Returns
-/// them, also those that were acked before.
+/// Acks messages that were received; one that still waits counts as surfaced by that. Returns them, each once, also those
+/// that were acked before.
 pub fn ack(ctx: &Context, ids: &[String]) -> Result<Vec<Message>, CommandError> {
     let (mesh, caller) = identity::caller(ctx)?;
-    let found = ids.iter().map(|id| find(&mesh, &caller.agent, id)).collect::<Result<Vec<_>, _>>()?;
-    // All or none: what can't be acked is told before anything is.
+    let mut found: Vec<Filed> = Vec::new();
+    for id in ids {
+        let filed = find(&mesh, &caller.agent, id)?;
+        if !found.iter().any(|other| other.stem == filed.stem) {
+            found.push(filed);
+        }
+    }
+    // What can't be acked is told before anything is.
     for filed in &found {
         match &filed.place {
             Place::Seen(_) | Place::Inbox => {}

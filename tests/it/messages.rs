@@ -102,6 +102,9 @@ fn what_is_owed_is_said_until_it_is_acked() {
     env.ok(&["ack", &id, "--as", "Bob"]);
     let acked = state(&env, &id);
     assert_eq!((&acked["state"], &acked["via"]), (&json!("acked"), &json!("ack")), "acking is seeing");
+    let id = send(&env, "named twice");
+    let said = env.ok(&["ack", &id, &id, "--as", "Bob"]);
+    assert_eq!(said["acked"].as_array().unwrap().len(), 1, "{said}");
     let id = send(&env, "both at once");
     env.ok(&["read", "--ack", "--as", "Bob"]);
     assert_eq!(state(&env, &id)["state"], "acked");
