@@ -212,7 +212,7 @@ impl<'m> Locked<'m> {
     pub fn remember(&self, record: SessionRecord) -> Result<(), StoreError> {
         let path = self.mesh.layout.session(&record.last.agent.session);
         let before = files::read_note(&path)?.unwrap_or_default();
-        Ok(self.mesh.files.replace(&path, &record.bytes_over(&before, &path)?)?)
+        Ok(self.mesh.files.replace(&path, &record.bytes_over(&before))?)
     }
 
     /// Puts the unreadable record of a session aside; it will be a new one if it comes back. `stem` is the name of a file

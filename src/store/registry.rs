@@ -46,6 +46,13 @@ impl Record {
         Ok(document)
     }
 
+    /// The same for a copy that is kept elsewhere. What can't be written again is left out: the file itself keeps it.
+    pub(super) fn copy(&self) -> Map<String, Value> {
+        let mut document = serde_json::from_slice(&self.whole).unwrap_or_default();
+        registration::overlay(&mut document, &self.agent);
+        document
+    }
+
     pub(super) fn bytes(&self, path: &Path) -> Result<Vec<u8>, StoreError> {
         Ok(super::wire::pretty(&self.document(path)?))
     }

@@ -1,8 +1,6 @@
 //! `sessions/<hash>.json`: session id → name and process, so that a session that comes back is recognised, and a
 //! registration that vanished under a live agent can be written again.
 
-use std::path::Path;
-
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -41,16 +39,16 @@ impl SessionRecord {
     }
 
     /// What is to be written in the place of that. What a later version said there beyond what we know stays.
-    pub(super) fn bytes_over(&self, before: &[u8], path: &Path) -> Result<Vec<u8>, StoreError> {
+    pub(super) fn bytes_over(&self, before: &[u8]) -> Vec<u8> {
         let rest = serde_json::from_slice(before).map(|keys: Keys| keys.rest).unwrap_or_default();
-        Ok(super::wire::pretty(&Keys {
+        super::wire::pretty(&Keys {
             session_id: self.last.agent.session.to_string(),
             name: self.last.agent.name.to_string(),
             left: self.left,
             evicted: self.evicted.clone(),
-            registration: self.last.document(path)?,
+            registration: self.last.copy(),
             rest,
-        }))
+        })
     }
 }
 

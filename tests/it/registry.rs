@@ -11,7 +11,7 @@ use ravenry::sys::process;
 use ravenry::sys::seams::{ANCESTRY_END, CRASH_AT};
 use serde_json::json;
 
-use crate::environment::{Ended, TestEnvironment, end, open_mesh, put_old, wait_until};
+use crate::environment::{Ended, TestEnvironment, end, files_in, open_mesh, put_old, wait_until};
 
 /// A process of this binary that rewrites a registration until it is killed.
 struct Writer(Child);
@@ -420,6 +420,28 @@ fn times_from_the_end_of_time_are_no_end_of_us() {
         let code = run_as_child(&env, args).code;
         assert!(code.is_some_and(|code| code < 6), "{args:?}: {code:?}");
     }
+}
+
+/// One that nobody can write again can still be buried: the file goes to the grave as it is.
+#[test]
+fn what_can_not_be_kept_keeps_no_name_from_others() {
+    let env = TestEnvironment::new();
+    env.join("Bob");
+    let host = env.host();
+    let gone = format!(
+        r#"{{"name": "Alice", "pid": {host}, "sessionId": "s", "cwd": "/", "model": "m",
+            "startedAt": "2026-11-14T23:57:56.070Z", "note": "\ud83d"}}"#
+    );
+    put_old(&env.mesh().join("registry/Alice.json"), &gone);
+    assert_eq!(env.names(), ["Alice", "Bob"]);
+    env.kill(host);
+    env.join("Alice");
+    let graves: Vec<String> = files_in(&env.mesh().join("graves"))
+        .iter()
+        .filter(|path| path.ends_with("registration.json"))
+        .map(|path| fs::read_to_string(path).unwrap())
+        .collect();
+    assert_eq!(graves, [gone]);
 }
 
 /// Runs a command that looks for its caller among the processes above it, of which this one is the last.

@@ -443,7 +443,7 @@ mod tests {
             status in proptest::option::of("[a-z ]{0,20}"),
         ) {
             let mut document: Map<String, Value> = serde_json::from_str(PI).unwrap();
-            let ours: Vec<String> = Record::new(parse_value(&document).unwrap()).document(std::path::Path::new("x")).unwrap().keys().cloned().collect();
+            let ours: Vec<String> = Record::new(parse_value(&document).unwrap()).copy().keys().cloned().collect();
             let is_theirs = |key: &String| !ours.contains(key) && agent_key(key);
             let theirs: Vec<(String, Value)> =
                 keys.into_iter().filter(|(key, _)| is_theirs(key)).map(|(key, text)| (key, text.into())).collect();
