@@ -44,7 +44,8 @@ fn main() -> ExitCode {
     screen.wait_for("CalmOwl");
     screen.wait_for("unread");
     save(&docs.join("agents.svg"), &screen);
-    screen.write("\t");
+    // All, Tasks, Reservations, Feed, and the first conversation.
+    screen.write(&"\t".repeat(5));
     screen.wait_for("Shall I?");
     screen.wait_for("› ");
     screen.write("Yes. Take src/session/ with it");

@@ -20,6 +20,10 @@ function run(args, payload, limit) {
     stop = () => {
       // One that could not be started has the process id 0, by which our whole group would be meant.
       if (child?.pid) child.kill("SIGKILL")
+      // What it started may live on with its pipes, for which nobody waits.
+      child?.stdin?.destroy()
+      child?.stdout?.destroy()
+      child?.unref()
       end({})
     }
     const timer = limit && setTimeout(stop, limit)

@@ -81,6 +81,9 @@ export const BROKEN = {
   "never stops talking": () => executable("#!/bin/sh\nexec yes '{\"deny\":\"no\"}'\n"),
 }
 
+// One that hangs in a child of its own, which lives on with the pipes when its parent is killed, but not for long.
+export const leavesOneBehind = () => executable("#!/bin/sh\nsleep 25\n")
+
 // The shim, with `msg` in it. No test waits as long as a client would.
 export async function load(file, msg, options) {
   return import(await shim(file, msg, options))

@@ -10,7 +10,9 @@
 //! | in the mesh | module |
 //! | --- | --- |
 //! | `registry/<Name>.json` | `store::registry`, `store::wire::registration` |
-//! | `inbox/<Name>/` | `store::inbox` (taking), `store::outbox` (posting), `store::locked` (moving with its owner) |
+//! | `inbox/<Name>/` | `store::inbox` (taking), `store::offers` (what a model was given), `store::outbox` (posting), `store::locked` (moving with its owner) |
+//! | `seen/<Name>/.owner` | `store::orphans` |
+//! | `registry/.<Name>.taken` | `store::burial` |
 //! | `seen/<Name>/`, `sent/<Name>/` | `store::archive`; their file names are `store::mail`'s |
 //! | `feed/<number>.jsonl`, `feed/.lock` | `store::feed`; a line is `store::wire::event`'s |
 //! | `quarantine/` | `store::quarantine` |
@@ -26,7 +28,7 @@
 //! | `swarm.lock` | `store::swarm_lock` |
 //! | `tmp/` | `sys::files` |
 //!
-//! Configuration files are `store::config`'s; git's pre-commit hook is `ops::guard`'s. What `install` found in the settings
+//! Configuration files are `store::config`'s, and `last-good.json` beside the user's is `store::last_good`'s; git's pre-commit hook is `ops::guard`'s. What `install` found in the settings
 //! of harnesses, and what it wrote there, is kept by `store::installs` in `ravenry-installs/` beside the mesh; what it
 //! writes there is `ops::install`'s. `.msg-selftest.<process>` beside the mesh is `sys::files`' scratch directory, while
 //! `selftest` runs.

@@ -14,9 +14,9 @@ use crate::scratch::{Scratch, time};
 
 /// Agents, what it is called, and how much more than nothing it may cost.
 const SIZES: [(usize, &str, f64); 3] = [
-    (10, "hook: 10 agents × 10 reservations / true", 1.5),
+    (10, "hook: 10 agents × 10 reservations / true", 1.3),
     (100, "hook: 100 agents × 10 reservations / true", 2.5),
-    (1000, "hook: 1,000 agents × 10 reservations / true", 6.0),
+    (1000, "hook: 1,000 agents × 10 reservations / true", 4.0),
 ];
 
 const REPETITIONS: usize = 400;

@@ -4,10 +4,11 @@
 //! a baseline that does the least the job could take, and what is printed is the one against the other. A missed
 //! aim is told, not punished: the exit code says only whether it could be measured.
 //!
-//! `cargo bench` runs nearly all of it in a minute and a half; `cargo bench -- lock` only what has `lock` in its
-//! name. Some take long and are asked for by their whole names: `read-100000`, `idle-60`,
-//! `tui` and `tui-idle-60`. `cargo bench -- --report` runs all of it and how it grows, in about ten minutes, and writes
-//! `BENCHMARKS.md` and its pictures; with `--short` it leaves out what takes long.
+//! `cargo bench --profile dist` runs nearly all of it in a minute and a half, with the program as it is shipped; with
+//! `-- lock` only what has `lock` in its name. Some take long and are asked for by their whole names: `read-100000`, `idle-60`,
+//! `tui` and `tui-idle-60`. `-- --report` runs all of it and how it grows, in about ten minutes, and writes
+//! `BENCHMARKS.md` and its pictures; with `--short` it leaves out what takes long. `RAVENRY_BINARY=PATH` measures another
+//! `msg`, such as the one that `.ci/release` makes.
 
 #![allow(
     clippy::unwrap_used,
@@ -20,6 +21,7 @@
 
 mod agents;
 mod contenders;
+mod crowds;
 mod feed;
 mod figure;
 mod growth;
@@ -44,13 +46,14 @@ use report::Weather;
 
 type Measurement = fn() -> Vec<Figure>;
 
-const MEASUREMENTS: [(&str, Measurement); 16] = [
+const MEASUREMENTS: [(&str, Measurement); 17] = [
     ("start", start::measure),
     ("statusline", statusline::measure),
     ("feed", feed::measure),
     ("mesh.lock", locks::mesh),
     ("swarm.lock", locks::swarm),
     ("agents", agents::measure),
+    ("crowds", crowds::measure),
     ("hook", hooks::measure),
     ("guard", guard::measure),
     ("mcp", mcp::measure),
@@ -83,7 +86,7 @@ fn main() {
     scratch::start_without_copying();
     if cfg!(debug_assertions) {
         // `cargo test --all-targets` comes by here.
-        return println!("nothing to measure in a debug build; use `cargo bench`");
+        return println!("nothing to measure in a debug build; use `cargo bench --profile dist`");
     }
     if args.iter().any(|arg| arg == "--report") {
         return report(args.iter().any(|arg| arg == "--short"));

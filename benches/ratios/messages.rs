@@ -30,7 +30,7 @@ pub fn send() -> Vec<Figure> {
         baseline: milliseconds(&theirs),
         result: Spread::of_pairs(&ours, &theirs, |ours, theirs| ours / theirs),
         unit: "",
-        aim: Aim::Below(1.8),
+        aim: Aim::Below(2.0),
     }]
 }
 
@@ -121,7 +121,9 @@ impl Drained {
         scratch.join("Berta");
         fill(&scratch.open(), &scratch.mesh(), &name("Berta"), &name("Anna"), count);
         let each = |taken: Duration| taken.as_secs_f64() * 1e6 / count as f64;
-        self.ours.push(each(time(&mut scratch.msg(&["read", "--json", "--as", "Anna"]))));
+        // Into `/dev/null` nothing is handed over.
+        let mut read = scratch.msg(&["read", "--json", "--as", "Anna"]);
+        self.ours.push(each(time(read.stdout(tempfile::tempfile().unwrap()))));
         let left = std::fs::read_dir(scratch.mesh().join("inbox/Anna")).unwrap().count();
         assert_eq!(left, 0, "something was not read");
         // The sender's copies are the same files.

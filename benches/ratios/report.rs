@@ -41,7 +41,7 @@ fn storm(root: &Path) -> String {
 }
 
 const PREFACE: &str = "# Benchmarks\n\n\
-    `cargo bench -- --report` measures all of this in one run and writes this page. A time by itself says little on a\n\
+    `cargo bench --profile dist -- --report` measures all of this in one run and writes this page. A time by itself says little on a\n\
     machine that does other things too, so each figure is measured in turns with a baseline that does the least the job\n\
     could take. A missed aim is told, not hidden.\n";
 

@@ -10,6 +10,11 @@ use tempfile::TempDir;
 
 use crate::figure::Spread;
 
+/// The program to measure: the one that Cargo built, or another that `$RAVENRY_BINARY` names, such as a release.
+pub fn program() -> PathBuf {
+    std::env::var_os("RAVENRY_BINARY").map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_msg")), PathBuf::from)
+}
+
 /// A directory that goes with its owner, and in it a mesh.
 pub struct Scratch {
     home: TempDir,
@@ -52,7 +57,7 @@ impl Scratch {
 
     /// `msg` on this mesh.
     pub fn msg(&self, args: &[&str]) -> Command {
-        let mut command = self.command(env!("CARGO_BIN_EXE_msg"));
+        let mut command = self.command(program());
         command.args(args).arg("--mesh").arg(self.mesh());
         command
     }

@@ -58,7 +58,8 @@ impl Stage {
             adhoc: false,
         };
         let claimed = claim(ctx, &request).unwrap();
-        complete(ctx, &CompleteRequest { task: claimed.claim.task, spec, notes: None, tick: false }).unwrap();
+        complete(ctx, &CompleteRequest { task: Some(claimed.claim.task), spec, notes: None, tick: false })
+            .unwrap();
     }
 }
 
@@ -215,7 +216,9 @@ fn complete_one(stage: &Stage, number: usize) -> f64 {
         adhoc: true,
     };
     claim(&ctx, &request).unwrap();
-    seconds(|| drop(complete(&ctx, &CompleteRequest { task: id, spec, notes: None, tick: false }).unwrap()))
+    seconds(|| {
+        drop(complete(&ctx, &CompleteRequest { task: Some(id), spec, notes: None, tick: false }).unwrap());
+    })
 }
 
 fn fill(mesh: &Path, spec: &Path, count: usize) {

@@ -140,7 +140,7 @@ impl Screen {
     fn open(scratch: &Scratch) -> Self {
         let (terminal, pts) = pty::open().unwrap();
         terminal.resize(Size::new(40, 120)).unwrap();
-        let command = pty::Command::new(env!("CARGO_BIN_EXE_msg")).env_clear();
+        let command = pty::Command::new(crate::scratch::program()).env_clear();
         let command = command.env("HOME", scratch.home()).env("TERM", "xterm-256color");
         let command = command.args(["tui", "--as", "Original", "--mesh"]).arg(scratch.mesh());
         let child = command.current_dir(scratch.home()).spawn(pts).unwrap();

@@ -1,7 +1,7 @@
 // The extension, in a host that is made up, with a `msg` that is made up: node --test shims/*/*.test.mjs
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { BROKEN, ends, lives, load, program, shim, until, WAITS } from "../testing.mjs"
+import { BROKEN, ends, leavesOneBehind, lives, load, program, shim, until, WAITS } from "../testing.mjs"
 
 const FILE = new URL("./ravenry.ts", import.meta.url)
 const CTX = { cwd: "/home/dev/project", model: { id: "m" }, sessionManager: { getSessionId: () => "s-1" } }
@@ -218,4 +218,15 @@ test("a waiter does not keep pi from ending", async () => {
   `)
   // The real one ends when it sees that pi is gone.
   for (const pid of await until(async () => (await msg.waiters()).length && msg.waiters())) process.kill(pid, "SIGKILL")
+})
+
+test("what msg left behind does not keep pi from ending", async () => {
+  const file = await shim(FILE, await leavesOneBehind(), { limit: 200 })
+  await ends(`
+    import ravenry from ${JSON.stringify(file)}
+    const handlers = {}
+    ravenry({ on: (event, handler) => (handlers[event] = handler), sendMessage: () => {} })
+    const ctx = { cwd: "/", sessionManager: { getSessionId: () => "s" } }
+    await handlers.tool_call({ toolName: "bash", toolCallId: "c", input: { command: "ls" } }, ctx)
+  `)
 })

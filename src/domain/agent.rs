@@ -48,12 +48,21 @@ pub struct FormerName {
 impl Agent {
     /// Registered by pi-messenger: we read it and never rewrite it.
     pub fn is_foreign(&self) -> bool {
-        matches!(self.process, Recorded::Bare(_))
+        matches!(self.process, Recorded::Bare { .. })
     }
 
     /// Does `name` still lead to this agent, as its present name or as a former one that has not run out?
     pub fn answers_to(&self, name: &AgentName, now: Timestamp) -> bool {
         self.name == *name || self.formerly.iter().any(|former| former.name == *name && former.until > now)
+    }
+
+    /// Does it still list a reservation whose time is over?
+    pub fn has_expired(&self, now: Timestamp) -> bool {
+        self.reservations.iter().any(|held| !held.binds(now))
+    }
+
+    pub fn drop_expired(&mut self, now: Timestamp) {
+        self.reservations.retain(|held| held.binds(now));
     }
 
     /// Its name and the names that it had: mail may lie under any of them.
@@ -64,6 +73,14 @@ impl Agent {
     /// The same session in the same process: two registrations of which this holds are one agent.
     pub fn is_same_session(&self, other: &Self) -> bool {
         self.session == other.session && self.process == other.process
+    }
+
+    /// Are these the same agent, seen at different times? `/clear` gives it another session id, and a hook may read its
+    /// registration before and after that.
+    pub fn is_same_agent(&self, other: &Self) -> bool {
+        let same_registration =
+            (&self.name, &self.process, self.started_at) == (&other.name, &other.process, other.started_at);
+        self.session == other.session || same_registration
     }
 
     /// Is this what `newer` was before a rename that was cut short?

@@ -101,6 +101,15 @@ pub struct ProcessLook {
     pub args: Vec<String>,
 }
 
+impl ProcessLook {
+    /// May it be pi? Any program that an interpreter runs may be, whatever it calls itself.
+    pub fn may_be_pi(&self) -> bool {
+        let programs = [self.exe.as_deref(), self.args.first().map(String::as_str), Some(&self.comm)];
+        programs.into_iter().flatten().any(is_interpreter)
+            || matches!(Harness::recognise(self), Some((Harness::Pi, _)))
+    }
+}
+
 impl Harness {
     pub const ALL: [Self; 8] = [
         Self::Claude,

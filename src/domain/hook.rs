@@ -14,6 +14,10 @@ pub struct HookEvent {
     pub parent: Option<SessionId>,
     /// It happens inside a subagent, whose context is not the agent's.
     pub in_subagent: bool,
+    /// What tells this turn from other turns of the session, where the harness tells.
+    pub turn: Option<String>,
+    /// A turn ends in which the model said nothing, as when its user interrupted it.
+    pub is_silent: bool,
     /// It acts without asking its user for leave, as far as the harness tells.
     pub is_unasked: bool,
     pub cwd: Option<String>,
@@ -67,6 +71,8 @@ pub struct ToolUse {
     pub duration_ms: Option<u64>,
     /// After it: how it ended, where the harness tells; of a shell, how the command line did.
     pub outcome: Option<Outcome>,
+    /// After it: its user interrupted it, so that what is said now may not reach the model.
+    pub was_interrupted: bool,
 }
 
 /// How the use of a tool ended.

@@ -5,13 +5,18 @@
 
 use super::Harness;
 
-/// Ends every line: nothing is said in the way of the harness, and it always went well.
-const TAIL: &str = " 2>/dev/null || :";
+/// Ends every line: the harness hears of success alone.
+const TAIL: &str = " || :";
+/// What the program says is passed on only if it succeeds. Some harnesses take words on standard output that are no answer
+/// for a refusal of every tool.
+const PASS_ON: &str = " 2>/dev/null) && printf %s \"$o\"";
+/// Ends the lines that earlier versions wrote.
+const EARLIER_TAIL: &str = " 2>/dev/null || :";
 /// Ends the line of a waiter: what it says is for the harness, and so is an end with 2. Any other end is none.
 const WAITER_TAIL: &str = "; [ $? -ne 2 ] || exit 2";
 /// What is shown in the status line of Claude Code, which understands colours and tells its session.
 const SHOW: &str = "statusline --color always";
-const FIND_ON_PATH: &str = "command -v msg >/dev/null 2>&1 && msg";
+const FIND_ON_PATH: &str = "command -v msg >/dev/null 2>&1 && ";
 
 /// How a hook finds `msg`.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -51,42 +56,66 @@ impl HookLine {
     }
 
     pub fn render(&self) -> String {
-        let program = match &self.program {
-            Program::OnPath => FIND_ON_PATH.to_string(),
-            Program::At(path) => {
-                let path = quote(path);
-                format!("[ -x {path} ] && {path}")
+        let (find, program) = self.found();
+        let call = self.call();
+        match (&self.errand, self.harness) {
+            (Errand::Wait, _) => format!("{find}{program} {call}{WAITER_TAIL}"),
+            // Codex uses the login shell of the user, which may be one that has no such assignment.
+            (Errand::Tell(_), Harness::Codex) => {
+                let (name, word) = match &self.program {
+                    Program::OnPath => ("msg", String::new()),
+                    Program::At(_) => ("\"$0\"", format!(" {program}")),
+                };
+                format!("{find}sh -c 'o=$({name} {call}{PASS_ON}'{word}{TAIL}")
             }
-        };
+            _ => format!("{find}o=$({program} {call}{PASS_ON}{TAIL}"),
+        }
+    }
+
+    /// As earlier versions wrote it.
+    fn render_earlier(&self) -> String {
+        let (find, program) = self.found();
+        let tail = if self.errand == Errand::Wait { WAITER_TAIL } else { EARLIER_TAIL };
+        format!("{find}{program} {}{tail}", self.call())
+    }
+
+    /// What looks for the program, and the program as a word.
+    fn found(&self) -> (String, String) {
+        match &self.program {
+            Program::OnPath => (FIND_ON_PATH.to_string(), "msg".to_string()),
+            Program::At(path) => (format!("[ -x {} ] && ", quote(path)), quote(path)),
+        }
+    }
+
+    fn call(&self) -> String {
         match &self.errand {
-            Errand::Tell(event) => format!("{program} hook {} {event}{TAIL}", self.harness),
-            Errand::Wait => format!("{program} waiter {}{WAITER_TAIL}", self.harness),
-            Errand::Show => format!("{program} {SHOW}{TAIL}"),
+            Errand::Tell(event) => format!("hook {} {event}", self.harness),
+            Errand::Wait => format!("waiter {}", self.harness),
+            Errand::Show => SHOW.to_string(),
         }
     }
 
     /// The inverse: is this a line of ours? Only what is exactly so is; somebody's own call of `msg` is theirs.
     pub fn parse(line: &str) -> Option<Self> {
-        let (program, call) = if let Some(rest) = line.strip_prefix(FIND_ON_PATH) {
+        let (program, rest) = if let Some(rest) = line.strip_prefix(FIND_ON_PATH) {
             (Program::OnPath, rest)
         } else {
             let (path, rest) = unquote(line.strip_prefix("[ -x ")?)?;
-            let (_, rest) = unquote(rest.strip_prefix(" ] && ")?)?;
-            (Program::At(path), rest)
+            (Program::At(path), rest.strip_prefix(" ] && ")?)
         };
-        let call = call.strip_suffix(TAIL).or_else(|| call.strip_suffix(WAITER_TAIL))?;
-        let words: Vec<&str> = call.split(' ').skip(1).collect();
-        if words.join(" ") == SHOW {
-            let found = Self::new(&program, Harness::Claude, Errand::Show);
-            return (found.render() == line).then_some(found);
-        }
+        let rest = ["sh -c 'o=$(", "o=$("].iter().find_map(|head| rest.strip_prefix(head)).unwrap_or(rest);
+        let call = ["msg", "\"$0\""].iter().find_map(|name| rest.strip_prefix(name));
+        let call = call.or_else(|| Some(unquote(rest)?.1))?;
+        let end = [call.find(" 2>"), call.find(WAITER_TAIL)].into_iter().flatten().min()?;
+        let words: Vec<&str> = call[..end].split(' ').skip(1).collect();
         let (harness, errand) = match words.as_slice() {
-            ["hook", harness, event] => (harness, Errand::Tell((*event).to_string())),
-            ["waiter", harness] => (harness, Errand::Wait),
+            ["hook", harness, event] => (Harness::parse(harness)?, Errand::Tell((*event).to_string())),
+            ["waiter", harness] => (Harness::parse(harness)?, Errand::Wait),
+            _ if words.join(" ") == SHOW => (Harness::Claude, Errand::Show),
             _ => return None,
         };
-        let found = Self::new(&program, Harness::parse(harness)?, errand);
-        (found.render() == line).then_some(found)
+        let found = Self::new(&program, harness, errand);
+        [found.render(), found.render_earlier()].iter().any(|known| known == line).then_some(found)
     }
 }
 
@@ -121,25 +150,75 @@ mod tests {
 
     #[test]
     fn as_it_is_written() {
-        let on_path = "command -v msg >/dev/null 2>&1 && msg hook gemini BeforeTool 2>/dev/null || :";
-        assert_eq!(line(Program::OnPath).render(), on_path);
-        let at = "[ -x '/it'\\''s/msg' ] && '/it'\\''s/msg' hook gemini BeforeTool 2>/dev/null || :";
-        assert_eq!(line(Program::At("/it's/msg".to_string())).render(), at);
-        let shown = HookLine::new(&Program::OnPath, Harness::Claude, Errand::Show).render();
-        assert_eq!(shown, "command -v msg >/dev/null 2>&1 && msg statusline --color always 2>/dev/null || :");
+        let at = || Program::At("/it's/msg".to_string());
+        let codex = |program| HookLine::telling(&program, Harness::Codex, "Stop").render();
+        for (found, expected) in [
+            (
+                line(Program::OnPath).render(),
+                r#"command -v msg >/dev/null 2>&1 && o=$(msg hook gemini BeforeTool 2>/dev/null) && printf %s "$o" || :"#,
+            ),
+            (
+                line(at()).render(),
+                r#"[ -x '/it'\''s/msg' ] && o=$('/it'\''s/msg' hook gemini BeforeTool 2>/dev/null) && printf %s "$o" || :"#,
+            ),
+            (
+                codex(Program::OnPath),
+                r#"command -v msg >/dev/null 2>&1 && sh -c 'o=$(msg hook codex Stop 2>/dev/null) && printf %s "$o"' || :"#,
+            ),
+            (
+                codex(at()),
+                r#"[ -x '/it'\''s/msg' ] && sh -c 'o=$("$0" hook codex Stop 2>/dev/null) && printf %s "$o"' '/it'\''s/msg' || :"#,
+            ),
+            (
+                HookLine::new(&Program::OnPath, Harness::Claude, Errand::Show).render(),
+                r#"command -v msg >/dev/null 2>&1 && o=$(msg statusline --color always 2>/dev/null) && printf %s "$o" || :"#,
+            ),
+        ] {
+            assert_eq!(found, expected);
+        }
     }
 
     #[test]
     fn what_was_written_is_recognised() {
-        for path in
-            ["/usr/bin/msg", "/a b/msg", "/it's/'/msg", "/$HOME/`x`/\"/msg", "/ü/\\/msg", "/ ] && /msg"]
-        {
-            let line = line(Program::At(path.to_string()));
-            assert_eq!(HookLine::parse(&line.render()), Some(line));
+        let paths = [
+            "/usr/bin/msg",
+            "/a b/msg",
+            "/it's/'/msg",
+            "/$HOME/`x`/\"/msg",
+            "/ü/\\/msg",
+            "/ ] && /msg",
+            "/ 2>/msg",
+        ];
+        let programs = paths.map(|path| Program::At(path.to_string())).into_iter().chain([Program::OnPath]);
+        for program in programs {
+            for (harness, errand) in [
+                (Harness::Gemini, Errand::Tell("BeforeTool".to_string())),
+                (Harness::Codex, Errand::Tell("Stop".to_string())),
+                (Harness::Claude, Errand::Wait),
+                (Harness::Claude, Errand::Show),
+            ] {
+                let line = HookLine::new(&program, harness, errand);
+                assert_eq!(HookLine::parse(&line.render()), Some(line.clone()), "{}", line.render());
+                assert_eq!(
+                    HookLine::parse(&line.render_earlier()),
+                    Some(line.clone()),
+                    "{}",
+                    line.render_earlier()
+                );
+            }
         }
-        assert_eq!(HookLine::parse(&line(Program::OnPath).render()), Some(line(Program::OnPath)));
-        let shown = HookLine::new(&Program::OnPath, Harness::Claude, Errand::Show);
-        assert_eq!(HookLine::parse(&shown.render()), Some(shown));
+    }
+
+    #[test]
+    fn what_earlier_versions_wrote_is_recognised() {
+        for line in [
+            "command -v msg >/dev/null 2>&1 && msg hook gemini BeforeTool 2>/dev/null || :",
+            "[ -x '/it'\\''s/msg' ] && '/it'\\''s/msg' hook codex BeforeTool 2>/dev/null || :",
+            "command -v msg >/dev/null 2>&1 && msg statusline --color always 2>/dev/null || :",
+            "command -v msg >/dev/null 2>&1 && msg waiter claude; [ $? -ne 2 ] || exit 2",
+        ] {
+            assert!(HookLine::parse(line).is_some(), "{line}");
+        }
     }
 
     #[test]

@@ -25,6 +25,11 @@ pub struct Message {
 }
 
 impl Message {
+    /// Does it say that it is a notice of the program's own? There is nobody to answer then.
+    pub fn is_notice(&self) -> bool {
+        AgentName::is_program(&self.from)
+    }
+
     /// A plain one: to one, about nothing that was said before, of no special importance.
     pub fn new(stamp: Stamp, from: &AgentName, to: &AgentName, text: impl Into<String>) -> Self {
         Self {

@@ -5,6 +5,9 @@
 
 use std::fmt;
 
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
 /// The longest name, in bytes; all of them are ASCII.
 pub const MAX_NAME: usize = 50;
 
@@ -65,13 +68,39 @@ impl AgentName {
         Ok(Self(text))
     }
 
+    /// A name to show for one that we don't accept: its letters as far as they can be part of a name, and a number that
+    /// tells it from others.
+    pub fn stand_in(text: &str) -> Self {
+        // Letters lose their accents.
+        let plain = text.nfd().filter(|c| !is_combining_mark(*c));
+        let word: String =
+            plain.map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect();
+        let word: String = word.trim_matches('-').chars().take(MAX_NAME - 5).collect();
+        let word = if word.is_empty() { "agent" } else { &word };
+        // FNV-1a, folded: the same text has the same number in every process.
+        let hash = text
+            .bytes()
+            .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+        Self(format!("{word}-{:04x}", (hash >> 16) ^ (hash & 0xffff)))
+    }
+
     /// The program itself, as the sender of what it has to tell. Nobody can join under it.
     pub fn of_program() -> Self {
         Self(PROGRAM.to_string())
     }
 
+    /// Is this, in the place of a sender, the program itself?
+    pub fn is_program(text: &str) -> bool {
+        text == PROGRAM
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The same name in the same spelling. pi-messenger's agents may have names that differ only in case.
+    pub fn is_spelled_as(&self, other: &Self) -> bool {
+        self.0 == other.0
     }
 
     /// The form under which names are compared.
@@ -121,6 +150,18 @@ mod tests {
         for good in ["SwiftRaven", "a", "_", "9lives", "a-b_c", &"x".repeat(MAX_NAME)] {
             assert!(AgentName::new(good).is_ok(), "{good:?} should be a name");
         }
+    }
+
+    #[test]
+    fn what_stands_in_for_a_name_is_one() {
+        let long = "x".repeat(80);
+        for text in ["all", "ravenry", "Élan Fox", "", "-", "../x", "日本", &long] {
+            let name = AgentName::stand_in(text);
+            assert!(AgentName::new(name.as_str()).is_ok(), "{text:?}: {name}");
+            assert_eq!(name.as_str(), AgentName::stand_in(text).as_str());
+        }
+        assert!(AgentName::stand_in("Élan Fox").as_str().starts_with("Elan-Fox-"));
+        assert_ne!(AgentName::stand_in("Élan Fox"), AgentName::stand_in("Elan Fox"));
     }
 
     #[test]

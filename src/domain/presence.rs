@@ -80,14 +80,14 @@ impl Signs<'_> {
     }
 }
 
-/// A time in the largest unit that says enough; what lies in the future is no time at all.
+/// A time in the largest unit that says enough, in one word; what lies in the future is no time at all.
 pub fn spelled(duration: SignedDuration) -> String {
     let seconds = duration.as_secs().max(0);
     match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3600 => format!("{} min", seconds / 60),
-        3600..86_400 => format!("{} h", seconds / 3600),
-        _ => format!("{} d", seconds / 86_400),
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}min", seconds / 60),
+        3600..86_400 => format!("{}h", seconds / 3600),
+        _ => format!("{}d", seconds / 86_400),
     }
 }
 
@@ -138,8 +138,8 @@ mod tests {
             (Presence::Active, 1, 5, None, task, Some("on TASK-03")),
             (Presence::Idle, 40, 400, edits, task, Some("editing src/a.rs")),
             (Presence::Idle, 40, 400, None, None, None),
-            (Presence::Away, 720, 800, edits, task, Some("quiet for 12 min")),
-            (Presence::Stuck, 7200, 8000, None, task, Some("quiet for 2 h")),
+            (Presence::Away, 720, 800, edits, task, Some("quiet for 12min")),
+            (Presence::Stuck, 7200, 8000, None, task, Some("quiet for 2h")),
             (Presence::Unknown, 720, 800, edits, task, None),
             (Presence::Gone, 720, 800, edits, task, None),
         ] {
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn times_are_spelled_in_one_unit() {
         for (seconds, expected) in
-            [(-5, "0 s"), (59, "59 s"), (60, "1 min"), (3599, "59 min"), (3600, "1 h"), (90_000, "1 d")]
+            [(-5, "0s"), (59, "59s"), (60, "1min"), (3599, "59min"), (3600, "1h"), (90_000, "1d")]
         {
             assert_eq!(spelled(SECOND(seconds)), expected);
         }

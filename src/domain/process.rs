@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use jiff::{SignedDuration, Timestamp};
+
 /// A process id that can be one: positive, and no larger than any kernel gives out.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Pid(i32);
@@ -52,21 +54,47 @@ pub struct Identity {
 }
 
 /// A process as somebody recorded it.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Recorded {
     /// With all that pins it down.
     Pinned(Identity),
-    /// A pid and nothing else, as pi-messenger writes it.
-    Bare(Pid),
+    /// A pid, as pi-messenger writes it, and a time at which that process ran already, where one is known.
+    Bare { pid: Pid, ran_at: Option<Timestamp> },
 }
 
 impl Recorded {
+    pub fn bare(pid: Pid) -> Self {
+        Self::Bare { pid, ran_at: None }
+    }
+
     pub fn pid(&self) -> Pid {
         match self {
             Self::Pinned(identity) => identity.pid,
-            Self::Bare(pid) => *pid,
+            Self::Bare { pid, .. } => *pid,
         }
     }
+}
+
+/// At which moment a process was seen doesn't make it another.
+impl PartialEq for Recorded {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Pinned(one), Self::Pinned(other)) => one == other,
+            (Self::Bare { pid: one, .. }, Self::Bare { pid: other, .. }) => one == other,
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Recorded {}
+
+/// The wall clock may be set, by a little often and by much sometimes.
+const CLOCK_SLACK: SignedDuration = SignedDuration::from_secs(60);
+
+/// Has the pid gone to another process? One that started clearly after the recorded one ran is another, unless it may be
+/// the recorded program: then it is the clock that may have been set forward since.
+pub fn is_reused(ran_at: Timestamp, started: Timestamp, may_be_the_program: impl FnOnce() -> bool) -> bool {
+    started.duration_since(ran_at) > CLOCK_SLACK && !may_be_the_program()
 }
 
 /// What the system says of a pid, here and now.
@@ -120,7 +148,7 @@ pub fn jurisdiction(recorded: &Place, here: &Place) -> Jurisdiction {
 /// Decides whether `recorded` lives, given the place we are in and a way to look at a pid.
 pub fn judge(recorded: &Recorded, here: &Place, look: impl FnOnce(Pid) -> Sighting) -> Liveness {
     match recorded {
-        Recorded::Bare(pid) => match look(*pid) {
+        Recorded::Bare { pid, .. } => match look(*pid) {
             Sighting::Absent | Sighting::Zombie => Liveness::Gone,
             Sighting::Running { .. } | Sighting::Hidden => Liveness::Alive,
         },
@@ -176,12 +204,22 @@ mod tests {
 
     #[test]
     fn a_bare_pid_is_judged_as_pi_judges_it() {
-        let bare = Recorded::Bare(Pid(7));
+        let bare = Recorded::bare(Pid(7));
         let here = place("b1", "m1", "ns1");
         assert_eq!(judge(&bare, &here, |_| Sighting::Absent), Liveness::Gone);
         assert_eq!(judge(&bare, &here, |_| Sighting::Zombie), Liveness::Gone);
         assert_eq!(judge(&bare, &here, |_| Sighting::Hidden), Liveness::Alive);
         assert_eq!(judge(&bare, &here, |_| Sighting::Running { start_ticks: 3 }), Liveness::Alive);
+    }
+
+    #[test]
+    fn a_process_that_is_clearly_younger_than_its_record_is_another() {
+        let ran_at: Timestamp = "2026-11-14T10:00:00Z".parse().unwrap();
+        for (later, expected) in [(-86_400, false), (0, false), (59, false), (61, true), (86_400, true)] {
+            let started = ran_at + SignedDuration::from_secs(later);
+            assert_eq!(is_reused(ran_at, started, || false), expected, "{later} s later");
+            assert!(!is_reused(ran_at, started, || true), "the clock may have been set: {later} s later");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::pattern::{PathForm, Pattern};
+use super::pattern::{Budget, Overlap, PathForm, Pattern};
 
 /// A path pattern that one agent alone may change.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -52,6 +52,30 @@ pub struct Wait {
     pub since: Timestamp,
 }
 
+/// Whether a reservation is in the way of something.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Hit {
+    No,
+    /// Comparing them takes too long, so it counts as being in the way.
+    Assumed,
+    Yes,
+}
+
+impl Hit {
+    /// Does any of these overlap any of those?
+    pub fn of(these: &[Pattern], those: &[Pattern], budget: &Budget) -> Self {
+        let mut hit = Self::No;
+        for (this, that) in these.iter().flat_map(|this| those.iter().map(move |that| (this, that))) {
+            match this.overlap(that, budget) {
+                Overlap::At(_) => return Self::Yes,
+                Overlap::TooComplex => hit = Self::Assumed,
+                Overlap::Apart => {}
+            }
+        }
+        hit
+    }
+}
+
 /// What somebody is about to change.
 #[derive(Clone, Debug)]
 pub enum Target {
@@ -67,10 +91,14 @@ impl Target {
         Self::Area(spellings.into_iter().map(Pattern::literal).collect())
     }
 
-    pub fn is_hit_by(&self, pattern: &Pattern) -> bool {
+    /// Whether the pattern is in the way, with no more steps of comparison than the budget has left.
+    pub fn hit_by(&self, pattern: &Pattern, budget: &Budget) -> Hit {
         match self {
-            Self::File(spellings) => spellings.iter().any(|path| pattern.covers(path)),
-            Self::Area(areas) => areas.iter().any(|area| area.overlaps(pattern)),
+            Self::File(spellings) => match spellings.iter().any(|path| pattern.covers(path)) {
+                true => Hit::Yes,
+                false => Hit::No,
+            },
+            Self::Area(areas) => Hit::of(areas, std::slice::from_ref(pattern), budget),
         }
     }
 

@@ -43,6 +43,8 @@ pub enum Source {
     Variable(String),
     /// A flag of the command line.
     Flag(&'static str),
+    /// A configuration file that can't be read now, as it was when it could be.
+    Remembered(String),
     /// It follows from another key.
     Implied(&'static str),
 }
@@ -370,6 +372,13 @@ impl Settings {
     /// How often waiting mail may keep an agent going per prompt of its user.
     pub fn mail_turns(&self) -> u32 {
         self.number("mailTurns") as u32
+    }
+
+    /// Do sessions join by themselves, at least in some folders?
+    pub fn joins_sessions(&self) -> bool {
+        let has_folders =
+            matches!(self.get("autoRegisterPaths"), Ok((Value::List(globs), _)) if !globs.is_empty());
+        self.is_on("autoRegister") || has_folders
     }
 
     /// Do sessions that start in that folder join by themselves? A leading `~` stands for the home directory, and a

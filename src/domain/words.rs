@@ -33,6 +33,13 @@ pub const MAX_SUFFIX: u32 = 99;
 /// The built-in themes, by name. `custom` is not among them: its words come from the configuration.
 pub const BUILT_IN: [&str; 4] = ["default", "nature", "space", "minimal"];
 
+impl Default for Theme {
+    fn default() -> Self {
+        let owned = |words: &[&str]| words.iter().map(|word| word.to_string()).collect();
+        Self { first: owned(&DEFAULT_ADJECTIVES), second: owned(&DEFAULT_NOUNS) }
+    }
+}
+
 impl Theme {
     /// One of [`BUILT_IN`].
     pub fn built_in(name: &str) -> Option<Self> {

@@ -165,7 +165,7 @@ pub(super) fn task(task: &TaskView) -> Value {
 }
 
 pub(super) fn message(message: &Message) -> Value {
-    json!({
+    let mut value = json!({
         "id": message.id.as_str(),
         "from": message.from,
         "to": message.to,
@@ -176,7 +176,11 @@ pub(super) fn message(message: &Message) -> Value {
         "importance": message.importance.name(),
         "ackRequired": message.ack_required,
         "broadcast": message.broadcast,
-    })
+    });
+    if message.is_notice() {
+        value["notice"] = true.into();
+    }
+    value
 }
 
 /// A copy that was sent.

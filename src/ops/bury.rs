@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::domain::{AgentName, Liveness};
+use crate::domain::{Agent, AgentName, Liveness};
 use crate::store::{Census, Locked, Mesh, Record, StoreError, Why};
 use crate::sys::{clock, process};
 
@@ -25,6 +25,20 @@ pub(super) fn finish_renames(locked: &Locked<'_>, census: &Census) -> Result<(),
     Ok(())
 }
 
+/// Takes reservations whose time is over out of the registrations of ours, since pi-messenger goes by what is written
+/// there. The owner may do nothing for long.
+pub(super) fn drop_expired(locked: &Locked<'_>, census: &Census, now: Timestamp) -> Result<(), StoreError> {
+    let is_due = |agent: &Agent| !agent.is_foreign() && agent.has_expired(now);
+    for Record { agent, .. } in census.records.iter().filter(|record| is_due(&record.agent)) {
+        match locked.edit(agent, |_| {}) {
+            // Whoever left meanwhile, or whose registration can't be written again, is left alone.
+            Ok(_) | Err(StoreError::NoRegistration(_) | StoreError::Corrupt { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
 /// Buries everyone in the census whose process is gone, and finishes renames. The lock is held, so nobody
 /// can have come back between the look and the burial.
 ///
@@ -34,6 +48,7 @@ pub(super) fn bury_dead(
     census: &Census,
     now: Timestamp,
 ) -> Result<Vec<AgentName>, StoreError> {
+    locked.settle_all_taken()?;
     finish_renames(locked, census)?;
     let mut buried = Vec::new();
     for record in &census.records {
@@ -43,6 +58,9 @@ pub(super) fn bury_dead(
             buried.push(agent.name.clone());
         }
     }
+    let census = locked.census()?;
+    drop_expired(locked, &census, now)?;
+    locked.forward_orphans(&census)?;
     Ok(buried)
 }
 

@@ -33,7 +33,9 @@ pub enum Fate {
 impl Fate {
     fn of(place: &Whereabouts) -> Self {
         match place {
-            Whereabouts::Stored | Whereabouts::InHand | Whereabouts::Parked => Self::Stored,
+            Whereabouts::Stored | Whereabouts::InHand | Whereabouts::Offered(_) | Whereabouts::Parked => {
+                Self::Stored
+            }
             Whereabouts::Seen(seen) if seen.acked.is_some() => Self::Acked,
             Whereabouts::Seen(_) => Self::Surfaced,
             Whereabouts::Grave(_) | Whereabouts::Quarantine => Self::Gone,

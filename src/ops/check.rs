@@ -5,15 +5,21 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use crate::domain::pattern::Budget;
 use crate::domain::{Agent, Target};
 use crate::store::{Census, Mesh, Near, StoreError, Unreadable};
+use crate::sys::files::FileId;
 use crate::sys::{clock, paths};
 
 use super::context::Context;
 use super::error::{CommandError, Kind};
 use super::holdings::{Holding, Others, stand_ins};
 use super::identity;
-use super::reserve::in_the_way;
+use super::links;
+use super::reserve::{in_the_way, others};
+
+/// Steps that comparing all targets with all reservations may take: some tenths of a second. A hook waits for it.
+const STEPS: usize = 5_000_000;
 
 /// A path, and who is in the way of changing it.
 #[derive(Clone, Debug)]
@@ -30,45 +36,115 @@ pub fn check(ctx: &Context, paths: &[String]) -> Result<Vec<Verdict>, CommandErr
         return Err(CommandError::new(Kind::InvalidValue, text).hint("name a file or a directory"));
     }
     let target = |path: &String| (path.clone(), whole(&ctx.cwd, path));
-    let (verdicts, unknown) = for_caller(ctx, paths.iter().map(target).collect())?;
-    for file in &unknown {
-        ctx.notice(format!("what `{}` reserves is not known: {}", file.path, file.reason));
-    }
+    let (verdicts, judged) = for_caller(ctx, paths.iter().map(target).collect(), Names::All)?;
+    judged.doubts(|number| verdicts[number].path.clone()).into_iter().for_each(|doubt| ctx.notice(doubt));
     Ok(verdicts)
 }
 
-/// Each of the targets, by what it is called, for the caller, whoever that is.
+/// Each of the targets, by what it is called, for the caller, whoever that is; and what could not be found out.
 pub(super) fn for_caller(
     ctx: &Context,
     targets: Vec<(String, Target)>,
-) -> Result<(Vec<Verdict>, Vec<Unreadable>), CommandError> {
+    names: Names,
+) -> Result<(Vec<Verdict>, Judged), CommandError> {
     let (paths, targets): (Vec<String>, Vec<Target>) = targets.into_iter().unzip();
-    let (holdings, unknown) = match ctx.mesh()? {
-        Some(mesh) => {
-            let census = mesh.census()?;
-            let me = identity::glance(ctx, &mesh, &census);
-            judge(&mesh, me.as_ref(), &targets, |_| Ok(Cow::Borrowed(&census)))?
-        }
-        None => (vec![None; targets.len()], Vec::new()),
-    };
+    let mut judged = Judged::default();
+    if let Some(mesh) = ctx.mesh()? {
+        let census = mesh.census()?;
+        let me = identity::glance(ctx, &mesh, &census);
+        judged = judge(&mesh, me.as_ref(), &targets, names, |_| Ok(Cow::Borrowed(&census)))?;
+    } else {
+        ctx.note_absent_mesh();
+    }
+    let holdings = std::mem::take(&mut judged.holdings).into_iter().chain(std::iter::repeat(None));
     let pairs = paths.into_iter().zip(holdings);
-    Ok((pairs.map(|(path, holding)| Verdict { path, holding }).collect(), unknown))
+    Ok((pairs.map(|(path, holding)| Verdict { path, holding }).collect(), judged))
 }
 
-/// What is in the way of changing each of the targets, by those whom `look` brings up; and registrations of which nobody
-/// can tell what they reserve.
+/// By which of its names a file counts.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Names {
+    /// The one that is given: a commit changes an entry, whatever else the file is called.
+    Given,
+    /// Hard links too.
+    All,
+}
+
+/// What is known about targets.
+#[derive(Default)]
+pub(super) struct Judged {
+    /// What is in the way of changing each of them.
+    pub(super) holdings: Vec<Option<Holding>>,
+    /// Registrations of which nobody can tell what they reserve.
+    pub(super) unreadable: Vec<Unreadable>,
+    /// The first target that has other names, if more is reserved than could be compared with it.
+    pub(super) uncompared: Option<usize>,
+}
+
+impl Judged {
+    /// What could not be found out, in words. `name` is that of a target.
+    pub(super) fn doubts(&self, name: impl Fn(usize) -> String) -> Vec<String> {
+        let unknown =
+            |file: &Unreadable| format!("what `{}` reserves is not known: {}", file.path, file.reason);
+        let mut doubts: Vec<String> = self.unreadable.iter().map(unknown).collect();
+        if let Some(number) = self.uncompared {
+            let name = name(number);
+            doubts.push(format!(
+                "`{name}` has other names (hard links), and more files are reserved than are compared with it"
+            ));
+        }
+        doubts
+    }
+}
+
+/// What is in the way of changing each of the targets, by those whom `look` brings up.
 pub(super) fn judge<'s>(
     mesh: &Mesh,
     me: Option<&Agent>,
     targets: &[Target],
+    names: Names,
     look: impl FnOnce(&Near<'_>) -> Result<Cow<'s, Census>, StoreError>,
-) -> Result<(Vec<Option<Holding>>, Vec<Unreadable>), CommandError> {
+) -> Result<Judged, CommandError> {
     let heads = targets.iter().flat_map(Target::heads).collect();
     let census = look(&Near { heads, ..Near::default() })?;
     let (stand_ins, unknown) = stand_ins(mesh, &census);
     let others = Others::new(census.records.iter().chain(&stand_ins), me, clock::now());
-    let judge = |target: &Target| others.first(|pattern| target.is_hit_by(pattern));
-    Ok((targets.iter().map(judge).collect(), unknown))
+    let budget = Budget::new(STEPS);
+    let judge = |target: &Target| others.first(|pattern| target.hit_by(pattern, &budget));
+    let mut judged =
+        Judged { holdings: targets.iter().map(judge).collect(), unreadable: unknown, uncompared: None };
+    if names == Names::All {
+        compare_links(mesh, me, targets, &mut judged)?;
+    }
+    Ok(judged)
+}
+
+/// A file that has several names may be reserved under another one, anywhere.
+fn compare_links(
+    mesh: &Mesh,
+    me: Option<&Agent>,
+    targets: &[Target],
+    judged: &mut Judged,
+) -> Result<(), CommandError> {
+    let free = targets.iter().enumerate().filter(|(number, _)| judged.holdings[*number].is_none());
+    let linked: Vec<(usize, FileId)> =
+        free.filter_map(|(number, target)| Some((number, links::linked(target)?))).collect();
+    if linked.is_empty() {
+        return Ok(());
+    }
+    let census = mesh.census()?;
+    let (stand_ins, _) = stand_ins(mesh, &census);
+    let others = Others::new(census.records.iter().chain(&stand_ins), me, clock::now());
+    let files = linked.iter().map(|(_, file)| *file).collect();
+    let (reserved, is_cut_short) = links::reserved(&others, &files);
+    for (number, file) in linked {
+        match reserved.get(&file) {
+            Some(holding) => judged.holdings[number] = Some(holding.clone()),
+            None if is_cut_short && judged.uncompared.is_none() => judged.uncompared = Some(number),
+            None => {}
+        }
+    }
+    Ok(())
 }
 
 /// One file, as it is called from `cwd`.
@@ -89,8 +165,8 @@ pub fn verdict(verdicts: &[Verdict]) -> Option<CommandError> {
     let held: Vec<(&Verdict, &Holding)> =
         verdicts.iter().filter_map(|verdict| Some((verdict, verdict.holding.as_ref()?))).collect();
     let (first, holding) = held.first()?;
-    let more = if held.len() > 1 { format!(" (and {} more)", held.len() - 1) } else { String::new() };
+    let more = others(held.iter().skip(1).map(|(_, holding)| *holding));
     let text = format!("{}{more}", in_the_way(&first.path, holding, clock::now()));
     let name = &holding.holder.name;
-    Some(CommandError::new(Kind::Reserved, text).hint(format!("`msg send {name} \"…\"` asks for it")))
+    Some(CommandError::new(Kind::Reserved, text).hint(format!("ask: `msg send {name} \"…\"`")))
 }

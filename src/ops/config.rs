@@ -1,10 +1,12 @@
 //! Reading and changing the configuration.
 
 use crate::domain::settings::{KEYS, Source, Value, find_key};
+use crate::domain::shell_word;
 use crate::store::config::{self, Scope};
 
 use super::context::Context;
 use super::error::{CommandError, Kind};
+use super::person;
 
 /// A value and where it comes from.
 #[derive(Clone, Debug)]
@@ -31,6 +33,7 @@ pub fn get(ctx: &Context, name: &str) -> Result<Entry, CommandError> {
 
 /// Checks the value and writes it. Returns the entry as it holds now, and the file.
 pub fn set(ctx: &Context, scope: Scope, name: &str, text: &str) -> Result<(Entry, String), CommandError> {
+    person::required(|| line(&["set", name, text], scope))?;
     let (_, key) = find_key(name).map_err(|_| unknown(name))?;
     refuse_for_project(scope, key.project_may_set, name)?;
     let text = if name == "mesh" { absolute(ctx, text) } else { text.to_string() };
@@ -41,9 +44,17 @@ pub fn set(ctx: &Context, scope: Scope, name: &str, text: &str) -> Result<(Entry
 }
 
 pub fn unset(ctx: &Context, scope: Scope, name: &str) -> Result<(Entry, String), CommandError> {
+    person::required(|| line(&["unset", name], scope))?;
     find_key(name).map_err(|_| unknown(name))?;
     let file = config::unset(&ctx.home, &ctx.cwd, scope, name)?;
     Ok((reloaded(ctx, name)?, file))
+}
+
+/// The command as a person types it.
+fn line(words: &[&str], scope: Scope) -> String {
+    let words: Vec<_> = words.iter().map(|word| shell_word(word)).collect();
+    let flag = if scope == Scope::Project { " --project" } else { "" };
+    format!("msg config {}{flag}", words.join(" "))
 }
 
 /// A directory is meant from here; whoever reads the file is elsewhere.

@@ -1,13 +1,13 @@
 //! What a command knows before it starts: who and where it was called, the settings, and the mesh.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::domain::settings::Settings;
+use crate::domain::settings::{Settings, Source};
 use crate::domain::{AgentName, SessionId};
-use crate::store::{Location, Mesh, Options, config};
+use crate::store::{Location, Mesh, Options, Reason, config};
 use crate::sys::environment::{self, Home};
 
 use super::error::{CommandError, Kind};
@@ -45,10 +45,17 @@ pub struct Context {
     patience: Option<Duration>,
     notices: RefCell<Vec<String>>,
     mesh: OnceCell<Rc<Mesh>>,
+    told_of_tightening: Cell<bool>,
     /// Who got a message of the program's own on the way.
     told: RefCell<Vec<AgentName>>,
     /// The spec that was read last.
     pub(super) sheet: RefCell<Option<Rc<Sheet>>>,
+    /// Why the user's configuration can't be used, while the command goes on with what it said last.
+    pub(super) broken_config: Option<String>,
+    /// Why what it says can't be kept for such a time.
+    pub(super) not_kept: Option<String>,
+    /// Why nobody can tell which directory is the mesh.
+    unknown_mesh: Option<CommandError>,
 }
 
 impl Context {
@@ -69,6 +76,8 @@ impl Context {
         };
         let loaded = config::load(&home, &cwd, globals.mesh.as_deref());
         let location = Location::find(&loaded.settings, &home)?;
+        let errors: Vec<CommandError> = loaded.errors.into_iter().map(CommandError::from).collect();
+        let unknown_mesh = errors.first().filter(|_| loaded.mesh_is_unknown).cloned();
         let notices = RefCell::new(loaded.warnings);
         let Globals { speaker, patience, client, .. } = globals;
         let ctx = Self {
@@ -81,10 +90,14 @@ impl Context {
             patience,
             notices,
             mesh: OnceCell::new(),
+            told_of_tightening: Cell::default(),
             told: RefCell::default(),
             sheet: RefCell::default(),
+            broken_config: loaded.broken,
+            not_kept: loaded.not_kept.map(|error| error.to_string()),
+            unknown_mesh,
         };
-        Ok((ctx, loaded.errors.into_iter().map(CommandError::from).collect()))
+        Ok((ctx, errors))
     }
 
     /// The mesh, or `None` if nobody has joined it yet. It is opened, and found to be safe, once.
@@ -92,17 +105,23 @@ impl Context {
         if let Some(mesh) = self.mesh.get() {
             return Ok(Some(Rc::clone(mesh)));
         }
+        self.check_location()?;
         let opened = Mesh::open(&self.location, self.options())?;
         Ok(opened.map(|mesh| self.keep(mesh)))
     }
 
     /// The mesh, made if there is none.
     pub fn create_mesh(&self) -> Result<Rc<Mesh>, CommandError> {
+        self.check_location()?;
         Ok(self.keep(Mesh::create(&self.location, self.options())?))
     }
 
+    /// Another mesh than the configured one is never taken for it.
+    fn check_location(&self) -> Result<(), CommandError> {
+        self.unknown_mesh.clone().map_or(Ok(()), Err)
+    }
+
     fn keep(&self, mesh: Mesh) -> Rc<Mesh> {
-        self.tell_of_tightening(&mesh);
         Rc::clone(self.mesh.get_or_init(|| Rc::new(mesh)))
     }
 
@@ -120,6 +139,7 @@ impl Context {
     }
 
     pub fn take_notices(&self) -> Vec<String> {
+        self.tell_of_tightening();
         self.notices.take()
     }
 
@@ -134,12 +154,22 @@ impl Context {
         Options { durability: self.settings.durability(), lock_timeout }
     }
 
-    fn tell_of_tightening(&self, mesh: &Mesh) {
-        if let Some(tightened) = mesh.tightened() {
+    /// Said once, whichever write it was.
+    fn tell_of_tightening(&self) {
+        if let Some(tightened) = self.mesh.get().and_then(|mesh| mesh.tightened())
+            && !self.told_of_tightening.replace(true)
+        {
             let (path, mode) = (&tightened.path, tightened.mode);
             self.notice(format!(
-                "`{path}` was open to others (mode {mode:03o}); now it is yours alone (mode 700)"
+                "`{path}` was open to other users (mode {mode:03o}); now only you can open it (mode 700)"
             ));
+        }
+    }
+
+    /// A directory that was named and does not exist may be a typing error.
+    pub(super) fn note_absent_mesh(&self) {
+        if matches!(self.location.reason, Reason::Told(Source::Flag(_))) {
+            self.notice(format!("there is no mesh at `{}`; `msg join` creates it", self.location));
         }
     }
 }
@@ -153,9 +183,15 @@ pub(super) fn surroundings() -> Result<(Home, PathBuf), CommandError> {
     Ok((Home::find()?, cwd))
 }
 
-/// Are two directories the same folder to people who work there: the same directory, or the same work tree?
+/// Are two directories the same folder to people who work there: the same work tree, or, without git, the same directory
+/// or one inside of the other?
 pub(super) fn same_folder(a: &Path, b: &Path) -> bool {
     use crate::sys::git::WorkTree;
     let root = |dir: &Path| WorkTree::containing(dir).map(|tree| tree.root);
-    a == b || matches!((root(a), root(b)), (Some(a), Some(b)) if a == b)
+    a == b
+        || match (root(a), root(b)) {
+            (Some(a), Some(b)) => a == b,
+            (None, None) => a.starts_with(b) || b.starts_with(a),
+            _ => false,
+        }
 }

@@ -1,5 +1,9 @@
 //! What is wrong with the mesh, and what of it can be mended without a risk.
 
+mod check;
+mod machine;
+mod peers;
+
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -16,54 +20,12 @@ use super::identity::with_nearest;
 use super::install;
 use super::letter::age;
 use super::names::is_live;
+use super::prune;
 use super::waiting;
 use super::wake;
 
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum State {
-    Ok,
-    Warn,
-    Fail,
-}
-
-impl State {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Warn => "warn",
-            Self::Fail => "fail",
-        }
-    }
-}
-
-/// One thing that was looked at.
-#[derive(Clone, Debug)]
-pub struct Check {
-    pub name: &'static str,
-    pub state: State,
-    pub message: String,
-    /// What to do about it.
-    pub fix: Option<String>,
-}
-
-impl Check {
-    pub(super) fn ok(name: &'static str, message: impl Into<String>) -> Self {
-        Self { name, state: State::Ok, message: message.into(), fix: None }
-    }
-
-    pub(super) fn warn(name: &'static str, message: impl Into<String>, fix: &str) -> Self {
-        Self { name, state: State::Warn, message: message.into(), fix: Some(fix.to_string()) }
-    }
-
-    fn fail(name: &'static str, message: impl Into<String>, fix: &str) -> Self {
-        Self { name, state: State::Fail, message: message.into(), fix: Some(fix.to_string()) }
-    }
-
-    fn failed(name: &'static str, error: impl Into<CommandError>) -> Self {
-        let CommandError { message, hints, .. } = error.into();
-        Self { name, state: State::Fail, message, fix: hints.into_iter().next() }
-    }
-}
+pub use check::{Check, State, verdict};
+use machine::{inotify, permissions};
 
 const REPAIR: &str = "`msg doctor --repair` does it";
 
@@ -78,20 +40,21 @@ pub fn doctor(globals: &Globals, repair: bool) -> Result<Vec<Check>, CommandErro
     if checks.is_empty() {
         checks.push(Check::ok("config", "every file can be read"));
     }
+    if let Some(error) = &ctx.not_kept {
+        let text = format!("what it says can't be kept for a time when it can't be read: {error}");
+        checks.push(Check::warn("config", text, "make its directory writable"));
+    }
     checks.push(Check::ok("mesh", format!("{}: {}", ctx.location, why(&ctx.location))));
     match ctx.mesh() {
         Ok(Some(mesh)) => {
-            let tightened = ctx.take_notices();
-            let message =
-                tightened.into_iter().next().unwrap_or_else(|| "nobody but you may look in".to_string());
-            checks.push(Check::ok("permissions", message));
+            checks.push(permissions(&ctx, &mesh, repair));
             let visit = Visit { ctx: &ctx, mesh: &mesh, repair };
             checks.extend(visit.checks());
         }
         Ok(None) => checks.push(Check::ok("permissions", "there is no mesh yet: nobody has joined")),
         Err(error) => checks.push(Check::failed("permissions", error)),
     }
-    checks.extend(install::checks(&ctx));
+    checks.extend(install::checks(&ctx, repair));
     checks.push(inotify());
     Ok(checks)
 }
@@ -110,18 +73,12 @@ pub fn try_to_wake(globals: &Globals, name: &AgentName) -> Result<Vec<Check>, Co
     }])
 }
 
-/// The error that `doctor` ends in when something failed.
-pub fn verdict(checks: &[Check]) -> Option<CommandError> {
-    let failed = checks.iter().filter(|check| check.state == State::Fail).count();
-    let things = if failed == 1 { "one thing is" } else { "several things are" };
-    (failed > 0).then(|| CommandError::new(Kind::UnhealthyMesh, format!("{things} wrong with this mesh")))
-}
-
 fn why(location: &Location) -> String {
     match &location.reason {
         Reason::Told(Source::Flag(flag)) => format!("{flag} says so"),
         Reason::Told(Source::Variable(name)) => format!("${name} says so"),
         Reason::Told(Source::File(file)) => format!("`{file}` says so"),
+        Reason::Told(Source::Remembered(file)) => format!("`{file}` said so when it could last be read"),
         Reason::Told(Source::Default | Source::Implied(_)) | Reason::Fallback => "the default".to_string(),
         Reason::PiMessenger => "pi-messenger's, which is there already".to_string(),
     }
@@ -198,7 +155,7 @@ impl Visit<'_> {
             Some(Obstacle::Held(holder)) => Check::ok(NAME, format!("held by {holder} at this moment")),
             Some(Obstacle::Stale(why)) if self.repair => {
                 drop(self.mesh.lock()?.swarm()?);
-                Check::ok(NAME, format!("a stale one was removed: {why}"))
+                Check::mended(NAME, format!("a stale one was removed: {why}"))
             }
             Some(Obstacle::Stale(why)) => {
                 Check::warn(NAME, format!("a stale one lies there: {why}"), "whoever claims next removes it")
@@ -245,9 +202,15 @@ impl Visit<'_> {
             }
         }
         for file in &census.unreadable {
+            if let Some(record) = &file.told {
+                checks.push(peers::odd_registration(file, record));
+                continue;
+            }
             let text = format!("`{}` can't be read: {}", file.path, file.reason);
             checks.push(Check::fail(NAME, text, "look at the file; if nobody needs it, move it away"));
         }
+        checks.extend(peers::differ_in_case(&census));
+        checks.extend(peers::orphans(self.mesh, &census)?);
         for old in &census.superseded {
             let text =
                 format!("the former registration {} of a renamed agent is still there", old.agent.name);
@@ -258,7 +221,8 @@ impl Visit<'_> {
             let names: Vec<&str> = buried.iter().map(|name| name.as_str()).collect();
             text = format!("{text}; buried: {}", names.join(", "));
         }
-        checks.insert(0, Check::ok(NAME, text));
+        let check = if buried.is_empty() { Check::ok(NAME, text) } else { Check::mended(NAME, text) };
+        checks.insert(0, check);
         Ok(checks)
     }
 
@@ -268,15 +232,11 @@ impl Visit<'_> {
         let Sessions { records, unreadable } = self.mesh.sessions()?;
         let mut checks = Vec::new();
         let mut forgotten = 0;
+        let too_old = prune::too_old(self.ctx);
         if let Some(locked) = &locked {
             for record in &records {
-                let agent = &record.last.agent;
-                let gone = process::liveness(&agent.process) == Liveness::Gone;
-                if gone
-                    && agent.started_at < self.too_old()
-                    && self.mesh.graves_of(&agent.session)?.is_empty()
-                {
-                    locked.forget(&agent.session)?;
+                if prune::is_old_session(self.mesh, record, too_old)? {
+                    locked.forget(&record.last.agent.session)?;
                     forgotten += 1;
                 }
             }
@@ -369,7 +329,8 @@ impl Visit<'_> {
             graves => format!("{}, with {}", count(graves, "grave"), count(mail, "unread message")),
         };
         if let Some(locked) = &locked {
-            let old = graves.iter().filter(|grave| grave.unread == 0 && grave.at < self.too_old());
+            let too_old = prune::too_old(self.ctx);
+            let old = graves.iter().filter(|grave| prune::is_old_grave(grave, too_old));
             let mut closed = 0;
             for grave in old {
                 locked.close_grave(&grave.id)?;
@@ -386,11 +347,6 @@ impl Visit<'_> {
         Ok(std::iter::once(Check::ok(NAME, text)).chain(damaged).collect())
     }
 
-    /// What is older than this is not remembered.
-    fn too_old(&self) -> jiff::Timestamp {
-        clock::now() - SignedDuration::from_hours(24 * i64::from(self.ctx.settings.grave_days()))
-    }
-
     fn temporary_files(&self) -> Result<Vec<Check>, StoreError> {
         const NAME: &str = "temporary files";
         let strays = self.mesh.strays()?;
@@ -400,7 +356,7 @@ impl Visit<'_> {
             0 => Check::ok(NAME, "none that a dead process left"),
             _ if self.repair => {
                 let swept = self.mesh.lock()?.sweep()?;
-                Check::ok(NAME, format!("{swept} that dead processes left were removed"))
+                Check::mended(NAME, format!("{swept} that dead processes left were removed"))
             }
             _ => Check::warn(
                 NAME,
@@ -457,9 +413,13 @@ impl Visit<'_> {
             is_live(record) && harness.is_some_and(|harness| install::HARNESSES.contains(&harness))
         };
         let agents = census.records.iter().filter(is_agent).map(|record| &record.agent);
-        let texts: Result<Vec<String>, CommandError> =
-            agents.map(|agent| wake::describe(self.ctx, self.mesh, agent)).collect();
-        Ok(texts?.into_iter().map(|text| Check::ok("waking", text)).collect())
+        agents
+            .map(|agent| {
+                let (text, is_woken) = wake::describe(self.ctx, self.mesh, agent)?;
+                let fix = "prompt it to hand it its mail; README, \"Waking the idle\", lists what wakes it";
+                Ok(if is_woken { Check::ok("waking", text) } else { Check::warn("waking", text, fix) })
+            })
+            .collect()
     }
 
     fn clock(&self) -> Result<Vec<Check>, StoreError> {
@@ -471,29 +431,6 @@ impl Visit<'_> {
             let text = format!("files are dated {} s off the clock of this machine", skew.as_secs());
             Check::warn(NAME, text, "set the clocks of the machines that share this file system")
         }])
-    }
-}
-
-/// `watch` needs one watch and one instance; harnesses and editors use them up by the thousand.
-fn inotify() -> Check {
-    const NAME: &str = "inotify";
-    let limit = |name: &str| -> Option<u64> {
-        std::fs::read_to_string(format!("/proc/sys/fs/inotify/{name}")).ok()?.trim().parse().ok()
-    };
-    match (limit("max_user_watches"), limit("max_user_instances")) {
-        (Some(watches), Some(instances)) => {
-            let text = format!("{watches} watches and {instances} instances allowed");
-            if watches >= 8192 && instances >= 64 {
-                Check::ok(NAME, text)
-            } else {
-                Check::warn(
-                    NAME,
-                    text,
-                    "raise them with `sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512`",
-                )
-            }
-        }
-        _ => Check::ok(NAME, "not on this system"),
     }
 }
 

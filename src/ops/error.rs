@@ -2,132 +2,89 @@
 
 use crate::domain::{NameError, SessionIdError, settings::SettingError};
 use crate::store::StoreError;
-use crate::sys::environment::NoHome;
+use crate::sys::environment::{NoHome, variable};
 use crate::sys::files::FileError;
 use crate::sys::flock::LockError;
 
-/// The kinds of errors. Their names are part of the contract.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Kind {
-    AllDone,
-    AlreadyClaimed,
-    AlreadyCompleted,
-    AlreadyHaveClaim,
-    AlreadyJoined,
-    AmbiguousCaller,
-    AmbiguousMessage,
-    BadConfig,
-    Blocked,
-    BrokenPromise,
-    Bug,
-    Corrupt,
-    DiskFull,
-    Empty,
-    Evicted,
-    ForeignAgent,
-    HookInTheWay,
-    InHarness,
-    Interrupted,
-    InvalidName,
-    InvalidPattern,
-    InvalidValue,
-    Io,
-    LockTimeout,
-    NameTaken,
-    NoFlock,
-    NoHost,
-    NoNameLeft,
-    NoTerminal,
-    NoProjectSettings,
-    NotAllInstalled,
-    NoRepository,
-    NotAllSent,
-    NotChecked,
-    NotClaimed,
-    NotJoined,
-    NotReserved,
-    NotRunning,
-    NotYours,
-    NothingReady,
-    ReadOnly,
-    Reserved,
-    SharedHooks,
-    StatusLineInUse,
-    StillAlive,
-    TimedOut,
-    TooBroad,
-    TooLarge,
-    TooMany,
-    UnhealthyMesh,
-    UnknownAgent,
-    UnknownKey,
-    UnknownMessage,
-    UnknownTask,
-    UnsafeMesh,
-    Usage,
+/// Declares the kinds with their names, so that no list of them can miss one.
+macro_rules! kinds {
+    ($($kind:ident = $name:literal,)+) => {
+        /// The kinds of errors. Their names are part of the contract.
+        #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+        pub enum Kind {
+            $($kind,)+
+        }
+
+        impl Kind {
+            pub const ALL: &'static [Self] = &[$(Self::$kind,)+];
+
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $name,)+
+                }
+            }
+        }
+    };
 }
 
-impl Kind {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::AllDone => "all_done",
-            Self::AlreadyClaimed => "already_claimed",
-            Self::AlreadyCompleted => "already_completed",
-            Self::AlreadyHaveClaim => "already_have_claim",
-            Self::AlreadyJoined => "already_joined",
-            Self::AmbiguousCaller => "ambiguous_caller",
-            Self::AmbiguousMessage => "ambiguous_message",
-            Self::BadConfig => "bad_config",
-            Self::Blocked => "blocked",
-            Self::BrokenPromise => "broken_promise",
-            Self::Bug => "bug",
-            Self::Corrupt => "corrupt",
-            Self::DiskFull => "disk_full",
-            Self::Empty => "empty",
-            Self::Evicted => "evicted",
-            Self::ForeignAgent => "foreign_agent",
-            Self::HookInTheWay => "hook_in_the_way",
-            Self::InHarness => "in_harness",
-            Self::Interrupted => "interrupted",
-            Self::InvalidName => "invalid_name",
-            Self::InvalidPattern => "invalid_pattern",
-            Self::InvalidValue => "invalid_value",
-            Self::Io => "io",
-            Self::LockTimeout => "lock_timeout",
-            Self::NameTaken => "name_taken",
-            Self::NoFlock => "no_flock",
-            Self::NoHost => "no_host",
-            Self::NoNameLeft => "no_name_left",
-            Self::NoTerminal => "no_terminal",
-            Self::NoProjectSettings => "no_project_settings",
-            Self::NotAllInstalled => "not_all_installed",
-            Self::NoRepository => "no_repository",
-            Self::NotAllSent => "not_all_sent",
-            Self::NotChecked => "not_checked",
-            Self::NotClaimed => "not_claimed",
-            Self::NotJoined => "not_joined",
-            Self::NotReserved => "not_reserved",
-            Self::NotRunning => "not_running",
-            Self::NotYours => "not_yours",
-            Self::NothingReady => "nothing_ready",
-            Self::ReadOnly => "read_only",
-            Self::Reserved => "reserved",
-            Self::SharedHooks => "shared_hooks",
-            Self::StatusLineInUse => "status_line_in_use",
-            Self::StillAlive => "still_alive",
-            Self::TimedOut => "timed_out",
-            Self::TooBroad => "too_broad",
-            Self::TooLarge => "too_large",
-            Self::TooMany => "too_many",
-            Self::UnhealthyMesh => "unhealthy_mesh",
-            Self::UnknownAgent => "unknown_agent",
-            Self::UnknownKey => "unknown_key",
-            Self::UnknownMessage => "unknown_message",
-            Self::UnknownTask => "unknown_task",
-            Self::UnsafeMesh => "unsafe_mesh",
-            Self::Usage => "usage",
-        }
-    }
+kinds! {
+    AllDone = "all_done",
+    AlreadyClaimed = "already_claimed",
+    AlreadyCompleted = "already_completed",
+    AlreadyHaveClaim = "already_have_claim",
+    AlreadyJoined = "already_joined",
+    AmbiguousCaller = "ambiguous_caller",
+    AmbiguousMessage = "ambiguous_message",
+    BadConfig = "bad_config",
+    Blocked = "blocked",
+    BrokenPromise = "broken_promise",
+    Bug = "bug",
+    Corrupt = "corrupt",
+    DiskFull = "disk_full",
+    Empty = "empty",
+    Evicted = "evicted",
+    ForeignAgent = "foreign_agent",
+    HookInTheWay = "hook_in_the_way",
+    InHarness = "in_harness",
+    Interrupted = "interrupted",
+    InvalidName = "invalid_name",
+    InvalidPattern = "invalid_pattern",
+    InvalidValue = "invalid_value",
+    Io = "io",
+    LockTimeout = "lock_timeout",
+    NameTaken = "name_taken",
+    NoFlock = "no_flock",
+    NoHost = "no_host",
+    NoNameLeft = "no_name_left",
+    NoTerminal = "no_terminal",
+    NoProjectSettings = "no_project_settings",
+    NotAMesh = "not_a_mesh",
+    NotAllInstalled = "not_all_installed",
+    NoRepository = "no_repository",
+    NotAllSent = "not_all_sent",
+    NotChecked = "not_checked",
+    NotClaimed = "not_claimed",
+    NotJoined = "not_joined",
+    NotReserved = "not_reserved",
+    NotRunning = "not_running",
+    NotYours = "not_yours",
+    NothingReady = "nothing_ready",
+    ReadOnly = "read_only",
+    Reserved = "reserved",
+    SharedHooks = "shared_hooks",
+    StatusLineInUse = "status_line_in_use",
+    StillAlive = "still_alive",
+    TimedOut = "timed_out",
+    TooBroad = "too_broad",
+    TooLarge = "too_large",
+    TooMany = "too_many",
+    UnhealthyMesh = "unhealthy_mesh",
+    UnknownAgent = "unknown_agent",
+    UnknownKey = "unknown_key",
+    UnknownMessage = "unknown_message",
+    UnknownTask = "unknown_task",
+    UnsafeMesh = "unsafe_mesh",
+    Usage = "usage",
 }
 
 /// Something that a program may want to know of an error besides its kind.
@@ -186,7 +143,23 @@ impl From<FileError> for CommandError {
         if error.is_full() {
             return Self::new(Kind::DiskFull, error.to_string()).hint("free some space, then try again");
         }
-        Self::new(Kind::Io, error.to_string()).hint("`msg doctor` tells what is wrong with the mesh")
+        let is_sandboxed =
+            error.is_forbidden() && CODEX_VARIABLES.iter().any(|name| variable(name).is_some());
+        Self::new(Kind::Io, error.to_string()).hint(io_hint(is_sandboxed))
+    }
+}
+
+/// Variables that Codex sets for the commands of its model.
+const CODEX_VARIABLES: [&str; 3] = ["CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"];
+
+/// Codex runs a bare `msg` outside its sandbox, and everything else inside, where the mesh cannot be written.
+fn io_hint(is_sandboxed: bool) -> &'static str {
+    match is_sandboxed {
+        true => {
+            "Codex's sandbox is in the way: run `msg` alone in its command, without pipes, redirects, `&&`, `cd` \
+             or `$( )`, or use the MCP tools"
+        }
+        false => "`msg doctor` tells what is wrong with the mesh",
     }
 }
 
@@ -222,13 +195,16 @@ impl From<StoreError> for CommandError {
         match error {
             StoreError::File(error) => error.into(),
             StoreError::Lock(error) => error.into(),
-            StoreError::Unsafe(distrust) => {
+            StoreError::Unsafe { remedy, .. } => {
                 let error = Self::new(Kind::UnsafeMesh, message);
-                match distrust.remedy() {
-                    Some(command) => error.hint(format!("to mend it: `{command}`")),
+                match remedy {
+                    Some(command) => error.hint(format!("to make it safe, run `{command}`")),
                     None => error.hint("name another directory with `--mesh DIR` or $MSG_MESH"),
                 }
             }
+            StoreError::NotAMesh(path) => Self::new(Kind::NotAMesh, message)
+                .hint("name a new or an empty directory with `--mesh DIR`, $MSG_MESH or `msg config set mesh DIR`")
+                .fact("directory", path.display().to_string()),
             StoreError::SwarmLockTimedOut { path, .. } => Self::new(Kind::LockTimeout, message)
                 .hint("it is freed when that process ends; `msg doctor` tells more")
                 .fact("lock", path.display().to_string()),
@@ -279,5 +255,22 @@ impl From<SettingError> for CommandError {
 impl From<NoHome> for CommandError {
     fn from(error: NoHome) -> Self {
         Self::new(Kind::BadConfig, error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mesh_that_a_sandbox_protects_is_not_broken() {
+        for (code, is_forbidden) in
+            [(nix::libc::EROFS, true), (nix::libc::EACCES, true), (nix::libc::EIO, false)]
+        {
+            let error = FileError::from(std::io::Error::from_raw_os_error(code));
+            assert_eq!(error.is_forbidden(), is_forbidden, "{error}");
+        }
+        assert!(io_hint(true).contains("run `msg` alone in its command"));
+        assert!(io_hint(false).contains("msg doctor"));
     }
 }

@@ -1,7 +1,9 @@
 //! The way out when nobody can tell whether an agent lives.
 
-use crate::domain::{AgentName, EventKind, Liveness};
-use crate::store::{Claim, Why};
+use std::rc::Rc;
+
+use crate::domain::{Agent, AgentName, EventKind, Liveness};
+use crate::store::{Claim, Mesh, Why};
 use crate::sys::{clock, process};
 
 use super::claims;
@@ -10,6 +12,7 @@ use super::error::{CommandError, Kind};
 use super::feed;
 use super::identity::{self, with_nearest};
 use super::names;
+use super::person;
 use super::profile::Profile;
 use super::waiting;
 
@@ -23,7 +26,10 @@ pub struct Evicted {
 /// Takes name, claims and reservations from an agent. One that lives must be meant, by `force`: it is told at its
 /// next command, and its mail waits for it.
 pub fn evict(ctx: &Context, name: &AgentName, force: bool) -> Result<Evicted, CommandError> {
-    let (mesh, caller) = identity::caller(ctx)?;
+    if force {
+        person::required(|| format!("msg evict {name} --force"))?;
+    }
+    let (mesh, by) = evictor(ctx)?;
     let locked = mesh.lock()?;
     let census = locked.census()?;
     let now = clock::now();
@@ -35,7 +41,7 @@ pub fn evict(ctx: &Context, name: &AgentName, force: bool) -> Result<Evicted, Co
         return Err(with_nearest(error, name, &census));
     };
     let agent = &record.agent;
-    if agent.is_same_session(&caller.agent) {
+    if by.as_ref().is_some_and(|by| agent.is_same_session(by)) {
         let text = format!("{} is you", agent.name);
         return Err(CommandError::new(Kind::StillAlive, text).hint("`msg leave` leaves"));
     }
@@ -48,8 +54,22 @@ pub fn evict(ctx: &Context, name: &AgentName, force: bool) -> Result<Evicted, Co
     }
     let profile = Profile::with_liveness(ctx, &mesh, agent.clone(), &locked.claims()?, liveness)?;
     let unclaimed = claims::give_up(&locked, agent)?;
-    locked.bury(record, Why::Evicted, now, Some(caller.agent.name.as_str()))?;
+    locked.bury(record, Why::Evicted, now, by.as_ref().map(|by| by.name.as_str()))?;
     waiting::tell_or_note(ctx, &mesh, &locked);
-    feed::tell(ctx, &mesh, EventKind::Evict, &caller.agent.name, Some(agent.name.as_str()), None);
+    let teller = by.map_or_else(AgentName::of_program, |by| by.name);
+    feed::tell(ctx, &mesh, EventKind::Evict, &teller, Some(agent.name.as_str()), None);
     Ok(Evicted { profile, unclaimed })
+}
+
+/// The mesh, and the agent that evicts: `None` for a person who has not joined, who need not.
+fn evictor(ctx: &Context) -> Result<(Rc<Mesh>, Option<Agent>), CommandError> {
+    match identity::caller(ctx) {
+        Ok((mesh, caller)) => Ok((mesh, Some(caller.agent))),
+        Err(error)
+            if error.kind == Kind::NotJoined && ctx.speaker.is_none() && person::harness().is_none() =>
+        {
+            Ok((ctx.mesh()?.ok_or(error)?, None))
+        }
+        Err(error) => Err(error),
+    }
 }

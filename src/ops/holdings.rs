@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::domain::pattern::Pattern;
-use crate::domain::{Agent, Reservation};
+use crate::domain::{Agent, Hit, Reservation};
 use crate::store::{Census, Mesh, Record, SessionRecord, Unreadable, patterns};
 
 use super::names::is_live;
@@ -17,6 +17,18 @@ pub struct Holding {
     /// Of many paths in the way there are but few holders.
     pub holder: Arc<Agent>,
     pub reservation: Reservation,
+    /// Nobody compared it with what is wanted: that takes too long, so it counts as being in the way.
+    pub is_assumed: bool,
+}
+
+impl Holding {
+    /// What has to be said besides, if it is only assumed to be in the way.
+    pub fn caveat(&self) -> &'static str {
+        match self.is_assumed {
+            true => "; the patterns are too complex to compare, so they count as overlapping",
+            false => "",
+        }
+    }
 }
 
 /// For registrations that can't be read: as they were last known, since unreadable is not empty; and those of which
@@ -28,6 +40,11 @@ pub(super) fn stand_ins(mesh: &Mesh, census: &Census) -> (Vec<Record>, Vec<Unrea
     }
     let sessions = mesh.sessions().map(|sessions| sessions.records).unwrap_or_default();
     for file in &census.unreadable {
+        // What is odd is known as far as it counts; whoever is gone holds nothing.
+        if let Some(record) = &file.told {
+            known.extend(is_live(record).then(|| Record::clone(record)));
+            continue;
+        }
         let is_it = |session: &&SessionRecord| {
             session.is_current() && session.last.agent.name.as_str().eq_ignore_ascii_case(&file.stem)
         };
@@ -38,16 +55,6 @@ pub(super) fn stand_ins(mesh: &Mesh, census: &Census) -> (Vec<Record>, Vec<Unrea
         }
     }
     (known, unknown)
-}
-
-/// What others than `me` hold of that which `is_hit` says yes to.
-pub(super) fn held_by_others<'a>(
-    records: impl IntoIterator<Item = &'a Record>,
-    me: Option<&Agent>,
-    now: Timestamp,
-    is_hit: impl Fn(&Pattern) -> bool,
-) -> Vec<Holding> {
-    Others::new(records, me, now).0.iter().flat_map(|other| other.held(&is_hit)).collect()
 }
 
 /// What others hold, read once to be held against many paths.
@@ -66,7 +73,7 @@ impl<'a> Others<'a> {
         me: Option<&Agent>,
         now: Timestamp,
     ) -> Self {
-        let is_other = |record: &&Record| me.is_none_or(|me| me.session != record.agent.session);
+        let is_other = |record: &&Record| me.is_none_or(|me| !me.is_same_agent(&record.agent));
         let other = |record: &'a Record| {
             let binding = record.agent.reservations.iter().filter(|reservation| reservation.binds(now));
             let holds =
@@ -76,20 +83,46 @@ impl<'a> Others<'a> {
         Self(records.into_iter().filter(is_other).map(other).collect())
     }
 
+    /// Shows each pattern, and who holds it if its holder lives.
+    pub(super) fn each(&self, mut show: impl FnMut(&Pattern, &dyn Fn() -> Option<Holding>)) {
+        for other in &self.0 {
+            for (reservation, patterns) in &other.holds {
+                let holding = || {
+                    let holder = other.living()?;
+                    Some(Holding { holder, reservation: (*reservation).clone(), is_assumed: false })
+                };
+                patterns.iter().for_each(|pattern| show(pattern, &holding));
+            }
+        }
+    }
+
     /// The first that is in the way.
-    pub(super) fn first(&self, is_hit: impl Fn(&Pattern) -> bool) -> Option<Holding> {
-        self.0.iter().find_map(|other| other.held(&is_hit).next())
+    pub(super) fn first(&self, hit: impl Fn(&Pattern) -> Hit) -> Option<Holding> {
+        self.0.iter().find_map(|other| other.held(&hit).next())
+    }
+
+    /// All of others than `me` that is in the way.
+    pub(super) fn in_the_way_of(&self, me: &Agent, hit: impl Fn(&Pattern) -> Hit) -> Vec<Holding> {
+        let others = self.0.iter().filter(|other| other.record.agent.session != me.session);
+        others.flat_map(|other| other.held(&hit)).collect()
     }
 }
 
 impl Other<'_> {
     /// Whether a holder lives is asked only where it matters.
-    fn held(&self, is_hit: impl Fn(&Pattern) -> bool) -> impl Iterator<Item = Holding> {
-        let hits = self.holds.iter().filter(move |(_, patterns)| patterns.iter().any(&is_hit));
-        let holder = || is_live(self.record).then(|| Arc::new(self.record.agent.clone()));
-        hits.map_while(move |(reservation, _)| {
-            let holder = self.holder.get_or_init(holder).clone()?;
-            Some(Holding { holder, reservation: (*reservation).clone() })
+    fn held(&self, hit: impl Fn(&Pattern) -> Hit) -> impl Iterator<Item = Holding> {
+        let hits = self.holds.iter().filter_map(move |(reservation, patterns)| {
+            let hit = patterns.iter().map(&hit).max().filter(|hit| *hit != Hit::No)?;
+            Some((*reservation, hit))
+        });
+        hits.map_while(move |(reservation, hit)| {
+            let holder = self.living()?;
+            Some(Holding { holder, reservation: reservation.clone(), is_assumed: hit == Hit::Assumed })
         })
+    }
+
+    fn living(&self) -> Option<Arc<Agent>> {
+        let holder = || is_live(self.record).then(|| Arc::new(self.record.agent.clone()));
+        self.holder.get_or_init(holder).clone()
     }
 }

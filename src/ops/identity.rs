@@ -5,12 +5,13 @@
 //! `$MSG_AGENT`. The ancestors are followed up to the nearest harness and no further: beyond it is whoever started it,
 //! and a model must not speak as that person because it left, was evicted, or never joined.
 
+mod at_hook;
 mod traces;
 
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use crate::domain::{Agent, AgentName, Liveness, Recorded, SessionId, nearest};
+use crate::domain::{Agent, AgentName, Liveness, Recorded, SessionId, nearest, spelled};
 use crate::store::{Census, Locked, Mesh, Near, Record, SessionRecord, StoreError, Survey};
 use crate::sys::environment::variable;
 use crate::sys::{clock, process};
@@ -20,9 +21,11 @@ use super::bury::finish_renames;
 use super::claims;
 use super::context::Context;
 use super::error::{CommandError, Kind};
-use super::names::{self, is_live};
+use super::names;
 use super::profile::Profile;
 use super::reserve;
+pub(super) use at_hook::{Recognised, at_hook, recognise};
+use at_hook::{registered, stranger};
 pub(super) use traces::{Teller, Traces, is_host};
 
 /// An agent that a command acts for, and how it was found.
@@ -62,34 +65,6 @@ pub(super) fn own_caller(ctx: &Context) -> Result<(Rc<Mesh>, Agent), CommandErro
     }
 }
 
-/// Whom a hook is about. The ids of the session and of the one that started it tell; else what a command would go by.
-/// `None`: it never joined, or is no longer welcome. What is mended on the way is in the survey afterwards.
-pub(super) fn at_hook<'m>(
-    ctx: &Context,
-    mesh: &'m Mesh,
-    survey: &mut Survey<'m>,
-    sessions: &[SessionId],
-) -> Result<Option<Agent>, CommandError> {
-    // Who is told by `--as` is not looked for by its session.
-    let own: &[SessionId] = if ctx.speaker.is_some() { &[] } else { sessions };
-    let known = match own.iter().find_map(|session| registered(mesh, session).transpose()) {
-        Some(agent) => Some(agent?),
-        None => {
-            let found = search_for_hook(ctx, mesh, survey, own)?;
-            if found.is_some() {
-                *survey = mesh.survey()?;
-            }
-            found
-        }
-    };
-    if let Some(agent) = &known
-        && let Err(error) = mesh.touch(&agent.name)
-    {
-        ctx.notice(format!("your presence could not be noted: {error}"));
-    }
-    Ok(known)
-}
-
 /// Whom a status line is about, if that can be told without a doubt: by the session that the harness tells, else by what
 /// a command would go by. To be looked at is no sign of life, and nothing is mended.
 pub(super) fn at_statusline(
@@ -114,63 +89,6 @@ pub(super) fn at_statusline(
     };
     let found = find(ctx, mesh, &census, &traces).or_else(stranger)?;
     Ok(found.map(|found| found.agent))
-}
-
-/// The agent of that session, found by the shortest way: what is known of the session names it.
-fn registered(mesh: &Mesh, session: &SessionId) -> Result<Option<Agent>, CommandError> {
-    let Some(name) = mesh.name_of_session(session)? else { return Ok(None) };
-    let record = mesh.registration(&name)?;
-    let is_it = |record: &Record| {
-        record.agent.session == *session && record.agent.restores.is_none() && is_live(record)
-    };
-    Ok(record.filter(is_it).map(|record| record.agent))
-}
-
-/// The long way, for who joined by other means, came back, or is a stranger.
-fn search_for_hook(
-    ctx: &Context,
-    mesh: &Mesh,
-    survey: &Survey<'_>,
-    sessions: &[SessionId],
-) -> Result<Option<Agent>, CommandError> {
-    let mut traces = Traces::of_caller(ctx);
-    let processes = traces.ancestors.iter().map(|details| details.pid.get()).collect();
-    // What can't be a name is nobody's.
-    let census = match wanted_name(ctx) {
-        Ok(Some(_)) => Cow::Owned(mesh.census()?),
-        Ok(None) | Err(_) => survey.near(&Near { sessions, processes, ..Near::default() })?,
-    };
-    let of_session = |record: &&Record| sessions.contains(&record.agent.session);
-    let alive = |record: &&Record| process::liveness(&record.agent.process) != Liveness::Gone;
-    if let Some(session) = sessions.first() {
-        traces.session = Some((session.clone(), Teller::Hook));
-    }
-    let found = match census.records.iter().filter(of_session).find(alive) {
-        Some(record) => Some(found(record, Teller::Hook.to_string())),
-        None => match find(ctx, mesh, &census, &traces).or_else(stranger)? {
-            Some(found) => Some(found),
-            // Looking for a stranger among all who were ever here would take long.
-            None if !is_known(mesh, sessions) => None,
-            None => revive(ctx, mesh, &traces).or_else(stranger)?,
-        },
-    };
-    Ok(found.map(|found| mend(mesh, &census, &traces, found)).transpose()?.map(|caller| caller.agent))
-}
-
-/// A record that can't be read tells nothing.
-fn is_known(mesh: &Mesh, sessions: &[SessionId]) -> bool {
-    sessions.iter().any(|session| mesh.session(session).is_ok_and(|known| known.is_some()))
-}
-
-/// At a hook, who is not welcome, who is not known and who can't be told are treated alike: as strangers, who are held to
-/// everyone's reservations.
-fn stranger(error: CommandError) -> Result<Option<Caller>, CommandError> {
-    match error.kind {
-        Kind::Evicted | Kind::NotJoined | Kind::AmbiguousCaller | Kind::InvalidName | Kind::Corrupt => {
-            Ok(None)
-        }
-        _ => Err(error),
-    }
 }
 
 /// The caller with all that others see of it; for `whoami`.
@@ -224,7 +142,11 @@ fn find(
             return Err(ambiguous(rivals));
         }
         let pid = record.agent.process.pid();
-        return Ok(Some(found(record, format!("process {pid}, which started this command, is its host"))));
+        let how = match pid == process::own_pid() {
+            true => format!("this process, {pid}, is its host"),
+            false => format!("process {pid}, which started this command, is its host"),
+        };
+        return Ok(Some(found(record, how)));
     }
     match variable("MSG_AGENT") {
         Some(text) => by_name(census, &AgentName::new(text)?, "$MSG_AGENT"),
@@ -246,7 +168,8 @@ fn by_name(census: &Census, name: &AgentName, told_by: &str) -> Result<Option<Ca
     };
     if process::liveness(&record.agent.process) == Liveness::Gone {
         let pid = record.agent.process.pid();
-        let text = format!("{} is gone: its process {pid} has ended", record.agent.name);
+        let from = if told_by == "$MSG_AGENT" { " (from $MSG_AGENT)" } else { "" };
+        let text = format!("{}{from} is gone: its process {pid} has ended", record.agent.name);
         // Nobody can act for a dead agent, so to the caller this is the same as not having joined.
         return Err(CommandError::new(Kind::NotJoined, text).hint("`msg join` joins as somebody new"));
     }
@@ -258,14 +181,15 @@ fn by_name(census: &Census, name: &AgentName, told_by: &str) -> Result<Option<Ca
 fn revive(ctx: &Context, mesh: &Mesh, traces: &Traces) -> Result<Option<Caller>, CommandError> {
     let Some(known) = remembered(ctx, mesh, traces)? else {
         return match wanted_name(ctx)? {
-            Some(name) => Err(unknown_speaker(mesh, &name)?),
+            Some(name) => Err(unknown_speaker(ctx, mesh, &name)?),
             None => Ok(None),
         };
     };
     let agent = &known.last.agent;
     if let Some(eviction) = &known.evicted {
         let by = eviction.by.as_deref().unwrap_or("somebody");
-        let text = format!("{} was evicted by {by} at {}", agent.name, crate::store::iso(eviction.at));
+        let ago = spelled(clock::now().duration_since(eviction.at));
+        let text = format!("{} was evicted by {by} {ago} ago", agent.name);
         return Err(CommandError::new(Kind::Evicted, text).hint("`msg join` comes back, with your mail"));
     }
     if !known.is_current() {
@@ -386,9 +310,11 @@ fn not_joined() -> CommandError {
     CommandError::new(Kind::NotJoined, "you have not joined this mesh").hint("`msg join` joins it")
 }
 
-fn unknown_speaker(mesh: &Mesh, name: &AgentName) -> Result<CommandError, CommandError> {
+fn unknown_speaker(ctx: &Context, mesh: &Mesh, name: &AgentName) -> Result<CommandError, CommandError> {
     let census = mesh.census()?;
-    Ok(with_nearest(CommandError::new(Kind::NotJoined, format!("no agent is called {name}")), name, &census))
+    let from = if ctx.speaker.is_none() { " (from $MSG_AGENT)" } else { "" };
+    let text = format!("no agent is called {name}{from}");
+    Ok(with_nearest(CommandError::new(Kind::NotJoined, text), name, &census))
 }
 
 /// Adds whom the caller may have meant.

@@ -21,6 +21,7 @@ use super::feed;
 use super::identity::{self, Traces};
 use super::names::{self, holder, is_live, name_taken};
 use super::profile::Profile;
+use super::prune;
 use super::reserve;
 use super::waiting;
 
@@ -36,6 +37,8 @@ pub struct Request {
     pub session: Option<SessionId>,
     pub pid: Option<i64>,
     pub model: Option<String>,
+    /// Also process 1, whatever it is.
+    pub force: bool,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -79,12 +82,8 @@ pub fn join(ctx: &Context, request: &Request) -> Result<Joined, CommandError> {
     let newcomer = Newcomer::find(ctx, request)?;
     let default_name = default_name()?;
     let spec = request.spec.as_deref().map(|path| spec_path(ctx, path)).transpose()?;
-    let theme = ctx.settings.theme().ok_or_else(|| {
-        CommandError::new(Kind::BadConfig, "`nameTheme` is `custom`, but there are no `nameWords`").hint(
-            "set them with `msg config set nameWords '{\"adjectives\": [\"Red\"], \"nouns\": [\"Fox\"]}'`",
-        )
-    })?;
     let mesh = ctx.create_mesh()?;
+    let own_session = newcomer.known_session(&mesh)?;
     let locked = mesh.lock()?;
     // It may have ended while we waited, and its session live on in another process.
     if process::liveness(&newcomer.process()) == Liveness::Gone {
@@ -92,10 +91,10 @@ pub fn join(ctx: &Context, request: &Request) -> Result<Joined, CommandError> {
     }
     locked.probe()?;
     locked.sweep()?;
-    let visit = Visit { ctx, request, mesh: &mesh, locked: &locked, newcomer: &newcomer, spec };
+    let visit = Visit { ctx, request, mesh: &mesh, locked: &locked, newcomer: &newcomer, own_session, spec };
     let (agent, arrival, lost) = match visit.find_self(&locked.census()?)? {
         Some(record) => (visit.stay(record)?, Arrival::Already, Vec::new()),
-        None => visit.arrive(&theme, default_name)?,
+        None => visit.arrive(default_name)?,
     };
     if arrival != Arrival::Already {
         waiting::tell_or_note(ctx, &mesh, &locked);
@@ -107,6 +106,7 @@ pub fn join(ctx: &Context, request: &Request) -> Result<Joined, CommandError> {
         ctx.notice(format!("the choice of this mesh could not be written down: {error}"));
         None
     });
+    prune::in_passing(ctx, &mesh);
     if arrival != Arrival::Already {
         feed::tell(ctx, &mesh, EventKind::Join, &agent.name, None, None);
     }
@@ -116,6 +116,18 @@ pub fn join(ctx: &Context, request: &Request) -> Result<Joined, CommandError> {
 }
 
 impl Newcomer {
+    /// The id of the caller's session. Where nobody told one, as at a terminal, the process tells; that takes a look at
+    /// every session, so it is done without a lock.
+    fn known_session(&self, mesh: &Mesh) -> Result<Option<SessionId>, CommandError> {
+        if self.session.is_some() || self.harness.hosts_many() {
+            return Ok(self.session.clone());
+        }
+        let process = self.process();
+        let sessions = mesh.sessions()?.records.into_iter().map(|known| known.last.agent);
+        let own = sessions.filter(|agent| agent.process == process);
+        Ok(own.max_by_key(|agent| agent.started_at).map(|agent| agent.session))
+    }
+
     fn find(ctx: &Context, request: &Request) -> Result<Self, CommandError> {
         let (traces, found) = match &ctx.client {
             Some(client) => {
@@ -131,7 +143,7 @@ impl Newcomer {
             }
         };
         let host = match request.pid {
-            Some(number) => named_host(number)?,
+            Some(number) => named_host(number, request.force)?,
             None => found.clone().ok_or_else(no_host)?,
         };
         let is_ours = found.is_some_and(|found| found.process == host.process);
@@ -153,12 +165,21 @@ impl Newcomer {
     }
 }
 
-fn named_host(number: i64) -> Result<Host, CommandError> {
+fn named_host(number: i64, force: bool) -> Result<Host, CommandError> {
     let pid = Pid::new(number).map_err(|error| {
         CommandError::new(Kind::InvalidValue, error.to_string())
             .hint("`--pid` takes the id of a live process")
     })?;
     let host = ancestry::named_host(pid).ok_or_else(|| not_there(pid))?;
+    // In a container, process 1 may be the harness or the shell that one works in.
+    let is_init = pid.get() == 1 && host.harness == Harness::Other && !is_shell(pid);
+    if is_init && !force {
+        let text =
+            "process 1 is above every process: any command on this machine would count as this agent's";
+        return Err(CommandError::new(Kind::InvalidValue, text).hint(
+            "pass the process of your shell or agent, for example `--pid $$`; `--force` takes process 1",
+        ));
+    }
     let me = nix::unistd::geteuid().as_raw();
     match process::owner(pid) {
         Some(owner) if owner != me && me != 0 => {
@@ -167,6 +188,11 @@ fn named_host(number: i64) -> Result<Host, CommandError> {
         }
         _ => Ok(host),
     }
+}
+
+fn is_shell(pid: Pid) -> bool {
+    const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "fish", "ksh", "ash"];
+    process::details(pid).is_some_and(|details| SHELLS.contains(&details.look.comm.as_str()))
 }
 
 fn not_there(pid: Pid) -> CommandError {
@@ -210,6 +236,8 @@ struct Visit<'a> {
     mesh: &'a Mesh,
     locked: &'a Locked<'a>,
     newcomer: &'a Newcomer,
+    /// The id of a session that may be known.
+    own_session: Option<SessionId>,
     spec: Option<String>,
 }
 
@@ -292,23 +320,23 @@ impl Visit<'_> {
         Ok(edited.agent)
     }
 
-    fn arrive(
-        &self,
-        theme: &Theme,
-        default_name: Option<AgentName>,
-    ) -> Result<(Agent, Arrival, Vec<String>), CommandError> {
+    fn arrive(&self, default_name: Option<AgentName>) -> Result<(Agent, Arrival, Vec<String>), CommandError> {
         // pi-messenger takes no lock, so it may be faster; but not for ever.
         for _ in 0..TRIES {
             let now = clock::now();
             let census = self.locked.census()?;
             let known = self.known_session()?;
-            let name = self.choose(&census, theme, default_name.as_ref(), known.as_ref(), now)?;
+            let name = self.choose(&census, default_name.as_ref(), known.as_ref(), now)?;
             names::clear(self.locked, &census, &name, now)?;
             if let Some(before) =
                 known.as_ref().map(|known| &known.last.agent.name).filter(|last| **last != name)
             {
                 self.mesh.carry_stamp(before, &name)?;
             }
+            if let Some(known) = known.as_ref().filter(|known| known.is_current()) {
+                self.gather_mail(&census, &known.last.agent, now)?;
+            }
+            let is_known = known.as_ref().is_some_and(SessionRecord::is_current);
             let held = known.as_ref().map_or(Vec::new(), held_before);
             let waits = known.as_ref().map(waited_before).unwrap_or_default();
             let mut record = self.record(name, known, now);
@@ -319,7 +347,7 @@ impl Visit<'_> {
             if self.locked.register(&record)? == Published::Exists {
                 continue;
             }
-            if graves.is_empty() {
+            if graves.is_empty() && !is_known {
                 return Ok((record.agent, Arrival::New, lost));
             }
             let mail = identity::collect_mail(self.mesh, self.locked, &record.agent)?;
@@ -329,25 +357,29 @@ impl Visit<'_> {
         Err(CommandError::new(Kind::NameTaken, "others were faster, time and again").hint("try again"))
     }
 
-    /// What is known of the caller's session. Where nobody told an id, as at a terminal, the process tells.
+    /// Mail that lies under names of the session which nobody has now goes into its grave, to come back from there.
+    fn gather_mail(&self, census: &Census, last: &Agent, now: Timestamp) -> Result<(), CommandError> {
+        for name in last.all_names() {
+            let is_registered = census.find(name, now).is_some() || census.unreadable(name).is_some();
+            if !is_registered {
+                self.locked.bury_lost_mail(name, now)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is known of the caller's session.
     fn known_session(&self) -> Result<Option<SessionRecord>, CommandError> {
-        if let Some(session) = &self.newcomer.session {
-            return Ok(self.mesh.session(session)?);
-        }
-        if self.newcomer.harness.hosts_many() {
-            return Ok(None);
-        }
-        let process = self.newcomer.process();
-        let sessions = self.mesh.sessions()?.records.into_iter();
-        let own = sessions.filter(|known| known.last.agent.process == process);
-        Ok(own.max_by_key(|known| known.last.agent.started_at))
+        Ok(match &self.own_session {
+            Some(session) => self.mesh.session(session)?,
+            None => None,
+        })
     }
 
     /// The name to take, free at this moment.
     fn choose(
         &self,
         census: &Census,
-        theme: &Theme,
         default_name: Option<&AgentName>,
         known: Option<&SessionRecord>,
         now: Timestamp,
@@ -364,9 +396,20 @@ impl Visit<'_> {
             return holder(census, name, None, now)
                 .map_or(Ok(name.clone()), |text| Err(name_taken(name, &text)));
         }
+        let theme = self.theme();
         theme.pick(&random::shuffled(theme.len()), is_taken).ok_or_else(|| {
             CommandError::new(Kind::NoNameLeft, "every name of this theme is taken")
                 .hint("`msg join NAME` takes one of your own")
+        })
+    }
+
+    /// The words that a name is made of: where the configured ones can't be used, the built-in ones.
+    fn theme(&self) -> Theme {
+        self.ctx.settings.theme().unwrap_or_else(|| {
+            self.ctx.notice(
+                "`nameTheme` is `custom`, but there are no usable `nameWords`: your name is made of the built-in words",
+            );
+            Theme::default()
         })
     }
 
@@ -438,7 +481,11 @@ fn settle(ctx: &Context) -> Result<Option<String>, CommandError> {
 
 fn count_peers(mesh: &Mesh, agent: &Agent) -> Result<usize, CommandError> {
     let census = mesh.census()?;
-    Ok(census.records.iter().filter(|record| record.agent.name != agent.name && is_live(record)).count())
+    Ok(census
+        .records
+        .iter()
+        .filter(|record| !record.agent.name.is_spelled_as(&agent.name) && is_live(record))
+        .count())
 }
 
 /// The pane and the server's socket, as `tmux -S SOCKET … -t PANE` wants them.

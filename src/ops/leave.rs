@@ -9,6 +9,7 @@ use super::context::Context;
 use super::error::CommandError;
 use super::feed;
 use super::identity;
+use super::person;
 use super::waiting;
 
 #[derive(Clone, Debug)]
@@ -22,6 +23,7 @@ pub struct Left {
 
 pub fn leave(ctx: &Context) -> Result<Left, CommandError> {
     let (mesh, caller) = identity::caller(ctx)?;
+    person::required_for_another(ctx, &caller.agent, || format!("msg leave --as {}", caller.agent.name))?;
     part(ctx, &mesh, &caller.agent)
 }
 
@@ -30,7 +32,7 @@ pub(super) fn part(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<Left, Co
     if agent.is_foreign() {
         return Err(StoreError::Foreign(agent.name.to_string()).into());
     }
-    let locked = mesh.lock()?;
+    let locked = mesh.lock_for(agent)?;
     let record = locked.own_record(agent)?;
     let unclaimed = claims::give_up(&locked, &record.agent)?;
     let unread = mesh.unread(&record.agent)?;

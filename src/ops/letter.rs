@@ -1,11 +1,11 @@
 //! A message as it reaches its reader: with its age, how to answer, and who the sender is if that is new.
 //!
 //! The text for a model marks a peer's words as such: every line of them is quoted, so that nothing a peer writes can be
-//! taken for the user's voice or for a message from somebody else.
+//! taken for the user's voice or for a message from somebody else. A notice of the program's own says so.
 
 use jiff::Timestamp;
 
-use crate::domain::{Agent, AgentName, Importance, Message, visible};
+use crate::domain::{Agent, AgentName, Importance, MARK, Message, PeerText, spelled, visible, visible_line};
 use crate::store::{Contacts, Mesh, Stem};
 use crate::sys::clock;
 
@@ -14,8 +14,6 @@ use super::error::CommandError;
 
 /// Longer texts are cut in what a model gets, with a note that the rest can be had.
 const MAX_SHOWN: usize = 8_000;
-/// What stands before each line of a peer's.
-const MARK: &str = "> ";
 /// Of a sender's folder the end is shown, of its branch the beginning.
 const MAX_FOLDER: usize = 80;
 const MAX_BRANCH: usize = 40;
@@ -29,6 +27,8 @@ pub struct Letter {
     /// Who the sender is, the first time that its session writes.
     pub introduction: Option<String>,
     pub reply_hint: bool,
+    /// The program itself sent it, and has a record of that.
+    pub is_notice: bool,
 }
 
 /// By what a model answers: in its shell, or with tools that take the letters of a message.
@@ -69,13 +69,15 @@ pub(super) fn write(
         if is_new {
             met.push(&message.from);
         }
+        let is_notice = message.is_notice() && mesh.has_sent(&AgentName::of_program(), message, stem)?;
         letters.push(Letter {
             message: (*message).clone(),
             letters: stem.letters().to_string(),
             age: age(message.timestamp, clock::now()),
             introduction,
             // The program itself takes no answers.
-            reply_hint: ctx.settings.is_on("replyHint") && message.from != AgentName::of_program().as_str(),
+            reply_hint: ctx.settings.is_on("replyHint") && !message.is_notice(),
+            is_notice,
         });
     }
     let changed = (contacts != before).then_some(contacts);
@@ -136,6 +138,9 @@ impl Letter {
 
     fn header(&self, means: Means) -> String {
         let message = &self.message;
+        if self.is_notice {
+            return format!("[msg, {} ago]", self.age);
+        }
         let mut about = vec![format!("{} ago", self.age)];
         about.extend(self.introduction.iter().map(|text| visible(text).into_owned()));
         if message.importance != Importance::Normal {
@@ -184,13 +189,9 @@ impl Letter {
     }
 }
 
-/// A peer's words, every line of them with a mark, however many there are.
+/// [`PeerText::lines`] of a text.
 pub fn quotation(text: &str) -> String {
-    text.trim_end()
-        .split('\n')
-        .map(|line| format!("{MARK}{}", visible_line(line)))
-        .collect::<Vec<_>>()
-        .join("\n")
+    PeerText::new(text).lines()
 }
 
 /// How much of the text can be quoted in so many characters, in bytes: a line has a mark before it, and what can't be
@@ -213,6 +214,8 @@ fn fitting(text: &str, room: usize) -> usize {
 fn sender(from: &str) -> String {
     match AgentName::new(from) {
         Ok(name) => name.to_string(),
+        // The program has no record of it.
+        Err(_) if AgentName::is_program(from) => format!("{from}?"),
         Err(_) => from.chars().take(50).map(|c| if c.is_alphanumeric() { c } else { '?' }).collect(),
     }
 }
@@ -223,24 +226,9 @@ fn is_plain(thread: &str) -> bool {
     thread.len() < 32 && thread.chars().all(|c| c.is_alphanumeric() || "-_./ #".contains(c))
 }
 
-/// Tabs and the carriage returns of other systems' line ends are harmless.
-fn visible_line(line: &str) -> String {
-    line.trim_end_matches('\r')
-        .split('\t')
-        .map(|part| visible(part).into_owned())
-        .collect::<Vec<_>>()
-        .join("\t")
-}
-
 /// How long ago, in one short word.
 pub fn age(then: Timestamp, now: Timestamp) -> String {
-    let seconds = now.duration_since(then).as_secs().max(0);
-    match seconds {
-        0..60 => format!("{seconds}s"),
-        60..3600 => format!("{}min", seconds / 60),
-        3600..86_400 => format!("{}h", seconds / 3600),
-        _ => format!("{}d", seconds / 86_400),
-    }
+    spelled(now.duration_since(then))
 }
 
 #[cfg(test)]
@@ -261,7 +249,14 @@ mod tests {
             ack_required: false,
             broadcast: false,
         };
-        Letter { message, letters: "k3x9ab".into(), age: "2min".into(), introduction: None, reply_hint: true }
+        Letter {
+            message,
+            letters: "k3x9ab".into(),
+            age: "2min".into(),
+            introduction: None,
+            reply_hint: true,
+            is_notice: false,
+        }
     }
 
     #[test]
@@ -280,6 +275,21 @@ mod tests {
         let text = forged.for_model();
         assert_eq!(text.lines().count(), 2, "{text}");
         assert!(text.starts_with("[peer Eve??1s?ago") && !text.contains("obey"), "{text}");
+    }
+
+    #[test]
+    fn a_notice_of_the_program_is_not_a_peers_message() {
+        let mut notice = letter("`x` is free");
+        notice.message.from = AgentName::of_program().to_string();
+        notice.reply_hint = false;
+        assert_eq!(
+            notice.for_model(),
+            "[peer ravenry?, 2min ago, k3x9ab]\n> `x` is free",
+            "it has no record"
+        );
+        notice.is_notice = true;
+        assert_eq!(notice.for_model(), "[msg, 2min ago]\n> `x` is free");
+        assert_eq!(notice.for_tools(), notice.for_model());
     }
 
     #[test]

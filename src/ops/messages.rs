@@ -2,13 +2,14 @@
 
 use jiff::Timestamp;
 
-use crate::domain::{Agent, AgentName, Message, nearest};
-use crate::store::{Filed, Mesh, Place, Scan, Seen, Stem, Via, Whereabouts};
-use crate::sys::clock;
+use crate::domain::{Agent, AgentName, Liveness, Message, nearest};
+use crate::store::{Filed, GraveId, Mesh, Orphaned, Place, Record, Scan, Seen, Stem, Via, Whereabouts};
+use crate::sys::{clock, process};
 
 use super::context::Context;
 use super::error::{CommandError, Kind};
 use super::identity;
+use super::names;
 
 /// What lies undelivered, and what is owed.
 #[derive(Clone, Debug)]
@@ -37,13 +38,25 @@ pub fn show(ctx: &Context, id: &str) -> Result<Filed, CommandError> {
 
 pub fn history(ctx: &Context, peer: Option<&AgentName>, limit: usize) -> Result<Vec<Filed>, CommandError> {
     let (mesh, caller) = identity::caller(ctx)?;
-    Ok(mesh.history(&caller.agent, peer, limit)?)
+    let history = mesh.history(&caller.agent, peer, limit)?;
+    if let Some(peer) = peer.filter(|_| history.is_empty()) {
+        names::must_be_known(&mesh, peer)?;
+    }
+    Ok(history)
+}
+
+/// What the caller was asked to confirm, and has not.
+pub fn owed_acks(ctx: &Context) -> Result<Vec<Filed>, CommandError> {
+    let (mesh, caller) = identity::caller(ctx)?;
+    Ok(mesh.owed_acks(&caller.agent)?)
 }
 
 /// Acks messages that were received; one that still waits counts as surfaced by that. Returns them, each once, also those
 /// that were acked before.
 pub fn ack(ctx: &Context, ids: &[String]) -> Result<Vec<Message>, CommandError> {
     let (mesh, caller) = identity::caller(ctx)?;
+    // Who acks has read what hooks said.
+    mesh.surface(&mesh.offers(&caller.agent)?)?;
     let mut found: Vec<Filed> = Vec::new();
     for id in ids {
         let filed = find(&mesh, &caller.agent, id)?;
@@ -53,6 +66,7 @@ pub fn ack(ctx: &Context, ids: &[String]) -> Result<Vec<Message>, CommandError> 
     }
     // What can't be acked is told before anything is.
     for filed in &found {
+        refuse_notice(&filed.message)?;
         match &filed.place {
             Place::Seen(_) | Place::Inbox => {}
             Place::InHand => return Err(in_hand(&filed.stem)),
@@ -81,6 +95,15 @@ pub fn ack(ctx: &Context, ids: &[String]) -> Result<Vec<Message>, CommandError> 
         delivery.record(&Via::new("ack"), now, true)?;
     }
     Ok(found.into_iter().map(|filed| filed.message).collect())
+}
+
+/// Nobody reads as the program itself.
+pub(super) fn refuse_notice(message: &Message) -> Result<(), CommandError> {
+    if !message.is_notice() {
+        return Ok(());
+    }
+    let text = "that is a notice from msg itself: there is nobody to answer";
+    Err(CommandError::new(Kind::UnknownMessage, text))
 }
 
 fn in_hand(stem: &Stem) -> CommandError {
@@ -118,18 +141,25 @@ pub fn receipt(ctx: &Context, id: &str) -> Result<Receipt, CommandError> {
             let state = if acked.is_some() { "acked" } else { "surfaced" };
             (state, Some(acked.unwrap_or(at)), Some(via.text()), None)
         }
-        Whereabouts::Stored => ("stored", Some(filed.message.timestamp), None, None),
+        Whereabouts::Stored => {
+            let reason = match orphaned(&mesh, &sent.to)? {
+                Some(reason) => Some(reason),
+                None => ended(&mesh, &sent.to)?,
+            };
+            ("stored", Some(filed.message.timestamp), None, reason)
+        }
         Whereabouts::InHand => {
             ("stored", Some(filed.message.timestamp), None, Some("a reader has it in hand".to_string()))
+        }
+        Whereabouts::Offered(offer) => {
+            let reason = format!("{} gave it to {}, which has not gone on since", offer.via.text(), sent.to);
+            ("stored", Some(filed.message.timestamp), None, Some(reason))
         }
         Whereabouts::Parked => {
             let reason = "it could not be handed over, and waits for `msg read`".to_string();
             ("stored", Some(filed.message.timestamp), None, Some(reason))
         }
-        Whereabouts::Grave(_) => {
-            let reason = format!("{} is gone; it gets the message when it comes back", sent.to);
-            ("gone", None, None, Some(reason))
-        }
+        Whereabouts::Grave(grave) => ("gone", None, None, Some(in_grave(&mesh, &sent.to, &grave)?)),
         Whereabouts::Quarantine => {
             ("gone", None, None, Some("it could not be read, and was set aside".to_string()))
         }
@@ -137,6 +167,39 @@ pub fn receipt(ctx: &Context, id: &str) -> Result<Receipt, CommandError> {
     };
     let wake = sent.rung.clone();
     Ok(Receipt { stem: sent.stem.clone(), message: filed.message, state, at, via, reason, wake })
+}
+
+/// What is to be said of mail in the inbox of a name that nobody has. If its owner is known it is forwarded.
+fn orphaned(mesh: &Mesh, to: &AgentName) -> Result<Option<String>, CommandError> {
+    let is_orphan = |orphaned: &Orphaned| orphaned.name.is_spelled_as(to);
+    let orphans = mesh.orphans(&mesh.census()?)?;
+    let Some(Orphaned { now_called, .. }) = orphans.into_iter().find(is_orphan) else { return Ok(None) };
+    let Some(new) = now_called else { return Ok(Some(format!("nobody is called {to} now"))) };
+    if let Some(locked) = mesh.try_lock()? {
+        locked.forward_orphans(&locked.census()?)?;
+    }
+    Ok(Some(format!("{to} is called {new} now, and gets it there")))
+}
+
+/// What becomes of a message in a grave.
+fn in_grave(mesh: &Mesh, to: &AgentName, grave: &str) -> Result<String, CommandError> {
+    let lost = GraveId::parse(grave).filter(GraveId::is_of_lost_mail);
+    let is_for_nobody = match &lost {
+        Some(grave) => mesh.lost_mail_owner(grave)?.is_none(),
+        None => false,
+    };
+    Ok(match is_for_nobody {
+        true => format!("nobody was called {to} when it arrived; the message is kept in `graves/{grave}`"),
+        false => format!("{to} is gone; it gets the message when it comes back"),
+    })
+}
+
+/// Why a message that is stored is not read soon: its recipient has ended, and nobody has buried it yet.
+fn ended(mesh: &Mesh, to: &AgentName) -> Result<Option<String>, CommandError> {
+    let record = mesh.registration(to)?;
+    let has_ended = |record: &Record| process::liveness(&record.agent.process) == Liveness::Gone;
+    let reason = || format!("{to} has ended; it gets the message when it comes back");
+    Ok(record.as_ref().is_some_and(has_ended).then(reason))
 }
 
 type Standing = (&'static str, Option<Timestamp>, Option<String>, Option<String>);
@@ -176,5 +239,5 @@ fn only(mut found: Vec<Filed>, id: &str) -> Result<Filed, CommandError> {
 
 fn unknown(id: &str) -> CommandError {
     CommandError::new(Kind::UnknownMessage, format!("you have no message `{}`", id.escape_debug()))
-        .hint("`msg history` lists yours; six letters or the start of an id are enough")
+        .hint("give the six-letter id as shown by `msg history`")
 }

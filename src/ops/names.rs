@@ -3,11 +3,12 @@
 use jiff::Timestamp;
 
 use crate::domain::{Agent, AgentName, Liveness};
-use crate::store::{Census, Locked, Record, StoreError, Unreadable, Why};
-use crate::sys::process;
+use crate::store::{Census, Grave, Locked, Mesh, Record, StoreError, Unreadable, Why};
+use crate::sys::{clock, process};
 
 use super::bury::bury_dead;
 use super::error::{CommandError, Kind};
+use super::identity::with_nearest;
 
 /// Not proven dead: it keeps what it has.
 pub(super) fn is_live(record: &Record) -> bool {
@@ -21,7 +22,8 @@ pub(super) fn holder(
     own: Option<&Agent>,
     now: Timestamp,
 ) -> Option<String> {
-    if let Some(file) = census.unreadable(name) {
+    let is_gone = |file: &&Unreadable| file.told.as_ref().is_some_and(|record| !is_live(record));
+    if let Some(file) = census.unreadable(name).filter(|file| !is_gone(file)) {
         return Some(format!("a registration that can't be read (`{}`)", file.path));
     }
     let others =
@@ -50,6 +52,20 @@ pub(super) fn unknown_reservations(file: &Unreadable) -> CommandError {
         .fact("file", file.path.as_str())
 }
 
+/// Fails for a name that nobody has, nor had before it left. A registration that can't be read may be anybody's.
+pub(super) fn must_be_known(mesh: &Mesh, name: &AgentName) -> Result<(), CommandError> {
+    let census = mesh.census()?;
+    if census.find(name, clock::now()).is_some() || census.unreadable(name).is_some() {
+        return Ok(());
+    }
+    let is_of = |grave: &Grave| grave.id.name().eq_ignore_ascii_case(name.as_str());
+    if mesh.graves()?.graves.iter().any(is_of) {
+        return Ok(());
+    }
+    let error = CommandError::new(Kind::UnknownAgent, format!("no agent is called {name}"));
+    Err(with_nearest(error, name, &census))
+}
+
 pub(super) fn name_taken(name: &AgentName, holder: &str) -> CommandError {
     CommandError::new(Kind::NameTaken, format!("the name {name} is taken by {holder}"))
         .hint("choose another; `msg join` alone makes one up")
@@ -68,6 +84,9 @@ pub(super) fn clear(
     let dead = census.records.iter().find(|record| record.agent.name == *name && record.agent.is_foreign());
     if let Some(record) = dead {
         locked.bury(record, Why::Died, now, None)?;
+    }
+    if census.unreadable(name).is_some_and(|file| file.told.is_some()) {
+        locked.put_registration_aside(name, "its agent is gone, and another takes its name")?;
     }
     let had_it = |agent: &Agent| agent.formerly.iter().any(|former| former.name == *name);
     if let Some(owner) = census.records.iter().find(|record| had_it(&record.agent) && is_live(record)) {

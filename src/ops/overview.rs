@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::domain::{Agent, AgentName, Liveness, Reservation};
+use crate::domain::pattern::Budget;
+use crate::domain::{Agent, AgentName, Hit, Liveness, Reservation};
 use crate::store::{Mesh, patterns};
 use crate::sys::{clock, process};
 
 use super::agents::{Filter, look_around};
+use super::conflicts::STEPS_UNDER_LOCK;
 use super::context::Context;
 use super::error::{CommandError, Kind};
 use super::holdings::Holding;
@@ -42,7 +44,7 @@ pub fn overview(ctx: &Context) -> Result<Overview, CommandError> {
     let listing = look_around(ctx, Filter::default())?;
     let me = listing.me.as_ref().ok_or_else(gone)?;
     let (mut mine, mut peers): (Vec<Profile>, Vec<Profile>) =
-        listing.agents.into_iter().partition(|profile| profile.agent.name == *me);
+        listing.agents.into_iter().partition(|profile| profile.agent.name.is_spelled_as(me));
     let me = mine.pop().ok_or_else(gone)?;
     peers.sort_by(|a, b| a.agent.name.as_str().cmp(b.agent.name.as_str()));
     let everyone: Vec<&Agent> = std::iter::once(&me).chain(&peers).map(|profile| &profile.agent).collect();
@@ -63,14 +65,16 @@ impl Overview {
 /// What live agents hold, by holder and pattern.
 fn held(agents: &[&Agent], now: Timestamp) -> Vec<Held> {
     let mut held = Vec::new();
+    let budget = Budget::new(STEPS_UNDER_LOCK);
     for agent in agents.iter().filter(|agent| !agent.reservations.is_empty()) {
         let holder = Arc::new((*agent).clone());
         let mut binding: Vec<&Reservation> =
             agent.reservations.iter().filter(|reservation| reservation.binds(now)).collect();
         binding.sort_by(|a, b| a.pattern.cmp(&b.pattern));
         held.extend(binding.into_iter().map(|reservation| {
-            let refused = refused(agents, agent, reservation);
-            let holding = Holding { holder: Arc::clone(&holder), reservation: reservation.clone() };
+            let refused = refused(agents, agent, reservation, &budget);
+            let holding =
+                Holding { holder: Arc::clone(&holder), reservation: reservation.clone(), is_assumed: false };
             Held { holding, refused }
         }));
     }
@@ -78,7 +82,7 @@ fn held(agents: &[&Agent], now: Timestamp) -> Vec<Held> {
 }
 
 /// Who waits for something that the reservation covers.
-fn refused(agents: &[&Agent], holder: &Agent, reservation: &Reservation) -> Vec<AgentName> {
+fn refused(agents: &[&Agent], holder: &Agent, reservation: &Reservation, budget: &Budget) -> Vec<AgentName> {
     let mut waiting = agents.iter().filter(|agent| !agent.waits_for.is_empty()).peekable();
     if waiting.peek().is_none() {
         return Vec::new();
@@ -87,7 +91,7 @@ fn refused(agents: &[&Agent], holder: &Agent, reservation: &Reservation) -> Vec<
     let waits = |agent: &&&Agent| {
         agent.waits_for.iter().any(|wait| {
             holder.name.as_str().eq_ignore_ascii_case(&wait.holder)
-                && covered.iter().any(|pattern| pattern.overlaps(&wait.read(&agent.cwd)))
+                && Hit::of(&covered, &[wait.read(&agent.cwd)], budget) != Hit::No
         })
     };
     waiting.filter(waits).map(|agent| agent.name.clone()).collect()

@@ -6,7 +6,7 @@
 use jiff::SignedDuration;
 
 use crate::domain::{Agent, AgentName, Message};
-use crate::store::{Delivery, Mesh, Scan, Stem, StoreError, Via};
+use crate::store::{Delivery, Kept, Mesh, Scan, Stem, StoreError, Via};
 use crate::sys::seams::{self, Bug};
 use crate::sys::{clock, random};
 
@@ -72,11 +72,18 @@ pub(super) struct Desk<'a> {
     pub(super) via: Via,
     reader: Reader,
     reminder: Reminder,
+    /// What is handed over is said to a model by a hook, and counts when the model goes on.
+    offers: Option<Kept>,
 }
 
 impl<'a> Desk<'a> {
     pub(super) fn new(ctx: &'a Context, mesh: &'a Mesh, agent: Agent, via: Via, reader: Reader) -> Self {
-        Self { ctx, mesh, agent, via, reader, reminder: Reminder::default() }
+        Self { ctx, mesh, agent, via, reader, reminder: Reminder::default(), offers: None }
+    }
+
+    /// For a hook: what it says is recorded when a later hook shows that the model has it.
+    pub(super) fn offering(self, kept: Kept) -> Self {
+        Self { offers: Some(kept), ..self }
     }
 
     /// What waits, with what the agent is owed.
@@ -158,7 +165,10 @@ impl<'a> Desk<'a> {
         let reached = hand_over(&letters);
         match reached {
             Reached::Yes => {
-                delivery.record(&self.via, clock::now(), ack)?;
+                match &self.offers {
+                    None => delivery.record(&self.via, clock::now(), ack)?,
+                    Some(kept) => delivery.offer(&self.agent.process, &self.via, clock::now(), kept)?,
+                }
                 if let Some(contacts) = contacts
                     && let Err(error) = self.mesh.set_contacts(&self.agent.name, &contacts)
                 {

@@ -41,7 +41,7 @@ pub fn rename(ctx: &Context, new: &AgentName) -> Result<(Profile, AgentName), Co
 /// Publish the new registration, rewrite the claims, remove the old one: a crash after any of these leaves one agent
 /// under one name, because a registration that names the other in `formerly` stands for it.
 fn change(mesh: &Mesh, caller: &Agent, new: &AgentName) -> Result<Agent, CommandError> {
-    let locked = mesh.lock()?;
+    let locked = mesh.lock_for(caller)?;
     let now = clock::now();
     let census = locked.census()?;
     let own = locked.own_record(caller)?.agent;

@@ -21,7 +21,10 @@ pub fn reservations(ctx: &Context, mine: bool) -> Result<Vec<Holding>, CommandEr
         }
         false => match ctx.mesh()? {
             Some(mesh) => (mesh, None),
-            None => return Ok(Vec::new()),
+            None => {
+                ctx.note_absent_mesh();
+                return Ok(Vec::new());
+            }
         },
     };
     let mut holdings = Vec::new();
@@ -32,7 +35,7 @@ pub fn reservations(ctx: &Context, mine: bool) -> Result<Vec<Holding>, CommandEr
             continue;
         }
         let holder = Arc::new(agent.clone());
-        let holding = |reservation| Holding { holder: Arc::clone(&holder), reservation };
+        let holding = |reservation| Holding { holder: Arc::clone(&holder), reservation, is_assumed: false };
         let mut binding: Vec<Reservation> =
             agent.reservations.iter().filter(|reservation| reservation.binds(now)).cloned().collect();
         binding.sort_by(|a, b| a.pattern.cmp(&b.pattern));

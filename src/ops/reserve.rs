@@ -2,18 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
-use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp};
+use jiff::{SignedDuration, Timestamp};
 
-use crate::domain::pattern::{PathForm, Pattern, PatternError, has_wildcard, literal_head};
-use crate::domain::{Agent, AgentName, EventKind, Reservation, TaskRef, Wait, quoted, said};
+use crate::domain::pattern::{Budget, PathForm, Pattern, PatternError, has_wildcard, literal_head};
+use crate::domain::{Agent, AgentName, EventKind, Hit, Reservation, TaskRef, Wait, quoted, said};
 use crate::store::{Census, Locked, Mesh, Record, iso};
 use crate::sys::git::WorkTree;
 use crate::sys::{clock, files, paths};
 
+use super::bury::drop_expired;
+use super::conflicts::{STEPS_UNDER_LOCK, Wanted};
 use super::context::Context;
+use super::duration::duration;
 use super::error::{CommandError, Fact, Kind};
 use super::feed;
-use super::holdings::{Holding, held_by_others, stand_ins};
+use super::holdings::{Holding, stand_ins};
 use super::identity;
 use super::letter::age;
 use super::names;
@@ -47,11 +50,14 @@ pub fn reserve(ctx: &Context, wish: &Wish) -> Result<Granted, CommandError> {
     let now = clock::now();
     let wanted = drafts(ctx, wish, now)?;
     let (mesh, caller) = identity::own_caller(ctx)?;
+    let wanted = Wanted::new(wanted, &caller.cwd);
+    wanted.compare(&mesh.census()?.records, &caller, now);
     let locked = mesh.lock()?;
     let me = locked.own_record(&caller)?.agent;
-    let (after, renewed) = take(ctx, &mesh, &locked, &me, &wanted, now)?;
+    let taken = take(ctx, &mesh, &locked, &me, &wanted, now)?;
     drop(locked);
-    for reservation in &wanted {
+    taken.tell_of_work_trees(ctx, &wanted);
+    for reservation in &wanted.reservations {
         feed::tell(
             ctx,
             &mesh,
@@ -62,24 +68,23 @@ pub fn reserve(ctx: &Context, wish: &Wish) -> Result<Granted, CommandError> {
         );
     }
     // What is held with a task besides was not taken here.
-    let is_wanted =
-        |held: &&Reservation| held.task.is_none() && wanted.iter().any(|wanted| same_place(wanted, held));
-    let reservations = after.reservations.iter().filter(is_wanted).cloned().collect();
-    Ok(Granted { holder: after.name, reservations, renewed })
+    let is_wanted = |held: &&Reservation| {
+        held.task.is_none() && wanted.reservations.iter().any(|wanted| same_place(wanted, held))
+    };
+    let reservations = taken.agent.reservations.iter().filter(is_wanted).cloned().collect();
+    Ok(Granted { holder: taken.agent.name, reservations, renewed: taken.renewed })
 }
 
-/// How long a reservation is wanted: `45s`, `30m`, `2h`. From a second to a leap year: anything else is a slip.
+/// How long a reservation is wanted: `90`, `45s`, `30m`, `2h`. From a second to a leap year: anything else is a slip.
 pub fn time_to_live(text: &str) -> Result<SignedDuration, CommandError> {
-    let parsed = text.parse::<Span>().or_else(|_| format!("{text}s").parse());
-    match parsed.and_then(|span| span.to_duration(SpanRelativeTo::days_are_24_hours())) {
-        Ok(ttl) if ttl >= SignedDuration::from_secs(1) && ttl <= SignedDuration::from_hours(24 * 366) => {
-            Ok(ttl)
-        }
-        _ => {
-            let text = format!("`--ttl {}` is no length of time", text.escape_debug());
-            Err(CommandError::new(Kind::InvalidValue, text).hint("for example 45s, 30m, 2h or 1d"))
-        }
+    let ttl = SignedDuration::try_from(duration(text, "--ttl")?).unwrap_or(SignedDuration::MAX);
+    if ttl < SignedDuration::from_secs(1) || ttl > SignedDuration::from_hours(24 * 366) {
+        let text = format!("`--ttl {text}` is not between a second and a year");
+        return Err(
+            CommandError::new(Kind::InvalidValue, text).hint("expected for example 45s, 30m, 2h or 1d")
+        );
     }
+    Ok(ttl)
 }
 
 /// What the wish stands for here.
@@ -97,21 +102,47 @@ pub(super) fn drafts(ctx: &Context, wish: &Wish, now: Timestamp) -> Result<Vec<R
     Ok(wanted)
 }
 
-/// Gives the agent all that it wants, or nothing. Returns it as it is then, and how much it had before.
+/// What an agent was given.
+pub(super) struct Taken {
+    /// The agent as it is then.
+    pub(super) agent: Agent,
+    /// How much of it the agent had before.
+    renewed: usize,
+    /// Who was there.
+    records: Vec<Record>,
+}
+
+impl Taken {
+    /// For an agent that wants nothing.
+    pub(super) fn nothing(agent: &Agent) -> Self {
+        Self { agent: agent.clone(), renewed: 0, records: Vec::new() }
+    }
+
+    /// Says what others hold in other work trees. It needs no lock, and looks at their directories.
+    pub(super) fn tell_of_work_trees(&self, ctx: &Context, wanted: &Wanted) {
+        if !self.records.is_empty() {
+            Place::here(ctx).tell_of_work_trees(ctx, &self.records, &self.agent, wanted);
+        }
+    }
+}
+
+/// Gives the agent all that it wants, or nothing.
 pub(super) fn take(
     ctx: &Context,
     mesh: &Mesh,
     locked: &Locked<'_>,
     me: &Agent,
-    wanted: &[Reservation],
+    wanted: &Wanted,
     now: Timestamp,
-) -> Result<(Agent, usize), CommandError> {
-    let census = locked.census()?;
+) -> Result<Taken, CommandError> {
+    let mut census = locked.census()?;
     let (stand_ins, unknown) = stand_ins(mesh, &census);
-    let records: Vec<Record> = census.records.iter().cloned().chain(stand_ins).collect();
-    let conflicts = conflicts(&records, me, wanted, now);
+    census.records.extend(stand_ins);
+    let conflicts = wanted.conflicts(&census.records, me, now);
     if !conflicts.is_empty() {
-        let waits = conflicts.iter().map(|(wanted, holding)| wait(wanted, holding, now)).collect();
+        let mut refused: Vec<&(&Reservation, Holding)> = conflicts.iter().collect();
+        refused.dedup_by_key(|(wanted, _)| std::ptr::from_ref(*wanted));
+        let waits = refused.into_iter().map(|(wanted, holding)| wait(wanted, holding, now)).collect();
         waiting::remember(locked, me, waits)?;
         feed::tell(ctx, mesh, EventKind::Refused, &me.name, Some(&conflicts[0].0.pattern), None);
         return Err(refusal(&conflicts, now));
@@ -119,25 +150,9 @@ pub(super) fn take(
     if let Some(file) = unknown.first() {
         return Err(names::unknown_reservations(file));
     }
-    Place::here(ctx).tell_of_work_trees(ctx, &census.records, me, wanted, now);
-    grant(locked, me, wanted, now)
-}
-
-/// Those of `wanted` that others hold, each with what is in the way.
-pub(super) fn conflicts(
-    records: &[Record],
-    me: &Agent,
-    wanted: &[Reservation],
-    now: Timestamp,
-) -> Vec<(Reservation, Holding)> {
-    let mut conflicts = Vec::new();
-    for reservation in wanted {
-        let mine = reservation.patterns(&me.cwd);
-        let hits = |theirs: &Pattern| mine.iter().any(|mine| mine.overlaps(theirs));
-        let held = held_by_others(records, Some(me), now, hits);
-        conflicts.extend(held.into_iter().map(|holding| (reservation.clone(), holding)));
-    }
-    conflicts
+    drop_expired(locked, &census, now)?;
+    let (agent, renewed) = grant(locked, me, &wanted.reservations, now)?;
+    Ok(Taken { agent, renewed, records: census.records })
 }
 
 /// Gives the agent back what it held, as far as that would be granted now. Returns what would not.
@@ -155,13 +170,14 @@ pub(super) fn regain(
     let held: Vec<Reservation> = held.into_iter().filter(is_held).collect();
     let (stand_ins, unknown) = stand_ins(mesh, census);
     let records: Vec<Record> = census.records.iter().cloned().chain(stand_ins).collect();
-    let taken = conflicts(&records, agent, &held, now);
+    let wanted = Wanted::new(held, &agent.cwd);
+    let taken = wanted.conflicts(&records, agent, now);
     // Where nobody can tell, nothing is taken.
     let is_taken =
-        |held: &Reservation| !unknown.is_empty() || taken.iter().any(|(reservation, _)| reservation == held);
-    let (lost, back): (Vec<_>, Vec<_>) = held.into_iter().partition(is_taken);
-    agent.reservations = back;
-    lost.into_iter().map(|reservation| reservation.pattern).collect()
+        |held: &&Reservation| !unknown.is_empty() || taken.iter().any(|(reservation, _)| reservation == held);
+    let (lost, back): (Vec<_>, Vec<_>) = wanted.reservations.iter().partition(is_taken);
+    agent.reservations = back.into_iter().cloned().collect();
+    lost.into_iter().map(|reservation| reservation.pattern.clone()).collect()
 }
 
 fn wait(wanted: &Reservation, holding: &Holding, now: Timestamp) -> Wait {
@@ -252,13 +268,12 @@ pub(super) fn reason(text: Option<&str>) -> Result<Option<String>, CommandError>
     Ok(Some(line).filter(|line| !line.is_empty()))
 }
 
-fn refusal(conflicts: &[(Reservation, Holding)], now: Timestamp) -> CommandError {
+fn refusal(conflicts: &[(&Reservation, Holding)], now: Timestamp) -> CommandError {
     let (wanted, first) = &conflicts[0];
-    let more = match conflicts.len() {
-        1 => String::new(),
-        several => format!(" (and {} more)", several - 1),
-    };
-    let text = format!("{}{more}", in_the_way(&wanted.pattern, first, now));
+    // The whole of a work tree is called by its path.
+    let whole = wanted.root.as_deref().filter(|_| wanted.pattern == ".");
+    let more = others(conflicts.iter().skip(1).map(|(_, holding)| holding));
+    let text = format!("{}{more}", in_the_way(whole.unwrap_or(&wanted.pattern), first, now));
     let rows = conflicts.iter().map(|(wanted, holding)| {
         let theirs = &holding.reservation;
         vec![
@@ -272,22 +287,44 @@ fn refusal(conflicts: &[(Reservation, Holding)], now: Timestamp) -> CommandError
         ]
     });
     let rows = Fact::Rows(rows.collect());
-    let mut error = CommandError::new(Kind::Reserved, text).hint(format!(
-        "`msg send {} \"…\"` asks for it; you get a message when it is free",
-        first.holder.name
-    ));
+    let mut error = CommandError::new(Kind::Reserved, text)
+        .hint(format!("ask: `msg send {} \"…\"`; you get a message when it is free", first.holder.name));
     error.facts.push(("conflicts", rows));
     error
 }
 
 /// Who is in the way of `wanted`, since when and why.
 pub(super) fn in_the_way(wanted: &str, holding: &Holding, now: Timestamp) -> String {
-    let Holding { holder, reservation } = holding;
+    let Holding { holder, reservation, .. } = holding;
     let reason = reservation.reason.as_deref().map_or(String::new(), |reason| format!(": {}", said(reason)));
     let pattern = quoted(&reservation.pattern);
-    let held = format!("{} has held {pattern} for {}{reason}", holder.name, age(reservation.since, now));
-    let is = if wanted == reservation.pattern { "reserved" } else { "not free" };
-    format!("{} is {is}: {held}", quoted(wanted))
+    let held = format!("{} holds {pattern} ({})", holder.name, age(reservation.since, now));
+    let caveat = holding.caveat();
+    let prefix = reservation.pattern.trim_end_matches('/');
+    let is_inside = |rest: &str| rest.is_empty() || rest.starts_with('/');
+    match wanted.strip_prefix(prefix) {
+        Some("" | "/") => format!("{held}{reason}{caveat}"),
+        Some(rest) if is_inside(rest) => format!("{held}, which covers {}{reason}{caveat}", quoted(wanted)),
+        _ => format!("{held}, which overlaps {}{reason}{caveat}", quoted(wanted)),
+    }
+}
+
+/// Who else is in the way, and with what.
+pub(super) fn others<'h>(holdings: impl Iterator<Item = &'h Holding>) -> String {
+    const MOST: usize = 3;
+    let mut named: Vec<String> = holdings
+        .map(|Holding { holder, reservation, .. }| {
+            format!("{} ({})", holder.name, quoted(&reservation.pattern))
+        })
+        .collect();
+    named.dedup();
+    let rest = named.len().saturating_sub(MOST);
+    named.truncate(MOST);
+    match (named.is_empty(), rest) {
+        (true, _) => String::new(),
+        (false, 0) => format!("; also in the way: {}", named.join(", ")),
+        (false, rest) => format!("; also in the way: {} and {rest} more", named.join(", ")),
+    }
 }
 
 /// From where patterns are read: the work tree, else the working directory.
@@ -390,25 +427,19 @@ impl Place {
     }
 
     /// The same path of the same repository, in another work tree: other files, but the merge will tell.
-    fn tell_of_work_trees(
-        &self,
-        ctx: &Context,
-        records: &[Record],
-        me: &Agent,
-        wanted: &[Reservation],
-        now: Timestamp,
-    ) {
+    fn tell_of_work_trees(&self, ctx: &Context, records: &[Record], me: &Agent, wanted: &Wanted) {
+        let now = clock::now();
         let Some(common) = self.tree.as_ref().and_then(WorkTree::repository) else { return };
+        let budget = Budget::new(STEPS_UNDER_LOCK);
         for record in records.iter().filter(|record| record.agent.session != me.session) {
             for theirs in record.agent.reservations.iter().filter(|theirs| theirs.binds(now)) {
                 let Some(root) = theirs.root.as_deref().filter(|root| *root != self.root.as_str()) else {
                     continue;
                 };
                 let here = Reservation { root: Some(self.root.to_string()), head: None, ..theirs.clone() };
-                let meets = |mine: &Reservation| {
-                    mine.patterns(&me.cwd)[0].overlaps(&here.patterns(&record.agent.cwd)[0])
-                };
-                let Some(mine) = wanted.iter().find(|mine| meets(mine)) else { continue };
+                let here = here.patterns(&record.agent.cwd);
+                let meets = |mine: &Pattern| Hit::of(std::slice::from_ref(mine), &here, &budget) == Hit::Yes;
+                let Some((mine, _)) = wanted.as_read().find(|(_, mine)| meets(mine)) else { continue };
                 let there = WorkTree::containing(Path::new(root)).and_then(|tree| tree.repository());
                 if there.as_ref() == Some(&common) && names::is_live(record) {
                     ctx.notice(format!(

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use crate::domain::{Agent, AgentName, EventKind, Importance, Liveness, MAX_TEXT, Message, MessageId, Stamp};
-use crate::store::{Census, Mesh, Outbox, Posted, Stem, iso};
+use crate::domain::{
+    Agent, AgentName, EventKind, Importance, Liveness, MAX_TEXT, Message, MessageId, Stamp, spelled,
+};
+use crate::store::{Census, Locked, Mesh, Outbox, Posted, Stem, iso};
 use crate::sys::{clock, process};
 
 use super::context::{Context, same_folder};
@@ -52,15 +54,24 @@ pub struct SendReport {
 }
 
 impl SendReport {
-    /// One recipient's error is the error; several are summed up.
+    /// One recipient's error is the error; several are summed up, each told once.
     pub fn error(&self) -> Option<CommandError> {
         match (self.failed.as_slice(), self.sent.len()) {
             ([], _) => None,
             ([only], 0) => Some(only.error.clone()),
             (failed, sent) => {
                 let names: Vec<String> = failed.iter().map(|refused| refused.to.clone()).collect();
-                let text = format!("sent to {sent}, not to {}: {}", failed.len(), failed[0].error.message);
-                Some(CommandError::new(Kind::NotAllSent, text).facts("notSentTo", names))
+                let why = failed.iter().map(|refused| refused.error.message.clone());
+                let why = why.collect::<Vec<_>>().join("; ");
+                let text = format!("sent to {sent} of {}; not sent: {why}", sent + failed.len());
+                let mut error = CommandError::new(Kind::NotAllSent, text).facts("notSentTo", names);
+                for Refused { to, error: own } in failed {
+                    for hint in &own.hints {
+                        let hint = if failed.len() > 1 { format!("{to}: {hint}") } else { hint.clone() };
+                        error = error.hint(hint);
+                    }
+                }
+                Some(error)
             }
         }
     }
@@ -79,14 +90,14 @@ pub fn send(ctx: &Context, to: &[String], draft: &Draft) -> Result<SendReport, C
     check_text(&draft.text)?;
     let (mesh, caller) = identity::caller(ctx)?;
     let (reply_to, thread) = answering(&mesh, &caller.agent, draft)?;
-    let mut post = Post::new(ctx, &mesh, &caller.agent, draft, reply_to, thread)?;
-    let mut seen: Vec<String> = Vec::new();
+    let mut recipients: Vec<String> = Vec::new();
     for name in to {
-        if !seen.iter().any(|other| other.eq_ignore_ascii_case(name)) {
-            seen.push(name.clone());
-            post.send_to(name)?;
+        if !recipients.contains(name) {
+            recipients.push(name.clone());
         }
     }
+    let mut post = Post::new(ctx, &mesh, &caller.agent, draft, reply_to, thread);
+    post.send_to(|_| recipients)?;
     Ok(post.done())
 }
 
@@ -95,17 +106,17 @@ pub fn broadcast(ctx: &Context, draft: &Draft, here: bool) -> Result<SendReport,
     check_text(&draft.text)?;
     let (mesh, caller) = identity::caller(ctx)?;
     let here = here || ctx.settings.scope_to_folder();
-    let mut post = Post::new(ctx, &mesh, &caller.agent, draft, None, draft.thread.clone())?;
+    let mut post = Post::new(ctx, &mesh, &caller.agent, draft, None, draft.thread.clone());
     post.broadcast = true;
-    let census = mesh.census()?;
-    for record in census.records {
-        let agent = record.agent;
+    let is_meant = |agent: &&Agent| {
         let in_scope = !here || same_folder(Path::new(&agent.cwd), &ctx.cwd);
         let is_there = process::liveness(&agent.process) != Liveness::Gone;
-        if agent.name != caller.agent.name && is_there && in_scope {
-            post.send_to(agent.name.as_str())?;
-        }
-    }
+        !agent.name.is_spelled_as(&caller.agent.name) && is_there && in_scope
+    };
+    post.send_to(|census| {
+        let agents = census.records.iter().map(|record| &record.agent);
+        agents.filter(is_meant).map(|agent| agent.name.to_string()).collect()
+    })?;
     Ok(post.done())
 }
 
@@ -114,12 +125,13 @@ pub fn reply(ctx: &Context, id: &str, draft: &Draft) -> Result<SendReport, Comma
     check_text(&draft.text)?;
     let (mesh, caller) = identity::caller(ctx)?;
     let answered = messages::find(&mesh, &caller.agent, id)?;
+    messages::refuse_notice(&answered.message)?;
     let is_mine = caller.agent.all_names().any(|name| name.as_str() == answered.message.from);
     let to = if is_mine { &answered.message.to } else { &answered.message.from };
     let thread = answered.message.thread.clone().unwrap_or_else(|| answered.message.id.to_string());
     let mut post =
-        Post::new(ctx, &mesh, &caller.agent, draft, Some(answered.message.id.clone()), Some(thread))?;
-    post.send_to(to)?;
+        Post::new(ctx, &mesh, &caller.agent, draft, Some(answered.message.id.clone()), Some(thread));
+    post.send_to(|_| vec![to.clone()])?;
     Ok(post.done())
 }
 
@@ -148,20 +160,44 @@ fn answering(
 }
 
 /// One call's worth of sending, in order.
+///
+/// The registrations are read once. Whoever can be sent to without `mesh.lock` gets its copy first, with the sender's
+/// stamp held; then, with `mesh.lock` taken before the stamp, those for whom that is needed.
 struct Post<'a> {
     ctx: &'a Context,
     mesh: &'a Mesh,
     from: &'a Agent,
-    outbox: Outbox<'a>,
     draft: &'a Draft,
     reply_to: Option<MessageId>,
     thread: Option<String>,
     broadcast: bool,
-    report: SendReport,
+    copies: Vec<Copy>,
     /// Whom this was for so far: one may be named by several of its names.
     tried: Vec<AgentName>,
-    /// What arrived somewhere, with its number in the report.
-    arrivals: Vec<(usize, Arrival)>,
+}
+
+/// What became of the copy for one recipient.
+struct Copy {
+    to: String,
+    outcome: Outcome,
+}
+
+enum Outcome {
+    Sent(Accepted, Option<Arrival>),
+    Refused(CommandError),
+    Postponed(Postponed),
+    /// It was tried under another name.
+    Twice,
+}
+
+/// What needs `mesh.lock`.
+enum Postponed {
+    /// To be kept for a session that is gone.
+    Hold(AgentName),
+    /// There is no inbox: the recipient has just left, or somebody removed the directory under it.
+    NoInbox(Agent, Rung),
+    /// It is sent, but the recipient's registration went away meanwhile.
+    Unsure(Agent, Posted, Rung),
 }
 
 impl<'a> Post<'a> {
@@ -172,79 +208,90 @@ impl<'a> Post<'a> {
         draft: &'a Draft,
         reply_to: Option<MessageId>,
         thread: Option<String>,
-    ) -> Result<Self, CommandError> {
-        let outbox = mesh.outbox(&from.name)?;
-        Ok(Self {
-            ctx,
-            mesh,
-            from,
-            outbox,
-            draft,
-            reply_to,
-            thread,
-            broadcast: false,
-            report: SendReport::default(),
-            tried: Vec::new(),
-            arrivals: Vec::new(),
-        })
+    ) -> Self {
+        let (copies, tried) = (Vec::new(), Vec::new());
+        Self { ctx, mesh, from, draft, reply_to, thread, broadcast: false, copies, tried }
     }
 
     /// Wakes those who rest, and tells the feed who wrote to whom.
-    fn done(mut self) -> SendReport {
+    fn done(self) -> SendReport {
         let ctx = self.ctx;
-        // Waking may take a while, and nobody has to wait for the outbox meanwhile.
-        drop(self.outbox);
-        let (numbers, arrivals): (Vec<usize>, Vec<Arrival>) = self.arrivals.into_iter().unzip();
+        let mut report = SendReport::default();
+        let (mut numbers, mut arrivals) = (Vec::new(), Vec::new());
+        for Copy { to, outcome } in self.copies {
+            match outcome {
+                Outcome::Sent(accepted, arrival) => {
+                    if let Some(arrival) = arrival {
+                        numbers.push(report.sent.len());
+                        arrivals.push(arrival);
+                    }
+                    report.sent.push(accepted);
+                }
+                Outcome::Refused(error) => report.failed.push(Refused { to, error }),
+                Outcome::Postponed(_) | Outcome::Twice => {}
+            }
+        }
         match wake::on_arrival(ctx, self.mesh, &arrivals, self.draft.importance) {
             Ok(rungs) => {
                 for (number, rung) in numbers.into_iter().zip(rungs) {
-                    note_rung(ctx, self.mesh, self.from, &mut self.report.sent[number], rung);
+                    note_rung(ctx, self.mesh, self.from, &mut report.sent[number], rung);
                 }
             }
-            Err(error) => ctx.notice(format!("who rests could not be woken: {error}")),
+            Err(error) => {
+                ctx.notice(format!("the message was sent, but idle recipients could not be woken: {error}"));
+            }
         }
-        let preview = feed::preview(ctx, &self.draft.text, self.broadcast);
-        match self.report.sent.as_slice() {
+        let tell = |to: &str| {
+            let preview = feed::preview(ctx, &self.draft.text, self.broadcast);
+            feed::tell(ctx, self.mesh, EventKind::Message, &self.from.name, Some(to), preview);
+        };
+        match report.sent.as_slice() {
             [] => {}
-            _ if self.broadcast => {
-                feed::tell(ctx, self.mesh, EventKind::Message, &self.from.name, Some("all"), preview);
-            }
-            sent => {
-                for accepted in sent {
-                    feed::tell(
-                        ctx,
-                        self.mesh,
-                        EventKind::Message,
-                        &self.from.name,
-                        Some(accepted.to.as_str()),
-                        preview,
-                    );
-                }
-            }
+            _ if self.broadcast => tell("all"),
+            sent => sent.iter().for_each(|accepted| tell(accepted.to.as_str())),
         }
-        self.report
+        report
     }
 
-    /// Errors of one recipient are kept in the report; a full disk ends it all.
-    fn send_to(&mut self, to: &str) -> Result<(), CommandError> {
-        match self.try_send_to(to) {
-            Ok(accepted) => self.report.sent.extend(accepted),
-            Err(error) if error.kind == Kind::DiskFull && self.report.sent.is_empty() => return Err(error),
-            Err(error) => self.report.failed.push(Refused { to: to.to_string(), error }),
+    /// Sends to those whom `choose` names. Errors of one recipient are kept; a full disk ends it all.
+    fn send_to(&mut self, choose: impl FnOnce(&Census) -> Vec<String>) -> Result<(), CommandError> {
+        let mut outbox = self.mesh.outbox(&self.from.name)?;
+        let census = self.mesh.census()?;
+        for to in choose(&census) {
+            let outcome = self.try_send_to(&mut outbox, &census, &to);
+            self.keep(to, outcome)?;
         }
+        drop(outbox);
+        self.send_postponed()
+    }
+
+    fn keep(&mut self, to: String, outcome: Result<Outcome, CommandError>) -> Result<(), CommandError> {
+        let is_first = !self.copies.iter().any(|copy| matches!(copy.outcome, Outcome::Sent(..)));
+        let outcome = match outcome {
+            Err(error) if error.kind == Kind::DiskFull && is_first => return Err(error),
+            outcome => outcome.unwrap_or_else(Outcome::Refused),
+        };
+        self.copies.push(Copy { to, outcome });
         Ok(())
     }
 
-    /// `None`: it was tried under another name.
-    fn try_send_to(&mut self, to: &str) -> Result<Option<Accepted>, CommandError> {
-        let wanted = AgentName::new(to)?;
-        let census = self.mesh.census()?;
+    fn try_send_to(
+        &mut self,
+        outbox: &mut Outbox<'_>,
+        census: &Census,
+        to: &str,
+    ) -> Result<Outcome, CommandError> {
+        let wanted = recipient(to)?;
         let Some(record) = census.find(&wanted, clock::now()) else {
-            return self.send_to_gone(&wanted, &census).map(Some);
+            if self.tried.contains(&wanted) {
+                return Ok(Outcome::Twice);
+            }
+            self.tried.push(wanted.clone());
+            return self.look_for_grave(wanted, census);
         };
         let agent = &record.agent;
-        if self.tried.contains(&agent.name) {
-            return Ok(None);
+        if self.tried.iter().any(|tried| tried.is_spelled_as(&agent.name)) {
+            return Ok(Outcome::Twice);
         }
         self.tried.push(agent.name.clone());
         if process::liveness(&agent.process) == Liveness::Gone && !self.draft.hold {
@@ -255,24 +302,30 @@ impl<'a> Post<'a> {
                 since,
             ));
         }
-        let rung = wake::rung(self.ctx, self.mesh, agent, self.draft.importance)?;
-        let (stamp, message) = self.message(&agent.name)?;
-        let posted = match self.outbox.post(stamp, &agent.name, message.clone())? {
-            Some(posted) => posted,
-            None => self.post_anew(agent, stamp, message)?,
-        };
-        self.make_sure(agent, &posted)?;
-        let held = process::liveness(&agent.process) == Liveness::Gone;
-        if !held {
-            let arrival = Arrival { agent: agent.clone(), before: rung };
-            self.arrivals.push((self.report.sent.len(), arrival));
+        if let Err(error) = self.mesh.note_owner(agent) {
+            self.ctx.notice(format!("whose inbox that of {} is could not be noted: {error}", agent.name));
         }
-        let (to, id, stem) = (agent.name.clone(), posted.message.id, posted.stem);
-        Ok(Some(Accepted { to, id, stem, held, rung }))
+        let is_self = agent.is_same_session(self.from);
+        if is_self {
+            self.ctx.notice(format!("{} is you: the message is in your own inbox", agent.name));
+        }
+        let rung = match is_self {
+            true => Rung::None,
+            false => wake::rung(self.ctx, self.mesh, agent, self.draft.importance)?,
+        };
+        let (stamp, message) = self.message(outbox, &agent.name)?;
+        let Some(posted) = outbox.post(stamp, &agent.name, message)? else {
+            return Ok(Outcome::Postponed(Postponed::NoInbox(agent.clone(), rung)));
+        };
+        // The recipient may have been buried between our look at it and the arrival of the message.
+        match self.mesh.registration(&agent.name)?.is_some_and(|there| is_of(&there.agent, agent)) {
+            true => Ok(self.sent(agent, posted, rung)),
+            false => Ok(Outcome::Postponed(Postponed::Unsure(agent.clone(), posted, rung))),
+        }
     }
 
-    fn message(&mut self, to: &AgentName) -> Result<(Stamp, Message), CommandError> {
-        let stamp = self.outbox.stamp()?;
+    fn message(&self, outbox: &mut Outbox<'_>, to: &AgentName) -> Result<(Stamp, Message), CommandError> {
+        let stamp = outbox.stamp()?;
         let message = Message {
             id: stamp.id(),
             from: self.from.name.to_string(),
@@ -288,57 +341,110 @@ impl<'a> Post<'a> {
         Ok((stamp, message))
     }
 
-    /// There is no inbox. Either the recipient has just left, or somebody removed the directory under it.
-    fn post_anew(&self, agent: &Agent, stamp: Stamp, message: Message) -> Result<Posted, CommandError> {
-        let just_left = || not_running(&agent.name, "it has just left", clock::now());
-        let locked = self.mesh.lock()?;
-        locked.own_record(agent).map_err(|_| just_left())?;
-        locked.make_inbox(&agent.name)?;
-        self.outbox.post(stamp, &agent.name, message)?.ok_or_else(just_left)
+    /// Nobody of that name is registered; perhaps somebody was.
+    fn look_for_grave(&self, name: AgentName, census: &Census) -> Result<Outcome, CommandError> {
+        if let Some(file) = census.unreadable(&name) {
+            return Err(names::unreadable(&name, file));
+        }
+        if census.odd().any(|record| record.agent.name == name) {
+            let text = format!("{name} is an agent of pi-messenger under a name that `msg` does not accept");
+            return Err(CommandError::new(Kind::UnknownAgent, text)
+                .hint("let it take another name; then it can be written to"));
+        }
+        let Some((agent, grave)) = super::agents::grave_of(self.mesh, &name)? else {
+            let error = CommandError::new(Kind::UnknownAgent, format!("no agent is called {name}"));
+            return Err(with_nearest(error, &name, census));
+        };
+        match self.draft.hold {
+            true => Ok(Outcome::Postponed(Postponed::Hold(agent.name))),
+            false => {
+                Err(not_running(&agent.name, &format!("it {}", super::agents::verb(grave.why)), grave.at))
+            }
+        }
     }
 
-    /// The recipient may have been buried between our look at it and the arrival of the message. Then either its mail,
-    /// this one too, went into its grave, or this one lies where nobody will look: it is taken back.
-    fn make_sure(&self, agent: &Agent, posted: &Posted) -> Result<(), CommandError> {
-        let still_there = |record: crate::store::Record| record.agent.session == agent.session;
-        if self.mesh.registration(&agent.name)?.is_some_and(still_there) {
+    fn send_postponed(&mut self) -> Result<(), CommandError> {
+        let is_postponed = |copy: &Copy| matches!(copy.outcome, Outcome::Postponed(_));
+        if !self.copies.iter().any(is_postponed) {
             return Ok(());
         }
-        let _locked = self.mesh.lock()?;
-        let renamed = self.mesh.census()?.records.iter().any(|record| record.agent.session == agent.session);
-        if !renamed && self.outbox.take_back(&agent.name, posted)? {
-            return Err(not_running(&agent.name, "it has just left", clock::now()));
+        let locked = self.mesh.lock().map_err(CommandError::from);
+        for copy in std::mem::take(&mut self.copies) {
+            let outcome = match (copy.outcome, &locked) {
+                (Outcome::Postponed(what), Ok(locked)) => self.send_locked(locked, what),
+                (Outcome::Postponed(_), Err(error)) => Err(error.clone()),
+                (outcome, _) => Ok(outcome),
+            };
+            self.keep(copy.to, outcome)?;
         }
         Ok(())
     }
 
-    /// Nobody of that name is registered; perhaps somebody was.
-    fn send_to_gone(&mut self, name: &AgentName, census: &Census) -> Result<Accepted, CommandError> {
-        if let Some(file) = census.unreadable(name) {
-            return Err(names::unreadable(name, file));
-        }
-        let _locked = self.mesh.lock()?;
-        let mut graves = self.mesh.graves()?.graves;
-        graves.retain(|grave| grave.record.as_ref().is_some_and(|record| record.agent.name == *name));
-        let Some(grave) = graves.into_iter().max_by_key(|grave| grave.at) else {
-            let error = CommandError::new(Kind::UnknownAgent, format!("no agent is called {name}"));
-            return Err(with_nearest(error, name, census));
-        };
-        if !self.draft.hold {
-            return Err(not_running(name, &format!("it {}", super::agents::verb(grave.why)), grave.at));
-        }
-        let (stamp, message) = self.message(name)?;
-        match self.outbox.hold(&grave.id, stamp, name, message)? {
-            Some(posted) => Ok(Accepted {
-                to: name.clone(),
-                id: posted.message.id,
-                stem: posted.stem,
-                held: true,
-                rung: Rung::None,
-            }),
-            None => Err(not_running(name, "it has just come back", clock::now())),
+    /// With `mesh.lock` held nobody is buried or comes back.
+    fn send_locked(&self, locked: &Locked<'_>, what: Postponed) -> Result<Outcome, CommandError> {
+        match what {
+            Postponed::Hold(name) => self.hold(&name),
+            Postponed::NoInbox(agent, rung) => {
+                let just_left = || not_running(&agent.name, "it has just left", clock::now());
+                locked.own_record(&agent).map_err(|_| just_left())?;
+                locked.make_inbox(&agent.name)?;
+                let mut outbox = self.mesh.outbox(&self.from.name)?;
+                let (stamp, message) = self.message(&mut outbox, &agent.name)?;
+                let posted = outbox.post(stamp, &agent.name, message)?.ok_or_else(just_left)?;
+                Ok(self.sent(&agent, posted, rung))
+            }
+            // Either the recipient's mail, this one too, went into its grave or along with its new name, or this one lies
+            // where nobody will look: it is taken back.
+            Postponed::Unsure(agent, posted, rung) => {
+                let census = self.mesh.census()?;
+                // One of pi-messenger's never looks at its old inbox again.
+                for (old, new) in locked.forward_orphans(&census)? {
+                    self.ctx.notice(format!(
+                        "{old} is called {new} now; what lay in its old inbox was forwarded"
+                    ));
+                }
+                let is_there = census.records.iter().any(|record| is_of(&record.agent, &agent));
+                if !is_there && self.mesh.take_back(&self.from.name, &agent.name, &posted)? {
+                    return Err(not_running(&agent.name, "it has just left", clock::now()));
+                }
+                Ok(self.sent(&agent, posted, rung))
+            }
         }
     }
+
+    fn sent(&self, agent: &Agent, posted: Posted, rung: Rung) -> Outcome {
+        let held = process::liveness(&agent.process) == Liveness::Gone;
+        let is_woken = !held && !agent.is_same_session(self.from);
+        let arrival = is_woken.then(|| Arrival { agent: agent.clone(), before: rung });
+        let (to, id, stem) = (agent.name.clone(), posted.message.id, posted.stem);
+        Outcome::Sent(Accepted { to, id, stem, held, rung }, arrival)
+    }
+
+    fn hold(&self, name: &AgentName) -> Result<Outcome, CommandError> {
+        let came_back = || not_running(name, "it has just come back", clock::now());
+        let (_, grave) = super::agents::grave_of(self.mesh, name)?.ok_or_else(came_back)?;
+        let mut outbox = self.mesh.outbox(&self.from.name)?;
+        let (stamp, message) = self.message(&mut outbox, name)?;
+        let posted = outbox.hold(&grave.id, stamp, name, message)?.ok_or_else(came_back)?;
+        let (to, id, stem) = (name.clone(), posted.message.id, posted.stem);
+        Ok(Outcome::Sent(Accepted { to, id, stem, held: true, rung: Rung::None }, None))
+    }
+}
+
+/// Is this the agent that we saw? Its session id may have changed meanwhile, or its name, but not both with its process.
+fn is_of(now: &Agent, seen: &Agent) -> bool {
+    let has_name = now.all_names().any(|name| *name == seen.name);
+    now.session == seen.session || has_name && now.process == seen.process
+}
+
+/// A name as people write it to somebody: with or without an `@`.
+fn recipient(to: &str) -> Result<AgentName, CommandError> {
+    let name = to.strip_prefix('@').unwrap_or(to);
+    AgentName::new(name).map_err(|error| {
+        let is_all = name.eq_ignore_ascii_case("all");
+        let hint = if is_all { "to everyone: `msg broadcast TEXT`" } else { "`msg agents` lists the names" };
+        CommandError::new(Kind::InvalidName, error.to_string()).hint(hint)
+    })
 }
 
 /// What a receipt will tell of it.
@@ -353,8 +459,11 @@ fn note_rung(ctx: &Context, mesh: &Mesh, from: &Agent, sent: &mut Accepted, rung
 }
 
 fn not_running(name: &AgentName, why: &str, since: jiff::Timestamp) -> CommandError {
-    CommandError::new(Kind::NotRunning, format!("{name} has been gone since {}: {why}", iso(since)))
-        .hint("`--hold` keeps the message for when it comes back")
-        .fact("agent", name.as_str())
-        .fact("since", iso(since))
+    CommandError::new(
+        Kind::NotRunning,
+        format!("{name} has been gone for {}: {why}", spelled(clock::now().duration_since(since))),
+    )
+    .hint("`--hold` keeps the message for when it comes back")
+    .fact("agent", name.as_str())
+    .fact("since", iso(since))
 }

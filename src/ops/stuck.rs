@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::domain::{Agent, EventKind, Presence, spelled};
+use crate::domain::{Agent, EventKind, Notice, PeerText, Presence};
 use crate::store::{Census, Claims, Locked, Mesh};
 use crate::sys::clock;
 
@@ -84,19 +84,23 @@ fn tell_of(
     (census, claims): (&Census, &Claims),
 ) -> Result<(), CommandError> {
     let name = &stuck.agent.name;
-    let text = text(stuck);
+    let notice = words(stuck);
     for record in census.records.iter().filter(|record| is_live(record)) {
         let peer = &record.agent;
         // pi-messenger looks after this by itself.
         if peer.is_same_session(&stuck.agent) || peer.is_foreign() || !share_spec(stuck, peer, claims) {
             continue;
         }
-        if let Err(error) = waiting::notify(ctx, mesh, &peer.name, &text) {
+        if let Err(error) = waiting::notify(ctx, mesh, &peer.name, &notice) {
             ctx.notice(format!("{} could not be told that {name} is stuck: {error}", peer.name));
         }
     }
-    let held = held(stuck).join(", ");
-    feed::tell(ctx, mesh, EventKind::Stuck, name, None, Some(&held));
+    let held = held(stuck);
+    let mut shown: Vec<&str> = held.iter().take(MOST_HELD).map(PeerText::raw).collect();
+    let more = format!("{} more", held.len().saturating_sub(MOST_HELD));
+    shown.extend((held.len() > MOST_HELD).then_some(more.as_str()));
+    let held = shown.join(", ");
+    feed::tell(ctx, mesh, EventKind::Stuck, name, Some(&held), None);
     Ok(locked.note_told_stuck(name, stuck.last_sign)?)
 }
 
@@ -110,22 +114,23 @@ fn share_spec(stuck: &Profile, peer: &Agent, claims: &Claims) -> bool {
 }
 
 /// What others may wait for.
-fn held(stuck: &Profile) -> Vec<String> {
-    let tasks = stuck.claims.iter().map(|claim| format!("`{}`", claim.task));
-    let all: Vec<String> =
-        tasks.chain(stuck.agent.reservations.iter().map(|held| format!("`{}`", held.pattern))).collect();
-    match all.len().saturating_sub(MOST_HELD) {
-        0 => all,
-        more => all.into_iter().take(MOST_HELD).chain([format!("{more} more")]).collect(),
-    }
+fn held(stuck: &Profile) -> Vec<PeerText> {
+    let tasks = stuck.claims.iter().map(|claim| claim.task.as_str());
+    let paths = stuck.agent.reservations.iter().map(|held| held.pattern.as_str());
+    tasks.chain(paths).map(PeerText::new).collect()
 }
 
-fn text(stuck: &Profile) -> String {
+fn words(stuck: &Profile) -> Notice {
     let name = &stuck.agent.name;
-    let quiet = spelled(clock::now().duration_since(stuck.last_sign));
-    format!(
-        "{name} seems to be stuck: it has been quiet for {quiet} and still holds {}. It lives, so nothing is taken from \
-         it. To ask: msg send {name} \"…\"",
-        held(stuck).join(", "),
-    )
+    let held = held(stuck);
+    let quiet = clock::now().duration_since(stuck.last_sign);
+    let notice = Notice::new().name(name).say(" seems to be stuck: it has been quiet for ");
+    let notice = notice.duration(quiet).say(" and still holds ");
+    let notice = notice.codes(held.iter().take(MOST_HELD));
+    let notice = match held.len().saturating_sub(MOST_HELD) {
+        0 => notice,
+        more => notice.say(", ").number(more).say(" more"),
+    };
+    let notice = notice.say(". It is still running and keeps what it holds. Ask: msg send ");
+    notice.name(name).say(" \"…\"")
 }

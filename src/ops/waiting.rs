@@ -3,20 +3,22 @@
 //! Nothing has to be in time for this: whether something is free follows from the registrations alone, so whoever comes
 //! next with the lock in hand tells what a crash left untold, also of a holder that has died.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::domain::pattern::{PathForm, Pattern};
-use crate::domain::{Agent, AgentName, Message, TaskRef, TaskWait, Wait, called, shell_word};
-use crate::store::{Census, Claim, Locked, Mesh, Near, Record};
+use crate::domain::pattern::{Budget, PathForm, Pattern};
+use crate::domain::{Agent, AgentName, Hit, Message, Notice, PeerText, TaskRef, TaskWait, Wait, quoted};
+use crate::store::{Census, Claim, Claims, Completions, Locked, Mesh, Near, Record};
 use crate::sys::{clock, paths, random};
 
+use super::bury::drop_expired;
+use super::conflicts::STEPS_UNDER_LOCK;
 use super::context::Context;
 use super::error::CommandError;
-use super::holdings::{Holding, held_by_others};
+use super::holdings::{Holding, Others};
 use super::names::is_live;
 use super::swarm::{Spellings, is_stale};
 
@@ -71,34 +73,8 @@ pub(super) fn forget_task(ctx: &Context, locked: &Locked<'_>, agent: &Agent, tas
         return;
     }
     if let Err(error) = locked.edit(agent, |agent| agent.waits_for_tasks.retain(|wait| !is_it(wait))) {
-        ctx.notice(format!("{} still waits for `{}`: {error}", agent.name, task.id));
+        ctx.notice(format!("{} still waits for {}: {error}", agent.name, quoted(&task.id)));
     }
-}
-
-/// What became of the tasks that the agent was refused, for those that nobody has any more.
-fn freed_tasks(mesh: &Mesh, census: &Census, agent: &Agent) -> Result<Vec<(TaskWait, String)>, CommandError> {
-    if agent.waits_for_tasks.is_empty() {
-        return Ok(Vec::new());
-    }
-    let (claims, completions) = (mesh.claims()?, mesh.completions()?);
-    let spellings = Spellings::default();
-    let mut freed = Vec::new();
-    for wait in &agent.waits_for_tasks {
-        let TaskRef { spec, id } = &wait.task;
-        if let Some(done) = spellings.completion(&completions, spec, id) {
-            freed.push((wait.clone(), format!("`{id}` is done: {} completed it.", called(&done.by))));
-            continue;
-        }
-        let is_it = |claim: &Claim| claim.task == *id && spellings.are_same(&claim.spec, spec);
-        let claimed = claims.iter().any(|claim| is_it(&claim) && !is_stale(&claim, census));
-        if !claimed {
-            let (holder, word) = (called(&wait.holder), shell_word(id));
-            let text =
-                format!("`{id}` is free: {holder} no longer works on it. To take it: msg claim {word}");
-            freed.push((wait.clone(), text));
-        }
-    }
-    Ok(freed)
 }
 
 fn same(a: &Wait, b: &Wait) -> bool {
@@ -116,21 +92,78 @@ fn around(mesh: &Mesh, agent: &Agent) -> Result<Census, CommandError> {
     Ok(mesh.survey()?.near(&near)?.into_owned())
 }
 
-fn in_the_way(census: &Census, agent: &Agent, wait: &Wait) -> Vec<Holding> {
-    let read = wait.read(&agent.cwd);
-    let led = read.with_head(paths::resolve(Path::new(read.head().as_str())));
-    let hits = |theirs: &Pattern| read.overlaps(theirs) || led.overlaps(theirs);
-    held_by_others(&census.records, Some(agent), clock::now(), hits)
+/// What is held, read once for all who wait.
+struct Held<'c> {
+    mesh: &'c Mesh,
+    census: &'c Census,
+    others: OnceCell<Others<'c>>,
+    tasks: OnceCell<(Claims, Completions)>,
+    spellings: Spellings,
+    /// Past it, what can't be compared counts as held.
+    budget: Budget,
 }
 
-/// What of that for which the agent waits nobody holds any more.
-fn freed(census: &Census, agent: &Agent) -> Vec<Wait> {
-    // One that can't be read may hold anything.
-    if !census.unreadable.is_empty() {
-        return Vec::new();
+impl<'c> Held<'c> {
+    fn new(mesh: &'c Mesh, census: &'c Census) -> Self {
+        let (others, tasks) = (OnceCell::new(), OnceCell::new());
+        let (spellings, budget) = (Spellings::default(), Budget::new(STEPS_UNDER_LOCK));
+        Self { mesh, census, others, tasks, spellings, budget }
     }
-    let is_free = |wait: &&Wait| in_the_way(census, agent, wait).is_empty();
-    agent.waits_for.iter().filter(is_free).cloned().collect()
+
+    fn tasks(&self) -> Result<&(Claims, Completions), CommandError> {
+        if let Some(tasks) = self.tasks.get() {
+            return Ok(tasks);
+        }
+        let tasks = (self.mesh.claims()?, self.mesh.completions()?);
+        Ok(self.tasks.get_or_init(|| tasks))
+    }
+
+    fn in_the_way(&self, agent: &Agent, wait: &Wait) -> Vec<Holding> {
+        let read = wait.read(&agent.cwd);
+        let led = read.with_head(paths::resolve(Path::new(read.head().as_str())));
+        let both = if led == read { vec![read] } else { vec![read, led] };
+        let hit = |theirs: &Pattern| Hit::of(&both, std::slice::from_ref(theirs), &self.budget);
+        let others = || Others::new(self.census.records.iter().chain(self.census.odd()), None, clock::now());
+        self.others.get_or_init(others).in_the_way_of(agent, hit)
+    }
+
+    /// What of that for which the agent waits nobody holds any more.
+    fn freed(&self, agent: &Agent) -> Vec<Wait> {
+        // One that can't be read may hold anything.
+        if self.census.unreadable.iter().any(|file| file.told.is_none()) {
+            return Vec::new();
+        }
+        let is_free = |wait: &&Wait| self.in_the_way(agent, wait).is_empty();
+        agent.waits_for.iter().filter(is_free).cloned().collect()
+    }
+
+    /// What became of the tasks that the agent was refused, for those that nobody has any more.
+    fn freed_tasks(&self, agent: &Agent) -> Result<Vec<(TaskWait, Notice)>, CommandError> {
+        if agent.waits_for_tasks.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (claims, completions) = self.tasks()?;
+        let mut freed = Vec::new();
+        for wait in &agent.waits_for_tasks {
+            let TaskRef { spec, id } = &wait.task;
+            let task = PeerText::new(id.as_str());
+            if let Some(done) = self.spellings.completion(completions, spec, id) {
+                let by = PeerText::new(done.by);
+                let notice = Notice::new().code(&task).say(" is done: ").names([&by]).say(" completed it.");
+                freed.push((wait.clone(), notice));
+                continue;
+            }
+            let is_it = |claim: &Claim| claim.task == *id && self.spellings.are_same(&claim.spec, spec);
+            let claimed = claims.iter().any(|claim| is_it(&claim) && !is_stale(&claim, self.census));
+            if !claimed {
+                let holder = PeerText::new(wait.holder.as_str());
+                let notice = Notice::new().code(&task).say(" is free: ").names([&holder]);
+                let notice = notice.say(" no longer works on it. To take it: msg claim ");
+                freed.push((wait.clone(), notice.arguments([&task], "TASK")));
+            }
+        }
+        Ok(freed)
+    }
 }
 
 /// When the next of those reservations is over that keep the agent from what it waits for, if any ends by itself.
@@ -139,15 +172,17 @@ pub(super) fn next_end(mesh: &Mesh, agent: &Agent) -> Result<Option<Timestamp>, 
         return Ok(None);
     }
     let census = around(mesh, agent)?;
-    let held = agent.waits_for.iter().flat_map(|wait| in_the_way(&census, agent, wait));
+    let held = Held::new(mesh, &census);
+    let held = agent.waits_for.iter().flat_map(|wait| held.in_the_way(agent, wait));
     Ok(held.filter_map(|holding| holding.reservation.expires_at).min())
 }
 
 /// Does anybody wait for something that is free by now? Then whoever was to tell has died, or its time was over.
 pub(super) fn is_owed(mesh: &Mesh, census: &Census) -> Result<bool, CommandError> {
     let waits = |record: &&Record| is_waiting(&record.agent) && is_told(record);
+    let held = Held::new(mesh, census);
     for Record { agent, .. } in census.records.iter().filter(waits) {
-        if !freed(census, agent).is_empty() || !freed_tasks(mesh, census, agent)?.is_empty() {
+        if !held.freed(agent).is_empty() || !held.freed_tasks(agent)?.is_empty() {
             return Ok(true);
         }
     }
@@ -174,7 +209,7 @@ pub(super) fn tell_if_owed(mesh: &Mesh, agent: &Agent) -> Result<(), CommandErro
     let census = locked.census()?;
     let is_it = |record: &&Record| record.agent.is_same_session(agent);
     let Some(Record { agent, .. }) = census.records.iter().find(is_it) else { return Ok(()) };
-    let [tasks, paths] = tell_one(mesh, &locked, &census, agent);
+    let [tasks, paths] = tell_one(&locked, &Held::new(mesh, &census), agent);
     tasks.and(paths).map(drop)
 }
 
@@ -199,18 +234,21 @@ impl Reminder {
 }
 
 fn is_owed_to(mesh: &Mesh, agent: &Agent) -> Result<bool, CommandError> {
-    if !agent.waits_for.is_empty() && !freed(&around(mesh, agent)?, agent).is_empty() {
+    if !agent.waits_for.is_empty() && !Held::new(mesh, &around(mesh, agent)?).freed(agent).is_empty() {
         return Ok(true);
     }
-    Ok(!agent.waits_for_tasks.is_empty() && !freed_tasks(mesh, &mesh.census()?, agent)?.is_empty())
+    let is_free = |census: &Census| Held::new(mesh, census).freed_tasks(agent).map(|freed| !freed.is_empty());
+    Ok(!agent.waits_for_tasks.is_empty() && is_free(&mesh.census()?)?)
 }
 
 /// Tells everyone who waits for something that is free by now, once.
 pub(super) fn tell(ctx: &Context, mesh: &Mesh, locked: &Locked<'_>) -> Result<(), CommandError> {
     let census = locked.census()?;
+    drop_expired(locked, &census, clock::now())?;
+    let held = Held::new(mesh, &census);
     let waits = |record: &&Record| is_waiting(&record.agent) && is_told(record);
     for Record { agent, .. } in census.records.iter().filter(waits) {
-        for told in tell_one(mesh, locked, &census, agent) {
+        for told in tell_one(locked, &held, agent) {
             match told {
                 Ok(true) => ctx.was_told(&agent.name),
                 Ok(false) => {}
@@ -225,24 +263,14 @@ pub(super) fn tell(ctx: &Context, mesh: &Mesh, locked: &Locked<'_>) -> Result<()
 }
 
 /// Whether it was told of a task, and of a path: neither keeps it from being told of the other.
-fn tell_one(
-    mesh: &Mesh,
-    locked: &Locked<'_>,
-    census: &Census,
-    agent: &Agent,
-) -> [Result<bool, CommandError>; 2] {
-    [tell_of_tasks(mesh, locked, census, agent), tell_of_paths(mesh, locked, census, agent)]
+fn tell_one(locked: &Locked<'_>, held: &Held<'_>, agent: &Agent) -> [Result<bool, CommandError>; 2] {
+    [tell_of_tasks(locked, held, agent), tell_of_paths(locked, held, agent)]
 }
 
 /// The message first: told twice after a crash is better than never. Who has no inbox goes on waiting.
-fn tell_of_paths(
-    mesh: &Mesh,
-    locked: &Locked<'_>,
-    census: &Census,
-    agent: &Agent,
-) -> Result<bool, CommandError> {
-    let freed = freed(census, agent);
-    if freed.is_empty() || !post(mesh, &agent.name, &text(&freed))? {
+fn tell_of_paths(locked: &Locked<'_>, held: &Held<'_>, agent: &Agent) -> Result<bool, CommandError> {
+    let freed = held.freed(agent);
+    if freed.is_empty() || !post(held.mesh, &agent.name, &notice(&freed))? {
         return Ok(false);
     }
     locked.edit(agent, |agent| agent.waits_for.retain(|wait| !freed.contains(wait)))?;
@@ -250,15 +278,10 @@ fn tell_of_paths(
 }
 
 /// The same for tasks.
-fn tell_of_tasks(
-    mesh: &Mesh,
-    locked: &Locked<'_>,
-    census: &Census,
-    agent: &Agent,
-) -> Result<bool, CommandError> {
-    let freed = freed_tasks(mesh, census, agent)?;
-    let text = freed.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n");
-    if freed.is_empty() || !post(mesh, &agent.name, &text)? {
+fn tell_of_tasks(locked: &Locked<'_>, held: &Held<'_>, agent: &Agent) -> Result<bool, CommandError> {
+    let freed = held.freed_tasks(agent)?;
+    let notice = freed.iter().fold(Notice::new(), |all, (_, notice)| all.and(notice));
+    if freed.is_empty() || !post(held.mesh, &agent.name, &notice)? {
         return Ok(false);
     }
     let was_told = |wait: &TaskWait| freed.iter().any(|(told, _)| told == wait);
@@ -273,37 +296,39 @@ pub(super) fn tell_or_note(ctx: &Context, mesh: &Mesh, locked: &Locked<'_>) {
     }
 }
 
-fn text(freed: &[Wait]) -> String {
-    let patterns: Vec<String> = freed.iter().map(|wait| format!("`{}`", wait.pattern)).collect();
+fn notice(freed: &[Wait]) -> Notice {
+    let patterns: Vec<PeerText> = freed.iter().map(|wait| PeerText::new(wait.pattern.as_str())).collect();
     let mut holders: Vec<&str> = freed.iter().map(|wait| wait.holder.as_str()).collect();
     holders.sort_unstable();
     holders.dedup();
-    let (is, it) = if freed.len() == 1 { ("is", "it") } else { ("are", "them") };
-    let hold = if holders.len() == 1 { "holds" } else { "hold" };
-    let commands: Vec<_> = freed.iter().map(|wait| shell_word(&wait.pattern)).collect();
-    format!(
-        "{} {is} free: {} no longer {hold} {it}. To have {it} to yourself: msg reserve {}",
-        patterns.join(", "),
-        holders.join(" and "),
-        commands.join(" "),
-    )
+    let holders: Vec<PeerText> = holders.into_iter().map(PeerText::new).collect();
+    let (is_free, it) = if freed.len() == 1 { (" is free: ", "it") } else { (" are free: ", "them") };
+    let no_longer = if holders.len() == 1 { " no longer holds " } else { " no longer hold " };
+    let notice = Notice::new().codes(&patterns).say(is_free).names(&holders).say(no_longer).say(it);
+    let own = freed.iter().map(|wait| wait.pattern.as_str());
+    notice.say(". To have ").say(it).say(" to yourself: msg reserve ").own_arguments(own, "PATH")
 }
 
 /// A message of the program's own. `false`: there is no such inbox. Whoever rests is woken when the command is over and
 /// holds no lock any more.
-pub(super) fn notify(ctx: &Context, mesh: &Mesh, to: &AgentName, text: &str) -> Result<bool, CommandError> {
-    let posted = post(mesh, to, text)?;
+pub(super) fn notify(
+    ctx: &Context,
+    mesh: &Mesh,
+    to: &AgentName,
+    notice: &Notice,
+) -> Result<bool, CommandError> {
+    let posted = post(mesh, to, notice)?;
     if posted {
         ctx.was_told(to);
     }
     Ok(posted)
 }
 
-fn post(mesh: &Mesh, to: &AgentName, text: &str) -> Result<bool, CommandError> {
+fn post(mesh: &Mesh, to: &AgentName, notice: &Notice) -> Result<bool, CommandError> {
     let from = AgentName::of_program();
     let mut outbox = mesh.outbox(&from)?;
     let stamp = outbox.stamp()?;
-    let message = Message::new(stamp, &from, to, text);
+    let message = Message::new(stamp, &from, to, notice.text());
     let posted = outbox.post(stamp, to, message)?.is_some();
     drop(outbox);
     // Nobody reads as the program, so nobody else would.

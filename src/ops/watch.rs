@@ -5,15 +5,17 @@ use std::time::{Duration, Instant};
 
 use crate::domain::AgentName;
 use crate::store::{Spot, Stem, Via, Waiting};
+use crate::sys::clock;
 use crate::sys::seams::{self, Bug};
 use crate::sys::signals::Stop;
-use crate::sys::{ancestry, clock};
 
 use super::context::Context;
 use super::ear::{Ear, Woken, current};
 use super::error::{CommandError, Kind};
 use super::identity;
 use super::letter::{Letter, Reader};
+use super::names;
+use super::person;
 use super::receive::{Desk, HandOver, Reached, Selection};
 use super::waiting;
 
@@ -80,8 +82,8 @@ pub fn watch_each(
 
 /// A model may run `msg` without asking: that must not be a way to run anything else.
 fn refuse_in_harness() -> Result<(), CommandError> {
-    let Some(host) = ancestry::nearest_harness(&ancestry::ancestors()) else { return Ok(()) };
-    let text = format!("`--exec` runs commands, and inside of {} that is for its own tools", host.harness);
+    let Some(harness) = person::harness() else { return Ok(()) };
+    let text = format!("`--exec` runs commands, and inside {harness} that is for its own tools");
     Err(CommandError::new(Kind::InHarness, text).hint("`msg watch --json` prints each message instead"))
 }
 
@@ -128,6 +130,8 @@ pub fn wait(
     let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
     let via = Via::new(selection.via.unwrap_or("wait"));
     let mut follower = Follower::new(Desk::new(ctx, &mesh, caller.agent, via, reader));
+    // Nobody waits for a name that was mistyped.
+    let mut unchecked = selection.from.as_ref();
     loop {
         follower.refresh()?;
         follower.arm()?;
@@ -142,6 +146,9 @@ pub fn wait(
         })?;
         if count > 0 || closed {
             return Ok(Some(count));
+        }
+        if let Some(from) = unchecked.take() {
+            names::must_be_known(&mesh, from)?;
         }
         match follower.wait(stop, deadline) {
             Woken::Stopped => {

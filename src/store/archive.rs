@@ -6,11 +6,12 @@ use jiff::Timestamp;
 
 use super::error::StoreError;
 use super::inbox::MAX_FILE;
-use super::mail::{Hidden, Seen, Sent, Stem, is_prefix};
+use super::mail::{Hidden, Offer, Seen, Sent, Stem, is_prefix};
 use super::mesh::Mesh;
 use super::wire::message;
 use crate::domain::{Agent, AgentName, Message};
 use crate::sys::files::{self, FileError};
+use crate::sys::seams;
 
 /// A message that was sent or received.
 #[derive(Clone, Debug)]
@@ -37,6 +38,8 @@ pub enum Whereabouts {
     Stored,
     /// In the hands of a reader.
     InHand,
+    /// A hook said it to the model, which has not gone on since.
+    Offered(Offer),
     Parked,
     Seen(Seen),
     /// In the grave of that name.
@@ -47,16 +50,24 @@ pub enum Whereabouts {
 }
 
 impl Mesh {
-    /// The agent's messages that `text` may mean: a whole id, its start, or the six letters.
+    /// The agent's messages that `text` may mean: a whole id, the six letters, or the start of either. What it names
+    /// in full is meant, whatever else begins like that.
     pub fn find_messages(&self, agent: &Agent, text: &str) -> Result<Vec<Filed>, StoreError> {
         let mut found: Vec<Filed> = Vec::new();
         for (path, stem, place) in self.files_of(agent, None)? {
             // The id of a foreign message stands only inside it.
             let by_name = stem.is_meant_by(text);
             let Some(message) = read(&path)? else { continue };
-            if by_name || is_prefix(text, &message.id) {
+            if by_name || is_prefix(text, message.id.as_str()) {
                 found.push(Filed { stem, message, place });
             }
+        }
+        let is_whole = |filed: &Filed| {
+            filed.stem.letters().eq_ignore_ascii_case(text)
+                || filed.message.id.as_str().eq_ignore_ascii_case(text)
+        };
+        if found.iter().any(is_whole) {
+            found.retain(is_whole);
         }
         found.sort_by(|a, b| a.stem.cmp(&b.stem));
         found.dedup_by(|a, b| a.stem == b.stem && a.message.id == b.message.id);
@@ -77,6 +88,11 @@ impl Mesh {
         for (path, stem, place) in files {
             if history.len() == limit {
                 break;
+            }
+            // Whom a message was sent to stands in the name of its record.
+            let is_anothers = |peer: &AgentName| matches!(&place, Place::Sent(sent) if sent.to != *peer);
+            if peer.is_some_and(is_anothers) {
+                continue;
             }
             let Some(message) = read(&path)? else { continue };
             let with = |name: &AgentName| {
@@ -152,7 +168,7 @@ impl Mesh {
     pub fn owed_acks(&self, agent: &Agent) -> Result<Vec<Filed>, StoreError> {
         let mut owed = Vec::new();
         for (path, stem, place) in self.files_of(agent, None)? {
-            if matches!(&place, Place::Seen(seen) if seen.acked.is_none())
+            if matches!(&place, Place::Seen(seen) if seen.may_owe_ack())
                 && let Some(message) = read(&path)?.filter(|message| message.ack_required)
             {
                 owed.push(Filed { stem, message, place });
@@ -188,5 +204,6 @@ impl Mesh {
 }
 
 pub(super) fn read(path: &std::path::Path) -> Result<Option<Message>, FileError> {
+    seams::count("message");
     Ok(files::read_at_most(path, MAX_FILE)?.flatten().and_then(|bytes| message::parse(&bytes).ok()))
 }

@@ -13,6 +13,7 @@ use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::wire::surrogates::{self, Halves};
 use super::wire::{pretty, time};
 
 /// Who finished a task.
@@ -62,6 +63,15 @@ impl Default for Completions {
 impl Completions {
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
+        let specs = Self::parse_text(text).or_else(|error| {
+            // Each half of a character is replaced by as many bytes as it had, so all places are those of the text.
+            let mended = surrogates::mended(bytes).and_then(|mended| String::from_utf8(mended).ok());
+            mended.map_or(Err(error), |mended| Self::parse_text(&mended))
+        })?;
+        Ok(Self { text: text.to_string(), specs })
+    }
+
+    fn parse_text(text: &str) -> Result<Vec<Finished>, String> {
         let whole: Members<&RawValue> = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let mut specs = Vec::with_capacity(whole.0.len());
         for (spec, raw) in whole.0 {
@@ -72,12 +82,12 @@ impl Completions {
             let start = raw.get().as_ptr() as usize - text.as_ptr() as usize;
             specs.push(Finished { spec, start, end: start + raw.get().len(), tasks });
         }
-        Ok(Self { text: text.to_string(), specs })
+        Ok(specs)
     }
 
     /// What is whole in a file that is not, and how many entries are not.
     pub(super) fn salvage(bytes: &[u8]) -> (Self, usize) {
-        let mut document: Map<String, Value> = serde_json::from_slice(bytes).unwrap_or_default();
+        let (mut document, halves): (Map<String, Value>, Halves) = Halves::read(bytes).unwrap_or_default();
         let mut dropped = 0;
         document.retain(|_, tasks| {
             let Some(tasks) = tasks.as_object_mut() else {
@@ -91,7 +101,7 @@ impl Completions {
             });
             true
         });
-        let whole = Self::parse(&pretty(&document)).unwrap_or_default();
+        let whole = Self::parse(&halves.written(pretty(&document))).unwrap_or_default();
         (whole, dropped)
     }
 
@@ -116,9 +126,14 @@ impl Completions {
     /// Who finished what of that spec, and when.
     pub fn of(&self, finished: &Finished) -> Vec<Completion> {
         let text = &self.text[finished.start..finished.end];
+        let read = |text: &[u8]| -> Option<Vec<Completion>> {
+            let members: Members<Entry<'_>> = serde_json::from_slice(text).ok()?;
+            let completion = |(task, entry): (String, Entry<'_>)| entry.into_completion(&finished.spec, task);
+            Some(members.0.into_iter().map(completion).collect())
+        };
         // What can't be read was refused when the file was.
-        let members: Members<Entry<'_>> = serde_json::from_str(text).unwrap_or(Members(Vec::new()));
-        members.0.into_iter().map(|(task, entry)| entry.into_completion(&finished.spec, task)).collect()
+        let mended = || read(&surrogates::mended(text.as_bytes())?);
+        read(text.as_bytes()).or_else(mended).unwrap_or_default()
     }
 
     /// Who finished that task, and when.
@@ -296,6 +311,18 @@ mod tests {
             String::from_utf8_lossy(again.bytes()).trim_end(),
             serde_json::to_string_pretty(&document).unwrap()
         );
+    }
+
+    #[test]
+    fn half_a_character_costs_nobody_a_completion_and_stays_as_it_was() {
+        let done = r#""completedBy": "Pia", "completedAt": "2026-11-15T22:00:00.000Z""#;
+        let text =
+            format!(r#"{{"/s.md": {{"T-1": {{{done}, "notes": "done \ud83d"}}, "T-2": {{{done}}}}}}}"#);
+        let mut completions = Completions::parse(text.as_bytes()).unwrap();
+        assert_eq!(find(&completions, "/s.md", "T-1").unwrap().notes.as_deref(), Some("done \u{fffd}"));
+        completions.add(&completion("/s.md", "T-3"));
+        assert!(std::str::from_utf8(completions.bytes()).unwrap().contains(r#""notes": "done \ud83d""#));
+        assert_eq!(Completions::parse(completions.bytes()).unwrap().count(), 3);
     }
 
     #[test]

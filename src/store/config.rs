@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value as Json};
 
 use super::error::StoreError;
+use super::last_good::{KEPT, LastGood};
 use crate::domain::nearest;
 use crate::domain::settings::{KEYS, Raw, Settings, Source, find_key};
 use crate::sys::environment::{Home, variable};
@@ -23,6 +24,14 @@ pub struct Loaded {
     pub warnings: Vec<String>,
     /// Files and variables that can't be used at all. What the others say holds.
     pub errors: Vec<StoreError>,
+    /// Why the user's own configuration can't be used. The mesh and `strict` are then what it said last.
+    pub broken: Option<String>,
+    /// It is not known what the user's configuration says about the mesh, now or before.
+    pub mesh_is_unknown: bool,
+    /// Why it could not be kept for later what the user's configuration says.
+    pub not_kept: Option<StoreError>,
+    /// The keys of [`KEPT`] that a file of the user's sets, and none that can't be read could set otherwise.
+    known: Vec<&'static str>,
 }
 
 /// Whose file it is.
@@ -41,19 +50,23 @@ struct Layer {
     scope: Scope,
 }
 
-fn layers(home: &Home, cwd: &Path) -> Vec<Layer> {
+fn user_layers(home: &Home) -> [Layer; 3] {
     let pi = home.home.join(".pi/agent");
-    let layer = |path, beneath, ours, scope| Layer { path, beneath, ours, scope };
-    let mut layers = vec![
-        layer(pi.join("settings.json"), Some("messenger"), false, Scope::User),
-        layer(pi.join("pi-messenger.json"), None, false, Scope::User),
-        layer(user_file(home), None, true, Scope::User),
-    ];
+    let layer = |path, beneath, ours| Layer { path, beneath, ours, scope: Scope::User };
+    [
+        layer(pi.join("settings.json"), Some("messenger"), false),
+        layer(pi.join("pi-messenger.json"), None, false),
+        layer(user_file(home), None, true),
+    ]
+}
+
+fn project_layers(home: &Home, cwd: &Path) -> Vec<Layer> {
+    let mut layers = Vec::new();
     // A project that is the home directory is no project: its files are the user's.
     let dirs: Vec<PathBuf> = project_dirs(cwd).into_iter().filter(|dir| *dir != home.home).collect();
     for (name, ours) in [(".pi/pi-messenger.json", false), (".ravenry/config.json", true)] {
         let found = dirs.iter().map(|dir| dir.join(name)).find(|path| path.is_file());
-        layers.extend(found.map(|path| layer(path, None, ours, Scope::Project)));
+        layers.extend(found.map(|path| Layer { path, beneath: None, ours, scope: Scope::Project }));
     }
     layers
 }
@@ -79,8 +92,8 @@ fn project_file(cwd: &Path) -> PathBuf {
 
 /// Reads all layers. `mesh_flag` is what `--mesh` said.
 pub fn load(home: &Home, cwd: &Path, mesh_flag: Option<&str>) -> Loaded {
-    let mut loaded = Loaded { settings: Settings::default(), warnings: Vec::new(), errors: Vec::new() };
-    for layer in layers(home, cwd) {
+    let mut loaded = load_user(home);
+    for layer in project_layers(home, cwd) {
         if let Err(error) = loaded.add(&layer, home) {
             loaded.errors.push(error);
         }
@@ -90,7 +103,44 @@ pub fn load(home: &Home, cwd: &Path, mesh_flag: Option<&str>) -> Loaded {
         let set = loaded.settings.set("mesh", &Raw::Text(dir.to_string()), Source::Flag("--mesh"));
         loaded.errors.extend(set.err().map(|error| bad_setting("--mesh", &error)));
     }
+    let is_named = matches!(loaded.settings.mesh(), Some((_, Source::Variable(_) | Source::Flag(_))));
+    loaded.mesh_is_unknown &= !is_named;
     loaded.settings.apply_shortcuts();
+    loaded
+}
+
+/// Reads what the user configured. Where that can't be read, the mesh and `strict` are what it said last; where it can,
+/// they are kept for such a time.
+fn load_user(home: &Home) -> Loaded {
+    let mut loaded = Loaded {
+        settings: Settings::default(),
+        warnings: Vec::new(),
+        errors: Vec::new(),
+        broken: None,
+        mesh_is_unknown: false,
+        not_kept: None,
+        known: Vec::new(),
+    };
+    let mut is_configured = false;
+    for layer in user_layers(home) {
+        match loaded.add(&layer, home) {
+            Ok(is_there) => is_configured = is_there && layer.ours,
+            Err(error) => {
+                loaded.errors.push(error);
+                loaded.known.clear();
+            }
+        }
+    }
+    loaded.broken = loaded.errors.first().map(ToString::to_string);
+    let kept = match (&loaded.broken, is_configured) {
+        (Some(_), _) => {
+            loaded.recall(home);
+            Ok(())
+        }
+        (None, true) => LastGood::of(&loaded.settings).keep(home),
+        (None, false) => LastGood::forget(home),
+    };
+    loaded.not_kept = kept.err();
     loaded
 }
 
@@ -99,10 +149,11 @@ fn bad_setting(place: &str, reason: &impl ToString) -> StoreError {
 }
 
 impl Loaded {
-    fn add(&mut self, layer: &Layer, home: &Home) -> Result<(), StoreError> {
-        let Some(mut document) = read(&layer.path)? else { return Ok(()) };
+    /// Takes over what the file says. `false`: there is none.
+    fn add(&mut self, layer: &Layer, home: &Home) -> Result<bool, StoreError> {
+        let Some(mut document) = read(&layer.path)? else { return Ok(false) };
         if let Some(key) = layer.beneath {
-            let Some(Json::Object(inner)) = document.remove(key) else { return Ok(()) };
+            let Some(Json::Object(inner)) = document.remove(key) else { return Ok(true) };
             document = inner;
         }
         let shown = home.shorten(&layer.path.to_string_lossy());
@@ -129,14 +180,32 @@ impl Loaded {
                 set.map_err(|error| error.to_string())
             });
             match fits {
-                Ok(()) => {}
+                Ok(()) => self.known.extend(KEPT.into_iter().filter(|kept| kept == name)),
                 Err(reason) if layer.ours => {
+                    self.known.retain(|known| known != name);
                     self.errors.push(StoreError::BadSetting { path: layer.path.clone(), reason });
                 }
                 Err(reason) => self.warnings.push(format!("`{shown}`: {reason}; it is ignored")),
             }
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// Puts in what the user's configuration said last, unless it says so now.
+    fn recall(&mut self, home: &Home) {
+        let kept = LastGood::recall(home);
+        let shown = home.shorten(&user_file(home).to_string_lossy());
+        for key in KEPT.into_iter().filter(|key| !self.known.contains(key)).collect::<Vec<_>>() {
+            match &kept {
+                Some(kept) => {
+                    if let Some(raw) = kept.value(key) {
+                        let set = self.settings.set(key, &raw, Source::Remembered(shown.clone()));
+                        self.errors.extend(set.err().map(|error| bad_setting(&shown, &error)));
+                    }
+                }
+                None => self.mesh_is_unknown |= key == "mesh",
+            }
+        }
     }
 
     fn add_environment(&mut self) {
@@ -193,7 +262,7 @@ pub fn raw_from_text(key: &str, text: &str) -> Raw {
 
 /// Writes one value into a file of ours, which is made if there is none. Returns the file.
 pub fn set(home: &Home, cwd: &Path, scope: Scope, name: &str, raw: &Raw) -> Result<String, StoreError> {
-    rewrite(home, cwd, scope, |document| {
+    rewrite(home, cwd, scope, true, |document| {
         let value = match (document.get(name), json(raw)) {
             // Members that are not mentioned stay.
             (Some(Json::Object(old)), Json::Object(new)) if name == "wake" => {
@@ -209,15 +278,17 @@ pub fn set(home: &Home, cwd: &Path, scope: Scope, name: &str, raw: &Raw) -> Resu
 
 /// Takes one value out of a file of ours. Returns the file.
 pub fn unset(home: &Home, cwd: &Path, scope: Scope, name: &str) -> Result<String, StoreError> {
-    rewrite(home, cwd, scope, |document| {
+    rewrite(home, cwd, scope, false, |document| {
         document.shift_remove(name);
     })
 }
 
+/// Changes a file of ours. Where nothing is left in it, or nothing was, there need not be one (`keep_empty`).
 fn rewrite(
     home: &Home,
     cwd: &Path,
     scope: Scope,
+    keep_empty: bool,
     change: impl FnOnce(&mut Map<String, Json>),
 ) -> Result<String, StoreError> {
     let named = match scope {
@@ -225,8 +296,12 @@ fn rewrite(
         Scope::Project => project_file(cwd),
     };
     // Dotfiles are often links into a repository: the file is written where it is.
-    let path =
-        if named.is_symlink() { fs_err::canonicalize(&named).map_err(FileError::from)? } else { named };
+    let is_link = named.is_symlink();
+    let path = if is_link { fs_err::canonicalize(&named).map_err(FileError::from)? } else { named };
+    let shown = home.shorten(&path.to_string_lossy());
+    if !keep_empty && !files::exists(&path)? {
+        return Ok(shown);
+    }
     let dir = path.parent().unwrap_or(Path::new("/")).to_path_buf();
     if !files::exists(&dir)? {
         files::create_dir(&dir)?;
@@ -236,11 +311,19 @@ fn rewrite(
     let mut document = read(&path)?.unwrap_or_default();
     change(&mut document);
     let files = Files::new(dir, crate::domain::settings::Durability::Process);
-    files.replace(&path, &super::wire::pretty(&document))?;
+    if document.is_empty() && !keep_empty && !is_link {
+        files::remove(&path)?;
+    } else {
+        files.replace(&path, &super::wire::pretty(&document))?;
+    }
     files.sweep()?;
+    if scope == Scope::User {
+        // It is kept for a time when it can't be read. Where it can't be kept, `doctor` tells so.
+        drop(load_user(home));
+    }
     files::remove(&lock)?;
     drop(held);
-    Ok(home.shorten(&path.to_string_lossy()))
+    Ok(shown)
 }
 
 /// The object in a file; `None` if there is no file. An empty file is an empty object.

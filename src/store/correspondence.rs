@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::archive::{Filed, Place, Whereabouts};
 use super::error::StoreError;
-use super::mail::{Hidden, Seen, Stem};
+use super::mail::{Hidden, Offer, Seen, Stem};
 use super::mesh::Mesh;
 use crate::domain::{Agent, AgentName};
 use crate::sys::files;
@@ -42,7 +42,7 @@ impl Mesh {
         search.missing.extend(sent.iter().map(|(stem, _)| stem.clone()));
         let mut recipients: Vec<&AgentName> = sent.iter().map(|(_, to)| to).collect();
         recipients.sort_by(|a, b| a.as_str().cmp(b.as_str()));
-        recipients.dedup();
+        recipients.dedup_by(|a, b| a.is_spelled_as(b));
         for name in &recipients {
             search.mail_of(name)?;
         }
@@ -75,7 +75,10 @@ impl Search<'_> {
         for file in files::list(&layout.inbox(name))? {
             match Hidden::of_file(&file) {
                 Some(Hidden::Parked(stem)) => self.find(stem, Whereabouts::Parked),
-                Some(Hidden::Taken(stem, _)) => self.find(stem, Whereabouts::InHand),
+                Some(Hidden::Taken(stem, _)) => {
+                    let place = Offer::of_file(&file).map_or(Whereabouts::InHand, Whereabouts::Offered);
+                    self.find(stem, place);
+                }
                 None => {
                     if let Some(stem) = Stem::of_file(&file) {
                         self.find(stem, Whereabouts::Stored);
@@ -94,7 +97,7 @@ impl Search<'_> {
         }
         let inboxes = files::list(&layout.directory("inbox"))?;
         let names = inboxes.iter().filter_map(|name| AgentName::new(name).ok());
-        for name in names.filter(|name| !looked_at.contains(&name)) {
+        for name in names.filter(|name| !looked_at.iter().any(|looked_at| looked_at.is_spelled_as(name))) {
             self.mail_of(&name)?;
         }
         for grave in files::list(&layout.graves())? {

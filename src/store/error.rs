@@ -13,8 +13,15 @@ pub enum StoreError {
     #[error(transparent)]
     Lock(#[from] LockError),
     /// The mesh is no place for private files.
-    #[error("the mesh is not safe: {0}")]
-    Unsafe(#[source] Distrust),
+    #[error("the mesh is not safe: {distrust}")]
+    Unsafe {
+        #[source]
+        distrust: Distrust,
+        /// The command that makes it safe, where it is a mesh of the user's.
+        remedy: Option<String>,
+    },
+    #[error("`{}` is not a mesh: it holds other files", .0.display())]
+    NotAMesh(PathBuf),
     #[error("`{}` has been held by {holder} for more than {limit} s", .path.display())]
     SwarmLockTimedOut { path: PathBuf, holder: String, limit: f64 },
     /// A file that can't be understood. It is left as it is.

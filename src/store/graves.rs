@@ -12,8 +12,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::layout::{Layout, session_hash};
-use super::patience;
+use super::patience::{self, Patience};
 use super::registry::{self, Record, Unreadable};
+use super::sessions::{self, SessionRecord};
 use super::wire::time;
 use crate::domain::{Agent, AgentName, SessionId};
 use crate::sys::files::{self, FileError};
@@ -39,6 +40,20 @@ impl GraveId {
     pub fn parse(text: &str) -> Option<Self> {
         let grave = Self(text.to_string());
         AgentName::new(grave.name_part()?).is_ok().then_some(grave)
+    }
+
+    /// When mail of nobody was put there; `None` for the grave of a session.
+    fn lost_at(&self) -> Option<Timestamp> {
+        let (name, ending) = self.0.rsplit_once('-')?;
+        if !name.ends_with("-lost") {
+            return None;
+        }
+        Timestamp::from_millisecond(ending.parse().ok()?).ok()
+    }
+
+    /// Does it hold mail that lay in the inbox of a name that nobody had?
+    pub fn is_of_lost_mail(&self) -> bool {
+        self.lost_at().is_some()
     }
 
     /// Whose grave it is. Names may have dashes, so they are read from the end.
@@ -108,12 +123,39 @@ pub(super) struct Inscription {
 /// The graves of that session, whatever name it had.
 pub(super) fn of_session(layout: &Layout, session: &SessionId) -> Result<Vec<GraveId>, FileError> {
     let ending = format!("-{}", short_hash(session));
-    let names = files::list(&layout.graves())?;
-    Ok(names
-        .into_iter()
-        .filter(|name| name.ends_with(&ending))
-        .filter_map(|name| GraveId::parse(&name))
-        .collect())
+    let mut own = Vec::new();
+    for id in files::list(&layout.graves())?.iter().filter_map(|name| GraveId::parse(name)) {
+        if id.as_str().ends_with(&ending) || is_lost_mail_of(layout, &id, session)? {
+            own.push(id);
+        }
+    }
+    Ok(own)
+}
+
+fn is_lost_mail_of(layout: &Layout, id: &GraveId, session: &SessionId) -> Result<bool, FileError> {
+    if !id.is_of_lost_mail() {
+        return Ok(false);
+    }
+    // One file tells in most cases that it is not.
+    let known = sessions::read(layout, session).ok().flatten();
+    if !known.is_some_and(|known| had_name_of(&known, id)) {
+        return Ok(false);
+    }
+    Ok(lost_mail_owner(layout, id)?.is_some_and(|owner| owner.last.agent.session == *session))
+}
+
+/// The session that lost mail is for: the only one that had the name and joined before the mail was put there.
+pub(super) fn lost_mail_owner(layout: &Layout, id: &GraveId) -> Result<Option<SessionRecord>, FileError> {
+    let mut owners = sessions::all(layout)?.records.into_iter().filter(|known| had_name_of(known, id));
+    let first = owners.next();
+    Ok(first.filter(|_| owners.next().is_none()))
+}
+
+fn had_name_of(known: &SessionRecord, id: &GraveId) -> bool {
+    let agent = &known.last.agent;
+    let had_name = agent.all_names().any(|name| name.as_str() == id.name());
+    // Whoever takes a name puts the mail aside at that very moment, so a newcomer's time is the grave's.
+    had_name && id.lost_at().is_some_and(|at| agent.joined_at.as_millisecond() < at.as_millisecond())
 }
 
 /// Every grave, and those whose inscription can't be read: their mail is still there.
@@ -131,18 +173,18 @@ pub(super) fn all(layout: &Layout) -> Result<Graves, FileError> {
             Ok(grave) => found.graves.push(grave),
             Err(reason) => {
                 let path = layout.grave(&id).display().to_string();
-                found.unreadable.push(Unreadable { stem: name, path, reason });
+                found.unreadable.push(Unreadable { stem: name, path, reason, told: None });
             }
         }
     }
     Ok(found)
 }
 
-fn read(layout: &Layout, id: &GraveId) -> Result<Result<Grave, String>, FileError> {
+pub(super) fn read(layout: &Layout, id: &GraveId) -> Result<Result<Grave, String>, FileError> {
     let dir = layout.grave(id);
     let parse =
         |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|error| format!("`grave.json`: {error}"));
-    let inscription = patience::read(&dir.join("grave.json"), parse)?;
+    let inscription = patience::read(&dir.join("grave.json"), Patience::Own, parse)?;
     let inscription = inscription.unwrap_or_else(|| Err("it has no `grave.json`".to_string()));
     let Inscription { why, at, by } = match inscription {
         Ok(inscription) => inscription,

@@ -10,7 +10,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::error::StoreError;
-use super::mail::{Hidden, Seen, Stem, Via};
+use super::mail::{Hidden, Kept, Offer, Seen, Stem, Via};
 use super::mesh::Mesh;
 use super::wire::{message, pretty};
 use crate::domain::{Agent, AgentName, Liveness, Message, Recorded};
@@ -22,6 +22,9 @@ const BEING_WRITTEN: Duration = Duration::from_secs(10);
 
 /// Files larger than any message could be are not read.
 pub(super) const MAX_FILE: u64 = 8 * 1024 * 1024;
+
+/// No file name is longer.
+const MAX_NAME: usize = 255;
 
 /// A message that lies there, untouched.
 #[derive(Clone, Debug)]
@@ -82,7 +85,12 @@ impl Mesh {
                         scan.parked.push(Waiting { stem, message, inbox: inbox.clone(), parked: true });
                     }
                 }
-                Hidden::Taken(..) => scan.in_hand += 1,
+                // What a model was offered is in nobody's hands, as long as its process lives.
+                Hidden::Taken(..) => {
+                    let is_offered =
+                        Offer::of_file(&entry.name).is_some() && dropped_by_dead(&entry.name).is_none();
+                    scan.in_hand += usize::from(!is_offered);
+                }
             }
             return Ok(());
         }
@@ -166,7 +174,7 @@ impl Mesh {
 
     /// Gives what was taken its proper name again. By one rename, on every file system: with two names, if only for a
     /// moment, it could be taken twice. No other message has that name; what a person put there is not replaced.
-    fn put_at(&self, taken: &Path, proper: &Path) -> Result<(), FileError> {
+    pub(super) fn put_at(&self, taken: &Path, proper: &Path) -> Result<(), FileError> {
         if !files::exists(proper)? {
             // Lost races are fine: somebody else put it back.
             self.files.take(taken, proper)?;
@@ -189,6 +197,7 @@ impl Mesh {
 
     /// Takes messages, in that order. Those that another reader took first are left out.
     pub fn take(&self, waiting: Vec<Waiting>) -> Result<Delivery<'_>, StoreError> {
+        self.tighten()?;
         let mut delivery = Delivery { mesh: self, taken: Vec::new() };
         for waiting in waiting {
             let dir = self.layout.inbox(&waiting.inbox);
@@ -237,8 +246,37 @@ impl Delivery<'_> {
         Ok(())
     }
 
+    /// They were said to the model of that process, and nothing shows yet that it has them: one rename each. Where that
+    /// process can't be told from others, or is gone, they count as handed over.
+    pub fn offer(mut self, to: &Recorded, via: &Via, at: Timestamp, kept: &Kept) -> Result<(), StoreError> {
+        let mark = match to {
+            Recorded::Pinned(identity) if process::liveness(to) != Liveness::Gone => files::mark_of(identity),
+            _ => return self.record(via, at, false),
+        };
+        let offer = |waiting: &Waiting| Offer {
+            stem: waiting.stem.clone(),
+            mark: mark.clone(),
+            at,
+            via: via.clone(),
+            kept: kept.clone(),
+        };
+        if self.taken.iter().any(|waiting| offer(waiting).file().len() > MAX_NAME) {
+            return self.record(via, at, false);
+        }
+        while let Some(waiting) = self.taken.first() {
+            let offered = self.mesh.layout.inbox(&waiting.inbox).join(offer(waiting).file());
+            let taken = self.path(waiting);
+            if !self.mesh.files.take(&taken, &offered)? {
+                return Err(StoreError::Corrupt { path: taken, reason: "somebody removed it".to_string() });
+            }
+            self.taken.remove(0);
+        }
+        Ok(())
+    }
+
     fn record_one(&self, waiting: &Waiting, via: &Via, at: Timestamp, acked: bool) -> Result<(), StoreError> {
-        let seen = Seen { stem: waiting.stem.clone(), at, via: via.clone(), acked: acked.then_some(at) };
+        let via = if waiting.message.ack_required { via.clone() } else { via.without_ack() };
+        let seen = Seen { stem: waiting.stem.clone(), at, via, acked: acked.then_some(at) };
         let dir = self.mesh.layout.seen(&waiting.inbox);
         let taken = self.path(waiting);
         if !self.mesh.files.take_into(&taken, &dir, &dir.join(seen.file()))? {

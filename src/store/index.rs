@@ -66,7 +66,8 @@ impl Mesh {
         let mut text = String::new();
         let names = files::list(&dir)?;
         if names.len() >= WORTH_IT {
-            let stamps = files::stamps(&dir, &names)?;
+            // Where one can't be looked at, everyone is read.
+            let stamps = files::stamps(&dir, &names).unwrap_or_else(|_| vec![None; names.len()]);
             // One that is gone again may be there under another name, which was not listed: then everyone is read.
             if stamps.iter().all(Option::is_some) {
                 let stems = names.iter().map(|name| name.strip_suffix(".json"));
@@ -136,7 +137,7 @@ impl Survey<'_> {
                     let written = stamp.newest();
                     roll.push(Listed::Known { name: name.clone(), pid: entry.pid, written });
                 }
-                None => match self.mesh.registration_file(name)? {
+                None => match self.mesh.registration_file(name) {
                     Some(record) => roll.extend(record.ok().map(|record| Listed::Read(Box::new(record)))),
                     // It is gone, and may be there under another name.
                     None => return read(),
@@ -166,7 +167,7 @@ impl Survey<'_> {
             let known = index.next_if(|entry| entry.name == name).filter(|entry| entry.stamp == *stamp);
             match known {
                 Some(entry) if !entry.is_near(near, &folded) => sieve.pass(entry),
-                known => match self.mesh.registration_file(name)? {
+                known => match self.mesh.registration_file(name) {
                     Some(read) => sieve.keep(read, stamp, known),
                     // It is gone, and may be there under another name.
                     None => return Ok(None),

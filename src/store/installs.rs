@@ -1,8 +1,9 @@
-//! `ravenry-installs/`: what was in the files of harnesses before we wrote to them, and what we wrote.
+//! `ravenry-installs/`: how to get back what was in the files of harnesses before we wrote to them, and what we wrote.
 //!
 //! It lies beside the state of the mesh, not in it: whoever clears a mesh away must still be able to have their settings
 //! back. A record is written before the file that it is about, so whatever dies in between leaves what `install` and
-//! `uninstall` can go on from.
+//! `uninstall` can go on from. Settings hold tokens, so a record has no copy of them: it has hashes, what our edits
+//! removed, and which of the members that we touch were there before.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,6 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::StoreError;
 use super::wire::pretty;
+use crate::domain::edit::undo::{Span, undo, undone};
 use crate::domain::settings::Durability;
 use crate::sys::environment::Home;
 use crate::sys::files::{self, Files};
@@ -19,24 +21,104 @@ use crate::sys::flock::FileLock;
 
 /// Whoever installs is done in an instant, unless it is stopped.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// The first format had no number, and a copy of the whole file.
+const FORMAT: u64 = 2;
 
 /// What we know of a file that we wrote to.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Install {
     pub path: String,
-    /// What was there before us; `None` if there was no file.
-    pub original: Option<String>,
-    /// Hashes of what we wrote: the last, and the one before, in case that we died before it was in place.
-    pub wrote: Vec<String>,
+    pub before: OriginalFile,
+    /// What we wrote: the last, and the one before, in case that we died before it was in place.
+    pub wrote: Vec<WrittenFile>,
     /// Directories that were made for it, outermost first.
-    #[serde(default)]
     pub made: Vec<String>,
+}
+
+/// What was there before us.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum OriginalFile {
+    /// No file.
+    Nothing,
+    Known(KnownFile),
+    /// The whole text, in a record of the first format.
+    Copy(String),
+}
+
+/// What is kept of a file that was there.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct KnownFile {
+    pub hash: String,
+    /// Which of the members that we touch were in it, without their values.
+    pub outline: String,
+    /// The hash of the text without the blanks at its end, and those blanks.
+    pub stem: String,
+    pub blanks: String,
+}
+
+/// Content that we wrote.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct WrittenFile {
+    pub hash: String,
+    /// What turns it back into what was there before us; `None` if there was no file, or if that is not known.
+    pub undo: Option<Vec<Span>>,
+}
+
+impl KnownFile {
+    pub fn new(content: &str, outline: String) -> Self {
+        let stem = content.trim_ascii_end();
+        let blanks = content[stem.len()..].to_string();
+        Self { hash: hash(content.as_bytes()), outline, stem: hash(stem.as_bytes()), blanks }
+    }
+}
+
+impl WrittenFile {
+    /// `original` is what `content` was made of.
+    pub fn new(content: &[u8], original: Option<&[u8]>) -> Self {
+        let undo = || {
+            let [content, original] = [content, original?].map(|bytes| std::str::from_utf8(bytes).ok());
+            undo(content?, original?)
+        };
+        Self { hash: hash(content), undo: undo() }
+    }
 }
 
 impl Install {
     /// Is the file still what we wrote?
     pub fn is_untouched(&self, content: &[u8]) -> bool {
-        self.wrote.contains(&hash(content))
+        self.wrote(content).is_some()
+    }
+
+    /// What we know of this content, if we wrote it.
+    pub fn wrote(&self, content: &[u8]) -> Option<&WrittenFile> {
+        let hash = hash(content);
+        self.wrote.iter().find(|wrote| wrote.hash == hash)
+    }
+
+    /// Is this what was there before us?
+    pub fn is_original(&self, content: Option<&[u8]>) -> bool {
+        match (&self.before, content) {
+            (OriginalFile::Nothing, None) => true,
+            (OriginalFile::Known(known), Some(content)) => known.hash == hash(content),
+            (OriginalFile::Copy(copy), Some(content)) => copy.as_bytes() == content,
+            _ => false,
+        }
+    }
+
+    /// What was there before us, where that can be told from what is there now: the file is as it was, or as we wrote it.
+    pub fn original(&self, content: &[u8]) -> Option<Option<Vec<u8>>> {
+        if self.is_original(Some(content)) {
+            return Some(Some(content.to_vec()));
+        }
+        let wrote = self.wrote(content)?;
+        match &self.before {
+            OriginalFile::Nothing => Some(None),
+            OriginalFile::Copy(copy) => Some(Some(copy.clone().into_bytes())),
+            OriginalFile::Known(known) => {
+                let text = undone(std::str::from_utf8(content).ok()?, wrote.undo.as_deref()?)?;
+                (hash(text.as_bytes()) == known.hash).then(|| Some(text.into_bytes()))
+            }
+        }
     }
 }
 
@@ -59,12 +141,16 @@ impl Installs {
         Self { dir: home.state.join("ravenry-installs") }
     }
 
-    /// What is known of a file. A record that can't be read is an error: it may be the only copy of somebody's settings.
+    /// What is known of a file. A record that can't be read is an error: it may be the only way back to somebody's settings.
     pub fn get(&self, path: &Path) -> Result<Option<Install>, StoreError> {
-        let file = self.file(path);
-        let Some(bytes) = files::read_large(&file)? else { return Ok(None) };
-        let record = serde_json::from_slice(&bytes);
-        record.map(Some).map_err(|error| StoreError::Corrupt { path: file, reason: error.to_string() })
+        read(&self.file(path))
+    }
+
+    /// All records that can be read.
+    pub fn all(&self) -> Result<Vec<Install>, StoreError> {
+        let names = files::list(&self.dir)?;
+        let records = names.iter().filter(|name| name.ends_with(".json")).map(|name| self.dir.join(name));
+        Ok(records.filter_map(|file| read(&file).ok().flatten()).collect())
     }
 
     /// Are there any records?
@@ -94,13 +180,101 @@ impl InstallsLock {
     }
 
     pub fn note(&self, install: &Install) -> Result<(), StoreError> {
-        Ok(self.files.replace(&self.installs.file(Path::new(&install.path)), &pretty(install))?)
+        let file = self.installs.file(Path::new(&install.path));
+        Ok(self.files.replace(&file, &pretty(&Record::of(install)))?)
     }
 
     pub fn forget(&self, path: &Path) -> Result<(), StoreError> {
         files::remove(&self.installs.file(path))?;
         Ok(())
     }
+}
+
+/// A record as it lies on disk.
+#[derive(Debug, Deserialize, Serialize)]
+struct Record {
+    format: u64,
+    path: String,
+    before: Option<KnownFile>,
+    wrote: Vec<WroteRecord>,
+    made: Vec<String>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+struct WroteRecord {
+    hash: String,
+    /// Offset, length, and what stood there.
+    undo: Option<Vec<(usize, usize, String)>>,
+}
+
+/// The first format. A later one must not be taken for it: `wrote` has another type there.
+#[derive(Debug, Deserialize)]
+struct FirstRecord {
+    path: String,
+    original: Option<String>,
+    wrote: Vec<String>,
+    #[serde(default)]
+    made: Vec<String>,
+}
+
+impl Record {
+    fn of(install: &Install) -> Self {
+        let known = match &install.before {
+            OriginalFile::Known(known) => Some(known.clone()),
+            OriginalFile::Copy(copy) => Some(KnownFile::new(copy, String::new())),
+            OriginalFile::Nothing => None,
+        };
+        let span = |span: &Span| (span.at, span.length, span.text.clone());
+        let wrote = |wrote: &WrittenFile| WroteRecord {
+            hash: wrote.hash.clone(),
+            undo: wrote.undo.as_ref().map(|spans| spans.iter().map(span).collect()),
+        };
+        Self {
+            format: FORMAT,
+            path: install.path.clone(),
+            before: known,
+            wrote: install.wrote.iter().map(wrote).collect(),
+            made: install.made.clone(),
+        }
+    }
+
+    fn install(self) -> Install {
+        let span = |(at, length, text)| Span { at, length, text };
+        let wrote = |wrote: WroteRecord| WrittenFile {
+            hash: wrote.hash,
+            undo: wrote.undo.map(|spans| spans.into_iter().map(span).collect()),
+        };
+        Install {
+            path: self.path,
+            before: self.before.map_or(OriginalFile::Nothing, OriginalFile::Known),
+            wrote: self.wrote.into_iter().map(wrote).collect(),
+            made: self.made,
+        }
+    }
+}
+
+impl FirstRecord {
+    fn install(self) -> Install {
+        Install {
+            path: self.path,
+            before: self.original.map_or(OriginalFile::Nothing, OriginalFile::Copy),
+            wrote: self.wrote.into_iter().map(|hash| WrittenFile { hash, undo: None }).collect(),
+            made: self.made,
+        }
+    }
+}
+
+fn read(file: &Path) -> Result<Option<Install>, StoreError> {
+    let Some(bytes) = files::read_large(file)? else { return Ok(None) };
+    let corrupt = |reason: String| StoreError::Corrupt { path: file.to_path_buf(), reason };
+    let value: serde_json::Value =
+        serde_json::from_slice(&bytes).map_err(|error| corrupt(error.to_string()))?;
+    let install = match value.get("format").map(serde_json::Value::as_u64) {
+        None => serde_json::from_value(value).map(FirstRecord::install),
+        Some(Some(FORMAT)) => serde_json::from_value(value).map(Record::install),
+        Some(_) => return Err(corrupt("another version of msg wrote it".to_string())),
+    };
+    install.map(Some).map_err(|error| corrupt(error.to_string()))
 }
 
 /// SHA-256, in hexadecimal digits.

@@ -13,6 +13,22 @@ pub(super) struct Layout {
 /// The directories that a mesh has from the start.
 pub(super) const DIRECTORIES: [&str; 6] = ["registry", "inbox", "sessions", "graves", "presence", "tmp"];
 
+/// What may be added to it later.
+pub(super) const LATER: [&str; 12] = [
+    "mesh.lock",
+    "swarm.lock",
+    "claims.json",
+    "completions.json",
+    "index",
+    "trouble.jsonl",
+    "trouble.old.jsonl",
+    "hooks",
+    "feed",
+    "seen",
+    "sent",
+    "quarantine",
+];
+
 impl Layout {
     pub(super) fn new(root: PathBuf) -> Self {
         Self { root }
@@ -34,6 +50,11 @@ impl Layout {
         self.root.join(format!("registry/{name}.json"))
     }
 
+    /// Where a registration lies while it is looked at whose it is.
+    pub(super) fn taken(&self, name: &AgentName) -> PathBuf {
+        self.registry().join(super::registry::taken_file(name))
+    }
+
     pub(super) fn inbox(&self, name: &AgentName) -> PathBuf {
         self.root.join(format!("inbox/{name}"))
     }
@@ -44,6 +65,11 @@ impl Layout {
 
     pub(super) fn contacts(&self, name: &AgentName) -> PathBuf {
         self.root.join(format!("seen/{name}/.contacts"))
+    }
+
+    /// Whose inbox it is that an agent of pi-messenger has.
+    pub(super) fn owner(&self, name: &AgentName) -> PathBuf {
+        self.root.join(format!("seen/{name}/.owner"))
     }
 
     pub(super) fn sent(&self, name: &AgentName) -> PathBuf {
@@ -70,6 +96,11 @@ impl Layout {
 
     pub(super) fn sessions(&self) -> PathBuf {
         self.root.join("sessions")
+    }
+
+    /// Its time is when somebody pruned last.
+    pub(super) fn pruned(&self) -> PathBuf {
+        self.root.join("sessions/.pruned")
     }
 
     pub(super) fn session(&self, session: &SessionId) -> PathBuf {

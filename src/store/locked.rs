@@ -1,18 +1,24 @@
 //! What may be done while `mesh.lock` is held: taking, changing and giving up names.
 
+use std::cell::RefCell;
 use std::path::Path;
+use std::time::Duration;
 
 use jiff::Timestamp;
 
 use super::error::StoreError;
 use super::graves::{GraveId, Inscription, Why};
 use super::inbox::dropped_by_dead;
+use super::lock_order::Turn;
+use super::mail::Offer;
 use super::mesh::Mesh;
 use super::registry::{self, Census, Record};
-use super::sessions::{Eviction, SessionRecord};
+use super::sessions::{self, SessionRecord};
 use super::swarm::{Claims, Swarm};
+use super::swarm_lock::SwarmLock;
 use super::wire;
 use crate::domain::{Agent, AgentName, SessionId};
+use crate::sys::clock;
 use crate::sys::files::{self, FileError, Published};
 use crate::sys::flock::FileLock;
 
@@ -21,12 +27,30 @@ use crate::sys::flock::FileLock;
 #[must_use = "the lock is free again as soon as this is dropped"]
 pub struct Locked<'m> {
     pub(super) mesh: &'m Mesh,
+    /// `swarm.lock`, if it was taken with this one and nobody has asked for it yet. It is dropped first.
+    swarm: RefCell<Option<SwarmLock>>,
     held: FileLock,
+    _turn: Turn,
 }
 
 impl<'m> Locked<'m> {
-    pub(super) fn new(mesh: &'m Mesh, held: FileLock) -> Self {
-        Self { mesh, held }
+    pub(super) fn new(mesh: &'m Mesh, held: FileLock, turn: Turn) -> Self {
+        Self { mesh, held, swarm: RefCell::new(None), _turn: turn }
+    }
+
+    /// Takes `swarm.lock` if it is free, for [`Locked::swarm`].
+    pub(super) fn take_swarm_lock(&self) -> Result<bool, StoreError> {
+        let taken = SwarmLock::try_acquire(&self.mesh.layout.swarm_lock(), self.mesh.swarm_token()?)?;
+        let is_taken = taken.is_some();
+        *self.swarm.borrow_mut() = taken;
+        Ok(is_taken)
+    }
+
+    pub(super) fn swarm_lock(&self, limit: Duration) -> Result<SwarmLock, StoreError> {
+        match self.swarm.borrow_mut().take() {
+            Some(taken) => Ok(taken),
+            None => SwarmLock::acquire(&self.mesh.layout.swarm_lock(), self.mesh.swarm_token()?, limit),
+        }
     }
 
     /// Adds `swarm.lock`, which pi-messenger respects, to reach the claims.
@@ -78,6 +102,8 @@ impl<'m> Locked<'m> {
         let path = self.mesh.layout.registration(&record.agent.name);
         let session = record.agent.session.clone();
         change(&mut record.agent);
+        // pi-messenger doesn't know that a reservation can end by itself.
+        record.agent.drop_expired(clock::now());
         self.mesh.files.replace(&path, &record.bytes(&path)?)?;
         self.remember(SessionRecord { last: record.clone(), left: None, evicted: None })?;
         if record.agent.session != session {
@@ -115,53 +141,6 @@ impl<'m> Locked<'m> {
         Ok(())
     }
 
-    /// Moves registration and unread mail into a grave. The registration goes last: until then a burial that was
-    /// cut short is done again, or, if the agent lives and comes first, undone.
-    pub fn bury(
-        &self,
-        record: &Record,
-        why: Why,
-        at: Timestamp,
-        by: Option<&str>,
-    ) -> Result<GraveId, StoreError> {
-        let layout = &self.mesh.layout;
-        let agent = &record.agent;
-        let grave = GraveId::of(agent);
-        let by = by.map(str::to_string);
-        self.open_grave(&grave, &Inscription { why, at, by: by.clone() })?;
-        let (left, evicted) = match why {
-            Why::Left => (Some(at), None),
-            Why::Evicted => (None, Some(Eviction { by, at })),
-            Why::Died | Why::Lost => (None, None),
-        };
-        let lives_on = left.is_some() || evicted.is_some();
-        if lives_on && !agent.is_foreign() {
-            self.edit(agent, |agent| agent.restores = Some(grave.to_string()))?;
-        }
-        if lives_on || !files::exists(&layout.session(&agent.session))? {
-            self.remember(SessionRecord { last: record.clone(), left, evicted })?;
-        }
-        let names = self.mesh.mailboxes(agent)?;
-        // What a rename that was cut short left under a former name would be the agent again.
-        for name in names.iter().filter(|name| ***name != agent.name) {
-            files::remove(&layout.registration(name))?;
-        }
-        let there = layout.grave(&grave).join("inbox");
-        for name in &names {
-            self.move_mail(&layout.inbox(name), &there)?;
-        }
-        self.mesh
-            .files
-            .take(&layout.registration(&agent.name), &layout.grave(&grave).join("registration.json"))?;
-        for name in &names {
-            // Mail that came in meanwhile.
-            self.move_mail(&layout.inbox(name), &there)?;
-            files::remove_dir(&layout.inbox(name))?;
-        }
-        self.forget_presence(&agent.name)?;
-        Ok(grave)
-    }
-
     /// What whoever had the name before did is not what its next owner did.
     pub fn forget_presence(&self, name: &AgentName) -> Result<(), StoreError> {
         files::remove(&self.mesh.layout.presence(name))?;
@@ -169,13 +148,21 @@ impl<'m> Locked<'m> {
         Ok(())
     }
 
-    /// Mail in the inbox of a name that nobody has is not for whoever takes the name next.
+    /// Mail in the inbox of a name that nobody has is not for whoever takes the name next. It is for the session that
+    /// had the name last, if one is known: pi-messenger removes the registrations of those who are gone.
     pub fn bury_lost_mail(&self, name: &AgentName, at: Timestamp) -> Result<Option<GraveId>, StoreError> {
         if !self.mesh.has_mail(name)? {
             return Ok(None);
         }
-        let grave = GraveId::of_lost_mail(name, at);
-        self.open_grave(&grave, &Inscription { why: Why::Lost, at, by: None })?;
+        let owner = sessions::last_owner(&self.mesh.layout, name)?;
+        let (grave, why) = match &owner {
+            Some(known) => (GraveId::of(&known.last.agent), Why::Died),
+            None => (GraveId::of_lost_mail(name, at), Why::Lost),
+        };
+        self.open_grave(&grave, &Inscription { why, at, by: None })?;
+        if let Some(known) = owner {
+            self.inscribe(&grave, &known.last)?;
+        }
         self.move_mail(&self.mesh.layout.inbox(name), &self.mesh.layout.grave(&grave).join("inbox"))?;
         Ok(Some(grave))
     }
@@ -222,6 +209,12 @@ impl<'m> Locked<'m> {
         self.mesh.put_aside(&path, "session", "it could not be read")
     }
 
+    /// Puts the registration of a name aside that an agent of pi-messenger left behind and that can't be buried.
+    pub fn put_registration_aside(&self, name: &AgentName, reason: &str) -> Result<(), StoreError> {
+        self.mesh.put_aside(&self.mesh.layout.registration(name), "registration", reason)?;
+        Ok(())
+    }
+
     pub fn forget(&self, session: &SessionId) -> Result<(), StoreError> {
         files::remove(&self.mesh.layout.session(session))?;
         Ok(())
@@ -232,18 +225,27 @@ impl<'m> Locked<'m> {
         Ok(self.mesh.files.sweep()?)
     }
 
-    fn open_grave(&self, grave: &GraveId, inscription: &Inscription) -> Result<(), FileError> {
+    pub(super) fn open_grave(&self, grave: &GraveId, inscription: &Inscription) -> Result<(), FileError> {
         let dir = self.mesh.layout.grave(grave);
         files::create_dir(&dir.join("inbox"))?;
         self.mesh.files.replace(&dir.join("grave.json"), &wire::pretty(inscription))
     }
 
-    /// Moves all that lies in one directory into another, which is made if need be. What dead readers had in hand
-    /// goes back to what it was.
-    fn move_mail(&self, from: &Path, to: &Path) -> Result<usize, FileError> {
+    /// Writes down whose grave it is, unless that is known.
+    pub(super) fn inscribe(&self, grave: &GraveId, record: &Record) -> Result<(), StoreError> {
+        let path = self.mesh.layout.grave(grave).join("registration.json");
+        let copy = wire::pretty(&record.copy());
+        let (Published::Done | Published::Exists) = self.mesh.files.publish(&path, &copy)?;
+        Ok(())
+    }
+
+    /// Moves all that lies in one directory into another, which is made if need be. What dead readers had in hand, and
+    /// what a model was offered, goes back to what it was.
+    pub(super) fn move_mail(&self, from: &Path, to: &Path) -> Result<usize, FileError> {
         let mut moved = 0;
         for file in files::list(from)? {
-            let target = dropped_by_dead(&file).map_or_else(|| file.clone(), |stem| stem.file());
+            let dropped = dropped_by_dead(&file).or_else(|| Offer::of_file(&file).map(|offer| offer.stem));
+            let target = dropped.map_or_else(|| file.clone(), |stem| stem.file());
             moved += usize::from(self.mesh.files.take_into(&from.join(&file), to, &to.join(target))?);
         }
         Ok(moved)

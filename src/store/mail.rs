@@ -5,6 +5,7 @@
 //! ```text
 //! inbox/<To>/<stem>.json                               stored
 //! inbox/<To>/.<stem>.<process>                         in the hands of that process
+//! inbox/<To>/.<stem>.<process>,<ms>,<via>,<turn>       offered to the model of that process (see `offers`)
 //! inbox/<To>/.<stem>.parked                            could not be handed over, time and again
 //! seen/<To>/<stem>,<ms>,<via>[,<ms acked>].json        surfaced
 //! sent/<From>/<stem>,<To>[,<rung>].json                what was sent, and how its recipient was told
@@ -14,7 +15,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 
-use crate::domain::{AgentName, MessageId, Stamp};
+use crate::domain::{AgentName, Stamp};
 
 /// A message's file name without its extension. Ours tell when they were sent; foreign ones are whatever they are, as
 /// long as they can be part of another name.
@@ -45,9 +46,11 @@ impl Stem {
         self.0.rsplit('-').next().unwrap_or(&self.0)
     }
 
-    /// Does `text` mean this message, as far as its name tells: the letters, or the start of our id?
+    /// Does `text` mean this message, as far as its name tells: the letters, or the start of them or of our id?
     pub(super) fn is_meant_by(&self, text: &str) -> bool {
-        self.letters() == text || self.stamp().is_some_and(|stamp| is_prefix(text, &stamp.id()))
+        self.letters().eq_ignore_ascii_case(text)
+            || is_prefix(text, self.letters())
+            || self.stamp().is_some_and(|stamp| is_prefix(text, stamp.id().as_str()))
     }
 
     /// `.<stem>.<process>`
@@ -70,9 +73,9 @@ impl fmt::Display for Stem {
     }
 }
 
-/// At least four characters, so that a word is not taken for an id by chance.
-pub(super) fn is_prefix(text: &str, id: &MessageId) -> bool {
-    text.len() >= 4 && id.as_str().starts_with(text)
+/// At least four characters, so that a word is not taken for an id by chance. Case does not matter.
+pub(super) fn is_prefix(text: &str, id: &str) -> bool {
+    text.len() >= 4 && id.get(..text.len()).is_some_and(|start| start.eq_ignore_ascii_case(text))
 }
 
 /// What a dot-file in an inbox is.
@@ -87,22 +90,89 @@ impl Hidden {
     pub(super) fn of_file(name: &str) -> Option<Self> {
         let (stem, rest) = name.strip_prefix('.')?.split_once('.')?;
         let stem = Stem::of_file(&format!("{stem}.json"))?;
-        Some(if rest == "parked" { Self::Parked(stem) } else { Self::Taken(stem, rest.to_string()) })
+        // What follows a comma is for `Offer`.
+        let mark = rest.split(',').next().unwrap_or(rest);
+        Some(if rest == "parked" { Self::Parked(stem) } else { Self::Taken(stem, mark.to_string()) })
     }
 }
 
-/// By what a message was handed over: `read`, `watch`, `hook claude PostToolUse`.
+/// By what a message was handed over: `read`, `watch`, `hook claude PostToolUse`. A dot at its end says that nobody asked
+/// for an ack, so that looking for acks that are owed reads no such message.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Via(String);
 
 impl Via {
     pub fn new(text: &str) -> Self {
         let word = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '+' };
-        Self(text.chars().take(60).map(word).collect())
+        let text: String = text.chars().take(60).map(word).collect();
+        Self(text.trim_end_matches('.').to_string())
+    }
+
+    /// The same for a message whose sender asked for no ack.
+    pub(super) fn without_ack(&self) -> Self {
+        Self(format!("{}.", self.0.trim_end_matches('.')))
     }
 
     pub fn text(&self) -> String {
-        self.0.replace('+', " ")
+        self.0.trim_end_matches('.').replace('+', " ")
+    }
+}
+
+/// What a hook gave to a model, as long as nothing shows that the model has it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Offer {
+    pub stem: Stem,
+    /// The process of the harness.
+    pub(super) mark: String,
+    pub at: Timestamp,
+    pub via: Via,
+    pub kept: Kept,
+}
+
+/// Is what was offered still in the conversation when another prompt comes?
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Kept {
+    /// Whatever the user does.
+    Always,
+    /// If that prompt belongs to the same turn. Only a part of the turn's hash is kept.
+    InTurn(String),
+    /// That is not known.
+    Never,
+}
+
+impl Kept {
+    pub fn in_turn(turn: Option<&str>) -> Self {
+        let hash =
+            |turn: &str| uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_OID, turn.as_bytes()).simple().to_string();
+        turn.map_or(Self::Never, |turn| Self::InTurn(hash(turn)[..12].to_string()))
+    }
+
+    fn word(&self) -> &str {
+        match self {
+            Self::Always => "kept",
+            Self::InTurn(hash) => hash,
+            Self::Never => "-",
+        }
+    }
+}
+
+impl Offer {
+    pub(super) fn of_file(name: &str) -> Option<Self> {
+        let Some(Hidden::Taken(stem, mark)) = Hidden::of_file(name) else { return None };
+        let mut words = name.split(',').skip(1);
+        let at = Timestamp::from_millisecond(words.next()?.parse().ok()?).ok()?;
+        let via = Via(words.next()?.to_string());
+        let kept = match words.next()? {
+            "kept" => Kept::Always,
+            "-" => Kept::Never,
+            hash => Kept::InTurn(hash.to_string()),
+        };
+        words.next().is_none().then_some(Self { stem, mark, at, via, kept })
+    }
+
+    pub(super) fn file(&self) -> String {
+        let taken = self.stem.taken_by(&self.mark);
+        format!("{taken},{},{},{}", self.at.as_millisecond(), self.via.0, self.kept.word())
     }
 }
 
@@ -116,6 +186,11 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// `false`: it is acked, or nobody asked for that. Else the message tells.
+    pub(super) fn may_owe_ack(&self) -> bool {
+        self.acked.is_none() && !self.via.0.ends_with('.')
+    }
+
     pub(super) fn of_file(name: &str) -> Option<Self> {
         let mut words = name.strip_suffix(".json")?.split(',');
         let stem = Stem::of_file(&format!("{}.json", words.next()?))?;
@@ -174,6 +249,14 @@ mod tests {
             assert_eq!(Seen::of_file(&seen.file()), Some(seen));
         }
         assert_eq!(Via::new("hook claude PostToolUse").text(), "hook claude PostToolUse");
+        let unasked = Via::new("read").without_ack();
+        let seen = Seen { stem: stem.clone(), at, via: unasked.clone(), acked: None };
+        assert_eq!(Seen::of_file(&seen.file()), Some(seen.clone()));
+        assert_eq!((unasked.text().as_str(), seen.may_owe_ack()), ("read", false));
+        assert!(
+            Seen { via: Via::new("read"), ..seen }.may_owe_ack(),
+            "of older records only the message tells"
+        );
         for rung in [None, Some("rewake".to_string())] {
             let sent = Sent { stem: stem.clone(), to: AgentName::new("SwiftRaven").unwrap(), rung };
             assert_eq!(Sent::of_file(&sent.file()), Some(sent));
@@ -183,6 +266,14 @@ mod tests {
         let taken = Hidden::Taken(stem.clone(), "1.2.b.n.m".to_string());
         assert_eq!(Hidden::of_file(&stem.taken_by("1.2.b.n.m")), Some(taken));
         assert!(!stem.taken_by("1.2.b.n.m").ends_with(".json"), "pi-messenger reads every *.json, dots too");
+        for kept in [Kept::Always, Kept::Never, Kept::in_turn(Some("7")), Kept::in_turn(None)] {
+            let via = Via::new("hook opencode tool.execute.after");
+            let offer = Offer { stem: stem.clone(), mark: "1.2.b.n.m".to_string(), at, via, kept };
+            let taken = Hidden::Taken(stem.clone(), offer.mark.clone());
+            assert_eq!(Hidden::of_file(&offer.file()), Some(taken));
+            assert_eq!(Offer::of_file(&offer.file()), Some(offer));
+        }
+        assert_eq!(Offer::of_file(&stem.taken_by("1.2.b.n.m")), None);
     }
 
     #[test]
@@ -197,10 +288,10 @@ mod tests {
         let stamp = Stamp::new(1_794_700_676_113_042, 7);
         let stem = Stem::of_stamp(stamp);
         let id = stamp.id();
-        for text in ["160007", id.as_str(), &id.as_str()[..8]] {
+        for text in ["160007", "16000", "1600", id.as_str(), &id.as_str()[..8], &id.as_str().to_uppercase()] {
             assert!(stem.is_meant_by(text), "{text}");
         }
-        for text in ["16000", "", "x", &id.as_str()[..3]] {
+        for text in ["160", "60007", "1600070", "", "x", &id.as_str()[..3]] {
             assert!(!stem.is_meant_by(text), "{text}");
         }
     }

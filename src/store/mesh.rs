@@ -2,15 +2,17 @@
 
 use std::path::Path;
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
 use super::error::StoreError;
 use super::graves::{self, GraveId, Graves};
+use super::ground::{self, Ground};
 use super::inbox::dropped_by_dead;
 use super::layout::{DIRECTORIES, Layout};
 use super::locate::Location;
+use super::lock_order::{Rank, Turn};
 use super::locked::Locked;
 use super::registry::{self, Census, Record};
 use super::sessions::{self, SessionRecord, Sessions};
@@ -22,7 +24,7 @@ use crate::sys::clock;
 use crate::sys::files::{self, Files, Kept, Stray};
 use crate::sys::filesystem;
 use crate::sys::flock::FileLock;
-use crate::sys::trust::{self, Privacy, Safe};
+use crate::sys::trust::{self, Distrust, Privacy, Safe};
 
 /// How a mesh is to be used.
 #[derive(Clone, Copy, Debug)]
@@ -44,27 +46,31 @@ pub struct Mesh {
     pub(super) layout: Layout,
     pub(super) files: Files,
     pub(super) options: Options,
-    tightened: Option<Tightened>,
+    /// The mode of a directory that is open to others, until a command writes to it.
+    loose: Option<u32>,
+    tightened: OnceLock<Tightened>,
     /// See [`swarm_lock::token`].
     token: OnceLock<Kept>,
 }
 
 impl Mesh {
-    /// The mesh at that place, or `None` if there is none yet. One that others could write to is an error.
+    /// The mesh at that place, or `None` if there is none yet. One that others could write to is an error, and so is a
+    /// directory that holds something else. Nothing is changed.
     pub fn open(location: &Location, options: Options) -> Result<Option<Self>, StoreError> {
         let Some(verdict) = trust::inspect(&location.dir)? else { return Ok(None) };
-        let Safe { real, privacy } = verdict.map_err(StoreError::Unsafe)?;
+        let Safe { real, privacy } = verdict.map_err(distrusted)?;
+        if ground::examine(&real)? == Ground::Foreign {
+            return Err(StoreError::NotAMesh(real));
+        }
         // Links on the way were looked at once; from here on they can't be turned to somewhere else.
         let layout = Layout::new(real);
-        let tightened = match privacy {
+        let loose = match privacy {
             Privacy::Private => None,
-            Privacy::Loose { mode } => {
-                files::set_mode(layout.root(), files::DIR_MODE)?;
-                Some(Tightened { path: location.to_string(), mode })
-            }
+            Privacy::Loose { mode } => Some(mode),
         };
         let files = Files::new(layout.tmp(), options.durability);
-        Ok(Some(Self { layout, files, options, tightened, token: OnceLock::new() }))
+        let (tightened, token) = (OnceLock::new(), OnceLock::new());
+        Ok(Some(Self { layout, files, options, loose, tightened, token }))
     }
 
     /// The mesh at that place, made if there is none.
@@ -77,6 +83,7 @@ impl Mesh {
             reason: "it was removed as soon as it was made".to_string(),
         };
         let mesh = Self::open(location, options)?.ok_or_else(vanished)?;
+        mesh.tighten()?;
         for name in DIRECTORIES {
             let dir = mesh.layout.directory(name);
             if !files::exists(&dir)? {
@@ -86,28 +93,66 @@ impl Mesh {
         Ok(mesh)
     }
 
-    /// What `open` took away from others.
+    /// Closes the directory to others, if it is open to them. Called by what writes, never by what only looks.
+    pub fn tighten(&self) -> Result<(), StoreError> {
+        if let Some(mode) = self.loose
+            && self.tightened.get().is_none()
+        {
+            let root = self.layout.root();
+            files::set_mode(root, files::DIR_MODE)?;
+            self.tightened.get_or_init(|| Tightened { path: root.display().to_string(), mode });
+        }
+        Ok(())
+    }
+
+    /// What was taken away from others.
     pub fn tightened(&self) -> Option<&Tightened> {
-        self.tightened.as_ref()
+        self.tightened.get()
+    }
+
+    /// The mode of the directory, if it is open to others.
+    pub fn loose(&self) -> Option<u32> {
+        self.loose.filter(|_| self.tightened.get().is_none())
     }
 
     /// Waits for the lock of the mesh.
     pub fn lock(&self) -> Result<Locked<'_>, StoreError> {
-        let held = FileLock::acquire(&self.layout.mesh_lock(), self.options.lock_timeout)?;
-        Ok(Locked::new(self, held))
+        self.lock_within(self.options.lock_timeout)
     }
 
     /// The lock of the mesh, waited for no longer than that.
     pub fn lock_within(&self, limit: Duration) -> Result<Locked<'_>, StoreError> {
-        let limit = limit.min(self.options.lock_timeout);
-        let held = FileLock::acquire(&self.layout.mesh_lock(), limit)?;
-        Ok(Locked::new(self, held))
+        self.tighten()?;
+        let turn = Turn::begin(Rank::Mesh, limit.min(self.options.lock_timeout));
+        let held = FileLock::acquire(&self.layout.mesh_lock(), turn.left())?;
+        Ok(Locked::new(self, held, turn))
     }
 
     /// The lock of the mesh if it is free at once.
     pub fn try_lock(&self) -> Result<Option<Locked<'_>>, StoreError> {
+        let turn = Turn::begin(Rank::Mesh, self.options.lock_timeout);
         let held = FileLock::try_acquire(&self.layout.mesh_lock())?;
-        Ok(held.map(|held| Locked::new(self, held)))
+        Ok(held.map(|held| Locked::new(self, held, turn)))
+    }
+
+    /// The lock of the mesh with `swarm.lock`, which [`Locked::swarm`] then has at once. While pi-messenger holds that
+    /// one, `mesh.lock` is not held, so whoever needs no claims does not wait for pi-messenger.
+    pub fn lock_with_swarm(&self) -> Result<Locked<'_>, StoreError> {
+        let (path, limit) = (self.layout.swarm_lock(), self.options.lock_timeout);
+        let deadline = Instant::now() + limit;
+        loop {
+            swarm_lock::wait_for_stranger(&path, deadline, limit)?;
+            let locked = self.lock_within(deadline.saturating_duration_since(Instant::now()))?;
+            if locked.take_swarm_lock()? {
+                return Ok(locked);
+            }
+        }
+    }
+
+    /// The lock of the mesh for a change to that agent: with `swarm.lock` if it has claims.
+    pub fn lock_for(&self, agent: &Agent) -> Result<Locked<'_>, StoreError> {
+        let has_claims = self.claims().is_ok_and(|claims| !claims.of(agent).is_empty());
+        if has_claims { self.lock_with_swarm() } else { self.lock() }
     }
 
     /// Everyone who is registered, dead or alive.
@@ -134,20 +179,17 @@ impl Mesh {
         }
     }
 
-    /// What is done, if that was written after the claims were: then completing was cut short, and there may be a claim
-    /// that is none. Else there is no need to read so much.
+    /// What is done, unless that was surely written before the claims were. Completing may have been cut short, and then
+    /// there is a claim that is none. Two writes within one tick of the clock have the same time.
     pub(super) fn done_since_claims(&self) -> Option<super::Completions> {
         let modified = |path: &Path| files::metadata(path).ok().flatten()?.modified().ok();
         let (claims, done) = (modified(&self.layout.claims())?, modified(&self.layout.completions())?);
-        if done > claims { self.completions().ok() } else { None }
+        if done >= claims { self.completions().ok() } else { None }
     }
 
     /// What lies at that place in the registry; `None` if there is nothing.
-    pub(super) fn registration_file(
-        &self,
-        stem: &str,
-    ) -> Result<Option<Result<Record, registry::Unreadable>>, StoreError> {
-        Ok(registry::read(&self.layout.registry().join(format!("{stem}.json")), stem)?)
+    pub(super) fn registration_file(&self, stem: &str) -> Option<Result<Record, registry::Unreadable>> {
+        registry::read_alone(&self.layout.registry().join(format!("{stem}.json")), stem)
     }
 
     /// One registration, if there is a readable one of exactly that name.
@@ -176,6 +218,11 @@ impl Mesh {
     /// The graves of that session, whatever name it had.
     pub fn graves_of(&self, session: &SessionId) -> Result<Vec<GraveId>, StoreError> {
         Ok(graves::of_session(&self.layout, session)?)
+    }
+
+    /// The session that gets the lost mail of that grave when it comes back; `None` if nobody can tell.
+    pub fn lost_mail_owner(&self, grave: &GraveId) -> Result<Option<SessionRecord>, StoreError> {
+        Ok(graves::lost_mail_owner(&self.layout, grave)?)
     }
 
     /// Who works on what, as far as it can be read.
@@ -287,4 +334,15 @@ impl Mesh {
         debug_assert_eq!(written, files::Published::Done);
         Ok(modified.map(skew).unwrap_or_default())
     }
+}
+
+/// The command that makes the directory safe is given only for a mesh of the user's: nobody should change the mode or the
+/// owner of a shared temporary directory, or of one that belongs to the system, because of us.
+fn distrusted(distrust: Distrust) -> StoreError {
+    let dir = distrust.path();
+    // What can't be looked at bears no marks.
+    let is_mesh = ground::bears_marks(dir).unwrap_or(false);
+    let is_mine = matches!(distrust, Distrust::OthersWrite { .. }) || trust::is_in_mine(dir);
+    let remedy = distrust.remedy().filter(|_| is_mesh && is_mine);
+    StoreError::Unsafe { distrust, remedy }
 }

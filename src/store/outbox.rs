@@ -2,6 +2,7 @@
 
 use super::error::StoreError;
 use super::graves::GraveId;
+use super::lock_order::{Rank, Turn};
 use super::mail::{Sent, Stem};
 use super::mesh::Mesh;
 use super::wire::message;
@@ -17,6 +18,7 @@ pub struct Outbox<'m> {
     from: AgentName,
     last: u64,
     _held: FileLock,
+    _turn: Turn,
 }
 
 /// Where a message went.
@@ -42,6 +44,23 @@ impl Mesh {
         Ok(())
     }
 
+    /// Is there a record that `from` sent this message?
+    pub fn has_sent(&self, from: &AgentName, message: &Message, stem: &Stem) -> Result<bool, StoreError> {
+        let Ok(to) = AgentName::new(message.to.as_str()) else { return Ok(false) };
+        let sent = Sent { stem: stem.clone(), to, rung: None };
+        Ok(files::exists(&self.layout.sent(from).join(sent.file()))?)
+    }
+
+    /// Takes a message back that came too late: the recipient went away meanwhile. `false`: it is out of our hands.
+    pub fn take_back(&self, from: &AgentName, to: &AgentName, posted: &Posted) -> Result<bool, StoreError> {
+        let removed = files::remove(&self.layout.inbox(to).join(posted.stem.file()))?;
+        if removed {
+            let sent = Sent { stem: posted.stem.clone(), to: to.clone(), rung: None };
+            files::remove(&self.layout.sent(from).join(sent.file()))?;
+        }
+        Ok(removed)
+    }
+
     /// What an agent sends under a new name comes after what it sent under the old one, whatever the clock says.
     pub fn carry_stamp(&self, old: &AgentName, new: &AgentName) -> Result<(), StoreError> {
         if !files::exists(&self.layout.stamp(old))? {
@@ -52,16 +71,18 @@ impl Mesh {
     }
 
     pub fn outbox(&self, from: &AgentName) -> Result<Outbox<'_>, StoreError> {
+        self.tighten()?;
         let dir = self.layout.sent(from);
         if !files::exists(&dir)? {
             files::create_dir(&dir)?;
         }
         let path = self.layout.stamp(from);
+        let turn = Turn::begin(Rank::Stamp, self.options.lock_timeout);
         loop {
-            let held = FileLock::acquire(&path, self.options.lock_timeout)?;
+            let held = FileLock::acquire(&path, turn.left())?;
             let last = files::read_note(&path)?.map_or(0, |text| last_stamp(&text));
             if !files::has_second_name(&path)? {
-                return Ok(Outbox { mesh: self, from: from.clone(), last, _held: held });
+                return Ok(Outbox { mesh: self, from: from.clone(), last, _held: held, _turn: turn });
             }
             // It is written in place, and so would be whatever file has the other name. A new one is ours alone; who
             // waits for the old one finds it gone.
@@ -133,15 +154,5 @@ impl Outbox<'_> {
             }),
             None => Ok(None),
         }
-    }
-
-    /// Takes a message back that came too late: the recipient went away meanwhile. `false`: it is out of our hands.
-    pub fn take_back(&self, to: &AgentName, posted: &Posted) -> Result<bool, StoreError> {
-        let removed = files::remove(&self.mesh.layout.inbox(to).join(posted.stem.file()))?;
-        if removed {
-            let sent = Sent { stem: posted.stem.clone(), to: to.clone(), rung: None };
-            files::remove(&self.mesh.layout.sent(&self.from).join(sent.file()))?;
-        }
-        Ok(removed)
     }
 }

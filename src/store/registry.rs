@@ -6,10 +6,12 @@ use serde_json::{Map, Value};
 
 use super::error::StoreError;
 use super::layout::Layout;
-use super::patience;
-use super::wire::registration;
+use super::patience::{self, Patience};
+use super::wire::surrogates::{self, Halves};
+use super::wire::{odd, registration};
 use crate::domain::{Agent, AgentName};
 use crate::sys::files::{self, FileError};
+use crate::sys::seams;
 
 /// A registration as it lies on disk: what we know of it, and the whole, for the sake of what we don't know.
 #[derive(Clone, Debug)]
@@ -35,26 +37,23 @@ impl Record {
     }
 
     /// What is to be written: all that was there, with what we know laid over it.
-    /// Reading skips what we don't know, so that may be worse JSON than can be written again: an emoji that was cut in
-    /// half, a number that is too large. `path` is where it lies.
-    pub(super) fn document(&self, path: &Path) -> Result<Map<String, Value>, StoreError> {
-        let mut document = serde_json::from_slice(&self.whole).map_err(|error| {
-            let reason = format!("what others wrote into it can't be kept: {error}");
-            StoreError::Corrupt { path: path.to_path_buf(), reason }
-        })?;
+    /// Reading skips what we don't know, so that may be worse JSON than can be written again: a number that is too large.
+    /// `path` is where it lies.
+    pub(super) fn bytes(&self, path: &Path) -> Result<Vec<u8>, StoreError> {
+        let (mut document, halves): (Map<String, Value>, Halves) =
+            Halves::read(&self.whole).map_err(|error| {
+                let reason = format!("what others wrote into it can't be kept: {error}");
+                StoreError::Corrupt { path: path.to_path_buf(), reason }
+            })?;
         registration::overlay(&mut document, &self.agent);
-        Ok(document)
+        Ok(halves.written(super::wire::pretty(&document)))
     }
 
     /// The same for a copy that is kept elsewhere. What can't be written again is left out: the file itself keeps it.
     pub(super) fn copy(&self) -> Map<String, Value> {
-        let mut document = serde_json::from_slice(&self.whole).unwrap_or_default();
+        let mut document = surrogates::from_slice(&self.whole).unwrap_or_default();
         registration::overlay(&mut document, &self.agent);
         document
-    }
-
-    pub(super) fn bytes(&self, path: &Path) -> Result<Vec<u8>, StoreError> {
-        Ok(super::wire::pretty(&self.document(path)?))
     }
 }
 
@@ -65,6 +64,8 @@ pub struct Unreadable {
     pub stem: String,
     pub path: String,
     pub reason: String,
+    /// What can be told of an agent of pi-messenger's all the same, under a name that is made up for it.
+    pub told: Option<Box<Record>>,
 }
 
 /// Everyone who is registered.
@@ -74,13 +75,32 @@ pub struct Census {
     pub unreadable: Vec<Unreadable>,
     /// What is left of renames that were cut short: the same agents under their former names.
     pub superseded: Vec<Record>,
+    /// A burial is under way, or was cut short, while it was looked at whose registration that is.
+    pub has_taken: bool,
 }
 
 impl Census {
-    /// Whoever answers to the name, by its present name or by a former one that has not run out.
+    /// Whoever answers to the name, by its present name or by a former one that has not run out. Who is called exactly
+    /// that comes before one whose name differs in case.
     pub fn find(&self, name: &AgentName, now: jiff::Timestamp) -> Option<&Record> {
+        let exact = self.records.iter().find(|record| record.agent.name.is_spelled_as(name));
+        if exact.is_some() {
+            return exact;
+        }
         let present = self.records.iter().find(|record| record.agent.name == *name);
         present.or_else(|| self.records.iter().find(|record| record.agent.answers_to(name, now)))
+    }
+
+    /// Is there a registration of exactly that name, or an agent that had it?
+    pub(super) fn has_owner(&self, name: &AgentName) -> bool {
+        let mut records = self.records.iter().chain(&self.superseded);
+        records.any(|record| record.agent.all_names().any(|own| own.is_spelled_as(name)))
+            || self.unreadable.iter().any(|file| file.stem == name.as_str())
+    }
+
+    /// What can be told of registrations that are odd.
+    pub fn odd(&self) -> impl Iterator<Item = &Record> {
+        self.unreadable.iter().filter_map(|file| file.told.as_deref())
     }
 
     /// The file of that name that can't be read, if there is one.
@@ -99,6 +119,15 @@ impl Census {
         let is_old = |record: &Record| renamed.iter().any(|newer| record.agent.is_superseded_by(newer));
         (self.superseded, self.records) = all.into_iter().partition(is_old);
     }
+}
+
+/// Not `*.json`, so neither we nor pi-messenger take it for a registration.
+pub(super) fn taken_file(name: &AgentName) -> String {
+    format!(".{name}.taken")
+}
+
+pub(super) fn taken_name(file: &str) -> Option<AgentName> {
+    AgentName::new(file.strip_prefix('.')?.strip_suffix(".taken")?).ok()
 }
 
 /// Everyone, as of one moment: a file that was listed but is gone when it is read may have been renamed to one that was
@@ -122,8 +151,11 @@ fn take_census(layout: &Layout) -> Result<(Census, bool), FileError> {
     let mut census = Census::default();
     let mut all_there = true;
     for file_name in files::list(&dir)? {
-        let Some(stem) = file_name.strip_suffix(".json") else { continue };
-        match read(&dir.join(&file_name), stem)? {
+        let Some(stem) = file_name.strip_suffix(".json") else {
+            census.has_taken |= taken_name(&file_name).is_some();
+            continue;
+        };
+        match read_alone(&dir.join(&file_name), stem) {
             Some(Ok(record)) => census.records.push(record),
             Some(Err(unreadable)) => census.unreadable.push(unreadable),
             None => all_there = false,
@@ -132,12 +164,36 @@ fn take_census(layout: &Layout) -> Result<(Census, bool), FileError> {
     Ok((census, all_there))
 }
 
+/// One registration among others: what can't be read, for whatever reason, is no reason not to read the others.
+pub(super) fn read_alone(path: &Path, stem: &str) -> Option<Result<Record, Unreadable>> {
+    let unreadable = |error: FileError| {
+        let path = path.display().to_string();
+        Some(Err(Unreadable { stem: stem.to_string(), path, reason: error.to_string(), told: None }))
+    };
+    read(path, stem).unwrap_or_else(unreadable)
+}
+
 /// One registration, or `None` if there is none.
 pub(super) fn read(path: &Path, stem: &str) -> Result<Option<Result<Record, Unreadable>>, FileError> {
-    let parse = |bytes: &[u8]| match registration::parse(bytes)? {
+    let understand = |bytes: &[u8]| match registration::parse(bytes)? {
         agent if agent.name.as_str() != stem => Err(format!("it says that its name is `{}`", agent.name)),
         agent => Ok(Record { agent, whole: bytes.to_vec() }),
     };
-    let unreadable = |reason| Unreadable { stem: stem.to_string(), path: path.display().to_string(), reason };
-    Ok(patience::read(path, parse)?.map(|read| read.map_err(unreadable)))
+    seams::count("registration");
+    let unreadable = |reason, told: Option<Record>| {
+        let (stem, path) = (stem.to_string(), path.display().to_string());
+        Unreadable { stem, path, reason, told: told.map(Box::new) }
+    };
+    // What is odd is not half written, and is not waited for.
+    let parse = |bytes: &[u8]| match understand(bytes) {
+        Ok(record) => Ok(Ok(record)),
+        Err(reason) => match odd::parse(bytes, stem) {
+            Some(agent) => Ok(Err(unreadable(reason, Some(Record { agent, whole: bytes.to_vec() })))),
+            None => Err(reason),
+        },
+    };
+    Ok(patience::read(path, Patience::Shared, parse)?.map(|read| match read {
+        Ok(read) => read,
+        Err(reason) => Err(unreadable(reason, None)),
+    }))
 }

@@ -87,6 +87,11 @@ impl Mesh {
         self.note(session, ["working", "roused"], "resting")
     }
 
+    /// Nobody woke it after all, so it rests again. `false`: it no longer waits for that, because a turn has begun.
+    pub fn rest_again(&self, session: &SessionId) -> Result<bool, StoreError> {
+        Ok(self.files.take(&self.hook_file(session, "roused"), &self.hook_file(session, "resting"))?)
+    }
+
     fn note(&self, session: &SessionId, before: [&str; 2], now: &str) -> Result<(), StoreError> {
         let now = self.hook_file(session, now);
         for before in before {
@@ -157,7 +162,7 @@ impl Mesh {
         let bytes = files::read_note(&self.hook_file(session, "waiter"))?;
         let keys = bytes.and_then(|bytes| serde_json::from_slice::<WaiterKeys>(&bytes).ok());
         // What can't be read is nobody: the worst that follows is mail that comes with the next prompt.
-        Ok(keys.and_then(|keys| recorded(keys.pid, keys.process).ok()))
+        Ok(keys.and_then(|keys| recorded(keys.pid, keys.process, None).ok()))
     }
 
     /// This process is one of the session's own, and can wake it. Where several can, the first that lives is enough.
@@ -181,7 +186,7 @@ impl Mesh {
         let bytes = files::read_note(&self.hook_file(session, "server"))?;
         let keys = bytes.and_then(|bytes| serde_json::from_slice::<AttendantKeys>(&bytes).ok());
         Ok(keys.and_then(|keys| {
-            let process = recorded(keys.pid, keys.process).ok()?;
+            let process = recorded(keys.pid, keys.process, None).ok()?;
             Some(Attendant { process, has_channel: keys.has_channel })
         }))
     }
@@ -216,7 +221,7 @@ impl Mesh {
 
 fn own() -> Recorded {
     let pid = process::own_pid();
-    process::identify(pid).map_or(Recorded::Bare(pid), Recorded::Pinned)
+    process::identify(pid).map_or(Recorded::bare(pid), Recorded::Pinned)
 }
 
 #[cfg(test)]
@@ -254,6 +259,20 @@ mod tests {
             assert_eq!(woke, 1);
             assert_eq!(mesh.activity(&session).unwrap(), Activity::Working);
         }
+    }
+
+    #[test]
+    fn only_a_session_that_is_being_woken_rests_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mesh, session) = (mesh(&dir), SessionId::new("one").unwrap());
+        mesh.note_resting(&session).unwrap();
+        assert!(mesh.rouse(&session).unwrap());
+        assert!(mesh.rest_again(&session).unwrap());
+        assert_eq!(mesh.activity(&session).unwrap(), Activity::Resting);
+        assert!(mesh.rouse(&session).unwrap());
+        mesh.note_working(&session).unwrap();
+        assert!(!mesh.rest_again(&session).unwrap());
+        assert_eq!(mesh.activity(&session).unwrap(), Activity::Working);
     }
 
     #[test]

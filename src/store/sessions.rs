@@ -1,13 +1,15 @@
 //! `sessions/<hash>.json`: session id → name and process, so that a session that comes back is recognised, and a
 //! registration that vanished under a live agent can be written again.
 
+use std::path::Path;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::error::StoreError;
 use super::layout::Layout;
-use super::patience;
+use super::patience::{self, Patience};
 use super::registry::{Record, Unreadable};
 use super::wire::{registration, time};
 use crate::domain::{AgentName, SessionId};
@@ -69,11 +71,16 @@ struct Keys {
 /// What is known of that session; `None` if nothing is.
 pub(super) fn read(layout: &Layout, session: &SessionId) -> Result<Option<SessionRecord>, StoreError> {
     let path = layout.session(session);
-    match patience::read(&path, parse)? {
+    match patience::read(&path, Patience::Own, parse)? {
         None => Ok(None),
         Some(Ok(record)) => Ok(Some(record).filter(|record| record.last.agent.session == *session)),
         Some(Err(reason)) => Err(StoreError::Corrupt { path, reason }),
     }
+}
+
+/// The record in that file; `None` if there is none, or it can't be understood.
+pub(super) fn read_file(path: &Path) -> Result<Option<SessionRecord>, FileError> {
+    Ok(patience::read(path, Patience::Own, parse)?.and_then(Result::ok))
 }
 
 /// The name that the session had last, by the shortest way; `None` if that can't be told.
@@ -99,16 +106,32 @@ pub(super) fn all(layout: &Layout) -> Result<Sessions, FileError> {
     for file_name in files::list(&layout.sessions())? {
         let Some(stem) = file_name.strip_suffix(".json") else { continue };
         let path = layout.sessions().join(&file_name);
-        match patience::read(&path, parse)? {
+        match patience::read(&path, Patience::Own, parse)? {
             None => {}
             Some(Ok(record)) => sessions.records.push(record),
             Some(Err(reason)) => {
                 let (stem, path) = (stem.to_string(), path.display().to_string());
-                sessions.unreadable.push(Unreadable { stem, path, reason });
+                sessions.unreadable.push(Unreadable { stem, path, reason, told: None });
             }
         }
     }
     Ok(sessions)
+}
+
+/// The session that had the name last and did not give it up: the mail in its inbox is for that one. The record of a
+/// session is rewritten with every change of its registration, so the newest record is the last owner's.
+pub(super) fn last_owner(layout: &Layout, name: &AgentName) -> Result<Option<SessionRecord>, FileError> {
+    let mut last = None;
+    for file_name in files::list(&layout.sessions())? {
+        let path = layout.sessions().join(&file_name);
+        let Some(Ok(record)) = patience::read(&path, Patience::Own, parse)? else { continue };
+        let had_it = record.last.agent.all_names().any(|own| own.as_str() == name.as_str());
+        let written = files::metadata(&path)?.and_then(|metadata| metadata.modified().ok());
+        if had_it && record.is_current() && last.as_ref().is_none_or(|(newest, _)| *newest <= written) {
+            last = Some((written, record));
+        }
+    }
+    Ok(last.map(|(_, record)| record))
 }
 
 fn parse(bytes: &[u8]) -> Result<SessionRecord, String> {

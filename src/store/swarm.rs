@@ -9,18 +9,22 @@ use serde_json::{Map, Value};
 use super::completions::Completions;
 use super::error::StoreError;
 use super::layout::Layout;
+use super::lock_order::{Rank, Turn};
 use super::locked::Locked;
-use super::patience;
+use super::patience::{self, Patience};
 use super::swarm_lock::SwarmLock;
 use super::wire::process::{ProcessKey, recorded};
+use super::wire::surrogates::{Halves, readable};
 use super::wire::time;
 use crate::domain::{Agent, Recorded, TaskRef};
-use crate::sys::files;
+use crate::sys::{files, seams};
 
 /// `claims.json`, whole and of the right shape.
 #[derive(Clone, Debug, Default)]
 pub struct Claims {
     document: Map<String, Value>,
+    /// Of what others wrote.
+    halves: Halves,
 }
 
 /// What was saved of a damaged file.
@@ -58,8 +62,8 @@ struct ClaimKeys {
 
 impl Claims {
     fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let document: Map<String, Value> =
-            serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        let (document, halves): (Map<String, Value>, Halves) =
+            Halves::read(bytes).map_err(|error| error.to_string())?;
         for (spec, tasks) in &document {
             let tasks = tasks
                 .as_object()
@@ -70,12 +74,12 @@ impl Claims {
                 })?;
             }
         }
-        Ok(Self { document })
+        Ok(Self { document, halves })
     }
 
     /// What is whole in a file that is not, and how many entries are not.
     fn salvage(bytes: &[u8]) -> (Self, usize) {
-        let mut document: Map<String, Value> = serde_json::from_slice(bytes).unwrap_or_default();
+        let (mut document, halves): (Map<String, Value>, Halves) = Halves::read(bytes).unwrap_or_default();
         let mut dropped = 0;
         document.retain(|spec, tasks| {
             let Some(tasks) = tasks.as_object_mut() else {
@@ -89,7 +93,7 @@ impl Claims {
             });
             true
         });
-        (Self { document }, dropped)
+        (Self { document, halves }, dropped)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = Claim> {
@@ -164,7 +168,9 @@ impl Claim {
         // A session id may change inside a process; a bare pid says too little without one.
         let same = match self.process {
             Recorded::Pinned(_) => self.process == agent.process,
-            Recorded::Bare(pid) => pid == agent.process.pid() && self.session == agent.session.as_str(),
+            Recorded::Bare { pid, .. } => {
+                pid == agent.process.pid() && self.session == agent.session.as_str()
+            }
         };
         same && agent.all_names().any(|name| name.as_str().eq_ignore_ascii_case(&self.agent))
     }
@@ -177,9 +183,9 @@ fn claim(spec: &str, task: &str, entry: &Value) -> Result<Claim, String> {
         task: task.to_string(),
         agent: keys.agent,
         session: keys.session_id,
-        process: recorded(keys.pid, keys.process).map_err(|error| error.to_string())?,
+        process: recorded(keys.pid, keys.process, None).map_err(|error| error.to_string())?,
         claimed_at: keys.claimed_at,
-        reason: keys.reason,
+        reason: keys.reason.as_deref().map(readable),
     })
 }
 
@@ -189,14 +195,15 @@ fn claim(spec: &str, task: &str, entry: &Value) -> Result<Claim, String> {
 pub struct Swarm<'l> {
     locked: &'l Locked<'l>,
     _held: SwarmLock,
+    _turn: Turn,
 }
 
 impl<'l> Swarm<'l> {
     pub(super) fn lock(locked: &'l Locked<'l>) -> Result<Self, StoreError> {
         let mesh = locked.mesh;
-        let held =
-            SwarmLock::acquire(&mesh.layout.swarm_lock(), mesh.swarm_token()?, mesh.options.lock_timeout)?;
-        Ok(Self { locked, _held: held })
+        let turn = Turn::begin(Rank::Swarm, mesh.options.lock_timeout);
+        let held = locked.swarm_lock(turn.left())?;
+        Ok(Self { locked, _held: held, _turn: turn })
     }
 
     pub fn claims(&self) -> Result<Claims, StoreError> {
@@ -258,7 +265,8 @@ impl<'l> Swarm<'l> {
 
     pub fn write(&self, claims: &Claims) -> Result<(), StoreError> {
         let path = self.locked.mesh.layout.claims();
-        Ok(self.locked.mesh.files.replace(&path, &super::wire::pretty(&claims.document))?)
+        let bytes = claims.halves.written(super::wire::pretty(&claims.document));
+        Ok(self.locked.mesh.files.replace(&path, &bytes)?)
     }
 }
 
@@ -273,7 +281,8 @@ fn damaged(path: &Path) -> Result<Option<Vec<u8>>, files::FileError> {
 /// No file is no claims. A file that can't be understood is an error: unreadable state is never an empty state.
 pub(super) fn read_claims(layout: &Layout) -> Result<Claims, StoreError> {
     let path = layout.claims();
-    match patience::read(&path, Claims::parse)? {
+    seams::count("claims");
+    match patience::read(&path, Patience::Own, Claims::parse)? {
         None => Ok(Claims::default()),
         Some(Ok(claims)) => Ok(claims),
         Some(Err(reason)) => Err(StoreError::Corrupt { path, reason }),
@@ -283,7 +292,7 @@ pub(super) fn read_claims(layout: &Layout) -> Result<Claims, StoreError> {
 /// The same for completions.
 pub(super) fn read_completions(layout: &Layout) -> Result<Completions, StoreError> {
     let path = layout.completions();
-    match patience::read(&path, Completions::parse)? {
+    match patience::read(&path, Patience::Own, Completions::parse)? {
         None => Ok(Completions::default()),
         Some(Ok(completions)) => Ok(completions),
         Some(Err(reason)) => Err(StoreError::Corrupt { path, reason }),
@@ -302,6 +311,17 @@ mod tests {
         let claim = claims.iter().next().unwrap();
         assert_eq!((claim.task.as_str(), claim.agent.as_str()), ("TASK-01", "RedIce"));
         assert_eq!(claim.reason.as_deref(), Some("Implementing login flow"));
+    }
+
+    #[test]
+    fn half_a_character_costs_nobody_a_claim_and_is_written_as_it_was() {
+        let claimed = r#""sessionId": "s", "pid": 7, "claimedAt": "2026-11-15T22:00:00.000Z""#;
+        let text =
+            format!(r#"{{"/s.md": {{"T-1": {{"agent": "Pia", {claimed}, "reason": "done \ud83d"}}}}}}"#);
+        let claims = Claims::parse(text.as_bytes()).unwrap();
+        assert_eq!(claims.iter().next().unwrap().reason.as_deref(), Some("done \u{fffd}"));
+        let written = claims.halves.written(super::super::wire::pretty(&claims.document));
+        assert!(String::from_utf8(written).unwrap().contains(r#""reason": "done \ud83d""#));
     }
 
     #[test]

@@ -98,6 +98,14 @@ impl SwarmLock {
         }
     }
 
+    /// The lock if nobody holds it; one that was left behind is removed. The caller holds `mesh.lock`.
+    pub(super) fn try_acquire(path: &Path, token: &Kept) -> Result<Option<Self>, StoreError> {
+        match Self::acquire(path, token, Duration::ZERO) {
+            Err(StoreError::SwarmLockTimedOut { .. }) => Ok(None),
+            taken => taken.map(Some),
+        }
+    }
+
     fn release(&self) -> Result<(), StoreError> {
         if file_mark(&self.path)? == Some(self.ours) {
             files::remove(&self.path)?;
@@ -111,6 +119,20 @@ impl Drop for SwarmLock {
         // If it can't be removed it is found stale as soon as this process is gone, and `doctor` tells of it.
         drop(self.release());
     }
+}
+
+/// Waits until no process of pi-messenger's holds the lock. One of ours that does holds `mesh.lock` as well, and is waited
+/// for there.
+pub(super) fn wait_for_stranger(path: &Path, deadline: Instant, limit: Duration) -> Result<(), StoreError> {
+    let mut pause = FIRST_PAUSE;
+    while let Some((Obstacle::Held(holder), Owner::Stranger)) = inspect(path)? {
+        if Instant::now() >= deadline {
+            return Err(timed_out(path, holder, limit));
+        }
+        clock::pause(pause);
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+    Ok(())
 }
 
 fn timed_out(path: &Path, holder: String, limit: Duration) -> StoreError {
@@ -135,8 +157,19 @@ fn mark_of(metadata: &Metadata) -> FileMark {
     (metadata.ino(), metadata.mtime(), metadata.mtime_nsec())
 }
 
+/// Who wrote a lock.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Owner {
+    Ours,
+    Stranger,
+}
+
 /// Whose lock lies there, and does its holder live? `None`: there is none.
 pub(super) fn examine(path: &Path) -> Result<Option<Obstacle>, StoreError> {
+    Ok(inspect(path)?.map(|(obstacle, _)| obstacle))
+}
+
+fn inspect(path: &Path) -> Result<Option<(Obstacle, Owner)>, StoreError> {
     let Some(metadata) = files::link_metadata(path)? else { return Ok(None) };
     // What is far too long, and a link that leads nowhere, say as little as an empty file.
     let bytes = match files::read(path) {
@@ -152,30 +185,34 @@ pub(super) fn examine(path: &Path) -> Result<Option<Obstacle>, StoreError> {
     let pid = lines.next().and_then(|line| line.trim().parse().ok()).and_then(|number| Pid::new(number).ok());
     let Some(pid) = pid else {
         let age = clock::age(modified);
-        return Ok(Some(if age < BEING_WRITTEN {
+        let obstacle = if age < BEING_WRITTEN {
             Obstacle::Held("a process that has not written its pid yet".to_string())
         } else {
             Obstacle::Stale(format!("it names no process and is {} s old", age.as_secs()))
-        }));
+        };
+        return Ok(Some((obstacle, Owner::Stranger)));
     };
     let mark = lines.next().and_then(|line| serde_json::from_str::<Mark>(line).ok());
-    Ok(Some(match mark {
+    let owner = if mark.is_some() { Owner::Ours } else { Owner::Stranger };
+    let obstacle = match mark {
         Some(mark) => {
-            match recorded(pid.get().into(), Some(mark.process)).map(|owner| process::liveness(&owner)) {
+            match recorded(pid.get().into(), Some(mark.process), None).map(|owner| process::liveness(&owner))
+            {
                 Ok(Liveness::Alive) => Obstacle::Held(format!("process {pid}")),
                 // Whoever has our mark holds `mesh.lock` as well. We hold that, so this one is nobody's, whatever
                 // machine or container its process is on.
                 _ => Obstacle::Stale(format!("process {pid}, which held it, is gone")),
             }
         }
-        None => match process::liveness(&Recorded::Bare(pid)) {
+        None => match process::liveness(&Recorded::bare(pid)) {
             Liveness::Gone => Obstacle::Stale(format!("process {pid}, which held it, is gone")),
             _ if is_younger(pid, modified) => {
                 Obstacle::Stale(format!("process {pid} is younger than the lock: another had that pid"))
             }
             _ => Obstacle::Held(format!("process {pid}")),
         },
-    }))
+    };
+    Ok(Some((obstacle, owner)))
 }
 
 fn is_younger(pid: Pid, than: std::time::SystemTime) -> bool {

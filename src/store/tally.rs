@@ -17,6 +17,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
+use super::lock_order::{Rank, Turn};
 use super::locked::Locked;
 use super::mesh::Mesh;
 use crate::domain::{Agent, AgentName, Deed, Now, Tally};
@@ -191,10 +192,11 @@ impl Mesh {
 
     fn ledger(&self, name: &AgentName) -> Result<Option<Ledger>, StoreError> {
         let path = self.layout.presence(name);
-        match Ledger::open(&path, PATIENCE) {
+        let turn = Turn::begin(Rank::Presence, PATIENCE);
+        match Ledger::open(&path, turn.left()) {
             Err(_) if !files::exists(&self.layout.directory("presence"))? => {
                 files::create_dir(&self.layout.directory("presence"))?;
-                Ok(Ledger::open(&path, PATIENCE)?)
+                Ok(Ledger::open(&path, turn.left())?)
             }
             opened => Ok(opened?),
         }
@@ -234,6 +236,7 @@ impl Locked<'_> {
         }
         record.agent.tally = self.mesh.tally(&record.agent)?;
         record.agent.last_activity = Some(now);
+        record.agent.drop_expired(now);
         let path = self.mesh.layout.registration(&record.agent.name);
         self.mesh.files.replace(&path, &record.bytes(&path)?)?;
         Ok(true)

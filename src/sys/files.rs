@@ -29,7 +29,7 @@ use fs_err::os::unix::fs::OpenOptionsExt as _;
 use crate::domain::settings::Durability;
 use crate::domain::{Liveness, Recorded};
 
-use super::seams::step;
+use super::seams::{self, step};
 use super::{clock, process};
 
 pub use append::append_line;
@@ -41,10 +41,10 @@ pub use beside::{
 pub use ledger::Ledger;
 pub use lines::{Line, Lines, MAX_LINE, Place, Since};
 pub use look::{
-    Entry, Stamp, entries, exists, has_second_name, leads_nowhere, link_metadata, list, list_from, metadata,
-    read, read_at_most, read_large, read_note, stamps,
+    Entry, FileId, Stamp, all_names, entries, exists, has_second_name, leads_nowhere, link_metadata, linked,
+    list, list_from, metadata, read, read_at_most, read_large, read_note, stamps,
 };
-pub use mark::{own_mark, owner_of};
+pub use mark::{mark_of, own_mark, owner_of};
 pub use scratch::Scratch;
 pub use touch::{refresh, touch, touch_dir};
 pub use walk::Walk;
@@ -75,6 +75,11 @@ impl FileError {
     /// The file is larger than any that we read.
     pub fn is_oversized(&self) -> bool {
         self.source.kind() == io::ErrorKind::InvalidData
+    }
+
+    /// The file system is read-only, or does not let us.
+    pub fn is_forbidden(&self) -> bool {
+        matches!(self.source.kind(), io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied)
     }
 
     /// The disk, or the user's share of it, is full.
@@ -151,17 +156,26 @@ impl Files {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(Some(Published::Exists)),
             Err(error) => return Err(error.into()),
         }
-        self.sync_parent(target)?;
+        // Nobody is told of a failure while the file is there: a second attempt would be a second file. So it is removed
+        // again. If somebody has taken it by now, it was no failure.
+        let recorded = self.sync_parent(target).and_then(|()| self.record(private, record));
+        match recorded {
+            Err(error) if remove(target)? => {
+                remove(record)?;
+                Err(error)
+            }
+            _ => Ok(Some(Published::Done)),
+        }
+    }
+
+    /// Gives a private file the name of its record, unless there is one.
+    fn record(&self, private: Private, record: &Path) -> Result<(), FileError> {
         match rename_without_replacing(&private.path, record) {
             Ok(()) => std::mem::forget(private),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            // Nobody shall be told of a failure and the file be there all the same. If somebody has taken it by now,
-            // it was no failure.
-            Err(error) if remove(target)? => return Err(error.into()),
-            Err(_) => return Ok(Some(Published::Done)),
+            Err(error) => return Err(error.into()),
         }
-        self.sync_parent(record)?;
-        Ok(Some(Published::Done))
+        self.sync_parent(record)
     }
 
     /// [`Files::take`] into a directory that may have to be made first.
@@ -188,6 +202,17 @@ impl Files {
             Err(error) if error.kind() == io::ErrorKind::NotFound && !exists(from)? => Ok(false),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Moves a file back to where it was, unless there is another by now: then nothing changes.
+    pub fn put_back(&self, from: &Path, to: &Path) -> Result<Published, FileError> {
+        match rename_without_replacing(from, to) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(Published::Exists),
+            Err(error) => return Err(error.into()),
+        }
+        self.sync_parent(to)?;
+        Ok(Published::Done)
     }
 
     /// Removes private files whose process is gone. Returns how many went.
@@ -242,6 +267,9 @@ impl Files {
     fn sync_parent(&self, path: &Path) -> Result<(), FileError> {
         if let (Durability::Power, Some(parent)) = (self.durability, path.parent()) {
             step();
+            if seams::value(seams::FAIL_SYNC).is_some_and(|place| parent.ends_with(place)) {
+                return Err(io::Error::from(io::ErrorKind::Other).into());
+            }
             fs::File::open(parent)?.sync_all()?;
         }
         Ok(())

@@ -2,15 +2,18 @@
 //!
 //! `flock` can wait for ever or not at all; a wait with a limit is made of a thread that waits for ever in the
 //! kernel's queue. If it comes too late, nobody is there to take what it got, and dropping that frees the lock.
-//! Polling would need no thread, but it gives up the queue: slower to hand over, and unfair.
+//! Polling would need no thread, but it gives up the queue: slower to hand over, and unfair. A thread that came too late
+//! stays in the queue until the lock is free, so there is one per lock file and process; whoever waits besides polls.
 //!
 //! # Limitations
 //!
 //! Not every file system has it. [`FileLock::probe`] tells those that refuse and those that grant everything.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -19,15 +22,23 @@ use nix::fcntl::{Flock, FlockArg};
 
 use crate::domain::Pid;
 
+use super::clock;
 use super::files::{self, FileError};
 use super::seams::{self, Bug};
 
 /// How often an attempt is made at once before the thread is sent to wait: most holders are done by then.
 const ATTEMPTS: usize = 4;
 
+/// How long one that polls pauses between two attempts.
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+
+/// The lock files, by device and inode, in whose queue a thread of this process is.
+static IN_QUEUE: Mutex<BTreeSet<(u64, u64)>> = Mutex::new(BTreeSet::new());
+
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    #[error("`{path}` has been held by {holder} for more than {} s", .limit.as_secs_f64(), path = .path.display(),
+    #[error("`{path}` has been held by {holder} for more than {} s", rounded(*.limit), path = .path.display(),
         holder = .holder.map_or("another process".to_string(), |pid| format!("process {pid}")))]
     TimedOut { path: PathBuf, holder: Option<Pid>, limit: Duration },
     #[error("the file system of `{path}` has no working `flock`: {reason}", path = .path.display())]
@@ -36,6 +47,11 @@ pub enum LockError {
     Failed { path: PathBuf, errno: Errno },
     #[error(transparent)]
     File(#[from] FileError),
+}
+
+/// In seconds, to a hundredth: a wait that shares a deadline has a little less than was configured.
+fn rounded(limit: Duration) -> f64 {
+    (limit.as_secs_f64() * 100.0).round() / 100.0
 }
 
 /// The lock, held. Dropping it frees it, and so does the end of the process, however it comes.
@@ -120,8 +136,10 @@ fn wait_in_queue(
     if limit.is_zero() {
         return Err(timed_out());
     }
+    let Some(place) = Place::take(&file)? else { return poll(path, file, deadline, timed_out) };
     let (sender, receiver) = mpsc::sync_channel(1);
     let wait = move || {
+        let _place = place;
         let mut file = file;
         let result = loop {
             match Flock::lock(file, FlockArg::LockExclusive) {
@@ -139,6 +157,49 @@ fn wait_in_queue(
         Ok(Ok(held)) => Ok(held),
         Ok(Err(errno)) => Err(failed(path, errno)),
         Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Err(timed_out()),
+    }
+}
+
+/// The one place in the queue for a lock file that this process has.
+struct Place((u64, u64));
+
+impl Place {
+    /// `None`: another thread of this process has it.
+    fn take(file: &std::fs::File) -> Result<Option<Self>, LockError> {
+        let metadata = file.metadata().map_err(FileError::from)?;
+        let id = (metadata.dev(), metadata.ino());
+        let is_new = IN_QUEUE.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+        // Not `then_some`: one that is made and dropped would give the place up.
+        Ok(is_new.then(|| Self(id)))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        IN_QUEUE.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+    }
+}
+
+/// Waits without a place in the queue.
+fn poll(
+    path: &Path,
+    mut file: std::fs::File,
+    deadline: Instant,
+    timed_out: impl Fn() -> LockError,
+) -> Result<Flock<std::fs::File>, LockError> {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Ok(held) => return Ok(held),
+            Err((same, Errno::EWOULDBLOCK | Errno::EINTR)) => file = same,
+            Err((_, errno)) => return Err(failed(path, errno)),
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(timed_out());
+        }
+        clock::pause(pause.min(left));
+        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
 
@@ -218,6 +279,35 @@ mod tests {
         drop(held);
         // The late thread is first in the queue: we get the lock only because it lets go.
         drop(FileLock::acquire(&path, Duration::from_secs(60)).unwrap());
+    }
+
+    /// How many threads of this process are in the queue for that file.
+    fn threads_in_queue(path: &Path) -> usize {
+        let inode = std::fs::metadata(path).unwrap().ino();
+        let locks = std::fs::read_to_string("/proc/locks").unwrap();
+        let waits = |line: &&str| {
+            line.contains("-> FLOCK")
+                && line.split_whitespace().any(|word| word.ends_with(&format!(":{inode}")))
+        };
+        locks.lines().filter(waits).count()
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn waits_that_time_out_leave_one_thread_behind() {
+        let (_dir, path) = lock_file();
+        let held = FileLock::acquire(&path, Duration::ZERO).unwrap();
+        for _ in 0..20 {
+            FileLock::acquire(&path, Duration::from_millis(1)).unwrap_err();
+        }
+        // The first of them gets there for certain, and stays.
+        while threads_in_queue(&path) == 0 {
+            thread::yield_now();
+        }
+        assert_eq!(threads_in_queue(&path), 1);
+        let waiter = thread::spawn(move || FileLock::acquire(&path, Duration::from_secs(60)).map(drop));
+        drop(held);
+        waiter.join().unwrap().unwrap();
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
@@ -65,6 +66,14 @@ pub fn variables_of(pid: Pid, names: &[&str]) -> Vec<(String, String)> {
         .filter(|(name, _)| names.contains(name))
         .map(|(name, value)| (name.to_string(), value.to_string()))
         .collect()
+}
+
+/// Starts this program anew, to go on by itself: nobody waits for it, and it has nothing of ours open.
+pub fn start_apart(args: &[String], dir: &Path) -> io::Result<()> {
+    let mut command = Command::new(own()?);
+    command.args(args).current_dir(dir).process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().map(drop)
 }
 
 /// Runs a program to its end, which must come in time, and returns what it said. The error is what it complained of.

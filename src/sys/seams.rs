@@ -24,8 +24,17 @@ pub const PANIC_ON_KEY: &str = "MSG_TEST_PANIC_ON_KEY";
 pub const FLOCK: &str = "MSG_TEST_FLOCK";
 /// How many milliseconds `watch --exec` waits after a message's first failure, instead of a second.
 pub const RETRY_MS: &str = "MSG_TEST_RETRY_MS";
+/// Set, hooks have no limit of their own, so that what they would wait for shows.
+pub const NO_HOOK_LIMIT: &str = "MSG_TEST_NO_HOOK_LIMIT";
+/// Set, who follows a directory that tells of its changes does not look again by itself.
+pub const NO_SLOW_TICK: &str = "MSG_TEST_NO_SLOW_TICK";
 /// The program that `selftest` puts to the test in place of this one.
 pub const PROGRAM: &str = "MSG_TEST_PROGRAM";
+
+/// Fail to sync the directory whose path ends with this.
+pub const FAIL_SYNC: &str = "MSG_TEST_FAIL_SYNC";
+/// The file to which a byte is added whenever something is read whose number matters; see [`count`].
+pub const COUNT: &str = "MSG_TEST_COUNT";
 
 /// Have this fault, by its name; see [`has_bug`].
 pub const BUG: &str = "MSG_TEST_BUG";
@@ -64,6 +73,16 @@ impl Bug {
 /// Is this process to have that fault?
 pub fn has_bug(bug: Bug) -> bool {
     value(BUG).as_deref() == Some(bug.name())
+}
+
+/// Counts a read of that kind, for tests of how the work grows: `<COUNT>.<kind>` becomes longer by a byte.
+pub fn count(kind: &str) {
+    if let Some(path) = value(COUNT) {
+        use std::io::Write as _;
+        let file = std::fs::File::options().append(true).create(true).open(format!("{path}.{kind}"));
+        // A test that counts finds too little, and says so.
+        file.and_then(|mut file| file.write_all(b".")).ok();
+    }
 }
 
 static STEPS: AtomicU64 = AtomicU64::new(0);

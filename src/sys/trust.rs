@@ -23,6 +23,15 @@ pub enum Distrust {
 }
 
 impl Distrust {
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::NotADirectory(path) => path,
+            Self::OthersOwn { path, .. } | Self::OthersWrite { path, .. } | Self::OthersLink { path, .. } => {
+                path
+            }
+        }
+    }
+
     /// The command that mends it, where one does.
     pub fn remedy(&self) -> Option<String> {
         match self {
@@ -84,6 +93,12 @@ pub fn inspect(dir: &Path) -> Result<Option<Result<Safe, Distrust>>, FileError> 
     }
     let privacy = if mode & NOT_ONLY_MINE == 0 { Privacy::Private } else { Privacy::Loose { mode } };
     Ok(Some(Ok(Safe { real, privacy })))
+}
+
+/// Does it lie in a directory that the user owns?
+pub fn is_in_mine(path: &Path) -> bool {
+    let above = path.parent().and_then(|above| files::metadata(above).ok().flatten());
+    above.is_some_and(|above| above.uid() == nix::unistd::geteuid().as_raw())
 }
 
 /// Root may do anything anyway. Inside a user namespace that has no root, as sandboxes make them, the real root's files

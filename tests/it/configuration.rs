@@ -303,6 +303,25 @@ fn values_are_set_shown_and_unset() {
 }
 
 #[test]
+fn unsetting_says_what_holds_now_and_leaves_no_empty_file() {
+    let env = TestEnvironment::new();
+    let project = env.work().join(".ravenry/config.json");
+    let unset =
+        |args: &[&str]| env.run(&[&["config", "unset", "mailTurns"], args].concat()).expect_code(0).stdout;
+    assert_eq!(unset(&["--project"]), "mailTurns is 5 again (the default).\n");
+    assert!(!project.exists(), "there was none");
+    env.ok(&["config", "set", "--project", "mailTurns", "7"]);
+    env.ok(&["config", "set", "mailTurns", "3"]);
+    assert_eq!(unset(&["--project"]), format!("mailTurns is 3 (from ~/{OURS}).\n"));
+    assert!(!project.exists());
+    assert_eq!(unset(&[]), "mailTurns is 5 again (the default).\n");
+    assert!(!env.home().join(OURS).exists());
+    put(&project, "{\"mailTurns\": 7, \"replyHint\": false}");
+    unset(&["--project"]);
+    assert_eq!(document(&project), json!({"replyHint": false}));
+}
+
+#[test]
 fn setting_keeps_what_is_there_and_its_order() {
     let env = TestEnvironment::new();
     let path = env.home().join(OURS);
@@ -331,7 +350,7 @@ fn a_file_that_is_a_link_is_written_where_it_is() {
     assert!(link.is_symlink());
     assert_eq!(document(&real), json!({ "mailTurns": 2 }));
     assert_eq!(files_in(real.parent().unwrap()), ["ravenry.json"]);
-    assert_eq!(files_in(link.parent().unwrap()), ["config.json"]);
+    assert_eq!(files_in(link.parent().unwrap()), ["config.json", "last-good.json"]);
 }
 
 fn files_in(dir: &Path) -> Vec<String> {
@@ -368,7 +387,7 @@ fn eight_at_once_lose_nothing_of_each_other() {
         for (key, value) in keys {
             assert_eq!(written[key].to_string(), value, "{key} in {written}");
         }
-        assert_eq!(files_in(env.home().join(OURS).parent().unwrap()), ["config.json"]);
+        assert_eq!(files_in(env.home().join(OURS).parent().unwrap()), ["config.json", "last-good.json"]);
     }
 }
 
@@ -386,7 +405,8 @@ fn a_setter_that_is_killed_leaves_the_old_file_or_the_new_one() {
         assert_eq!(written["kept"], true);
         env.ok(&["config", "set", "mailTurns", "3"]);
         assert_eq!(document(&path), json!({ "mailTurns": 3, "kept": true }));
-        assert_eq!(files_in(path.parent().unwrap()), ["config.json"], "after {step} steps");
+        let files = files_in(path.parent().unwrap());
+        assert_eq!(files, ["config.json", "last-good.json"], "after {step} steps");
         survived = ended.code == Some(0);
         if survived {
             break;
@@ -435,8 +455,6 @@ fn words_of_ones_own() {
     let env = TestEnvironment::new();
     let pid = env.host().to_string();
     let join = ["join", "--pid", pid.as_str()];
-    env.ok(&["config", "set", "nameTheme", "custom"]);
-    assert_eq!(env.fails(4, &join), "bad_config", "a theme without words");
     let bad = r#"{"nameTheme": "custom", "nameWords": {"adjectives": ["../x"], "nouns": ["Fox"]}}"#;
     put(&env.home().join(OURS), bad);
     assert_eq!(env.fails(4, &join), "bad_config", "words that give no names");

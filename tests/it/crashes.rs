@@ -17,12 +17,10 @@ use ravenry::store::Obstacle;
 use ravenry::sys::seams::CRASH_AT;
 use serde_json::Value;
 
-use crate::environment::{Ended, TestEnvironment};
+use crate::environment::{Ended, TestEnvironment, sweep_stride};
 
-/// Set, every pair of deaths is tried.
-const WHOLE: &str = "RAVENRY_WHOLE_SWEEPS";
-/// Without, one in so many.
-const STRIDE: usize = 5;
+/// Unless the sweep is whole, one pair of deaths in so many is tried.
+const STRIDE: usize = 12;
 
 /// A mesh that can be put back to how it was, as often as need be.
 struct Scene {
@@ -114,7 +112,12 @@ impl Scene {
     }
 
     fn sweep(&self, sweep: &Sweep<'_>) {
-        self.sweep_with(sweep, Self::sweep_recovery);
+        let deaths = self.sweep_with(sweep, |_, _, _| {});
+        // Every step of the recovery is hit after one death at least.
+        let stride = sweep_stride().unwrap_or(STRIDE).min(deaths);
+        for n in 1..=deaths {
+            self.sweep_recovery(sweep, n, stride);
+        }
     }
 
     /// A sweep whose recovery is spared, where another test sweeps the same recovery.
@@ -127,7 +130,8 @@ impl Scene {
         });
     }
 
-    fn sweep_with(&self, sweep: &Sweep<'_>, recover: impl Fn(&Self, &Sweep<'_>, usize)) {
+    /// Kills the command before each of its changes; returns how many there are.
+    fn sweep_with(&self, sweep: &Sweep<'_>, recover: impl Fn(&Self, &Sweep<'_>, usize)) -> usize {
         let mut deaths = 0;
         for n in 1.. {
             self.reset();
@@ -143,12 +147,12 @@ impl Scene {
             recover(self, sweep, n);
         }
         assert!(deaths >= 3, "{:?} changes more than {deaths} things", sweep.command);
+        deaths
     }
 
     /// The command died before its n-th change; the recovery is killed too. At which steps goes on from one n to the next,
-    /// so that all are hit, if not after every death: that takes [`WHOLE`].
-    fn sweep_recovery(&self, sweep: &Sweep<'_>, n: usize) {
-        let stride = if std::env::var_os(WHOLE).is_some() { 1 } else { STRIDE };
+    /// so that all are hit, if not after every death.
+    fn sweep_recovery(&self, sweep: &Sweep<'_>, n: usize, stride: usize) {
         for m in (1 + n % stride..).step_by(stride) {
             self.reset();
             assert!(self.crash(sweep.command, n).is_none(), "{:?} dies at {n} every time", sweep.command);

@@ -2,11 +2,15 @@
 
 use std::cell::RefCell;
 use std::fs;
-use std::os::unix::process::ExitStatusExt;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use nix::libc;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use ravenry::domain::settings::Durability;
 use ravenry::store::{Location, Mesh, Options};
 use ravenry::sys::seams;
@@ -14,6 +18,21 @@ use serde_json::Value;
 
 /// The longest that a test waits for a state. Reaching it is a failure, so it may be generous.
 pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// With `RAVENRY_WHOLE_SWEEPS=N`, sweeps try one pair of deaths in N, and races have all their rounds.
+pub fn sweep_stride() -> Option<usize> {
+    let stride = std::env::var("RAVENRY_WHOLE_SWEEPS").ok()?;
+    Some(stride.parse().expect("RAVENRY_WHOLE_SWEEPS is a number"))
+}
+
+pub fn is_whole() -> bool {
+    sweep_stride().is_some()
+}
+
+/// All of the rounds, or a quarter of them.
+pub fn rounds(whole: usize) -> usize {
+    if is_whole() { whole } else { whole / 4 }
+}
 
 /// Waits until something is so.
 #[track_caller]
@@ -25,10 +44,36 @@ pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
+/// Waits until nobody can read what the process writes to its standard output. Its reader's end may be closed here and
+/// still be open in a child of another test that has not become its program yet.
+#[track_caller]
+pub fn wait_until_unheard(pid: u32) {
+    let output = PathBuf::from(format!("/proc/{pid}/fd/1"));
+    wait_until("nobody reads", || has_no_reader(&output));
+}
+
+/// A pipe that nobody reads.
+pub fn unheard() -> Stdio {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let path = PathBuf::from(format!("/proc/self/fd/{}", writer.as_raw_fd()));
+    wait_until("nobody reads", || has_no_reader(&path));
+    writer.into()
+}
+
+fn has_no_reader(pipe: &Path) -> bool {
+    let writer = fs::File::options().write(true).custom_flags(libc::O_NONBLOCK).open(pipe).unwrap();
+    let mut polled = [PollFd::new(writer.as_fd(), PollFlags::POLLOUT)];
+    poll(&mut polled, PollTimeout::ZERO).unwrap();
+    polled[0].revents().is_some_and(|events| events.contains(PollFlags::POLLERR))
+}
+
 /// A home and a mesh that are thrown away. Nothing of the surroundings of the test reaches the program: neither
 /// variables, nor the harness that may have started the tests.
 pub struct TestEnvironment {
     dir: tempfile::TempDir,
+    /// The mesh is named by the user's configuration, not by `$MSG_MESH`.
+    is_configured: bool,
     hosts: RefCell<Vec<Child>>,
 }
 
@@ -75,12 +120,41 @@ impl std::fmt::Display for Ended {
 }
 
 impl TestEnvironment {
+    /// With `RAVENRY_TEST_MESH=config` in the environment of the tests, all of them find the mesh by the user's
+    /// configuration, as most users do.
     pub fn new() -> Self {
+        Self::make(std::env::var_os("RAVENRY_TEST_MESH").is_some_and(|from| from == "config"))
+    }
+
+    /// One whose mesh is named by the user's configuration.
+    pub fn configured() -> Self {
+        Self::make(true)
+    }
+
+    fn make(is_configured: bool) -> Self {
         let dir = tempfile::Builder::new().prefix("ravenry-").tempdir().unwrap();
         for name in ["home", "work"] {
             fs::create_dir(dir.path().join(name)).unwrap();
         }
-        Self { dir, hosts: RefCell::default() }
+        let env = Self { dir, is_configured, hosts: RefCell::default() };
+        if is_configured {
+            env.configure("{}");
+        }
+        env
+    }
+
+    /// The user's configuration file.
+    pub fn config_file(&self) -> PathBuf {
+        self.home().join(".config/ravenry/config.json")
+    }
+
+    /// Writes the user's configuration, and the mesh into it where it is to be found there.
+    pub fn configure(&self, text: &str) {
+        let mut config: Value = serde_json::from_str(text).unwrap();
+        if self.is_configured {
+            config["mesh"] = self.mesh().to_str().unwrap().into();
+        }
+        put(&self.config_file(), &config.to_string());
     }
 
     pub fn path(&self) -> &Path {
@@ -107,7 +181,10 @@ impl TestEnvironment {
 
     pub fn msg(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_msg"));
-        command.env_clear().env("HOME", self.home()).env("MSG_MESH", self.mesh()).env("PATH", path());
+        command.env_clear().env("HOME", self.home()).env("PATH", path());
+        if !self.is_configured {
+            command.env("MSG_MESH", self.mesh());
+        }
         command.env(seams::ANCESTRY_END, std::process::id().to_string());
         command.current_dir(self.work()).stdin(Stdio::null());
         command
@@ -139,6 +216,21 @@ impl TestEnvironment {
             Command::new("sleep").arg("1000").stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
         let pid = child.id();
         self.hosts.borrow_mut().push(child);
+        pid
+    }
+
+    /// The same, which looks like pi: so it is not taken for another process that got a dead agent's pid, however long
+    /// ago the agent says that it started.
+    pub fn pi_host(&self) -> u32 {
+        let mut command = Command::new("sleep");
+        command.arg0("pi").arg("1000").stdin(Stdio::null()).stdout(Stdio::null());
+        let child = command.spawn().unwrap();
+        let pid = child.id();
+        self.hosts.borrow_mut().push(child);
+        // The arguments are there last, a moment after the program itself.
+        wait_until("it looks like pi", || {
+            fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.starts_with(b"pi\0"))
+        });
         pid
     }
 

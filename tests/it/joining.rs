@@ -4,7 +4,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::json;
 
-use crate::environment::TestEnvironment;
+use crate::environment::{TestEnvironment, end, rounds};
 
 const ROUNDS: usize = 200;
 const RACERS: usize = 16;
@@ -35,7 +35,7 @@ fn join_in_round(env: &TestEnvironment, round: usize, name: &[&str], host: u32) 
 fn sixteen_at_once_under_one_name_are_one_agent() {
     let env = TestEnvironment::new();
     let hosts: Vec<u32> = (0..RACERS).map(|_| env.host()).collect();
-    for round in 0..ROUNDS {
+    for round in 0..rounds(ROUNDS) {
         let joins = hosts.iter().map(|host| join_in_round(&env, round, &["Alice"], *host));
         assert_eq!(race(joins.collect()), (1, RACERS - 1), "round {round}");
     }
@@ -47,7 +47,7 @@ fn sixteen_at_once_under_made_up_names_are_sixteen() {
     let hosts: Vec<u32> = (0..RACERS).map(|_| env.host()).collect();
     // So few words that most names need a number.
     let words = r#"{"adjectives": ["Red", "Blue"], "nouns": ["Fox", "Owl"]}"#;
-    for round in 0..ROUNDS {
+    for round in 0..rounds(ROUNDS) {
         let joins = hosts.iter().map(|host| {
             let mut join = join_in_round(&env, round, &[], *host);
             join.env("MSG_NAME_THEME", "custom").env("MSG_NAME_WORDS", words);
@@ -262,7 +262,7 @@ fn evicting_needs_doubt_or_force_and_is_told() {
     assert_eq!(env.fails(1, &["evict", "Alice", "--as", "Bob"]), "still_alive");
     assert_eq!(env.fails(1, &["evict", "Bob", "--as", "Bob", "--force"]), "still_alive");
     assert_eq!(env.fails(1, &["evict", "Nobody", "--as", "Bob"]), "unknown_agent");
-    assert_eq!(env.fails(3, &["evict", "Alice"]), "not_joined");
+    assert_eq!(env.fails(1, &["evict", "Alice"]), "still_alive", "a person who has not joined may ask");
     env.ok(&["evict", "Alice", "--as", "Bob", "--force"]);
     assert_eq!(env.names(), ["Bob"]);
     assert_eq!(claims(&env), json!({}));
@@ -437,4 +437,69 @@ fn who_died_while_it_waited_does_not_join() {
     assert!(text.contains("not_running"), "{text}");
     assert_eq!(env.registration("Alice")["pid"], now, "it is the live one's");
     env.ok(&["whoami", "--as", "Alice"]);
+}
+
+/// Process 1 is above every process, so whoever it hosts would be everybody.
+#[test]
+fn process_one_is_refused_unless_forced_or_a_shell() {
+    let env = TestEnvironment::new();
+    let comm = std::fs::read_to_string("/proc/1/comm").unwrap_or_default();
+    let is_shell = ["sh", "bash", "dash", "zsh", "fish", "ksh", "ash"].contains(&comm.trim());
+    let ended = env.run(&["join", "Cy", "--pid", "1", "--json"]);
+    if is_shell && nix::unistd::geteuid().is_root() {
+        ended.expect_code(0);
+        return;
+    }
+    let error = ended.expect_code(2).json()["error"].clone();
+    assert_eq!(error["kind"], "invalid_value");
+    assert!(!env.mesh().join("registry").exists(), "nothing is written");
+    if nix::unistd::geteuid().is_root() {
+        assert!(error["hints"][0].as_str().unwrap().contains("--force"), "{error}");
+        env.ok(&["join", "Cy", "--pid", "1", "--force"]);
+        assert_eq!(env.names(), ["Cy"]);
+    } else {
+        crate::skip::skip("process 1 is another user's");
+    }
+}
+
+/// A shell that runs its last command in its own place: the process that it registered is the one that asks.
+#[test]
+fn a_command_in_the_place_of_its_shell_is_the_agent() {
+    let env = TestEnvironment::new();
+    let msg = env.msg();
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", "\"$0\" join Xeno --pid $$ -q >&2; exec \"$0\" whoami --json"]).arg(msg.get_program());
+    shell
+        .env_clear()
+        .envs(msg.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .current_dir(env.work());
+    let ended = end(&mut shell).expect_code(0);
+    assert_eq!(ended.json()["agent"]["name"], "Xeno");
+}
+
+#[test]
+fn an_unknown_name_of_the_environment_is_said_to_be_from_there() {
+    let env = TestEnvironment::new();
+    let host = env.join("Alice");
+    let whoami =
+        |name: &str| env.run_with(&["whoami", "--json"], &[("MSG_AGENT", name)]).expect_code(3).json();
+    let unknown = whoami("Nope")["error"]["message"].clone();
+    assert_eq!(unknown, "no agent is called Nope (from $MSG_AGENT)");
+    env.kill(host);
+    let gone = whoami("Alice")["error"]["message"].clone();
+    assert!(gone.as_str().unwrap().starts_with("Alice (from $MSG_AGENT) is gone"), "{gone}");
+}
+
+/// Words of pi-messenger's that can't be names, or none at all, are no reason not to join.
+#[test]
+fn words_that_can_not_be_used_are_replaced_by_the_built_in_ones() {
+    let bad = r#"{"nameTheme": "custom", "nameWords": {"adjectives": ["Élan", "Red"], "nouns": ["Fox"]}}"#;
+    for config in [bad, r#"{"nameTheme": "custom"}"#] {
+        let env = TestEnvironment::new();
+        crate::environment::put(&env.home().join(".pi/agent/pi-messenger.json"), config);
+        let made_up = env.run(&["join", "--pid", &env.host().to_string()]).expect_code(0);
+        assert!(made_up.stderr.contains("built-in words"), "{made_up}");
+        let named = env.run(&["join", "Given", "--pid", &env.host().to_string()]).expect_code(0);
+        assert!(!named.stderr.contains("built-in words"), "{named}");
+    }
 }

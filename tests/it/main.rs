@@ -7,6 +7,7 @@
     reason = "a test may fail loudly, and makes the files that it needs"
 )]
 
+mod arguments;
 mod chance;
 mod configuration;
 mod corpus;
@@ -21,10 +22,13 @@ mod hooks;
 mod install;
 mod joining;
 mod layering;
+mod lock_order;
 mod locks;
 mod man;
 mod mcp;
 mod messages;
+mod needs_a_person;
+mod peers;
 mod presence;
 mod readme;
 mod registry;
@@ -32,6 +36,7 @@ mod reservations;
 mod safety;
 mod scripted_model;
 mod selftest;
+mod skip;
 mod statusline;
 mod storm;
 mod swarm;
@@ -40,3 +45,4 @@ mod texts;
 mod tui;
 mod waiting;
 mod watching;
+mod work_done;

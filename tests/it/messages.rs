@@ -48,6 +48,7 @@ fn a_message_goes_from_stored_to_surfaced_to_acked() {
     let keys: Vec<&String> = messages[0].as_object().unwrap().keys().collect();
     let expected = [
         "id",
+        "short",
         "from",
         "to",
         "text",
@@ -108,6 +109,64 @@ fn what_is_owed_is_said_until_it_is_acked() {
     let id = send(&env, "both at once");
     env.ok(&["read", "--ack", "--as", "Bob"]);
     assert_eq!(state(&env, &id)["state"], "acked");
+}
+
+#[test]
+fn a_notice_of_the_program_has_nobody_to_answer() {
+    let env = two();
+    env.ok(&["reserve", "src/", "--as", "Alice"]);
+    env.fails(1, &["reserve", "src/", "--as", "Bob"]);
+    env.ok(&["release", "--as", "Alice"]);
+    let notice = env.ok(&["inbox", "--as", "Bob"])["messages"][0].clone();
+    assert_eq!((&notice["from"], &notice["notice"]), (&json!("ravenry"), &json!(true)));
+    let id = notice["id"].as_str().unwrap();
+    for args in [&["ack", id][..], &["reply", id, "thanks"]] {
+        let refused = env.run(&[args, &["--as", "Bob"]].concat()).expect_code(1);
+        let text = "that is a notice from msg itself: there is nobody to answer";
+        assert!(refused.stderr.contains(text), "{refused}");
+    }
+    let shown = env.run(&["show", id, "--as", "Bob"]).expect_code(0).stdout;
+    assert!(shown.starts_with("msg → Bob  "), "{shown}");
+    let sent = env.ok(&["send", "Bob", "hi", "--as", "Alice"])["sent"][0]["id"].clone();
+    let message = env.ok(&["show", sent.as_str().unwrap(), "--as", "Bob"])["message"].clone();
+    assert!(message["notice"].is_null(), "{message}");
+}
+
+#[test]
+fn names_are_taken_as_people_write_them() {
+    let env = two();
+    let sent = env.ok(&["send", "@Bob", "hi", "--as", "Alice"]);
+    assert_eq!(sent["sent"][0]["to"], "Bob");
+    for name in ["all", "@all", "@ALL"] {
+        let refused = env.run(&["send", name, "hi", "--as", "Alice"]).expect_code(2);
+        assert!(refused.stderr.contains("hint: to everyone: `msg broadcast TEXT`"), "{refused}");
+    }
+    let refused = env.run(&["send", ",", "hi", "--as", "Alice"]).expect_code(2);
+    assert!(refused.stderr.contains("`msg agents` lists the names"), "{refused}");
+    assert!(!refused.stderr.contains("SwiftRaven"), "that is a hint for who joins: {refused}");
+}
+
+#[test]
+fn a_message_to_oneself_is_noticed() {
+    let env = two();
+    let sent = env.run(&["send", "Alice,Bob", "hi", "--as", "Alice"]).expect_code(0);
+    assert_eq!(
+        sent.stderr.matches("note: Alice is you: the message is in your own inbox").count(),
+        1,
+        "{sent}"
+    );
+    let sent = env.run(&["send", "Bob", "hi", "--as", "Alice"]).expect_code(0);
+    assert!(!sent.stderr.contains("is you"), "{sent}");
+}
+
+#[test]
+fn what_was_not_sent_is_told_once_with_a_way_out() {
+    let env = two();
+    let ended = env.run(&["send", "Bob,Bobb", "hi", "--as", "Alice"]).expect_code(1);
+    let said = format!("{}{}", ended.stdout, ended.stderr);
+    assert!(said.contains("error: sent to 1 of 2; not sent: no agent is called Bobb"), "{said}");
+    assert!(said.contains("hint: did you mean Bob?"), "{said}");
+    assert_eq!(said.matches("Bobb").count(), 1, "{said}");
 }
 
 #[test]
@@ -196,7 +255,7 @@ fn an_answer_goes_to_the_sender_in_the_thread() {
     assert_eq!(texts(&history), ["shall we?", "yes", "good"]);
     let last = env.ok(&["history", "--limit", "1", "--as", "Alice"])["messages"].as_array().unwrap().clone();
     assert_eq!(texts(&last), ["good"]);
-    assert!(env.ok(&["history", "Carol", "--as", "Alice"])["messages"].as_array().unwrap().is_empty());
+    assert_eq!(env.fails(1, &["history", "Carol", "--as", "Alice"]), "unknown_agent");
 }
 
 #[test]
@@ -328,7 +387,7 @@ fn what_pi_messenger_sends_is_read_and_what_it_reads_is_taken() {
         (&json!("RedIce"), &json!("41b974ba-1b11-4a81-8997-f6c972f1650b"))
     );
     let registration = json!({
-        "name": "RedIce", "pid": env.host(), "sessionId": "s", "cwd": "/", "model": "m",
+        "name": "RedIce", "pid": env.pi_host(), "sessionId": "s", "cwd": "/", "model": "m",
         "startedAt": "2026-11-14T23:57:56.070Z",
     });
     fs::write(env.mesh().join("registry/RedIce.json"), registration.to_string()).unwrap();
@@ -461,6 +520,22 @@ fn a_closed_pipe_leaves_the_mail_where_it_is() {
 }
 
 #[test]
+fn a_closed_standard_output_leaves_the_mail_where_it_is() {
+    let env = two();
+    send(&env, "precious");
+    let given = env.msg();
+    for command in ["read", "read --json", "wait --timeout 60"] {
+        let mut shell = std::process::Command::new("sh");
+        shell.arg("-c").arg(format!("\"$0\" {command} --as Bob >&-")).arg(given.get_program());
+        shell.env_clear().envs(given.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let ended = shell.current_dir(env.work()).output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert!(said.contains("the mail stays unread"), "{command}: {said}");
+    }
+    assert_eq!(read(&env, "Bob").len(), 1);
+}
+
+#[test]
 fn history_is_kept_within_bounds_and_unread_mail_is_none_of_it() {
     let env = two();
     for number in 0..6 {
@@ -484,4 +559,20 @@ fn an_inbox_that_somebody_removed_is_made_anew() {
     fs::remove_dir(env.mesh().join("inbox/Bob")).unwrap();
     send(&env, "hello");
     assert_eq!(texts(&read(&env, "Bob")), ["hello"]);
+}
+
+#[test]
+fn an_answer_may_be_kept_for_one_who_is_gone() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let bob = env.join("Bob");
+    let id = env.ok(&["send", "Alice", "hi", "--as", "Bob"])["sent"][0]["id"].as_str().unwrap().to_string();
+    env.ok(&["read", "--as", "Alice"]);
+    env.kill(bob);
+    let refused = env.run(&["reply", &id, "hello", "--as", "Alice", "--json"]).expect_code(1);
+    assert!(refused.json()["error"]["hints"].to_string().contains("--hold"), "{refused}");
+    let kept = env.ok(&["reply", &id, "hello", "--hold", "--as", "Alice"]);
+    assert_eq!(kept["sent"][0]["to"], "Bob", "{kept}");
+    env.ok(&["join", "--pid", &env.host().to_string(), "--session", "session of Bob"]);
+    assert_eq!(env.ok(&["read", "--as", "Bob"])["messages"][0]["text"], "hello");
 }

@@ -90,7 +90,7 @@ fn every_command_is_in_the_overview() {
 #[test]
 fn the_two_commands_and_the_pictures_are_there() {
     let text = readme();
-    for command in ["cargo run --release -- demo", "cargo test --locked"] {
+    for command in ["cargo run --locked -- demo", "cargo test --locked"] {
         assert!(text.contains(command), "{command}");
     }
     for picture in text.split("](docs/").skip(1).map(|rest| rest.split(')').next().unwrap()) {

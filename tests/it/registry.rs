@@ -105,7 +105,7 @@ fn whoever_rewrites_in_a_tight_loop_is_seen_by_every_read() {
 fn a_writer_that_truncates_in_place_is_never_taken_for_dead() {
     let env = TestEnvironment::new();
     env.join("Bob");
-    let host = env.host();
+    let host = env.pi_host();
     let foreign = json!({
         "name": "Alice", "pid": host, "sessionId": "s", "cwd": "/", "model": "m",
         "startedAt": "2026-11-14T23:57:56.070Z",
@@ -114,17 +114,25 @@ fn a_writer_that_truncates_in_place_is_never_taken_for_dead() {
     fs::write(&path, foreign.to_string()).unwrap();
     let writer = Writer::start(&env, "foreign");
     let mesh = env.store();
-    let mut torn = 0;
+    let (mut torn, mut whole) = (0, 0);
     for read in 0..2_000 {
         torn += usize::from(fs::read(&path).is_ok_and(|bytes| bytes.len() < foreign.to_string().len()));
         let census = mesh.census().unwrap();
-        let found = census.records.iter().find(|record| record.agent.name.as_str() == "Alice");
-        let alice = found.unwrap_or_else(|| panic!("read {read}: {:?}", census.unreadable));
-        assert_eq!(process::liveness(&alice.agent.process), Liveness::Alive);
+        // On a busy machine half a file may stay for longer than anyone waits for it. Then it is unreadable, not gone.
+        match census.records.iter().find(|record| record.agent.name.as_str() == "Alice") {
+            Some(alice) => {
+                assert_eq!(process::liveness(&alice.agent.process), Liveness::Alive);
+                whole += 1;
+            }
+            None => assert!(census.unreadable.iter().any(|file| file.stem == "Alice"), "read {read}"),
+        }
     }
     assert!(torn > 0, "the writer was never caught in the act, so this proves nothing");
+    assert!(whole > 0, "it was never read whole");
     for _ in 0..20 {
-        assert_eq!(env.names(), ["Alice", "Bob"]);
+        assert!(env.names().contains(&"Bob".to_string()));
+        let taken = env.run(&["join", "Alice", "--pid", &host.to_string(), "--session", "t"]);
+        assert_ne!(taken.code, Some(0), "the name is taken, readable or not");
     }
     drop(writer);
     // It may have been killed half way through.
@@ -230,8 +238,9 @@ fn what_can_not_be_read_is_reported_keeps_its_name_and_stays() {
     }
     fs::create_dir(registry.join("Grace.json")).unwrap();
     let listing = env.ok(&["agents"]);
-    assert_eq!(listing["agents"].as_array().unwrap().len(), 1);
-    assert_eq!(listing["unreadable"].as_array().unwrap().len(), 5);
+    // Of Dave's can be told that process 1 wrote it, under whatever name.
+    assert_eq!(listing["agents"].as_array().unwrap().len(), 2);
+    assert_eq!(listing["unreadable"].as_array().unwrap().len(), 4);
     for name in ["Alice", "Carol", "Dave", "Frank", "Grace"] {
         assert_eq!(env.fails(1, &["join", name, "--pid", &env.host().to_string()]), "name_taken", "{name}");
         assert_eq!(env.fails(4, &["whoami", "--as", name]), "corrupt", "{name}");
@@ -390,7 +399,7 @@ fn damaged_claims_stop_what_needs_them_and_nothing_else() {
 /// written: what others keep there is theirs.
 #[test]
 fn what_can_not_be_kept_is_not_dropped() {
-    for odd in [r#""\ud83d""#, "1e999"] {
+    for odd in ["1e999", "-1e999"] {
         let env = TestEnvironment::new();
         env.join("Alice");
         let path = env.mesh().join("registry/Alice.json");
@@ -427,7 +436,7 @@ fn times_from_the_end_of_time_are_no_end_of_us() {
 fn what_can_not_be_kept_keeps_no_name_from_others() {
     let env = TestEnvironment::new();
     env.join("Bob");
-    let host = env.host();
+    let host = env.pi_host();
     let gone = format!(
         r#"{{"name": "Alice", "pid": {host}, "sessionId": "s", "cwd": "/", "model": "m",
             "startedAt": "2026-11-14T23:57:56.070Z", "note": "\ud83d"}}"#

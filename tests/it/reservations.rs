@@ -1,6 +1,7 @@
 //! Paths that one agent has to itself: who gets them, what they cover, and when they are free again.
 
 mod commands;
+mod complex;
 mod lives;
 mod matching;
 mod places;

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::environment::TestEnvironment;
 
+mod foreign;
 mod framing;
 mod planted;
 mod threats;
@@ -185,10 +186,34 @@ fn a_mesh_that_is_only_loose_is_tightened_and_that_is_said_once() {
     let env = TestEnvironment::new();
     env.join("Alice");
     set_mode(&env.mesh(), 0o775);
-    let first = env.run(&["agents"]).expect_code(0);
-    assert!(first.stderr.contains("775"), "{first}");
+    env.join("Bob");
+    for writes in [
+        ["send", "Bob", "hi", "--as", "Alice"].as_slice(),
+        &["reserve", "src/", "--as", "Alice"],
+        &["read", "--as", "Bob"],
+    ] {
+        set_mode(&env.mesh(), 0o775);
+        for looks in [
+            ["agents"].as_slice(),
+            &["check", "x"],
+            &["whoami", "--as", "Bob"],
+            &["inbox", "--as", "Bob"],
+            &["statusline"],
+        ] {
+            assert_eq!(env.run(looks).expect_code(0).stderr, "", "{looks:?}");
+        }
+        assert_eq!(mode(&env.mesh()), 0o775, "looking changes nothing");
+        let doctor = env.run(&["doctor"]).expect_code(0);
+        assert!(doctor.stdout.contains("mode 775"), "{doctor}");
+        assert_eq!(mode(&env.mesh()), 0o775);
+        let first = env.run(writes).expect_code(0);
+        assert!(first.stderr.contains("775"), "{first}");
+        assert_eq!(mode(&env.mesh()), 0o700, "{writes:?}");
+        assert_eq!(env.run(&["set-status", "busy", "--as", "Alice"]).expect_code(0).stderr, "");
+    }
+    set_mode(&env.mesh(), 0o770);
+    env.run(&["doctor", "--repair"]).expect_code(0);
     assert_eq!(mode(&env.mesh()), 0o700);
-    assert_eq!(env.run(&["agents"]).expect_code(0).stderr, "");
 }
 
 /// `/` belongs to root; root finds one that belongs to somebody else.

@@ -24,7 +24,7 @@ use ravenry::sys::clock;
 use serde_json::Value;
 
 use crate::chance::Chance;
-use crate::environment::{PATIENCE, TestEnvironment, open_mesh};
+use crate::environment::{PATIENCE, TestEnvironment, open_mesh, rounds};
 
 /// How many messages; [`FLAG`] asks for more.
 const MESSAGES: usize = 20_000;
@@ -437,7 +437,7 @@ fn report(figures: &str) {
 
 #[test]
 fn no_message_is_lost_in_a_storm_of_kills() {
-    let messages = std::env::var(FLAG).map_or(MESSAGES, |text| text.parse().unwrap());
+    let messages = std::env::var(FLAG).map_or(rounds(MESSAGES), |text| text.parse().unwrap());
     let verdict = storm(messages, Manners::Proper);
     let figures = &verdict.figures;
     assert!(verdict.accepted >= messages, "{figures}");

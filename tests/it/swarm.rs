@@ -9,5 +9,6 @@ mod model;
 mod paths;
 mod races;
 mod storm;
+mod ticking;
 mod torn;
 mod words;

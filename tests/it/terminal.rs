@@ -32,6 +32,11 @@ impl Shell {
 
     /// Runs a line; what it says goes to files.
     pub fn run(&mut self, line: &str) -> Ended {
+        self.run_while_typing(line, "")
+    }
+
+    /// The same, while something is typed for it to read.
+    fn run_while_typing(&mut self, line: &str, typed: &str) -> Ended {
         self.lines += 1;
         let file = |name: &str| self.dir.join(format!("{}.{}.{name}", self.child.id(), self.lines));
         let [out, err, code, script] = ["out", "err", "code", "sh"].map(file);
@@ -39,7 +44,7 @@ impl Shell {
         // The code comes last, and at once, so that it says that all the rest is there.
         let text = format!("{{ {line}\n}} >{to} 2>{errors}\necho $? >{done}.part\nmv {done}.part {done}\n");
         fs::write(&script, text).unwrap();
-        writeln!(self.input, ". {}", script.display()).unwrap();
+        write!(self.input, ". {}\n{typed}", script.display()).unwrap();
         self.input.flush().unwrap();
         wait_until("the line was run", || code.exists());
         let read = |path: &Path| fs::read_to_string(path).unwrap();
@@ -100,13 +105,13 @@ pub fn harness(env: &TestEnvironment, name: &str) -> Shell {
 }
 
 /// A shell that leads the session of a terminal.
-struct Terminal {
+pub struct Terminal {
     shell: Shell,
     screen: Arc<Mutex<String>>,
 }
 
 impl Terminal {
-    fn open(env: &TestEnvironment) -> Self {
+    pub fn open(env: &TestEnvironment) -> Self {
         let (terminal, pts) = pty::open().unwrap();
         let mut command = surroundings(env, "sh");
         command.args(["-c", LOOP]);
@@ -126,12 +131,30 @@ impl Terminal {
 
     /// Runs a line whose output goes to the terminal; returns what appears there.
     fn show(&mut self, line: &str) -> String {
+        self.show_while_typing(line, "")
+    }
+
+    /// The same, while something is typed for it to read.
+    pub fn show_while_typing(&mut self, line: &str, typed: &str) -> String {
         let before = self.screen.lock().unwrap().len();
-        self.shell.run(&format!("{{ {line}; echo end of the line; }} >/dev/tty 2>&1"));
+        let line = format!("{{ {line}; echo end of the line; }} >/dev/tty 2>&1");
+        self.shell.run_while_typing(&line, typed);
         let text = || self.screen.lock().unwrap()[before..].to_string();
         wait_until("the terminal shows it", || text().contains("end of the line"));
         text()
     }
+}
+
+#[test]
+fn a_long_title_is_cut_on_a_terminal_and_whole_in_a_pipe() {
+    let env = TestEnvironment::new();
+    let title = "word-".repeat(30);
+    put(&env.work().join("spec.md"), &format!("- [ ] TASK-01: {title}\n"));
+    let piped = env.run(&["tasks", "--spec", "spec.md"]).expect_code(0).stdout;
+    assert!(piped.contains(&title), "{piped}");
+    let spec = env.work().join("spec.md");
+    let shown = Terminal::open(&env).show(&format!("msg tasks --spec {}", spec.display()));
+    assert!(shown.contains("word-…") && !shown.contains(&title), "{shown}");
 }
 
 #[test]

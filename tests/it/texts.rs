@@ -16,6 +16,8 @@ mod scenes;
 mod statusline;
 mod swarm;
 
+pub use messages::in_terminal;
+
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -86,7 +88,7 @@ impl Scene {
     #[track_caller]
     fn compare(&self, name: &str) {
         let dir = self.env.path().display().to_string();
-        let text = self.transcript.replace(&dir, "[DIR]");
+        let text = self.transcript.replace(&dir, "[DIR]").replace(env!("CARGO_BIN_EXE_msg"), "[MSG]");
         let pids: Vec<String> = self.pids.iter().map(u32::to_string).collect();
         // Only where a process is meant: a small pid may be any number.
         let pid = format!("(process|--pid|-p) ({})\\b", pids.join("|"));
@@ -172,7 +174,8 @@ impl Scene {
 
     /// A registration as pi-messenger writes it, of a process that lives.
     fn pi_messengers(&mut self, name: &str) {
-        let pid: u32 = self.host().parse().unwrap();
+        let pid = self.env.pi_host();
+        self.pids.push(pid);
         let registration = json!({
             "name": name, "pid": pid, "sessionId": "0195b6aa-7c3e-7d51-9d0c-1f6a2b3c4d5e",
             "cwd": self.project(), "model": "test-model", "startedAt": "2024-05-17T08:30:00.000Z",

@@ -149,7 +149,7 @@ fn two_agents_chat_a_task_is_claimed_and_an_edit_is_refused() {
     let standing = || env.ok(&["receipt", &id, "--as", "SwiftRaven"]);
     screen.wait_for("SwiftRaven (1)");
     assert_eq!(standing()["state"], "stored");
-    screen.write("\t");
+    screen.write("\x1b[Z");
     screen.wait_for("the login flow is mine");
     wait_until("it counts as surfaced", || standing()["state"] == "surfaced");
     assert_eq!(standing()["via"], "tui");
@@ -171,12 +171,10 @@ fn two_agents_chat_a_task_is_claimed_and_an_edit_is_refused() {
     let edit = json!({"tool_name": "Write", "tool_input": {"file_path": env.work().join("src/a.rs"), "content": ""}});
     let answer = hook(&env, "session of GoldFalcon", "PreToolUse", edit);
     assert!(answer.contains("deny"), "{answer}");
-    screen.write("\x1b[Z");
+    screen.write("\t");
     screen.wait_for("./spec.md:");
     screen.wait_for("TASK-01");
-    for _ in 0..3 {
-        screen.write("\t");
-    }
+    screen.write("\t\t");
     screen.wait_for("0 of 2 done, 1 claimed, 1 blocked");
     screen.wait_for("waits for TASK-01");
     screen.write("\t");
@@ -187,9 +185,62 @@ fn two_agents_chat_a_task_is_claimed_and_an_edit_is_refused() {
     screen.wait_for("GoldFalcon was refused src/a.rs");
 
     screen.write("\x1b");
+    screen.wait_for("./spec.md:");
+    screen.write("\x1b");
+    screen.wait_for("press Esc again to quit");
+    screen.write("\x1b");
     assert_eq!(screen.end().code(), Some(0));
     assert!(screen.is_restored());
     assert_eq!(env.names(), ["GoldFalcon", "SwiftRaven"], "who joined for this leaves");
+}
+
+#[test]
+fn what_wants_an_ack_is_acked_with_a_key() {
+    let env = TestEnvironment::new();
+    env.join("SwiftRaven");
+    let mut screen = Screen::open(&env, &["Robin"]);
+    screen.wait_for("Robin · 1 peer");
+    let sent = env.ok(&["send", "Robin", "ready?", "--want-ack", "--as", "SwiftRaven"]);
+    let id = sent["sent"][0]["id"].as_str().unwrap().to_string();
+    let state = || env.ok(&["receipt", &id, "--as", "SwiftRaven"])["state"].clone();
+    screen.wait_for("SwiftRaven (1)");
+    screen.write("\x1b[Z");
+    screen.wait_for("wants an ack (Ctrl-A)");
+    wait_until("it counts as surfaced", || state() == "surfaced");
+    screen.wait_without("SwiftRaven (1)");
+    screen.write("\x01");
+    wait_until("it is acked", || state() == "acked");
+    screen.wait_without("wants an ack");
+}
+
+/// What a terminal may have drawn into other columns than it was meant for is drawn anew.
+#[test]
+fn a_flag_leaves_nothing_behind() {
+    let env = TestEnvironment::new();
+    env.join("SwiftRaven");
+    let mut screen = Screen::open(&env, &["Robin"]);
+    screen.wait_for("Robin · 1 peer");
+    let written = Arc::clone(&screen.written);
+    let clears = || written.lock().unwrap().matches("\x1b[2J").count();
+    let before = clears();
+    env.ok(&["set-status", "from 🇩🇪", "--as", "SwiftRaven"]);
+    screen.wait_for("from");
+    env.ok(&["set-status", "gone", "--as", "SwiftRaven"]);
+    screen.wait_for("gone");
+    assert!(clears() > before, "the screen is drawn anew after a flag was on it");
+    let before = clears();
+    screen.write("\x0c");
+    wait_until("Ctrl-L draws everything anew", || clears() > before);
+}
+
+#[test]
+fn a_terminal_that_can_not_be_drawn_on_is_refused() {
+    let env = TestEnvironment::new();
+    let mut screen = Screen::open_with(&env, &["Robin"], &[("TERM", "dumb")]);
+    assert_eq!(screen.end().code(), Some(2));
+    let written = screen.written.lock().unwrap();
+    assert!(written.contains("TERM is `dumb`") && !written.contains(ENTER_SCREEN), "{written}");
+    assert!(env.names().is_empty());
 }
 
 #[test]
@@ -448,8 +499,8 @@ fn history_stays_when_something_comes() {
     drop(outbox);
     env.ok(&["read", "--as", "Robin"]);
     let mut screen = Screen::open(&env, &["--as", "Robin"]);
-    screen.wait_for("SwiftRaven  All");
-    screen.write("\t");
+    screen.wait_for("Feed  ● SwiftRaven");
+    screen.write("\x1b[Z");
     screen.wait_for("number 899.");
     // Each time at the beginning, older ones are brought.
     wait_until("the first is on the screen", || {

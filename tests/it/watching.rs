@@ -6,20 +6,19 @@ use std::io::{BufRead, BufReader, Lines, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant, SystemTime};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
 
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::{Pid, getgid, getuid};
 use ravenry::domain::{AgentName, Message};
 use ravenry::store::Mesh;
-use ravenry::sys::seams::{CRASH_AT, STOP_AT};
+use ravenry::sys::seams::{self, CRASH_AT, STOP_AT};
 use serde_json::Value;
 
-use crate::environment::{TestEnvironment, date, put, put_old, wait_until};
-
-/// A watcher that missed an event looks by itself after five seconds: what arrives before that was noticed.
-const AT_ONCE: Duration = Duration::from_secs(4);
+use crate::environment::{TestEnvironment, date, put, put_old, wait_until, wait_until_unheard};
 
 /// Alice and Bob, who follows his inbox.
 pub fn two() -> TestEnvironment {
@@ -46,7 +45,7 @@ impl Running {
 
     /// `msg watch --json`, as Bob.
     pub fn watch(env: &TestEnvironment) -> Self {
-        Self::start(env, env.msg().args(["watch", "--json", "--as", "Bob"]))
+        Self::start(env, env.msg().args(["watch", "--json", "--as", "Bob"]).env(seams::NO_SLOW_TICK, "1"))
     }
 
     /// [`Running::watch`], which is at work for sure: it has handed over a message.
@@ -71,19 +70,17 @@ impl Running {
         said.split_inclusive('\n').filter(|line| line.ends_with('\n')).map(text).collect()
     }
 
-    /// Waits until it has handed over so many; returns how long that took.
+    /// Waits until it has handed over so many.
     #[track_caller]
-    fn wait_for(&self, count: usize) -> Duration {
-        let start = Instant::now();
+    fn wait_for(&self, count: usize) {
         wait_until("they are handed over", || self.said().matches('\n').count() >= count);
-        start.elapsed()
     }
 
+    /// Waits for the message. A watcher without its slow tick is told by events, or not at all.
     #[track_caller]
     fn expect_at_once(&self, count: usize, text: &str) {
-        let delay = self.wait_for(count);
+        self.wait_for(count);
         assert_eq!(self.texts()[count - 1], text);
-        assert!(delay < AT_ONCE, "it took {delay:?}: nobody noticed");
     }
 
     pub fn signal(&self, signal: Signal) {
@@ -319,7 +316,7 @@ fn where_nothing_can_be_watched_it_looks_again_and_again() {
         let env = two();
         let possible = without(limit, env.msg().args(["agents"])).output();
         if !possible.is_ok_and(|output| output.status.success()) {
-            eprintln!("skipped: this system lets nobody have a user namespace with limits of its own");
+            crate::skip::skip("user namespaces with limits of their own are not allowed here");
             return;
         }
         let mesh = env.store();
@@ -356,9 +353,7 @@ fn one_who_leaves_is_followed_no_longer() {
     let env = two();
     let mut watcher = Running::watch_at_work(&env);
     env.ok(&["leave", "--as", "Bob"]);
-    let start = Instant::now();
     assert_eq!(watcher.end(), Some(3));
-    assert!(start.elapsed() < AT_ONCE);
 }
 
 #[test]
@@ -374,8 +369,7 @@ fn a_message_that_is_written_in_two_steps_arrives() {
     post(&mesh, "Bob", "another");
     watcher.expect_at_once(2, "another");
     OpenOptions::new().append(true).open(&path).unwrap().write_all(second.as_bytes()).unwrap();
-    let delay = watcher.wait_for(3);
-    assert!(delay < AT_ONCE, "{delay:?}");
+    watcher.wait_for(3);
     let last: Value = serde_json::from_str(watcher.said().lines().last().unwrap()).unwrap();
     assert_eq!(last["id"], "41b974ba-1b11-4a81-8997-f6c972f1650b");
 }
@@ -383,7 +377,7 @@ fn a_message_that_is_written_in_two_steps_arrives() {
 /// A watcher at work, and what it says, line by line.
 fn listen(env: &TestEnvironment, mesh: &Mesh) -> (Running, Lines<BufReader<ChildStdout>>) {
     let mut command = env.msg();
-    command.args(["watch", "--json", "--as", "Bob"]).stdout(Stdio::piped());
+    command.args(["watch", "--json", "--as", "Bob"]).env(seams::NO_SLOW_TICK, "1").stdout(Stdio::piped());
     let mut watcher = Running { child: command.spawn().unwrap(), said: PathBuf::new() };
     let mut lines = BufReader::new(watcher.child.stdout.take().unwrap()).lines();
     post(mesh, "Bob", "are you there?");
@@ -391,30 +385,27 @@ fn listen(env: &TestEnvironment, mesh: &Mesh) -> (Running, Lines<BufReader<Child
     (watcher, lines)
 }
 
+/// Messages come without a pause, until many of them were handed over. A debounce that each event puts off would hand
+/// over nothing before the stream ends.
 #[test]
 fn a_stream_of_events_holds_up_nothing() {
     let env = two();
     let mesh = env.store();
     let (_watcher, lines) = listen(&env, &mesh);
-    // Every 10 ms for 5 s.
-    let (count, pace) = (500, Duration::from_millis(10));
-    let arrivals = std::thread::spawn(move || {
-        lines.take(count).map(|line| line.map(|_| Instant::now()).unwrap()).collect::<Vec<_>>()
+    let count = 200;
+    let heard = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&heard);
+    let listener = std::thread::spawn(move || {
+        for line in lines.take(count) {
+            line.unwrap();
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
     });
-    let start = Instant::now();
-    let mut sent = Vec::new();
-    for number in 0..count as u32 {
-        std::thread::sleep((start + pace * number).saturating_duration_since(Instant::now()));
+    wait_until("they are handed over while more come", || {
         post(&mesh, "Bob", "x");
-        sent.push(Instant::now());
-    }
-    let arrivals = arrivals.join().unwrap();
-    let mut delays: Vec<Duration> =
-        arrivals.iter().zip(&sent).map(|(arrived, sent)| arrived.saturating_duration_since(*sent)).collect();
-    assert_eq!(delays.len(), count);
-    assert!(delays[0] < Duration::from_millis(500), "the first took {:?}", delays[0]);
-    delays.sort();
-    assert!(delays[count / 2] < Duration::from_millis(20), "the median is {:?}", delays[count / 2]);
+        heard.load(Ordering::Relaxed) >= count
+    });
+    listener.join().unwrap();
 }
 
 #[test]
@@ -445,6 +436,7 @@ fn when_nobody_reads_any_more_the_message_stays() {
     let mesh = env.store();
     let (mut watcher, lines) = listen(&env, &mesh);
     drop(lines);
+    wait_until_unheard(watcher.child.id());
     post(&mesh, "Bob", "for the next one");
     assert_eq!(watcher.end(), Some(0));
     assert_eq!(env.ok(&["read", "--as", "Bob"])["messages"][0]["text"], "for the next one");

@@ -11,6 +11,7 @@
     reason = "a test may fail loudly, and tells how much it looked at"
 )]
 
+mod burying;
 mod delivery;
 mod following;
 mod renaming;

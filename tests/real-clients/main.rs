@@ -1,12 +1,12 @@
 //! The real clients, run headless against a scripted model, with `msg` installed as a user would.
 //!
 //! ```text
-//! cargo test --locked --test real-clients -- [--keep] [--list] [--soak SECONDS] [inspector] [headless] [waking] [CLIENT…]
+//! cargo test --locked --test real-clients -- [--keep] [--list] [--soak SECONDS] [inspector] [headless] [waking] [interrupting] [CLIENT…]
 //! ```
 //!
 //! `tests/real-clients/install` brings the clients; it is called first, and what is there already is not fetched again. A
-//! client that can't be had is *not run*, and named as that. There are three parts: `inspector`, `headless`, and `waking`
-//! in a terminal; without a word all are run. `--soak` is a part of its own. `--keep` keeps the folders in which clients were run.
+//! client that can't be had is *not run*, and named as that. There are four parts: `inspector`, `headless`, and `waking`
+//! and `interrupting` in a terminal; without a word all are run. `--soak` is a part of its own. `--keep` keeps the folders in which clients were run.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -40,7 +40,7 @@ use report::Report;
 use scene::Scene;
 use trial::{Peer, Trial};
 
-const USAGE: &str = "usage: cargo test --test real-clients -- [--keep] [--list] [--soak SECONDS] [inspector] [headless] [waking] [CLIENT…]";
+const USAGE: &str = "usage: cargo test --test real-clients -- [--keep] [--list] [--soak SECONDS] [inspector] [headless] [waking] [interrupting] [CLIENT…]";
 
 /// What the script installs, and where.
 struct Installed {
@@ -59,7 +59,7 @@ fn main() -> ExitCode {
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--keep" => keep = true,
-            "headless" | "waking" | inspector::NAME => parts.push(arg),
+            "headless" | "waking" | "interrupting" | inspector::NAME => parts.push(arg),
             "--soak" => {
                 let seconds = args.next().and_then(|seconds| seconds.parse().ok());
                 let Some(seconds) = seconds else {
@@ -145,6 +145,15 @@ fn main() -> ExitCode {
             }
             report.client(&name, &known.version);
             try_out(&mut report, &|trial, report| waking::go(trial, soak, report));
+        }
+        if soak.is_none() && is_wanted("interrupting") && waking::can_be_tried(client) {
+            let name = format!("{}, interrupting", client.name());
+            if let Some(obstacle) = waking::obstacle() {
+                report.not_run(&name, &known.version, obstacle);
+                continue;
+            }
+            report.client(&name, &known.version);
+            try_out(&mut report, &|trial, report| waking::interrupt(trial, report));
         }
     }
     if report.end(since) { ExitCode::SUCCESS } else { ExitCode::FAILURE }

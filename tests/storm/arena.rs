@@ -212,6 +212,7 @@ pub fn storm(weather: &Weather) -> Aftermath {
         None => None,
         Some(Ok(disk)) => Some(disk),
         Some(Err(why)) => {
+            crate::skip::skip(&format!("a disk that is full: {why}"));
             not_done.push(format!(
                 "a full disk ({why}); commands that may write no large file are there all the same"
             ));

@@ -22,6 +22,8 @@ mod disk;
 mod history;
 mod nemesis;
 mod place;
+#[path = "../it/skip.rs"]
+mod skip;
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

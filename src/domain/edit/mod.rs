@@ -6,6 +6,7 @@
 pub mod json;
 pub mod lines;
 pub mod toml;
+pub mod undo;
 
 #[cfg(test)]
 mod tests;

@@ -15,6 +15,25 @@ pub struct Event {
     pub preview: Option<String>,
 }
 
+impl Event {
+    /// Events in a row that say the same, as one with their number: the last of them.
+    pub fn folded(events: &[Self]) -> Vec<(&Self, usize)> {
+        let mut folded: Vec<(&Self, usize)> = Vec::new();
+        for event in events {
+            match folded.last_mut() {
+                Some((last, count)) if last.says_the_same(event) => (*last, *count) = (event, *count + 1),
+                _ => folded.push((event, 1)),
+            }
+        }
+        folded
+    }
+
+    fn says_the_same(&self, other: &Self) -> bool {
+        (&self.what, &self.agent, &self.target, &self.preview)
+            == (&other.what, &other.agent, &other.target, &other.preview)
+    }
+}
+
 /// What happened: something of ours, or what only another program has a meaning for.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum What {

@@ -30,7 +30,7 @@ impl Event {
                 format!("is gone, and {target} is open again")
             }
             What::Ours(EventKind::Stuck) if target.is_empty() => with(&verb, preview),
-            What::Ours(EventKind::Stuck) => with(&format!("{verb} with {target}"), preview),
+            What::Ours(EventKind::Stuck) => with(&format!("{verb} on {target}"), preview),
             What::Ours(EventKind::Commit) if !preview.is_empty() => format!("committed {}", quote(preview)),
             What::Ours(EventKind::Test) if !preview.is_empty() => {
                 format!("ran the tests: {}", named(preview))
@@ -156,7 +156,9 @@ mod tests {
         check("stale", "", "", "is gone");
         check("stuck", "", "", "seems stuck");
         check("stuck", "", "TASK-01, src/x.rs", "seems stuck: “TASK-01, src/x.rs”");
-        check("stuck", "TASK-01", "15 min", "seems stuck with TASK-01: “15 min”");
+        check("stuck", "TASK-01", "", "seems stuck on TASK-01");
+        check("stuck", "TASK-01, src/", "", "seems stuck on “TASK-01, src/”");
+        check("stuck", "TASK-01", "15 min", "seems stuck on TASK-01: “15 min”");
         check("commit", "", "fix: login", "committed “fix: login”");
         check("test", "", "passed", "ran the tests: passed");
         check("edit", "src/x.rs", "", "edited src/x.rs");

@@ -1,17 +1,19 @@
 //! Finite automata over the bytes of paths.
 //!
-//! A machine is the Thompson automaton of a regular expression. Two of them have a string in common if their product
-//! can reach a state in which both accept; only strings that can be a path count.
+//! A machine is the Thompson automaton of a regular expression. Whether two of them have a path in common is searched
+//! in [`super::product`].
 
 use std::cell::RefCell;
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::HashSet;
+use std::sync::OnceLock;
 
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson::{Config, NFA, State, WhichCaptures};
 use regex_automata::util::primitives::StateID;
 use regex_automata::util::{start, syntax};
 use regex_automata::{Anchored, MatchKind, hybrid};
+
+use super::product::Graph;
 
 /// More states than any pattern of a sane length needs.
 const MAX_BYTES: usize = 1 << 20;
@@ -23,6 +25,7 @@ const MANY: usize = 32;
 pub(super) struct Machine {
     nfa: NFA,
     reader: RefCell<Reader>,
+    graph: OnceLock<Option<Graph>>,
 }
 
 /// How texts are read.
@@ -44,7 +47,11 @@ impl Machine {
         let syntax = syntax::Config::new().unicode(false).utf8(false).dot_matches_new_line(true);
         let nfa = NFA::compiler().configure(config).syntax(syntax).build(regex).ok()?;
         let has_assertion = nfa.states().iter().any(|state| matches!(state, State::Look { .. }));
-        (!has_assertion).then_some(Self { nfa, reader: RefCell::new(Reader::Slow(0)) })
+        (!has_assertion).then_some(Self {
+            nfa,
+            reader: RefCell::new(Reader::Slow(0)),
+            graph: OnceLock::new(),
+        })
     }
 
     /// Does the whole text belong to it?
@@ -79,34 +86,9 @@ impl Machine {
         now.iter().any(|state| self.is_match(*state))
     }
 
-    /// The shortest path, or rather what follows the head in it, that belongs to both.
-    pub(super) fn meets(&self, other: &Self) -> Option<Vec<u8>> {
-        let start = (self.nfa.start_anchored(), other.nfa.start_anchored(), Shape::Whole);
-        let mut came_from = HashMap::from([(start, None)]);
-        let mut open = VecDeque::from([start]);
-        while let Some(here) = open.pop_front() {
-            let (a, b, shape) = here;
-            if self.is_match(a) && other.is_match(b) && shape.is_path() {
-                return Some(way(&came_from, here));
-            }
-            let mut visit = |next, byte: Option<u8>| {
-                if let Entry::Vacant(entry) = came_from.entry(next) {
-                    entry.insert(Some((here, byte)));
-                    open.push_back(next);
-                }
-            };
-            self.silent(a).into_iter().for_each(|a| visit((a, b, shape), None));
-            other.silent(b).into_iter().for_each(|b| visit((a, b, shape), None));
-            for one in self.steps(a) {
-                for two in other.steps(b) {
-                    let (first, last) = (one.first.max(two.first), one.last.min(two.last));
-                    for (byte, shape) in shape.after(first, last) {
-                        visit((one.to, two.to, shape), Some(byte));
-                    }
-                }
-            }
-        }
-        None
+    /// The same automaton without empty transitions. `None`: it is too large to search.
+    pub(super) fn graph(&self) -> Option<&Graph> {
+        self.graph.get_or_init(|| Graph::new(&self.nfa)).as_ref()
     }
 
     fn is_match(&self, state: StateID) -> bool {
@@ -183,57 +165,4 @@ impl Step {
     fn has(&self, byte: u8) -> bool {
         (self.first..=self.last).contains(&byte)
     }
-}
-
-/// How far what was read so far is a path: a component is not empty, and neither `.` nor `..`.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-enum Shape {
-    /// At the end of a component, or of the head.
-    Whole,
-    /// Behind a slash.
-    Open,
-    Dot,
-    DotDot,
-}
-
-impl Shape {
-    fn is_path(self) -> bool {
-        self == Self::Whole
-    }
-
-    /// The shapes that reading one byte of the range can lead to, and a byte that does.
-    fn after(self, first: u8, last: u8) -> impl Iterator<Item = (u8, Self)> {
-        let has = move |byte: &u8| (first..=last).contains(byte);
-        let slash = Some(b'/').filter(|slash| has(slash) && self.is_path()).map(|slash| (slash, Self::Open));
-        let dot = Some(b'.').filter(has).map(|dot| match self {
-            Self::Open => (dot, Self::Dot),
-            Self::Dot => (dot, Self::DotDot),
-            Self::Whole | Self::DotDot => (dot, Self::Whole),
-        });
-        let plain = |byte: &u8| !matches!(byte, 0 | b'.' | b'/');
-        // The most legible one.
-        let legible = (b'a'..=b'z').chain(b'!'..=b'~').find(|byte| has(byte) && plain(byte));
-        let other = legible.or_else(|| (first..=last).find(plain));
-        [slash, dot, other.map(|byte| (byte, Self::Whole))].into_iter().flatten()
-    }
-}
-
-/// Where the product is: in both automata, and in the shape of a path.
-type Place = (StateID, StateID, Shape);
-
-/// What was read on the way to that place.
-fn way(came_from: &HashMap<Place, Option<(Place, Option<u8>)>>, end: Place) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut at = end;
-    while let Some(Some((before, byte))) = came_from.get(&at) {
-        bytes.extend(*byte);
-        at = *before;
-    }
-    bytes.reverse();
-    bytes
-}
-
-/// Bytes that stand for themselves in a regular expression.
-pub(super) fn escape(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("\\x{byte:02X}")).collect()
 }

@@ -2,17 +2,23 @@
 //!
 //! A pattern is bound to a place: it has a *head*, an absolute path without wildcards, and a *tail*. A literal pattern
 //! covers its head and all beneath it; a glob covers what `globset` says, where `*` stops at `/` and `**` does not.
-//! Whether two patterns overlap is decided by walking the automata of both at once, so the answer is exact.
+//! Whether two patterns overlap is decided by walking the automata of both at once, so the answer is exact; only where
+//! that would take too many steps they count as overlapping.
 
 mod machine;
+mod outline;
 mod path;
+mod product;
 
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::OnceLock;
 
 use machine::Machine;
+use outline::Outline;
 pub use path::PathForm;
+use product::Meeting;
+pub use product::{Budget, STEPS_PER_PAIR};
 
 /// The longest pattern, in bytes. Longer ones are somebody's mistake, and deciding about them takes long.
 pub const MAX_PATTERN: usize = 1024;
@@ -38,10 +44,29 @@ pub struct Pattern {
     tail: Tail,
     /// Upper and lower case are the same: the file system says so.
     ignores_case: bool,
-    machine: OnceLock<Option<Machine>>,
+    made: Made,
 }
 
+/// What is made of a pattern when it is first needed.
+#[derive(Clone, Debug, Default)]
+struct Made {
+    machine: OnceLock<Option<Machine>>,
+    /// The one that ignores case, for a pattern that does not.
+    folding: OnceLock<Option<Machine>>,
+    outline: OnceLock<Option<Outline>>,
+}
+
+/// Whether two patterns have a path in common.
 #[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Overlap {
+    Apart,
+    /// Both cover this path.
+    At(PathForm),
+    /// Comparing them takes too long, so they count as overlapping.
+    TooComplex,
+}
+
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Tail {
     /// The head itself and all beneath it.
     Beneath,
@@ -60,7 +85,7 @@ impl Pattern {
             "" => Tail::Beneath,
             glob => Tail::of_glob(glob)?,
         };
-        let pattern = Self { head, tail, ignores_case: false, machine: OnceLock::new() };
+        let pattern = Self { head, tail, ignores_case: false, made: Made::default() };
         match &pattern.tail {
             Tail::Glob { text, .. } => build_glob(text, false).map(|_| pattern),
             Tail::Beneath => Ok(pattern),
@@ -69,19 +94,19 @@ impl Pattern {
 
     /// A path and all beneath it, whatever characters are in it.
     pub fn literal(path: PathForm) -> Self {
-        Self { head: path, tail: Tail::Beneath, ignores_case: false, machine: OnceLock::new() }
+        Self { head: path, tail: Tail::Beneath, ignores_case: false, made: Made::default() }
     }
 
     /// The same pattern where upper and lower case don't differ.
     #[must_use]
     pub fn ignoring_case(self, ignores_case: bool) -> Self {
-        Self { ignores_case, machine: OnceLock::new(), ..self }
+        Self { ignores_case, made: Made::default(), ..self }
     }
 
     /// The same pattern at another place: the head is where links lead.
     #[must_use]
     pub fn with_head(&self, head: PathForm) -> Self {
-        Self { head, machine: OnceLock::new(), ..self.clone() }
+        Self { head, made: Made::default(), ..self.clone() }
     }
 
     /// The path up to the first wildcard.
@@ -129,7 +154,7 @@ impl Pattern {
         match &self.tail {
             Tail::Beneath => true,
             // What can't be made a machine was refused when it was read.
-            Tail::Glob { .. } => self.machine().is_some_and(|machine| {
+            Tail::Glob { .. } => self.machine(self.ignores_case).is_some_and(|machine| {
                 let accepts = |rest: Option<&str>| rest.is_some_and(|rest| machine.accepts(rest.as_bytes()));
                 match self.ignores_case {
                     true => accepts(path.folded().beneath(&self.head.folded())),
@@ -139,50 +164,74 @@ impl Pattern {
         }
     }
 
-    /// Is there a path that both cover?
+    /// Is there a path that both cover, or is it too hard to tell?
     pub fn overlaps(&self, other: &Self) -> bool {
-        self.common_path(other).is_some()
+        self.overlap(other, &Budget::for_one_pair()) != Overlap::Apart
     }
 
-    /// A path that both cover.
-    pub fn common_path(&self, other: &Self) -> Option<PathForm> {
+    /// Searches for a path that both cover, with no more steps than the budget has left and one pair may take.
+    pub fn overlap(&self, other: &Self, budget: &Budget) -> Overlap {
         let fold = self.ignores_case || other.ignores_case;
-        let (a, b) = match fold {
-            true => (self.head.folded(), other.head.folded()),
-            false => (self.head.clone(), other.head.clone()),
-        };
-        // The one with the shorter head comes first.
+        let (a, b) = (self.head_for(fold), other.head_for(fold));
+        // The one with the shorter head comes first. Whichever is asked, the same search is done.
+        let is_near = if a == b { self.tail <= other.tail } else { b.is_within(&a) };
         let ((near, near_head), (far, far_head)) =
-            if b.is_within(&a) { ((self, a), (other, b)) } else { ((other, b), (self, a)) };
-        let between = far_head.beneath(&near_head)?;
+            if is_near { ((self, &a), (other, &b)) } else { ((other, &b), (self, &a)) };
+        let Some(between) = far_head.beneath(near_head) else { return Overlap::Apart };
         if near.is_literal() && far.is_literal() {
-            return Some(far_head);
+            return Overlap::At(far_head.as_ref().clone());
         }
-        let (near, far) = (near.regex("", fold), far.regex(between, fold));
-        match (near.and_then(|text| Machine::new(&text)), far.and_then(|text| Machine::new(&text))) {
-            (Some(near), Some(far)) => {
-                let rest = near.meets(&far)?;
-                Some(near_head.join(&String::from_utf8_lossy(&rest[1.min(rest.len())..])))
+        if !near.may_meet(between, far, fold) {
+            return Overlap::Apart;
+        }
+        let graphs =
+            (near.machine(fold).and_then(Machine::graph), far.machine(fold).and_then(Machine::graph));
+        let (Some(near), Some(far)) = graphs else { return Overlap::TooComplex };
+        match product::meet(near, between, far, budget) {
+            Meeting::At(rest) => {
+                let rest = String::from_utf8_lossy(&rest);
+                Overlap::At(far_head.join(rest.trim_start_matches('/')))
             }
-            // Nobody can tell, so they are kept apart.
-            _ => Some(far_head),
+            Meeting::Apart => Overlap::Apart,
+            Meeting::TooComplex => Overlap::TooComplex,
         }
     }
 
-    fn machine(&self) -> Option<&Machine> {
-        self.machine.get_or_init(|| Machine::new(&self.regex("", self.ignores_case)?)).as_ref()
+    fn head_for(&self, fold: bool) -> Cow<'_, PathForm> {
+        if fold { Cow::Owned(self.head.folded()) } else { Cow::Borrowed(&self.head) }
     }
 
-    /// What follows the head, as a regular expression over the bytes after it; `between` is put before.
-    fn regex(&self, between: &str, fold: bool) -> Option<String> {
-        let between = machine::escape(between.as_bytes());
+    /// Cheap, and never wrong when it says no.
+    fn may_meet(&self, between: &str, far: &Self, fold: bool) -> bool {
+        match (self.outline(), far.outline(), between.strip_prefix('/')) {
+            (Some(near), far, Some(between)) => near.may_reach(between, far, fold),
+            (Some(near), Some(far), None) => near.may_meet(far, fold),
+            _ => true,
+        }
+    }
+
+    fn outline(&self) -> Option<&Outline> {
+        let outline = || match &self.tail {
+            Tail::Beneath => None,
+            Tail::Glob { text, deep } => Some(Outline::new(text, *deep)),
+        };
+        self.made.outline.get_or_init(outline).as_ref()
+    }
+
+    fn machine(&self, fold: bool) -> Option<&Machine> {
+        let place = if fold == self.ignores_case { &self.made.machine } else { &self.made.folding };
+        place.get_or_init(|| Machine::new(&self.regex(fold)?)).as_ref()
+    }
+
+    /// What follows the head, as a regular expression over the bytes after it.
+    fn regex(&self, fold: bool) -> Option<String> {
         Some(match &self.tail {
-            Tail::Beneath => format!("{}{between}(?:/.*)?", flags(fold)),
+            Tail::Beneath => format!("{}(?:/.*)?", flags(fold)),
             Tail::Glob { text, deep } => {
                 let glob = build_glob(text, fold).ok()?;
                 let body = glob.regex().split_once('^')?.1.strip_suffix('$')?.to_string();
                 let beneath = if *deep { "(?:/.*)?" } else { "" };
-                format!("{}{between}/(?:{body}){beneath}", flags(fold))
+                format!("{}/(?:{body}){beneath}", flags(fold))
             }
         })
     }

@@ -6,6 +6,15 @@ fn pattern(text: &str) -> Pattern {
     Pattern::new(text, &PathForm::absolute("/p")).unwrap()
 }
 
+/// A path that both cover.
+fn common_path(a: &Pattern, b: &Pattern) -> Option<PathForm> {
+    match a.overlap(b, &Budget::for_one_pair()) {
+        Overlap::At(path) => Some(path),
+        Overlap::Apart => None,
+        Overlap::TooComplex => panic!("`{a}` and `{b}` are too complex"),
+    }
+}
+
 fn path(text: &str) -> PathForm {
     PathForm::absolute("/p").join(text)
 }
@@ -48,7 +57,7 @@ fn case_is_ignored_beyond_ascii_too() {
     ] {
         assert!(ignoring(text).covers(&path(name)), "`{text}` should cover `{name}`");
         let literal = Pattern::literal(path(name)).ignoring_case(true);
-        let common = ignoring(text).common_path(&literal).unwrap();
+        let common = common_path(&ignoring(text), &literal).unwrap();
         assert!(ignoring(text).covers(&common) && literal.covers(&common), "{common}");
         assert!(!pattern(text).covers(&path(name)), "`{text}` should not cover `{name}`");
     }
@@ -101,7 +110,7 @@ fn overlap() {
         let (a, b) = (pattern(a), pattern(b));
         assert_eq!(a.overlaps(&b), expected, "`{a}` and `{b}`");
         assert_eq!(b.overlaps(&a), expected, "`{b}` and `{a}`");
-        if let Some(path) = a.common_path(&b) {
+        if let Some(path) = common_path(&a, &b) {
             assert!(a.covers(&path) && b.covers(&path), "`{a}` and `{b}` have no `{path}`");
         }
     };
@@ -127,6 +136,63 @@ fn overlap() {
     // Only strings that can be a path count: what these share is `src/` with nothing behind it.
     check("src/{,a}", "src/{,b}", false);
     check("src/*/x", "src/x", true);
+}
+
+/// Patterns whose product has a million states, and no path in common.
+fn hostile(letter: &str, end: &str) -> Pattern {
+    pattern(&format!("src/{}{end}", format!("*{letter}").repeat(500)))
+}
+
+#[test]
+fn a_pair_takes_no_more_steps_than_it_may() {
+    let budget = Budget::new(10 * STEPS_PER_PAIR);
+    assert_eq!(hostile("a", "y").overlap(&hostile("b", "z*"), &budget), Overlap::TooComplex);
+    assert_eq!(budget.left(), 9 * STEPS_PER_PAIR);
+    assert!(hostile("a", "y").overlaps(&hostile("b", "z*")), "what can't be told counts as overlapping");
+    // A graph that is too large to search takes none.
+    let stars = pattern(&format!("src/{}x", "*".repeat(1000)));
+    assert_eq!(stars.overlap(&hostile("a", "y*"), &budget), Overlap::TooComplex);
+    assert_eq!(budget.left(), 9 * STEPS_PER_PAIR);
+}
+
+#[test]
+fn all_pairs_together_take_no_more_steps_than_the_budget() {
+    let budget = Budget::new(STEPS_PER_PAIR / 2);
+    let (a, b) = (hostile("a", "y"), hostile("b", "z*"));
+    assert_eq!(a.overlap(&b, &budget), Overlap::TooComplex);
+    assert_eq!(budget.left(), 0);
+    assert_eq!(a.overlap(&b, &budget), Overlap::TooComplex);
+    // What needs no search is still told.
+    assert_eq!(pattern("src/a*").overlap(&pattern("src/b*"), &budget), Overlap::Apart);
+    assert_eq!(pattern("src/a").overlap(&pattern("lib/*"), &budget), Overlap::Apart);
+}
+
+#[test]
+fn ordinary_globs_take_few_steps() {
+    let budget = Budget::new(usize::MAX);
+    let spent = |a: &str, b: &str, expected: bool| {
+        let before = budget.left();
+        assert_eq!(pattern(a).overlap(&pattern(b), &budget) != Overlap::Apart, expected, "`{a}` and `{b}`");
+        before - budget.left()
+    };
+    for (a, b) in [
+        ("src/b17*x*y*z.rs", "src/a17*x*y*z.rs"),
+        ("src/*/x17/*.rs", "src/*/x18/*.rs"),
+        ("src/*17.rs", "src/*17.md"),
+        ("src/b*/x", "src/a/x.rs"),
+        ("src/b*/*.rs", "src/auth/*.md"),
+    ] {
+        assert_eq!(spent(a, b, false), 0, "`{a}` and `{b}` differ at once");
+    }
+    for (a, b, overlap) in [
+        ("src/**/*_test.go", "**/auth/*_test.go", true),
+        ("src/**/a/*.rs", "src/**/b/*.rs", false),
+        ("src/{auth,login,session}/**/*.{rs,md}", "src/{user,group}/**/*.{rs,md}", false),
+        ("packages/*/src/**/*.test.{ts,tsx}", "packages/web/**/[a-z]*.test.ts", true),
+    ] {
+        let steps = spent(a, b, overlap);
+        assert!(steps < 3_000, "`{a}` and `{b}` take {steps} steps");
+    }
 }
 
 /// Globs over few letters, so that chance makes them meet.
@@ -201,7 +267,7 @@ proptest! {
         let root = PathForm::absolute("/p");
         let (Ok(a), Ok(b)) = (Pattern::new(&one, &root), Pattern::new(&two, &root)) else { return Ok(()) };
         prop_assume!(is_plain(&one) && is_plain(&two));
-        match a.common_path(&b) {
+        match common_path(&a, &b) {
             Some(path) => {
                 let name = path.relative_to(&root).unwrap();
                 let both = reference(&one, name) && reference(&two, name);

@@ -9,7 +9,12 @@ pub fn cp(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &
     let flag = options.given("-r -R -a --recursive --archive");
     let by = flag.map_or_else(|| name.to_string(), |flag| format!("{name} {flag}"));
     let extent = if flag.is_some() { Extent::Tree } else { Extent::File };
-    write_targets(reader, state, options, extent, &by);
+    let made = write_targets(reader, state, options, extent, &by);
+    if options.has("-l --link -s --symbolic-link") {
+        for (source, link) in made {
+            reader.link(state, &source, &link, options.has("-s --symbolic-link"));
+        }
+    }
 }
 
 pub fn mv(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
@@ -20,14 +25,21 @@ pub fn mv(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &
 }
 
 pub fn ln(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+    // With `-r` the target is read from the working directory, as that of a hard link is.
+    let is_symbolic = options.has("-s --symbolic") && !options.has("-r --relative");
     if let ([only], None) = (options.operands.as_slice(), options.value("-t --target-directory")) {
         match only.base() {
-            Some(base) => reader.write(state, &base, Extent::File, name),
+            Some(base) => {
+                reader.write(state, &base, Extent::File, name);
+                reader.link(state, only, &base, is_symbolic);
+            }
             None => reader.set_opaque(),
         }
         return;
     }
-    write_targets(reader, state, options, Extent::File, name);
+    for (source, link) in write_targets(reader, state, options, Extent::File, name) {
+        reader.link(state, &source, &link, is_symbolic);
+    }
 }
 
 pub fn install(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
@@ -52,12 +64,19 @@ fn sources(options: &Options) -> &[Field] {
     }
 }
 
-/// The files that come to be where the last operand, or `-t`, says.
-fn write_targets(reader: &mut Reader<'_>, state: &State, options: &Options, extent: Extent, by: &str) {
+/// The files that come to be where the last operand, or `-t`, says. Returns each with what it is made of.
+fn write_targets(
+    reader: &mut Reader<'_>,
+    state: &State,
+    options: &Options,
+    extent: Extent,
+    by: &str,
+) -> Vec<(Field, Field)> {
+    let mut made = Vec::new();
     let sources = sources(options);
     let given = options.value("-t --target-directory");
     let Some(target) = given.or(options.operands.last()).filter(|_| !sources.is_empty()) else {
-        return;
+        return made;
     };
     let is_name = options.has("-T --no-target-directory -n --no-dereference") && by.starts_with("ln")
         || options.has("-T --no-target-directory");
@@ -65,19 +84,25 @@ fn write_targets(reader: &mut Reader<'_>, state: &State, options: &Options, exte
     let is_dir = given.is_some() || sources.len() > 1 || reader.is_dir(state, target);
     if is_name || !is_dir {
         reader.write(state, target, extent, by);
+        made.extend(sources.first().map(|source| (source.clone(), target.clone())));
         // A glob that matches many needs a directory to go to.
         if is_name || !may_be_many {
-            return;
+            return made;
         }
     }
     for source in sources {
         let name = if options.has("--parents") { Some(source.clone()) } else { source.base() };
         match name {
-            Some(base) => reader.write(state, &target.join(&base), extent, by),
+            Some(base) => {
+                let target = target.join(&base);
+                reader.write(state, &target, extent, by);
+                made.push((source.clone(), target));
+            }
             // `cp -r src/. there`
             None => reader.write(state, target, Extent::Tree, by),
         }
     }
+    made
 }
 
 pub fn rsync(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {

@@ -17,6 +17,7 @@ mod field;
 mod finders;
 mod flow;
 mod git;
+mod links;
 mod options;
 mod parse;
 mod patches;
@@ -77,6 +78,8 @@ pub struct Reading {
     pub writes: Vec<Written>,
     /// There is something in it whose writes can't be known beforehand.
     pub opaque: bool,
+    /// It is so long, or does so much, that a part of it was not read. Then it is opaque too.
+    pub is_cut_short: bool,
     /// The programs that it runs, in that order, as far as they are known.
     pub runs: Vec<Run>,
 }
@@ -91,6 +94,8 @@ pub fn read_command(command: &str, cwd: &str, world: &dyn World) -> Reading {
         end -= 1;
     }
     let mut reading = reader::Reader::read(&command[..end], cwd, world);
-    reading.opaque |= end < command.len();
+    if end < command.len() {
+        (reading.opaque, reading.is_cut_short) = (true, true);
+    }
     reading
 }

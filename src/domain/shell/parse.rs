@@ -23,9 +23,26 @@ pub struct Broken;
 
 pub type Parse<T> = Result<T, Broken>;
 
+/// How far a text was read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Ending {
+    Whole,
+    /// The rest is no command, or one that we don't follow.
+    Broken,
+    /// There is too much of it.
+    TooLong,
+}
+
 /// The commands of `text`, and whether that is all of it. `depth` is how deep it lies in other commands.
-pub fn parse(text: &str, depth: usize) -> (List, bool) {
-    Parser::new(text, depth).all()
+pub fn parse(text: &str, depth: usize) -> (List, Ending) {
+    let mut parser = Parser::new(text, depth);
+    let (list, whole) = parser.all();
+    let ending = match (whole, parser.count > MAX_PARTS) {
+        (true, _) => Ending::Whole,
+        (false, true) => Ending::TooLong,
+        (false, false) => Ending::Broken,
+    };
+    (list, ending)
 }
 
 pub struct Parser<'t> {

@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::field::{Field, Value, escape};
-use super::parse::{MAX_DEPTH, parse};
+use super::links::Links;
+use super::parse::{Ending, MAX_DEPTH, parse};
 use super::runs::{Run, Tells, of_parts};
 use super::state::join;
 pub use super::state::{State, Stdin};
@@ -46,6 +47,8 @@ pub struct Reader<'w> {
     pub world: &'w dyn World,
     reading: Reading,
     seen: HashSet<(String, Extent, bool)>,
+    /// Links that the command makes itself.
+    pub links: Links,
     /// Directories that the command makes itself.
     pub made: HashSet<String>,
     /// Files that the command writes itself, and what is in them then, where that is known.
@@ -72,6 +75,7 @@ impl<'w> Reader<'w> {
             world,
             reading: Reading::default(),
             seen: HashSet::new(),
+            links: Links::default(),
             made: HashSet::new(),
             contents: HashMap::new(),
             steps: 0,
@@ -111,11 +115,17 @@ impl<'w> Reader<'w> {
         self.reading.opaque = true;
     }
 
+    /// The rest is not read.
+    fn cut_short(&mut self) {
+        self.reading.is_cut_short = true;
+        self.set_opaque();
+    }
+
     /// Goes on only so far: no command, however it loops and multiplies, takes long to read.
     pub fn spend(&mut self, steps: usize) -> bool {
         self.steps = self.steps.saturating_add(steps);
         if self.steps > MAX_STEPS {
-            self.set_opaque();
+            self.cut_short();
         }
         self.steps <= MAX_STEPS
     }
@@ -123,7 +133,7 @@ impl<'w> Reader<'w> {
     /// Does one thing a level deeper, unless that is too deep.
     pub fn deeper<T: Default>(&mut self, what: impl FnOnce(&mut Self) -> T) -> T {
         if self.depth >= MAX_DEPTH {
-            self.set_opaque();
+            self.cut_short();
             return T::default();
         }
         self.depth += 1;
@@ -137,9 +147,11 @@ impl<'w> Reader<'w> {
         if !self.spend(text.len() / BYTES_PER_STEP) {
             return None;
         }
-        let (list, whole) = parse(text, self.depth);
-        if !whole {
-            self.set_opaque();
+        let (list, ending) = parse(text, self.depth);
+        match ending {
+            Ending::Whole => {}
+            Ending::Broken => self.set_opaque(),
+            Ending::TooLong => self.cut_short(),
         }
         self.deeper(|reader| reader.list(state, &list))
     }
@@ -369,7 +381,7 @@ impl<'w> Reader<'w> {
             return;
         };
         if !self.spend(text.len() / BYTES_PER_STEP) || self.reading.writes.len() >= MAX_WRITES {
-            self.set_opaque();
+            self.cut_short();
             return;
         }
         if DEVICES.contains(&text.as_str()) || text.starts_with("/dev/fd/") {
@@ -387,8 +399,27 @@ impl<'w> Reader<'w> {
         if !is_pattern && extent == Extent::File {
             self.contents.insert(path.clone(), None);
         }
-        if self.seen.insert((path.clone(), extent, is_pattern)) {
-            self.reading.writes.push(Written { path, extent, is_pattern, by: by.to_string() });
+        self.note(Written { path, extent, is_pattern, by: by.to_string() });
+    }
+
+    /// Notes it, and what it leads to by links that the command made itself.
+    fn note(&mut self, written: Written) {
+        if !self.links.is_empty() {
+            self.spend(self.links.len().div_ceil(8));
+            let followed = self.links.follow(&written);
+            if followed.is_unsure {
+                self.set_opaque();
+            }
+            if let Some(target) = followed.target {
+                self.note_once(Written { path: target, ..written.clone() });
+            }
+        }
+        self.note_once(written);
+    }
+
+    fn note_once(&mut self, written: Written) {
+        if self.seen.insert((written.path.clone(), written.extent, written.is_pattern)) {
+            self.reading.writes.push(written);
         }
     }
 
@@ -432,7 +463,10 @@ impl<'w> Reader<'w> {
             return false;
         }
         let path = state.path(&field.text);
-        path.is_some_and(|path| self.made.contains(&path) || self.world.is_dir(&path))
+        path.is_some_and(|path| {
+            let led = self.links.resolve(&path);
+            self.made.contains(&path) || self.world.is_dir(led.as_deref().unwrap_or(&path))
+        })
     }
 
     /// What `field` holds, if it is a file that can be read.

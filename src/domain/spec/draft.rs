@@ -32,7 +32,8 @@ pub enum Mode {
     Named,
 }
 
-pub fn find<'a>(text: &'a str, blocks: &'a [Block]) -> Vec<Draft<'a>> {
+/// The tasks, and how many boxes are none because they have no id and belong to no task.
+pub fn find<'a>(text: &'a str, blocks: &'a [Block]) -> (Vec<Draft<'a>>, usize) {
     let mut finder = Finder {
         text,
         lines: Lines::new(text),
@@ -41,9 +42,10 @@ pub fn find<'a>(text: &'a str, blocks: &'a [Block]) -> Vec<Draft<'a>> {
         section: None,
         label: None,
         columns: Columns::default(),
+        boxes: 0,
     };
     blocks.iter().for_each(|block| finder.block(block));
-    finder.drafts
+    (finder.drafts, finder.boxes)
 }
 
 /// Counts lines up to ascending places.
@@ -106,6 +108,8 @@ struct Finder<'a> {
     /// A task with "Depends on:" at the end of a text, and the item whose inner list would name what.
     label: Option<(usize, Option<usize>)>,
     columns: Columns,
+    /// Boxes without an id that belong to no task.
+    boxes: usize,
 }
 
 impl<'a> Finder<'a> {
@@ -163,6 +167,7 @@ impl<'a> Finder<'a> {
         if parent.is_none() && found.is_some() {
             self.go_below(Below::InFirstList(list));
         }
+        self.boxes += usize::from(check.is_some() && owner.is_none());
         self.owners.extend(owner.map(|owner| (item, owner)));
         self.label = owner.filter(|_| phrase::ends_in_label(&block.text)).map(|owner| (owner, Some(item)));
     }

@@ -47,6 +47,44 @@ fn ends_in_list(text: &str, end: usize) -> bool {
     ends_here(text, end) || next.is_some_and(|next| shape(next).is_some())
 }
 
+/// The one of these ids that is meant by what was typed: as it is, else in another case, else with other leading zeros.
+///
+/// ```
+/// use ravenry::domain::spec::meant;
+/// let ids = ["TASK-01", "TASK-02", "task-2", "TASK-10"];
+/// assert_eq!(meant("task-1", ids), Some("TASK-01"));
+/// assert_eq!(meant("Task-10", ids), Some("TASK-10"));
+/// assert_eq!(meant("TASK-2", ids), Some("task-2"));
+/// assert_eq!(meant("TASK-002", ids), None);
+/// ```
+pub fn meant<'a>(typed: &str, ids: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let ids: Vec<&str> = ids.into_iter().collect();
+    let only = |is_it: &dyn Fn(&str) -> bool| {
+        let mut fitting = ids.iter().copied().filter(|id| is_it(id));
+        let first = fitting.next()?;
+        fitting.all(|other| other == first).then_some(first)
+    };
+    let loose = loosened(typed);
+    only(&|id| id == typed)
+        .or_else(|| only(&|id| id.eq_ignore_ascii_case(typed)))
+        .or_else(|| only(&|id| loosened(id) == loose))
+}
+
+/// In small letters, and with numbers that don't begin with zeros.
+fn loosened(id: &str) -> String {
+    let mut loose = String::with_capacity(id.len());
+    let mut rest = id.chars().peekable();
+    let mut in_number = false;
+    while let Some(c) = rest.next() {
+        let is_padding = c == '0' && !in_number && rest.peek().is_some_and(char::is_ascii_digit);
+        if !is_padding {
+            loose.push(c.to_ascii_lowercase());
+            in_number = c.is_ascii_digit();
+        }
+    }
+    loose
+}
+
 /// The ids of a spec's tasks, to be found at the head of a text.
 #[derive(Debug)]
 pub struct KnownIds<'a> {

@@ -14,7 +14,7 @@ mod tests;
 
 use std::collections::HashMap;
 
-pub use id::MAX_ID;
+pub use id::{MAX_ID, meant};
 pub use problem::Problem;
 
 use draft::Draft;
@@ -25,6 +25,8 @@ use id::KnownIds;
 pub struct Spec {
     pub tasks: Vec<Task>,
     pub problems: Vec<Problem>,
+    /// Boxes that are no tasks because they have no id.
+    pub boxes_without_id: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,14 +55,14 @@ pub struct Task {
 /// ```
 pub fn read(text: &str) -> Spec {
     let outline = outline::read(text);
-    let drafts = draft::find(text, &outline.blocks);
+    let (drafts, boxes_without_id) = draft::find(text, &outline.blocks);
     let (drafts, mut problems) = without_duplicates(drafts);
     problems.extend(outline.too_deep.map(|line| Problem::TooDeep { line }));
     let known = KnownIds::new(drafts.iter().map(|draft| draft.id.as_str()));
     let tasks: Vec<Task> = drafts.iter().map(|draft| finish(draft, text, &known)).collect();
     problems.extend(problem::find(&tasks));
     problems.sort_by_key(Problem::line);
-    Spec { tasks, problems }
+    Spec { tasks, problems, boxes_without_id }
 }
 
 impl Spec {

@@ -1,6 +1,8 @@
 //! The arguments, as they are parsed; what they mean is made of them in `commands/`.
 
-use clap::{ArgAction, ArgMatches, Args, FromArgMatches, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
+
+use clap::{ArgAction, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use super::commands;
 
@@ -25,13 +27,13 @@ Talk:
   watch        Follow your inbox
   wait         Block until there is mail
   show         One message in full
-  ack          Confirm messages
+  ack          Confirm messages, or list those that wait for it
   receipt      Where a message that you sent stands
   history      A conversation, oldest first
 
 Keep out of each other's files:
-  reserve      Take paths to yourself
-  release      Let go of them
+  reserve      Reserve paths so that other agents can't edit them
+  release      Release them again
   reservations Who holds which paths
   check        May you change these paths?
 
@@ -98,10 +100,10 @@ pub(super) struct GlobalArgs {
     /// When to use colours
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = "Global options")]
     pub(super) color: When,
-    /// Say only what was asked for
+    /// Print only the bare answer: a name, an id, a path
     #[arg(short, long, global = true, help_heading = "Global options")]
     pub(super) quiet: bool,
-    /// Say more
+    /// Print more (join, whoami, config, doctor)
     #[arg(short, long, global = true, action = ArgAction::SetTrue, help_heading = "Global options")]
     pub(super) verbose: bool,
 }
@@ -115,7 +117,7 @@ pub(super) enum When {
 }
 
 /// Declares the commands: an enum of their arguments, each of which is built only when it is called. Building all of
-/// them would cost more than most commands take.
+/// them would cost more than most commands take, so a call starts with the grammar of one command alone.
 macro_rules! commands {
     ($($variant:ident($module:ident::$args:ident) = $name:literal $([$($alias:literal),+])?;)+) => {
         #[derive(Debug)]
@@ -138,6 +140,19 @@ macro_rules! commands {
 
             fn has_subcommand(name: &str) -> bool {
                 [$($name $(, $($alias),+)?),+].contains(&name)
+            }
+        }
+
+        impl Command {
+            /// The arguments of one command, by its name or an alias, without those of all commands.
+            pub(super) fn grammar_of(name: &str) -> Option<clap::Command> {
+                match name {
+                    $($name $(| $($alias)|+)? => {
+                        let command = clap::Command::new($name)$(.visible_aliases([$($alias),+]))?;
+                        Some(commands::$module::$args::augment_args(command))
+                    })+
+                    _ => None,
+                }
             }
         }
 
@@ -203,6 +218,35 @@ commands! {
     Demo(demo::DemoArgs) = "demo";
 }
 
+impl Cli {
+    /// Parses with the grammar of the one command that is called. The whole grammar is built only if that fails, because
+    /// it knows what to say.
+    pub(super) fn parse_words(words: &[OsString]) -> Result<Self, clap::Error> {
+        let parsed = called(words).and_then(Command::grammar_of).and_then(|command| {
+            let program = clap::Command::new("msg").args_override_self(true).disable_help_subcommand(true);
+            Self::parse_by(GlobalArgs::augment_args(program).subcommand(command), words).ok()
+        });
+        parsed.map_or_else(|| Self::parse_by(Self::command(), words), Ok)
+    }
+
+    fn parse_by(mut grammar: clap::Command, words: &[OsString]) -> Result<Self, clap::Error> {
+        Self::from_arg_matches(&grammar.try_get_matches_from_mut(words)?)
+    }
+}
+
+/// The word that names the command: the first that is neither a flag nor the value of one. A wrong guess does no harm,
+/// because the grammar of another command cannot parse the line.
+fn called(words: &[OsString]) -> Option<&str> {
+    let mut words = words.iter().skip(1).map(|word| word.to_str());
+    loop {
+        match words.next()?? {
+            "--mesh" | "--as" | "--color" => drop(words.next()),
+            flag if flag.starts_with('-') => {}
+            name => return Some(name),
+        }
+    }
+}
+
 /// What a command's doc comment says after its first line goes above its examples, so that `--help` is one compact
 /// page.
 fn compact(command: clap::Command) -> clap::Command {
@@ -216,9 +260,33 @@ fn compact(command: clap::Command) -> clap::Command {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
+
     use clap::CommandFactory;
 
     use super::{Cli, OVERVIEW};
+
+    /// Calls with every command, global flags in every place, values that look like commands, and mistakes.
+    #[test]
+    fn the_grammar_of_one_command_parses_as_the_whole_one_does() {
+        let commands = Cli::command();
+        let names = commands
+            .get_subcommands()
+            .flat_map(|command| std::iter::once(command.get_name()).chain(command.get_visible_aliases()));
+        let globals: [&[&str]; 5] =
+            [&[], &["--json"], &["--as", "send"], &["--mesh=x", "-qv"], &["--color", "never"]];
+        let rests: [&[&str]; 6] =
+            [&[], &["x"], &["Bo", "hi"], &["--limit", "3"], &["--help"], &["--nonsense"]];
+        for name in names {
+            for (before, rest) in globals.iter().flat_map(|global| rests.map(|rest| (*global, rest))) {
+                let words = [&["msg"], before, &[name], rest].concat();
+                let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+                let whole = Cli::parse_by(Cli::command(), &words).map_err(|error| error.to_string());
+                let alone = Cli::parse_words(&words).map_err(|error| error.to_string());
+                assert_eq!(format!("{alone:?}"), format!("{whole:?}"), "{words:?}");
+            }
+        }
+    }
 
     #[test]
     fn the_arguments_are_consistent() {

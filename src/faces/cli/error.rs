@@ -50,6 +50,7 @@ pub(super) fn exit_code(kind: Kind) -> u8 {
         | Kind::DiskFull
         | Kind::Io
         | Kind::NoFlock
+        | Kind::NotAMesh
         | Kind::NotAllInstalled
         | Kind::ReadOnly
         | Kind::UnhealthyMesh

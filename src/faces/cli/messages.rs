@@ -5,12 +5,10 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::domain::{Importance, Message, visible};
-use crate::faces::json::{failed, sent as accepted};
-use crate::ops::{CommandError, Draft, Letter, SendReport, age, importance};
+use crate::faces::json::{self, failed};
+use crate::ops::{Accepted, CommandError, Draft, Letter, SendReport, age, importance};
 
 use super::output::{Outcome, Page, Report, style};
-
-pub(super) use crate::faces::json::message as json;
 
 /// What can be said about any message that is sent.
 #[derive(Args, Debug)]
@@ -34,6 +32,23 @@ impl DraftArgs {
     }
 }
 
+/// A message for programs, with the letters that people call it by.
+pub(super) fn json(message: &Message, letters: &str) -> Value {
+    with_letters(json::message(message), letters)
+}
+
+fn accepted(accepted: &Accepted) -> Value {
+    with_letters(json::sent(accepted), accepted.stem.letters())
+}
+
+fn with_letters(mut value: Value, letters: &str) -> Value {
+    if let Value::Object(members) = &mut value {
+        let after_id = members.keys().position(|key| key == "id").map_or(0, |at| at + 1);
+        members.shift_insert(after_id, "short".to_string(), letters.into());
+    }
+    value
+}
+
 /// A message for a person at a terminal.
 pub(super) fn show(page: &mut Page, message: &Message, letters: &str, note: &str, now: Timestamp) {
     let mut about = format!("{} ago  {letters}", age(message.timestamp, now));
@@ -43,11 +58,15 @@ pub(super) fn show(page: &mut Page, message: &Message, letters: &str, note: &str
     if message.ack_required {
         about.push_str("  wants an ack");
     }
+    if message.is_notice() {
+        about.push_str("  notice");
+    }
     if !note.is_empty() {
         about.push_str(&format!("  {note}"));
     }
     let to = if message.broadcast { "all" } else { &message.to };
-    page.line(format!("{} → {}  {}", style::bold(&visible(&message.from)), visible(to), style::dim(&about)));
+    let from = if message.is_notice() { "msg".into() } else { visible(&message.from) };
+    page.line(format!("{} → {}  {}", style::bold(&from), visible(to), style::dim(&about)));
     for line in message.text.trim_end().split('\n') {
         page.line(format!("  {}", visible(&line.trim_end_matches('\r').replace('\t', "    "))));
     }
@@ -62,7 +81,7 @@ pub(super) struct Letters<'a> {
 
 impl Report for Letters<'_> {
     fn json(&self) -> Map<String, Value> {
-        let messages = self.letters.iter().map(|letter| json(&letter.message)).collect();
+        let messages = self.letters.iter().map(|letter| json(&letter.message, &letter.letters)).collect();
         Map::from_iter([("messages".to_string(), messages)])
     }
 
@@ -107,12 +126,6 @@ impl Report for SentReport {
                 style::bold(accepted.to.as_str()),
                 accepted.stem.letters()
             ));
-        }
-        if self.0.failed.len() + self.0.sent.len() > 1 {
-            for refused in &self.0.failed {
-                let (to, message) = (visible(&refused.to), visible(&refused.error.message));
-                page.line(format!("{} to {}: {message}", style::warn("Not sent"), style::bold(&to)));
-            }
         }
         if self.0.sent.is_empty() && self.0.failed.is_empty() {
             page.line("Nobody else is here.");

@@ -7,19 +7,24 @@ mod args;
 mod commands;
 mod diff;
 mod error;
+mod hyphens;
 mod messages;
 mod output;
 mod profile;
+#[cfg(test)]
+mod reference;
 mod reservations;
 mod table;
 mod text;
+mod usage;
+mod values;
 mod welcome;
 
 use std::ffi::OsString;
 use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::CommandFactory;
 
 use crate::domain::AgentName;
 use crate::ops::{CommandError, Globals, Kind};
@@ -28,6 +33,7 @@ use crate::sys::{seams, signals};
 use args::Cli;
 use commands::Call;
 use output::Ui;
+use usage::Manner;
 
 /// Another face, which takes over the terminal: whom it is for, if anybody says, and whether in colour.
 pub type Screen = fn(Globals, Option<AgentName>, bool) -> Result<(), CommandError>;
@@ -41,20 +47,23 @@ pub fn grammar() -> clap::Command {
 pub fn run(args: impl IntoIterator<Item = OsString>, screen: Screen) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     // A command that can't be parsed answers in JSON too, if it asks for that.
-    let wants_json = args.iter().skip(1).take_while(|arg| *arg != "--").any(|arg| arg == "--json");
-    let run = AssertUnwindSafe(|| parse_and_run(args, wants_json, screen));
+    let manner = Manner::of(&args);
+    let run = AssertUnwindSafe(|| parse_and_run(args, manner, screen));
     std::panic::catch_unwind(run).unwrap_or_else(|_| {
         let error = CommandError::new(Kind::Bug, "this is a bug in msg; what it said is above");
-        Ui::plain(wants_json).finish(Err(error.hint("please report it with the command that you ran")), &[])
+        Ui::plain(manner).finish(Err(error.hint("please report it with the command that you ran")), &[])
     })
 }
 
-fn parse_and_run(words: Vec<OsString>, wants_json: bool, screen: Screen) -> ExitCode {
-    let parsed =
-        Cli::command().try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches));
-    match parsed {
+fn parse_and_run(words: Vec<OsString>, manner: Manner, screen: Screen) -> ExitCode {
+    // Scripts ask for this to see whether `msg` is there; it needs no grammar.
+    if words.len() == 2 && (words[1] == "--version" || words[1] == "-V") {
+        return Ui::plain(manner).print_version();
+    }
+    let words = hyphens::settle(usage::help_as_flag(words));
+    match Cli::parse_words(&words) {
         Ok(cli) => dispatch(cli, screen),
-        Err(error) => usage(error, wants_json),
+        Err(error) => usage::answer(&error, &words, &Ui::plain(manner)),
     }
 }
 
@@ -84,20 +93,4 @@ fn dispatch(cli: Cli, screen: Screen) -> ExitCode {
 #[expect(clippy::panic, reason = "a test wants to see what happens")]
 fn panic_as_told(text: &str) {
     panic!("{text}");
-}
-
-fn usage(error: clap::Error, wants_json: bool) -> ExitCode {
-    use clap::error::ErrorKind;
-    let ui = Ui::plain(wants_json);
-    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        return ui.print_text(&error.render());
-    }
-    if !wants_json {
-        return ui.print_usage(&error.render());
-    }
-    let text = error.render().to_string();
-    let lines = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));
-    let message = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
-    let message = message.trim_start_matches("error: ");
-    ui.finish(Err(CommandError::new(Kind::Usage, message).hint("`msg help` tells how it is used")), &[])
 }

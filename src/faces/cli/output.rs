@@ -8,17 +8,17 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use anstream::{AutoStream, ColorChoice};
-use clap::builder::StyledStr;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::domain::{visible, visible_json};
 use crate::faces::json;
-use crate::ops::{CommandError, Reached, Reader};
-use crate::sys::seams;
+use crate::ops::{CommandError, Fact, Reached, Reader};
+use crate::sys::{files, seams};
 
 use super::args::{GlobalArgs, When};
 use super::error::exit_code;
+use super::usage::Manner;
 
 /// What a command has to say.
 pub(super) trait Report {
@@ -67,6 +67,8 @@ pub(super) struct Page {
     text: String,
     pub(super) verbose: bool,
     pub(super) quiet: bool,
+    /// A person reads it on a screen.
+    pub(super) terminal: bool,
 }
 
 impl Page {
@@ -124,17 +126,18 @@ pub(super) struct Ui {
 
 impl Ui {
     pub(super) fn new(args: &GlobalArgs) -> Self {
-        let color = match args.color {
+        let plain = Self::plain(Manner { json: args.json, color: args.color });
+        Self { quiet: args.quiet, verbose: args.verbose, ..plain }
+    }
+
+    /// Before the arguments are understood.
+    pub(super) fn plain(manner: Manner) -> Self {
+        let color = match manner.color {
             When::Auto => ColorChoice::Auto,
             When::Always => ColorChoice::Always,
             When::Never => ColorChoice::Never,
         };
-        Self { lost: Cell::default(), json: args.json, color, quiet: args.quiet, verbose: args.verbose }
-    }
-
-    /// Before the arguments are understood.
-    pub(super) fn plain(json: bool) -> Self {
-        Self { lost: Cell::default(), json, color: ColorChoice::Auto, quiet: false, verbose: false }
+        Self { lost: Cell::default(), json: manner.json, color, quiet: false, verbose: false }
     }
 
     /// Are colours wanted on standard output?
@@ -184,10 +187,19 @@ impl Ui {
         }
     }
 
-    /// [`Ui::say`] in JSON, as one object with `ok`.
-    pub(super) fn say_report(&self, report: &dyn Report) -> Reached {
+    /// [`Ui::say`] for mail. In an output that was closed before we started, or in `/dev/null`, nobody has it.
+    pub(super) fn hand_over(&self, text: &str) -> Reached {
+        if files::leads_nowhere(&io::stdout()) {
+            self.note("nobody reads standard output, so the mail stays unread");
+            return Reached::No;
+        }
+        self.say(text)
+    }
+
+    /// [`Ui::hand_over`] of a whole report, in JSON as one object with `ok`.
+    pub(super) fn hand_over_report(&self, report: &dyn Report) -> Reached {
         let text = if self.json { json_text(Some(report), None) } else { self.text(Some(report)) };
-        self.say(&text)
+        self.hand_over(&text)
     }
 
     /// Who is handed what is said.
@@ -239,17 +251,17 @@ impl Ui {
         drop(stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush()));
     }
 
-    pub(super) fn print_text(&self, text: &StyledStr) -> ExitCode {
-        self.write(&text.ansi().to_string()).err().unwrap_or(ExitCode::SUCCESS)
-    }
-
-    pub(super) fn print_usage(&self, text: &StyledStr) -> ExitCode {
-        self.complain(text.ansi().to_string().trim_end());
-        ExitCode::from(2)
+    pub(super) fn print_version(&self) -> ExitCode {
+        self.write(concat!("msg ", env!("CARGO_PKG_VERSION"), "\n")).err().unwrap_or(ExitCode::SUCCESS)
     }
 
     fn text(&self, report: Option<&dyn Report>) -> String {
-        let mut page = Page { verbose: self.verbose, quiet: self.quiet, ..Page::default() };
+        let mut page = Page {
+            verbose: self.verbose,
+            quiet: self.quiet,
+            terminal: self.is_terminal(),
+            ..Page::default()
+        };
         if let Some(report) = report
             && (report.is_answer() || !self.quiet)
         {
@@ -324,6 +336,12 @@ fn json_text(report: Option<&dyn Report>, error: Option<&CommandError>) -> Strin
 
 fn error_text(error: &CommandError) -> String {
     let mut text = format!("{}: {}", style::bad("error"), visible(&error.message));
+    for (_, examples) in error.facts.iter().filter(|(name, _)| *name == "examples") {
+        if let Fact::List(examples) = examples {
+            text.push_str("\nExamples:");
+            examples.iter().for_each(|example| text.push_str(&format!("\n  {example}")));
+        }
+    }
     for hint in &error.hints {
         text.push_str(&format!("\n{}: {}", style::dim("hint"), visible(hint)));
     }

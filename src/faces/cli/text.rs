@@ -4,7 +4,7 @@ use std::io::Read;
 
 use clap::Args;
 
-use crate::ops::{CommandError, Kind};
+use crate::ops::{CommandError, Kind, text_file};
 
 #[derive(Args, Debug)]
 pub(super) struct TextArgs {
@@ -26,7 +26,8 @@ impl TextArgs {
             }
             (Some(text), _) => Ok(Some(text.clone())),
             (None, Some(file)) => {
-                fs_err::read_to_string(file).map(Some).map_err(|error| unreadable(file, &error))
+                let path = text_file(file)?;
+                fs_err::read_to_string(path).map(Some).map_err(|error| unreadable(file, &error))
             }
             (None, None) => Ok(None),
         }

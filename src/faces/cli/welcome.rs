@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::domain::visible;
-use crate::ops::{self, CommandError, Context, Filter, Globals, Listing, Profile};
+use crate::ops::{self, CommandError, Context, Filter, Globals, Listing, Profile, install};
 
 use super::output::{Outcome, Page, Report, style};
 use super::table::{Cell, Table};
@@ -23,22 +23,58 @@ pub(super) fn run(globals: Globals) -> Result<(Outcome, Vec<String>), CommandErr
         Listing::default()
     });
     let mesh = ctx.location.to_string();
-    Ok((Welcome { listing, mesh }.into(), notices))
+    let setup = Setup::of(&install::installed(&ctx), ctx.settings.joins_sessions());
+    Ok((Welcome { listing, mesh, setup }.into(), notices))
 }
 
 struct Welcome {
     listing: Listing,
     mesh: String,
+    setup: Setup,
+}
+
+/// How far the harnesses are set up.
+enum Setup {
+    Nothing,
+    /// Installed, but sessions don't join by themselves.
+    Installed(String),
+    Done,
+}
+
+impl Setup {
+    fn of(installed: &[String], joins: bool) -> Self {
+        match installed {
+            [] => Self::Nothing,
+            _ if joins => Self::Done,
+            names => Self::Installed(names.join(", ")),
+        }
+    }
+
+    /// The next step, if there is one, and what it does.
+    fn next(&self) -> Option<(String, String)> {
+        match self {
+            Self::Nothing => {
+                let what =
+                    "let Claude Code, Codex, Gemini CLI, OpenCode, pi and Copilot CLI use it, and join";
+                Some(("msg install all --join".to_string(), what.to_string()))
+            }
+            Self::Installed(names) => {
+                let what = format!("let sessions of {names} join by themselves: they are set up, but do not");
+                Some(("msg config set autoRegister true".to_string(), what))
+            }
+            Self::Done => None,
+        }
+    }
 }
 
 impl Welcome {
     fn me(&self) -> Option<&Profile> {
-        self.listing.agents.iter().find(|profile| Some(&profile.agent.name) == self.listing.me.as_ref())
+        self.listing.agents.iter().find(|profile| self.listing.is_me(&profile.agent.name))
     }
 
     fn others(&self) -> Vec<&str> {
         let names = self.listing.agents.iter().map(|profile| &profile.agent.name);
-        names.filter(|name| Some(*name) != self.listing.me.as_ref()).map(|name| name.as_str()).collect()
+        names.filter(|name| !self.listing.is_me(name)).map(|name| name.as_str()).collect()
     }
 
     /// `2 others are here: GoldFalcon and SwiftRaven.`
@@ -55,33 +91,30 @@ impl Welcome {
     }
 
     /// What to type next, and what it does.
-    fn next(&self) -> Vec<(String, &'static str)> {
-        let begin = |install: &'static str| {
-            vec![
-                ("msg install all".to_string(), install),
-                ("msg join".to_string(), "take part yourself; agents run the same command"),
-                ("msg tui".to_string(), "all of it on one screen, and talking from there"),
-            ]
-        };
-        let Some(me) = self.me() else {
-            return begin("let Claude Code, Codex, Gemini CLI, OpenCode, pi and Copilot CLI use it");
-        };
+    fn next(&self) -> Vec<(String, String)> {
+        let step = |command: &str, what: &str| (command.to_string(), what.to_string());
         let mut next = Vec::new();
+        let Some(me) = self.me() else {
+            next.extend(self.setup.next());
+            next.push(step("msg join", "take part yourself; agents run the same command"));
+            next.push(step("msg tui", "all of it on one screen, and talking from there"));
+            return next;
+        };
         if me.unread > 0 {
-            next.push(("msg read".to_string(), "take your mail"));
+            next.push(step("msg read", "take your mail"));
         }
         match (me.claims.first(), &me.agent.spec) {
             (Some(claim), _) => {
-                next.push((format!("msg complete {}", claim.task), "say that your task is done"));
+                next.push(step(&format!("msg complete {}", claim.task), "say that your task is done"));
             }
-            (None, Some(_)) => next.push(("msg claim --next".to_string(), "take the next task of your spec")),
+            (None, Some(_)) => next.push(step("msg claim --next", "take the next task of your spec")),
             (None, None) => {}
         }
         match self.others().first() {
-            Some(other) => next.push((format!("msg send {other} \"…\""), "say something")),
-            None => next.push(("msg install all".to_string(), "let the harnesses that you have use it")),
+            Some(other) => next.push(step(&format!("msg send {other} \"…\""), "say something")),
+            None => next.extend(self.setup.next()),
         }
-        next.push(("msg tui".to_string(), "all of it on one screen"));
+        next.push(step("msg tui", "all of it on one screen"));
         next
     }
 }
@@ -131,8 +164,10 @@ impl Report for Welcome {
         page.line("");
         let mut table = Table::default();
         for (command, what) in self.next() {
-            table
-                .row(vec![Cell::styled(&format!("  {}", visible(&command)), style::good), Cell::plain(what)]);
+            table.row(vec![
+                Cell::styled(&format!("  {}", visible(&command)), style::good),
+                Cell::plain(&visible(&what)),
+            ]);
         }
         table.lines().into_iter().for_each(|line| page.line(line));
         page.line("");

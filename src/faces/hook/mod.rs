@@ -4,19 +4,24 @@
 //! some harnesses take any other for a refusal. A refusal is said in JSON, and only where there is a reason for it.
 
 pub mod codec;
+mod rouse;
 mod waiter;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::domain::hook::{Answer, Moment};
 use crate::domain::{AgentName, Harness};
-use crate::ops::hook::{HookCall, hook, is_about_to_change, leave_trouble, surroundings};
-use crate::ops::{Context, Globals, Reached};
+use crate::faces::json;
+use crate::ops::hook::{
+    HookCall, hook, is_about_to_change, leave_trouble, report_broken_config, surroundings,
+};
+use crate::ops::{CommandError, Context, Globals, Kind, Reached};
 use crate::sys::deadline::Deadline;
 use crate::sys::{files, seams, signals, stdin};
 
@@ -39,8 +44,10 @@ pub fn recognise(args: &[OsString]) -> Option<Arguments> {
             // What can't be a name is nobody.
             "--as" => arguments.globals.speaker = rest.next().and_then(|name| AgentName::new(name).ok()),
             "--color" => drop(rest.next()),
-            // Somebody wants to know more: that is for the command line.
-            "-h" | "--help" | "-V" | "--version" => return None,
+            "--json" => arguments.json = true,
+            // A person wants to know more. Once a harness is named, a harness calls, and no flag is a reason to fail.
+            "-h" | "--help" if arguments.words.len() < 2 => return None,
+            "-V" | "--version" if arguments.words.is_empty() => return None,
             flag if flag.starts_with("--mesh=") => {
                 arguments.globals.mesh = Some(flag["--mesh=".len()..].to_string());
             }
@@ -61,18 +68,27 @@ pub struct Arguments {
     globals: Globals,
     /// `hook`, the harness and the event; or `waiter` and the harness.
     words: Vec<String>,
+    json: bool,
 }
 
 /// Answers one call of a hook. Always a success, but for a waiter that has something to say.
 pub fn run(arguments: Arguments) -> ExitCode {
+    if let Some(error) = misuse(&arguments) {
+        drop(writeln!(io::stdout(), "{}", serde_json::json!({ "ok": false, "error": json::error(&error) })));
+    }
     if arguments.words.first().is_some_and(|word| word == "waiter") {
         return waiter::run(arguments);
     }
     let word = |place: usize| arguments.words.get(place).cloned().unwrap_or_default();
     let (harness, event) = (word(1), word(2));
+    if harness == rouse::WORD {
+        return rouse::run(arguments);
+    }
     // Without it a limit on the size of files is a sudden death.
     drop(signals::survive_file_size_limit());
-    drop(signals::end_with_success_after(LAST_LIMIT));
+    if seams::value(seams::NO_HOOK_LIMIT).is_none() {
+        drop(signals::end_with_success_after(LAST_LIMIT));
+    }
     let globals = arguments.globals.clone();
     let failure = std::panic::catch_unwind(AssertUnwindSafe(|| answer(arguments)));
     let failure = match failure {
@@ -90,8 +106,22 @@ pub fn run(arguments: Arguments) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// A call without the arguments that every harness gives, by somebody who wants JSON: the error is one object.
+fn misuse(arguments: &Arguments) -> Option<CommandError> {
+    let usage = match arguments.words.as_slice() {
+        [command] | [command, _] if command == "hook" => "msg hook HARNESS EVENT",
+        [command] if command == "waiter" => "msg waiter HARNESS",
+        _ => return None,
+    };
+    let error = || {
+        CommandError::new(Kind::Usage, format!("arguments are missing: `{usage}`"))
+            .hint("pass the hook's JSON on standard input")
+    };
+    arguments.json.then(error)
+}
+
 fn answer(arguments: Arguments) -> Result<(), String> {
-    let Arguments { globals, words } = arguments;
+    let Arguments { globals, words, .. } = arguments;
     let [_, harness, event] = words.as_slice() else {
         return Err("usage: msg hook HARNESS EVENT, with the hook's JSON on standard input".to_string());
     };
@@ -105,7 +135,13 @@ fn answer(arguments: Arguments) -> Result<(), String> {
     }
     let ctx = surroundings(&globals, &call).map_err(|error| error.message)?;
     let may_refuse = ctx.settings.is_on("strict") && may_change(&ctx, &call);
-    let voice = Arc::new(Voice { harness, event: event.clone(), may_refuse, spoken: Mutex::default() });
+    let voice = Arc::new(Voice {
+        harness,
+        event: event.clone(),
+        may_refuse,
+        is_decided: AtomicBool::default(),
+        spoken: Mutex::default(),
+    });
     let _deadline =
         needs_deadline(&call, may_refuse).then(|| Deadline::start(LIMIT, last_words(&globals, &voice)));
     let mut say = |answer: &Answer| voice.say(answer);
@@ -115,8 +151,10 @@ fn answer(arguments: Arguments) -> Result<(), String> {
         }
         hook(&ctx, &call, &mut say)
     }));
+    let reported = report_broken_config(&ctx, harness.name(), event).map_err(|error| error.message);
+    rouse::hand_on(&ctx);
     let failure = match done {
-        Ok(Ok(())) => return voice.unheard().map_or(Ok(()), Err),
+        Ok(Ok(())) => return voice.unheard().map_or(reported, Err),
         Ok(Err(error)) => error.message,
         Err(panic) => format!("a bug of ours: {}", panic_text(&*panic)),
     };
@@ -134,14 +172,16 @@ fn may_change(ctx: &Context, call: &HookCall) -> bool {
 /// Before a tool nothing is waited for that could take long, and this is what everyone waits for all the time: there the
 /// last limit will do, unless the end of time is to be a refusal.
 fn needs_deadline(call: &HookCall, may_refuse: bool) -> bool {
-    may_refuse || !matches!(call.event.moment, Moment::BeforeTool(_))
+    let is_before = matches!(call.event.moment, Moment::BeforeTool(_));
+    (may_refuse || !is_before) && seams::value(seams::NO_HOOK_LIMIT).is_none()
 }
 
 fn read(harness: Harness, event: &str) -> Result<HookCall, String> {
     let input = stdin::read_all(MAX_INPUT, INPUT_LIMIT)?;
     let decoded = codec::decode(harness, event, &input)?;
     let (room, as_user) = (codec::room(harness, event), codec::speaks_as_user(harness));
-    Ok(HookCall { harness, name: event.to_string(), event: decoded, room, as_user })
+    let is_kept = codec::keeps(harness, event);
+    Ok(HookCall { harness, name: event.to_string(), event: decoded, room, is_kept, as_user })
 }
 
 /// When time is over: the tool call is let through, unless that is not wanted.
@@ -158,15 +198,19 @@ fn last_words(globals: &Globals, voice: &Arc<Voice>) -> impl FnOnce() + Send + '
 struct Voice {
     harness: Harness,
     event: String,
-    /// A failure is answered by a refusal.
+    /// A failure is answered by a refusal, until the call was decided about.
     may_refuse: bool,
+    is_decided: AtomicBool,
     /// Whether anything was said, and what came of it.
     spoken: Mutex<Option<io::Result<()>>>,
 }
 
 impl Voice {
-    /// Whoever comes second is not heard.
+    /// Whoever comes second is not heard. Silence says that the tool call is let through, whatever fails from now on.
     fn say(&self, answer: &Answer) -> Reached {
+        if *answer == Answer::Silence {
+            self.is_decided.store(true, Ordering::Release);
+        }
         let mut spoken = self.spoken.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(text) = codec::encode(self.harness, &self.event, answer) else { return Reached::No };
         if spoken.is_some() {
@@ -190,7 +234,7 @@ impl Voice {
 
     /// Where it failed to find out, the settings may want a refusal.
     fn fail(&self, failure: &str) {
-        if self.may_refuse {
+        if self.may_refuse && !self.is_decided.load(Ordering::Acquire) {
             let reason = format!(
                 "`msg` could not find out whether this is reserved: {failure}. `msg doctor` tells more."
             );

@@ -37,7 +37,7 @@ pub(super) fn run(arguments: Arguments) -> ExitCode {
 }
 
 fn wait(arguments: Arguments) -> Result<ExitCode, String> {
-    let Arguments { mut globals, words } = arguments;
+    let Arguments { mut globals, words, .. } = arguments;
     let [_, harness] = words.as_slice() else {
         return Err("usage: msg waiter HARNESS, with the hook's JSON on standard input".to_string());
     };

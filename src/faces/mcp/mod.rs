@@ -12,6 +12,7 @@ mod answer;
 mod channel;
 mod desk;
 mod end;
+mod hints;
 mod resources;
 mod server;
 mod subscriptions;

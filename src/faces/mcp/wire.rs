@@ -97,8 +97,9 @@ pub(super) struct Wire {
     out: mpsc::Sender<Parcel>,
     tickets: Tickets,
     room: Arc<Semaphore>,
-    /// The room that requests take up until their answer is written.
-    open: HashMap<RequestId, OwnedSemaphorePermit>,
+    /// The room that requests take up until their answer is written: one place each, also where a client gives several of
+    /// them one id.
+    open: HashMap<RequestId, Vec<OwnedSemaphorePermit>>,
     /// The client has begun as it should.
     has_begun: bool,
 }
@@ -139,7 +140,7 @@ impl Wire {
             JsonRpcMessage::Request(request) => {
                 self.has_begun |= matches!(request.request, ClientRequest::InitializeRequest(_))
                     || request.request.get_meta().protocol_version().is_some();
-                self.open.insert(request.id.clone(), permit);
+                self.open.entry(request.id.clone()).or_default().push(permit);
                 true
             }
             JsonRpcMessage::Notification(notification) => {
@@ -147,12 +148,22 @@ impl Wire {
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    self.open.remove(id);
+                    drop(self.close_one(id));
                 }
                 self.has_begun
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => self.has_begun,
         }
+    }
+
+    /// One request of that id is over.
+    fn close_one(&mut self, id: &RequestId) -> Option<OwnedSemaphorePermit> {
+        let permits = self.open.get_mut(id)?;
+        let permit = permits.pop();
+        if permits.is_empty() {
+            self.open.remove(id);
+        }
+        permit
     }
 
     /// Hands something to the thread that writes, and waits until it is written.
@@ -235,7 +246,7 @@ impl Transport<RoleServer> for Wire {
             _ => None,
         };
         let ticket = id.and_then(|id| self.tickets.take(id));
-        let permit = id.and_then(|id| self.open.remove(id));
+        let permit = id.cloned().and_then(|id| self.close_one(&id));
         self.put(&message, ticket, permit)
     }
 

@@ -4,10 +4,10 @@ use jiff::Timestamp;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
-use crate::domain::{Importance, visible};
+use crate::domain::Importance;
 use crate::ops::age;
 
-use super::model::{Copy, Note, Receipt, Standing};
+use super::model::{Copy, Note, Receipt, Standing, shown_name};
 use super::theme::Theme;
 use super::wrap::wrap;
 
@@ -73,7 +73,7 @@ fn text_rows(note: &Note, width: usize) -> Vec<String> {
         return wrap(text, width);
     }
     let end = text.floor_char_boundary(LONGEST);
-    let letters = note.key.rsplit('-').next().unwrap_or(&note.key);
+    let letters = note.letters();
     // What was not shown as a whole stays in the inbox.
     let way = if note.is_unread() { "read".to_string() } else { format!("show {letters}") };
     let mut rows = wrap(&text[..end], width);
@@ -89,7 +89,7 @@ fn header(note: &Note, look: Look) -> Line<'static> {
         spans.push(Span::styled(text, theme.receipt(receipt)));
         spans.push(Span::styled(" · ", theme.faint()));
     } else {
-        spans.push(Span::styled(visible(&note.from).into_owned(), theme.theirs()));
+        spans.push(Span::styled(shown_name(&note.from).into_owned(), theme.theirs()));
         spans.push(Span::styled(" · ", theme.faint()));
     }
     spans.push(Span::styled(ago(note.at, look.now), theme.faint()));
@@ -98,8 +98,9 @@ fn header(note: &Note, look: Look) -> Line<'static> {
         spans.push(Span::styled(format!(" · {}", note.importance.name()), style));
     }
     if note.wants_ack && !note.is_mine() {
-        spans.push(Span::styled(" · wants an ack", theme.faint()));
+        spans.push(Span::styled(" · wants an ack (Ctrl-A)", theme.unread()));
     }
+    spans.push(Span::styled(format!(" · {}", note.letters()), theme.faint()));
     if note.is_unread() {
         spans.push(Span::styled(" · new", theme.unread()));
     }

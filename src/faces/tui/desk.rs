@@ -39,6 +39,8 @@ pub(super) enum Errand {
         written: Written,
     },
     Surface(Vec<String>),
+    /// Confirms the messages with these letters.
+    Ack(Vec<String>),
     Older,
     /// Somebody is at the keyboard, or looks here again.
     SignOfLife,
@@ -126,7 +128,12 @@ impl Desk<'_> {
     /// Goes on after an error, unless it means that this agent is not here any more.
     fn unless_gone(&self, done: Result<(), CommandError>) -> Result<(), CommandError> {
         match done {
-            Err(error) if matches!(error.kind, Kind::NotJoined | Kind::Evicted | Kind::UnsafeMesh) => {
+            Err(error)
+                if matches!(
+                    error.kind,
+                    Kind::NotJoined | Kind::Evicted | Kind::UnsafeMesh | Kind::NotAMesh
+                ) =>
+            {
                 Err(error)
             }
             Err(error) => {
@@ -247,6 +254,7 @@ impl Desk<'_> {
                 Ok(())
             }
             Errand::Surface(shown) => self.surface(shown),
+            Errand::Ack(letters) => self.ack(&letters),
             Errand::Older => {
                 let changes = self.chat.older(self.ctx);
                 self.tell_changes(changes)?;
@@ -279,6 +287,12 @@ impl Desk<'_> {
         if done.is_err() {
             self.unseen.extend(shown);
         }
+        self.unless_gone(done)?;
+        self.look_at_mail()
+    }
+
+    fn ack(&mut self, letters: &[String]) -> Result<(), CommandError> {
+        let done = crate::ops::ack(self.ctx, letters).map(drop);
         self.unless_gone(done)?;
         self.look_at_mail()
     }

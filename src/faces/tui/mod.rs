@@ -37,7 +37,7 @@ use ratatui::layout::Size;
 use crate::domain::{AgentName, Harness, said};
 use crate::ops::{self, CommandError, Context, Globals, Kind, Request};
 use crate::sys::signals::{self, Asked};
-use crate::sys::{clock, process, seams, stdin};
+use crate::sys::{clock, environment, process, seams, stdin};
 
 use desk::{Ended, Errand};
 use state::{Effect, News, State};
@@ -60,6 +60,10 @@ pub fn run(globals: Globals, name: Option<AgentName>, colour: bool) -> Result<()
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         return Err(CommandError::new(Kind::NoTerminal, "`tui` needs a terminal to draw on")
             .hint("`msg agents`, `msg feed` and `msg tasks` say the same in text, and with `--json`"));
+    }
+    if environment::variable("TERM").is_some_and(|name| name == "dumb") {
+        return Err(CommandError::new(Kind::NoTerminal, "this terminal can't be drawn on: TERM is `dumb`")
+            .hint("use `msg agents`, `msg feed`, `msg read` and `msg send` instead"));
     }
     let ctx = Context::new(globals.clone())?;
     let seat = sit_down(&ctx, name)?;
@@ -237,6 +241,9 @@ impl Show {
         if effects.contains(&Effect::Suspend) {
             self.suspend(state);
         }
+        if effects.contains(&Effect::Redraw) {
+            self.resize();
+        }
         Ok(self.carry_out(effects))
     }
 
@@ -257,9 +264,10 @@ impl Show {
         for effect in effects {
             let errand = match effect {
                 Effect::Quit => return Next::End,
-                Effect::Suspend => continue,
+                Effect::Suspend | Effect::Redraw => continue,
                 Effect::Send { to, text, written } => Errand::Send { to, text, written },
                 Effect::Surface(shown) => Errand::Surface(shown),
+                Effect::Ack(keys) => Errand::Ack(keys),
                 Effect::LoadOlder => Errand::Older,
                 Effect::SignOfLife if self.alive_at.get().is_some_and(|at| at.elapsed() < LIFE) => continue,
                 Effect::SignOfLife => {

@@ -1,8 +1,10 @@
 //! What there is to show, as plain values. The desk makes them of the mesh; state and views know nothing else.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 
-use crate::domain::{Importance, Presence};
+use crate::domain::{AgentName, Importance, Presence, visible};
 
 /// The mesh at one moment, but for its messages and its timeline.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -85,6 +87,14 @@ pub(super) struct Happening {
     /// What it did, in words.
     pub(super) what: String,
     pub(super) tone: Tone,
+    /// How often in a row.
+    pub(super) times: usize,
+}
+
+impl Happening {
+    pub(super) fn says_the_same(&self, other: &Self) -> bool {
+        (&self.who, &self.what) == (&other.who, &other.what)
+    }
 }
 
 /// How a line of the timeline is meant.
@@ -105,6 +115,7 @@ pub(super) struct Note {
     pub(super) text: String,
     pub(super) at: Timestamp,
     pub(super) importance: Importance,
+    /// It wants an ack, and has none yet.
     pub(super) wants_ack: bool,
     pub(super) broadcast: bool,
     pub(super) standing: Standing,
@@ -115,9 +126,19 @@ impl Note {
         self.standing == Standing::Unread
     }
 
+    /// By what commands name it.
+    pub(super) fn letters(&self) -> &str {
+        self.key.rsplit('-').next().unwrap_or(&self.key)
+    }
+
     pub(super) fn is_mine(&self) -> bool {
         matches!(self.standing, Standing::Mine(_))
     }
+}
+
+/// The other side of a conversation, as it is shown. Notices of the program are no peer's.
+pub(super) fn shown_name(name: &str) -> Cow<'_, str> {
+    if AgentName::is_program(name) { "msg".into() } else { visible(name) }
 }
 
 /// Where a message stands.

@@ -32,7 +32,7 @@ fn peer(ctx: &Context, profile: &Profile) -> Peer {
         presence: profile.presence,
         last_sign: profile.last_sign,
         harness: agent.harness.map_or("pi", Harness::name).to_string(),
-        model: agent.model.clone(),
+        model: model(&agent.model),
         branch: agent.git_branch.clone(),
         spec: agent.spec.as_deref().map(|spec| path(ctx, spec)),
         task: claim.map(|claim| (claim.task.clone(), claim.reason.clone())),
@@ -40,11 +40,23 @@ fn peer(ctx: &Context, profile: &Profile) -> Peer {
     }
 }
 
+/// Nothing where it is not known, or a person.
+fn model(name: &str) -> String {
+    if matches!(name, "unknown" | "human") { String::new() } else { name.to_string() }
+}
+
 /// What it is at, and what it says of itself; else what can be told of it.
 fn status(profile: &Profile) -> Option<String> {
     let said: Vec<&str> =
         [&profile.activity, &profile.agent.status].into_iter().flatten().map(String::as_str).collect();
-    if said.is_empty() { profile.auto_status.clone() } else { Some(said.join(" · ")) }
+    // The task is shown anyway.
+    let is_task = |status: &&String| {
+        profile.claims.first().is_some_and(|claim| **status == format!("on {}", claim.task))
+    };
+    match said.as_slice() {
+        [] => profile.auto_status.as_ref().filter(|status| !is_task(status)).cloned(),
+        said => Some(said.join(" · ")),
+    }
 }
 
 /// A path as a person in this folder would write it.
@@ -114,7 +126,7 @@ pub(super) fn note(filed: &Filed) -> Note {
         text: message.text.clone(),
         at: message.timestamp,
         importance: message.importance,
-        wants_ack: message.ack_required,
+        wants_ack: message.ack_required && !matches!(&filed.place, Place::Seen(seen) if seen.acked.is_some()),
         broadcast: message.broadcast,
         standing,
     }
@@ -138,7 +150,7 @@ pub(super) fn happening(event: &Event) -> Happening {
         }
         _ => Tone::Plain,
     };
-    Happening { at: event.at, who: event.subject(), what: event.phrase(), tone }
+    Happening { at: event.at, who: event.subject(), what: event.phrase(), tone, times: 1 }
 }
 
 /// What is said after sending.

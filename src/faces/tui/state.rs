@@ -38,6 +38,10 @@ pub(super) enum Effect {
     },
     /// These were on the screen.
     Surface(Vec<String>),
+    /// Confirms the messages with these letters.
+    Ack(Vec<String>),
+    /// Draws everything anew.
+    Redraw,
     /// Somebody scrolled to the beginning of what is loaded.
     LoadOlder,
     /// Somebody is at the keyboard.
@@ -118,6 +122,10 @@ pub(super) struct State {
     pub(super) filter: Filter,
     pub(super) completion: Option<Completion>,
     pub(super) help: bool,
+    /// The first key that the help shows.
+    pub(super) help_from: usize,
+    /// The last key was Esc, and the next one quits.
+    pub(super) is_closing: bool,
     pub(super) notice: Option<Notice>,
     pub(super) size: Size,
     pub(super) now: Timestamp,
@@ -139,6 +147,8 @@ impl State {
             filter: Filter::default(),
             completion: None,
             help: false,
+            help_from: 0,
+            is_closing: false,
             notice: None,
             size,
             now,
@@ -148,8 +158,8 @@ impl State {
     /// Every tab, from left to right.
     pub(super) fn tabs(&self) -> Vec<Tab> {
         let talks = self.talks.iter().map(|talk| Tab::Talk(talk.with.clone()));
-        let rest = [Tab::All, Tab::Tasks, Tab::Reservations, Tab::Feed];
-        std::iter::once(Tab::Agents).chain(talks).chain(rest).collect()
+        let fixed = [Tab::Agents, Tab::All, Tab::Tasks, Tab::Reservations, Tab::Feed];
+        fixed.into_iter().chain(talks).collect()
     }
 
     /// The conversation that is open, if one is.
@@ -234,7 +244,14 @@ impl State {
                 }
             }
             News::Events(events) => {
-                self.events.extend(events);
+                for event in events {
+                    match self.events.last_mut() {
+                        Some(last) if last.says_the_same(&event) => {
+                            *last = Happening { times: last.times + event.times, ..event };
+                        }
+                        _ => self.events.push(event),
+                    }
+                }
                 let excess = self.events.len().saturating_sub(EVENTS_KEPT);
                 self.events.drain(..excess);
             }

@@ -64,6 +64,12 @@ impl Talk {
         self.notes.iter().rev().filter(|note| note.is_unread()).count()
     }
 
+    /// The letters of those that were read and want an ack.
+    pub(super) fn owed_acks(&self) -> Vec<String> {
+        let owed = self.notes.iter().filter(|note| note.wants_ack && note.standing == Standing::Read);
+        owed.map(|note| note.letters().to_string()).collect()
+    }
+
     pub(super) fn is_at_end(&self) -> bool {
         self.anchor.is_none()
     }

@@ -9,6 +9,7 @@ use crossterm::event::{
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use crossterm::{cursor, execute};
 use ratatui::backend::CrosstermBackend;
+use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect, Size};
 use ratatui::{Frame, Terminal};
 
@@ -21,6 +22,8 @@ const BUFFER: usize = 64 * 1024;
 
 pub(super) struct Screen {
     terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+    /// Terminals disagree about the width of something that is on the screen now.
+    is_unsettled: bool,
 }
 
 impl Screen {
@@ -35,7 +38,7 @@ impl Screen {
         take_over().inspect_err(|_| drop(give_back()))?;
         let backend = CrosstermBackend::new(BufWriter::with_capacity(BUFFER, io::stdout()));
         let terminal = Terminal::new(backend).inspect_err(|_| drop(give_back()))?;
-        Ok(Self { terminal })
+        Ok(Self { terminal, is_unsettled: false })
     }
 
     pub(super) fn size(&self) -> io::Result<Size> {
@@ -49,7 +52,13 @@ impl Screen {
             state.size = frame.area().as_size();
             view::draw(frame, state, theme);
         };
-        self.terminal.draw(draw).map(drop)
+        if self.is_unsettled {
+            // What is to be replaced may be in other columns than it was drawn to.
+            self.start_over()?;
+        }
+        let drawn = self.terminal.draw(draw)?;
+        self.is_unsettled = has_unsettled_width(drawn.buffer);
+        Ok(())
     }
 
     /// Gives the terminal back for a while.
@@ -68,6 +77,12 @@ impl Screen {
         let size = self.terminal.size()?;
         self.terminal.resize(Rect::from((Position::ORIGIN, size)))
     }
+}
+
+/// Is there a flag, or a character that is an emoji by a selector only? Of both, terminals disagree how wide they are.
+fn has_unsettled_width(buffer: &Buffer) -> bool {
+    let is_unsettled = |c: char| matches!(c, '\u{fe0f}' | '\u{200d}' | '\u{1f1e6}'..='\u{1f1ff}');
+    buffer.content().iter().any(|cell| cell.symbol().contains(is_unsettled))
 }
 
 impl Drop for Screen {
@@ -100,4 +115,20 @@ fn give_back() -> io::Result<()> {
     );
     let cooked = disable_raw_mode();
     said.and(cooked).and_then(|()| io::stdout().flush())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_and_joined_emoji_have_no_width_that_all_agree_on() {
+        let holds = |text: &str| has_unsettled_width(&Buffer::with_lines([text]));
+        for text in ["a 🇩🇪", "❤️", "👨‍💻"] {
+            assert!(holds(text), "{text}");
+        }
+        for text in ["", "plain", "漢字", "👍"] {
+            assert!(!holds(text), "{text}");
+        }
+    }
 }

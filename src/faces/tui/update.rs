@@ -6,15 +6,17 @@ use crossterm::event::{
 use jiff::Timestamp;
 use ratatui::layout::{Position, Size};
 
+use crate::domain::AgentName;
+
 use super::bubble::Look;
 use super::complete::{Completion, addressed};
 use super::draft::LONGEST;
 use super::geometry::areas;
 use super::rows;
 use super::state::{Effect, News, Recipients, State, Tab, Written};
-use super::talk::Window;
+use super::talk::{Talk, Window};
 use super::theme::Theme;
-use super::view::tabs;
+use super::view::{help, tabs};
 
 /// How far a turn of the wheel goes.
 const WHEEL: isize = 3;
@@ -63,20 +65,44 @@ impl State {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let mut effects = vec![Effect::SignOfLife];
         match key.code {
-            KeyCode::Char('c') if control => return vec![Effect::Quit],
+            KeyCode::Char('c' | 'q') if control => return vec![Effect::Quit],
             KeyCode::Char('z') if control => return vec![Effect::Suspend],
+            KeyCode::Char('l') if control => return vec![Effect::SignOfLife, Effect::Redraw],
             _ => {}
         }
         self.notice = None;
         if self.help {
-            // Whatever is pressed, the keys have been read.
-            self.help = false;
+            self.key_in_help(key);
         } else if self.filter.open {
             self.key_in_filter(key);
         } else if !self.key_in_completion(key) {
-            effects.extend(self.plain_key(key));
+            let was_closing = std::mem::take(&mut self.is_closing);
+            effects.extend(match key.code {
+                KeyCode::Esc => self.escape(was_closing),
+                _ => self.plain_key(key),
+            });
         }
         effects
+    }
+
+    /// Keys that scroll show the rest of the help, if there is more; any other closes it.
+    fn key_in_help(&mut self, key: KeyEvent) {
+        let height = usize::from(areas(self).body.height);
+        let page = height.saturating_sub(2).max(1);
+        let last = help::last_start(height);
+        self.help_from = match key.code {
+            KeyCode::Up => self.help_from.saturating_sub(1),
+            KeyCode::Down => self.help_from + 1,
+            KeyCode::PageUp => self.help_from.saturating_sub(page),
+            KeyCode::PageDown => self.help_from + page,
+            KeyCode::Home => 0,
+            KeyCode::End => last,
+            _ => {
+                self.help = false;
+                0
+            }
+        };
+        self.help_from = self.help_from.min(last);
     }
 
     fn key_in_filter(&mut self, key: KeyEvent) {
@@ -125,7 +151,6 @@ impl State {
         let held = key.modifiers;
         let is_empty = self.draft().is_empty();
         match key.code {
-            KeyCode::Esc => return self.escape(),
             KeyCode::Enter if held.intersects(KeyModifiers::ALT | KeyModifiers::SHIFT) => {
                 self.type_text("\n");
             }
@@ -143,6 +168,7 @@ impl State {
             KeyCode::Home | KeyCode::End if is_empty => return self.move_by(key.code),
             KeyCode::Char('/') if is_empty => self.filter.open = true,
             KeyCode::Char('?') if is_empty => self.help = true,
+            KeyCode::Char('a') if is_empty && held.contains(KeyModifiers::CONTROL) => return self.ack(),
             _ => self.edit(key),
         }
         Vec::new()
@@ -206,15 +232,30 @@ impl State {
         vec![Effect::SignOfLife]
     }
 
-    /// Closes what is open, and at last the program.
-    fn escape(&mut self) -> Vec<Effect> {
+    /// Confirms what the open conversation wants confirmed.
+    fn ack(&mut self) -> Vec<Effect> {
+        let owed = self.talk().map(Talk::owed_acks).unwrap_or_default();
+        if owed.is_empty() {
+            self.say("nothing here wants an ack");
+            return Vec::new();
+        }
+        vec![Effect::Ack(owed)]
+    }
+
+    /// Closes what is open, goes back to the agents, and at last, if pressed twice there, quits.
+    fn escape(&mut self, was_closing: bool) -> Vec<Effect> {
         if !self.filter.text.is_empty() {
             self.filter = Default::default();
         } else if !self.draft().is_empty() {
             self.draft_mut().cut_all();
-            self.say("Ctrl-Y brings it back; Esc closes");
-        } else {
+            self.say("Ctrl-Y brings it back");
+        } else if self.tab != Tab::Agents {
+            self.go_to(Tab::Agents);
+        } else if was_closing {
             return vec![Effect::Quit];
+        } else {
+            self.is_closing = true;
+            self.say("press Esc again to quit");
         }
         Vec::new()
     }
@@ -233,6 +274,10 @@ impl State {
                     "nobody can be called `{}`; put a word before the `@` if none is meant",
                     crate::domain::visible(&name)
                 ));
+                return Vec::new();
+            }
+            (Ok(None), Tab::Talk(name)) if AgentName::is_program(name) => {
+                self.complain("these are notices from msg itself: there is nobody to answer");
                 return Vec::new();
             }
             (Ok(None), Tab::Talk(name)) => (Recipients::Named(vec![name.clone()]), text),

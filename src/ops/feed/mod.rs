@@ -12,7 +12,8 @@ use crate::store::{FeedPlace, Given, Mesh, Project, ProjectPlace};
 use crate::sys::clock;
 
 use super::context::Context;
-use super::error::CommandError;
+use super::error::{CommandError, Kind};
+use super::names;
 
 pub use follow::follow;
 
@@ -84,6 +85,16 @@ pub fn recent(ctx: &Context, limit: usize, wanted: &Wanted) -> Result<Recent, Co
     given.merge(others);
     given.keep_last(limit);
     Ok(Recent { events: discreet(ctx, given.events), unreadable: given.unreadable, cursor })
+}
+
+/// Fails for an agent that nobody has heard of: a question about it has no answer.
+pub fn must_be_known(ctx: &Context, agent: &str) -> Result<(), CommandError> {
+    let name = AgentName::new(agent)?;
+    match ctx.mesh()? {
+        Some(mesh) => names::must_be_known(&mesh, &name),
+        None => Err(CommandError::new(Kind::UnknownAgent, format!("no agent is called {name}"))
+            .hint("nobody has joined this mesh yet")),
+    }
 }
 
 /// What happened since. As long as nothing did, this costs a look at the directory and at the end of a file.

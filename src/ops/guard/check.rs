@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::domain::Target;
 use crate::domain::pattern::PathForm;
-use crate::ops::check::{self as paths_check, Verdict};
+use crate::ops::check::{self as paths_check, Names, Verdict};
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::names;
@@ -36,12 +36,13 @@ fn look(ctx: &Context) -> Result<Commit, CommandError> {
     if staged.is_empty() {
         return Ok(Commit::default());
     }
-    let (verdicts, unknown) = paths_check::for_caller(ctx, targets(&repository.root, &staged))?;
+    let targets = targets(&repository.root, &staged);
+    let (verdicts, judged) = paths_check::for_caller(ctx, targets, Names::Given)?;
     let refusal = paths_check::verdict(&verdicts).map(|error| with_ways_out(error, &verdicts));
-    if let (None, Some(file), true) = (&refusal, unknown.first(), ctx.settings.is_on("strict")) {
+    if let (None, Some(file), true) = (&refusal, judged.unreadable.first(), ctx.settings.is_on("strict")) {
         return Err(names::unknown_reservations(file));
     }
-    for file in &unknown {
+    for file in &judged.unreadable {
         ctx.notice(format!("what `{}` reserves is not known: {}", file.path, file.reason));
     }
     Ok(Commit { verdicts, refusal })

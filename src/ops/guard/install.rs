@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::settings::Source;
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
+use crate::ops::person;
 use crate::store::Reason;
 use crate::sys::files::{self, Published};
 use crate::sys::git::Repository;
@@ -49,6 +50,10 @@ pub struct Installed {
 }
 
 pub fn install(ctx: &Context, order: Order) -> Result<Installed, CommandError> {
+    person::required(|| {
+        let shared = if order.shared { " --shared" } else { "" };
+        format!("msg guard install{shared}")
+    })?;
     let repository = Repository::here(&ctx.cwd)?;
     let place = Place::of(ctx, &repository)?;
     // Who names the mesh means that one, whatever is configured when the hook runs.

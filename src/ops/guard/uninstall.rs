@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
+use crate::ops::person;
 use crate::sys::files;
 use crate::sys::git::Repository;
 
@@ -29,6 +30,7 @@ pub struct TakenOut {
 }
 
 pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Uninstalled, CommandError> {
+    person::required(|| "msg guard uninstall".to_string())?;
     let repository = Repository::here(&ctx.cwd)?;
     let place = Place::of(ctx, &repository)?;
     let mut taken_out = Vec::new();

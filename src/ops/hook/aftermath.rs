@@ -11,21 +11,21 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::hook::ToolUse;
 use crate::domain::pattern::{PathForm, Pattern};
-use crate::domain::{Agent, AgentName, visible};
-use crate::ops::check;
+use crate::domain::{Agent, AgentName, Notice, PeerText};
+use crate::ops::check::{self, Names};
 use crate::ops::error::CommandError;
 use crate::ops::names::is_live;
 use crate::ops::reserve::Place;
 use crate::ops::waiting;
-use crate::store::{Before, patterns};
+use crate::store::{Before, Near, patterns};
 use crate::sys::files::{self, Stamp};
 use crate::sys::{clock, paths};
 
 use super::Visit;
 
-/// So many files are looked at, for so long.
+/// So many files are looked at. The time is for a file system that does not answer.
 const MOST_FILES: usize = 2_000;
-const MOST_TIME: Duration = Duration::from_millis(15);
+const MOST_TIME: Duration = Duration::from_millis(150);
 /// So many are told of.
 const MOST_TOLD: usize = 5;
 /// What a session left behind is removed after this long, by one call in so many.
@@ -48,7 +48,7 @@ pub(super) fn note(visit: &Visit<'_>, tool: &ToolUse) -> Result<(), CommandError
 }
 
 /// What others had reserved and changed while the command ran, in words for the model; their holders are told too.
-pub(super) fn compare(visit: &Visit<'_>, tool: &ToolUse) -> Result<Option<String>, CommandError> {
+pub(super) fn compare(visit: &Visit<'_>, tool: &ToolUse) -> Result<Option<Notice>, CommandError> {
     let (Some(session), Some(command)) = (&visit.call.event.session, &tool.command) else { return Ok(None) };
     let before = visit.mesh.take_before(session, &call_id(tool))?;
     let now = clock::from_system(clock::machine_time());
@@ -83,9 +83,9 @@ fn last_sign(visit: &Visit<'_>, holder: &AgentName) -> Result<Option<Timestamp>,
 /// By what the harness saw itself.
 fn of_harness(visit: &Visit<'_>, changed: &[String]) -> Result<Vec<(String, AgentName)>, CommandError> {
     let targets: Vec<_> = changed.iter().map(|path| check::file(visit.cwd(), path)).collect();
-    let (verdicts, _) =
-        check::judge(visit.mesh, visit.me.as_ref(), &targets, |near| visit.survey.near(near))?;
-    let held = changed.iter().zip(verdicts);
+    let look = |near: &Near<'_>| visit.survey.near(near);
+    let judged = check::judge(visit.mesh, visit.me.as_ref(), &targets, Names::Given, look)?;
+    let held = changed.iter().zip(judged.holdings);
     Ok(held.filter_map(|(path, holding)| Some((path.clone(), holding?.holder.name.clone()))).collect())
 }
 
@@ -123,7 +123,7 @@ fn watched(visit: &Visit<'_>) -> Result<Vec<Watch>, CommandError> {
     let mut watched = Vec::new();
     for record in visit.mesh.census()?.records {
         let agent: &Agent = &record.agent;
-        let is_mine = visit.me.as_ref().is_some_and(|me| me.session == agent.session);
+        let is_mine = visit.me.as_ref().is_some_and(|me| me.is_same_agent(agent));
         if is_mine || agent.reservations.is_empty() || !is_live(&record) {
             continue;
         }
@@ -161,40 +161,36 @@ fn call_id(tool: &ToolUse) -> String {
     tool.call.clone().unwrap_or_else(|| tool.command.clone().unwrap_or_default())
 }
 
-fn words(visit: &Visit<'_>, told: &[(String, AgentName)]) -> String {
+fn words(visit: &Visit<'_>, told: &[(String, AgentName)]) -> Notice {
     let place = Place::here(visit.ctx);
-    let list: Vec<String> = told
-        .iter()
-        .take(MOST_TOLD)
-        .map(|(path, holder)| format!("`{}` (reserved by {holder})", visible(&place.shorten(path))))
-        .collect();
+    let mut notice = Notice::new().say("Reserved by others, and changed while your command ran: ");
+    for (number, (path, holder)) in told.iter().take(MOST_TOLD).enumerate() {
+        notice = if number > 0 { notice.say(", ") } else { notice };
+        notice = notice.code(&PeerText::new(place.shorten(path))).say(" (reserved by ").name(holder).say(")");
+    }
     let more = told.len().saturating_sub(MOST_TOLD);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let holder = &told[0].1;
-    format!(
-        "Reserved by others, and changed while your command ran: {}{more}. If that was your command, undo it or tell \
-         them: msg send {holder} \"…\"",
-        list.join(", ")
-    )
+    let notice = if more > 0 { notice.say(" and ").number(more).say(" more") } else { notice };
+    let notice = notice.say(". If that was your command, undo it or tell them: msg send ");
+    notice.name(&told[0].1).say(" \"…\"")
 }
 
 /// The holder hears of it too. That it can't be told is no reason to keep it from the agent.
 fn tell_holders(visit: &Visit<'_>, told: &[(String, AgentName)], command: &str) {
     let place = Place::here(visit.ctx);
-    let who = visit.me.as_ref().map_or("an agent that has not joined".to_string(), |me| me.name.to_string());
-    let command: String =
-        command.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(200).collect();
+    let command = PeerText::new(command);
     let mut holders: Vec<&AgentName> = told.iter().map(|(_, holder)| holder).collect();
     holders.sort_unstable_by(|a, b| a.as_str().cmp(b.as_str()));
     holders.dedup();
     for holder in holders {
         let own = told.iter().filter(|(_, other)| other == holder).take(MOST_TOLD);
-        let paths: Vec<String> = own.map(|(path, _)| format!("`{}`", place.shorten(path))).collect();
-        let text = format!(
-            "Reserved by you, and changed while a command of {who} ran: {}\n`{command}`",
-            paths.join(", ")
-        );
-        if let Err(error) = waiting::notify(visit.ctx, visit.mesh, holder, &text) {
+        let paths: Vec<PeerText> = own.map(|(path, _)| PeerText::new(place.shorten(path))).collect();
+        let notice = Notice::new().say("Reserved by you, and changed while a command of ");
+        let notice = match &visit.me {
+            Some(me) => notice.name(&me.name),
+            None => notice.say("an agent that has not joined"),
+        };
+        let notice = notice.say(" ran: ").codes(&paths).say("\nThe command: ").quote(&command);
+        if let Err(error) = waiting::notify(visit.ctx, visit.mesh, holder, &notice) {
             visit.ctx.notice(format!("{holder} could not be told: {error}"));
         }
     }

@@ -13,8 +13,8 @@ use crate::sys::environment::variable;
 use crate::sys::git::WorkTree;
 use crate::sys::{files, paths};
 
-/// No command changes more things than this by name; what is beyond is looked at afterwards.
-const MOST_CHANGES: usize = 500;
+/// No more paths of a command than this are decided about; the rest is a doubt, and is looked at afterwards.
+const MOST_CHANGES: usize = 4_000;
 /// Patches longer than this are not read.
 const MAX_PATCH: u64 = 1024 * 1024;
 
@@ -25,11 +25,21 @@ pub(super) fn is_ours(command: &str) -> bool {
     })
 }
 
+/// May this be a command or a tool of ours that asks for mail? Then it must find the mail where it looks.
+pub(super) fn may_ask_for_mail(tool: &ToolUse) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || "_./-".contains(c);
+    let is_msg = |word: &str| word == "msg" || word.ends_with("/msg");
+    let calls_msg = |command: &String| command.split(|c| !is_part(c)).any(is_msg);
+    tool.tool.contains("ravenry") || tool.command.as_ref().is_some_and(calls_msg)
+}
+
 /// What a tool will change, as far as it can be known beforehand.
 pub(super) struct Plan {
     pub(super) changes: Vec<Change>,
     /// It may change more than that.
     pub(super) is_opaque: bool,
+    /// Why a part of the command was not decided about, if it was too long for that.
+    pub(super) unread: Option<String>,
     /// The programs that it will run.
     pub(super) runs: Vec<Run>,
 }
@@ -49,9 +59,15 @@ impl Plan {
         let mut changes: Vec<Change> = tool.edits.iter().map(|path| Change::edit(ctx, path)).collect();
         let mut is_opaque = false;
         let mut runs = Vec::new();
+        let mut unread = None;
         if let Some(command) = &tool.command {
             let reading = read(ctx, command);
             is_opaque = reading.opaque || reading.writes.len() > MOST_CHANGES;
+            if reading.is_cut_short {
+                unread = Some("the command is too long to be read to its end".to_string());
+            } else if reading.writes.len() > MOST_CHANGES {
+                unread = Some(format!("the command changes more than {MOST_CHANGES} paths"));
+            }
             for written in reading.writes.into_iter().take(MOST_CHANGES) {
                 match Change::write(ctx, written) {
                     Some(change) => changes.push(change),
@@ -60,7 +76,7 @@ impl Plan {
             }
             runs = reading.runs;
         }
-        Self { changes, is_opaque, runs }
+        Self { changes, is_opaque, unread, runs }
     }
 }
 
@@ -94,6 +110,12 @@ impl Change {
             }
         };
         Some(Self { target, by: Some(by), path, is_pattern })
+    }
+
+    /// Is it a directory in which that lies?
+    pub(super) fn lies_above(&self, path: &PathForm) -> bool {
+        let own = PathForm::absolute(&self.path);
+        !self.is_pattern && *path != own && path.is_within(&own)
     }
 
     /// As people here call it.

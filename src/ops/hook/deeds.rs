@@ -75,7 +75,7 @@ impl Visit<'_> {
                     feed::tell(self.ctx, self.mesh, EventKind::Edit, &me.name, Some(file), None);
                 }
             }
-            None => self.was_busy(me)?,
+            None => self.was_busy(me),
         }
         refresh(self.mesh, me)
     }
@@ -106,13 +106,16 @@ impl Visit<'_> {
     fn count(&self, me: &Agent, deed: Deed) -> Result<(), CommandError> {
         match self.mesh.count(&me.name, deed)? {
             true => Ok(()),
-            false => self.was_busy(me),
+            false => {
+                self.was_busy(me);
+                Ok(())
+            }
         }
     }
 
-    fn was_busy(&self, me: &Agent) -> Result<(), CommandError> {
+    fn was_busy(&self, me: &Agent) {
         let text = format!("what {} did could not be counted: another process held its file", me.name);
-        self.leave_trouble(&CommandError::new(crate::ops::Kind::LockTimeout, text))
+        self.leave_trouble(&CommandError::new(crate::ops::Kind::LockTimeout, text));
     }
 
     fn activity(&self, tool: &ToolUse, runs: &[Run]) -> Now {

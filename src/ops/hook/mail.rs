@@ -1,14 +1,14 @@
 //! Mail for a busy agent: handed over at the next hook that can carry it, as much as fits.
 
-use crate::domain::hook::Answer;
+use crate::domain::hook::{Answer, Moment};
 use crate::domain::{Agent, Message};
 use crate::ops::error::CommandError;
 use crate::ops::letter::{self, Letter, Reader};
 use crate::ops::receive::{Desk, Reached};
 use crate::ops::wake::{self, NUDGE};
-use crate::store::{Stem, Turns, Via, Waiting};
+use crate::store::{Kept, Stem, Turns, Via, Waiting};
 
-use super::{Say, Visit};
+use super::{Say, Visit, commands};
 
 /// What is between two messages, and kept for the note that more of them wait.
 const GAP: &str = "\n\n";
@@ -30,6 +30,7 @@ impl Visit<'_> {
     pub(super) fn stopping(&self, say: &mut Say<'_>) -> Result<(), CommandError> {
         let me = self.me.as_ref().filter(|me| !me.is_foreign() && !self.call.event.in_subagent);
         let (Some(me), Some(session)) = (me, &self.call.event.session) else { return Ok(()) };
+        self.settle_offers(me)?;
         // Written before the look: what comes after it finds somebody who rests, and whoever sends it wakes.
         self.mesh.note_resting(session)?;
         self.mesh.note_unasked(session, self.call.event.is_unasked)?;
@@ -57,8 +58,45 @@ impl Visit<'_> {
     }
 
     fn is_worth_a_turn(&self, me: &Agent) -> Result<bool, CommandError> {
-        self.tell_of_freed(me)?;
+        self.tell_of_freed(me);
         wake::is_worth_a_turn(self.mesh, me)
+    }
+
+    /// Mail that earlier hooks gave to the model: this event may show that the model has it, or that it does not.
+    pub(super) fn settle_offers(&self, me: &Agent) -> Result<(), CommandError> {
+        let mut offers = self.mesh.offers(me)?;
+        if offers.is_empty() {
+            return Ok(());
+        }
+        match &self.call.event.moment {
+            Moment::Stopping if self.call.event.is_silent => {}
+            Moment::BeforeTool(_) | Moment::AfterTool(_) | Moment::Stopping => self.mesh.surface(&offers)?,
+            // Its user may have taken back the prompt that the mail came with.
+            Moment::PromptSubmitted { prompt } if self.is_our_mail(prompt)? => {}
+            Moment::PromptSubmitted { .. } => {
+                offers.retain(|offer| offer.may_be_gone(self.call.event.turn.as_deref()));
+                self.mesh.withdraw(&offers)?;
+            }
+            Moment::SessionStarted | Moment::SessionEnded { .. } => self.mesh.withdraw(&offers)?,
+            Moment::AskingLeave(_) | Moment::Other => {}
+        }
+        Ok(())
+    }
+
+    /// Some harnesses show the mail that kept the agent going as a prompt.
+    fn is_our_mail(&self, prompt: &str) -> Result<bool, CommandError> {
+        let Some(session) = &self.call.event.session else { return Ok(false) };
+        let said = self.mesh.turns(session)?.said;
+        Ok(!said.is_empty() && said != NUDGE && prompt.contains(&said))
+    }
+
+    /// A command that asks for mail must be answered with it, and an interrupted tool has no answer that could carry any.
+    fn may_carry_mail(&self) -> bool {
+        match &self.call.event.moment {
+            Moment::BeforeTool(tool) => !commands::may_ask_for_mail(tool),
+            Moment::AfterTool(tool) => !tool.was_interrupted,
+            _ => true,
+        }
     }
 
     /// Says text and mail in one answer. Returns how it began, if anything was said.
@@ -68,11 +106,14 @@ impl Visit<'_> {
         answer: fn(String) -> Answer,
         say: &mut Say<'_>,
     ) -> Result<Option<String>, CommandError> {
-        let Some(room) = self.call.room else { return Ok(None) };
+        let reader = self.me.as_ref().filter(|me| !self.call.event.in_subagent && !me.is_foreign());
+        let settled = reader.map_or(Ok(()), |me| self.settle_offers(me));
+        let Some(room) = self.call.room else { return settled.map(|()| None) };
         // Mail is what must find room.
         let text: String = text.unwrap_or_default().chars().take(room / 2).collect();
-        let reader = self.me.as_ref().filter(|me| !self.call.event.in_subagent && !me.is_foreign());
-        let spoken = reader.map_or(Ok(None), |me| self.speak_with_mail(me, &text, room, answer, say));
+        let reader = reader.filter(|_| self.may_carry_mail());
+        let with_mail = |()| reader.map_or(Ok(None), |me| self.speak_with_mail(me, &text, room, answer, say));
+        let spoken = settled.and_then(with_mail);
         let mut said = spoken.as_ref().ok().cloned().flatten();
         // What has to be said is said, whatever is wrong with the mail.
         if said.is_none() && !text.is_empty() {
@@ -91,12 +132,14 @@ impl Visit<'_> {
         answer: fn(String) -> Answer,
         say: &mut Say<'_>,
     ) -> Result<Option<String>, CommandError> {
-        self.tell_of_freed(me)?;
+        self.tell_of_freed(me);
         if self.mesh.unread(me)? == 0 {
             return Ok(None);
         }
         let via = Via::new(&format!("hook {} {}", self.call.harness, self.call.name));
-        let mut desk = Desk::new(self.ctx, self.mesh, me.clone(), via, Reader::Mind);
+        let turn = self.call.event.turn.as_deref();
+        let kept = if self.call.is_kept { Kept::Always } else { Kept::in_turn(turn) };
+        let mut desk = Desk::new(self.ctx, self.mesh, me.clone(), via, Reader::Mind).offering(kept);
         let mut waiting = desk.scan()?.waiting;
         let room = room.saturating_sub(text.chars().count() + GAP.len() + NOTE);
         let rest = waiting.split_off(self.how_many_fit(me, &waiting, room)?).len();

@@ -2,9 +2,11 @@
 //! words; the codecs in `faces::hook` translate both ways.
 //!
 //! A hook is in the way of somebody's work, so it does the least that it can: nothing waits here for long, and what
-//! fails lets the tool call through.
+//! fails lets the tool call through. Before a tool the decision comes first (`before`): it takes no lock, and whatever
+//! fails after it changes nothing about it.
 
 mod aftermath;
+mod before;
 mod commands;
 mod deeds;
 mod mail;
@@ -14,22 +16,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::domain::hook::{Answer, HookEvent, Moment, ToolUse};
-use crate::domain::{Agent, EventKind, Harness, SessionId, Wait, quoted, said, visible};
-use crate::store::{Mesh, Near, Survey, Trouble};
+use crate::domain::{Agent, Harness, SessionId, visible};
+use crate::store::{Mesh, Survey, Trouble};
 use crate::sys::clock;
 
-use super::check;
 use super::context::{Context, Globals};
-use super::error::{CommandError, Kind};
-use super::feed;
-use super::holdings::Holding;
-use super::identity;
-use super::letter::age;
+use super::error::CommandError;
+use super::identity::{self, Recognised};
 use super::receive::Reached;
-use super::reserve::Place;
 use super::waiting;
 
-use commands::{Change, Plan};
+use commands::Plan;
 
 /// Nobody waits longer than this for a lock while a harness waits for us.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -43,6 +40,8 @@ pub struct HookCall {
     pub event: HookEvent,
     /// How many characters the model can be given now, if any.
     pub room: Option<usize>,
+    /// What is said at this event stays in the conversation, also when its user interrupts the turn.
+    pub is_kept: bool,
     /// What makes it go on is shown as its user's prompt, so a peer's words must not be in it.
     pub as_user: bool,
 }
@@ -62,16 +61,19 @@ pub fn hook(ctx: &Context, call: &HookCall, say: &mut Say<'_>) -> Result<(), Com
         return Ok(());
     }
     let Some(mesh) = ctx.mesh()? else { return Ok(()) };
-    let mut survey = mesh.survey()?;
-    let me = identity::at_hook(ctx, &mesh, &mut survey, &call.sessions())?;
-    let visit = Visit { ctx, mesh: &mesh, survey, me, call };
+    let survey = mesh.survey()?;
+    let recognised = identity::recognise(ctx, &mesh, &survey, &call.sessions());
+    let mut visit = Visit { ctx, mesh: &mesh, survey, me: recognised.agent.clone(), call };
+    if let Moment::BeforeTool(tool) = &call.event.moment {
+        return visit.before(tool, recognised, say);
+    }
+    visit.settle(recognised);
     let answered = match &call.event.moment {
-        Moment::BeforeTool(tool) => visit.before(tool, say),
         Moment::AfterTool(tool) => visit.after(tool, say),
         Moment::PromptSubmitted { prompt } => visit.prompted(prompt, say),
         Moment::Stopping => visit.stopping(say),
         Moment::SessionEnded { goes_on } => visit.ended(*goes_on),
-        Moment::SessionStarted | Moment::AskingLeave(_) | Moment::Other => Ok(()),
+        Moment::SessionStarted | Moment::AskingLeave(_) | Moment::BeforeTool(_) | Moment::Other => Ok(()),
     };
     let noted = match &call.event.moment {
         Moment::AfterTool(tool) => visit.has_used(tool),
@@ -80,7 +82,7 @@ pub fn hook(ctx: &Context, call: &HookCall, say: &mut Say<'_>) -> Result<(), Com
         _ => Ok(()),
     };
     if let Err(error) = noted {
-        visit.leave_trouble(&error)?;
+        visit.leave_trouble(&error);
     }
     answered
 }
@@ -95,8 +97,30 @@ pub fn leave_trouble(globals: &Globals, harness: &str, event: &str, error: &str)
     drop(written);
 }
 
-/// The hook's surroundings are those of the session, wherever the harness starts its hooks. A configuration that can't
-/// be read is `doctor`'s to tell.
+/// Leaves a line for `doctor` if the user's configuration can't be read. The hook went on with what it said last. The
+/// same line is not left twice in a row.
+pub fn report_broken_config(ctx: &Context, harness: &str, event: &str) -> Result<(), CommandError> {
+    let Some(reason) = &ctx.broken_config else { return Ok(()) };
+    let Some(mesh) = ctx.mesh()? else { return Ok(()) };
+    let error = visible(&format!("the configuration can't be used: {reason}")).into_owned();
+    if mesh.troubles()?.last().is_some_and(|last| last.error == error) {
+        return Ok(());
+    }
+    let [harness, event] = [harness, event].map(|text| visible(text).into_owned());
+    Ok(mesh.log_trouble(&Trouble { ts: clock::now(), harness, event, error })?)
+}
+
+/// The same for what does not end the call.
+fn note_trouble(ctx: &Context, mesh: &Mesh, call: &HookCall, error: &CommandError) {
+    let (harness, event) = (call.harness.to_string(), call.name.clone());
+    let error = visible(&error.message).into_owned();
+    if let Err(error) = mesh.log_trouble(&Trouble { ts: clock::now(), harness, event, error }) {
+        ctx.notice(format!("a line for `msg doctor` could not be written: {error}"));
+    }
+}
+
+/// The hook's surroundings are those of the session, wherever the harness starts its hooks. Where the user's
+/// configuration can't be read, the mesh and `strict` are what it said last.
 pub fn surroundings(globals: &Globals, call: &HookCall) -> Result<Context, CommandError> {
     let cwd = call.event.cwd.as_ref().map(PathBuf::from).filter(|cwd| cwd.is_absolute());
     crate::store::be_quick();
@@ -104,9 +128,11 @@ pub fn surroundings(globals: &Globals, call: &HookCall) -> Result<Context, Comma
     Ok(Context::tolerant(globals)?.0)
 }
 
-/// Is this a tool that is about to change something that can be told beforehand?
+/// Is this a tool that is about to change something that can be told beforehand, or a command that is too long to tell?
 pub fn is_about_to_change(ctx: &Context, call: &HookCall) -> bool {
-    matches!(&call.event.moment, Moment::BeforeTool(tool) if !Plan::of(ctx, tool).changes.is_empty())
+    let Moment::BeforeTool(tool) = &call.event.moment else { return false };
+    let plan = Plan::of(ctx, tool);
+    !plan.changes.is_empty() || plan.unread.is_some()
 }
 
 impl HookCall {
@@ -127,45 +153,35 @@ struct Visit<'a> {
 }
 
 impl Visit<'_> {
-    fn before(&self, tool: &ToolUse, say: &mut Say<'_>) -> Result<(), CommandError> {
-        let plan = Plan::of(self.ctx, tool);
-        let holdings = self.judge(&plan.changes)?;
-        let refused = plan.changes.iter().zip(holdings).find_map(|(change, held)| Some((change, held?)));
-        if let Some((change, holding)) = refused {
-            let place = Place::here(self.ctx);
-            let is_told = self.remember(change, &holding, &place);
-            let shown = change.shown(&place);
-            say(&Answer::Deny(self.refusal(&shown, change.by.as_deref(), &holding, is_told)));
-            if let Some(me) = &self.me {
-                feed::tell(self.ctx, self.mesh, EventKind::Refused, &me.name, Some(&shown), None);
+    /// Does the housekeeping of the agent's identity. What fails there is told to `doctor` alone.
+    fn settle(&mut self, recognised: Recognised) {
+        let settled = recognised.settle(self.ctx, self.mesh);
+        if let Some(error) = &settled.error {
+            self.leave_trouble(error);
+        }
+        self.me = settled.agent;
+        if settled.has_changed {
+            match self.mesh.survey() {
+                Ok(survey) => self.survey = survey,
+                Err(error) => self.leave_trouble(&error.into()),
             }
-            return Ok(());
         }
-        // From here on the tool is let through, and what fails is told to `doctor` alone.
-        let noted = if plan.is_opaque { aftermath::note(self, tool) } else { Ok(()) };
-        let results = [noted, self.hand_over(None, say), self.begins(tool, &plan.runs)];
-        for error in results.into_iter().filter_map(Result::err) {
-            self.leave_trouble(&error)?;
-        }
-        Ok(())
     }
 
-    fn leave_trouble(&self, error: &CommandError) -> Result<(), CommandError> {
-        let (harness, event) = (self.call.harness.to_string(), self.call.name.clone());
-        let error = visible(&error.message).into_owned();
-        Ok(self.mesh.log_trouble(&Trouble { ts: clock::now(), harness, event, error })?)
+    fn leave_trouble(&self, error: &CommandError) {
+        note_trouble(self.ctx, self.mesh, self.call, error);
     }
 
     fn after(&self, tool: &ToolUse, say: &mut Say<'_>) -> Result<(), CommandError> {
         let mut changed = aftermath::compare(self, tool)?;
         // What can't be said now is said as soon as something can be.
         if self.call.room.is_none()
-            && let (Some(text), Some(me)) = (&changed, self.me.as_ref().filter(|me| !me.is_foreign()))
-            && waiting::notify(self.ctx, self.mesh, &me.name, text)?
+            && let (Some(notice), Some(me)) = (&changed, self.me.as_ref().filter(|me| !me.is_foreign()))
+            && waiting::notify(self.ctx, self.mesh, &me.name, notice)?
         {
             changed = None;
         }
-        self.hand_over(changed, say)
+        self.hand_over(changed.map(|notice| notice.text().to_string()), say)
     }
 
     fn prompted(&self, prompt: &str, say: &mut Say<'_>) -> Result<(), CommandError> {
@@ -183,64 +199,12 @@ impl Visit<'_> {
         self.hand_over(None, say)
     }
 
-    /// What is in the way of each change.
-    fn judge(&self, changes: &[Change]) -> Result<Vec<Option<Holding>>, CommandError> {
-        if changes.is_empty() {
-            return Ok(Vec::new());
-        }
-        let targets: Vec<_> = changes.iter().map(|change| change.target.clone()).collect();
-        let look = |near: &Near<'_>| self.survey.near_and_learn(near);
-        let (verdicts, unreadable) = check::judge(self.mesh, self.me.as_ref(), &targets, look)?;
-        match unreadable.first() {
-            Some(file) if self.ctx.settings.is_on("strict") => {
-                let text = format!("what `{}` reserves is not known: {}", file.path, file.reason);
-                Err(CommandError::new(Kind::Corrupt, text).hint("`msg doctor` tells more"))
-            }
-            _ => Ok(verdicts),
-        }
-    }
-
-    /// Writes down that the agent was refused this. `false`: it won't be told when it is free.
-    fn remember(&self, change: &Change, holding: &Holding, place: &Place) -> bool {
-        let Some(me) = self.me.as_ref().filter(|me| !me.is_foreign()) else { return false };
-        let (pattern, root, literal) = change.wanted(place);
-        let holder = holding.holder.name.to_string();
-        let wait = Wait { pattern, root: Some(root), literal, holder, since: clock::now() };
-        let written = self.mesh.lock_within(PATIENCE).map_err(CommandError::from).and_then(|locked| {
-            let me = locked.own_record(me)?.agent;
-            waiting::remember(&locked, &me, vec![wait])
-        });
-        written.is_ok()
-    }
-
-    /// What the model is told instead of what it wanted. The holder's own words are quoted: they are a peer's.
-    fn refusal(&self, shown: &str, by: Option<&str>, holding: &Holding, is_told: bool) -> String {
-        let Holding { holder, reservation } = holding;
-        let name = &holder.name;
-        let reason = reservation.reason.as_deref().filter(|reason| !reason.trim().is_empty());
-        let reason = reason.map_or(String::new(), |reason| format!(", who says: {}", said(reason)));
-        let what = match by {
-            Some(by) => format!("This command would change {} ({}), which", quoted(shown), quoted(by)),
-            None => quoted(shown),
-        };
-        let ask = match (&self.me, is_told) {
-            (Some(_), true) => {
-                format!("ask with `msg send {name} \"…\"`; you get a message when it is free")
-            }
-            (Some(_), false) => format!("ask with `msg send {name} \"…\"`"),
-            (None, _) => format!("`msg join`, then ask with `msg send {name} \"…\"`"),
-        };
-        format!(
-            "{what} is reserved ({}, for {}) by {name}{reason}. Work on something else, or {ask}.",
-            quoted(&reservation.pattern),
-            age(reservation.since, clock::now()),
-        )
-    }
-
     /// Those who wait for what a dead or forgetful holder let go of find out by themselves. Other mail waits for none of
     /// that.
-    fn tell_of_freed(&self, me: &Agent) -> Result<(), CommandError> {
-        waiting::tell_if_owed(self.mesh, me).or_else(|error| self.leave_trouble(&error))
+    fn tell_of_freed(&self, me: &Agent) {
+        if let Err(error) = waiting::tell_if_owed(self.mesh, me) {
+            self.leave_trouble(&error);
+        }
     }
 
     fn cwd(&self) -> &Path {

@@ -26,7 +26,18 @@ pub(super) fn start(ctx: &Context, call: &HookCall, say: &mut Say<'_>) -> Result
     }
     let was_killed = was_killed(ctx, call)?;
     let known = match ctx.mesh()? {
-        Some(mesh) => identity::at_hook(ctx, &mesh, &mut mesh.survey()?, &call.sessions())?,
+        Some(mesh) => {
+            let recognised = identity::recognise(ctx, &mesh, &mesh.survey()?, &call.sessions());
+            let settled = recognised.settle(ctx, &mesh);
+            match (settled.agent, settled.error) {
+                (None, Some(error)) => return Err(error),
+                (Some(agent), Some(error)) => {
+                    super::note_trouble(ctx, &mesh, call, &error);
+                    Some(agent)
+                }
+                (agent, None) => agent,
+            }
+        }
         None => None,
     };
     let me = match known {
@@ -159,6 +170,9 @@ impl Visit<'_> {
     pub(super) fn ended(&self, goes_on: bool) -> Result<(), CommandError> {
         if let Some(session) = &self.call.event.session {
             self.mesh.forget_hooks(session)?;
+        }
+        if let Some(me) = self.me.as_ref().filter(|me| !self.call.event.in_subagent && !me.is_foreign()) {
+            self.settle_offers(me)?;
         }
         match &self.me {
             Some(me) if !goes_on && !self.call.event.in_subagent && !me.is_foreign() => {

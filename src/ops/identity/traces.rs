@@ -98,16 +98,28 @@ impl Traces {
         Self { ancestors, harness, session }
     }
 
-    /// Does this registration name one of the processes above us? The nearest has the smallest number.
-    pub(super) fn distance(&self, agent: &Agent) -> Option<usize> {
-        self.ancestors.iter().position(|details| is_host(agent, details.pid, details.start_ticks))
+    /// Does this registration name one of the processes above us, or our own? The nearest has the smallest number.
+    pub(in crate::ops) fn distance(&self, agent: &Agent) -> Option<usize> {
+        if is_own_process(agent) {
+            return Some(0);
+        }
+        let above =
+            self.ancestors.iter().position(|details| is_host(agent, details.pid, details.start_ticks));
+        above.map(|distance| distance + 1)
     }
 
     /// A process that hosts many sessions, of which ours has another id than any that is registered, tells nothing.
-    pub(super) fn knows_better(&self, agent: &Agent) -> bool {
+    pub(in crate::ops) fn knows_better(&self, agent: &Agent) -> bool {
         let many = self.harness.as_ref().is_some_and(|host| host.harness.hosts_many());
         many && self.session.as_ref().is_some_and(|(session, _)| *session != agent.session)
     }
+}
+
+/// A shell runs the last command of `bash -c '…'` in its own place, so that the process which it registered is ours.
+fn is_own_process(agent: &Agent) -> bool {
+    let own = process::own_pid();
+    agent.process.pid() == own
+        && process::details(own).is_some_and(|details| is_host(agent, own, details.start_ticks))
 }
 
 /// Is the agent hosted by that running process? A bare pid tells only together with the time: a process that is younger
@@ -115,7 +127,7 @@ impl Traces {
 pub(in crate::ops) fn is_host(agent: &Agent, pid: Pid, start_ticks: u64) -> bool {
     const SLACK: SignedDuration = SignedDuration::from_secs(2);
     match &agent.process {
-        Recorded::Bare(bare) => {
+        Recorded::Bare { pid: bare, .. } => {
             *bare == pid
                 && process::started_at(pid)
                     .is_none_or(|started| started.duration_since(agent.started_at) <= SLACK)

@@ -7,6 +7,7 @@ use crate::domain::{Errand, Harness, HookLine, Program};
 use crate::ops::error::CommandError;
 use crate::sys::environment::{Home, variable};
 use crate::sys::files;
+use crate::sys::program::{on_path, own};
 
 use super::part::{Entry, Hook, Part, Target};
 use super::plan::Way;
@@ -34,8 +35,14 @@ const OPENCODE_PLUGIN: &str =
     concat!(include_str!("../../../shims/opencode/ravenry.js"), "\n", include_str!("../../../shims/run.js"));
 const PI_EXTENSION: &str =
     concat!(include_str!("../../../shims/pi/ravenry.ts"), "\n", include_str!("../../../shims/run.js"));
+/// Codex compares base names, so the rule alone would let any program called `msg` out of the sandbox.
 const CODEX_RULES: &str = "\
 # Lets the agent run `msg` without asking. Put here by `msg install codex`, taken away by `msg uninstall codex`.
+
+host_executable(
+    name = \"msg\",
+    paths = @PATHS@,
+)
 
 prefix_rule(
     pattern = [\"msg\"],
@@ -62,7 +69,7 @@ pub(super) enum Scope<'a> {
     Project(&'a Path),
 }
 
-/// For whom and how something is installed.
+/// For whom and how something is installed. `program` is how hooks call it.
 #[derive(Clone, Debug)]
 pub(super) struct Place<'a> {
     pub(super) home: &'a Home,
@@ -138,6 +145,22 @@ impl Place<'_> {
             }
             (Scope::User, _) => Vec::new(),
         }
+    }
+
+    /// Every absolute path by which the program may be called.
+    fn program_paths(&self) -> Vec<String> {
+        let called = match &self.program {
+            Program::OnPath => on_path("msg"),
+            Program::At(path) => Some(PathBuf::from(path)),
+        };
+        let mut paths: Vec<String> = Vec::new();
+        for path in called.into_iter().chain(own().ok()) {
+            let path = path.to_string_lossy().into_owned();
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+        paths
     }
 
     fn server(&self) -> Server {
@@ -230,8 +253,13 @@ impl Place<'_> {
         vec![
             Target::new(path, settings(harness, Dialect::Strict, entries)),
             Target::new(dir.join("config.toml"), Part::Trust(trust)),
-            Target::new(dir.join("rules/ravenry.rules"), Part::Own(CODEX_RULES.to_string())),
+            Target::new(dir.join("rules/ravenry.rules"), Part::Own(self.codex_rules())),
         ]
+    }
+
+    fn codex_rules(&self) -> String {
+        let paths: Vec<String> = self.program_paths().iter().map(|path| quoted(path)).collect();
+        CODEX_RULES.replacen("@PATHS@", &format!("[{}]", paths.join(", ")), 1)
     }
 
     fn gemini(&self, path: PathBuf) -> Target {

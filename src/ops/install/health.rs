@@ -3,64 +3,127 @@
 use std::path::Path;
 
 use crate::domain::{Harness, HookLine, Program};
-use crate::store::Installs;
+use crate::store::{Install, Installs, OriginalFile, StoreError};
 use crate::sys::files;
 use crate::sys::git::WorkTree;
 use crate::sys::program::{is_program, is_same, on_path, own};
 
 use super::super::context::Context;
 use super::super::doctor::Check;
-use super::super::error::Kind;
+use super::super::error::{CommandError, Kind};
 use super::harnesses::{HARNESSES, Place, Scope};
+use super::login;
 use super::part::{Part, Target};
 use super::plan::{Plan, Step, Way};
-use super::{absence, program, shown};
+use super::{absence, outline, program, shown};
 
 const NAME: &str = "installed";
+const RECORDS: &str = "install records";
 
 /// One check for all that is well, and one for each thing that is not.
-pub(in crate::ops) fn checks(ctx: &Context) -> Vec<Check> {
-    let program = match program::find() {
-        Ok(program) => program,
+pub(in crate::ops) fn checks(ctx: &Context, repair: bool) -> Vec<Check> {
+    let mut checks = of_harnesses(ctx);
+    match copies(&Installs::of(&ctx.home), repair) {
+        Ok(check) => checks.extend(check),
+        Err(error) => checks.push(Check::failed(RECORDS, error)),
+    }
+    checks
+}
+
+/// Records of the first format hold whole settings files, and the tokens in them.
+fn copies(installs: &Installs, repair: bool) -> Result<Option<Check>, StoreError> {
+    let is_copy = |record: &Install| matches!(record.before, OriginalFile::Copy(_));
+    let count = installs.all()?.iter().filter(|record| is_copy(record)).count();
+    if count == 0 {
+        return Ok(None);
+    }
+    if !repair {
+        let text =
+            format!("{count} records of `msg install` hold copies of whole settings files, with any tokens");
+        return Ok(Some(Check::warn(RECORDS, text, "`msg doctor --repair` removes the copies")));
+    }
+    let lock = installs.lock()?;
+    for record in installs.all()?.iter().filter(|record| is_copy(record)) {
+        let path = Path::new(&record.path);
+        let is_file = files::metadata(path)?.is_some_and(|metadata| metadata.is_file());
+        let current = if is_file { files::read_large(path)? } else { None };
+        outline::without_copy(record, current.as_deref()).map_or(Ok(()), |record| lock.note(&record))?;
+    }
+    Ok(Some(Check::mended(RECORDS, format!("{count} copies of settings files were removed"))))
+}
+
+/// The harnesses that have something of ours in them, as `install` has to be told.
+pub fn installed(ctx: &Context) -> Vec<String> {
+    survey(ctx).map_or_else(|_| Vec::new(), |survey| survey.installed)
+}
+
+/// The harnesses that can be installed into: is each of them there, and is it installed in, for the user?
+pub fn overview(ctx: &Context) -> Vec<(Harness, bool, bool)> {
+    let installed = installed(ctx);
+    let seen = |harness: Harness| {
+        let is_installed = installed.iter().any(|name| name == harness.name());
+        (harness, absence(harness, &ctx.home).is_none(), is_installed)
+    };
+    HARNESSES.into_iter().map(seen).collect()
+}
+
+fn of_harnesses(ctx: &Context) -> Vec<Check> {
+    let Survey { installed, well, mut checks } = match survey(ctx) {
+        Ok(survey) => survey,
         Err(error) => return vec![Check::warn(NAME, error.message, "call it by its path")],
     };
-    let root = WorkTree::containing(&ctx.cwd).map_or_else(|| ctx.cwd.clone(), |tree| tree.root);
-    let mut places = vec![Place {
-        home: &ctx.home,
-        scope: Scope::User,
-        program: program.clone(),
-        statusline: false,
-        mcp: true,
-    }];
-    if root != ctx.home.home {
-        places.push(Place {
-            home: &ctx.home,
-            scope: Scope::Project(&root),
-            program,
-            statusline: false,
-            mcp: true,
-        });
+    checks.insert(
+        0,
+        match (well.as_slice(), checks.as_slice()) {
+            ([], []) => Check::warn(
+                NAME,
+                "in no harness",
+                "`msg install all` installs into every harness that is there",
+            ),
+            ([], _) => Check::ok(NAME, "in no harness that all is well with"),
+            (well, _) => Check::ok(NAME, format!("in {}", well.join(", "))),
+        },
+    );
+    if !installed.is_empty() && !ctx.settings.joins_sessions() {
+        let text = format!("installed in {}, but sessions do not join by themselves", installed.join(", "));
+        checks.push(Check::warn("joining", text, "`msg config set autoRegister true`"));
     }
-    let (mut well, mut checks) = (Vec::new(), Vec::new());
+    checks
+}
+
+/// What was found in all of them.
+struct Survey {
+    installed: Vec<String>,
+    well: Vec<String>,
+    checks: Vec<Check>,
+}
+
+fn survey(ctx: &Context) -> Result<Survey, CommandError> {
+    let program = program::find()?;
+    let root = WorkTree::containing(&ctx.cwd).map_or_else(|| ctx.cwd.clone(), |tree| tree.root);
+    let place =
+        |scope| Place { home: &ctx.home, scope, program: program.clone(), statusline: false, mcp: true };
+    let mut places = vec![place(Scope::User)];
+    if root != ctx.home.home {
+        places.push(place(Scope::Project(&root)));
+    }
+    let mut survey = Survey { installed: Vec::new(), well: Vec::new(), checks: Vec::new() };
     for place in &places {
         for harness in HARNESSES {
             let found = look(place, harness, &Installs::of(&ctx.home));
-            well.extend(found.is_well.then(|| place.name(harness)));
-            checks.extend(found.troubles.into_iter().map(|(text, fix)| Check::warn(NAME, text, &fix)));
+            survey.installed.extend(found.is_installed.then(|| place.name(harness)));
+            survey.well.extend(found.is_well.then(|| place.name(harness)));
+            let checks = found.troubles.into_iter().map(|(text, fix)| Check::warn(NAME, text, &fix));
+            survey.checks.extend(checks);
         }
     }
-    let text = match (well.as_slice(), checks.as_slice()) {
-        ([], []) => "in no harness; `msg install all` does it".to_string(),
-        ([], _) => "in no harness that all is well with".to_string(),
-        (well, _) => format!("in {}", well.join(", ")),
-    };
-    checks.insert(0, Check::ok(NAME, text));
-    checks
+    Ok(survey)
 }
 
 /// What was found in one harness.
 #[derive(Default)]
 struct Found {
+    is_installed: bool,
     is_well: bool,
     /// What is wrong, and what to do about it.
     troubles: Vec<(String, String)>,
@@ -88,7 +151,7 @@ fn look(place: &Place<'_>, harness: Harness, installs: &Installs) -> Found {
             };
             let text = format!("{harness}: {}", error.message);
             let troubles = fix.filter(|_| is_used).map(|fix| (text, fix)).into_iter().collect();
-            return Found { is_well: false, troubles };
+            return Found { troubles, ..Found::default() };
         }
     };
     if !steps.iter().any(Step::is_installed) {
@@ -104,7 +167,10 @@ fn look(place: &Place<'_>, harness: Harness, installs: &Installs) -> Found {
         };
         troubles.push((text, mend));
     }
-    Found { is_well: troubles.is_empty(), troubles }
+    if harness == Harness::Codex && troubles.is_empty() {
+        troubles.extend(login::trouble());
+    }
+    Found { is_installed: true, is_well: troubles.is_empty(), troubles }
 }
 
 /// Is our server in the file?
@@ -124,6 +190,10 @@ fn trouble(step: &Step, harness: Harness) -> Option<String> {
     let hooks = lines.into_iter().map(program).chain(step.target.part.called(bytes));
     if let Some(fault) = hooks.into_iter().find_map(|program| fault(&program)) {
         return Some(format!("{harness}: the hooks in `{file}` call {fault}"));
+    }
+    let stale = |path: &String| fault(&Program::At(path.clone()));
+    if let Some(fault) = step.target.part.allowed(bytes).iter().find_map(stale) {
+        return Some(format!("{harness}: the rule in `{file}` is for {fault}: `msg` stays in the sandbox"));
     }
     let fault = fault(&step.target.part.server(bytes).ok()??)?;
     Some(format!("{harness}: the MCP server in `{file}` calls {fault}"))

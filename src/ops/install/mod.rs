@@ -7,6 +7,8 @@
 mod harnesses;
 mod health;
 mod leave;
+mod login;
+mod outline;
 mod part;
 mod plan;
 mod program;
@@ -24,6 +26,7 @@ use crate::sys::program::on_path;
 
 use super::context::surroundings;
 use super::error::{CommandError, Kind};
+use super::person;
 use harnesses::{Place, Scope};
 use part::Target;
 use plan::{Plan, Way};
@@ -31,6 +34,7 @@ use plan::{Plan, Way};
 pub use harnesses::HARNESSES;
 pub(super) use harnesses::config_dir;
 pub(super) use health::checks;
+pub use health::{installed, overview};
 pub use plan::Change;
 
 /// What something of ours is put into.
@@ -81,6 +85,23 @@ pub struct Wish {
     pub mcp: bool,
 }
 
+impl Wish {
+    /// The command as a person types it.
+    fn line(self, way: Way) -> String {
+        let verb = if way == Way::In { "install" } else { "uninstall" };
+        let mut line = format!("msg {verb} {}", self.recipient.map_or("all", Recipient::name));
+        for (is_wanted, flag) in [
+            (self.statusline, " --statusline"),
+            (!self.mcp, " --no-mcp"),
+            (self.project, " --project"),
+            (self.dry_run, " --dry-run"),
+        ] {
+            line.push_str(if is_wanted { flag } else { "" });
+        }
+        line
+    }
+}
+
 /// What came of it.
 #[derive(Debug, Default)]
 pub struct Done {
@@ -103,6 +124,7 @@ pub fn uninstall(wish: Wish) -> Result<Done, CommandError> {
 }
 
 fn run(wish: Wish, way: Way) -> Result<Done, CommandError> {
+    person::required(|| wish.line(way))?;
     let (home, cwd) = surroundings()?;
     let tree = WorkTree::containing(&cwd);
     let root = tree.as_ref().map_or(cwd, |tree| tree.root.clone());

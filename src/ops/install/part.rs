@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use crate::domain::edit::json::{Dialect, Document, Json, Node, Place, Slot};
 use crate::domain::edit::{Refusal, lines};
 use crate::domain::{Errand, Harness, HookLine, Program};
+use crate::store::{KnownFile, hash};
 
-use super::server::Server;
+use super::server::{self, Server};
 use super::tmux;
 use super::trust::Trust;
 
@@ -72,12 +73,12 @@ pub(super) struct Hook {
 /// What the content of a file was and is to be, by its path.
 pub(super) type View<'a> = &'a dyn Fn(&Path) -> (Option<Vec<u8>>, Option<Vec<u8>>);
 
-/// What was there before us: unknown, no file, or that.
+/// What was there before us: unknown, no file, or a file of which this is kept.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Original<'a> {
     Unknown,
     Nothing,
-    Content(&'a [u8]),
+    Known(&'a KnownFile),
 }
 
 impl Part {
@@ -122,7 +123,7 @@ impl Part {
             Self::Entries { harness, dialect, entries } => {
                 let mut document = Document::parse(bytes, *dialect)?;
                 let before = match original {
-                    Original::Content(bytes) => Document::parse(bytes, *dialect).ok(),
+                    Original::Known(known) => Document::parse(known.outline.as_bytes(), *dialect).ok(),
                     Original::Unknown | Original::Nothing => None,
                 };
                 let was_there = |path: &[String]| {
@@ -144,17 +145,18 @@ impl Part {
                 if !document.is_changed() {
                     return Ok(Some(bytes.to_vec()));
                 }
-                if let Original::Content(first) = original
+                if let Original::Known(known) = original
                     && document.is_bare()
-                    && first.trim_ascii().is_empty()
+                    && known.outline.trim_ascii().is_empty()
                 {
-                    return Ok(Some(first.to_vec()));
+                    return Ok(Some(known.outline.clone().into_bytes()));
                 }
                 let is_bare = matches!(original, Original::Nothing) && document.is_bare();
                 Ok((!is_bare).then(|| document.into_bytes()))
             }
             Self::Trust(trust) => {
-                let before = if let Original::Content(before) = original { Some(before) } else { None };
+                let before =
+                    if let Original::Known(known) = original { Some(known.outline.as_bytes()) } else { None };
                 leftover(trust.take(bytes, before, view)?, original)
             }
             Self::Own(content) => Ok((!is_own(bytes, content)).then(|| bytes.to_vec())),
@@ -207,7 +209,7 @@ impl Part {
                 }
                 Ok(None)
             }
-            Self::Trust(trust) => trust.server.found_table(bytes),
+            Self::Trust(_) => server::found_table(bytes),
             Self::Own(_) | Self::Line(_) | Self::Tmux(_) => Ok(None),
         }
     }
@@ -224,6 +226,15 @@ impl Part {
             "msg" => Some(Program::OnPath),
             path => Some(Program::At(path.to_string())),
         }
+    }
+
+    /// The programs that a rule of ours lets out of Codex's sandbox.
+    pub(super) fn allowed(&self, bytes: &[u8]) -> Vec<String> {
+        let Self::Own(content) = self else { return Vec::new() };
+        let text = String::from_utf8_lossy(bytes);
+        let list = text.lines().find_map(|line| line.trim_start().strip_prefix("paths = "));
+        let list = list.filter(|_| is_own(bytes, content)).map(|list| list.trim_end_matches(','));
+        list.and_then(|list| serde_json::from_str(list).ok()).unwrap_or_default()
     }
 
     /// Is anything of ours in it, as far as that can be told without a record?
@@ -283,8 +294,8 @@ fn take_strays(
 /// What is left of a file of lines; if that is what was there, it is so to the last blank.
 fn without(rest: Vec<u8>, original: Original<'_>) -> Result<Option<Vec<u8>>, Refusal> {
     match original {
-        Original::Content(first) if first.trim_ascii_end() == rest.trim_ascii_end() => {
-            Ok(Some(first.to_vec()))
+        Original::Known(known) if known.stem == hash(rest.trim_ascii_end()) => {
+            Ok(Some([rest.trim_ascii_end(), known.blanks.as_bytes()].concat()))
         }
         _ => leftover(rest, original),
     }

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use crate::domain::edit::Refusal;
-use crate::store::{Install, Installs, InstallsLock, StoreError, hash};
+use crate::store::{Install, Installs, InstallsLock, OriginalFile, StoreError, WrittenFile};
 use crate::sys::files;
 use crate::sys::git::WorkTree;
 
 use super::super::error::{CommandError, Kind};
 use super::part::{Original, Part, Target, View};
-use super::{Recipient, exclusion, shown};
+use super::{Recipient, exclusion, outline, shown};
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Way {
@@ -130,19 +130,20 @@ impl Plan<'_> {
         record: Option<&Install>,
         view: View<'_>,
     ) -> Result<Option<Vec<u8>>, Refusal> {
-        let first = record.map(|record| record.original.as_deref().map(str::as_bytes));
         // Of a file that others need too, only what is ours goes.
         let is_whole = !(part.is_shared() && self.way == Way::Out);
-        if let (Some(record), Some(first)) = (record, first)
-            && is_whole
-            && (first == Some(bytes) || record.is_untouched(bytes))
-        {
-            return Ok(first.map(<[u8]>::to_vec));
+        if let Some(first) = record.filter(|_| is_whole).and_then(|record| record.original(bytes)) {
+            return Ok(first);
         }
-        let known = match first {
+        let of_copy;
+        let known = match record.map(|record| &record.before) {
             None => Original::Unknown,
-            Some(None) => Original::Nothing,
-            Some(Some(first)) => Original::Content(first),
+            Some(OriginalFile::Nothing) => Original::Nothing,
+            Some(OriginalFile::Known(known)) => Original::Known(known),
+            Some(OriginalFile::Copy(copy)) => {
+                of_copy = outline::known(copy.as_bytes());
+                Original::Known(&of_copy)
+            }
         };
         // What looks like ours may be somebody's own where we have never been.
         if self.way == Way::In && record.is_none() && !part.is_in(bytes)? {
@@ -218,13 +219,15 @@ impl Step {
 
     /// Is there nothing to write, also of what is known?
     fn is_settled(&self, way: Way) -> bool {
-        self.before == self.after && (way == Way::In || self.record.is_none())
+        let is_copy =
+            self.record.as_ref().is_some_and(|record| matches!(record.before, OriginalFile::Copy(_)));
+        self.before == self.after && !is_copy && (way == Way::In || self.record.is_none())
     }
 
     fn put(&self, lock: &InstallsLock) -> Result<(), CommandError> {
         let (path, Some(after)) = (&self.target.path, &self.after) else { return Ok(()) };
         if self.before == self.after {
-            return Ok(());
+            return self.drop_copy(lock);
         }
         self.refuse_if_changed()?;
         let mut made = self.record.as_ref().map(|record| record.made.clone()).unwrap_or_default();
@@ -234,15 +237,32 @@ impl Step {
                 made.push(dir);
             }
         }
-        let earlier = self.record.as_ref().and_then(|record| record.wrote.first().cloned());
+        let original = self.original.as_deref();
         lock.note(&Install {
             path: shown(path),
-            original: self.original.as_ref().map(|bytes| String::from_utf8_lossy(bytes).into_owned()),
-            wrote: std::iter::once(hash(after)).chain(earlier).collect(),
+            before: original
+                .map_or(OriginalFile::Nothing, |bytes| OriginalFile::Known(outline::known(bytes))),
+            wrote: std::iter::once(WrittenFile::new(after, original)).chain(self.earlier()).collect(),
             made,
         })?;
         files::make_room(path)?;
         self.write(after)
+    }
+
+    /// What we wrote before, in case that we die before the new content is in place.
+    fn earlier(&self) -> Option<WrittenFile> {
+        let record = self.record.as_ref()?;
+        match self.before.as_deref().filter(|bytes| record.is_untouched(bytes)) {
+            Some(bytes) => Some(WrittenFile::new(bytes, self.original.as_deref())),
+            None => record.wrote.first().cloned(),
+        }
+    }
+
+    /// A record of the first format has a copy of the whole file.
+    fn drop_copy(&self, lock: &InstallsLock) -> Result<(), CommandError> {
+        let record = self.record.as_ref();
+        let rest = record.and_then(|record| outline::without_copy(record, self.before.as_deref()));
+        Ok(rest.map_or(Ok(()), |record| lock.note(&record))?)
     }
 
     /// The last look is as late as can be.
@@ -287,11 +307,11 @@ impl Step {
             }
         }
         // Of a file that several harnesses need, the last to go gives back what was.
-        let is_back = self.after.as_deref() == record.original.as_deref().map(str::as_bytes);
-        if is_back || !self.target.part.is_shared() {
+        if record.is_original(self.after.as_deref()) || !self.target.part.is_shared() {
             lock.forget(path)?;
+            return Ok(());
         }
-        Ok(())
+        self.drop_copy(lock)
     }
 }
 

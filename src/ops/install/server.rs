@@ -6,9 +6,9 @@ use crate::domain::edit::toml::Tables;
 use crate::domain::{Harness, Program};
 
 /// What it is called there.
-const NAME: &str = "ravenry";
+pub(super) const NAME: &str = "ravenry";
 /// The one word that it is called with.
-const WORD: &str = "mcp";
+pub(super) const WORD: &str = "mcp";
 /// Codex's servers.
 const ABOVE: [&str; 1] = ["mcp_servers"];
 
@@ -49,6 +49,11 @@ impl Server {
             }
             _ => (path("mcpServers"), Json::object([("type", "stdio".into()), command(), args()])),
         }
+    }
+
+    #[cfg(test)]
+    pub(super) fn path(&self, harness: Harness) -> Vec<String> {
+        self.member(harness).0
     }
 
     /// Somebody's own server of that name stays.
@@ -118,10 +123,11 @@ impl Server {
         }
         Ok(tables.into_bytes())
     }
+}
 
-    pub(super) fn found_table(&self, bytes: &[u8]) -> Result<Option<Program>, Refusal> {
-        table_program(&Tables::parse(bytes, &ABOVE, "command")?)
-    }
+/// The program that a server of ours in Codex's `config.toml` calls, if there is one.
+pub(super) fn found_table(bytes: &[u8]) -> Result<Option<Program>, Refusal> {
+    table_program(&Tables::parse(bytes, &ABOVE, "command")?)
 }
 
 fn table_program(tables: &Tables<'_>) -> Result<Option<Program>, Refusal> {

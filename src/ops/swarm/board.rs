@@ -1,6 +1,8 @@
 //! Every task of a spec with its state.
 
 use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::rc::Rc;
 
 use crate::domain::Agent;
@@ -10,8 +12,9 @@ use crate::ops::error::CommandError;
 use crate::ops::identity;
 use crate::ops::stuck;
 use crate::store::{Census, Claim, Claims, Completion, Completions, Finished, Mesh};
+use crate::sys::files;
 
-use super::place::Place;
+use super::place::{Place, Spellings};
 use super::stale::is_stale;
 
 /// What can be done with a task.
@@ -58,6 +61,19 @@ pub struct Progress {
 }
 
 impl Progress {
+    fn of<'a>(states: impl IntoIterator<Item = &'a TaskState>) -> Self {
+        let mut progress = Self::default();
+        for state in states {
+            *match state {
+                TaskState::Done => &mut progress.done,
+                TaskState::Claimed => &mut progress.claimed,
+                TaskState::Open => &mut progress.open,
+                TaskState::Blocked(_) => &mut progress.blocked,
+            } += 1;
+        }
+        progress
+    }
+
     pub fn total(&self) -> usize {
         self.done + self.claimed + self.open + self.blocked
     }
@@ -70,6 +86,8 @@ pub(in crate::ops) struct Sheet {
     pub(super) spec: Spec,
     /// For ticking a box.
     pub(super) text: String,
+    /// What `stat` said of the file before it was read.
+    mark: Option<FileMark>,
     /// Where each task stands in the spec.
     numbers: HashMap<String, usize>,
 }
@@ -77,6 +95,7 @@ pub(in crate::ops) struct Sheet {
 impl Sheet {
     /// What was read before, in a process that goes on, is understood once: most of the work is in that.
     pub(super) fn read(ctx: &Context, place: Place) -> Result<Rc<Self>, CommandError> {
+        let mark = place.file.as_deref().and_then(file_mark);
         let text = place.text()?;
         let mut last = ctx.sheet.borrow_mut();
         if let Some(sheet) = last.as_ref().filter(|sheet| sheet.place == place && sheet.text == text) {
@@ -84,12 +103,30 @@ impl Sheet {
         }
         let spec = spec::read(&text);
         let numbers = spec.tasks.iter().enumerate().map(|(number, task)| (task.id.clone(), number)).collect();
-        Ok(Rc::clone(last.insert(Rc::new(Self { place, spec, text, numbers }))))
+        Ok(Rc::clone(last.insert(Rc::new(Self { place, spec, text, mark, numbers }))))
+    }
+
+    /// The same spec as it is now: it is read again only if the file was changed since. For the moment after a lock was
+    /// waited for.
+    pub(super) fn refreshed(self: Rc<Self>, ctx: &Context) -> Result<Rc<Self>, CommandError> {
+        match self.place.file.as_deref().and_then(file_mark) == self.mark {
+            true => Ok(self),
+            false => Self::read(ctx, self.place.clone()),
+        }
     }
 
     pub(super) fn task(&self, id: &str) -> Option<&Task> {
         self.numbers.get(id).map(|number| &self.spec.tasks[*number])
     }
+}
+
+/// What tells a file from what it was: device, inode, length, and when it was changed.
+type FileMark = (u64, u64, u64, i64, i64, i64, i64);
+
+fn file_mark(path: &Path) -> Option<FileMark> {
+    let there = files::metadata(path).ok().flatten()?;
+    let (modified, changed) = ((there.mtime(), there.mtime_nsec()), (there.ctime(), there.ctime_nsec()));
+    Some((there.dev(), there.ino(), there.len(), modified.0, modified.1, changed.0, changed.1))
 }
 
 /// A spec, and everything that is known of its tasks.
@@ -107,17 +144,26 @@ impl<'t> Board<'t> {
         claims: &Claims,
         completions: &'t Completions,
         census: &Census,
+        spellings: &Spellings,
     ) -> Self {
         let place = &sheet.place;
-        let finished = completions.specs().filter(|done| place.is_meant_by(done.spec())).collect();
+        let is_it = |spec: &str| place.is_meant_by(spec, spellings);
+        let finished = completions.specs().filter(|done| is_it(done.spec())).collect();
         let mut board = Self { sheet, claims: HashMap::new(), completions, finished };
-        for claim in claims.iter().filter(|claim| place.is_meant_by(&claim.spec)) {
+        for claim in claims.iter().filter(|claim| is_it(&claim.spec)) {
             // What is done is no longer worked on: completing was cut short.
             if !board.is_finished(&claim.task) && !is_stale(&claim, census) {
                 board.claims.insert(claim.task.clone(), claim);
             }
         }
         board
+    }
+
+    /// The id that was typed, as it is written in the spec or in a claim.
+    pub(super) fn meant(&self, typed: &str) -> String {
+        let ids = self.sheet.spec.tasks.iter().map(|task| task.id.as_str());
+        let meant = spec::meant(typed, ids.chain(self.claims.keys().map(String::as_str)));
+        meant.unwrap_or(typed).to_string()
     }
 
     pub(super) fn claim(&self, id: &str) -> Option<&Claim> {
@@ -178,17 +224,10 @@ impl<'t> Board<'t> {
         first.or_else(|| self.sheet.spec.tasks.iter().find(|task| advisory && blocked(task)))
     }
 
+    /// How far the spec is, without tasks that are not in it.
     pub(super) fn progress(&self) -> Progress {
-        let mut progress = Progress::default();
-        for task in &self.sheet.spec.tasks {
-            *match self.state(task) {
-                TaskState::Done => &mut progress.done,
-                TaskState::Claimed => &mut progress.claimed,
-                TaskState::Open => &mut progress.open,
-                TaskState::Blocked(_) => &mut progress.blocked,
-            } += 1;
-        }
-        progress
+        let states: Vec<TaskState> = self.sheet.spec.tasks.iter().map(|task| self.state(task)).collect();
+        Progress::of(&states)
     }
 
     /// Those that stand in the spec, in its order, then those that don't, by name.
@@ -232,7 +271,10 @@ pub struct Tasks {
     /// `None`: there is no spec, only tasks that were made up.
     pub spec: Option<String>,
     pub tasks: Vec<TaskView>,
+    /// Of all that are listed, also of those that are not in the spec.
     pub progress: Progress,
+    /// Boxes in the spec that are no tasks because they have no id.
+    pub boxes_without_id: usize,
     pub problems: Vec<String>,
     /// The caller, if that is known.
     pub me: Option<Agent>,
@@ -309,11 +351,14 @@ fn look(
     me: Option<Agent>,
 ) -> Result<Tasks, CommandError> {
     let sheet = Sheet::read(ctx, place)?;
-    let board = Board::new(&sheet, ledgers.claims, ledgers.completions, ledgers.census);
+    let spellings = Spellings::default();
+    let board = Board::new(&sheet, ledgers.claims, ledgers.completions, ledgers.census, &spellings);
+    let tasks = board.views();
     Ok(Tasks {
         spec: sheet.place.file.as_ref().map(|file| file.to_string_lossy().into_owned()),
-        tasks: board.views(),
-        progress: board.progress(),
+        progress: Progress::of(tasks.iter().map(|task| &task.state)),
+        tasks,
+        boxes_without_id: sheet.spec.boxes_without_id,
         problems: sheet.spec.problems.iter().map(ToString::to_string).collect(),
         me,
     })

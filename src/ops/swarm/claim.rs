@@ -1,12 +1,13 @@
 //! Taking a task: one each, and each to one.
 
-use crate::domain::{Agent, EventKind, Reservation, TaskRef, TaskWait, called, said, shell_word};
+use crate::domain::{Agent, EventKind, Reservation, TaskRef, TaskWait, called, quoted, said, shell_word};
+use crate::ops::conflicts::Wanted;
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::feed;
 use crate::ops::identity;
 use crate::ops::letter::age;
-use crate::ops::reserve::{self, Wish};
+use crate::ops::reserve::{self, Taken, Wish};
 use crate::ops::waiting;
 use crate::store::Claim;
 use crate::sys::clock;
@@ -14,7 +15,7 @@ use crate::sys::clock;
 use super::board::{Board, Sheet};
 use super::complete::{let_go_of_paths, task_of};
 use super::place::Place;
-use super::table::Table;
+use super::table::{Table, look_up};
 
 /// The longest id of a task, in bytes.
 const MAX_ID: usize = 200;
@@ -62,27 +63,38 @@ pub fn claim(ctx: &Context, request: &ClaimRequest) -> Result<Claimed, CommandEr
     let paths = reserve::drafts(ctx, &wish, clock::now())?;
     let (mesh, caller) = identity::own_caller(ctx)?;
     let place = Place::find(ctx, request.spec.as_deref(), Some(&caller))?;
-    let locked = mesh.lock()?;
-    let mut table = Table::open(ctx, &mesh, &locked, &caller)?;
+    let wanted = Wanted::new(paths, &caller.cwd);
+    if !request.reserve.is_empty() {
+        wanted.compare(&mesh.census()?.records, &caller, clock::now());
+    }
+    let spellings = look_up(&mesh);
     let sheet = Sheet::read(ctx, place)?;
+    let locked = mesh.lock_with_swarm()?;
+    let mut table = Table::open(ctx, &mesh, &locked, &caller, spellings)?;
+    let sheet = sheet.refreshed(ctx)?;
     let pick = Visit { table: &table, board: &table.board(&sheet) }.choose(request)?;
-    let take = |me: &Agent, paths: &[Reservation]| match paths {
-        [] => Ok(me.clone()),
-        _ => reserve::take(ctx, &mesh, &locked, me, paths, table.now).map(|taken| taken.0),
+    let take = |me: &Agent, wanted: &Wanted| match wanted.reservations.as_slice() {
+        [] => Ok(Taken::nothing(me)),
+        _ => reserve::take(ctx, &mesh, &locked, me, wanted, table.now),
     };
     let (id, title) = match pick {
         Pick::Mine(claim, title) => {
-            let me = take(&table.me, &of_task(paths, &task_of(&claim)))?;
-            return Ok(again(&me, claim, title));
+            let wanted = wanted.with_task(&task_of(&claim));
+            let taken = take(&table.me, &wanted)?;
+            drop(table);
+            drop(locked);
+            taken.tell_of_work_trees(ctx, &wanted);
+            return Ok(again(&taken.agent, claim, title));
         }
         Pick::Free(id, title) => (id, title),
     };
     let task = TaskRef { spec: sheet.place.key.clone(), id: id.clone() };
     // Paths that were left of this task when a command died would bind again with the claim, whoever has them by now.
     let me = let_go_of_paths(&locked, &table.me, &task)?;
-    let paths = of_task(paths, &task);
+    let wanted = wanted.with_task(&task);
     // Written first, but they bind only with the claim: one replacement of the claims decides about both.
-    let me = take(&me, &paths)?;
+    let taken = take(&me, &wanted)?;
+    let me = &taken.agent;
     let claim = Claim {
         spec: sheet.place.key.clone(),
         task: id,
@@ -95,20 +107,17 @@ pub fn claim(ctx: &Context, request: &ClaimRequest) -> Result<Claimed, CommandEr
     table.claims.insert(&claim);
     table.write_claims()?;
     drop(table);
-    waiting::forget_task(ctx, &locked, &me, &task);
+    waiting::forget_task(ctx, &locked, me, &task);
     drop(locked);
+    taken.tell_of_work_trees(ctx, &wanted);
     feed::tell(ctx, &mesh, EventKind::Claim, &me.name, Some(&claim.task), claim.reason.as_deref());
-    Ok(Claimed { claim, title, reservations: paths, again: false })
+    Ok(Claimed { claim, title, reservations: wanted.reservations, again: false })
 }
 
 fn again(me: &Agent, claim: Claim, title: String) -> Claimed {
     let is_of = |reservation: &&Reservation| reservation.task.as_ref() == Some(&task_of(&claim));
     let reservations = me.reservations.iter().filter(is_of).cloned().collect();
     Claimed { claim, title, reservations, again: true }
-}
-
-fn of_task(paths: Vec<Reservation>, task: &TaskRef) -> Vec<Reservation> {
-    paths.into_iter().map(|path| Reservation { task: Some(task.clone()), ..path }).collect()
 }
 
 pub(super) fn check_id(id: &str) -> Result<(), CommandError> {
@@ -140,9 +149,13 @@ struct Visit<'t> {
 impl Visit<'_> {
     fn choose(&self, request: &ClaimRequest) -> Result<Pick, CommandError> {
         let mine = self.table.claims.of(&self.table.me).into_iter().next();
-        if let (Some(mine), Choice::This(id)) = (&mine, &request.choice)
+        let choice = match &request.choice {
+            Choice::This(typed) if !request.adhoc => Choice::This(self.board.meant(typed)),
+            choice => choice.clone(),
+        };
+        if let (Some(mine), Choice::This(id)) = (&mine, &choice)
             && mine.task == *id
-            && self.board.sheet.place.is_meant_by(&mine.spec)
+            && self.board.sheet.place.is_meant_by(&mine.spec, &self.table.spellings)
         {
             return Ok(Pick::Mine(mine.clone(), self.title(id)));
         }
@@ -153,7 +166,7 @@ impl Visit<'_> {
                 .fact("task", mine.task)
                 .fact("spec", mine.spec));
         }
-        match &request.choice {
+        match &choice {
             Choice::This(id) => self.this(id, request),
             Choice::Next => self.next(),
         }
@@ -228,15 +241,16 @@ impl Visit<'_> {
                 error.hint(format!("did you mean {}?", near.join(" or "))).facts("nearest", near)
             }
         };
-        error.hint("`--adhoc` takes a task that stands nowhere")
+        error.hint("`--adhoc` claims a task that is not in the spec")
     }
 
     fn claimed(&self, claim: &Claim) -> CommandError {
         let reason = claim.reason.as_deref().map_or(String::new(), |reason| format!(": {}", said(reason)));
         let ago = age(claim.claimed_at, self.table.now);
-        let text = format!("{} has worked on `{}` for {ago}{reason}", called(&claim.agent), claim.task);
+        let text =
+            format!("{} is claimed by {} ({ago} ago){reason}", quoted(&claim.task), called(&claim.agent));
         CommandError::new(Kind::AlreadyClaimed, text)
-            .hint("`msg claim --next` takes one that is free; you get a message when this one is")
+            .hint("`msg claim --next` takes the next ready task; you get a message when this one is free")
             .fact("agent", claim.agent.as_str())
             .fact("since", crate::store::iso(claim.claimed_at))
     }
@@ -245,12 +259,12 @@ impl Visit<'_> {
         let (text, by) = match self.board.completion(id) {
             Some(done) => {
                 let ago = age(done.at, self.table.now);
-                (format!("{} completed `{id}` {ago} ago", called(&done.by)), Some(done.by))
+                (format!("{} is already done ({}, {ago} ago)", quoted(id), called(&done.by)), Some(done.by))
             }
-            None => (format!("`{id}` is ticked in the spec"), None),
+            None => (format!("{} is already done: its box is ticked in the spec", quoted(id)), None),
         };
-        let error =
-            CommandError::new(Kind::AlreadyCompleted, text).hint("`msg claim --next` takes one that is not");
+        let error = CommandError::new(Kind::AlreadyCompleted, text)
+            .hint("`msg claim --next` takes the next ready task");
         match by {
             Some(by) => error.fact("agent", by),
             None => error,
@@ -258,7 +272,8 @@ impl Visit<'_> {
     }
 
     fn blocked(&self, id: &str, missing: Vec<String>) -> CommandError {
-        let text = format!("`{id}` waits for {}", missing.join(", "));
+        let names: Vec<String> = missing.iter().map(|id| quoted(id)).collect();
+        let text = format!("{} waits for {}", quoted(id), names.join(", "));
         CommandError::new(Kind::Blocked, text)
             .hint("`msg claim --next` takes one that is ready")
             .facts("blockedBy", missing)

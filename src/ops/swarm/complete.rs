@@ -1,7 +1,9 @@
 //! Finishing a task.
 
+use std::path::Path;
+
 use crate::domain::spec::tick;
-use crate::domain::{Agent, EventKind, Presence, Reservation, TaskRef};
+use crate::domain::{Agent, EventKind, Notice, PeerText, Presence, Reservation, TaskRef, quoted};
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::feed;
@@ -13,14 +15,18 @@ use crate::sys::{clock, files, process};
 
 use super::board::Sheet;
 use super::claim::check_id;
-use super::table::Table;
+use super::table::{Early, Table, look_up};
 
 /// The longest notes, in bytes: they stay for good.
 const MAX_NOTES: usize = 16 * 1024;
 
+/// How often a box is ticked anew in a spec that others write at the same time.
+const TRIES: usize = 20;
+
 #[derive(Clone, Debug)]
 pub struct CompleteRequest {
-    pub task: String,
+    /// `None`: the one that the caller has.
+    pub task: Option<String>,
     pub spec: Option<String>,
     pub notes: Option<String>,
     /// Tick its box in the spec, too.
@@ -33,18 +39,35 @@ pub struct Completed {
     /// Tasks that can be begun now, and could not before.
     pub unblocked: Vec<String>,
     pub ticked: bool,
+    /// The caller had completed it before.
+    pub already: bool,
 }
 
 pub fn complete(ctx: &Context, request: &CompleteRequest) -> Result<Completed, CommandError> {
-    check_id(&request.task)?;
+    request.task.as_deref().map_or(Ok(()), check_id)?;
     check_notes(request.notes.as_deref())?;
     let (mesh, caller) = identity::own_caller(ctx)?;
-    let locked = mesh.lock()?;
-    let mut table = Table::open(ctx, &mesh, &locked, &caller)?;
-    let sheet = Sheet::read(ctx, table.place_of(request.spec.as_deref(), &request.task)?)?;
+    let (early, spellings) = match &request.task {
+        Some(task) => Early::read(ctx, &mesh, &caller, request.spec.as_deref(), task),
+        None => (None, look_up(&mesh)),
+    };
+    let locked = mesh.lock_with_swarm()?;
+    let mut table = Table::open(ctx, &mesh, &locked, &caller, spellings)?;
+    let typed = match &request.task {
+        Some(task) => task.clone(),
+        None => table.only_claim()?.task,
+    };
+    let sheet = table.sheet_of(early, request.spec.as_deref(), &typed)?;
     let board = table.board(&sheet);
-    let claim = table.own_claim(&board, &request.task)?;
-    let unblocked = board.unblocked_by(&request.task);
+    let task = board.meant(&typed);
+    if let Some(completion) = table.own_completion(&board, &task) {
+        drop(table);
+        drop(locked);
+        let ticked = request.tick && tick_box(ctx, &mesh, &sheet, &task);
+        return Ok(Completed { completion, unblocked: Vec::new(), ticked, already: true });
+    }
+    let claim = table.own_claim(&board, &task)?;
+    let unblocked = board.unblocked_by(&task);
     let completion = Completion {
         spec: claim.spec.clone(),
         task: claim.task.clone(),
@@ -65,11 +88,11 @@ pub fn complete(ctx: &Context, request: &CompleteRequest) -> Result<Completed, C
         Some(&completion.task),
         completion.notes.as_deref(),
     );
-    let ticked = request.tick && tick_box(ctx, &sheet, &request.task);
-    Ok(Completed { completion, unblocked, ticked })
+    let ticked = request.tick && tick_box(ctx, &mesh, &sheet, &task);
+    Ok(Completed { completion, unblocked, ticked, already: false })
 }
 
-fn check_notes(notes: Option<&str>) -> Result<(), CommandError> {
+pub(super) fn check_notes(notes: Option<&str>) -> Result<(), CommandError> {
     match notes.map(str::len) {
         Some(length) if length > MAX_NOTES => {
             let text = format!("the notes have {length} bytes; {MAX_NOTES} is the most");
@@ -113,13 +136,12 @@ pub(super) fn give_back(
 fn tell_idle(table: &Table<'_>, sheet: &Sheet, unblocked: &[String]) {
     let Some(first) = unblocked.first() else { return };
     let Table { ctx, mesh, me, claims, .. } = table;
-    let text = format!(
-        "`{first}` can be begun, now that {} is done with what it waited for: msg claim --next",
-        me.name
-    );
+    let notice = Notice::new().code(&PeerText::new(first.as_str())).say(" is ready: ").name(&me.name);
+    let notice = notice.say(" completed what it depends on. To take it: msg claim --next");
     for record in table.census.records.iter().filter(|record| is_live(record)) {
         let agent = &record.agent;
-        let same_spec = agent.spec.as_deref().is_some_and(|spec| sheet.place.is_meant_by(spec));
+        let same_spec =
+            agent.spec.as_deref().is_some_and(|spec| sheet.place.is_meant_by(spec, &table.spellings));
         if agent.session == me.session || agent.is_foreign() || !same_spec || !claims.of(agent).is_empty() {
             continue;
         }
@@ -132,29 +154,67 @@ fn tell_idle(table: &Table<'_>, sheet: &Sheet, unblocked: &[String]) {
         if !presence.is_ok_and(|presence| matches!(presence, Presence::Idle | Presence::Away)) {
             continue;
         }
-        if let Err(error) = waiting::notify(ctx, mesh, &agent.name, &text) {
+        if let Err(error) = waiting::notify(ctx, mesh, &agent.name, &notice) {
             ctx.notice(format!("{} could not be told what is ready: {error}", agent.name));
         }
     }
 }
 
-/// Ticks the box if the spec is still what it was when it was read. The task is done whether or not: what fails here is a
-/// notice.
-fn tick_box(ctx: &Context, sheet: &Sheet, id: &str) -> bool {
-    let (Some(file), Some(task)) = (&sheet.place.file, sheet.task(id)) else { return false };
-    if sheet.place.text().ok().as_ref() != Some(&sheet.text) {
-        ctx.notice("the spec was changed meanwhile: its box is not ticked");
-        return false;
-    }
-    let Some(ticked) = tick(&sheet.text, task) else {
-        ctx.notice(format!("`{id}` has no box to tick"));
-        return false;
-    };
-    match files::write_through(file, ticked.as_bytes()) {
-        Ok(()) => true,
-        Err(error) => {
-            ctx.notice(format!("the box of `{id}` is not ticked: {error}"));
-            false
+/// Ticks the box in the spec as it is by now. The task is done whether or not: what fails here is a notice.
+fn tick_box(ctx: &Context, mesh: &Mesh, sheet: &Sheet, id: &str) -> bool {
+    let (Some(file), Some(_)) = (&sheet.place.file, sheet.task(id)) else { return false };
+    for _ in 0..TRIES {
+        match try_to_tick(ctx, mesh, sheet, file, id) {
+            Ok(Tick::Done) => return true,
+            Ok(Tick::NoBox) => {
+                ctx.notice(format!("{} has no box to tick", quoted(id)));
+                return false;
+            }
+            Ok(Tick::Changed) => {}
+            Err(error) => {
+                ctx.notice(format!("the box of {} is not ticked: {error}", quoted(id)));
+                return false;
+            }
         }
     }
+    ctx.notice(format!("the spec keeps changing: the box of {} is not ticked", quoted(id)));
+    false
+}
+
+enum Tick {
+    Done,
+    NoBox,
+    /// Somebody wrote the spec meanwhile.
+    Changed,
+}
+
+/// The new content is on the disk before the lock is taken; under it the spec is compared with what it was, and replaced.
+/// So of two that tick at once neither undoes what the other did.
+fn try_to_tick(
+    ctx: &Context,
+    mesh: &Mesh,
+    sheet: &Sheet,
+    file: &Path,
+    id: &str,
+) -> Result<Tick, CommandError> {
+    let now = Sheet::read(ctx, sheet.place.clone())?;
+    let Some(task) = now.task(id) else { return Ok(Tick::NoBox) };
+    if task.done {
+        return Ok(Tick::Done);
+    }
+    let Some(ticked) = tick(&now.text, task) else { return Ok(Tick::NoBox) };
+    let mut locked = None;
+    let is_same = || match mesh.lock() {
+        Ok(held) => {
+            locked = Some(Ok(held));
+            Ok(now.place.text().ok().as_ref() == Some(&now.text))
+        }
+        Err(error) => {
+            locked = Some(Err(error));
+            Ok(false)
+        }
+    };
+    let written = files::write_through_if(file, ticked.as_bytes(), is_same)?;
+    locked.transpose()?;
+    Ok(if written { Tick::Done } else { Tick::Changed })
 }

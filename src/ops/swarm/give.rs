@@ -2,8 +2,11 @@
 
 use jiff::Timestamp;
 
-use crate::domain::pattern::Pattern;
-use crate::domain::{Agent, AgentName, EventKind, Reservation, TaskRef, quoted, shell_word};
+use crate::domain::pattern::{Budget, Pattern};
+use crate::domain::{
+    Agent, AgentName, EventKind, Hit, Message, Notice, PeerText, Reservation, TaskRef, quoted, shell_word,
+};
+use crate::ops::conflicts::STEPS_UNDER_LOCK;
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::feed;
@@ -11,28 +14,29 @@ use crate::ops::identity::{self, with_nearest};
 use crate::ops::names::is_live;
 use crate::ops::reserve::{contains, wait_no_longer_for};
 use crate::ops::waiting;
-use crate::store::{Claim, Locked};
+use crate::store::{Claim, Locked, Mesh};
 
-use super::board::Sheet;
 use super::claim::check_id;
-use super::complete::{give_back, let_go_of_paths, task_of};
-use super::table::Table;
+use super::complete::{check_notes, give_back, let_go_of_paths, task_of};
+use super::table::{Early, Table, look_up};
 
 /// Gives up the task that is named, else the one that the caller has.
 pub fn unclaim(ctx: &Context, task: Option<&str>, spec: Option<&str>) -> Result<Claim, CommandError> {
     task.map_or(Ok(()), check_id)?;
     let (mesh, caller) = identity::own_caller(ctx)?;
-    let locked = mesh.lock()?;
-    let mut table = Table::open(ctx, &mesh, &locked, &caller)?;
+    let (early, spellings) = match task {
+        Some(task) => Early::read(ctx, &mesh, &caller, spec, task),
+        None => (None, look_up(&mesh)),
+    };
+    let locked = mesh.lock_with_swarm()?;
+    let mut table = Table::open(ctx, &mesh, &locked, &caller, spellings)?;
     let claim = match task {
         Some(task) => {
-            let sheet = Sheet::read(ctx, table.place_of(spec, task)?)?;
-            table.own_claim(&table.board(&sheet), task)?
+            let sheet = table.sheet_of(early, spec, task)?;
+            let board = table.board(&sheet);
+            table.own_claim(&board, &board.meant(task))?
         }
-        None => table.claims.of(&table.me).into_iter().next().ok_or_else(|| {
-            CommandError::new(Kind::NotClaimed, "you work on no task")
-                .hint("`msg tasks --mine` would show it")
-        })?,
+        None => table.only_claim()?,
     };
     table.claims.remove(&claim);
     table.write_claims()?;
@@ -60,11 +64,15 @@ pub fn handoff(
     notes: Option<&str>,
 ) -> Result<HandedOff, CommandError> {
     check_id(task)?;
+    check_notes(notes)?;
     let (mesh, caller) = identity::own_caller(ctx)?;
-    let locked = mesh.lock()?;
-    let mut table = Table::open(ctx, &mesh, &locked, &caller)?;
-    let sheet = Sheet::read(ctx, table.place_of(spec, task)?)?;
-    let claim = table.own_claim(&table.board(&sheet), task)?;
+    let (early, spellings) = Early::read(ctx, &mesh, &caller, spec, task);
+    let locked = mesh.lock_with_swarm()?;
+    let mut table = Table::open(ctx, &mesh, &locked, &caller, spellings)?;
+    let sheet = table.sheet_of(early, spec, task)?;
+    let board = table.board(&sheet);
+    let claim = table.own_claim(&board, &board.meant(task))?;
+    let task = claim.task.as_str();
     let task_ref = task_of(&claim);
     let is_of_task = |held: &&Reservation| held.task.as_ref() == Some(&task_ref);
     let paths: Vec<Reservation> = table.me.reservations.iter().filter(is_of_task).cloned().collect();
@@ -88,18 +96,47 @@ pub fn handoff(
     let_go_of_paths(&locked, &me, &task_ref)?;
     waiting::forget_task(ctx, &locked, &heir, &task_ref);
     forget_paths(ctx, &locked, &heir, &paths);
-    let notes = notes.map_or(String::new(), |notes| format!("\n{notes}"));
-    let text = format!(
-        "{} hands `{task}` to you; it is yours now. `msg unclaim {}` lets go of it.{notes}",
-        me.name,
-        shell_word(task)
-    );
-    if let Err(error) = waiting::notify(ctx, &mesh, &heir.name, &text) {
+    let notes = notes.filter(|notes| !notes.trim().is_empty()).map(PeerText::new);
+    let notice = notice(&me.name, &PeerText::new(task), notes.as_ref());
+    if let Err(error) = waiting::notify(ctx, &mesh, &heir.name, &notice) {
         ctx.notice(format!("{} could not be told: {error}", heir.name));
     }
     drop(locked);
+    if let Some(notes) = notes.filter(PeerText::is_cut)
+        && let Err(error) = send_notes(&mesh, &me.name, &heir.name, task, &notes)
+    {
+        ctx.notice(format!("the notes could not be sent to {}: {error}", heir.name));
+    }
     feed::tell(ctx, &mesh, EventKind::Handoff, &me.name, Some(task), Some(heir.name.as_str()));
     Ok(HandedOff { claim: passed, reservations: paths })
+}
+
+/// What the heir is told. Long notes come as a message from the giver, too.
+fn notice(giver: &AgentName, task: &PeerText, notes: Option<&PeerText>) -> Notice {
+    let notice = Notice::new().name(giver).say(" hands ").code(task);
+    let notice = notice.say(" to you; it is yours now. To give it back: msg unclaim");
+    match notes {
+        None => notice,
+        Some(notes) => {
+            let notice = notice.say("\nNotes by ").name(giver).say(": ").quote(notes);
+            if notes.is_cut() { notice.say(" (the whole text comes as a message)") } else { notice }
+        }
+    }
+}
+
+/// The notes in full, in the name of who wrote them.
+fn send_notes(
+    mesh: &Mesh,
+    from: &AgentName,
+    to: &AgentName,
+    task: &str,
+    notes: &PeerText,
+) -> Result<(), CommandError> {
+    let mut outbox = mesh.outbox(from)?;
+    let stamp = outbox.stamp()?;
+    let text = format!("Notes on {}:\n{}", quoted(task), notes.raw());
+    outbox.post(stamp, to, Message::new(stamp, from, to, text))?;
+    Ok(())
 }
 
 /// Who has the paths waits for them no longer. Only once the claim has passed: until then they bind for the giver.
@@ -121,14 +158,17 @@ fn held_besides(
     now: Timestamp,
 ) -> Result<Vec<Reservation>, CommandError> {
     let patterns = |held: &Reservation| held.patterns(&me.cwd);
-    let given: Vec<Pattern> = paths.iter().flat_map(patterns).collect();
+    let read: Vec<(&Reservation, Vec<Pattern>)> = paths.iter().map(|path| (path, patterns(path))).collect();
+    let given: Vec<Pattern> = read.iter().flat_map(|(_, patterns)| patterns.clone()).collect();
+    let budget = Budget::new(STEPS_UNDER_LOCK);
     let mut covered = Vec::new();
     for held in me.reservations.iter().filter(|held| held.task.is_none() && held.binds(now)) {
         let own = patterns(held);
-        let Some(met) = paths.iter().find(|path| overlap(&patterns(path), &own)) else { continue };
+        let meets = |path: &[Pattern]| Hit::of(path, &own, &budget) != Hit::No;
+        let Some((met, _)) = read.iter().find(|(_, path)| meets(path)) else { continue };
         if !own.iter().all(|own| given.iter().any(|given| contains(given, own))) {
             let (own, met) = (quoted(&held.pattern), quoted(&met.pattern));
-            let text = format!("{met} goes with `{}`, and you hold {own} in your own right", task.id);
+            let text = format!("{met} goes with {}, and you hold {own} in your own right", quoted(&task.id));
             return Err(CommandError::new(Kind::Reserved, text)
                 .hint(format!("`msg release {}` first: no path has two holders", shell_word(&held.pattern)))
                 .fact("pattern", held.pattern.as_str()));
@@ -136,10 +176,6 @@ fn held_besides(
         covered.push(held.clone());
     }
     Ok(covered)
-}
-
-fn overlap(these: &[Pattern], those: &[Pattern]) -> bool {
-    these.iter().any(|this| those.iter().any(|that| this.overlaps(that)))
 }
 
 /// Whoever is to have the task, with its paths. They bind for whoever has the claim, so both may have them for a moment.
@@ -155,10 +191,10 @@ fn bequeath(
     };
     let heir = &record.agent;
     if heir.session == table.me.session {
-        return Err(CommandError::new(Kind::InvalidValue, format!("{to} is you")));
+        return Err(CommandError::new(Kind::InvalidValue, "you can't hand a task to yourself"));
     }
     if let Some(other) = table.claims.of(heir).first() {
-        let text = format!("{} works on `{}` already", heir.name, other.task);
+        let text = format!("{} works on {} already", heir.name, quoted(&other.task));
         return Err(CommandError::new(Kind::AlreadyHaveClaim, text).fact("task", other.task.as_str()));
     }
     // What the heir has left of this task from a command that died would bind again.

@@ -9,10 +9,10 @@ use crate::domain::spec::{self, Spec};
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::identity;
-use crate::store::{Completion, Completions, Finished};
+use crate::store::{Claims, Completion, Completions, Finished, holds_a_lock};
 use crate::sys::files::{self, FileError};
 use crate::sys::git::WorkTree;
-use crate::sys::paths;
+use crate::sys::{paths, seams};
 
 /// More than this is no spec.
 const MAX_SPEC: u64 = 64 * 1024 * 1024;
@@ -55,8 +55,9 @@ impl Place {
     fn named(ctx: &Context, text: &str) -> Result<Self, CommandError> {
         let full = ctx.cwd.join(ctx.home.expand(text));
         if !full.is_file() {
-            let text = format!("there is no spec `{}`", full.display());
-            return Err(CommandError::new(Kind::InvalidValue, text).hint("a spec is a Markdown file"));
+            let what = if full.exists() { "not a file" } else { "no such file" };
+            let text = format!("{what}: `{}`", full.display());
+            return Err(CommandError::new(Kind::InvalidValue, text).hint("give the path of a Markdown file"));
         }
         Ok(Self { key: key(&full), file: Some(full) })
     }
@@ -64,6 +65,7 @@ impl Place {
     /// What the file has now.
     pub(super) fn text(&self) -> Result<String, CommandError> {
         let Some(file) = &self.file else { return Ok(String::new()) };
+        seams::count(if holds_a_lock() { "spec-under-lock" } else { "spec" });
         let unreadable = |error: FileError| {
             let text = format!("the spec can't be read: {error}");
             CommandError::new(Kind::InvalidValue, text).hint("`msg spec PATH` says which it is")
@@ -91,13 +93,14 @@ impl Place {
     }
 
     /// Is that key another spelling of this spec? pi-messenger doesn't resolve links.
-    pub(super) fn is_meant_by(&self, other: &str) -> bool {
-        other == self.key || key(Path::new(other)) == self.key
+    pub(super) fn is_meant_by(&self, other: &str, spellings: &Spellings) -> bool {
+        other == self.key || spellings.meaning(other) == self.key
     }
 }
 
 /// The one key of a spec, however it is spelled and in whichever work tree it lies.
 pub(super) fn key(path: &Path) -> String {
+    seams::count(if holds_a_lock() { "path-under-lock" } else { "path" });
     let real = PathBuf::from(paths::resolve(path).as_str());
     let in_main = || {
         // Without a spec a folder stands for one: it may be the whole work tree.
@@ -123,6 +126,16 @@ impl Spellings {
         known.entry(spelled.to_string()).or_insert_with(|| key(Path::new(spelled))).clone()
     }
 
+    /// Looks up all that claims and completions name. It may take long, so it is done before a lock is taken.
+    pub(super) fn look_up(&self, claims: &Claims, completions: &Completions) {
+        for claim in claims.iter() {
+            self.meaning(&claim.spec);
+        }
+        for done in completions.specs() {
+            self.meaning(done.spec());
+        }
+    }
+
     /// Who finished that task of that spec, under whichever spelling.
     pub(in crate::ops) fn completion(
         &self,
@@ -141,6 +154,8 @@ pub struct SpecInUse {
     /// `None`: the agent has none.
     pub path: Option<String>,
     pub tasks: usize,
+    /// Boxes that are no tasks because they have no id.
+    pub boxes_without_id: usize,
     pub problems: Vec<String>,
 }
 
@@ -156,11 +171,12 @@ pub fn spec(ctx: &Context, path: Option<&str>) -> Result<SpecInUse, CommandError
         _ => caller.agent,
     };
     let Some(path) = agent.spec.clone() else {
-        return Ok(SpecInUse { path: None, tasks: 0, problems: Vec::new() });
+        return Ok(SpecInUse { path: None, tasks: 0, boxes_without_id: 0, problems: Vec::new() });
     };
     let spec = Place::find(ctx, None, Some(&agent))?.read()?;
     let problems = spec.problems.iter().map(ToString::to_string).collect();
-    Ok(SpecInUse { path: Some(path), tasks: spec.tasks.len(), problems })
+    let boxes_without_id = spec.boxes_without_id;
+    Ok(SpecInUse { path: Some(path), tasks: spec.tasks.len(), boxes_without_id, problems })
 }
 
 /// What is wrong with the spec of an agent.

@@ -18,10 +18,12 @@ pub(crate) fn is_stale(claim: &Claim, census: &Census) -> bool {
         Recorded::Pinned(_) => {
             !owners.is_empty() && !owners.iter().any(|owner| owner.agent.process == claim.process)
         }
-        // pi-messenger's: whoever it belongs to is registered, with that process and that session.
-        Recorded::Bare(pid) => {
+        // pi-messenger's: whoever it belongs to is registered, with that process and that session, and lives.
+        Recorded::Bare { pid, .. } => {
             let is_owner = |owner: &&Record| {
-                owner.agent.process.pid() == *pid && owner.agent.session.as_str() == claim.session
+                let is_same =
+                    owner.agent.process.pid() == *pid && owner.agent.session.as_str() == claim.session;
+                is_same && process::liveness(&owner.agent.process) != Liveness::Gone
             };
             !unreadable && !owners.iter().any(is_owner)
         }

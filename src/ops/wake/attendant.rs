@@ -22,7 +22,7 @@ use crate::sys::signals::Stop;
 use crate::sys::{ancestry, process};
 
 use super::socket::{self, Poster};
-use super::{Failure, NUDGE, count_turn, is_waited_beside, is_wanted, is_worth_a_turn};
+use super::{Failure, NUDGE, count_turn, is_waited_beside, is_wanted, is_worth_a_turn, uncount_turn};
 
 /// What raises no hint is seen at this pace: who joined, and that a waiter has died.
 const TICK: Duration = Duration::from_secs(2);
@@ -145,8 +145,7 @@ impl Round<'_> {
             },
         };
         if let Err(Failure::Unsaid(_)) = said {
-            mesh.set_turns(session, &turns)?;
-            mesh.note_resting(session)?;
+            uncount_turn(mesh, session, &turns)?;
         }
         if said.is_err() {
             pace.not_before = Instant::now() + PAUSE;

@@ -13,8 +13,12 @@ use super::{Rung, queue, rung, socket};
 const LIMIT: Duration = Duration::from_secs(3);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// How an agent would be woken as things are, in words.
-pub(in crate::ops) fn describe(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<String, CommandError> {
+/// How an agent would be woken as things are, in words, and whether it would be.
+pub(in crate::ops) fn describe(
+    ctx: &Context,
+    mesh: &Mesh,
+    agent: &Agent,
+) -> Result<(String, bool), CommandError> {
     let harness = agent.harness.map_or("pi-messenger", Harness::name);
     let rung = rung(ctx, mesh, agent, Importance::Normal)?;
     let activity = match mesh.activity(&agent.session)? {
@@ -34,7 +38,8 @@ pub(in crate::ops) fn describe(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Res
         Rung::None => "nothing wakes it",
     };
     let why = why_not(ctx, mesh, agent, rung).map_or(String::new(), |why| format!(" ({why})"));
-    Ok(format!("{} ({harness}) {activity}; {how}{why}", agent.name))
+    let is_woken = !matches!(rung, Rung::Prompt | Rung::None);
+    Ok((format!("{} ({harness}) {activity}; {how}{why}", agent.name), is_woken))
 }
 
 /// Why a session of Claude Code's that nobody waits beside can't be woken in the other way.
@@ -62,7 +67,7 @@ pub(in crate::ops) fn probe(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result
         Rung::Server => Ok(format!("{}'s MCP server is there; it can't be tried without a turn", agent.name)),
         Rung::Paste => Ok(format!("{} is in a tmux pane; a paste can't be tried without a turn", agent.name)),
         Rung::Hook | Rung::Prompt | Rung::None => {
-            Err(format!("there is nothing to try: {}", describe(ctx, mesh, agent).map_err(failed)?))
+            Err(format!("there is nothing to try: {}", describe(ctx, mesh, agent).map_err(failed)?.0))
         }
     }
 }

@@ -14,7 +14,7 @@ mod socket;
 mod waiter;
 
 use crate::domain::settings::Value;
-use crate::domain::{Agent, Harness, Importance, Liveness, SessionId};
+use crate::domain::{Agent, AgentName, Harness, Importance, Liveness, SessionId};
 use crate::store::{Activity, Mesh, Record, Turns};
 use crate::sys::process;
 
@@ -118,7 +118,7 @@ impl Rung {
     /// In a few words, for a person.
     pub fn explained(self) -> Option<&'static str> {
         match self {
-            Self::Hook => Some("it is at work and gets this at its next step"),
+            Self::Hook => Some("it is at work and gets this with its next tool call or prompt"),
             Self::Waiter(_) | Self::Queue | Self::Socket | Self::Server | Self::Paste => {
                 Some("it rested, and is woken")
             }
@@ -209,8 +209,7 @@ pub(super) fn on_arrival(
         let reason = match failure {
             None => continue,
             Some(Failure::Unsaid(reason)) => {
-                mesh.set_turns(&agent.session, turns)?;
-                mesh.note_resting(&agent.session)?;
+                uncount_turn(mesh, &agent.session, turns)?;
                 reason
             }
             // Another sentence would be one too many. If no turn follows, it rests again.
@@ -242,7 +241,7 @@ pub fn those_who_were_told(ctx: &Context) {
     let woken = ctx.mesh().and_then(|mesh| {
         let Some(mesh) = mesh else { return Ok(()) };
         let census = mesh.census()?;
-        let is_told = |record: &&Record| told.contains(&record.agent.name);
+        let is_told = |record: &&Record| told.iter().any(|name| name.is_spelled_as(&record.agent.name));
         let agents = census.records.into_iter().filter(|record| is_told(&record)).map(|record| record.agent);
         let arrivals: Vec<Arrival> = agents.map(|agent| Arrival { agent, before: Rung::None }).collect();
         on_arrival(ctx, &mesh, &arrivals, Importance::Normal).map(drop)
@@ -250,6 +249,27 @@ pub fn those_who_were_told(ctx: &Context) {
     if let Err(error) = woken {
         ctx.notice(format!("those who were told something could not be woken: {error}"));
     }
+}
+
+/// Those to whom the program itself wrote, and who rest: somebody has to wake them.
+pub fn told_while_resting(ctx: &Context) -> Vec<AgentName> {
+    let told = ctx.take_told();
+    let Ok(Some(mesh)) = ctx.mesh() else { return Vec::new() };
+    let is_resting = |name: &AgentName| {
+        let agent = mesh.registration(name).ok().flatten().map(|record| record.agent);
+        agent.is_some_and(|agent| mesh.activity(&agent.session).is_ok_and(|it| it == Activity::Resting))
+    };
+    if told.is_empty() || !is_wanted(ctx) {
+        Vec::new()
+    } else {
+        told.into_iter().filter(is_resting).collect()
+    }
+}
+
+/// Wakes those whom another process of ours wrote to.
+pub fn those(ctx: &Context, names: &[AgentName]) {
+    names.iter().for_each(|name| ctx.was_told(name));
+    those_who_were_told(ctx);
 }
 
 /// Is there mail that is not of low importance?
@@ -267,6 +287,16 @@ fn count_turn(mesh: &Mesh, session: &SessionId) -> Result<Turns, CommandError> {
     let turns = mesh.turns(session)?;
     mesh.set_turns(session, &Turns { count: turns.count + 1, said: NUDGE.to_string() })?;
     Ok(turns)
+}
+
+/// The session was told nothing, so it rests again, and that was no turn. A turn that its user began meanwhile is left as
+/// it is.
+fn uncount_turn(mesh: &Mesh, session: &SessionId, before: &Turns) -> Result<(), CommandError> {
+    let counted = Turns { count: before.count + 1, said: NUDGE.to_string() };
+    if mesh.rest_again(session)? && mesh.turns(session)? == counted {
+        mesh.set_turns(session, before)?;
+    }
+    Ok(())
 }
 
 fn may_paste(ctx: &Context) -> bool {

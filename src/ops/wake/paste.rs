@@ -63,75 +63,106 @@ pub(super) fn is_possible(agent: &Agent) -> bool {
 
 /// Types that sentence for the agent.
 pub(super) fn paste(mesh: &Mesh, agent: &Agent, text: &str) -> Result<(), Failure> {
-    let place = Place::of(agent).map_err(Failure::Unsaid)?;
-    place.until_empty(agent).and_then(|()| place.put(text)).map_err(Failure::Unsaid)?;
+    let prompt = agent.harness.and_then(prompt_of);
+    let prompt = prompt.ok_or("it is not known what its prompt looks like").map_err(unsaid)?;
+    let pane = Pane::of(agent).ok_or("it is in no tmux pane").map_err(unsaid)?;
+    pane.check(agent).map_err(Failure::Unsaid)?;
     let has_begun =
         || mesh.is_roused(&agent.session).map(|is_roused| !is_roused).map_err(|error| error.to_string());
-    place.enter(text, has_begun).map_err(|reason| match place.take_back(text) {
-        Ok(true) => Failure::Unsaid(reason),
-        // Whoever is at that prompt may send it.
-        Ok(false) | Err(_) => Failure::Unheard(format!("{reason}; our sentence may stand in its prompt")),
-    })
+    Place { prompt, terminal: &pane, limit: LIMIT, pause: PAUSE }.say(text, has_begun)
 }
 
-/// A prompt in a pane.
-struct Place {
+fn unsaid(reason: &str) -> Failure {
+    Failure::Unsaid(reason.to_string())
+}
+
+/// What a paste is done with.
+trait Terminal {
+    fn screen(&self) -> Result<String, String>;
+    /// Makes the text ready, so that as little as possible lies between the last look and the paste.
+    fn prepare(&self, text: &str) -> Result<(), String>;
+    fn paste(&self) -> Result<(), String>;
+    fn discard(&self) -> Result<(), String>;
+    fn press(&self, key: &str, times: usize) -> Result<(), String>;
+}
+
+/// A prompt in a terminal.
+struct Place<'a, T> {
     prompt: Prompt,
-    pane: Pane,
+    terminal: &'a T,
+    limit: Duration,
+    pause: Duration,
 }
 
-impl Place {
-    fn of(agent: &Agent) -> Result<Self, String> {
-        let prompt = agent.harness.and_then(prompt_of).ok_or("it is not known what its prompt looks like")?;
-        Ok(Self { prompt, pane: Pane::of(agent).ok_or("it is in no tmux pane")? })
+impl<T: Terminal> Place<'_, T> {
+    fn say(&self, text: &str, has_begun: impl Fn() -> Result<bool, String>) -> Result<(), Failure> {
+        self.put(text).map_err(Failure::Unsaid)?;
+        self.enter(text, has_begun).map_err(|reason| match self.take_back(text) {
+            Ok(true) => Failure::Unsaid(reason),
+            // The user at that prompt may send it.
+            Ok(false) | Err(_) => Failure::Unheard(format!("{reason}; our sentence may stand in its prompt")),
+        })
+    }
+
+    fn content(&self) -> Result<Option<String>, String> {
+        Ok(self.prompt.content(&self.terminal.screen()?))
     }
 
     fn shows(&self, text: &str) -> Result<bool, String> {
-        Ok(self.prompt.content(&self.pane.screen()?) == Some(without_blanks(text)))
+        Ok(self.content()? == Some(without_blanks(text)))
     }
 
-    /// At the end of a turn it is drawn anew.
-    fn until_empty(&self, agent: &Agent) -> Result<(), String> {
-        self.pane.check(agent)?;
-        match until(PAUSE, || self.shows(self.prompt.placeholder))? {
-            true => Ok(()),
-            false => Err("its pane shows no empty prompt".to_string()),
-        }
+    fn is_empty(&self) -> Result<bool, String> {
+        self.shows(self.prompt.placeholder)
     }
 
+    /// Pastes into a prompt that is empty, and was empty a moment ago too: at the end of a turn it is drawn anew, and what
+    /// the user has typed may not be there yet.
     fn put(&self, text: &str) -> Result<(), String> {
-        let buffer = format!("ravenry-{}", process::own_pid());
-        self.pane.tmux(&["set-buffer", "-b", &buffer, text])?;
-        self.pane.tmux(&["paste-buffer", "-p", "-r", "-d", "-b", &buffer, "-t", &self.pane.id]).map(drop)
+        self.terminal.prepare(text)?;
+        let is_empty_twice = || {
+            let was_empty = self.is_empty()?;
+            std::thread::sleep(LOOK_EVERY);
+            Ok(was_empty && self.is_empty()?)
+        };
+        if !until(self.pause, is_empty_twice)? {
+            self.terminal.discard()?;
+            return Err("its pane shows no empty prompt".to_string());
+        }
+        self.terminal.paste()
     }
 
-    /// Sends what was pasted. That it is not to be seen proves nothing: a screen that is just being drawn shows no prompt at
-    /// all. A turn that begins proves it.
+    /// Sends what was pasted, if the prompt is exactly that. That it is not to be seen proves nothing: a screen that is just
+    /// being drawn shows no prompt at all. A turn that begins proves it.
     fn enter(&self, text: &str, has_begun: impl Fn() -> Result<bool, String>) -> Result<(), String> {
-        if !until(LIMIT, || self.shows(text))? {
+        if !until(self.limit, || self.shows(text))? {
             return Err("its pane does not show what was pasted, alone".to_string());
         }
         // Right after a paste some take Enter for a part of it.
         let is_sent = || {
             if self.shows(text)? {
-                self.pane.tmux(&["send-keys", "-t", &self.pane.id, "Enter"])?;
+                self.terminal.press("Enter", 1)?;
             }
-            until(PAUSE, &has_begun)
+            until(self.pause, &has_begun)
         };
         // Its hook may take its time; what stays out of the prompt was sent all the same.
-        match until(LIMIT, is_sent)? || !until(PAUSE, || self.shows(text))? {
+        match until(self.limit, is_sent)? || !until(self.pause, || self.shows(text))? {
             true => Ok(()),
             false => Err("its prompt takes no Enter".to_string()),
         }
     }
 
-    /// Removes the sentence from a prompt that shows nothing else. `false`: it may be there still.
+    /// Removes the sentence where it is the end of what stands in the prompt: the rest is the user's, and stays. `false`: it
+    /// may be there still.
     fn take_back(&self, text: &str) -> Result<bool, String> {
-        if self.shows(text)? {
-            let length = text.chars().count().to_string();
-            self.pane.tmux(&["send-keys", "-t", &self.pane.id, "-N", &length, "BSpace"])?;
-        }
-        until(LIMIT, || self.shows(self.prompt.placeholder))
+        let ours = without_blanks(text);
+        let Some(content) = self.content()? else { return Ok(false) };
+        let Some(draft) = content.strip_suffix(&ours) else {
+            return Ok(!content.contains(&ours) && self.is_empty()?);
+        };
+        self.terminal.press("BSpace", text.chars().count())?;
+        let wanted = if draft.is_empty() { self.prompt.placeholder } else { draft };
+        until(self.limit, || self.shows(wanted))
     }
 }
 
@@ -181,10 +212,6 @@ impl Pane {
         Ok(())
     }
 
-    fn screen(&self) -> Result<String, String> {
-        self.tmux(&["capture-pane", "-p", "-t", &self.id])
-    }
-
     fn tmux(&self, args: &[&str]) -> Result<String, String> {
         let mut command = Command::new("tmux");
         command.args(["-S", &self.socket]).args(args).env_remove("TMUX");
@@ -192,9 +219,124 @@ impl Pane {
     }
 }
 
+impl Terminal for Pane {
+    fn screen(&self) -> Result<String, String> {
+        self.tmux(&["capture-pane", "-p", "-t", &self.id])
+    }
+
+    fn prepare(&self, text: &str) -> Result<(), String> {
+        self.tmux(&["set-buffer", "-b", &buffer(), text]).map(drop)
+    }
+
+    fn paste(&self) -> Result<(), String> {
+        self.tmux(&["paste-buffer", "-p", "-r", "-d", "-b", &buffer(), "-t", &self.id]).map(drop)
+    }
+
+    fn discard(&self) -> Result<(), String> {
+        self.tmux(&["delete-buffer", "-b", &buffer()]).map(drop)
+    }
+
+    fn press(&self, key: &str, times: usize) -> Result<(), String> {
+        self.tmux(&["send-keys", "-t", &self.id, "-N", &times.to_string(), key]).map(drop)
+    }
+}
+
+fn buffer() -> String {
+    format!("ravenry-{}", process::own_pid())
+}
+
 #[cfg(test)]
 mod tests {
+    use std::cell::{Cell, RefCell};
+
     use super::*;
+
+    const TEXT: &str = "[msg] There is mail.";
+
+    /// A prompt of Copilot's, and a user who types into it when it is looked at for the `typed_at`th time.
+    struct Fake {
+        typed: RefCell<String>,
+        ready: RefCell<String>,
+        looks: Cell<usize>,
+        typed_at: usize,
+        draft: &'static str,
+        /// What was sent by Enter.
+        sent: RefCell<Vec<String>>,
+    }
+
+    impl Fake {
+        fn new(typed_at: usize, draft: &'static str) -> Self {
+            let (typed, ready, sent) = Default::default();
+            Self { typed, ready, looks: Cell::new(0), typed_at, draft, sent }
+        }
+
+        fn say(&self) -> Result<(), Failure> {
+            let prompt = prompt_of(Harness::Copilot).unwrap();
+            let (limit, pause) = (Duration::from_millis(100), Duration::from_millis(50));
+            let place = Place { prompt, terminal: self, limit, pause };
+            place.say(TEXT, || Ok(!self.sent.borrow().is_empty()))
+        }
+    }
+
+    impl Terminal for Fake {
+        fn screen(&self) -> Result<String, String> {
+            self.looks.set(self.looks.get() + 1);
+            if self.looks.get() == self.typed_at {
+                let behind = self.typed.replace(String::new());
+                self.typed.replace(format!("{}{behind}", self.draft));
+            }
+            Ok(format!(" ● Done.\n─────\n❯ {}\n─────\n / commands\n", self.typed.borrow()))
+        }
+
+        fn prepare(&self, text: &str) -> Result<(), String> {
+            self.ready.replace(text.to_string());
+            Ok(())
+        }
+
+        fn paste(&self) -> Result<(), String> {
+            self.typed.borrow_mut().push_str(&self.ready.take());
+            Ok(())
+        }
+
+        fn discard(&self) -> Result<(), String> {
+            self.ready.take();
+            Ok(())
+        }
+
+        fn press(&self, key: &str, times: usize) -> Result<(), String> {
+            for _ in 0..times {
+                match key {
+                    "Enter" => self.sent.borrow_mut().push(self.typed.take()),
+                    _ => drop(self.typed.borrow_mut().pop()),
+                }
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn an_empty_prompt_is_pasted_into_and_sent() {
+        let fake = Fake::new(0, "");
+        assert!(fake.say().is_ok());
+        assert_eq!(*fake.sent.borrow(), [TEXT]);
+    }
+
+    #[test]
+    fn a_draft_that_shows_late_is_neither_pasted_into_nor_sent() {
+        // The first look shows an empty prompt, the next one what the user has typed.
+        let fake = Fake::new(2, "half a thought");
+        assert!(matches!(fake.say(), Err(Failure::Unsaid(_))));
+        assert_eq!((fake.typed.take().as_str(), fake.sent.borrow().len()), ("half a thought", 0));
+        assert!(fake.ready.borrow().is_empty(), "nothing is left to be pasted");
+    }
+
+    #[test]
+    fn what_was_pasted_behind_a_draft_is_taken_back() {
+        // Both looks showed an empty prompt, and the draft comes up beside what was pasted.
+        let fake = Fake::new(3, "half a thought");
+        assert!(matches!(fake.say(), Err(Failure::Unsaid(_))));
+        assert_eq!((fake.typed.take().as_str(), fake.sent.borrow().len()), ("half a thought", 0));
+    }
 
     fn content(harness: Harness, screen: &str) -> Option<String> {
         prompt_of(harness).unwrap().content(screen)

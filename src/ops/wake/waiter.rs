@@ -77,7 +77,7 @@ fn find(ctx: &Context, session: &SessionId, stop: &Stop) -> Result<Option<(Rc<Me
     let started = Instant::now();
     while is_wanted(ctx) && !stop.is_asked() && started.elapsed() < GRACE {
         if let Some(mesh) = ctx.mesh()?
-            && let Some(me) = identity::at_hook(ctx, &mesh, &mut mesh.survey()?, slice::from_ref(session))?
+            && let Some(me) = identity::at_hook(ctx, &mesh, slice::from_ref(session))?
         {
             return Ok((!me.is_foreign()).then_some((mesh, me)));
         }

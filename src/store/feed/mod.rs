@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::error::StoreError;
+use super::lock_order::{Rank, Turn};
 use super::mesh::Mesh;
 use super::wire::event;
 use crate::domain::Event;
@@ -41,7 +42,8 @@ impl Mesh {
         if !files::exists(&dir)? {
             files::create_dir(&dir)?;
         }
-        let _turn = match FileLock::acquire(&dir.join(".lock"), TURN.min(self.options.lock_timeout)) {
+        let turn = Turn::begin(Rank::Feed, TURN.min(self.options.lock_timeout));
+        let _held = match FileLock::acquire(&dir.join(".lock"), turn.left()) {
             Err(LockError::TimedOut { .. }) => return self.append_out_of_turn(event),
             held => held?,
         };

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::time;
+use super::{surrogates, time};
 use crate::domain::{Event, What};
 
 #[derive(Deserialize, Serialize)]
@@ -39,12 +39,29 @@ pub(in crate::store) fn line(event: &Event) -> Vec<u8> {
 
 /// What a line says, whoever wrote it; nothing if that can't be understood.
 pub fn parse(line: &[u8]) -> Option<Event> {
-    let file: EventFile<'_> = serde_json::from_slice(line).ok()?;
-    Some(Event {
+    let event = |line: &[u8]| serde_json::from_slice(line).ok().map(event_of);
+    event(line).or_else(|| event(&surrogates::mended(line)?))
+}
+
+fn event_of(file: EventFile<'_>) -> Event {
+    Event {
         at: file.ts,
         what: What::named(&file.kind),
         agent: file.agent.into_owned(),
         target: file.target.map(Cow::into_owned),
         preview: file.preview.map(Cow::into_owned),
-    })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// pi-messenger cuts previews after so many units, in the middle of a character if need be.
+    #[test]
+    fn an_event_with_half_a_character_is_one() {
+        let line =
+            br#"{"ts":"2026-11-14T23:57:56.070Z","type":"message","agent":"Pia","preview":"done \ud83d"}"#;
+        assert_eq!(parse(line).unwrap().preview.as_deref(), Some("done \u{fffd}"));
+    }
 }

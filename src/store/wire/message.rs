@@ -30,7 +30,7 @@ pub(in crate::store) fn parse(bytes: &[u8]) -> Result<Message, String> {
     fn text(error: impl ToString) -> String {
         error.to_string()
     }
-    let keys: Keys = serde_json::from_slice(bytes).map_err(text)?;
+    let keys: Keys = super::surrogates::from_slice(bytes).map_err(text)?;
     // What we don't understand of a later version's importance is at least not urgent.
     let importance = keys.importance.as_deref().and_then(Importance::parse).unwrap_or_default();
     // pi-messenger passes on whatever the model took for an id.

@@ -2,8 +2,10 @@
 
 pub mod event;
 pub(super) mod message;
+pub(super) mod odd;
 pub(super) mod process;
 pub(super) mod registration;
+pub(super) mod surrogates;
 pub mod time;
 
 use serde::Serialize;

@@ -1,5 +1,6 @@
 //! A process on disk: the pid where pi-messenger has it, and beside it our `process` key that pins it down.
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::process::PidError;
@@ -22,11 +23,15 @@ impl ProcessKey {
     }
 }
 
-/// What the two keys say together.
-pub(in crate::store) fn recorded(pid: i64, key: Option<ProcessKey>) -> Result<Recorded, PidError> {
+/// What the two keys say together; `ran_at` is a time at which the process ran.
+pub(in crate::store) fn recorded(
+    pid: i64,
+    key: Option<ProcessKey>,
+    ran_at: Option<Timestamp>,
+) -> Result<Recorded, PidError> {
     let pid = Pid::new(pid)?;
     Ok(match key {
-        None => Recorded::Bare(pid),
+        None => Recorded::Bare { pid, ran_at },
         Some(ProcessKey { start_ticks, boot_id, machine_id, pid_ns }) => {
             Recorded::Pinned(Identity { pid, start_ticks, place: Place { boot_id, machine_id, pid_ns } })
         }

@@ -54,7 +54,7 @@ struct ActivityKeys {
 
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ReservationKeys {
+pub(super) struct ReservationKeys {
     pattern: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
@@ -163,7 +163,7 @@ pub(in crate::store) fn parse(bytes: &[u8]) -> Result<Agent, String> {
     if bytes.trim_ascii_start().starts_with(b"[") {
         return Err("it holds no object".to_string());
     }
-    agent_of(serde_json::from_slice(bytes).map_err(text)?)
+    agent_of(super::surrogates::from_slice(bytes).map_err(text)?)
 }
 
 /// What a registration that stands inside another document says.
@@ -183,7 +183,7 @@ fn agent_of(known: Known) -> Result<Agent, String> {
     Ok(Agent {
         name: AgentName::new(known.name).map_err(text)?,
         session: SessionId::new(known.session_id).map_err(text)?,
-        process: recorded(known.pid, known.process).map_err(text)?,
+        process: recorded(known.pid, known.process, Some(known.started_at)).map_err(text)?,
         harness,
         cwd: known.cwd,
         model: known.model,

@@ -1,5 +1,6 @@
 //! Looking at files. Nothing here changes any.
 
+use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::io;
 use std::os::fd::AsFd;
@@ -53,20 +54,28 @@ pub fn read_note(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
 /// Nearly all of our files fit into one read, without asking for their length first: a mesh is many small files.
 /// `None`: it is longer than `most`.
 fn read_whole(file: &mut fs::File, most: u64) -> Result<Option<Vec<u8>>, FileError> {
+    let file: &fs::File = file;
+    read_to_end(&mut &*file, most, || Ok(file.metadata()?.len()))
+}
+
+/// Reads to the end, which only a read of nothing tells: some file systems give less than what was asked for.
+fn read_to_end(
+    reader: &mut impl io::Read,
+    most: u64,
+    length: impl Fn() -> io::Result<u64>,
+) -> Result<Option<Vec<u8>>, FileError> {
     let mut buffer = [0; 4096];
     let mut content = Vec::new();
     loop {
-        match io::Read::read(file, &mut buffer) {
-            Ok(length) => {
-                content.extend_from_slice(&buffer[..length]);
+        match reader.read(&mut buffer) {
+            Ok(0) => return Ok(Some(content)),
+            Ok(count) => {
+                content.extend_from_slice(&buffer[..count]);
                 if content.len() as u64 > most {
                     return Ok(None);
                 }
-                if length < buffer.len() {
-                    return Ok(Some(content));
-                }
                 // It is worth asking now, rather than reading so much of it in vain.
-                if content.len() == buffer.len() && file.metadata()?.len() > most {
+                if content.len() == buffer.len() && length()? > most {
                     return Ok(None);
                 }
             }
@@ -112,6 +121,27 @@ pub fn has_second_name(path: &Path) -> Result<bool, FileError> {
     Ok(link_metadata(path)?.is_some_and(|metadata| metadata.nlink() > 1))
 }
 
+/// What tells a file from all others, whatever it is called.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl FileId {
+    pub fn of(metadata: &Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        Self { device: metadata.dev(), inode: metadata.ino() }
+    }
+}
+
+/// The plain file that is there, if it has several names.
+pub fn linked(path: &Path) -> Option<FileId> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = std::fs::symlink_metadata(path).ok()?;
+    (metadata.is_file() && metadata.nlink() > 1).then(|| FileId::of(&metadata))
+}
+
 /// Is that `/dev/null`? It is what a standard output becomes that was closed before we started.
 pub fn leads_nowhere(output: &impl AsFd) -> bool {
     let (ours, null) = (stat::fstat(output), stat::stat("/dev/null"));
@@ -142,6 +172,16 @@ pub fn list_from(path: &Path, first: &str) -> Result<Vec<String>, FileError> {
     }
     names.sort_unstable();
     Ok(names)
+}
+
+/// Does that hold for every name in the directory? Stops at the first for which it does not.
+pub fn all_names(path: &Path, mut holds: impl FnMut(&OsStr) -> bool) -> Result<bool, FileError> {
+    for entry in fs::read_dir(path)? {
+        if !holds(&entry?.file_name()) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// What tells a file that was changed from one that was not.
@@ -227,5 +267,32 @@ pub(super) fn absent_is_none<T>(result: io::Result<T>) -> Result<Option<T>, File
         // A path beneath something that is a file leads nowhere either.
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(None),
         Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives a few bytes at a time, as some network file systems do.
+    struct Slow<'a>(&'a [u8]);
+
+    impl io::Read for Slow<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let count = self.0.len().min(buffer.len()).min(7);
+            buffer[..count].copy_from_slice(&self.0[..count]);
+            self.0 = &self.0[count..];
+            Ok(count)
+        }
+    }
+
+    #[test]
+    fn a_short_read_is_not_the_end() {
+        for length in [0, 6, 7, 8, 4095, 4096, 5000] {
+            let whole = vec![b'x'; length];
+            let read = read_to_end(&mut Slow(&whole), 1 << 20, || Ok(length as u64)).unwrap();
+            assert_eq!(read, Some(whole), "{length}");
+        }
+        assert_eq!(read_to_end(&mut Slow(&[b'x'; 100]), 50, || Ok(100)).unwrap(), None);
     }
 }

@@ -9,10 +9,16 @@ pub fn own_mark() -> &'static str {
     static MARK: OnceLock<String> = OnceLock::new();
     MARK.get_or_init(|| {
         let place = process::place();
-        let start = process::identify(process::own_pid()).map_or(0, |own| own.start_ticks);
-        let (boot, ns, machine) = (short(&place.boot_id), short(&place.pid_ns), short(&place.machine_id));
-        format!("{}.{start}.{boot}.{ns}.{machine}", process::own_pid())
+        let start_ticks = process::identify(process::own_pid()).map_or(0, |own| own.start_ticks);
+        mark_of(&Identity { pid: process::own_pid(), start_ticks, place: place.clone() })
     })
+}
+
+/// The same of any process.
+pub fn mark_of(process: &Identity) -> String {
+    let Identity { pid, start_ticks, place } = process;
+    let (boot, ns, machine) = (short(&place.boot_id), short(&place.pid_ns), short(&place.machine_id));
+    format!("{pid}.{start_ticks}.{boot}.{ns}.{machine}")
 }
 
 /// A word of a place as it stands in a mark; nothing for one that is not known.

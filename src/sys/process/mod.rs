@@ -19,7 +19,7 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 use nix::errno::Errno;
 
-use crate::domain::process::{Sighting, judge};
+use crate::domain::process::{Sighting, is_reused, judge};
 use crate::domain::{Identity, Liveness, Pid, Place, ProcessLook, Recorded};
 
 use super::clock;
@@ -74,9 +74,23 @@ pub fn liveness(recorded: &Recorded) -> Liveness {
         Recorded::Pinned(identity) => {
             identity.place.boot_id.is_some() && identity.place.boot_id == boot().boot_id
         }
-        Recorded::Bare(_) => true,
+        Recorded::Bare { .. } => true,
     };
-    judge(recorded, if is_of_this_boot { boot() } else { place() }, sight)
+    let liveness = judge(recorded, if is_of_this_boot { boot() } else { place() }, sight);
+    match recorded {
+        Recorded::Bare { pid, ran_at: Some(ran_at) }
+            if liveness == Liveness::Alive && has_gone_to_another(*pid, *ran_at) =>
+        {
+            Liveness::Gone
+        }
+        _ => liveness,
+    }
+}
+
+/// Is it clearly not the process of pi-messenger that had that pid then?
+fn has_gone_to_another(pid: Pid, ran_at: Timestamp) -> bool {
+    let may_be_pi = || details(pid).is_none_or(|details| details.look.may_be_pi());
+    started_at(pid).is_some_and(|started| is_reused(ran_at, started, may_be_pi))
 }
 
 /// Is there a process of that id that was there when something was written? Asked of very many it costs next to nothing,
@@ -138,7 +152,7 @@ mod tests {
     fn we_are_alive_and_so_is_pid_one() {
         let me = identify(own_pid()).unwrap();
         assert_eq!(liveness(&Recorded::Pinned(me)), Liveness::Alive);
-        assert_eq!(liveness(&Recorded::Bare(Pid::new(1).unwrap())), Liveness::Alive);
+        assert_eq!(liveness(&Recorded::bare(Pid::new(1).unwrap())), Liveness::Alive);
     }
 
     #[test]
@@ -152,9 +166,30 @@ mod tests {
             std::thread::yield_now();
         }
         assert_eq!(liveness(&recorded), Liveness::Gone, "a zombie");
-        assert_eq!(liveness(&Recorded::Bare(pid)), Liveness::Gone, "a zombie, by its bare pid");
+        assert_eq!(liveness(&Recorded::bare(pid)), Liveness::Gone, "a zombie, by its bare pid");
         child.wait().unwrap();
         assert_eq!(liveness(&recorded), Liveness::Gone, "reaped");
+    }
+
+    #[test]
+    fn a_pid_that_went_to_another_process_proves_death_unless_that_may_be_pi() {
+        use std::os::unix::process::CommandExt;
+        let long_ago = "2020-01-01T00:00:00Z".parse().ok();
+        for (name, expected) in
+            [("sleep", Liveness::Gone), ("pi", Liveness::Alive), ("node", Liveness::Alive)]
+        {
+            let mut child = std::process::Command::new("sleep").arg0(name).arg("600").spawn().unwrap();
+            let pid = Pid::new(child.id().into()).unwrap();
+            // The arguments are there last, a moment after the program itself.
+            while details(pid).unwrap().look.args.first().map(String::as_str) != Some(name) {
+                std::thread::yield_now();
+            }
+            assert_eq!(liveness(&Recorded::Bare { pid, ran_at: long_ago }), expected, "{name}");
+            let now = Some(super::super::clock::from_system(super::super::clock::machine_time()));
+            assert_eq!(liveness(&Recorded::Bare { pid, ran_at: now }), Liveness::Alive, "{name}");
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use ravenry::domain::edit::json::{Dialect, Document, Json, Kind, Node, Slot};
 use ravenry::domain::edit::toml::Tables;
 use ravenry::domain::hook::{Answer, HookEvent, Moment, ToolUse};
 use ravenry::domain::patch::{apply_patch_paths, diff_paths};
-use ravenry::domain::pattern::{PathForm, Pattern};
+use ravenry::domain::pattern::{Budget, Overlap, PathForm, Pattern};
 use ravenry::domain::shell::{Reading, World, read_command};
 use ravenry::domain::{Harness, What, visible};
 use ravenry::faces::hook::codec::{decode, encode, room};
@@ -325,9 +325,9 @@ pub fn pattern(data: &[u8]) {
     let (Some(one), Some(two)) = (next(), next()) else { return };
     let fold = first % 2 == 1;
     let (one, two) = (one.ignoring_case(fold), two.ignoring_case(fold));
-    let common = one.common_path(&two);
+    let common = one.overlap(&two, &Budget::for_one_pair());
     assert_eq!(one.overlaps(&two), two.overlaps(&one), "`{one}` and `{two}`");
-    if let Some(common) = &common {
+    if let Overlap::At(common) = &common {
         assert!(one.covers(common), "`{one}` and `{two}` have {common:?} in common");
         assert!(two.covers(common), "`{two}` and `{one}` have {common:?} in common");
     }
@@ -344,7 +344,7 @@ pub fn pattern(data: &[u8]) {
         }
     }
     if one.covers(&path) && two.covers(&path) {
-        assert!(common.is_some(), "both `{one}` and `{two}` cover {path:?}");
+        assert!(common != Overlap::Apart, "both `{one}` and `{two}` cover {path:?}");
     }
 }
 

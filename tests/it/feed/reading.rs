@@ -44,7 +44,7 @@ fn what_agents_do_is_in_it() {
     ];
     assert_eq!(shown(&env, &[]), all);
     assert_eq!(shown(&env, &["--limit", "2"]), all[6..], "the last ones, oldest first");
-    assert_eq!(shown(&env, &["--limit", "0"]), [""; 0]);
+    assert_eq!(env.fails(2, &["feed", "--limit", "0"]), "usage");
     assert_eq!(shown(&env, &["--kind", "reserve,release"]), [all[3], all[5]]);
     assert_eq!(
         shown(&env, &["--agent", "bob"]),
@@ -177,4 +177,20 @@ fn a_project_does_not_decide_what_is_kept() {
     put(&env.work().join(".ravenry/config.json"), "{\"feedRetention\": 0}");
     env.join("Bob");
     assert_eq!(shown(&env, &[]), ["Alice join -", "Bob join -"], "a clone must not clear the feed of all");
+}
+
+#[test]
+fn equal_events_in_a_row_are_one_line() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    env.join("Bob");
+    for _ in 0..4 {
+        env.ok(&["send", "Bob", "hello", "--as", "Alice"]);
+    }
+    env.ok(&["send", "Alice", "yes?", "--as", "Bob"]);
+    let feed = env.run(&["feed", "--color", "never"]).expect_code(0).stdout;
+    let lines: Vec<&str> = feed.lines().collect();
+    assert_eq!(lines.len(), 4, "{feed}");
+    assert!(lines[2].ends_with("Alice → Bob ×4") && lines[3].ends_with("Bob → Alice"), "{feed}");
+    assert_eq!(shown(&env, &[]).len(), 7, "in JSON each is there");
 }

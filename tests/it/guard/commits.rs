@@ -60,7 +60,7 @@ fn whatever_is_done_to_a_path() {
         match held {
             Some(path) => {
                 let ended = repo.refused(&["commit", "-qm", what], path);
-                let reason = "Alice has held `src/` for ";
+                let reason = "Alice holds `src/` (";
                 let said = ended.stderr.contains(reason) || ended.stderr.contains("`*.lock`");
                 assert!(said && ended.stderr.contains("“new login”"), "{what}: {ended}");
                 for way in ["msg send Alice", "git commit --no-verify"] {
@@ -247,7 +247,7 @@ fn within_a_submodule() {
     assert!(repo.root().join(".git/modules/lib/hooks/pre-commit").is_file());
     crate::environment::put(&inner.join("x"), "two\n");
     let ended = repo.git_in(&inner, &["commit", "-qam", "x"]).expect_code(1);
-    assert!(ended.stderr.contains("`x` is not free: Alice has held `lib/`"), "{ended}");
+    assert!(ended.stderr.contains("Alice holds `lib/` ("), "{ended}");
 }
 
 fn submodule(repo: &Repo, place: &str) {

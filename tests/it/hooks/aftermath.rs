@@ -49,8 +49,10 @@ fn assert_told(env: &TestEnvironment, text: &str, paths: &[&str], command: &str)
     let list = format!("changed while your command ran: {}. If that", list.join(", "));
     assert!(text.contains(&list), "{text}");
     let list: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
-    let expected =
-        format!("Reserved by you, and changed while a command of Bob ran: {}\n`{command}`", list.join(", "));
+    let expected = format!(
+        "Reserved by you, and changed while a command of Bob ran: {}\nThe command: “{command}”",
+        list.join(", ")
+    );
     assert_eq!(told(env), expected);
 }
 
@@ -151,7 +153,7 @@ fn the_same_holds_for_strangers() {
         put(&env.work().join("src/lib.rs"), "fn main() {}\n");
         let reservation = json!({ "pattern": "src/", "reason": "x", "since": "2026-11-14T23:57:56.077Z" });
         let registration = json!({
-            "name": "RedIce", "pid": env.host(), "sessionId": "of RedIce", "cwd": env.work(), "model": "m",
+            "name": "RedIce", "pid": env.pi_host(), "sessionId": "of RedIce", "cwd": env.work(), "model": "m",
             "startedAt": "2026-11-14T23:57:56.070Z", "activity": { "lastActivityAt": last },
             "reservations": [reservation],
         });
@@ -229,16 +231,24 @@ fn notes_are_told_apart_and_end_with_the_session() {
     assert_eq!(notes(&env).len(), 1, "the other session goes on");
 }
 
-/// A command that fails has changed files all the same. Claude Code takes no context then, so it comes by mail.
+/// A command that fails has changed files all the same. Where a harness takes no context then, it comes by mail.
 #[test]
 fn a_command_that_fails_is_no_exception() {
     let env = scene();
     before(&env, "make").answer(&env);
     fs::write(env.work().join("src/lib.rs"), "half\n").unwrap();
     let failed = Call::bash(&env, "PostToolUseFailure", &session_of("Bob"), "make");
-    assert_eq!(failed.answer(&env), Answer::Silence);
+    assert_told(&env, &failed.context(&env), &["src/lib.rs"], "make");
     assert!(notes(&env).is_empty());
-    let text = Call::new(&env, "claude/PreToolUse-Read", &session_of("Bob")).context(&env);
+    let copilots = |fixture: &str| {
+        let call = Call::new(&env, fixture, &session_of("Bob"));
+        call.with("/toolName", "bash").with("/toolArgs", json!({ "command": "make" }))
+    };
+    copilots("copilot/preToolUse-bash").answer(&env);
+    fs::write(env.work().join("src/lib.rs"), "another half\n").unwrap();
+    assert_eq!(copilots("copilot/postToolUseFailure-apply_patch").answer(&env), Answer::Silence);
+    assert!(notes(&env).is_empty());
+    let text = Call::new(&env, "claude/PostToolUse-Bash", &session_of("Bob")).context(&env);
     assert_told(&env, &text, &["src/lib.rs"], "make");
 }
 

@@ -1,9 +1,9 @@
 //! A hook where something is wrong with its surroundings: the home, the mesh, a registration, the disk, the lock.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use nix::sys::signal::{Signal, kill};
@@ -16,7 +16,7 @@ use super::fixture::{Fixture, feed, hook, in_shell, play, project};
 use super::harmless::{
     BY_FALCON, EDITS, ENDS, STARTS, held, hold, of, quiet, quiet_trouble, refused, troubles,
 };
-use crate::environment::{Ended, PATIENCE, TestEnvironment, put, put_old, wait_until};
+use crate::environment::{Ended, PATIENCE, TestEnvironment, files_in, put, put_old, wait_until};
 use crate::full_disk::{Scarce, SmallDisk};
 
 /// Runs the hook that the payload is for as a child of its harness, so that it can join.
@@ -32,12 +32,15 @@ fn no_home() {
     for name in EDITS {
         let edit = of(&env, name);
         let mut command = hook(&env, edit.harness, &edit.event);
-        refused(&feed(command.env_remove("HOME"), edit.payload.as_bytes()), BY_FALCON, name);
+        // Without a home, there is no configuration.
+        command.env_remove("HOME").env("MSG_MESH", env.mesh());
+        refused(&feed(&mut command, edit.payload.as_bytes()), BY_FALCON, name);
     }
     for home in ["", "relative", "/dev/null", "/nowhere"] {
         let edit = of(&env, EDITS[0]);
         let mut command = hook(&env, edit.harness, &edit.event);
-        refused(&feed(command.env("HOME", home), edit.payload.as_bytes()), BY_FALCON, home);
+        command.env("HOME", home).env("MSG_MESH", env.mesh());
+        refused(&feed(&mut command, edit.payload.as_bytes()), BY_FALCON, home);
     }
 }
 
@@ -104,28 +107,103 @@ fn a_mesh_that_is_none_or_open_to_others() {
     }
 }
 
-pub fn config(env: &TestEnvironment) -> PathBuf {
-    env.home().join(".config/ravenry/config.json")
-}
+const BROKEN: [&str; 4] = ["{ oops", "[]", "{\"strict\": \"perhaps\"}", "{\"mesh\": 7}"];
 
+/// A configuration that can't be read leads to no other mesh, wherever the mesh is named: what is reserved stays refused,
+/// and `doctor` tells.
 #[test]
 fn a_configuration_that_can_not_be_read_changes_nothing() {
-    let env = held();
-    let project = env.home().join("project");
-    for broken in ["{ oops", "[]", "{\"strict\": \"perhaps\"}", "{\"mesh\": 7}"] {
-        put(&config(&env), broken);
-        for name in EDITS {
-            refused(&play(&env, &of(&env, name)), BY_FALCON, name);
+    for env in [TestEnvironment::new(), TestEnvironment::configured()] {
+        hold(&env);
+        // Nothing else names the mesh while it is broken.
+        let good = fs::read_to_string(env.config_file()).ok();
+        for broken in BROKEN {
+            put(&env.config_file(), broken);
+            for name in EDITS {
+                refused(&play(&env, &of(&env, name)), BY_FALCON, &format!("{broken}: {name}"));
+            }
+            for name in STARTS {
+                quiet(&play(&env, &of(&env, name)), name);
+            }
+            let lines = troubles(&env);
+            let last = lines.last().unwrap_or_else(|| panic!("{broken}: a line is left"))["error"].clone();
+            assert!(last.as_str().unwrap().contains("config.json"), "{last}");
+            let doctor = env.run(&["doctor", "-v"]).expect_code(4);
+            assert!(doctor.stdout.contains("the configuration can't be used"), "{doctor}");
+            assert!(doctor.stdout.contains(&env.mesh().display().to_string()), "{doctor}");
         }
-        for name in STARTS {
-            quiet(&play(&env, &of(&env, name)), name);
+        let lines = troubles(&env).len();
+        assert_eq!(lines, BROKEN.len(), "the same line is left once in a row");
+        match good {
+            Some(good) => put(&env.config_file(), &good),
+            None => fs::remove_file(env.config_file()).unwrap(),
         }
+        for file in [".ravenry/config.json", ".pi/pi-messenger.json"] {
+            put(&env.home().join("project").join(file), "{ oops");
+            refused(&play(&env, &of(&env, EDITS[0])), BY_FALCON, file);
+        }
+        assert_eq!(troubles(&env).len(), lines, "a project's file is for `doctor` to look at");
+        assert!(!env.home().join(".local").exists(), "no other mesh was made");
     }
-    for file in [".ravenry/config.json", ".pi/pi-messenger.json"] {
-        put(&project.join(file), "{ oops");
-        refused(&play(&env, &of(&env, EDITS[0])), BY_FALCON, file);
+}
+
+/// Where nothing is known of what it said before, no mesh is taken for the configured one.
+#[test]
+fn a_configuration_that_could_never_be_read_leads_to_no_mesh() {
+    let env = TestEnvironment::configured();
+    hold(&env);
+    let fallback = env.home().join(".local/state/ravenry");
+    fs::create_dir_all(fallback.parent().unwrap()).unwrap();
+    let args = ["join", "Stranger", "--pid", &env.host().to_string(), "--json", "--mesh"].map(str::to_string);
+    env.run(&args.iter().map(String::as_str).chain([fallback.to_str().unwrap()]).collect::<Vec<_>>())
+        .expect_code(0);
+    fs::remove_file(env.home().join(".config/ravenry/last-good.json")).unwrap();
+    put(&env.config_file(), "{ oops");
+    let before = files_in(&fallback);
+    for name in EDITS.into_iter().chain(STARTS).chain(ENDS) {
+        let ended = play(&env, &of(&env, name));
+        quiet(&ended, name);
+        assert!(ended.stderr.contains("config.json"), "{name}: {ended}");
     }
-    assert!(troubles(&env).is_empty(), "`doctor` looks at such files itself");
+    assert_eq!(files_in(&fallback), before, "it is not the mesh");
+    let doctor = env.run(&["doctor"]).expect_code(4);
+    assert!(doctor.stdout.contains("config.json"), "{doctor}");
+}
+
+/// What it says is kept in a file of the user's own, which is written again only when that changes.
+#[test]
+fn what_the_configuration_said_last_is_kept() {
+    let env = TestEnvironment::configured();
+    hold(&env);
+    let kept = env.home().join(".config/ravenry/last-good.json");
+    let stamp = || {
+        let metadata = fs::metadata(&kept).unwrap();
+        (metadata.ino(), metadata.modified().unwrap(), metadata.permissions().mode() & 0o777)
+    };
+    let first = stamp();
+    assert_eq!(first.2, 0o600);
+    for name in EDITS.into_iter().chain(STARTS) {
+        play(&env, &of(&env, name));
+    }
+    assert_eq!(stamp(), first, "hooks write nothing");
+    env.ok(&["config", "set", "mailTurns", "3"]);
+    assert_eq!(stamp(), first, "that key is not kept");
+    env.ok(&["config", "set", "strict", "true"]);
+    assert_ne!(stamp(), first);
+    assert!(fs::read_to_string(&kept).unwrap().contains("\"strict\":true"));
+    // Where nothing can be written beside it, it is kept in the state directory.
+    let config = env.config_file();
+    fs::remove_file(&kept).unwrap();
+    fs::create_dir_all(kept.join("in the way")).unwrap();
+    play(&env, &of(&env, EDITS[0]));
+    assert!(env.home().join(".local/state/ravenry-config/last-good.json").exists());
+    put(&config, "{ oops");
+    refused(&play(&env, &of(&env, EDITS[0])), BY_FALCON, "from the state directory");
+    // Without a configuration there is nothing to go back to.
+    fs::remove_dir_all(&kept).unwrap();
+    fs::remove_file(&config).unwrap();
+    env.run(&["agents"]).expect_code(0);
+    assert!(!env.home().join(".local/state/ravenry-config/last-good.json").exists());
 }
 
 /// Makes a registration that nobody can read.
@@ -210,10 +288,10 @@ fn a_limit_on_the_size_of_files() {
 }
 
 /// A process that holds `mesh.lock`, and is stopped.
-struct Stopped(Child);
+pub struct Stopped(Child);
 
 impl Stopped {
-    fn holding(lock: &Path) -> Self {
+    pub fn holding(lock: &Path) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args([
             "--exact",

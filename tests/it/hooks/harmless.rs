@@ -11,7 +11,7 @@ use ravenry::sys::seams;
 use serde_json::{Value, json};
 
 use super::fixture::{Fixture, HARNESSES, ended, feed, fixtures, hook, in_shell, play, project};
-use crate::environment::{Ended, TestEnvironment, end, put};
+use crate::environment::{Ended, TestEnvironment, end, put, unheard};
 
 /// An edit in each way of speaking, the beginning and the end of a session.
 pub const EDITS: [&str; 7] = [
@@ -119,7 +119,7 @@ fn calls_that_make_no_sense() {
         &["hook", "terminal", "PreToolUse"],
         &["hook", "", ""],
         &["hook", "\u{1b}[31mclaude", "\n\n"],
-        &["--json", "-q", "hook", "--as"],
+        &["-q", "hook", "--as"],
     ]
     .into_iter()
     .enumerate()
@@ -149,6 +149,23 @@ fn calls_that_make_no_sense() {
         let ended = feed(hook(&env, "claude", "PreToolUse").env("MSG_AGENT", name), stranger.as_bytes());
         refused(&ended, BY_FALCON, name);
     }
+}
+
+/// A harness that adds a flag of its own gets its answer, and no exit code but 0.
+#[test]
+fn flags_that_ask_for_help_or_the_version() {
+    let env = held();
+    let edit = of(&env, "claude/PreToolUse-Edit");
+    for flag in ["--version", "-V", "--help", "-h"] {
+        let ended = feed(env.msg().args(["hook", "claude", "PreToolUse", flag]), edit.payload.as_bytes());
+        refused(&ended, BY_FALCON, flag);
+        for args in [["hook", flag], [flag, "hook"]] {
+            let ended = feed(env.msg().args(args), edit.payload.as_bytes());
+            assert_eq!(ended.code, Some(0), "{args:?}: {ended}");
+        }
+    }
+    let help = end(env.msg().args(["hook", "--help"])).expect_code(0);
+    assert!(help.stdout.contains("Usage"), "{help}");
 }
 
 #[test]
@@ -285,9 +302,7 @@ fn nobody_hears_the_answer() {
             command.stdin(File::open(&input).unwrap()).stdout(stdout).stderr(Stdio::piped());
             ended(command.spawn().unwrap()).expect_code(0);
         };
-        let (reader, writer) = std::io::pipe().unwrap();
-        drop(reader);
-        run(writer.into());
+        run(unheard());
         run(File::options().write(true).open("/dev/full").unwrap().into());
         let told = troubles(&env);
         assert_eq!(told.len(), 2 * lines + 2, "{name}");

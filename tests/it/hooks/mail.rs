@@ -10,18 +10,17 @@ use ravenry::sys::seams::CRASH_AT;
 use serde_json::json;
 
 use super::call::{Call, receipt, send, session_of};
-use crate::environment::{TestEnvironment, end};
+use crate::environment::{TestEnvironment, end, wait_until_unheard};
 use crate::terminal::harness;
 use crate::watching::{inbox, post, two};
 
 /// What can give context to a model, as far as that was seen to arrive.
-const CARRIERS: [&str; 20] = [
+const CARRIERS: [&str; 19] = [
     "claude/SessionStart",
     "claude/UserPromptSubmit",
-    "claude/PreToolUse-Read",
-    "claude/PreToolUse-Bash",
     "claude/PostToolUse-Edit",
     "claude/PostToolUse-Bash",
+    "claude/PostToolUseFailure-Bash",
     "codex/UserPromptSubmit",
     "codex/PreToolUse-apply_patch",
     "codex/PreToolUse-Bash",
@@ -39,8 +38,9 @@ const CARRIERS: [&str; 20] = [
 ];
 
 /// What can't.
-const OTHERS: [&str; 8] = [
-    "claude/PostToolUseFailure-Bash",
+const OTHERS: [&str; 9] = [
+    "claude/PreToolUse-Read",
+    "claude/PreToolUse-Bash",
     "claude/PostToolBatch-Edit",
     "claude/SubagentStop",
     "gemini/BeforeTool-write_file",
@@ -53,6 +53,11 @@ const OTHERS: [&str; 8] = [
 /// A call of Bob's.
 fn bobs(env: &TestEnvironment, fixture: &str) -> Call {
     Call::new(env, fixture, &session_of("Bob"))
+}
+
+/// Its model uses a tool, so it has what it was told before.
+fn goes_on(env: &TestEnvironment) -> Call {
+    bobs(env, "gemini/BeforeTool-write_file")
 }
 
 #[test]
@@ -69,6 +74,12 @@ fn handed_over_where_it_can_be_carried_and_once() {
         let short = header.rsplit(' ').nth(1).unwrap();
         assert_eq!(env.ok(&["show", short, "--as", "Bob"])["message"]["id"], id.as_str(), "{fixture}");
         let via = format!("hook {} {}", call.harness, call.event);
+        assert_eq!(
+            receipt(&env, &id),
+            ("stored".to_string(), None),
+            "{fixture}: nobody knows whether it has it"
+        );
+        assert_eq!(goes_on(&env).answer(&env), Answer::Silence, "{fixture}: once");
         assert_eq!(receipt(&env, &id), ("surfaced".to_string(), Some(via)), "{fixture}");
         if !fixture.ends_with("SessionStart") {
             assert_eq!(call.answer(&env), Answer::Silence, "{fixture}: once");
@@ -164,7 +175,7 @@ fn drain(env: &TestEnvironment, call: &Call) -> (Vec<usize>, usize) {
             .map(|words| words.split_whitespace().next().unwrap().parse().unwrap())
             .collect();
         handed.extend(numbers);
-        let left = inbox(env).len();
+        let left = inbox(env).iter().filter(|file| !file.starts_with('.')).count();
         let note = match left {
             0 => String::new(),
             1 => "\n\n[1 more message waits: msg read]".to_string(),
@@ -270,6 +281,7 @@ fn what_nobody_hears_is_still_there() {
         let call = bobs(&env, fixture);
         let mut child = call.command(&env).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
+        wait_until_unheard(child.id());
         // What it is asked comes after its reader has gone.
         child.stdin.take().unwrap().write_all(call.input().as_bytes()).unwrap();
         assert!(child.wait().unwrap().success(), "{fixture}");
@@ -293,14 +305,17 @@ fn killed_at_any_step_a_hook_loses_nothing() {
             let first = end(call.command(&env).env(CRASH_AT, n.to_string()));
             let survived = first.signal.is_none();
             let seen = |id: &&String| receipt(&env, id).0 == "surfaced";
-            let recorded = sent.iter().filter(seen).count();
-            assert!(
-                recorded == 0 || first.stdout.contains("> two"),
-                "{fixture} at {n}: first said, then recorded"
+            assert_eq!(
+                sent.iter().filter(seen).count(),
+                0,
+                "{fixture} at {n}: nothing shows that the model has it"
             );
+            let kept = inbox(&env).iter().filter(|file| file.contains(',')).count();
+            assert!(kept == 0 || first.stdout.contains("> two"), "{fixture} at {n}: first said, then kept");
             let second = end(&mut bobs(&env, "claude/UserPromptSubmit").command(&env)).expect_code(0);
             let when = format!("{fixture} killed at {n}: {first}, then {second}");
-            assert_eq!(second.stdout.matches("[peer").count(), 2 - recorded, "{when}");
+            assert_eq!(second.stdout.matches("[peer").count(), 2 - kept, "{when}");
+            assert_eq!(goes_on(&env).answer(&env), Answer::Silence, "{when}");
             assert_eq!(sent.iter().filter(seen).count(), 2, "{when}");
             assert!(inbox(&env).is_empty(), "{when}");
             let said = format!("{}{}", first.stdout, second.stdout);

@@ -21,7 +21,7 @@ use super::waking::send;
 use crate::environment::{TestEnvironment, end, put, put_old, wait_until};
 
 /// Longer than posting may take, and shorter than anything that waits for us.
-const IN_TIME: Duration = Duration::from_secs(20);
+const IN_TIME: Duration = Duration::from_secs(60);
 
 /// Alice, and Bob in a Claude Code that this very process plays.
 pub struct Scene {
@@ -257,6 +257,8 @@ fn what_lies_in_the_place_of_the_socket_is_looked_at_first() {
         nix::unistd::chown(&scene.socket(), Some(12345.into()), None).unwrap();
         assert!(refused(&scene).contains("no socket of ours"));
         nix::unistd::chown(&scene.socket(), Some(0.into()), None).unwrap();
+    } else {
+        crate::skip::skip("only root can give a socket away");
     }
     assert_eq!(scene.heard(), [] as [Value; 0]);
     assert_eq!(send(&scene.env, &["now"]), "socket");

@@ -205,7 +205,9 @@ fn at_its_end_all_becomes_free_and_who_waits_is_told() {
     end.answer(&env);
     assert_eq!(env.names(), ["Bob"]);
     assert_eq!(inbox(&env).len(), 1, "Bob is told at once");
-    assert!(context(edit.answer(&env)).contains("> `src/x` is free: Alice no longer holds it."));
+    assert_eq!(edit.answer(&env), Answer::Silence);
+    let done = Call::new(&env, "claude/PostToolUse-Edit", &session_of("Bob"));
+    assert!(done.context(&env).contains("> `src/x` is free: Alice no longer holds it."));
     env.join("alice");
 }
 

@@ -2,8 +2,8 @@
 
 use ravenry::sys::seams;
 
-use super::damaged::{DAMAGES, config, spoilt};
-use super::fixture::{feed, hook, play};
+use super::damaged::{DAMAGES, spoilt};
+use super::fixture::{feed, hook, play, project};
 use super::harmless::{
     BY_FALCON, EDITS, ENDS, STARTS, free, held, of, quiet, quiet_trouble, refused, troubles,
 };
@@ -12,7 +12,7 @@ use crate::environment::{TestEnvironment, put};
 const NOT_KNOWN: &str = "could not find out whether this is reserved";
 
 fn strict(env: &TestEnvironment) {
-    put(&config(env), "{\"strict\": true}");
+    env.configure("{\"strict\": true}");
 }
 
 #[test]
@@ -76,6 +76,22 @@ fn the_strict_are_refused_for_a_bug_of_ours() {
         let fixture = of(&env, name);
         let mut command = hook(&env, fixture.harness, &fixture.event);
         quiet(&feed(command.env(seams::PANIC, "oh no"), fixture.payload.as_bytes()), name);
+    }
+}
+
+/// Being strict is not forgotten because of a typing error.
+#[test]
+fn a_broken_configuration_stays_as_strict_as_it_was() {
+    for broken in ["{ oops", "{\"strict\": \"perhaps\"}"] {
+        let env = TestEnvironment::configured();
+        project(&env);
+        env.join("GoldFalcon");
+        strict(&env);
+        let edit = of(&env, EDITS[0]);
+        quiet(&play(&env, &edit), "the hook reads the configuration");
+        put(&env.config_file(), &broken.replace('}', &format!(", \"mesh\": {:?}}}", env.mesh())));
+        DAMAGES[0].1(&env.mesh().join("registry/Torn.json"));
+        refused(&play(&env, &edit), NOT_KNOWN, broken);
     }
 }
 

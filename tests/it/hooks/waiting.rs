@@ -35,7 +35,7 @@ fn assert_told_once(env: &TestEnvironment, fixture: &str, words: &str) {
         Answer::Context(text) | Answer::GoOn(text) => text,
         other => panic!("not told: {other:?}"),
     };
-    assert!(told.starts_with("[peer ravenry, ") && !told.contains("msg reply"), "{told}");
+    assert!(told.starts_with("[msg, ") && !told.contains("msg reply"), "{told}");
     assert_eq!(told.lines().skip(1).collect::<Vec<_>>(), [format!("> {words}")]);
     for fixture in ["claude/PostToolUse-Bash", "claude/Stop", "claude/UserPromptSubmit"] {
         assert_eq!(bobs(env, fixture).answer(env), Answer::Silence, "told once");

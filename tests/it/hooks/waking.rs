@@ -123,6 +123,23 @@ fn send_tells_how_it_will_be_noticed() {
 }
 
 #[test]
+fn the_receipt_of_a_message_to_a_dead_agent_promises_no_next_step() {
+    let (env, host) = scene();
+    prompt(&env, "hello");
+    let sent = env.ok(&["send", "Bob", "hi", "--as", "Alice"]);
+    assert_eq!(sent["sent"][0]["wake"], "hook");
+    let receipt = || {
+        let id = sent["sent"][0]["id"].as_str().unwrap();
+        end(env.msg().args(["receipt", id, "--as", "Alice"])).expect_code(0).stdout
+    };
+    assert!(receipt().contains("with its next tool call or prompt"), "{}", receipt());
+    env.kill(host);
+    let text = receipt();
+    assert!(text.contains("it gets the message when it comes back"), "{text}");
+    assert!(!text.contains("at work") && !text.contains("next"), "{text}");
+}
+
+#[test]
 fn a_waiter_wakes_and_takes_nothing() {
     for (harness, fixture) in [
         ("claude", "claude/Stop"),
@@ -390,6 +407,58 @@ fn codex_is_woken_by_whoever_sends() {
     assert_eq!(queued().lines().count(), 2, "what Bob waited for is free");
 }
 
+/// What a hook has to tell wakes as well, and the hook does not wait for it: the queue ends only after the hook has.
+#[test]
+fn codex_is_woken_by_what_a_hook_tells() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let (log, ended) = (env.path().join("queued"), env.path().join("ended"));
+    let queue = format!(
+        "until [ -e '{}' ]; do sleep 0.01; done\necho \"$*\" >>'{}'\n",
+        ended.display(),
+        log.display()
+    );
+    let mut codex = Codex::new(&env, &queue);
+    codex.join(&env, "Bob");
+    prompt(&env, "hello");
+    env.ok(&["reserve", "src/", "--as", "Alice"]);
+    assert_eq!(env.fails(1, &["reserve", "src/", "--as", "Bob"]), "reserved");
+    stop(&env);
+    Call::new(&env, "claude/SessionEnd", &session_of("Alice")).answer(&env);
+    assert_eq!(env.names(), ["Bob"], "Alice has left");
+    fs::write(&ended, "").unwrap();
+    let queued = || fs::read_to_string(&log).unwrap_or_default();
+    wait_until("Bob is woken", || queued().contains("There is mail"));
+    assert_eq!(queued().lines().count(), 1);
+}
+
+/// A prompt that its user types while somebody tries to wake it in vain begins a turn, and stays one.
+#[test]
+fn a_turn_that_begins_meanwhile_is_not_put_to_rest() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let [begun, go_on] = ["begun", "go-on"].map(|name| env.path().join(name));
+    let queue = format!(
+        ": >'{}'\nuntil [ -e '{}' ]; do sleep 0.01; done\necho no >&2\nexit 1\n",
+        begun.display(),
+        go_on.display()
+    );
+    let mut codex = Codex::new(&env, &queue);
+    codex.join(&env, "Bob");
+    let (mesh, session) = (env.store(), SessionId::new(session_of("Bob")).unwrap());
+    prompt(&env, "hello");
+    stop(&env);
+    let mut sender = env.msg();
+    sender.args(["send", "Bob", "wake up", "--as", "Alice"]).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut sender = sender.spawn().unwrap();
+    wait_until("somebody wakes Bob", || begun.exists());
+    prompt(&env, "something of my own");
+    fs::write(&go_on, "").unwrap();
+    assert!(sender.wait().unwrap().success());
+    assert_eq!(mesh.activity(&session).unwrap(), Activity::Working);
+    assert_eq!(mesh.turns(&session).unwrap().count, 0, "the prompt has set it back");
+}
+
 /// Each of them takes its time: it ends when all have begun. One after the other, none would ever.
 #[test]
 fn many_are_woken_at_the_same_time() {
@@ -441,6 +510,7 @@ fn an_answer_that_leads_nowhere_is_none() {
         assert_eq!(env.store().turns(&session).unwrap().count, 0, "{place}: that was no turn");
         let Answer::GoOn(mail) = stop(&env) else { panic!("{place}: it stops") };
         assert!(mail.ends_with("> is anybody there?"), "{mail}");
+        assert_eq!(call(&env, "claude/PreToolUse-Bash").answer(&env), Answer::Silence);
         assert_eq!(receipt(&env, &id).0, "surfaced", "{place}");
     }
 }

@@ -29,7 +29,7 @@ fn assert_warns(found: &[(String, String, String)], part: &str, fix: &str) {
 #[test]
 fn all_is_well() {
     let env = TestEnvironment::new();
-    assert_eq!(doctor(&env)[0].1, "in no harness; `msg install all` does it");
+    assert_warns(&doctor(&env), "in no harness", "`msg install all`");
     for harness in HARNESSES {
         install(&env, harness);
     }
@@ -91,4 +91,73 @@ fn settings_that_cannot_be_read() {
     let found = doctor(&env);
     assert_warns(&found, "line 2, column 3", "mend the file");
     assert_warns(&found, ".gemini/settings.json", "mend the file");
+}
+
+/// The rule that lets `msg` out of Codex's sandbox names this program by its path, and no other.
+#[test]
+fn the_rule_of_codex_names_the_program_and_doctor_tells_when_it_moved() {
+    let env = TestEnvironment::new();
+    let [old, new] = ["old", "new"].map(|name| env.path().join(name).join("msg"));
+    copy_of_program(&old);
+    let link = env.path().join("bin/msg");
+    fs::create_dir(link.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink(&old, &link).unwrap();
+    run_program(&env, &link, &["install", "codex"]).expect_code(0);
+    let rules = text(&env, ".codex/rules/ravenry.rules");
+    let expected = format!("paths = [\"{}\", \"{}\"]", link.display(), old.display());
+    assert!(rules.contains("host_executable(\n    name = \"msg\",\n"), "{rules}");
+    assert!(rules.contains(&expected), "{rules}");
+    let said = run_program(&env, &link, &["doctor", "-v"]).stdout;
+    assert!(!said.contains("ravenry.rules"), "{said}");
+    // Another version takes the place that the link leads to.
+    fs::create_dir(new.parent().unwrap()).unwrap();
+    fs::rename(&old, &new).unwrap();
+    fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink(&new, &link).unwrap();
+    let said = run_program(&env, &link, &["doctor"]).stdout;
+    assert!(
+        said.contains("the rule in `") && said.contains("which is gone: `msg` stays in the sandbox"),
+        "{said}"
+    );
+    assert!(said.contains("`msg install codex`"), "{said}");
+    run_program(&env, &link, &["install", "codex"]).expect_code(0);
+    let said = run_program(&env, &link, &["doctor"]).stdout;
+    assert!(!said.contains("ravenry.rules"), "{said}");
+}
+
+/// The model's commands run in a login shell, which knows what its profiles say.
+#[test]
+fn a_login_shell_that_does_not_find_the_program() {
+    let env = TestEnvironment::new();
+    let bin = env.path().join("bin");
+    copy_of_program(&bin.join("msg"));
+    let msg = bin.join("msg");
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    let shell = |name: &str, text: &str| {
+        let file = env.path().join(name);
+        fs::write(&file, format!("#!/bin/sh\n{text}\n")).unwrap();
+        fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        file
+    };
+    let finds = shell("finds", "echo welcome; exec /bin/sh -c \"$2\"");
+    let misses = shell("misses", "echo welcome; PATH=/usr/bin:/bin exec /bin/sh -c \"$2\"");
+    let fails = shell("fails", "exit 1");
+    let run = |shell: &std::path::Path, args: &[&str]| {
+        let mut command = env.msg();
+        let mut program = std::process::Command::new(&msg);
+        program.env_clear().envs(command.get_envs().filter_map(|(key, value)| Some((key, value?))));
+        command = program;
+        crate::environment::end(
+            command.args(args).env("PATH", &path).env("SHELL", shell).current_dir(env.work()),
+        )
+    };
+    fs::create_dir_all(env.home().join(".codex")).unwrap();
+    let asked = |shell: &std::path::Path| checks(&run(shell, &["doctor", "--json"]).expect_code(0));
+    let is_told =
+        |shell: &std::path::Path| asked(shell).iter().any(|(_, message, _)| message.contains("login shell"));
+    assert!(!is_told(&misses), "who has no hooks in Codex is not told");
+    run(&finds, &["install", "codex"]).expect_code(0);
+    assert!(!is_told(&finds), "{:?}", asked(&finds));
+    assert!(!is_told(&fails), "nothing is known");
+    assert_warns(&asked(&misses), "login shell, whose PATH has no `msg`", "~/.profile");
 }

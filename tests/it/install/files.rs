@@ -104,7 +104,7 @@ fn somebody_else_is_at_it() {
 #[test]
 fn the_owner_stays() {
     if !nix::unistd::geteuid().is_root() {
-        eprintln!("skipped: only root can give a file away");
+        crate::skip::skip("only root can give a file away");
         return;
     }
     for (harness, file) in SETTINGS {
@@ -126,7 +126,7 @@ fn the_owner_stays() {
 #[test]
 fn what_would_become_ours_is_refused() {
     if !nix::unistd::geteuid().is_root() {
-        eprintln!("skipped: only root can give a file away");
+        crate::skip::skip("only root can give a file away");
         return;
     }
     let env = TestEnvironment::new();
@@ -140,6 +140,7 @@ fn what_would_become_ours_is_refused() {
     }
     let mut command = std::process::Command::new(&program);
     command.env_clear().env("HOME", env.home()).env("PATH", "/usr/bin:/bin").uid(12345).gid(12345);
+    command.env(ravenry::sys::seams::ANCESTRY_END, std::process::id().to_string());
     let ended = end(command.args(["install", "claude", "--json"]).current_dir(env.work())).expect_code(4);
     assert_eq!(ended.kind(), "read_only", "{ended}");
     assert!(ended.stdout.contains("is somebody else's"), "{ended}");
@@ -151,7 +152,7 @@ fn what_would_become_ours_is_refused() {
 #[test]
 fn the_owner_of_other_files_stays_too() {
     if !nix::unistd::geteuid().is_root() {
-        eprintln!("skipped: only root can give a file away");
+        crate::skip::skip("only root can give a file away");
         return;
     }
     let env = TestEnvironment::new();

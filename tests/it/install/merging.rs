@@ -252,6 +252,8 @@ fn opencode_may_run_msg_where_it_would_ask() {
                 "{}",
                 text(&env, &file)
             );
+            // A redirection is a part of the command to OpenCode, so it is asked about.
+            assert_eq!(text(&env, &file).contains("\"msg *>*\": \"ask\""), is_needed);
             // Taken out without what was: it says the same as before.
             give(&env, &file, &format!("{}\n", text(&env, &file)));
             uninstall(&env, "opencode");

@@ -209,5 +209,5 @@ fn no_such_harness() {
         assert_eq!(env.fails(2, &["install", name]), "usage");
         assert_eq!(env.fails(2, &["uninstall", name]), "usage");
     }
-    assert_eq!(env.fails(2, &["install"]), "usage");
+    assert_eq!(env.fails(2, &["uninstall"]), "usage");
 }

@@ -33,8 +33,9 @@ fn run_line(env: &TestEnvironment, shell: &str, line: &str, path: &str) -> Ended
     }
 }
 
+/// Shells that Claude Code, Gemini CLI and Copilot CLI may use.
 fn shells() -> Vec<&'static str> {
-    let known = ["sh", "bash", "dash", "zsh", "fish", "ksh"];
+    let known = ["sh", "bash", "dash", "zsh", "ksh"];
     let is_there =
         |shell: &&str| Command::new(shell).arg("-c").arg(":").status().is_ok_and(|ended| ended.success());
     known.into_iter().filter(is_there).collect()
@@ -78,10 +79,6 @@ fn at_any_path() {
         run_program(&env, &program, &["install", "claude"]).expect_code(0);
         let line = line_before_tool(&env);
         for shell in shells() {
-            if shell == "fish" && name.contains('\\') {
-                // A backslash in single quotes is fish's own affair; what matters is that nothing breaks.
-                continue;
-            }
             let ended = run_line(&env, shell, &line, "/usr/bin:/bin").expect_code(0);
             assert!(ended.stdout.contains("\"deny\""), "{shell}, {name:?}: {ended}");
         }
@@ -104,6 +101,7 @@ fn broken_in_every_way() {
     let by_path = line_before_tool(&env);
     let mut by_name = Command::new(&program);
     by_name.env_clear().env("HOME", env.home()).env("PATH", &path).args(["install", "claude"]);
+    by_name.env(ravenry::sys::seams::ANCESTRY_END, std::process::id().to_string());
     end(&mut by_name).expect_code(0);
     let by_name = line_before_tool(&env);
     assert!(by_path.starts_with("[ -x") && by_name.starts_with("command -v"), "{by_path}\n{by_name}");
@@ -122,7 +120,32 @@ fn broken_in_every_way() {
     break_it("half of it", Some(&whole[..4096]), 0o755);
     break_it("it is no program", Some(b"\x7fELF\0\0\0garbage"), 0o755);
     break_it("it fails", Some(b"#!/bin/sh\necho no >&2\nexit 3\n"), 0o755);
+    break_it("it fails with words", Some(b"#!/bin/sh\necho usage: msg USER\nexit 1\n"), 0o755);
     break_it("it blocks", Some(b"#!/bin/sh\necho blocked >&2\nexit 2\n"), 0o755);
     break_it("its interpreter is gone", Some(b"#!/no/such/shell\n"), 0o755);
     break_it("it dies", Some(b"#!/bin/sh\nkill -9 $$\n"), 0o755);
+}
+
+/// Codex calls its hooks with the login shell of the user.
+#[test]
+fn codex_may_use_any_shell() {
+    for name in ["plain", "with space", "it's", "\"q\" $HOME `x` ; & |"] {
+        let env = TestEnvironment::new();
+        let program = env.path().join(name).join("msg");
+        copy_of_program(&program);
+        run_program(&env, &program, &["install", "codex"]).expect_code(0);
+        let lines = hook_lines(&text(&env, ".codex/hooks.json"));
+        let line = lines.iter().find(|line| line.contains(" PreToolUse ")).unwrap();
+        fs::remove_file(&program).unwrap();
+        put(&program, "#!/bin/sh\nread -r payload\necho \"$payload $*\"\n");
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let fish = Command::new("fish").arg("-c").arg(":").status().is_ok_and(|ended| ended.success());
+        for shell in shells().into_iter().chain(fish.then_some("fish")) {
+            let ended = run_line(&env, shell, line, "/usr/bin:/bin").expect_code(0);
+            assert!(ended.stdout.ends_with(" hook codex PreToolUse"), "{shell}: {ended}");
+            assert!(ended.stdout.contains("session_id"), "{shell}: standard input is passed on: {ended}");
+        }
+        put(&program, "#!/bin/sh\necho usage: msg USER\nexit 1\n");
+        assert_silent(&env, line, "/usr/bin:/bin", "it fails with words");
+    }
 }

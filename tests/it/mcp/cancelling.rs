@@ -58,7 +58,7 @@ fn mail_that_comes_with_the_cancellation_is_not_lost() {
         client.ok("agents", json!({}));
         let answered = client.take_kept(|message| message["id"] == id);
         got += answered.map_or(0, |answer| {
-            answer["result"]["structuredContent"]["messages"].as_array().map_or(0, Vec::len)
+            answer["result"]["_meta"]["ravenry/result"]["messages"].as_array().map_or(0, Vec::len)
         });
         let inbox = env.mesh().join("inbox").join(&me);
         let in_hand = || {

@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use super::client::{Client, greeting, server, server_of};
-use crate::environment::{TestEnvironment, wait_until};
+use crate::environment::{TestEnvironment, wait_until, wait_until_unheard};
 use crate::hooks::fixture::in_shell;
 
 /// A server whose pipes stay in our hands, whatever becomes of who started it.
@@ -90,6 +90,7 @@ fn with_a_client_that_hears_nothing() {
     let mut child = start(&mut server(&env, "claude"));
     let pid = server_of(&child);
     drop(child.stdout.take());
+    wait_until_unheard(child.id());
     greet(&mut child);
     wait_until("the server is gone", || is_gone(pid));
     drop(child.stdin.take());

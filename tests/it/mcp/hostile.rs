@@ -99,6 +99,16 @@ fn one_id_for_all_is_survived() {
 /// It asks and asks, and never reads: what is asked is bounded by what is answered.
 #[test]
 fn a_flood_that_is_never_read_is_not_kept() {
+    flood(|id| id);
+}
+
+/// So it is where all requests have one id.
+#[test]
+fn a_flood_with_one_id_is_not_kept() {
+    flood(|_| 1);
+}
+
+fn flood(id_of: fn(i64) -> i64) {
     let env = TestEnvironment::new();
     let mut command = server(&env, "claude");
     let mut child =
@@ -109,7 +119,7 @@ fn a_flood_that_is_never_read_is_not_kept() {
         let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": greeting });
         let mut sent = 0;
         let lines = std::iter::once(hello)
-            .chain((1..).map(|id| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" })));
+            .chain((1..).map(|id| json!({ "jsonrpc": "2.0", "id": id_of(id), "method": "tools/list" })));
         for line in lines {
             if writeln!(stdin, "{line}").is_err() {
                 break;

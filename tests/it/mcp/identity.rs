@@ -54,7 +54,7 @@ fn codex_tells_its_thread_with_each_call() {
         let arguments = json!({ "action": "join" });
         let params = json!({ "name": "agents", "arguments": arguments, "_meta": meta });
         let result = client.request("tools/call", params);
-        result["structuredContent"]["agent"]["name"].as_str().unwrap().to_string()
+        result["_meta"]["ravenry/result"]["agent"]["name"].as_str().unwrap().to_string()
     };
     let (first, second) = (join("thread-1"), join("thread-2"));
     assert_ne!(first, second);
@@ -73,7 +73,7 @@ fn a_thread_of_a_session_that_is_here_is_that_session() {
     let meta = json!({ "threadId": "child", "sessionId": "root" });
     let params = json!({ "name": "agents", "arguments": { "action": "status", "text": "x" }, "_meta": meta });
     let said = client.request("tools/call", params);
-    assert_eq!(said["structuredContent"]["agent"]["name"], "Alice", "{said}");
+    assert_eq!(said["_meta"]["ravenry/result"]["agent"]["name"], "Alice", "{said}");
     assert_eq!(env.names(), ["Alice"]);
 }
 

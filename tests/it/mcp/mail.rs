@@ -137,7 +137,7 @@ fn clog(env: &TestEnvironment, child: &mut Child) -> String {
     }
     child.stdout = Some(lines.into_inner());
     let answer: Value = serde_json::from_str(&text).unwrap();
-    let me = answer["result"]["structuredContent"]["agent"]["name"].as_str().unwrap().to_string();
+    let me = answer["result"]["_meta"]["ravenry/result"]["agent"]["name"].as_str().unwrap().to_string();
     for _ in 0..LETTERS {
         env.ok(&["send", &me, &"x".repeat(8_000), "--as", "Peer"]);
     }

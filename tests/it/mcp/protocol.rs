@@ -8,6 +8,9 @@ use crate::environment::TestEnvironment;
 /// What the list of tools may cost a model, in tokens. A well-known server of this kind needs 24,700.
 const MOST_TOKENS: usize = 1_500;
 
+/// What the list of two agents may cost.
+const MOST_FOR_TWO_AGENTS: usize = 80;
+
 fn listed(env: &TestEnvironment) -> Value {
     Client::of(env, "claude").request("tools/list", json!({}))
 }
@@ -28,6 +31,44 @@ fn the_list_of_tools_costs_little() {
         assert!(tokens < MOST_TOKENS, "{tokens} tokens");
         assert!(tokens > 200, "only {tokens} tokens were counted");
     }
+}
+
+/// A client may give a model all of a result but its `_meta`.
+#[test]
+fn an_answer_costs_little() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    env.ok(&["reserve", "src/auth/", "--reason", "new login flow", "--as", "Alice"]);
+    let mut client = Client::of(&env, "claude");
+    client.name();
+    let o200k = tiktoken_rs::o200k_base().unwrap();
+    for (tool, arguments, most) in [
+        ("agents", json!({}), MOST_FOR_TWO_AGENTS),
+        ("reserve", json!({ "action": "list" }), 40),
+        ("message", json!({ "to": ["Alice"], "text": "hello" }), 60),
+        ("feed", json!({ "limit": 3 }), 80),
+    ] {
+        let id = client.ask_tool(tool, arguments);
+        let mut answer = client.answer(id)["result"].clone();
+        let answer = answer.as_object_mut().unwrap();
+        assert!(answer.remove("_meta").is_some());
+        assert_eq!(answer["isError"], false, "{answer:?}");
+        let tokens = o200k.encode_ordinary(answer["content"][0]["text"].as_str().unwrap()).len();
+        println!("{tool}: {tokens} tokens");
+        assert!(tokens <= most, "{tool}: {tokens} tokens: {answer:?}");
+        let rest: Vec<&String> = answer.keys().filter(|key| *key != "content").collect();
+        assert!(rest.iter().all(|key| ["isError", "resultType"].contains(&key.as_str())), "{rest:?}");
+    }
+}
+
+#[test]
+fn hints_name_tools() {
+    let env = TestEnvironment::new();
+    env.join("Peer");
+    let mut client = Client::of(&env, "claude");
+    let said = client.call("message", json!({ "to": ["Pear"], "text": "hello" }));
+    assert!(said.failed && said.text.contains("hint: "), "{}", said.text);
+    assert!(!said.text.contains("`msg "), "{}", said.text);
 }
 
 /// Some harnesses hand schemas to a model's API that knows but a part of JSON Schema.

@@ -45,7 +45,7 @@ fn message() {
     assert_eq!(receipt.structured["state"], "acked");
     client.ok("message", json!({ "to": "Peer", "text": "one name is a list too" }));
     let said = client.call("message", json!({ "to": ["Peer", "Pere"], "text": "hi" }));
-    assert!(said.failed && said.text.contains("not sent to Pere"), "{}", said.text);
+    assert!(said.failed && said.text.contains("not sent: no agent is called Pere"), "{}", said.text);
     assert_eq!(said.structured["error"]["kind"], "not_all_sent");
     assert_eq!(said.structured["sent"][0]["to"], "Peer");
     let said = client.call("message", json!({ "to": ["Pere"], "text": "hi" }));

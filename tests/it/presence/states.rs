@@ -123,9 +123,10 @@ fn whatever_an_agent_calls_is_a_sign_of_life() {
 fn strangers_are_judged_by_what_they_write_down() {
     let env = TestEnvironment::new();
     env.join("Alice");
+    let host = env.pi_host();
     let registration = |active: Option<&str>| {
         let mut registration = json!({
-            "name": "RedIce", "pid": std::process::id(), "sessionId": "of RedIce", "cwd": env.work(), "model": "m",
+            "name": "RedIce", "pid": host, "sessionId": "of RedIce", "cwd": env.work(), "model": "m",
             "startedAt": "2020-01-01T00:00:00.000Z",
             "reservations": [{ "pattern": "src/", "since": "2020-01-01T00:00:00.000Z" }],
             "session": { "toolCalls": 3, "tokens": 1234, "filesModified": ["src/auth/login.ts"] },
@@ -169,7 +170,7 @@ fn a_status_that_was_set_is_told_apart_from_one_that_was_not() {
     assert_eq!(status(), (json!("reviewing"), json!(null)));
     env.ok(&["set-status", "--as", "Alice"]);
     age(&env, "Alice", Duration::from_secs(12 * MINUTE));
-    assert_eq!(status(), (json!(null), json!("quiet for 12 min")));
+    assert_eq!(status(), (json!(null), json!("quiet for 12min")));
     Call::new(&env, "claude/Stop", &session_of("Alice")).answer(&env);
     assert_eq!(status(), (json!(null), json!(null)), "its turn is over, and it came long ago");
     env.ok(&["claim", "TASK-9", "--adhoc", "--as", "Alice"]);

@@ -11,8 +11,8 @@ use crate::hooks::fixture::ended;
 use crate::swarm::fixture::{claim, mail, three};
 
 const LONG: Duration = Duration::from_secs(20 * 60);
-const TEXT: &str = "Alice seems to be stuck: it has been quiet for 20 min and still holds `TASK-01`, `src/`. It lives, so \
-                    nothing is taken from it. To ask: msg send Alice \"…\"";
+const TEXT: &str = "Alice seems to be stuck: it has been quiet for 20min and still holds `TASK-01`, `src/`. It is still \
+                    running and keeps what it holds. Ask: msg send Alice \"…\"";
 
 /// Alice, Bob and Carol have one spec, Dave another; Alice has a task and a path, and is quiet for long.
 fn stage() -> TestEnvironment {
@@ -49,7 +49,7 @@ fn of_sixteen_who_look_at_once_one_tells() {
         .collect();
     children.into_iter().for_each(|child| drop(ended(child).expect_code(0)));
     assert_eq!(all_mail(&env), once());
-    assert_eq!(told(&env, "stuck"), ["Alice - `TASK-01`, `src/`"]);
+    assert_eq!(told(&env, "stuck"), ["Alice TASK-01, src/ -"]);
     env.ok(&["agents"]);
     env.ok(&["tasks", "--as", "Bob"]);
     assert_eq!(all_mail(&env), NONE, "once is enough");
@@ -119,5 +119,5 @@ fn without_a_spec_in_common_only_the_feed_is_told() {
     age(&env, "Alice", LONG);
     env.ok(&["agents"]);
     assert_eq!(mail(&env, "Bob"), [""; 0]);
-    assert_eq!(told(&env, "stuck"), ["Alice - `src/`"]);
+    assert_eq!(told(&env, "stuck"), ["Alice src/ -"]);
 }

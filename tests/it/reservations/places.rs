@@ -19,7 +19,7 @@ fn pi_messengers(env: &TestEnvironment, cwd: &Path) {
     {
         let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/pi-messenger").join(file);
         let mut registration: Value = serde_json::from_str(&fs::read_to_string(fixture).unwrap()).unwrap();
-        registration["pid"] = json!(env.host());
+        registration["pid"] = json!(env.pi_host());
         registration["cwd"] = json!(cwd);
         if name == "IronZenith" {
             registration["reservations"] = json!([{"pattern": "lib/", "since": "2026-11-14T23:57:56.077Z"}]);

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::listed;
 use crate::crashes::copy;
-use crate::environment::{TestEnvironment, end, open_mesh};
+use crate::environment::{TestEnvironment, end, open_mesh, rounds};
 
 const ROUNDS: usize = 200;
 
@@ -70,7 +70,7 @@ fn of_sixteen_at_once_one_gets_it() {
     }
     let caller = Caller::of(&env);
     let mut winners = std::collections::BTreeSet::new();
-    for round in 0..ROUNDS {
+    for round in 0..rounds(ROUNDS) {
         // The same agents, and nothing that they did in the rounds before.
         let mesh = env.path().join(format!("mesh-{round}"));
         copy(&env.mesh(), &mesh);

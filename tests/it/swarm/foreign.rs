@@ -51,7 +51,7 @@ struct Linked {
 
 fn linked() -> Linked {
     let (env, spec) = scene();
-    let pid = env.host();
+    let pid = env.pi_host();
     let link = env.path().join("link");
     symlink(env.work(), &link).unwrap();
     let theirs = link.join("spec.md").to_str().unwrap().to_string();
@@ -96,7 +96,7 @@ fn their_files_are_read_and_extended() {
         ("v050-claims.json", "v050-completions.json", "v050-registry-IronZenith.json", "IronZenith"),
     ] {
         let (env, spec) = scene();
-        let pid = env.host();
+        let pid = env.pi_host();
         put(&env.mesh().join(format!("registry/{name}.json")), &fixture(registration, &spec, pid));
         put(&env.mesh().join("claims.json"), &fixture(claims, &spec, pid));
         put(&env.mesh().join("completions.json"), &fixture(completions, &spec, pid));
@@ -127,7 +127,7 @@ fn their_files_are_read_and_extended() {
 #[test]
 fn their_claim_lives_as_long_as_they_do() {
     let (env, spec) = scene();
-    let pid = env.host();
+    let pid = env.pi_host();
     let registration = env.mesh().join("registry/RedIce.json");
     put(&registration, &fixture("registry-RedIce.json", &spec, pid));
     put(&env.mesh().join("claims.json"), &fixture("claims.json", &spec, pid));

@@ -49,7 +49,7 @@ fn a_torn_registration_costs_no_claim() {
     }
     env.ok(&["claim", "T-1", "--as", "Alice"]);
     // pi-messenger's, with a bare pid: what its registration says counts.
-    let (pid, session) = (env.host(), "0195b6aa-7c3e-7d51-9d0c-1f6a2b3c4d5e");
+    let (pid, session) = (env.pi_host(), "0195b6aa-7c3e-7d51-9d0c-1f6a2b3c4d5e");
     let registration = json!({
         "name": "Pia", "pid": pid, "sessionId": session, "cwd": env.work(), "model": "m",
         "startedAt": "2026-11-14T23:57:56.070Z",

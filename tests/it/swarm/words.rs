@@ -3,8 +3,11 @@
 use std::fs;
 use std::time::{Duration, SystemTime};
 
-use super::fixture::{claim, mail, refused, run_at, three};
+use serde_json::json;
+
+use super::fixture::{assert_state, claim, key, mail, refused, run_at, three};
 use crate::environment::{date, put};
+use crate::mcp::client::Client;
 
 #[test]
 fn who_was_refused_is_told_once() {
@@ -55,9 +58,29 @@ fn who_gets_what_it_was_refused_waits_no_longer() {
     env.ok(&["handoff", "TASK-01", "Bob", "--notes", "the tests\nare missing", "--as", "Alice"]);
     let told = mail(&env, "Bob");
     assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].contains("Alice hands `TASK-01` to you") && told[0].ends_with("the tests\nare missing"));
+    assert!(told[0].contains("Alice hands `TASK-01` to you") && told[0].ends_with("“the tests are missing”"));
     env.ok(&["complete", "TASK-01", "--as", "Bob"]);
     assert_eq!(mail(&env, "Bob"), Vec::<String>::new(), "of one's own doing nobody needs to be told");
+}
+
+#[test]
+fn the_heir_is_told_however_long_the_notes_are() {
+    let env = three();
+    let notes = format!("{} the end", "word ".repeat(3000));
+    claim(&env, "Alice", &["TASK-01"]);
+    env.ok(&["handoff", "TASK-01", "Bob", "--notes", &notes, "--as", "Alice"]);
+    let told = mail(&env, "Bob");
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].contains("Alice hands `TASK-01` to you") && told[0].chars().count() < 500, "{told:?}");
+    assert_eq!(told[1], format!("Notes on `TASK-01`:\n{notes}"), "in full, from Alice");
+    let mut client = Client::of(&env, "claude");
+    let name = client.name();
+    client.ok("task", json!({ "action": "claim", "id": "TASK-02", "spec": key(&env, "spec.md") }));
+    let notes = "x".repeat(9 * 1024 * 1024);
+    let handoff = json!({ "action": "handoff", "id": "TASK-02", "to": "Carol", "notes": notes });
+    assert_eq!(client.fails("task", handoff), "too_large");
+    assert_state(&env, &format!("TASK-02 claimed {name}"));
+    assert_eq!(mail(&env, "Carol"), Vec::<String>::new());
 }
 
 #[test]
@@ -185,24 +208,21 @@ fn who_is_idle_with_the_same_spec_is_told_what_can_be_begun() {
     run_at(&env, at, &["complete", "TASK-02", "--as", "Bob"]).expect_code(0);
     assert_eq!(names.map(unread), [0, 1, 0, 0, 0]);
     let told = mail(&env, "Carol");
-    assert!(told[0].contains("`TASK-03` can be begun") && told[0].contains("msg claim --next"), "{told:?}");
+    assert!(told[0].contains("`TASK-03` is ready") && told[0].contains("msg claim --next"), "{told:?}");
 }
 
 /// Whoever pastes what it is told does what it was told.
 #[test]
 fn commands_that_are_told_are_written_for_a_shell() {
     let env = three();
-    let task = "fix it, O'Neil";
-    let word = r"'fix it, O'\''Neil'";
-    claim(&env, "Alice", &[task, "--adhoc"]);
-    assert_eq!(refused(&env, "Bob", &[task, "--adhoc"]), "already_claimed");
-    env.ok(&["unclaim", "--as", "Alice"]);
-    let told = mail(&env, "Bob");
-    assert!(told[0].ends_with(&format!("To take it: msg claim {word}")), "{told:?}");
-    claim(&env, "Alice", &[task, "--adhoc"]);
-    env.ok(&["handoff", task, "Carol", "--as", "Alice"]);
-    let told = mail(&env, "Carol");
-    assert!(told[0].ends_with(&format!("`msg unclaim {word}` lets go of it.")), "{told:?}");
+    // What could leave its quotes is not written into a command.
+    for (task, word) in [("fix it now", "'fix it now'"), ("fix it, O'Neil", "TASK"), ("a`b", "TASK")] {
+        claim(&env, "Alice", &[task, "--adhoc"]);
+        assert_eq!(refused(&env, "Bob", &[task, "--adhoc"]), "already_claimed");
+        env.ok(&["unclaim", "--as", "Alice"]);
+        let told = mail(&env, "Bob");
+        assert!(told[0].ends_with(&format!("To take it: msg claim {word}")), "{told:?}");
+    }
 }
 
 #[test]

@@ -207,8 +207,6 @@ fn configuration_that_is_not_as_it_should_be() {
         }
         scene.msg(&["config", "set", "--project", "strict", "true"]);
         scene.msg_with(&[("MSG_STRICT", "yes")], &["agents"]);
-        let pid = scene.host();
-        scene.msg_with(&[("MSG_NAME_THEME", "custom")], &["join", "--pid", &pid]);
         let config = scene.env.home().join(".config/ravenry/config.json");
         scene.meanwhile("A key that is none, and a project that asks for too much.");
         put(&config, "{\"mailTurn\": 7}");

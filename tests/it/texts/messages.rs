@@ -74,7 +74,7 @@ fn letters(id: &Value) -> String {
 }
 
 /// What a command shows in a terminal, with plain ends of lines.
-fn in_terminal(command: std::process::Command) -> (String, Option<i32>) {
+pub fn in_terminal(command: std::process::Command) -> (String, Option<i32>) {
     let (terminal, pts) = pty::open().unwrap();
     let mut screen = File::from(terminal.as_fd().try_clone_to_owned().unwrap());
     let mut child = pty::Command::from(command).spawn(pts).unwrap();

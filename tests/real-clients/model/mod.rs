@@ -66,9 +66,15 @@ impl Step {
         self
     }
 
-    /// What happens in the world while the client waits for this answer.
+    /// What happens in the world while the client waits for this answer, after what happens already.
     pub fn meanwhile(mut self, action: impl FnOnce(&Request) + Send + 'static) -> Self {
-        self.meanwhile = Some(Box::new(action));
+        let first = self.meanwhile.take();
+        self.meanwhile = Some(Box::new(move |request| {
+            if let Some(first) = first {
+                first(request);
+            }
+            action(request);
+        }));
         self
     }
 

@@ -108,9 +108,9 @@ pub fn go(mut stage: Stage<'_>, report: &mut Report) {
 }
 
 /// Each says what was measured, if anything was.
-type Check = fn(&Stage<'_>) -> Checked<Option<Duration>>;
+pub(super) type Check = fn(&Stage<'_>) -> Checked<Option<Duration>>;
 
-fn tell(
+pub(super) fn tell(
     report: &mut Report,
     client: &str,
     check: &str,
@@ -157,7 +157,7 @@ fn wakes_by(stage: &Stage<'_>, rung: &str, text: &str) -> Checked<Duration> {
 }
 
 /// The letter is in that request, once, and as a peer's words.
-fn has(stage: &Stage<'_>, turn: &Turn, letter: &Sent) -> Checked {
+pub(super) fn has(stage: &Stage<'_>, turn: &Turn, letter: &Sent) -> Checked {
     let conversation = turn.request.conversation();
     let holding: Vec<&String> = conversation.iter().filter(|said| said.contains(&letter.text)).collect();
     let [text] = holding.as_slice() else {

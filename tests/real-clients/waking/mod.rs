@@ -2,10 +2,12 @@
 //!
 //! ```text
 //! cargo test --locked --test real-clients -- waking [CLIENT…]
+//! cargo test --locked --test real-clients -- interrupting [CLIENT…]
 //! cargo test --locked --test real-clients -- --soak SECONDS [CLIENT…]
 //! ```
 
 mod checks;
+mod interrupting;
 mod processes;
 mod seat;
 mod soak;
@@ -31,6 +33,19 @@ pub fn can_be_tried(client: &dyn Client) -> bool {
 /// Why nothing of this can be tried here.
 pub fn obstacle() -> Option<&'static str> {
     (!terminal::is_there()).then_some("there is no tmux")
+}
+
+/// Its user interrupts it, declines and takes back, and it is killed: no mail is lost.
+pub fn interrupt(trial: &Trial<'_>, report: &mut Report) {
+    let seat = Seat::of(trial.client).expect("one that can be woken");
+    let _tidy = Tidy(trial);
+    let result = prepare(trial, seat).map_err(Failure::from).and_then(|()| Stage::open(trial, seat, None));
+    match result {
+        Err(Failure { wrong, evidence }) => {
+            report.check(trial.client.name(), checks::STARTS, Err(wrong), &|| evidence.clone());
+        }
+        Ok(stage) => interrupting::go(stage, report),
+    }
 }
 
 pub fn go(trial: &Trial<'_>, soak: Option<Duration>, report: &mut Report) {

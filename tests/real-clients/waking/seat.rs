@@ -120,8 +120,14 @@ impl Seat {
                 }
                 command.arg(prompt);
             }
-            "pi" => _ = command.args(["--model", "fake/fake-model", prompt]),
-            "opencode" => _ = command.args(["--prompt", prompt]),
+            "pi" => {
+                command.args(["--model", "fake/fake-model"]);
+                command.args(session.into_iter().flat_map(|session| ["--session", session])).arg(prompt);
+            }
+            "opencode" => {
+                command.args(session.into_iter().flat_map(|session| ["--session", session]));
+                command.args(["--prompt", prompt]);
+            }
             "gemini" => {
                 _ = command.args([
                     "-m",
@@ -133,8 +139,13 @@ impl Seat {
                     prompt,
                 ]);
             }
-            "copilot" => _ = command.args(["--allow-all-tools", "-i", prompt]),
-            _ => _ = command.arg(prompt),
+            "copilot" => {
+                command.args(session.into_iter().flat_map(|session| ["--resume", session]));
+                command.args(["--allow-all-tools", "-i", prompt]);
+            }
+            _ => {
+                command.args(session.into_iter().flat_map(|session| ["resume", session])).arg(prompt);
+            }
         }
         command
     }
@@ -151,6 +162,17 @@ impl Seat {
                 )),
             ),
             _ => client.shell(command),
+        }
+    }
+
+    /// A call of that tool of our MCP server.
+    pub fn tool(&self, client: &dyn Client, name: &str) -> Option<Call> {
+        match self.client {
+            "codex" => Some(Call::new(
+                "exec",
+                json!(format!("text(JSON.stringify(await tools.mcp__ravenry__{name}({{}})));")),
+            )),
+            _ => client.tool(name, json!({})),
         }
     }
 }

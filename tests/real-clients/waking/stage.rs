@@ -60,6 +60,7 @@ impl From<String> for Failure {
 pub struct Sent {
     pub at: Instant,
     pub text: String,
+    pub id: String,
     /// What the sender was told about how it arrives.
     pub wake: String,
 }
@@ -192,6 +193,32 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
+    /// Waits until nothing moves on the screen: a client that works shows that it does.
+    pub fn stands_still(&self) -> Checked {
+        let (mut last, mut since) = (self.screen(), Instant::now());
+        until("a screen that stands still", PATIENCE, || {
+            let now = self.screen();
+            if now != last {
+                (last, since) = (now, Instant::now());
+            }
+            (since.elapsed() > QUIET).then_some(())
+        })
+    }
+
+    /// The letter is in the last request to its model.
+    pub fn knows(&self, letter: &Sent) -> Checked {
+        let turns = self.turns();
+        let times = turns.last().map_or(0, |turn| turn.request.count(&letter.text));
+        ensure(times > 0, || {
+            format!("{} is not in the request, and is {}", letter.text, self.receipt(&letter.id))
+        })
+    }
+
+    /// Where a message stands that the peer sent.
+    pub fn receipt(&self, id: &str) -> String {
+        self.scene().msg(&["receipt", id, "--as", "Alice"])["state"].as_str().unwrap_or_default().to_string()
+    }
+
     /// Waits until it rests, and can be woken.
     pub fn rest(&self) -> Checked {
         until("that it rests", PATIENCE, || self.rests().then_some(()))
@@ -279,7 +306,8 @@ pub fn send(scene: &Scene, to: &str, text: &str, more: &[&str]) -> Checked<Sent>
     args.extend(more);
     let report = scene.msg(&args);
     let wake = report["sent"][0]["wake"].as_str().ok_or(format!("not sent: {report}"))?.to_string();
-    Ok(Sent { at, text: text.to_string(), wake })
+    let id = report["sent"][0]["id"].as_str().ok_or(format!("no id: {report}"))?.to_string();
+    Ok(Sent { at, text: text.to_string(), id, wake })
 }
 
 /// Every step tells when it was taken.

@@ -33,10 +33,30 @@ struct Delivery<'s, 'h> {
 
 impl Delivery<'_, '_> {
     /// Its reader may have died before it could record it.
-    fn is_excused(&self) -> bool {
+    fn is_excused(&self, story: &Story<'_>) -> bool {
         let is_watch = *self.op.intent == Intent::Watch;
         let recorded = is_watch && self.place + BATCH < self.op.answer.handed.len();
-        self.op.is_cut_short() && !recorded
+        self.op.is_cut_short() && !recorded || self.is_offer(story)
+    }
+
+    /// What a hook says counts when a later hook of the same life shows that the model went on. Until then a death, or
+    /// mail that is moved with its owner, gives it again.
+    fn is_offer(&self, story: &Story<'_>) -> bool {
+        let is_hook = |op: &Op<'_>| matches!(op.intent, Intent::Hook { .. });
+        let shows = |op: &&Op<'_>| {
+            is_hook(op) && op.who == self.op.who && op.outcome == Outcome::Ok && op.invoked > self.op.ended
+        };
+        let first = story.ops.iter().filter(shows).min_by_key(|op| op.ended);
+        let moves = |until: Time| {
+            let may_move = |op: &&Op<'_>| {
+                matches!(
+                    op.intent,
+                    Intent::Leave | Intent::Join { .. } | Intent::Rename { .. } | Intent::Evict { .. }
+                )
+            };
+            story.ops.iter().filter(may_move).any(|op| op.overlaps(self.op.invoked, until))
+        };
+        is_hook(self.op) && first.is_none_or(|shown| moves(shown.ended))
     }
 }
 
@@ -59,7 +79,7 @@ pub(super) fn check(story: &Story<'_>, holdings: &Holdings<'_>) -> Findings {
             deliveries.entry(handed).or_default().push(Delivery { op, place });
         }
     }
-    let mut violations = once(&deliveries);
+    let mut violations = once(story, &deliveries);
     for letter in &letters {
         let handed = deliveries.get(&letter.key).map_or(&[][..], Vec::as_slice);
         violations.extend(lost(story, letter, handed));
@@ -104,10 +124,11 @@ fn letters<'s, 'h>(story: &'s Story<'h>) -> Vec<Letter<'s, 'h>> {
 }
 
 /// Twice without a death is once too often, and twice in one breath is never right.
-fn once(deliveries: &Deliveries<'_, '_>) -> Vec<Violation> {
+fn once(story: &Story<'_>, deliveries: &Deliveries<'_, '_>) -> Vec<Violation> {
     let mut violations = Vec::new();
     for (key, all) in deliveries {
-        let sound: Vec<&Delivery<'_, '_>> = all.iter().filter(|delivery| !delivery.is_excused()).collect();
+        let sound: Vec<&Delivery<'_, '_>> =
+            all.iter().filter(|delivery| !delivery.is_excused(story)).collect();
         let in_one = all
             .iter()
             .enumerate()

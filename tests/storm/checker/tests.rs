@@ -154,6 +154,23 @@ fn what_was_not_accepted_is_not_missed() {
 }
 
 #[test]
+fn what_a_hook_says_counts_when_the_next_hook_shows_that_the_model_went_on() {
+    let hook = || Intent::Hook { event: "PostToolUse".to_string(), path: None };
+    let told = |goes_on: bool| {
+        let mut script = Script::of_two();
+        script.send(10, 15, 1);
+        script.done("1.1", 20, 30, hook(), handed(&[1]));
+        if goes_on {
+            script.done("1.1", 32, 34, hook(), Answer::default());
+        }
+        script.read("1.1", 40, 50, &[1]);
+        script
+    };
+    told(false).breaks_nothing();
+    told(true).breaks(&[Promise::HandedOverOnce]);
+}
+
+#[test]
 fn twice_is_once_too_often_unless_somebody_died() {
     let mut script = Script::of_two();
     script.send(10, 15, 1);

@@ -7,6 +7,7 @@ mod everyday;
 mod files;
 mod git;
 mod language;
+mod links;
 mod nasty;
 mod reads;
 mod robust;

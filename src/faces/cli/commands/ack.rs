@@ -2,23 +2,52 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::domain::{Message, visible};
+use crate::faces::cli::messages;
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::ops::{self, CommandError, Context};
+use crate::store::Filed;
+use crate::sys::clock;
 
 /// Confirm messages, so that their senders can see it
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
+  msg ack                  list the messages that wait for it
   msg ack k3x9ab
   msg ack k3x9ab 0f2m7c")]
 pub(in crate::faces::cli) struct AckArgs {
-    /// Six letters each, or the start of an id
-    #[arg(value_name = "ID", required = true)]
+    /// Six letters each, or the start of an id; without it, those that wait for it are listed
+    #[arg(value_name = "ID")]
     ids: Vec<String>,
 }
 
 pub(super) fn run(ctx: &Context, args: AckArgs) -> Result<Outcome, CommandError> {
+    if args.ids.is_empty() {
+        return Ok(Owed(ops::owed_acks(ctx)?).into());
+    }
     Ok(Acked(ops::ack(ctx, &args.ids)?).into())
+}
+
+/// What waits for an ack.
+struct Owed(Vec<Filed>);
+
+impl Report for Owed {
+    fn json(&self) -> Map<String, Value> {
+        let owed = self.0.iter().map(|filed| messages::json(&filed.message, filed.stem.letters())).collect();
+        Map::from_iter([("acked".to_string(), json!([])), ("oweAck".to_string(), owed)])
+    }
+
+    fn text(&self, page: &mut Page) {
+        for filed in &self.0 {
+            match page.quiet {
+                true => page.line(filed.stem.letters()),
+                false => messages::show(page, &filed.message, filed.stem.letters(), "", clock::now()),
+            }
+        }
+        if self.0.is_empty() && !page.quiet {
+            page.line("No message waits for an ack.");
+        }
+    }
 }
 
 struct Acked(Vec<Message>);
@@ -31,7 +60,7 @@ impl Report for Acked {
 
     fn text(&self, page: &mut Page) {
         for message in &self.0 {
-            page.line(format!("{} can see that you have its message.", style::bold(&visible(&message.from))));
+            page.line(format!("Acknowledged; {} can see it.", style::bold(&visible(&message.from))));
         }
     }
 

@@ -25,7 +25,7 @@ pub(in crate::faces::cli) struct AgentsArgs {
     /// Those who are gone, instead of those who are there
     #[arg(long)]
     gone: bool,
-    /// Only those in this folder, or in the same git work tree
+    /// Only those in this git work tree; without git, in this folder, above or below it
     #[arg(long)]
     here: bool,
 }
@@ -55,7 +55,7 @@ impl Report for AgentsReport {
         if self.gone {
             members.write("agents", &self.listing.gone.iter().map(gone_json).collect::<Vec<_>>());
         } else {
-            let is_me = |name| self.listing.me.as_ref() == Some(name);
+            let is_me = |name| self.listing.is_me(name);
             let agents = self.listing.agents.iter();
             let agents = agents.map(|profile| AgentJson::of(profile, is_me(&profile.agent.name)));
             members.write("agents", &agents.collect::<Vec<_>>());
@@ -68,7 +68,11 @@ impl Report for AgentsReport {
     fn text(&self, page: &mut Page) {
         let mut table = Table::default();
         if self.gone {
-            self.listing.gone.iter().for_each(|gone| table.row(gone_row(gone)));
+            let row = |gone: &Gone| match page.quiet {
+                true => vec![Cell::plain(&gone.name)],
+                false => gone_row(gone),
+            };
+            self.listing.gone.iter().for_each(|gone| table.row(row(gone)));
         } else {
             for profile in &self.listing.agents {
                 let agent = &profile.agent;
@@ -76,7 +80,7 @@ impl Report for AgentsReport {
                     table.row(vec![Cell::plain(agent.name.as_str())]);
                     continue;
                 }
-                let star = if self.listing.me.as_ref() == Some(&agent.name) { "*" } else { "" };
+                let star = if self.listing.is_me(&agent.name) { "*" } else { "" };
                 table.row(vec![
                     Cell::styled(&format!("{}{star}", agent.name), style::bold),
                     profile::presence_cell(profile.presence),

@@ -16,7 +16,7 @@ Examples:
 pub(in crate::faces::cli) struct BroadcastArgs {
     #[command(flatten)]
     text: TextArgs,
-    /// Only to those in this folder, or in the same git work tree
+    /// Only to those in this git work tree; without git, in this folder, above or below it
     #[arg(long)]
     here: bool,
     #[command(flatten)]

@@ -14,7 +14,7 @@ Examples:
   msg claim --next                          the first that is ready
   msg claim TASK-03
   msg claim TASK-03 --reserve src/auth/     with the paths that it needs, or neither
-  msg claim cleanup --adhoc                 a task that stands in no spec")]
+  msg claim cleanup --adhoc                 a task that is not in the spec")]
 pub(in crate::faces::cli) struct ClaimArgs {
     /// The id of the task
     task: Option<String>,
@@ -24,16 +24,16 @@ pub(in crate::faces::cli) struct ClaimArgs {
     /// Another spec than yours
     #[arg(long, value_name = "PATH")]
     spec: Option<String>,
-    /// What you are at, for those who find it taken
+    /// Why; shown to agents that are refused
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
     /// Paths to take with it
     #[arg(long, value_name = "PATTERN")]
     reserve: Vec<String>,
-    /// With --reserve: also what lies outside of this work tree
+    /// With --reserve: allow paths outside this work tree
     #[arg(long)]
     force_broad: bool,
-    /// A task that stands in no spec
+    /// Claim a task that is not in the spec
     #[arg(long, conflicts_with = "next")]
     adhoc: bool,
 }
@@ -61,6 +61,10 @@ impl Report for ClaimReport {
     }
 
     fn text(&self, page: &mut Page) {
+        if page.quiet {
+            page.line(visible(&self.0.claim.task));
+            return;
+        }
         let Claimed { claim, title, reservations, again } = &self.0;
         let already = if *again { " already" } else { "" };
         let title = if title.is_empty() { String::new() } else { format!(" {}", visible(title)) };

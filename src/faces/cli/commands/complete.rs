@@ -11,13 +11,14 @@ use crate::ops::{CommandError, Context};
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
+  msg complete                     the task that you have
   msg complete TASK-03
   msg complete TASK-03 --notes \"JWT, with refresh; see src/auth/\"
   msg complete TASK-03 --tick      and tick its box in the spec")]
 pub(in crate::faces::cli) struct CompleteArgs {
-    /// The id of the task
-    task: String,
-    /// What others should know of it
+    /// The id of the task; without it, the one that you have
+    task: Option<String>,
+    /// What others should know about it
     #[arg(long, value_name = "TEXT")]
     notes: Option<String>,
     /// Tick its box in the spec, too
@@ -41,6 +42,7 @@ impl Report for CompleteReport {
         object.insert("completion".to_string(), completion(&self.0.completion));
         object.insert("unblocked".to_string(), json!(self.0.unblocked));
         object.insert("ticked".to_string(), json!(self.0.ticked));
+        object.insert("already".to_string(), json!(self.0.already));
         object
     }
 
@@ -49,7 +51,8 @@ impl Report for CompleteReport {
             [] => String::new(),
             unblocked => format!(" Ready now: {}.", visible(&unblocked.join(", "))),
         };
-        page.line(format!("{} is done.{ready}", style::bold(&visible(&self.0.completion.task))));
+        let already = if self.0.already { "already " } else { "" };
+        page.line(format!("{} is {already}done.{ready}", style::bold(&visible(&self.0.completion.task))));
     }
 
     fn is_answer(&self) -> bool {

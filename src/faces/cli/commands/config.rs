@@ -78,7 +78,10 @@ pub(super) fn run(
         (Some(Action::Set { key, value, project }), None) => {
             config::set(ctx, scope(project), &key, &value).map(changed)
         }
-        (Some(Action::Unset { key, project }), None) => config::unset(ctx, scope(project), &key).map(changed),
+        (Some(Action::Unset { key, project }), None) => {
+            let (entry, file) = config::unset(ctx, scope(project), &key)?;
+            Ok(ConfigReport { entries: vec![entry], shape: Shape::Unset(file) }.into())
+        }
     }
 }
 
@@ -87,6 +90,8 @@ enum Shape {
     One,
     /// In that file.
     Changed(String),
+    /// Taken out of that file.
+    Unset(String),
 }
 
 struct ConfigReport {
@@ -101,7 +106,7 @@ impl Report for ConfigReport {
         };
         let mut object = Map::new();
         object.insert("values".to_string(), Json::Object(self.entries.iter().map(entry).collect()));
-        if let Shape::Changed(file) = &self.shape {
+        if let Shape::Changed(file) | Shape::Unset(file) = &self.shape {
             object.insert("file".to_string(), json!(file));
         }
         object
@@ -126,6 +131,15 @@ impl Report for ConfigReport {
                 table.lines().into_iter().for_each(|line| page.line(line));
             }
             Shape::One => self.entries.iter().for_each(|entry| page.line(visible(&shown(&entry.value)))),
+            Shape::Unset(_) => {
+                for entry in &self.entries {
+                    let (key, value) = (style::bold(entry.key), shown(&entry.value));
+                    page.line(match &entry.source {
+                        Source::Default => format!("{key} is {} again (the default).", visible(&value)),
+                        source => format!("{key} is {} (from {}).", visible(&value), visible(&from(source))),
+                    });
+                }
+            }
             Shape::Changed(file) => {
                 for entry in &self.entries {
                     page.line(format!(
@@ -145,7 +159,7 @@ impl Report for ConfigReport {
     }
 
     fn is_answer(&self) -> bool {
-        !matches!(self.shape, Shape::Changed(_))
+        !matches!(self.shape, Shape::Changed(_) | Shape::Unset(_))
     }
 }
 
@@ -173,6 +187,7 @@ fn from(source: &Source) -> String {
     match source {
         Source::Default => "default".to_string(),
         Source::File(file) => file.clone(),
+        Source::Remembered(file) => format!("{file} when it could last be read"),
         Source::Variable(name) => format!("${name}"),
         Source::Flag(flag) => (*flag).to_string(),
         Source::Implied(key) => (*key).to_string(),

@@ -9,7 +9,7 @@ use crate::ops::{CommandError, Globals};
 
 /// What is wrong with the mesh, and mend what is safe to mend
 ///
-/// Exit code 4 if something is wrong that needs you.
+/// Shows what failed and what to watch; `-v` shows every check. Exit code 4 if a check failed.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -49,9 +49,18 @@ impl Report for DoctorReport {
         Map::from_iter([("checks".to_string(), self.0.iter().map(check).collect())])
     }
 
+    /// What failed comes first. What is well is counted, unless `-v` asks for it.
     fn text(&self, page: &mut Page) {
+        let mut checks: Vec<&Check> = self.0.iter().collect();
+        checks.sort_by_key(|check| match check.state {
+            State::Fail => 0,
+            State::Warn => 1,
+            State::Ok => 2,
+        });
+        let is_shown =
+            |check: &&Check| check.state != State::Ok || (!page.quiet && (page.verbose || check.is_mended));
         let mut table = Table::default();
-        for check in self.0.iter().filter(|check| !page.quiet || check.state != State::Ok) {
+        for check in checks.into_iter().filter(is_shown) {
             let paint = match check.state {
                 State::Ok => style::good,
                 State::Warn => style::warn,
@@ -71,5 +80,25 @@ impl Report for DoctorReport {
             }
         }
         table.lines().into_iter().for_each(|line| page.line(line));
+        if !page.quiet {
+            page.line(self.summary());
+        }
+    }
+}
+
+impl DoctorReport {
+    /// `All 18 checks passed.`, or how many did and how many did not.
+    fn summary(&self) -> String {
+        let count = |state| self.0.iter().filter(|check| check.state == state).count();
+        let counted =
+            |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
+        let (ok, warned, failed) = (count(State::Ok), count(State::Warn), count(State::Fail));
+        if warned + failed == 0 {
+            return format!("All {} passed.", counted(ok, "check"));
+        }
+        let rest = [(failed, format!("{failed} failed")), (warned, counted(warned, "warning"))];
+        let rest: Vec<String> =
+            rest.into_iter().filter(|(number, _)| *number > 0).map(|(_, text)| text).collect();
+        format!("{} passed, {}.", counted(ok, "check"), rest.join(", "))
     }
 }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::{Event, EventKind, What, nearest};
 use crate::faces::cli::output::{Outcome, Page, Report, Ui, style};
 use crate::faces::cli::table::{Cell, Table};
+use crate::faces::cli::values::count_or_none;
 use crate::faces::json::event as event_json;
 use crate::ops::feed::{self, Recent, Wanted};
 use crate::ops::{CommandError, Context, End, Kind, Reached, age};
@@ -15,7 +16,7 @@ use crate::sys::signals::Stop;
 /// What happened, oldest first
 ///
 /// Who came and went, wrote to whom, reserved, was refused, took or finished a task. The text of direct messages is not
-/// told unless `feedPrivacy` is `text`. What pi-messenger wrote down in this project is shown along. With `--follow` it
+/// told unless `feedPrivacy` is `text`. Events from pi-messenger's own feed are included. With `--follow` it
 /// goes on until it is stopped; with `--json` too, that is one event a line.
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -25,8 +26,8 @@ Examples:
   msg feed --agent SwiftRaven --kind reserve,refused
   msg feed --follow --json | jq -r 'select(.type == \"complete\") | .target'")]
 pub(in crate::faces::cli) struct FeedArgs {
-    /// The last so many
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    /// The last so many; with `--follow` also 0
+    #[arg(short = 'n', long, value_name = "N", default_value = "20", value_parser = count_or_none, allow_negative_numbers = true)]
     limit: usize,
     /// Go on as more happens
     #[arg(short, long)]
@@ -41,12 +42,19 @@ pub(in crate::faces::cli) struct FeedArgs {
 
 pub(super) fn run(ctx: &Context, args: FeedArgs, ui: &Ui) -> Result<Outcome, CommandError> {
     args.kind.iter().try_for_each(|kind| refuse_typo(kind))?;
+    if args.limit == 0 && !args.follow {
+        return Err(CommandError::new(Kind::Usage, "`--limit 0` shows nothing without `--follow`")
+            .hint("give a number from 1 on"));
+    }
     let wanted = Wanted { agent: args.agent, kinds: args.kind };
     if args.follow {
         return follow(ctx, ui, args.limit, &wanted);
     }
     let recent = feed::recent(ctx, args.limit, &wanted)?;
     recent.complain(ctx);
+    if let Some(agent) = wanted.agent.as_deref().filter(|_| recent.events.is_empty()) {
+        feed::must_be_known(ctx, agent)?;
+    }
     Ok(FeedReport { recent, now: clock::now(), has_mesh: ctx.mesh()?.is_some() }.into())
 }
 
@@ -93,7 +101,7 @@ fn line(ui: &Ui, event: &Event) -> String {
 }
 
 fn clock_time(at: Timestamp) -> String {
-    at.strftime("%H:%M:%SZ").to_string()
+    at.to_zoned(clock::zone().clone()).strftime("%H:%M:%S").to_string()
 }
 
 /// The sentence without and with marks.
@@ -126,8 +134,13 @@ impl Report for FeedReport {
 
     fn text(&self, page: &mut Page) {
         let mut table = Table::default();
-        for event in &self.recent.events {
-            let (plain, marked) = sentence(event);
+        for (event, count) in Event::folded(&self.recent.events) {
+            let (mut plain, mut marked) = sentence(event);
+            if count > 1 {
+                let times = format!(" ×{count}");
+                plain.push_str(&times);
+                marked.push_str(&style::dim(&times));
+            }
             let when = format!("{} ago", age(event.at, self.now));
             table.row(vec![Cell::styled(&when, style::dim), Cell::marked(&plain, marked)]);
         }

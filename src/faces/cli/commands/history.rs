@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 use crate::domain::AgentName;
 use crate::faces::cli::messages;
 use crate::faces::cli::output::{Outcome, Page, Report};
+use crate::faces::cli::values::count;
 use crate::ops::{self, CommandError, Context};
 use crate::store::{Filed, Place};
 use crate::sys::clock;
@@ -20,7 +21,7 @@ pub(in crate::faces::cli) struct HistoryArgs {
     /// Only with this agent
     name: Option<String>,
     /// The last so many
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(short = 'n', long, value_name = "N", default_value = "20", value_parser = count, allow_negative_numbers = true)]
     limit: usize,
 }
 
@@ -33,7 +34,8 @@ struct Conversation(Vec<Filed>);
 
 impl Report for Conversation {
     fn json(&self) -> Map<String, Value> {
-        let listed = self.0.iter().map(|filed| messages::json(&filed.message)).collect();
+        let listed =
+            self.0.iter().map(|filed| messages::json(&filed.message, filed.stem.letters())).collect();
         Map::from_iter([("messages".to_string(), listed)])
     }
 
@@ -44,7 +46,10 @@ impl Report for Conversation {
                 Place::Seen(seen) if seen.acked.is_some() => "acked",
                 _ => "",
             };
-            messages::show(page, &filed.message, filed.stem.letters(), note, now);
+            match page.quiet {
+                true => page.line(filed.stem.letters()),
+                false => messages::show(page, &filed.message, filed.stem.letters(), note, now),
+            }
         }
         if self.0.is_empty() && !page.quiet {
             page.line("Nothing yet.");

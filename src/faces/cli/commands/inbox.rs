@@ -29,18 +29,32 @@ impl Report for Look {
         Map::from_iter([
             (
                 "messages".to_string(),
-                scan.waiting.iter().map(|waiting| messages::json(&waiting.message)).collect(),
+                scan.waiting
+                    .iter()
+                    .map(|waiting| messages::json(&waiting.message, waiting.stem.letters()))
+                    .collect(),
             ),
             (
                 "parked".to_string(),
-                scan.parked.iter().map(|waiting| messages::json(&waiting.message)).collect(),
+                scan.parked
+                    .iter()
+                    .map(|waiting| messages::json(&waiting.message, waiting.stem.letters()))
+                    .collect(),
             ),
-            ("oweAck".to_string(), owe_ack.iter().map(|filed| messages::json(&filed.message)).collect()),
+            (
+                "oweAck".to_string(),
+                owe_ack.iter().map(|filed| messages::json(&filed.message, filed.stem.letters())).collect(),
+            ),
         ])
     }
 
     fn text(&self, page: &mut Page) {
         let InboxReport { scan, owe_ack } = &self.0;
+        if page.quiet {
+            let waiting = scan.waiting.iter().chain(&scan.parked).map(|waiting| &waiting.stem);
+            waiting.for_each(|stem| page.line(stem.letters()));
+            return;
+        }
         let now = clock::now();
         for waiting in &scan.waiting {
             messages::show(page, &waiting.message, waiting.stem.letters(), "", now);
@@ -55,7 +69,7 @@ impl Report for Look {
                 visible(&filed.message.from)
             )));
         }
-        if scan.waiting.is_empty() && scan.parked.is_empty() && owe_ack.is_empty() && !page.quiet {
+        if scan.waiting.is_empty() && scan.parked.is_empty() && owe_ack.is_empty() {
             page.line("No mail.");
         }
     }

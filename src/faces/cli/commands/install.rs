@@ -1,21 +1,28 @@
+use std::io::IsTerminal;
+
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::{Map, Value, json};
 
 use crate::domain::{Harness, visible};
 use crate::faces::cli::diff;
-use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::output::{Outcome, Page, Report, Ui, style};
+use crate::faces::cli::table::{Cell, Table};
 use crate::ops::install::{self, Change, Done, HARNESSES, Recipient, Wish};
-use crate::ops::{CommandError, Kind};
+use crate::ops::{CommandError, Context, Kind, Reached, config};
+use crate::store::config::Scope;
 
 /// Make a harness use msg: hooks, plugin, MCP server and permission
 ///
-/// From then on edits of what others have reserved are refused and mail is handed over; with `autoRegister` sessions join
-/// by themselves. What is in its settings stays, comments and order too, and `msg uninstall` puts everything back as it
-/// was. With `all`, every harness that is there. A session that runs already has to be started anew.
+/// From then on edits of what others have reserved are refused and mail is handed over. With `--join`, sessions join by
+/// themselves (setting `autoRegister`). What is in the settings stays, comments and order too, and `msg uninstall` puts
+/// everything back as it was. With `all`, every harness that is there; without a name, lists them. Restart sessions that run
+/// already.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
+  msg install                   which harnesses are there, and which have msg
+  msg install all --join        into all that are there, and let their sessions join
   msg install claude
   msg install all --dry-run     the changes as a diff; nothing is written
   msg install claude --project  for this project alone, in files that stay out of its repository
@@ -23,8 +30,14 @@ Examples:
                                 with `msg statusline` in its status line, unless you have one of your own
   msg install tmux              `msg statusline` in tmux's status bar, about the agent of the pane")]
 pub(in crate::faces::cli) struct InstallArgs {
+    /// Which harness, or all that are there; or tmux
+    #[arg(value_name = "HARNESS", value_parser = which())]
+    harness: Option<Which>,
     #[command(flatten)]
     wish: WishArgs,
+    /// Let sessions join by themselves: sets `autoRegister` for you
+    #[arg(long)]
+    join: bool,
     /// Claude Code's status line too
     #[arg(long)]
     statusline: bool,
@@ -36,9 +49,6 @@ pub(in crate::faces::cli) struct InstallArgs {
 /// What `install` and `uninstall` are told.
 #[derive(Args, Debug)]
 pub(in crate::faces::cli) struct WishArgs {
-    /// Which harness, or all that are there; or tmux
-    #[arg(value_name = "HARNESS", value_parser = which())]
-    harness: Which,
     /// In the project's own files that stay out of its repository
     #[arg(long)]
     project: bool,
@@ -48,20 +58,20 @@ pub(in crate::faces::cli) struct WishArgs {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Which {
+pub(super) enum Which {
     All,
     One(Recipient),
 }
 
-fn which() -> impl TypedValueParser<Value = Which> {
+pub(super) fn which() -> impl TypedValueParser<Value = Which> {
     let names = HARNESSES.iter().map(|harness| harness.name()).chain(["tmux", "all"]);
     // What is none of them is all of them.
     PossibleValuesParser::new(names).map(|name| Recipient::parse(&name).map_or(Which::All, Which::One))
 }
 
 impl WishArgs {
-    pub(super) fn wish(&self) -> Wish {
-        let recipient = match self.harness {
+    pub(super) fn wish(&self, which: Which) -> Wish {
+        let recipient = match which {
             Which::All => None,
             Which::One(recipient) => Some(recipient),
         };
@@ -69,20 +79,88 @@ impl WishArgs {
     }
 }
 
-pub(super) fn run(args: &InstallArgs) -> Result<Outcome, CommandError> {
-    let wish = Wish { statusline: args.statusline, mcp: !args.no_mcp, ..args.wish.wish() };
+/// `errors` are the settings that can't be used: no reason not to install.
+pub(super) fn run(
+    ctx: &Context,
+    args: &InstallArgs,
+    ui: &Ui,
+    errors: Vec<CommandError>,
+) -> Result<Outcome, CommandError> {
+    let Some(which) = args.harness else { return Ok(Overview(install::overview(ctx)).into()) };
+    let wish = Wish { statusline: args.statusline, mcp: !args.no_mcp, ..args.wish.wish(which) };
     let has_none = |recipient: Recipient| recipient != Recipient::Harness(Harness::Claude);
     if let Some(recipient) = wish.recipient.filter(|recipient| wish.statusline && has_none(*recipient)) {
         let text = format!("{recipient} has no status line that could be told what to show");
         return Err(CommandError::new(Kind::InvalidValue, text)
             .hint("`msg install tmux` shows it beneath whatever runs in a pane"));
     }
-    Ok(outcome(install::install(wish)?, wish, &WORDS))
+    let done = install::install(wish)?;
+    let is_harness = |recipient: &Recipient| matches!(recipient, Recipient::Harness(_));
+    let is_asked = !wish.dry_run && done.recipients.iter().any(is_harness);
+    let joining = match ctx.settings.joins_sessions() {
+        _ if !is_asked => None,
+        true => Some(Joining::On),
+        false if args.join || wants_to_join(ui) => {
+            errors.into_iter().next().map_or(Ok(()), Err)?;
+            config::set(ctx, Scope::User, "autoRegister", "true")?;
+            Some(Joining::SwitchedOn)
+        }
+        false => Some(Joining::Off),
+    };
+    let error = install::verdict(&done);
+    Ok(Outcome { report: Some(Box::new(InstallReport { done, wish, words: &WORDS, joining })), error })
+}
+
+/// Asks, where a person can answer.
+fn wants_to_join(ui: &Ui) -> bool {
+    if ui.is_json() || !ui.is_terminal() || !std::io::stdin().is_terminal() {
+        return false;
+    }
+    if ui.say("Let sessions join by themselves (setting autoRegister)? [Y/n] ") == Reached::No {
+        return false;
+    }
+    let mut answer = String::new();
+    let is_read = std::io::stdin().read_line(&mut answer).is_ok_and(|length| length > 0);
+    is_read && matches!(answer.trim().to_lowercase().as_str(), "" | "y" | "yes")
+}
+
+/// Do sessions join by themselves?
+#[derive(Clone, Copy)]
+enum Joining {
+    On,
+    SwitchedOn,
+    Off,
+}
+
+/// Which harnesses are there, and which have msg.
+struct Overview(Vec<(Harness, bool, bool)>);
+
+impl Report for Overview {
+    fn json(&self) -> Map<String, Value> {
+        let row = |(harness, is_there, is_installed): &(Harness, bool, bool)| json!({ "name": harness.name(), "present": is_there, "installed": is_installed });
+        Map::from_iter([("harnesses".to_string(), self.0.iter().map(row).collect())])
+    }
+
+    fn text(&self, page: &mut Page) {
+        let mut table = Table::default();
+        for (harness, is_there, is_installed) in &self.0 {
+            let state = match (is_there, is_installed) {
+                (_, true) => Cell::styled("installed", style::good),
+                (true, false) => Cell::styled("there, not installed", style::warn),
+                (false, false) => Cell::styled("not found", style::dim),
+            };
+            table.row(vec![Cell::styled(harness.name(), style::bold), state]);
+        }
+        table.lines().into_iter().for_each(|line| page.line(line));
+        page.line(style::dim(
+            "`msg install NAME` installs into one, `msg install all` into all that are there.",
+        ));
+    }
 }
 
 const WORDS: Words = Words {
     unchanged: "is installed already.",
-    last: "Start sessions anew that run already.",
+    last: "Restart sessions that run already.",
     last_of_tmux: "`tmux source-file`, with that path, loads it into a tmux that runs already.",
 };
 
@@ -96,13 +174,15 @@ pub(super) struct Words {
 
 pub(super) fn outcome(done: Done, wish: Wish, words: &'static Words) -> Outcome {
     let error = install::verdict(&done);
-    Outcome { report: Some(Box::new(InstallReport { done, wish, words })), error }
+    Outcome { report: Some(Box::new(InstallReport { done, wish, words, joining: None })), error }
 }
 
 struct InstallReport {
     done: Done,
     wish: Wish,
     words: &'static Words,
+    /// `None`: it is not about that.
+    joining: Option<Joining>,
 }
 
 impl Report for InstallReport {
@@ -115,6 +195,9 @@ impl Report for InstallReport {
         object.insert("skipped".to_string(), self.done.skipped.iter().map(skipped).collect());
         let failed = |(harness, error): &(Recipient, CommandError)| json!({ "harness": harness.name(), "kind": error.kind.name(), "message": error.message, "hints": error.hints });
         object.insert("failed".to_string(), self.done.failed.iter().map(failed).collect());
+        if let Some(joining) = self.joining {
+            object.insert("autoRegister".to_string(), json!(!matches!(joining, Joining::Off)));
+        }
         if self.wish.dry_run {
             let diff = |change: &Change| json!({ "path": path(change), "diff": diff::unified(change) });
             object.insert("diffs".to_string(), self.done.changes.iter().map(diff).collect());
@@ -146,6 +229,13 @@ impl Report for InstallReport {
         if !self.wish.dry_run && !self.done.changes.is_empty() {
             let is_tmux = self.wish.recipient == Some(Recipient::Tmux);
             page.line(style::dim(if is_tmux { self.words.last_of_tmux } else { self.words.last }));
+        }
+        match self.joining {
+            Some(Joining::SwitchedOn) => page.line("Sessions join by themselves from now on."),
+            Some(Joining::Off) => page.line(
+                "Next: `msg config set autoRegister true` lets sessions join by themselves; they do not yet.",
+            ),
+            Some(Joining::On) | None => {}
         }
     }
 

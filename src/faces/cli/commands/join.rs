@@ -29,9 +29,12 @@ pub(in crate::faces::cli) struct JoinArgs {
     /// The harness's id of your session
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// The process that you live as long as
+    /// Stay joined while this process runs
     #[arg(long, value_name = "PID", allow_negative_numbers = true)]
     pid: Option<i64>,
+    /// Take process 1 with `--pid 1`, although every process is below it
+    #[arg(long)]
+    force: bool,
     /// The model that you are
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
@@ -52,6 +55,7 @@ pub(super) fn run(ctx: &Context, args: JoinArgs) -> Result<Outcome, CommandError
         session: args.session.map(SessionId::new).transpose()?,
         pid: args.pid,
         model: args.model,
+        force: args.force,
     };
     let joined = ops::join(ctx, &request)?;
     Ok(JoinReport { joined, mesh: ctx.location.to_string() }.into())
@@ -80,6 +84,10 @@ impl Report for JoinReport {
     }
 
     fn text(&self, page: &mut Page) {
+        if page.quiet {
+            page.line(self.joined.profile.agent.name.as_str());
+            return;
+        }
         let name = style::bold(self.joined.profile.agent.name.as_str());
         let peers = match self.joined.peers {
             0 => "Nobody else is here yet.".to_string(),
@@ -108,9 +116,5 @@ impl Report for JoinReport {
         if page.verbose {
             page.line(style::dim(&format!("{}; the mesh is {}", visible(&self.joined.why), self.mesh)));
         }
-    }
-
-    fn is_answer(&self) -> bool {
-        false
     }
 }

@@ -130,7 +130,9 @@ pub(super) fn run(call: &Call<'_>, command: Command) -> Result<Outcome, CommandE
         Command::Watch(args) => call.in_context(|ctx| watch::run(ctx, args, call.ui)),
         Command::Wait(args) => call.in_context(|ctx| wait::run(ctx, args, call.ui)),
         Command::Config(args) => call.in_spite_of_errors(|ctx, errors| config::run(ctx, args, errors)),
-        Command::Install(args) => install::run(&args),
+        Command::Install(args) => {
+            call.in_spite_of_errors(|ctx, errors| install::run(ctx, &args, call.ui, errors))
+        }
         Command::Uninstall(args) => uninstall::run(&args),
         Command::Doctor(args) => doctor::run(&call.globals, &args),
         Command::Tui(args) => tui::run(call, args),

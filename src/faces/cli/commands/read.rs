@@ -2,6 +2,7 @@ use clap::Args;
 
 use crate::faces::cli::messages::Letters;
 use crate::faces::cli::output::{Outcome, Ui};
+use crate::faces::cli::values::count;
 use crate::ops::{self, CommandError, Context, Selection};
 use crate::sys::clock;
 
@@ -17,7 +18,7 @@ Examples:
   msg read --json | jq -r '.messages[].text'")]
 pub(in crate::faces::cli) struct ReadArgs {
     /// At most so many; the rest waits
-    #[arg(long, value_name = "N")]
+    #[arg(short = 'n', long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     limit: Option<usize>,
     /// Confirm them too
     #[arg(long)]
@@ -27,7 +28,7 @@ pub(in crate::faces::cli) struct ReadArgs {
 pub(super) fn run(ctx: &Context, args: ReadArgs, ui: &Ui) -> Result<Outcome, CommandError> {
     let selection = Selection { limit: args.limit, ack: args.ack, parked: true, ..Selection::default() };
     ops::read(ctx, ui.reader(), &selection, &mut |letters| {
-        ui.say_report(&Letters { letters, for_person: ui.is_terminal(), now: clock::now() })
+        ui.hand_over_report(&Letters { letters, for_person: ui.is_terminal(), now: clock::now() })
     })?;
     Ok(Outcome::said(None))
 }

@@ -43,9 +43,13 @@ impl Report for ReceiptReport {
 
     fn text(&self, page: &mut Page) {
         let Receipt { message, stem, state, at, via, reason, wake } = &self.0;
+        if page.quiet {
+            page.line(state);
+            return;
+        }
         let at = at.map_or(String::new(), |at| format!(" {} ago", age(at, clock::now())));
-        // Once it is handed over, by what tells more.
-        let wake = wake.as_deref().filter(|_| via.is_none());
+        // How it was to be noticed says something as long as it waits for nothing else.
+        let wake = wake.as_deref().filter(|_| via.is_none() && *state == "stored" && reason.is_none());
         let via = via.as_deref().map_or(String::new(), |via| {
             format!("{} {}", if *state == "acked" { ", handed over by" } else { " by" }, visible(via))
         });

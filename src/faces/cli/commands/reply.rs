@@ -17,11 +17,15 @@ pub(in crate::faces::cli) struct ReplyArgs {
     id: String,
     #[command(flatten)]
     text: TextArgs,
+    /// Keep it for a known session that is gone; it gets it when it comes back
+    #[arg(long)]
+    hold: bool,
     #[command(flatten)]
     draft: DraftArgs,
 }
 
 pub(super) fn run(ctx: &Context, args: ReplyArgs) -> Result<Outcome, CommandError> {
-    let draft = args.draft.draft(args.text.read()?)?;
+    let mut draft = args.draft.draft(args.text.read()?)?;
+    draft.hold = args.hold;
     Ok(messages::sent(ops::reply(ctx, &args.id, &draft)?))
 }

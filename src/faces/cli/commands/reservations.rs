@@ -43,7 +43,11 @@ impl Report for ReservationsReport {
     fn text(&self, page: &mut Page) {
         let now = clock::now();
         let mut table = Table::default();
-        for Holding { holder, reservation } in &self.holdings {
+        for Holding { holder, reservation, .. } in &self.holdings {
+            if page.quiet {
+                table.row(vec![Cell::plain(&visible(&reservation.pattern))]);
+                continue;
+            }
             let root = reservation.root.as_deref().unwrap_or(&holder.cwd);
             table.row(vec![
                 Cell::styled(&visible(&reservation.pattern), style::bold),

@@ -7,7 +7,7 @@ use crate::faces::cli::reservations::{json as reservation_json, until};
 use crate::ops::{self, CommandError, Context, Granted, Wish};
 use crate::sys::clock;
 
-/// Take paths to yourself: others are kept from changing them
+/// Reserve paths so that other agents can't edit them
 ///
 /// A path covers itself and all beneath it; in a glob `*` stops at `/` and `**` does not. Patterns are read from here
 /// and hold in this git work tree. All of them are granted or none. You hold them until you release them, leave or end.
@@ -22,13 +22,13 @@ pub(in crate::faces::cli) struct ReserveArgs {
     /// Paths or globs, read from here
     #[arg(required = true, value_name = "PATTERN")]
     patterns: Vec<String>,
-    /// What you are at, for those who find it taken
+    /// Why; shown to agents that are refused
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// Only for so long: 45s, 30m, 2h, 1d
+    /// Only for so long: 90 (seconds), 90s, 10m, 2h, 1d
     #[arg(long, value_name = "TIME")]
     ttl: Option<String>,
-    /// Yes, also what lies outside of this work tree
+    /// Allow paths outside this work tree
     #[arg(long)]
     force_broad: bool,
 }

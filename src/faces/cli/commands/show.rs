@@ -26,7 +26,7 @@ struct Shown(Filed);
 impl Report for Shown {
     fn json(&self) -> Map<String, Value> {
         Map::from_iter([
-            ("message".to_string(), messages::json(&self.0.message)),
+            ("message".to_string(), messages::json(&self.0.message, self.0.stem.letters())),
             ("place".to_string(), json!(place(&self.0.place))),
         ])
     }

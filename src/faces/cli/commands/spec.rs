@@ -8,8 +8,16 @@ use crate::ops::{CommandError, Context};
 use crate::sys::environment::Home;
 
 /// Show or set the spec that you work through
+///
+/// A spec is a Markdown file. A task is a list item, a heading or a table row that begins with an id such as TASK-01, or a
+/// box with an id before a colon. `(needs TASK-01)` or `Depends on: TASK-01` says what has to be done before it. Boxes
+/// without an id are not tasks.
 #[derive(Args, Debug)]
 #[command(after_help = "\
+A spec with two tasks:
+  - [ ] TASK-01: Parse the file
+  - [ ] TASK-02: Print it (needs TASK-01)
+
 Examples:
   msg spec                  which it is
   msg spec docs/spec.md     work through that one from now on")]
@@ -23,7 +31,19 @@ pub(super) fn run(ctx: &Context, args: SpecArgs) -> Result<Outcome, CommandError
     for problem in &spec.problems {
         ctx.notice(problem.clone());
     }
+    if spec.boxes_without_id > 0 {
+        ctx.notice(boxes_without_id(spec.boxes_without_id));
+    }
     Ok(SpecReport { spec, home: ctx.home.clone() }.into())
+}
+
+/// What to do about boxes that are no tasks.
+pub(super) fn boxes_without_id(count: usize) -> String {
+    let boxes = match count {
+        1 => "1 box has no id and is not a task".to_string(),
+        _ => format!("{count} boxes have no id and are not tasks"),
+    };
+    format!("{boxes}: write `- [ ] TASK-01: …`")
 }
 
 struct SpecReport {
@@ -36,15 +56,18 @@ impl Report for SpecReport {
         let mut object = Map::new();
         object.insert("spec".to_string(), json!(self.spec.path));
         object.insert("tasks".to_string(), json!(self.spec.tasks));
+        object.insert("boxesWithoutId".to_string(), json!(self.spec.boxes_without_id));
         object
     }
 
     fn text(&self, page: &mut Page) {
         match &self.spec.path {
+            None if page.quiet => {}
             None => page.line("You have no spec: `msg spec PATH` sets one."),
+            Some(path) if page.quiet => page.line(visible(path)),
             Some(path) => {
                 let tasks = match self.spec.tasks {
-                    0 => "no tasks in it".to_string(),
+                    0 => "no tasks in it; a task is `- [ ] TASK-01: …`".to_string(),
                     1 => "one task".to_string(),
                     tasks => format!("{tasks} tasks"),
                 };

@@ -11,7 +11,9 @@ use crate::ops::{CommandError, Context};
 use crate::sys::clock;
 use crate::sys::environment::Home;
 
-/// The longest title that stands in a line with the rest, in characters.
+use super::spec;
+
+/// The longest title that is shown whole in a line on a terminal, in characters.
 const TITLE: usize = 60;
 /// How wide the bar is.
 const BAR: usize = 20;
@@ -21,17 +23,17 @@ const BAR: usize = 20;
 #[command(after_help = "\
 Examples:
   msg tasks
-  msg tasks --ready             what could be begun now
+  msg tasks --ready             what can be started now
   msg tasks --mine              what you work on
   msg tasks --spec docs/spec.md --json | jq '.tasks[] | select(.state == \"open\")'")]
 pub(in crate::faces::cli) struct TasksArgs {
     /// Another spec than yours
     #[arg(long, value_name = "PATH")]
     spec: Option<String>,
-    /// Only those that could be begun now
+    /// Only tasks that are ready
     #[arg(long)]
     ready: bool,
-    /// Only those that you work on or have completed
+    /// Only tasks that you have claimed or completed
     #[arg(long)]
     mine: bool,
 }
@@ -50,7 +52,11 @@ pub(super) fn run(ctx: &Context, args: TasksArgs) -> Result<Outcome, CommandErro
         let is_mine = |owner: &str| names.iter().any(|name| owner.eq_ignore_ascii_case(name.as_str()));
         tasks.tasks.retain(|task| owner(task).is_some_and(is_mine));
     }
-    Ok(TasksReport { tasks, whole: !args.ready && !args.mine, home: ctx.home.clone() }.into())
+    if tasks.boxes_without_id > 0 {
+        ctx.notice(spec::boxes_without_id(tasks.boxes_without_id));
+    }
+    let whole = !args.ready && !args.mine;
+    Ok(TasksReport { tasks, whole, home: ctx.home.clone() }.into())
 }
 
 struct TasksReport {
@@ -81,7 +87,14 @@ impl Report for TasksReport {
         let now = clock::now();
         let mut table = Table::default();
         for task in &self.tasks.tasks {
-            let title: String = task.title.chars().take(TITLE).collect();
+            if page.quiet {
+                table.row(vec![Cell::plain(&visible(&task.id))]);
+                continue;
+            }
+            let title = match task.title.char_indices().nth(TITLE) {
+                Some((at, _)) if page.terminal => format!("{}…", &task.title[..at]),
+                _ => task.title.clone(),
+            };
             let about = match &task.state {
                 TaskState::Blocked(by) => format!("waits for {}", by.join(", ")),
                 TaskState::Claimed => task.claim.as_ref().map_or(String::new(), |claim| {
@@ -93,7 +106,7 @@ impl Report for TasksReport {
                 TaskState::Open => String::new(),
             };
             let state = match &task.state {
-                TaskState::Open => Cell::styled("open", style::bold),
+                TaskState::Open => Cell::styled("ready", style::bold),
                 TaskState::Claimed => Cell::styled("claimed", style::warn),
                 TaskState::Blocked(_) => Cell::styled("blocked", style::dim),
                 TaskState::Done => Cell::styled("done", style::good),
@@ -107,7 +120,11 @@ impl Report for TasksReport {
         }
         let lines = table.lines();
         if lines.is_empty() && !page.quiet {
-            page.line(if self.whole { "There are no tasks." } else { "None." });
+            page.line(match (self.whole, &self.tasks.spec) {
+                (true, None) => "You have no spec: `msg spec PATH` sets one.",
+                (true, Some(_)) => "There are no tasks.",
+                (false, _) => "None.",
+            });
         }
         lines.into_iter().for_each(|line| page.line(line));
     }

@@ -1,6 +1,6 @@
 use clap::Args;
 
-use super::install::{WishArgs, Words, outcome};
+use super::install::{Which, WishArgs, Words, outcome, which};
 use crate::faces::cli::output::Outcome;
 use crate::ops::CommandError;
 use crate::ops::install;
@@ -16,12 +16,15 @@ Examples:
   msg uninstall all --dry-run     the changes as a diff; nothing is written
   msg uninstall claude --project")]
 pub(in crate::faces::cli) struct UninstallArgs {
+    /// Which harness, or all; or tmux
+    #[arg(value_name = "HARNESS", value_parser = which())]
+    harness: Which,
     #[command(flatten)]
     wish: WishArgs,
 }
 
 pub(super) fn run(args: &UninstallArgs) -> Result<Outcome, CommandError> {
-    let wish = args.wish.wish();
+    let wish = args.wish.wish(args.harness);
     Ok(outcome(install::uninstall(wish)?, wish, &WORDS))
 }
 

@@ -21,7 +21,7 @@ use crate::sys::signals::Stop;
 Examples:
   msg watch
   msg watch --json | jq -r .text
-  msg watch --exec 'jq -r .text | notify-send -'")]
+  msg watch --exec 'notify-send msg \"$(jq -r .text)\"'")]
 pub(in crate::faces::cli) struct WatchArgs {
     /// Run this in a shell for each message
     #[arg(long, value_name = "CMD")]
@@ -53,11 +53,15 @@ fn tell(ctx: &Context, ui: &Ui) {
 
 fn print(ui: &Ui, letters: &[Letter]) -> Reached {
     if !ui.is_json() {
-        return ui.say_report(&Letters { letters, for_person: ui.is_terminal(), now: clock::now() } as &dyn Report);
+        return ui.hand_over_report(
+            &Letters { letters, for_person: ui.is_terminal(), now: clock::now() } as &dyn Report
+        );
     }
-    let lines: String =
-        letters.iter().map(|letter| format!("{}\n", messages::json(&letter.message))).collect();
-    ui.say(&lines)
+    let lines: String = letters
+        .iter()
+        .map(|letter| format!("{}\n", messages::json(&letter.message, &letter.letters)))
+        .collect();
+    ui.hand_over(&lines)
 }
 
 /// Runs the command with the message on its standard input. Not reading it is its own affair.
@@ -65,7 +69,7 @@ fn execute(command: &str, letter: &Letter) -> bool {
     let child = Command::new("sh").arg("-c").arg(command).stdin(Stdio::piped()).spawn();
     let Ok(mut child) = child else { return false };
     if let Some(mut stdin) = child.stdin.take() {
-        drop(writeln!(stdin, "{}", messages::json(&letter.message)));
+        drop(writeln!(stdin, "{}", messages::json(&letter.message, &letter.letters)));
     }
     child.wait().is_ok_and(|status| status.success())
 }

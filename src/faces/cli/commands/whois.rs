@@ -36,6 +36,10 @@ impl Report for WhoisReport {
     }
 
     fn text(&self, page: &mut Page) {
+        if page.quiet {
+            page.line(self.profile.agent.name.as_str());
+            return;
+        }
         profile::text(page, &self.profile, &self.home, clock::now());
     }
 }

@@ -16,11 +16,17 @@ impl Codec for Claude {
 
     fn can(&self, event: &str) -> Can {
         match event {
-            "PreToolUse" => Can::DenyOrContext,
-            "SessionStart" | "UserPromptSubmit" | "PostToolUse" => Can::Context,
+            // What is said before a tool reaches the model with the tool's result, and not at all without one.
+            "PreToolUse" => Can::Deny,
+            "SessionStart" | "UserPromptSubmit" | "PostToolUse" | "PostToolUseFailure" => Can::Context,
             "Stop" => Can::GoOn,
             _ => Can::Nothing,
         }
+    }
+
+    /// A prompt that is interrupted before the first word of the answer is taken back, with all that was said to it.
+    fn keeps(&self, event: &str) -> bool {
+        event != "UserPromptSubmit"
     }
 
     /// It moves what is longer than 10,000 characters to a file.

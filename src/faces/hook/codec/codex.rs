@@ -14,7 +14,16 @@ impl Codec for Codex {
     }
 
     fn can(&self, event: &str) -> Can {
-        claude::Claude.can(event)
+        match event {
+            "PreToolUse" => Can::DenyOrContext,
+            // It calls no hook after a tool that failed.
+            "PostToolUseFailure" => Can::Nothing,
+            event => claude::Claude.can(event),
+        }
+    }
+
+    fn keeps(&self, _: &str) -> bool {
+        true
     }
 
     /// It moves what is longer than about 2,500 tokens to a file.

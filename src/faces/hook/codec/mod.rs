@@ -56,6 +56,12 @@ pub fn room(harness: Harness, event: &str) -> Option<usize> {
     (can.context() || can.go_on()).then(|| codec.room())
 }
 
+/// Does what is said at this event stay in the conversation, also when the user interrupts the turn before the model says
+/// anything?
+pub fn keeps(harness: Harness, event: &str) -> bool {
+    codec(harness).is_some_and(|codec| codec.keeps(event))
+}
+
 /// Is what makes the agent go on shown as its user's prompt?
 pub fn speaks_as_user(harness: Harness) -> bool {
     codec(harness).is_some_and(Codec::speaks_as_user)
@@ -71,6 +77,12 @@ trait Codec {
     /// How many characters reach the model whole.
     fn room(&self) -> usize {
         8_000
+    }
+
+    /// Whether what is said at an event stays in the conversation, also when the user interrupts the turn before the model
+    /// says anything. `false` where that was not seen: then mail may be given twice.
+    fn keeps(&self, _event: &str) -> bool {
+        false
     }
 
     /// Whether what makes it go on is shown as its user's prompt.

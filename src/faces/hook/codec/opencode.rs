@@ -132,6 +132,10 @@ impl Codec for Opencode {
         }
     }
 
+    fn keeps(&self, _: &str) -> bool {
+        true
+    }
+
     /// There is no way to make it go on but a prompt.
     fn speaks_as_user(&self) -> bool {
         true
@@ -151,6 +155,8 @@ impl Payload {
                 .or_else(|| session(session_id))
                 .or_else(|| session(info.id)),
             in_subagent: parent.is_some(),
+            turn: None,
+            is_silent: false,
             is_unasked: false,
             parent,
             cwd: self.cwd.0.or(info.directory.0),

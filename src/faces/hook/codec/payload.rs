@@ -11,6 +11,9 @@ use crate::domain::hook::{HookEvent, Moment, Outcome, ToolUse};
 /// The mode in which nobody is asked for leave.
 const UNASKED: &str = "bypassPermissions";
 
+/// What Gemini CLI says where its model said nothing.
+const NOTHING: [&str; 2] = ["", "[no response text]"];
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Payload {
@@ -18,9 +21,14 @@ pub(super) struct Payload {
     /// The subagent that this happens in.
     agent_id: Maybe<String>,
     permission_mode: Maybe<String>,
+    /// Claude Code's name of a turn, and Codex's.
+    prompt_id: Maybe<String>,
+    turn_id: Maybe<String>,
     cwd: Maybe<String>,
     model: Maybe<String>,
     prompt: Maybe<String>,
+    /// What Gemini CLI's model said in the turn that ends.
+    prompt_response: Maybe<String>,
     reason: Maybe<String>,
     tool_name: Maybe<String>,
     tool_use_id: Maybe<String>,
@@ -90,6 +98,8 @@ impl Payload {
             session: session(self.session_id),
             parent: None,
             in_subagent: self.agent_id.0.is_some(),
+            turn: self.prompt_id.0.or(self.turn_id.0),
+            is_silent: self.prompt_response.0.as_deref().is_some_and(|said| NOTHING.contains(&said.trim())),
             is_unasked: self.permission_mode.0.as_deref() == Some(UNASKED),
             cwd: self.cwd.0,
             model: self.model.0,
@@ -121,6 +131,7 @@ impl Payload {
             changed: changed.map(|files| files.into_iter().filter(|file| !file.is_empty()).collect()),
             duration_ms: self.duration_ms.0,
             outcome: None,
+            was_interrupted: false,
         }
     }
 
@@ -138,6 +149,6 @@ impl Payload {
             text: llm_content.0.or(text_result_for_llm.0),
             kind: result_type.0,
         };
-        ToolUse { outcome: ends(&ending, &tool), ..tool }
+        ToolUse { outcome: ends(&ending, &tool), was_interrupted: is_interrupted, ..tool }
     }
 }

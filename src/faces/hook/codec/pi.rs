@@ -78,6 +78,10 @@ impl Codec for Pi {
         }
     }
 
+    fn keeps(&self, _: &str) -> bool {
+        true
+    }
+
     fn tongue(&self, _: &str) -> Tongue {
         Tongue::Shim
     }

@@ -2,6 +2,7 @@ use rmcp::model::Tool;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::domain::Event;
 use crate::faces::json;
 use crate::faces::mcp::answer::Answer;
 use crate::ops::feed::{self, Wanted};
@@ -36,10 +37,11 @@ pub(super) fn run(ctx: &Context, args: Args) -> Result<Answer, CommandError> {
     let recent = feed::recent(ctx, args.limit.unwrap_or(MANY), &wanted)?;
     recent.complain(ctx);
     let now = clock::now();
-    let line = |event: &crate::domain::Event| {
-        format!("{} ago: {} {}", age(event.at, now), event.subject(), event.phrase())
+    let line = |(event, count): (&Event, usize)| {
+        let times = if count > 1 { format!(" ×{count}") } else { String::new() };
+        format!("{} ago: {} {}{times}", age(event.at, now), event.subject(), event.phrase())
     };
-    let mut lines: Vec<String> = recent.events.iter().map(line).collect();
+    let mut lines: Vec<String> = Event::folded(&recent.events).into_iter().map(line).collect();
     if lines.is_empty() {
         lines.push("nothing happened yet".to_string());
     }

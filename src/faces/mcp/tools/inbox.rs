@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::time::Duration;
 
 use rmcp::model::Tool;
@@ -119,9 +120,13 @@ fn handed_over(letters: &[Letter], unread: usize) -> Answer {
 fn show(ctx: &Context, id: &str) -> Result<Answer, CommandError> {
     let filed = as_agent(ctx, |ctx| ops::show(ctx, id))?;
     let message = &filed.message;
-    let (from, to) = (visible(&message.from), visible(&message.to));
+    let (from, to) = (sender(message), visible(&message.to));
     let text = format!("[{from} to {to}, id {}]\n{}", filed.stem.letters(), ops::quotation(&message.text));
     Ok(Answer::new(text).with("message", without_text(message)))
+}
+
+fn sender(message: &Message) -> Cow<'_, str> {
+    if message.is_notice() { "a notice from msg".into() } else { visible(&message.from) }
 }
 
 /// What is said of a message besides its words, which stand in the text, and quoted.

@@ -112,12 +112,7 @@ fn sent(report: SendReport) -> Answer {
         let how = accepted.rung.explained().map_or(String::new(), |how| format!(": {how}"));
         format!("{done} {} as {}{how}", accepted.to, accepted.stem.letters())
     });
-    let several = report.sent.len() + report.failed.len() > 1;
-    let refused =
-        report.failed.iter().filter(|_| several).map(|refused| {
-            format!("not sent to {}: {}", visible(&refused.to), visible(&refused.error.message))
-        });
-    let mut lines: Vec<String> = accepted.chain(refused).collect();
+    let mut lines: Vec<String> = accepted.collect();
     if report.sent.is_empty() && report.failed.is_empty() {
         lines.push("nobody else is here".to_string());
     }

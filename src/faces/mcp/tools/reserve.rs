@@ -96,7 +96,7 @@ fn reserve(ctx: &Context, args: Args) -> Result<Answer, CommandError> {
 
 fn list(ctx: &Context) -> Result<Answer, CommandError> {
     let holdings = ops::reservations(ctx, false)?;
-    let line = |Holding { holder, reservation }: &Holding| {
+    let line = |Holding { holder, reservation, .. }: &Holding| {
         let reason = reservation.reason.as_deref().map_or(String::new(), |text| format!(": {}", said(text)));
         format!("{} holds {}{reason}", holder.name, quoted(&reservation.pattern))
     };

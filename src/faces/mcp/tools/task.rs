@@ -117,8 +117,8 @@ fn claim(ctx: &Context, choice: Choice, args: Args) -> Result<Answer, CommandErr
 
 fn complete(ctx: &Context, args: Args) -> Result<Answer, CommandError> {
     let task = needed(args.id, "id", "complete")?;
-    let request =
-        CompleteRequest { task, spec: args.spec, notes: args.notes, tick: args.tick.unwrap_or(false) };
+    let (task, tick) = (Some(task), args.tick.unwrap_or(false));
+    let request = CompleteRequest { task, spec: args.spec, notes: args.notes, tick };
     let done = as_agent(ctx, |ctx| swarm::complete(ctx, &request))?;
     let ready = match done.unblocked.as_slice() {
         [] => String::new(),

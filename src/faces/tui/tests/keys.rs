@@ -122,7 +122,111 @@ fn escape_closes_one_thing_at_a_time() {
     assert_eq!(state.draft().text(), "@s", "what was written can be had back");
     assert_eq!(press(&mut state, KeyCode::Esc), []);
     assert_eq!(press(&mut state, KeyCode::Esc), []);
+    assert_eq!(press(&mut state, KeyCode::Esc), []);
+    assert!(state.notice.as_ref().unwrap().text.contains("Esc again"));
     assert_eq!(press(&mut state, KeyCode::Esc), [Effect::Quit]);
+}
+
+#[test]
+fn escape_goes_back_to_the_agents_and_quits_only_when_pressed_twice_there() {
+    for tab in ["SwiftRaven", "All", "Tasks", "Reservations", "Feed"] {
+        let mut state = full(80, 24);
+        go(&mut state, tab);
+        assert_eq!(press(&mut state, KeyCode::Esc), [], "{tab}");
+        assert_eq!(state.tab, Tab::Agents, "{tab}");
+        assert_eq!(press(&mut state, KeyCode::Esc), [], "{tab}");
+        press(&mut state, KeyCode::Down);
+        assert_eq!(press(&mut state, KeyCode::Esc), [], "another key was pressed in between");
+        assert_eq!(press(&mut state, KeyCode::Esc), [Effect::Quit], "{tab}");
+    }
+    let mut state = full(80, 24);
+    assert_eq!(press_with(&mut state, KeyCode::Char('q'), KeyModifiers::CONTROL), [Effect::Quit]);
+}
+
+#[test]
+fn the_help_shows_every_key_however_low_the_screen_is() {
+    for (width, height) in [(60, 15), (40, 10), (80, 24), (30, 6)] {
+        let mut state = full(width, height);
+        press(&mut state, KeyCode::Char('?'));
+        let mut shown = picture(&state);
+        assert!(shown.contains("Ctrl-Q"), "how to quit comes first: {shown}");
+        for _ in 0..30 {
+            press(&mut state, KeyCode::Down);
+            shown.push_str(&picture(&state));
+        }
+        assert!(state.help, "keys that scroll don't close it");
+        for key in ["Esc", "Alt-Enter", "@all", "Ctrl-Z", "these keys"] {
+            assert!(shown.contains(key), "{width}x{height}: {key}");
+        }
+        press(&mut state, KeyCode::Char('x'));
+        assert!(!state.help);
+        press(&mut state, KeyCode::Char('?'));
+        assert!(picture(&state).contains("Ctrl-Q"), "it starts at the top again");
+    }
+}
+
+#[test]
+fn control_a_acks_what_was_read_in_the_open_conversation() {
+    let mut state = full(80, 24);
+    let held = KeyModifiers::CONTROL;
+    let wanted = Note { wants_ack: true, ..received(20, "SwiftRaven", "ready?") };
+    let unseen = Note { wants_ack: true, ..unread(21, "SwiftRaven", "and now?") };
+    let other = Note { wants_ack: true, ..received(22, "GoldFalcon", "you?") };
+    state.hear(News::Notes(vec![Note { key: "0000000001020-bbbbbb".into(), ..wanted }, unseen, other]));
+    assert_eq!(press_with(&mut state, KeyCode::Char('a'), held), [], "no conversation is open");
+    go(&mut state, "SwiftRaven");
+    let shown = picture(&state);
+    assert!(shown.contains("wants an ack (Ctrl-A) · bbbbbb"), "{shown}");
+    let acked = press_with(&mut state, KeyCode::Char('a'), held);
+    assert_eq!(acked, [Effect::Ack(vec!["bbbbbb".to_string()])]);
+    type_in(&mut state, "text");
+    assert_eq!(press_with(&mut state, KeyCode::Char('a'), held), [], "in a text it goes to its start");
+}
+
+#[test]
+fn notices_of_the_program_are_not_answered() {
+    let mut state = full(80, 24);
+    state.hear(News::Notes(vec![received(30, "ravenry", "`src/` is free")]));
+    go(&mut state, "ravenry");
+    let shown = picture(&state);
+    assert!(shown.contains(" msg ") && shown.contains("msg · "), "{shown}");
+    assert_eq!(shown.matches("ravenry").count(), 2, "only in the title: {shown}");
+    type_in(&mut state, "thanks");
+    assert_eq!(press(&mut state, KeyCode::Enter), []);
+    assert!(state.notice.as_ref().unwrap().text.contains("nobody to answer"));
+    assert_eq!(state.draft().text(), "thanks");
+}
+
+#[test]
+fn the_strip_of_tabs_says_that_there_are_more() {
+    let mut state = full(80, 24);
+    let strip = |state: &State| picture(state).lines().nth(1).unwrap().to_string();
+    assert!(strip(&state).starts_with(" Agents  All  Tasks  Reservations  Feed "), "{}", strip(&state));
+    assert!(!strip(&state).contains(['‹', '›']));
+    let names = ["Alfa", "Bravo", "Charlie", "Delta", "Echo", "Foxtrot", "Golf", "Hotel"];
+    state.hear(News::Notes(names.iter().map(|name| unread(40, name, "hi")).collect()));
+    let row = strip(&state);
+    assert!(row.ends_with('›') && !row.contains('‹') && row.contains(" Agents "), "{row}");
+    for name in names {
+        go(&mut state, name);
+        let row = strip(&state);
+        assert!(row.contains(&format!("· {name} (1)")), "{row}");
+        assert_eq!(row.matches('(').count(), row.matches(')').count(), "no label is cut: {row}");
+    }
+    let row = strip(&state);
+    assert!(row.starts_with('‹') && !row.contains('›'), "{row}");
+}
+
+#[test]
+fn equal_events_in_a_row_are_one_line() {
+    let mut state = empty(80, 24);
+    let sent = || happened(3, "Alice", "→ Robin", Tone::Plain);
+    state.hear(News::Events(vec![sent(); 39]));
+    state.hear(News::Events(vec![sent(), happened(2, "Bob", &"x".repeat(100), Tone::Plain)]));
+    go(&mut state, "Feed");
+    let shown = picture(&state);
+    assert!(shown.contains("Alice → Robin ×40") && shown.matches("Alice").count() == 1, "{shown}");
+    assert!(shown.contains("xxx…"), "what is cut says so: {shown}");
 }
 
 #[test]

@@ -116,7 +116,7 @@ fn sent(number: usize, to: &str, text: &str, receipt: Receipt) -> Note {
 }
 
 fn happened(minutes: i64, who: &str, what: &str, tone: Tone) -> Happening {
-    Happening { at: ago(minutes), who: who.to_string(), what: what.to_string(), tone }
+    Happening { at: ago(minutes), who: who.to_string(), what: what.to_string(), tone, times: 1 }
 }
 
 /// A screen with something in every tab.

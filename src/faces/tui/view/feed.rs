@@ -3,12 +3,14 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthStr;
 
 use crate::domain::visible;
 use crate::faces::tui::bubble::ago;
 use crate::faces::tui::rows::events;
 use crate::faces::tui::state::State;
 use crate::faces::tui::theme::Theme;
+use crate::faces::tui::wrap::cut;
 
 const AGE: usize = 6;
 
@@ -25,11 +27,15 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme)
     let first = state.list().first_of_tail(all.len(), area.height.into());
     let rows = all.into_iter().skip(first).map(|event| {
         let age = ago(event.at, state.now);
+        let who = visible(&event.who).into_owned();
+        let times = if event.times > 1 { format!(" ×{}", event.times) } else { String::new() };
+        let room = usize::from(area.width).saturating_sub(AGE + 2 + who.width() + 1 + times.width());
         Line::from(vec![
             Span::styled(format!("{age:>AGE$}  "), theme.faint()),
-            Span::styled(visible(&event.who).into_owned(), theme.strong()),
+            Span::styled(who, theme.strong()),
             Span::raw(" "),
-            Span::styled(visible(&event.what).into_owned(), theme.tone(event.tone)),
+            Span::styled(cut(&visible(&event.what), room), theme.tone(event.tone)),
+            Span::styled(times, theme.faint()),
         ])
     });
     super::put_rows(buffer, area, rows);

@@ -7,26 +7,44 @@ use ratatui::widgets::{Clear, Widget};
 
 use crate::faces::tui::theme::Theme;
 
-const KEYS: [(&str, &str); 13] = [
-    ("Tab ← →", "the next tab, the one before"),
+const KEYS: [(&str, &str); 16] = [
+    ("Esc", "back; twice to quit"),
+    ("Ctrl-C Ctrl-Q", "quit"),
+    ("Tab ← →", "next / previous tab"),
     ("↑ ↓ PgUp PgDn", "scroll; choose an agent"),
-    ("Home End", "the beginning, the end"),
-    ("Enter", "send; open the agent that is chosen"),
-    ("Alt-Enter", "a new line"),
-    ("@Name text", "to that one, from any tab"),
-    ("@all text", "to everyone"),
-    ("/", "look for something in this tab"),
-    ("//", "begin a message with /"),
+    ("Home End", "first / last"),
+    ("Enter", "send; open the chosen agent"),
+    ("Alt-Enter", "new line"),
+    ("Ctrl-A", "acknowledge what wants an ack here"),
+    ("@Name text", "send to that agent, from any tab"),
+    ("@all text", "send to everyone"),
+    ("/", "filter this tab"),
+    ("//", "start a message with /"),
     ("Ctrl-W U K Y", "cut a word, a line; put it back"),
-    ("Ctrl-Z", "to the background; `fg` comes back"),
-    ("Esc", "close what is open, then the program"),
-    ("Ctrl-C", "close the program"),
+    ("Ctrl-Z", "suspend (`fg` to return)"),
+    ("Ctrl-L", "redraw the screen"),
+    ("?", "these keys"),
 ];
 
-pub(super) fn draw(buffer: &mut Buffer, area: Rect, theme: Theme) {
+/// The first key of the last page, where so many rows show them.
+pub(in crate::faces::tui) fn last_start(height: usize) -> usize {
+    // A row says that there is more.
+    if KEYS.len() <= height { 0 } else { KEYS.len() + 1 - height.max(2) }
+}
+
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, from: usize, theme: Theme) {
     Clear.render(area, buffer);
-    let rows = KEYS.iter().map(|(keys, what)| {
+    let height = usize::from(area.height);
+    let last = last_start(height);
+    let from = from.min(last);
+    let shown = if last == 0 { height } else { height.saturating_sub(1) };
+    let rows = KEYS.iter().skip(from).take(shown).map(|(keys, what)| {
         Line::from(vec![Span::styled(format!("  {keys:<15}"), theme.strong()), Span::raw(*what)])
     });
-    super::put_rows(buffer, area, rows);
+    let more = match (last, from < last) {
+        (0, _) => None,
+        (_, true) => Some(Line::styled("  ↓ more", theme.faint())),
+        (_, false) => Some(Line::styled("  ↑ more", theme.faint())),
+    };
+    super::put_rows(buffer, area, rows.chain(more));
 }

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget};
 use unicode_width::UnicodeWidthStr;
 
-use crate::domain::visible;
+use crate::domain::{AgentName, visible};
 use crate::faces::tui::geometry::{Areas, PROMPT, input_width};
 use crate::faces::tui::state::{State, Tab};
 use crate::faces::tui::theme::Theme;
@@ -36,14 +36,15 @@ fn hint(state: &State) -> String {
         _ => "",
     };
     let what = match &state.tab {
-        _ if state.filter.open => "Enter keeps what is looked for, Esc drops it".to_string(),
+        _ if state.filter.open => "Enter keep, Esc clear".to_string(),
         _ if !state.filter.text.is_empty() => {
-            format!("only: {} · Esc shows all", visible(&state.filter.text))
+            format!("filter: {} · Esc clear", visible(&state.filter.text))
         }
+        Tab::Talk(name) if AgentName::is_program(name) => "notices from msg itself".to_string(),
         Tab::Talk(name) => format!("to {}", visible(name)),
         Tab::All => "to all".to_string(),
-        Tab::Agents => "Enter opens · @Name text · / looks for".to_string(),
-        _ => "@Name text · / looks for".to_string(),
+        Tab::Agents => "Enter opens · @Name text · / filter".to_string(),
+        _ => "@Name text · / filter".to_string(),
     };
     format!("{what}{more} · ? keys")
 }

@@ -3,7 +3,7 @@
 pub(super) mod agents;
 mod chat;
 mod feed;
-mod help;
+pub(super) mod help;
 mod input;
 mod reservations;
 pub(super) mod tabs;
@@ -37,7 +37,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, theme: Theme) {
     let cursor = input::draw(buffer, areas.input, state, theme);
     input::draw_completion(buffer, areas, state, theme);
     if state.help {
-        help::draw(buffer, areas.body, theme);
+        help::draw(buffer, areas.body, state.help_from, theme);
     } else {
         frame.set_cursor_position(cursor);
     }

@@ -1,11 +1,11 @@
-//! The tabs: agents, a conversation each, all, tasks, reservations, feed.
+//! The tabs: agents, all, tasks, reservations, feed, then a conversation each.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
-use crate::domain::visible;
+use crate::faces::tui::model::shown_name;
 use crate::faces::tui::state::{State, Tab};
 use crate::faces::tui::theme::{Theme, dot};
 
@@ -59,7 +59,7 @@ fn labels(state: &State, theme: Theme) -> Vec<Label> {
                     Some(peer) => Span::styled(dot(peer.presence), theme.presence(peer.presence)),
                     None => Span::styled("·", theme.faint()),
                 });
-                visible(name).into_owned()
+                shown_name(name).into_owned()
             }
         };
         Label { tab, dot: mark, name, unread }
@@ -67,43 +67,65 @@ fn labels(state: &State, theme: Theme) -> Vec<Label> {
     state.tabs().into_iter().map(label).collect()
 }
 
-/// Each label that fits, and where it starts: the open one is among them.
-fn placed(state: &State, area: Rect, theme: Theme) -> Vec<(u16, Label)> {
+/// The labels that fit as a whole, where each starts, and whether there are more on either side.
+struct Strip {
+    labels: Vec<(u16, Label)>,
+    before: bool,
+    after: bool,
+}
+
+/// The width of a mark that says that there are more.
+const MORE: u16 = 2;
+
+/// As much of the strip as fits; the open tab is in it.
+fn strip(state: &State, area: Rect, theme: Theme) -> Strip {
     let mut labels = labels(state, theme);
     let open = labels.iter().position(|label| label.tab == state.tab).unwrap_or(0);
     let widths: Vec<u16> = labels.iter().map(Label::width).collect();
-    // As many to the left of the open one as leave room for it, and for the next if there is one.
-    let wanted = open.min(labels.len().saturating_sub(2)) + 1;
-    let mut first = 0;
-    let sum =
-        |from: usize, to: usize| widths[from..=to].iter().fold(0_u16, |sum, wide| sum.saturating_add(*wide));
-    while first < open && sum(first, wanted.min(widths.len() - 1)) > area.width {
-        first += 1;
-    }
-    let mut x = area.x;
-    labels.drain(..first);
-    let place = |label: Label| {
-        let start = x;
-        x = x.saturating_add(label.width());
-        (start, label)
+    let last = widths.len().saturating_sub(1);
+    let mark = |is_there: bool| if is_there { MORE } else { 0 };
+    let sum = |from: usize| widths[from..=open].iter().fold(0_u16, |sum, wide| sum.saturating_add(*wide));
+    let fits = |first: usize| {
+        let taken = sum(first).saturating_add(mark(first > 0)).saturating_add(mark(open < last));
+        taken <= area.width
     };
-    labels.into_iter().map(place).take_while(|(start, _)| *start < area.right()).collect()
+    let first = (0..open).find(|first| fits(*first)).unwrap_or(open);
+    labels.drain(..first);
+    let mut strip = Strip { labels: Vec::new(), before: first > 0, after: false };
+    let mut x = area.x.saturating_add(mark(first > 0));
+    for (number, label) in labels.into_iter().enumerate() {
+        let end = x.saturating_add(label.width());
+        let room = area.right().saturating_sub(mark(first + number < last));
+        // The open one is there, even if there is not enough room for it.
+        if end > room && first + number != open {
+            strip.after = true;
+            break;
+        }
+        strip.labels.push((x, label));
+        x = end;
+    }
+    strip
 }
 
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme) {
     if area.height == 0 {
         return;
     }
-    for (x, label) in placed(state, area, theme) {
+    let strip = strip(state, area, theme);
+    for (x, label) in strip.labels.into_iter().filter(|(x, _)| *x < area.right()) {
         let is_open = label.tab == state.tab;
         buffer.set_line(x, area.y, &label.line(is_open, theme), area.right() - x);
+    }
+    let more = [(strip.before, area.x, "‹"), (strip.after, area.right().saturating_sub(1), "›")];
+    for (_, x, mark) in more.into_iter().filter(|(is_there, ..)| *is_there) {
+        buffer.set_line(x, area.y, &Line::styled(mark, theme.unread()), 1);
     }
 }
 
 /// The tab in that column.
 pub(in crate::faces::tui) fn at(state: &State, area: Rect, column: u16) -> Option<Tab> {
     let theme = Theme { colour: false };
-    let mut placed = placed(state, area, theme).into_iter();
+    let mut placed = strip(state, area, theme).labels.into_iter();
     placed
         .find(|(x, label)| (*x..x.saturating_add(label.width())).contains(&column))
         .map(|(_, label)| label.tab)

@@ -106,7 +106,8 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 
 /// An event in a few lines, without what is not there.
 fn shown(event: &HookEvent) -> String {
-    let HookEvent { session, parent, in_subagent, is_unasked, cwd, model, tokens, moment } = event;
+    let HookEvent { session, parent, in_subagent, turn, is_silent, is_unasked, cwd, model, tokens, moment } =
+        event;
     let mut text = String::new();
     let mut line = |key: &str, value: Option<String>| {
         if let Some(value) = value {
@@ -119,7 +120,9 @@ fn shown(event: &HookEvent) -> String {
         other => (format!("{other:?}"), None),
     };
     line("moment", Some(moment));
-    if let Some(ToolUse { tool, call, edits, reads, command, changed, duration_ms, outcome }) = tool {
+    if let Some(tool) = tool {
+        let ToolUse { tool, call, edits, reads, command, changed, duration_ms, outcome, was_interrupted } =
+            tool;
         line("tool", Some(tool.clone()));
         line("call", call.clone());
         line("edits", (!edits.is_empty()).then(|| edits.join(" | ")));
@@ -128,10 +131,13 @@ fn shown(event: &HookEvent) -> String {
         line("changed", changed.as_ref().map(|changed| changed.join(" | ")));
         line("duration", duration_ms.map(|duration| format!("{duration} ms")));
         line("outcome", outcome.map(|outcome| format!("{outcome:?}")));
+        line("interrupted", was_interrupted.then(|| "yes".to_string()));
     }
     line("session", session.as_ref().map(ToString::to_string));
     line("parent", parent.as_ref().map(ToString::to_string));
+    line("turn", turn.clone());
     line("in a subagent", in_subagent.then(|| "yes".to_string()));
+    line("silent", is_silent.then(|| "yes".to_string()));
     line("unasked", is_unasked.then(|| "yes".to_string()));
     line("cwd", cwd.clone());
     line("model", model.clone());

@@ -39,12 +39,13 @@ fn nested_context(event: &str) -> String {
 
 #[test]
 fn claude() {
-    for event in ["SessionStart", "UserPromptSubmit", "PostToolUse"] {
+    let carriers = ["SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"];
+    for event in carriers {
         check(Claude, event, [None, Some(&nested_context(event)), None]);
     }
-    check(Claude, "PreToolUse", [DENY, Some(&nested_context("PreToolUse")), None]);
+    check(Claude, "PreToolUse", [DENY, None, None]);
     check(Claude, "Stop", [None, None, Some(&nested_context("Stop"))]);
-    check_others(Claude, &["SessionStart", "UserPromptSubmit", "PostToolUse", "PreToolUse", "Stop"]);
+    check_others(Claude, &[&carriers[..], &["PreToolUse", "Stop"]].concat());
 }
 
 #[test]

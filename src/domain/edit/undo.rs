@@ -1,0 +1,186 @@
+//! How to get a text back that was edited, without keeping a copy of it.
+//!
+//! What is kept is what the edit removed, and where it stood. Our edits insert, so that is next to nothing: a file with
+//! tokens in it can be restored from a record that has none of them.
+
+use std::ops::Range;
+
+/// More differences than this are not looked for: memory grows with their square.
+const MOST: usize = 3000;
+/// A word this long that an undo would put back, although the edited text still has it, is a sign that the two texts were
+/// not matched well. It may be a secret, so the undo is dropped.
+const LONG: usize = 8;
+
+/// A part of the edited text, and what stood there instead. Offsets are in bytes.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Span {
+    pub at: usize,
+    pub length: usize,
+    pub text: String,
+}
+
+/// What turns `edited` back into `original`; `None` if the two have too little in common.
+pub fn undo(edited: &str, original: &str) -> Option<Vec<Span>> {
+    let (from, to) = (words(edited), words(original));
+    let head = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+    let rest = from[head..].iter().rev().zip(to[head..].iter().rev());
+    let tail = rest.take_while(|(a, b)| a == b).count();
+    let (from_end, to_end) = (from.len() - tail, to.len() - tail);
+    let kept = kept(&from[head..from_end], &to[head..to_end])?;
+    let mut spans = Vec::new();
+    let (mut at, mut i, mut j) = (from[..head].iter().map(|word| word.len()).sum(), head, head);
+    let end = std::iter::once((from_end, to_end));
+    for (next_i, next_j) in kept.into_iter().map(|(i, j)| (i + head, j + head)).chain(end) {
+        let length = from[i..next_i].iter().map(|word| word.len()).sum();
+        if next_i > i || next_j > j {
+            spans.push(Span { at, length, text: to[j..next_j].concat() });
+        }
+        at += length + from.get(next_i).map_or(0, |word| word.len());
+        (i, j) = (next_i + 1, next_j + 1);
+    }
+    let is_long = |word: &&str| word.len() >= LONG && word.starts_with(char::is_alphanumeric);
+    let mut put_back = spans.iter().flat_map(|span| words(&span.text)).filter(is_long);
+    let is_matched = put_back.all(|word| !edited.contains(word));
+    (is_matched && undone(edited, &spans).as_deref() == Some(original)).then_some(spans)
+}
+
+/// The text as it was before the edit; `None` if the spans don't fit.
+pub fn undone(edited: &str, spans: &[Span]) -> Option<String> {
+    let mut out = String::with_capacity(edited.len());
+    let mut done = 0;
+    for Span { at, length, text } in spans {
+        let end = at.checked_add(*length)?;
+        out.push_str(edited.get(done..*at)?);
+        edited.get(*at..end)?;
+        out.push_str(text);
+        done = end;
+    }
+    out.push_str(edited.get(done..)?);
+    Some(out)
+}
+
+/// Runs of letters and digits, runs of blanks, and every other character.
+fn words(text: &str) -> Vec<&str> {
+    let class = |c: char| match c {
+        c if c.is_alphanumeric() || c == '_' => 1,
+        c if c.is_whitespace() => 2,
+        _ => 0,
+    };
+    let (mut words, mut start, mut last) = (Vec::new(), 0, 0);
+    for (at, c) in text.char_indices() {
+        if at > start && (class(c) == 0 || class(c) != last) {
+            words.push(&text[start..at]);
+            start = at;
+        }
+        last = class(c);
+    }
+    words.extend((start < text.len()).then(|| &text[start..]));
+    words
+}
+
+/// The longest common part of both, as pairs of places, by Myers' greedy algorithm.
+fn kept(from: &[&str], to: &[&str]) -> Option<Vec<(usize, usize)>> {
+    // How far each round came on each of its diagonals: with `d` differences, on diagonal `2i - d`.
+    let mut rounds: Vec<Vec<usize>> = Vec::new();
+    for d in 0..=MOST.min(from.len() + to.len()) {
+        let mut reached = Vec::with_capacity(d + 1);
+        for i in 0..=d {
+            let (start, _) = step(rounds.last(), d, i);
+            let run = run(from, to, start, start + d - 2 * i);
+            reached.push(start + run);
+            if start + run == from.len() && start + run + d - 2 * i == to.len() {
+                rounds.push(reached);
+                return Some(pairs(&rounds, i));
+            }
+        }
+        rounds.push(reached);
+    }
+    None
+}
+
+/// Where a round starts on its diagonal, and on which of the round before it came from there.
+fn step(before: Option<&Vec<usize>>, d: usize, i: usize) -> (usize, usize) {
+    let Some(before) = before else { return (0, 0) };
+    if i == 0 || (i < d && before[i - 1] < before[i]) { (before[i], i) } else { (before[i - 1] + 1, i - 1) }
+}
+
+/// How many are alike from there.
+fn run(from: &[&str], to: &[&str], x: usize, y: usize) -> usize {
+    let rest = |words: &[&str], at: usize| at.min(words.len())..words.len();
+    let (x, y): (Range<usize>, Range<usize>) = (rest(from, x), rest(to, y));
+    from[x].iter().zip(&to[y]).take_while(|(a, b)| a == b).count()
+}
+
+/// The way back from the end of the last round, on its diagonal `i`.
+fn pairs(rounds: &[Vec<usize>], mut i: usize) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    for d in (0..rounds.len()).rev() {
+        let (start, from) = step(d.checked_sub(1).and_then(|before| rounds.get(before)), d, i);
+        found.extend((start..rounds[d][i]).rev().map(|x| (x, x + d - 2 * i)));
+        i = from;
+    }
+    found.reverse();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(edited: &str, original: &str, expected: &[(usize, usize, &str)]) {
+        let spans = undo(edited, original).unwrap();
+        let found: Vec<(usize, usize, &str)> =
+            spans.iter().map(|span| (span.at, span.length, span.text.as_str())).collect();
+        assert_eq!(found, expected);
+        assert_eq!(undone(edited, &spans).as_deref(), Some(original));
+    }
+
+    #[test]
+    fn what_was_inserted_goes() {
+        check("abc", "abc", &[]);
+        check("", "", &[]);
+        check("x", "", &[(0, 1, "")]);
+        check("", "x", &[(0, 0, "x")]);
+        check("{\"a\": 1, \"b\": 2}", "{\"a\": 1}", &[(7, 8, "")]);
+        check("[1, 9, secret, 9]", "[1, secret]", &[(4, 3, ""), (13, 3, "")]);
+    }
+
+    #[test]
+    fn spans_that_do_not_fit_are_refused() {
+        let span = |at, length| Span { at, length, text: String::new() };
+        assert_eq!(undone("ab", &[span(1, 2)]), None);
+        assert_eq!(undone("ab", &[span(1, 1), span(0, 1)]), None);
+        assert_eq!(undone("ä", &[span(1, 1)]), None);
+        assert_eq!(undone("a", &[span(usize::MAX, 1)]), None);
+    }
+
+    #[test]
+    fn what_would_put_a_long_word_back_that_was_never_away_is_dropped() {
+        assert_eq!(undo("a b 0123456789", "0123456789 a b"), None);
+    }
+
+    proptest! {
+        /// Where something was only inserted, nothing of the rest is in the undo.
+        #[test]
+        fn insertions_keep_nothing(
+            lines in proptest::collection::vec("[ ]{0,2}\"k\": \"secret[0-9]{9}\",?", 1..8),
+            new in proptest::collection::vec("( *\"hooks\": [\\[{]\"[a-c]{1,3}\"[\\]}],?\n){0,2}", 8),
+        ) {
+            let original = lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+            let edited: String = lines.iter().zip(&new).map(|(line, new)| format!("{line}\n{new}")).collect();
+            let spans = undo(&edited, &original).unwrap();
+            prop_assert!(spans.iter().all(|span| !span.text.contains("secret")), "{spans:?}");
+            prop_assert_eq!(undone(&edited, &spans), Some(original));
+        }
+
+        #[test]
+        fn any_two_texts(edited in "[a-c{}\", \n]{0,40}", original in "[a-c{}\", \n]{0,40}") {
+            if let Some(spans) = undo(&edited, &original) {
+                prop_assert_eq!(undone(&edited, &spans), Some(original));
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Links that a command makes itself, and what is written by way of them later in the same command.
+
+use super::field::Field;
+use super::reader::{Reader, State};
+use super::state::join;
+use super::{Extent, Written};
+use crate::domain::pattern::PathForm;
+
+/// A command that makes more links than this is not followed through them.
+const MAX_LINKS: usize = 64;
+
+/// Programs that change a name, and not what a link of that name leads to.
+const CHANGE_NAMES: [&str; 5] = ["rm", "rmdir", "unlink", "mv", "ln"];
+
+/// Links that a command makes: from where, and to where.
+#[derive(Default)]
+pub struct Links {
+    known: Vec<(PathForm, PathForm)>,
+}
+
+/// Where a write leads.
+#[derive(Default)]
+pub struct Followed {
+    /// The same by its other name.
+    pub target: Option<String>,
+    /// It may lead elsewhere as well.
+    pub is_unsure: bool,
+}
+
+impl Links {
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    /// Where the path leads, if one of the links is on the way.
+    pub fn resolve(&self, path: &str) -> Option<String> {
+        let mut here = PathForm::absolute(path);
+        let mut has_moved = false;
+        // A link may lead to another one, and they may lead to each other.
+        for _ in 0..=self.known.len() {
+            let step = self.known.iter().rev().find_map(|(from, to)| {
+                let rest = here.relative_to(from).filter(|_| here.is_within(from))?;
+                Some(if rest.is_empty() { to.clone() } else { to.join(rest) })
+            });
+            match step {
+                Some(next) if next != here => (here, has_moved) = (next, true),
+                _ => break,
+            }
+        }
+        has_moved.then(|| here.to_string())
+    }
+
+    pub fn follow(&mut self, written: &Written) -> Followed {
+        // Which of the links a glob matches is not worth finding out.
+        if written.is_pattern {
+            return Followed { target: None, is_unsure: true };
+        }
+        let path = PathForm::absolute(&written.path);
+        let program = written.by.split(' ').next().unwrap_or_default();
+        if CHANGE_NAMES.contains(&program) && self.known.iter().any(|(from, _)| *from == path) {
+            // If that is done, what is written there later is another file.
+            self.known.retain(|(from, _)| *from != path);
+            return Followed { target: None, is_unsure: true };
+        }
+        let is_above = |(from, _): &(PathForm, PathForm)| from.is_within(&path) && *from != path;
+        let is_unsure = written.extent == Extent::Tree && self.known.iter().any(is_above);
+        Followed { target: self.resolve(&written.path), is_unsure }
+    }
+}
+
+impl Reader<'_> {
+    /// Notes that `link` is made, and leads to `target`. A symbolic one is read from where it lies.
+    pub fn link(&mut self, state: &State, target: &Field, link: &Field, is_symbolic: bool) {
+        let is_plain = |field: &Field| field.is_known() && field.pattern.is_none() && !field.is_below;
+        let sure = is_plain(target) && is_plain(link) && state.instead.is_empty();
+        let from = state.path(&link.text).filter(|_| sure);
+        let to = from.as_deref().and_then(|from| match is_symbolic {
+            true => join(from.trim_end_matches('/').rsplit_once('/').map(|(dir, _)| dir), &target.text),
+            false => state.path(&target.text),
+        });
+        match from.zip(to) {
+            Some((from, to)) if self.links.known.len() < MAX_LINKS => {
+                self.links.known.push((PathForm::absolute(&from), PathForm::absolute(&to)));
+            }
+            _ => self.set_opaque(),
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Values that several options take.
+
+/// How many are wanted: at least one.
+pub(super) fn count(text: &str) -> Result<usize, &'static str> {
+    count_or_none(text).ok().filter(|count| *count > 0).ok_or("expected a whole number from 1 on")
+}
+
+/// The same where none may be wanted.
+pub(super) fn count_or_none(text: &str) -> Result<usize, &'static str> {
+    text.parse().map_err(|_| "expected a whole number")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{count, count_or_none};
+
+    #[test]
+    fn counts_are_whole_numbers() {
+        assert_eq!(count("5"), Ok(5));
+        assert_eq!(count_or_none("0"), Ok(0));
+        for bad in ["0", "-1", "1.5", "many", ""] {
+            assert!(count(bad).is_err(), "{bad:?}");
+        }
+        assert!(count_or_none("-1").is_err());
+    }
+}

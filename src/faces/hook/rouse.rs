@@ -1,0 +1,50 @@
+//! Waking those to whom a hook wrote on the program's behalf.
+//!
+//! Waking may take seconds, and a harness waits for its hook. So the hook starts a process of its own for it, `msg hook
+//! rouse NAME …`, and does not wait.
+
+use std::process::ExitCode;
+
+use crate::domain::AgentName;
+use crate::ops::hook::leave_trouble;
+use crate::ops::{Context, Globals, wake};
+use crate::sys::program;
+
+use super::{Arguments, complain};
+
+/// What stands in the place of a harness.
+pub const WORD: &str = "rouse";
+
+/// Has those woken who rest and were told something. That it can't be done costs them no mail.
+pub fn hand_on(ctx: &Context) {
+    let names = wake::told_while_resting(ctx);
+    if names.is_empty() {
+        return;
+    }
+    let mesh = ctx.location.to_string();
+    let mut args = vec!["--mesh".to_string(), mesh, "hook".to_string(), WORD.to_string()];
+    args.extend(names.iter().map(AgentName::to_string));
+    if let Err(error) = program::start_apart(&args, &ctx.cwd) {
+        complain("hook", &format!("those who were told something could not be woken: {error}"));
+    }
+}
+
+/// The process that wakes them. What fails is left for `doctor`.
+pub fn run(arguments: Arguments) -> ExitCode {
+    let Arguments { globals, words, .. } = arguments;
+    let names: Vec<AgentName> = words.iter().skip(2).filter_map(|name| AgentName::new(name).ok()).collect();
+    for failure in wake_all(&globals, &names) {
+        leave_trouble(&globals, "hook", WORD, &failure);
+    }
+    ExitCode::SUCCESS
+}
+
+fn wake_all(globals: &Globals, names: &[AgentName]) -> Vec<String> {
+    match Context::tolerant(globals.clone()) {
+        Ok((ctx, _)) => {
+            wake::those(&ctx, names);
+            ctx.take_notices()
+        }
+        Err(error) => vec![error.message],
+    }
+}

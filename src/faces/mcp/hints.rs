@@ -1,0 +1,82 @@
+//! Hints for a model that may have no shell: where there is a tool for a command, the tool is named.
+
+/// The tool that does what a command does, and the action that it is called with, if that is not its first.
+const TOOLS: [(&str, &str, Option<&str>); 21] = [
+    ("agents", "agents", None),
+    ("whoami", "agents", None),
+    ("join", "agents", Some("join")),
+    ("leave", "agents", Some("leave")),
+    ("set-status", "agents", Some("status")),
+    ("send", "message", None),
+    ("broadcast", "message", Some("broadcast")),
+    ("reply", "message", Some("reply")),
+    ("ack", "message", Some("ack")),
+    ("receipt", "message", Some("receipt")),
+    ("read", "inbox", None),
+    ("inbox", "inbox", None),
+    ("wait", "inbox", None),
+    ("reserve", "reserve", None),
+    ("release", "reserve", Some("release")),
+    ("check", "reserve", Some("check")),
+    ("reservations", "reserve", Some("list")),
+    ("tasks", "task", None),
+    ("unclaim", "task", Some("unclaim")),
+    ("complete", "task", Some("complete")),
+    ("feed", "feed", None),
+];
+
+/// The hint with tools in the place of commands; a command that no tool stands for is left as it is.
+pub(super) fn for_tools(hint: &str) -> String {
+    let mut told = String::new();
+    for (place, part) in hint.split('`').enumerate() {
+        let tool = if place % 2 == 1 { tool(part) } else { None };
+        match tool {
+            Some(tool) => told.push_str(&tool),
+            None if place % 2 == 1 => told.push_str(&format!("`{part}`")),
+            None => told.push_str(part),
+        }
+    }
+    // A text with a lone backtick is none of ours.
+    if hint.matches('`').count() % 2 == 1 { hint.to_string() } else { told }
+}
+
+fn tool(command: &str) -> Option<String> {
+    let mut words = command.strip_prefix("msg ")?.split(' ');
+    let name = words.next()?;
+    let flag = words.find(|word| word.starts_with("--"));
+    let (tool, action) = match (name, flag) {
+        ("claim", Some("--next")) => ("task", Some("next")),
+        ("claim", _) => ("task", Some("claim")),
+        ("handoff", _) => ("task", Some("handoff")),
+        ("spec", _) => ("task", Some("spec")),
+        // No tool lists those who are gone.
+        (_, Some("--gone")) => return None,
+        (name, _) => {
+            let (_, tool, action) = TOOLS.iter().find(|(command, ..)| *command == name)?;
+            (*tool, *action)
+        }
+    };
+    let action = action.map_or(String::new(), |action| format!(" with the action `{action}`"));
+    Some(format!("the tool `{tool}`{action}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::for_tools;
+
+    #[test]
+    fn tools_stand_for_commands() {
+        let check = |hint: &str, expected: &str| assert_eq!(for_tools(hint), expected);
+        check("`msg agents` lists who is here", "the tool `agents` lists who is here");
+        check("join first: `msg join NAME`", "join first: the tool `agents` with the action `join`");
+        check("ask with `msg send Bob \"…\"`", "ask with the tool `message`");
+        check(
+            "`msg claim --next`, or `msg tasks`",
+            "the tool `task` with the action `next`, or the tool `task`",
+        );
+        check("`msg doctor` tells more about `x`", "`msg doctor` tells more about `x`");
+        check("`msg agents --gone` lists them", "`msg agents --gone` lists them");
+        check("a lone ` is left", "a lone ` is left");
+        check("no command", "no command");
+    }
+}

@@ -1,0 +1,80 @@
+//! What a check of `doctor` says, and what follows from all of them.
+
+use crate::ops::error::{CommandError, Kind};
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum State {
+    Ok,
+    Warn,
+    Fail,
+}
+
+impl State {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Warn => "warn",
+            Self::Fail => "fail",
+        }
+    }
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug)]
+pub struct Check {
+    pub name: &'static str,
+    pub state: State,
+    pub message: String,
+    /// What to do about it.
+    pub fix: Option<String>,
+    /// It was wrong, and `--repair` has mended it.
+    pub is_mended: bool,
+}
+
+impl Check {
+    pub(in crate::ops) fn ok(name: &'static str, message: impl Into<String>) -> Self {
+        Self { name, state: State::Ok, message: message.into(), fix: None, is_mended: false }
+    }
+
+    pub(in crate::ops) fn mended(name: &'static str, message: impl Into<String>) -> Self {
+        Self { is_mended: true, ..Self::ok(name, message) }
+    }
+
+    pub(in crate::ops) fn warn(name: &'static str, message: impl Into<String>, fix: &str) -> Self {
+        Self {
+            name,
+            state: State::Warn,
+            message: message.into(),
+            fix: Some(fix.to_string()),
+            is_mended: false,
+        }
+    }
+
+    pub(super) fn fail(name: &'static str, message: impl Into<String>, fix: &str) -> Self {
+        Self {
+            name,
+            state: State::Fail,
+            message: message.into(),
+            fix: Some(fix.to_string()),
+            is_mended: false,
+        }
+    }
+
+    pub(in crate::ops) fn failed(name: &'static str, error: impl Into<CommandError>) -> Self {
+        let CommandError { message, hints, .. } = error.into();
+        Self { name, state: State::Fail, message, fix: hints.into_iter().next(), is_mended: false }
+    }
+}
+
+/// The error that `doctor` ends in when something failed.
+pub fn verdict(checks: &[Check]) -> Option<CommandError> {
+    let mut failed: Vec<&str> = Vec::new();
+    let of_failed = checks.iter().filter(|check| check.state == State::Fail);
+    let count = of_failed.clone().count();
+    for check in of_failed.filter(|check| !failed.contains(&check.name)).collect::<Vec<_>>() {
+        failed.push(check.name);
+    }
+    let checks = if count == 1 { "check" } else { "checks" };
+    let text = format!("{count} {checks} failed: {}", failed.join(", "));
+    (count > 0).then(|| CommandError::new(Kind::UnhealthyMesh, text))
+}

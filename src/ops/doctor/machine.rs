@@ -1,0 +1,49 @@
+//! What `doctor` checks of the machine: who may open the directory, and what the kernel allows.
+
+use super::Check;
+use crate::ops::context::Context;
+use crate::store::Mesh;
+
+pub(super) fn permissions(ctx: &Context, mesh: &Mesh, repair: bool) -> Check {
+    const NAME: &str = "permissions";
+    if repair && let Err(error) = mesh.tighten() {
+        return Check::failed(NAME, error);
+    }
+    match mesh.loose() {
+        Some(mode) => Check::warn(
+            NAME,
+            format!("`{}` is open to other users (mode {mode:03o})", ctx.location),
+            "the next command that writes to the mesh closes it, and so does `msg doctor --repair`",
+        ),
+        None => {
+            let said = ctx.take_notices().into_iter().next();
+            said.map_or_else(
+                || Check::ok(NAME, "nobody but you may look in"),
+                |said| Check::mended(NAME, said),
+            )
+        }
+    }
+}
+
+/// `watch` needs one watch and one instance; harnesses and editors use them up by the thousand.
+pub(super) fn inotify() -> Check {
+    const NAME: &str = "inotify";
+    let limit = |name: &str| -> Option<u64> {
+        std::fs::read_to_string(format!("/proc/sys/fs/inotify/{name}")).ok()?.trim().parse().ok()
+    };
+    match (limit("max_user_watches"), limit("max_user_instances")) {
+        (Some(watches), Some(instances)) => {
+            let text = format!("{watches} watches and {instances} instances allowed");
+            if watches >= 8192 && instances >= 64 {
+                Check::ok(NAME, text)
+            } else {
+                Check::warn(
+                    NAME,
+                    text,
+                    "raise them with `sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512`",
+                )
+            }
+        }
+        _ => Check::ok(NAME, "not on this system"),
+    }
+}

@@ -1,0 +1,51 @@
+//! What is to be said of agents of pi-messenger's that share the mesh.
+
+use crate::domain::AgentName;
+use crate::store::{Census, Mesh, Orphaned, Record, StoreError, Unreadable};
+
+use super::{Check, REPAIR, count, is_live};
+
+pub(super) fn odd_registration(file: &Unreadable, record: &Record) -> Check {
+    let Unreadable { path, reason, .. } = file;
+    if !is_live(record) {
+        return Check::ok(
+            "registry",
+            format!("`{path}` of pi-messenger is gone; pi-messenger will clear it away"),
+        );
+    }
+    let text = format!(
+        "`{path}` of pi-messenger is odd: {reason}; it is listed as {}, and what it reserves counts",
+        record.agent.name
+    );
+    Check::warn("registry", text, "let that agent take another name, so that it can be written to")
+}
+
+/// Names that pi-messenger tells apart and people may not.
+pub(super) fn differ_in_case(census: &Census) -> Vec<Check> {
+    let names: Vec<&AgentName> = census.records.iter().map(|record| &record.agent.name).collect();
+    let mut checks = Vec::new();
+    for (at, name) in names.iter().enumerate() {
+        for other in names[at + 1..].iter().filter(|other| *other == name) {
+            let text = format!("the names {name} and {other} differ only in case");
+            checks.push(Check::warn(
+                "registry",
+                text,
+                "spell them exactly, or let one of the two take another",
+            ));
+        }
+    }
+    checks
+}
+
+/// Mail that nobody looks at.
+pub(super) fn orphans(mesh: &Mesh, census: &Census) -> Result<Vec<Check>, StoreError> {
+    let check = |orphaned: Orphaned| {
+        let Orphaned { name, unread, now_called } = orphaned;
+        let text = format!("{} for {name}, and nobody is called that", count(unread, "unread message"));
+        match now_called {
+            Some(new) => Check::warn("mail", format!("{text}: its owner is called {new} now"), REPAIR),
+            None => Check::warn("mail", text, "it waits in `inbox/` for whoever had the name to come back"),
+        }
+    };
+    Ok(mesh.orphans(census)?.into_iter().map(check).collect())
+}

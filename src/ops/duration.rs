@@ -1,0 +1,48 @@
+//! Lengths of time, as people type them.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Span, SpanRelativeTo};
+
+use super::error::{CommandError, Kind};
+
+/// `90` (seconds), `90s`, `10m`, `2h`, `1d`, for that option.
+pub fn duration(text: &str, option: &str) -> Result<Duration, CommandError> {
+    let seconds = text.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let span = || -> Option<Duration> {
+        let span = text.parse::<Span>().ok()?;
+        let length: SignedDuration = span.to_duration(SpanRelativeTo::days_are_24_hours()).ok()?;
+        Duration::try_from(length).ok()
+    };
+    seconds.or_else(span).ok_or_else(|| {
+        let text = format!("invalid duration `{}` for `{option}`", text.escape_debug());
+        CommandError::new(Kind::InvalidValue, text).hint("expected for example 90s, 10m, 2h or 1d")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::duration;
+
+    #[test]
+    fn lengths_of_time() {
+        for (text, millis) in [
+            ("90", 90_000),
+            ("0", 0),
+            ("0.05", 50),
+            ("90s", 90_000),
+            ("10m", 600_000),
+            ("2h", 7_200_000),
+            ("1d", 86_400_000),
+            ("1h30m", 5_400_000),
+            ("1e3", 1_000_000),
+        ] {
+            assert_eq!(duration(text, "--ttl").unwrap(), Duration::from_millis(millis), "{text}");
+        }
+        for bad in ["", "-1", "-5m", "5x", "soon", "m", "1e400", "1e300", "nan"] {
+            assert!(duration(bad, "--ttl").is_err(), "{bad}");
+        }
+    }
+}

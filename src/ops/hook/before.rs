@@ -1,0 +1,187 @@
+//! Before a tool: may it change what it is about to change?
+//!
+//! The decision comes first. It takes no lock and needs nothing but registrations that can be read. The housekeeping, mail
+//! and notes come after it, and none of them can undo it.
+
+use crate::domain::hook::{Answer, ToolUse};
+use crate::domain::pattern::Budget;
+use crate::domain::{EventKind, Hit, Wait, quoted, said};
+use crate::ops::check::{self, Names};
+use crate::ops::error::{CommandError, Kind};
+use crate::ops::feed;
+use crate::ops::holdings::Holding;
+use crate::ops::identity::Recognised;
+use crate::ops::letter::age;
+use crate::ops::reserve::Place;
+use crate::ops::waiting;
+use crate::store::{Near, patterns};
+use crate::sys::clock;
+
+use super::commands::{Change, Plan};
+use super::{PATIENCE, Say, Visit, aftermath};
+
+/// What the registrations say about a plan.
+#[derive(Default)]
+struct Judgement {
+    /// The first change that is in somebody's way: its number, and the reservation.
+    refused: Option<(usize, Holding)>,
+    /// What could not be found out.
+    doubts: Vec<String>,
+    /// Something has other names that were not compared with everything.
+    has_uncompared: bool,
+}
+
+impl Visit<'_> {
+    pub(super) fn before(
+        &mut self,
+        tool: &ToolUse,
+        recognised: Recognised,
+        say: &mut Say<'_>,
+    ) -> Result<(), CommandError> {
+        let plan = Plan::of(self.ctx, tool);
+        let judgement = self.judge(&plan)?;
+        match judgement.refused {
+            Some((number, holding)) => {
+                self.refuse(&plan.changes[number], &holding, recognised, say);
+                Ok(())
+            }
+            None => {
+                if let Some(doubt) = judgement.doubts.first().filter(|_| self.ctx.settings.is_on("strict")) {
+                    let error = CommandError::new(Kind::Corrupt, doubt.clone());
+                    return Err(error.hint("`msg doctor` tells more"));
+                }
+                self.let_through(tool, &plan, recognised, &judgement, say);
+                Ok(())
+            }
+        }
+    }
+
+    /// What is in the way of the changes. Nothing is locked.
+    fn judge(&self, plan: &Plan) -> Result<Judgement, CommandError> {
+        let unread = plan.unread.clone().into_iter();
+        if plan.changes.is_empty() {
+            return Ok(Judgement { doubts: unread.collect(), ..Judgement::default() });
+        }
+        let targets: Vec<_> = plan.changes.iter().map(|change| change.target.clone()).collect();
+        let look = |near: &Near<'_>| self.survey.near_and_learn(near);
+        let judged = check::judge(self.mesh, self.me.as_ref(), &targets, Names::All, look)?;
+        let place = Place::here(self.ctx);
+        let mut doubts = judged.doubts(|number| plan.changes[number].shown(&place));
+        doubts.extend(unread);
+        let has_uncompared = judged.uncompared.is_some();
+        let mut holdings = judged.holdings.into_iter().enumerate();
+        let refused = holdings.find_map(|(number, held)| Some((number, held?)));
+        Ok(Judgement { refused, doubts, has_uncompared })
+    }
+
+    fn refuse(&mut self, change: &Change, holding: &Holding, recognised: Recognised, say: &mut Say<'_>) {
+        let place = Place::here(self.ctx);
+        let waits = wait_for(change, holding, &place);
+        let is_told = self.remember(&waits);
+        let shown = change.shown(&place);
+        let known = (recognised.is_known(), is_told);
+        say(&Answer::Deny(refusal(change, &shown, holding, known)));
+        let was_registered = self.me.is_some();
+        self.settle(recognised);
+        // An agent that is registered again is told when it is free, although that was not promised.
+        if !was_registered {
+            self.remember(&waits);
+        }
+        if let Some(me) = &self.me {
+            feed::tell(self.ctx, self.mesh, EventKind::Refused, &me.name, Some(&shown), None);
+        }
+    }
+
+    /// From here on the tool is let through, and what fails is told to `doctor` alone.
+    fn let_through(
+        &mut self,
+        tool: &ToolUse,
+        plan: &Plan,
+        recognised: Recognised,
+        judgement: &Judgement,
+        say: &mut Say<'_>,
+    ) {
+        say(&Answer::Silence);
+        for doubt in &judgement.doubts {
+            let text = format!("a tool call was let through, but {doubt}");
+            self.leave_trouble(&CommandError::new(Kind::Corrupt, text));
+        }
+        self.settle(recognised);
+        let is_watched = plan.is_opaque || judgement.has_uncompared;
+        let noted = if is_watched { aftermath::note(self, tool) } else { Ok(()) };
+        let results = [noted, self.hand_over(None, say), self.begins(tool, &plan.runs)];
+        for error in results.into_iter().filter_map(Result::err) {
+            self.leave_trouble(&error);
+        }
+    }
+
+    /// Writes down that the agent was refused this. `false`: it won't be told when it is free.
+    fn remember(&self, wait: &Wait) -> bool {
+        let Some(me) = self.me.as_ref().filter(|me| !me.is_foreign()) else { return false };
+        let written = self.mesh.lock_within(PATIENCE).map_err(CommandError::from).and_then(|locked| {
+            let me = locked.own_record(me)?.agent;
+            waiting::remember(&locked, &me, vec![wait.clone()])
+        });
+        written.is_ok()
+    }
+}
+
+/// What the agent waits for: what it wanted, or what is reserved, where that is another name of the same file.
+fn wait_for(change: &Change, holding: &Holding, place: &Place) -> Wait {
+    let Holding { holder, reservation, .. } = holding;
+    let (pattern, root, literal) = match is_other_name(change, holding) {
+        true => {
+            let root = reservation.root.clone().unwrap_or_else(|| holder.cwd.clone());
+            (reservation.pattern.clone(), root, reservation.literal)
+        }
+        false => change.wanted(place),
+    };
+    Wait { pattern, root: Some(root), literal, holder: holder.name.to_string(), since: clock::now() }
+}
+
+/// Is a hard link what is in the way?
+fn is_other_name(change: &Change, holding: &Holding) -> bool {
+    let patterns = patterns(&holding.holder, &holding.reservation);
+    patterns.iter().all(|pattern| change.target.hit_by(pattern, &Budget::for_one_pair()) == Hit::No)
+}
+
+/// What the model is told instead of what it wanted. The holder's own words are quoted: they are a peer's.
+fn refusal(change: &Change, shown: &str, holding: &Holding, (is_known, is_told): (bool, bool)) -> String {
+    let Holding { holder, reservation, .. } = holding;
+    let name = &holder.name;
+    let reason = reservation.reason.as_deref().filter(|reason| !reason.trim().is_empty());
+    let reason = reason.map_or(String::new(), |reason| format!(", who says: {}", said(reason)));
+    let pattern = quoted(&reservation.pattern);
+    let since = age(reservation.since, clock::now());
+    let is_above = patterns(holder, reservation).iter().any(|pattern| change.lies_above(pattern.head()));
+    let what = match change.by.as_deref() {
+        // As `git switch` does, which changes whatever differs.
+        Some(by) if is_above => {
+            let (shown, by) = (quoted(shown), quoted(by));
+            format!(
+                "This command would change files in {shown} ({by}), and {pattern} in it is reserved (for {since})"
+            )
+        }
+        Some(by) if is_other_name(change, holding) => {
+            let (shown, by) = (quoted(shown), quoted(by));
+            format!(
+                "This command would change {shown} ({by}), a file which is reserved under another name ({pattern}, \
+                 for {since})"
+            )
+        }
+        Some(by) => {
+            let (shown, by) = (quoted(shown), quoted(by));
+            format!("This command would change {shown} ({by}), which is reserved ({pattern}, for {since})")
+        }
+        None => {
+            let other = if is_other_name(change, holding) { " under another name" } else { "" };
+            format!("{} is reserved{other} ({pattern}, for {since})", quoted(shown))
+        }
+    };
+    let ask = match (is_known, is_told) {
+        (true, true) => format!("ask with `msg send {name} \"…\"`; you get a message when it is free"),
+        (true, false) => format!("ask with `msg send {name} \"…\"`"),
+        (false, _) => format!("`msg join`, then ask with `msg send {name} \"…\"`"),
+    };
+    format!("{what} by {name}{reason}{}. Work on something else, or {ask}.", holding.caveat())
+}

@@ -1,0 +1,80 @@
+//! What needs a person.
+//!
+//! A harness lets its model run `msg` without asking. What changes the user's set-up, or takes something from another
+//! agent, is therefore refused when a harness is among the ancestors of the command, whatever `--as` says. Scripts and
+//! CI that run without a harness count as people.
+
+use std::path::PathBuf;
+
+use crate::domain::{Agent, Harness, Recorded};
+use crate::sys::environment::{self, variable};
+use crate::sys::{ancestry, process};
+
+use super::context::Context;
+use super::error::{CommandError, Kind};
+use super::identity::Traces;
+
+/// The harness that this command runs in.
+pub(super) fn harness() -> Option<Harness> {
+    Some(ancestry::nearest_harness(&ancestry::ancestors())?.harness)
+}
+
+/// Refuses a command inside a harness. `line` is what the person has to type.
+pub(super) fn required(line: impl FnOnce() -> String) -> Result<(), CommandError> {
+    match harness() {
+        Some(harness) => Err(refusal(harness, &line())),
+        None => Ok(()),
+    }
+}
+
+/// Refuses to act for an agent that is not the caller itself and was only named: by `--as` or `$MSG_AGENT`.
+pub(super) fn required_for_another(
+    ctx: &Context,
+    agent: &Agent,
+    line: impl FnOnce() -> String,
+) -> Result<(), CommandError> {
+    let is_named = ctx.speaker.is_some() || variable("MSG_AGENT").is_some();
+    match harness() {
+        Some(harness) if is_named && !is_caller(ctx, agent) => Err(refusal(harness, &line())),
+        _ => Ok(()),
+    }
+}
+
+/// The file that `--file` names. Inside a harness it must lie beneath the working directory, links resolved: a model that
+/// must ask before it reads a file must not read it by sending it to itself.
+pub fn text_file(file: &str) -> Result<PathBuf, CommandError> {
+    let Some(harness) = harness() else { return Ok(PathBuf::from(file)) };
+    let real = |path: PathBuf| {
+        fs_err::canonicalize(path).map_err(|error| CommandError::new(Kind::InvalidValue, error.to_string()))
+    };
+    let cwd = environment::cwd().map_err(|error| {
+        CommandError::new(Kind::Io, format!("cannot read the working directory: {error}"))
+    })?;
+    let (top, path) = (real(cwd.clone())?, real(cwd.join(file))?);
+    if path.starts_with(&top) {
+        return Ok(path);
+    }
+    let text = format!("inside {harness}, `--file` reads only files beneath the working directory: `{file}`");
+    Err(CommandError::new(Kind::InHarness, text)
+        .hint("pass the text itself, or ask a person to run this command at a terminal")
+        .fact("file", file))
+}
+
+fn refusal(harness: Harness, line: &str) -> CommandError {
+    CommandError::new(Kind::InHarness, format!("`{line}` needs a person: it is refused inside {harness}"))
+        .hint(format!("ask a person to type this at a terminal: {line}"))
+        .fact("harness", harness.name())
+}
+
+/// Do the surroundings of the command say that it is this agent?
+fn is_caller(ctx: &Context, agent: &Agent) -> bool {
+    let (traces, sessions) = match &ctx.client {
+        Some(client) => (Traces::of_client(client), client.sessions.as_slice()),
+        None => (Traces::gather(), [].as_slice()),
+    };
+    let is_session = traces.session.as_ref().is_some_and(|(session, _)| *session == agent.session);
+    let is_this_process =
+        matches!(&agent.process, Recorded::Pinned(identity) if identity.pid == process::own_pid());
+    let is_host = !traces.knows_better(agent) && traces.distance(agent).is_some();
+    is_session || sessions.contains(&agent.session) || is_this_process || is_host
+}

@@ -1,0 +1,189 @@
+//! Burying: the registration and the unread mail of an agent move into a grave.
+//!
+//! pi-messenger takes no lock and may take the name of a dead agent at any moment. So a registration is first moved to
+//! `registry/.<Name>.taken`, which nobody reads, and looked at there: the agent's own goes into the grave, anybody
+//! else's goes back. Whoever has the lock next goes on with what a crash left there.
+
+use std::path::Path;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::error::StoreError;
+use super::graves::{GraveId, Inscription, Why};
+use super::locked::Locked;
+use super::registry::{self, Record};
+use super::sessions::{Eviction, SessionRecord};
+use crate::domain::{Agent, AgentName, Liveness};
+use crate::sys::files::{self, Published};
+use crate::sys::{clock, process};
+
+/// Files are dated by a clock that moves in steps, the longest of which are these.
+const TICK: SignedDuration = SignedDuration::from_millis(10);
+
+/// What lies in the place of a registration.
+enum Found {
+    Nothing,
+    /// The agent's own.
+    Own,
+    /// Somebody else's, with the time at which it started if that can be read.
+    Others(Option<Timestamp>),
+}
+
+impl Locked<'_> {
+    /// Moves registration and unread mail into a grave. The registration goes last: until then a burial that was
+    /// cut short is done again, or, if the agent lives and comes first, undone.
+    pub fn bury(
+        &self,
+        record: &Record,
+        why: Why,
+        at: Timestamp,
+        by: Option<&str>,
+    ) -> Result<GraveId, StoreError> {
+        let layout = &self.mesh.layout;
+        let agent = &record.agent;
+        let grave = GraveId::of(agent);
+        let by = by.map(str::to_string);
+        self.open_grave(&grave, &Inscription { why, at, by: by.clone() })?;
+        let (left, evicted) = match why {
+            Why::Left => (Some(at), None),
+            Why::Evicted => (None, Some(Eviction { by, at })),
+            Why::Died | Why::Lost => (None, None),
+        };
+        let lives_on = left.is_some() || evicted.is_some();
+        if lives_on && !agent.is_foreign() {
+            self.edit(agent, |agent| agent.restores = Some(grave.to_string()))?;
+        }
+        if lives_on || !files::exists(&layout.session(&agent.session))? {
+            self.remember(SessionRecord { last: record.clone(), left, evicted })?;
+        }
+        let names = self.mesh.mailboxes(agent)?;
+        // What a rename that was cut short left under a former name would be the agent again.
+        for name in names.iter().filter(|name| ***name != agent.name) {
+            files::remove(&layout.registration(name))?;
+        }
+        let there = layout.grave(&grave).join("inbox");
+        for name in &names {
+            self.move_mail(&layout.inbox(name), &there)?;
+        }
+        let others_since = self.take_registration(record, &grave)?;
+        for name in &names {
+            match others_since {
+                Some(since) if **name == agent.name => self.give_mail_back(&there, name, since)?,
+                _ => {
+                    // Mail that came in meanwhile.
+                    self.move_mail(&layout.inbox(name), &there)?;
+                    files::remove_dir(&layout.inbox(name))?;
+                }
+            }
+        }
+        if others_since.is_none() {
+            self.forget_presence(&agent.name)?;
+        }
+        Ok(grave)
+    }
+
+    /// Moves the agent's registration into its grave. Returns since when somebody else has the name, if so: then what
+    /// lies in the registry stays there.
+    fn take_registration(&self, record: &Record, grave: &GraveId) -> Result<Option<Timestamp>, StoreError> {
+        let layout = &self.mesh.layout;
+        let agent = &record.agent;
+        let (path, taken) = (layout.registration(&agent.name), layout.taken(&agent.name));
+        // A crash may have left one.
+        self.settle_taken(&agent.name)?;
+        let mut found = self.find(&path, agent)?;
+        if matches!(found, Found::Own) && self.mesh.files.take(&path, &taken)? {
+            found = self.find(&taken, agent)?;
+            match found {
+                Found::Own => {
+                    self.mesh.files.take(&taken, &layout.grave(grave).join("registration.json"))?;
+                }
+                Found::Nothing => {}
+                Found::Others(_) => self.put_back_registration(&taken, &path)?,
+            }
+        }
+        Ok(match found {
+            Found::Own => None,
+            Found::Nothing => {
+                self.inscribe(grave, record)?;
+                None
+            }
+            Found::Others(since) => {
+                self.inscribe(grave, record)?;
+                Some(since.unwrap_or_else(clock::now))
+            }
+        })
+    }
+
+    fn find(&self, path: &Path, agent: &Agent) -> Result<Found, StoreError> {
+        Ok(match registry::read(path, agent.name.as_str())? {
+            None => Found::Nothing,
+            Some(Ok(found)) if found.agent.is_same_session(agent) => Found::Own,
+            Some(Ok(found)) => Found::Others(Some(found.agent.started_at)),
+            Some(Err(_)) => Found::Others(None),
+        })
+    }
+
+    /// Unless there is another by now: then this one was replaced, as pi-messenger replaces its own.
+    fn put_back_registration(&self, taken: &Path, path: &Path) -> Result<(), StoreError> {
+        match self.mesh.files.put_back(taken, path)? {
+            Published::Done => {}
+            Published::Exists => {
+                self.mesh.put_aside(taken, "registration", "another took its name while it was moved")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Mail that arrived since somebody else has the name is for that one.
+    fn give_mail_back(&self, grave: &Path, name: &AgentName, since: Timestamp) -> Result<(), StoreError> {
+        let inbox = self.mesh.layout.inbox(name);
+        for file in files::list(grave)? {
+            let metadata = files::link_metadata(&grave.join(&file))?;
+            let written = metadata.and_then(|metadata| metadata.modified().ok()).map(clock::from_system);
+            if written.is_some_and(|written| written + TICK >= since) {
+                self.mesh.files.take_into(&grave.join(&file), &inbox, &inbox.join(&file))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on with burials that were cut short while a registration was being looked at.
+    pub fn settle_all_taken(&self) -> Result<(), StoreError> {
+        for file in files::list(&self.mesh.layout.registry())? {
+            if let Some(name) = registry::taken_name(&file) {
+                self.settle_taken(&name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for one name. Who is alive and did not say good-bye is put back; who was being buried is buried.
+    fn settle_taken(&self, name: &AgentName) -> Result<(), StoreError> {
+        let layout = &self.mesh.layout;
+        let taken = layout.taken(name);
+        let Some(read) = registry::read(&taken, name.as_str())? else { return Ok(()) };
+        let grave = match &read {
+            Ok(record) if self.is_being_buried(&record.agent)? => Some(GraveId::of(&record.agent)),
+            _ => None,
+        };
+        match grave {
+            Some(grave) => {
+                self.mesh.files.take(&taken, &layout.grave(&grave).join("registration.json"))?;
+                Ok(())
+            }
+            None => self.put_back_registration(&taken, &layout.registration(name)),
+        }
+    }
+
+    fn is_being_buried(&self, agent: &Agent) -> Result<bool, StoreError> {
+        let grave = self.mesh.layout.grave(&GraveId::of(agent));
+        if !files::exists(&grave.join("grave.json"))? {
+            return Ok(false);
+        }
+        let is_gone = process::liveness(&agent.process) == Liveness::Gone;
+        if is_gone || agent.is_foreign() {
+            return Ok(is_gone);
+        }
+        Ok(self.mesh.session(&agent.session)?.is_some_and(|known| !known.is_current()))
+    }
+}

@@ -1,0 +1,96 @@
+//! The mesh and `strict` as the user's configuration said when it could last be read.
+//!
+//! A hook goes on with these while the configuration can't be read: it must neither move to another mesh nor stop being
+//! strict because of a typing error. They are kept in `last-good.json` beside `config.json`, or, where nothing can be
+//! written there, in `ravenry-config/` in the state directory. The file is written only when what it says changes.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::error::StoreError;
+use crate::domain::settings::{Durability, Raw, Settings};
+use crate::sys::environment::Home;
+use crate::sys::files::{self, FileError, Files};
+
+/// The keys that are kept.
+pub(super) const KEPT: [&str; 2] = ["mesh", "strict"];
+
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub(super) struct LastGood {
+    mesh: Option<String>,
+    strict: bool,
+}
+
+impl LastGood {
+    pub(super) fn of(settings: &Settings) -> Self {
+        Self { mesh: settings.mesh().map(|(mesh, _)| mesh.to_string()), strict: settings.is_on("strict") }
+    }
+
+    /// What was kept last; `None` if nothing was.
+    pub(super) fn recall(home: &Home) -> Option<Self> {
+        let mut newest = None;
+        for path in places(home) {
+            let Ok(Some(metadata)) = files::metadata(&path) else { continue };
+            let Ok(Some(bytes)) = files::read_note(&path) else { continue };
+            if let (Ok(kept), Ok(time)) = (serde_json::from_slice::<Self>(&bytes), metadata.modified())
+                && newest.as_ref().is_none_or(|(newest, _)| *newest < time)
+            {
+                newest = Some((time, kept));
+            }
+        }
+        newest.map(|(_, kept)| kept)
+    }
+
+    /// The value of one of the keys; `None` if it was not set.
+    pub(super) fn value(&self, key: &str) -> Option<Raw> {
+        match key {
+            "mesh" => self.mesh.clone().map(Raw::Text),
+            "strict" => Some(Raw::Bool(self.strict)),
+            _ => None,
+        }
+    }
+
+    /// Keeps it, where that is not kept already.
+    pub(super) fn keep(&self, home: &Home) -> Result<(), StoreError> {
+        let [beside, state] = places(home);
+        let mut text = serde_json::to_vec(self)
+            .map_err(|error| StoreError::Corrupt { path: beside.clone(), reason: error.to_string() })?;
+        text.push(b'\n');
+        if write(&beside, &text).is_err() {
+            return Ok(write(&state, &text)?);
+        }
+        Ok(remove(&state)?)
+    }
+
+    /// There is no configuration any more: what the last one said is of no use.
+    pub(super) fn forget(home: &Home) -> Result<(), StoreError> {
+        for path in places(home) {
+            remove(&path)?;
+        }
+        Ok(())
+    }
+}
+
+/// Where it is kept: the first place where it can be.
+fn places(home: &Home) -> [PathBuf; 2] {
+    [home.config.join("ravenry/last-good.json"), home.state.join("ravenry-config/last-good.json")]
+}
+
+fn write(path: &Path, text: &[u8]) -> Result<(), FileError> {
+    if files::read_note(path)?.as_deref() == Some(text) {
+        return Ok(());
+    }
+    let dir = path.parent().unwrap_or(path).to_path_buf();
+    if !files::exists(&dir)? {
+        files::create_dir(&dir)?;
+    }
+    Files::new(dir, Durability::Process).replace(path, text)
+}
+
+fn remove(path: &Path) -> Result<(), FileError> {
+    if files::link_metadata(path)?.is_some() {
+        files::remove(path)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! The order in which the locks of a mesh are taken, and the deadline that nested waits share.
+//!
+//! | rank | lock | what it guards |
+//! | --- | --- | --- |
+//! | 1 | `mesh.lock` | names, registrations, graves |
+//! | 2 | `swarm.lock` | claims and completions; pi-messenger takes it too |
+//! | 3 | `sent/<Name>/.stamp` | the order of what one sender sends |
+//! | 4 | `presence/<Name>` | what was counted of one agent |
+//! | 5 | `feed/.lock` | whose turn it is to append to the feed |
+//!
+//! While a lock is held, only locks of a higher rank are taken, and no second one of the same rank. So two processes
+//! never wait for each other. A debug build panics where a thread takes a lock out of order.
+//!
+//! The outermost wait sets a deadline. A wait inside it gets only what is left: however many locks nest, a command
+//! waits no longer than `lockTimeout` altogether.
+
+use std::cell::RefCell;
+use std::marker::PhantomData;
+use std::time::{Duration, Instant};
+
+/// Which lock, in the order in which they are taken.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Rank {
+    Mesh,
+    Swarm,
+    Stamp,
+    Presence,
+    Feed,
+}
+
+thread_local! {
+    /// What this thread holds or waits for, with the end of each wait.
+    static HELD: RefCell<Vec<(Rank, Instant)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A place in the order, from the start of the wait until the lock is free again.
+#[derive(Debug)]
+#[must_use = "the place is given up as soon as this is dropped"]
+pub struct Turn {
+    rank: Rank,
+    deadline: Instant,
+    /// The order is kept per thread, so a turn must not move to another.
+    _not_send: PhantomData<*const ()>,
+}
+
+impl Turn {
+    /// Begins to wait for a lock, `limit` at most.
+    pub fn begin(rank: Rank, limit: Duration) -> Self {
+        HELD.with_borrow_mut(|held| {
+            let last = held.iter().map(|(held, _)| *held).max();
+            debug_assert!(
+                last.is_none_or(|last| last < rank),
+                "the lock {rank:?} is taken while {last:?} is held: see store/lock_order.rs"
+            );
+            let outer = held.iter().map(|(_, deadline)| *deadline).min();
+            let own = Instant::now() + limit;
+            let deadline = outer.map_or(own, |outer| outer.min(own));
+            held.push((rank, deadline));
+            Self { rank, deadline, _not_send: PhantomData }
+        })
+    }
+
+    /// How long the wait may still take.
+    pub fn left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+}
+
+/// Does this thread hold a lock of a mesh, or wait for one?
+pub fn holds_a_lock() -> bool {
+    HELD.with_borrow(|held| !held.is_empty())
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        HELD.with_borrow_mut(|held| {
+            // The innermost one of that rank: locks may be freed in any order.
+            if let Some(at) = held.iter().rposition(|(rank, _)| *rank == self.rank) {
+                held.remove(at);
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(1000);
+
+    #[test]
+    fn locks_are_taken_in_order_and_freed_in_any() {
+        let mesh = Turn::begin(Rank::Mesh, LONG);
+        let stamp = Turn::begin(Rank::Stamp, LONG);
+        drop(mesh);
+        let feed = Turn::begin(Rank::Feed, LONG);
+        drop(stamp);
+        drop(feed);
+        drop(Turn::begin(Rank::Mesh, LONG));
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "the lock Mesh is taken while Some(Stamp) is held")]
+    fn a_lock_that_is_taken_out_of_order_panics() {
+        let _stamp = Turn::begin(Rank::Stamp, LONG);
+        let _mesh = Turn::begin(Rank::Mesh, LONG);
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "the lock Stamp is taken while Some(Stamp) is held")]
+    fn two_locks_of_one_rank_panic() {
+        let _one = Turn::begin(Rank::Stamp, LONG);
+        let _two = Turn::begin(Rank::Stamp, LONG);
+    }
+
+    #[test]
+    fn a_nested_wait_gets_what_is_left_of_the_outer_one() {
+        let outer = Turn::begin(Rank::Mesh, Duration::ZERO);
+        let nested = Turn::begin(Rank::Swarm, LONG);
+        assert_eq!((outer.left(), nested.left()), (Duration::ZERO, Duration::ZERO));
+        drop(nested);
+        drop(outer);
+        let outer = Turn::begin(Rank::Mesh, LONG);
+        let nested = Turn::begin(Rank::Feed, Duration::ZERO);
+        assert_eq!(nested.left(), Duration::ZERO, "its own limit counts as well");
+        assert!(outer.left() > Duration::ZERO);
+        drop(nested);
+        assert!(Turn::begin(Rank::Stamp, LONG).left() > Duration::ZERO, "what was freed counts no more");
+    }
+
+    #[test]
+    fn threads_have_nothing_to_do_with_each_other() {
+        let _stamp = Turn::begin(Rank::Stamp, Duration::ZERO);
+        let other = std::thread::spawn(|| Turn::begin(Rank::Mesh, LONG).left());
+        assert!(other.join().unwrap() > Duration::ZERO);
+    }
+}

@@ -1,0 +1,100 @@
+//! Mail under a name that nobody has any more.
+//!
+//! An agent of pi-messenger renames itself without a lock, and never looks again at what arrives in the inbox of its old
+//! name. Whoever writes to such an agent notes first whose inbox that is, in `seen/<Name>/.owner`, so that the mail can be
+//! forwarded to the new name.
+
+use serde::{Deserialize, Serialize};
+
+use super::error::StoreError;
+use super::locked::Locked;
+use super::mesh::Mesh;
+use super::registry::{Census, Record};
+use super::wire::pretty;
+use crate::domain::{Agent, AgentName, Liveness};
+use crate::sys::{files, process};
+
+#[derive(Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Owner {
+    session_id: String,
+    pid: i32,
+}
+
+impl Owner {
+    fn of(agent: &Agent) -> Self {
+        Self { session_id: agent.session.to_string(), pid: agent.process.pid().get() }
+    }
+}
+
+/// An inbox with mail in it that nobody looks at.
+#[derive(Clone, Debug)]
+pub struct Orphaned {
+    pub name: AgentName,
+    pub unread: usize,
+    /// What its owner is called now.
+    pub now_called: Option<AgentName>,
+}
+
+impl Mesh {
+    /// Notes whose inbox it is that an agent of pi-messenger has now.
+    pub fn note_owner(&self, agent: &Agent) -> Result<(), StoreError> {
+        if !agent.is_foreign() {
+            return Ok(());
+        }
+        let (path, note) = (self.layout.owner(&agent.name), pretty(&Owner::of(agent)));
+        if files::read_note(&path)?.is_some_and(|before| before == note) {
+            return Ok(());
+        }
+        files::create_dir(&self.layout.seen(&agent.name))?;
+        Ok(self.files.replace(&path, &note)?)
+    }
+
+    /// The inboxes that have mail in them and no owner.
+    pub fn orphans(&self, census: &Census) -> Result<Vec<Orphaned>, StoreError> {
+        let mut orphans = Vec::new();
+        for dir in files::list(&self.layout.directory("inbox"))? {
+            let Ok(name) = AgentName::new(dir) else { continue };
+            if census.has_owner(&name) {
+                continue;
+            }
+            let mail = files::list(&self.layout.inbox(&name))?;
+            let unread = mail.iter().filter(|file| !file.starts_with('.') && file.ends_with(".json")).count();
+            if unread > 0 {
+                let now_called = self.owner_now(census, &name)?;
+                orphans.push(Orphaned { name, unread, now_called });
+            }
+        }
+        Ok(orphans)
+    }
+
+    /// What the agent of pi-messenger that had the name is called now, if it lives.
+    fn owner_now(&self, census: &Census, name: &AgentName) -> Result<Option<AgentName>, StoreError> {
+        let note = files::read_note(&self.layout.owner(name))?.unwrap_or_default();
+        let Ok(owner) = serde_json::from_slice::<Owner>(&note) else { return Ok(None) };
+        let is_it = |record: &&Record| record.agent.is_foreign() && Owner::of(&record.agent) == owner;
+        let found = census.records.iter().find(is_it).map(|record| &record.agent);
+        let alive = found.filter(|agent| process::liveness(&agent.process) != Liveness::Gone);
+        Ok(alive.map(|agent| agent.name.clone()))
+    }
+}
+
+impl Locked<'_> {
+    /// Forwards mail under a name that an agent of pi-messenger gave up. Returns the old names and the new ones.
+    pub fn forward_orphans(&self, census: &Census) -> Result<Vec<(AgentName, AgentName)>, StoreError> {
+        let mut forwarded = Vec::new();
+        for Orphaned { name, now_called, .. } in self.mesh.orphans(census)? {
+            let Some(new) = now_called else { continue };
+            // pi-messenger takes no lock: somebody else may have the name by now.
+            if !files::exists(&self.mesh.layout.registration(&name))? {
+                // Its new name may be gone as soon as the old one.
+                if let Some(record) = census.records.iter().find(|record| record.agent.name == new) {
+                    self.mesh.note_owner(&record.agent)?;
+                }
+                self.forward_mail(&name, &new)?;
+                forwarded.push((name, new));
+            }
+        }
+        Ok(forwarded)
+    }
+}

@@ -1,0 +1,175 @@
+//! Half an emoji in JSON.
+//!
+//! JavaScript cuts text between the two halves of a character and writes the half as `\ud83d`, which is valid JSON to it and
+//! an error to us. Such a half is read as U+FFFD. Where a document is to be written again, it is carried through as a
+//! character that nobody uses, and written as it was.
+
+use serde::de::DeserializeOwned;
+
+/// `\ufffd` has the length of what it replaces, so places in the text stay the same.
+const REPLACEMENT: &[u8; 6] = b"\\ufffd";
+
+/// Reads JSON, with halves of characters as U+FFFD.
+pub(in crate::store) fn from_slice<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
+    serde_json::from_slice(bytes).or_else(|error| match mended(bytes) {
+        Some(mended) => serde_json::from_slice(&mended),
+        None => Err(error),
+    })
+}
+
+/// The same text with U+FFFD for each half; `None` if there is none.
+pub(in crate::store) fn mended(bytes: &[u8]) -> Option<Vec<u8>> {
+    let halves = halves(bytes);
+    if halves.is_empty() {
+        return None;
+    }
+    let mut mended = bytes.to_vec();
+    for (at, _) in halves {
+        mended[at..at + REPLACEMENT.len()].copy_from_slice(REPLACEMENT);
+    }
+    Some(mended)
+}
+
+/// Does a document that was read, and is to be written again, have halves in it? They stand there as characters of the
+/// last private plane.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::store) struct Halves(bool);
+
+impl Halves {
+    pub(in crate::store) fn read<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<(T, Self)> {
+        let error = match serde_json::from_slice(bytes) {
+            Ok(document) => return Ok((document, Self(false))),
+            Err(error) => error,
+        };
+        let halves = halves(bytes);
+        if halves.is_empty() {
+            return Err(error);
+        }
+        // Somebody does use these characters: then what is a half can't be told from what is none.
+        if bytes.windows(3).any(is_carrier) {
+            return Ok((from_slice(bytes)?, Self(false)));
+        }
+        let mut text = Vec::with_capacity(bytes.len());
+        let mut rest = 0;
+        for (at, unit) in halves {
+            text.extend_from_slice(&bytes[rest..at]);
+            text.extend_from_slice(&carrier(unit));
+            rest = at + REPLACEMENT.len();
+        }
+        text.extend_from_slice(&bytes[rest..]);
+        Ok((serde_json::from_slice(&text)?, Self(true)))
+    }
+
+    /// JSON with the halves as they were.
+    pub(in crate::store) fn written(self, json: Vec<u8>) -> Vec<u8> {
+        if !self.0 {
+            return json;
+        }
+        let mut text = Vec::with_capacity(json.len());
+        let mut at = 0;
+        while let Some(&byte) = json.get(at) {
+            match json.get(at..at + 4) {
+                Some(four) if is_carrier(four) => {
+                    let unit = 0xd000 | u16::from(four[2] & 0x3f) << 6 | u16::from(four[3] & 0x3f);
+                    text.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
+                    at += 4;
+                }
+                _ => {
+                    text.push(byte);
+                    at += 1;
+                }
+            }
+        }
+        text
+    }
+}
+
+/// A text of such a document, for people.
+pub(in crate::store) fn readable(text: &str) -> String {
+    text.replace(|c| ('\u{10f800}'..='\u{10ffff}').contains(&c), "\u{fffd}")
+}
+
+/// U+10F800 and up, in UTF-8.
+fn is_carrier(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0xf4, 0x8f]) && bytes.get(2).is_some_and(|byte| *byte >= 0xa0)
+}
+
+fn carrier(unit: u16) -> [u8; 4] {
+    let low = unit & 0xfff;
+    [0xf4, 0x8f, 0x80 | (low >> 6) as u8, 0x80 | (low & 0x3f) as u8]
+}
+
+/// Where the text has an escape that is half a character, and which.
+fn halves(bytes: &[u8]) -> Vec<(usize, u16)> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(next) = bytes.get(at..).and_then(|rest| rest.iter().position(|byte| *byte == b'\\')) {
+        at += next;
+        let Some(unit) = escape(bytes, at) else {
+            // The backslash, and what it escapes.
+            at += 2;
+            continue;
+        };
+        let is_pair = || escape(bytes, at + 6).is_some_and(|second| (0xdc00..0xe000).contains(&second));
+        match unit {
+            0xd800..0xdc00 if is_pair() => at += 12,
+            0xd800..0xe000 => {
+                found.push((at, unit));
+                at += 6;
+            }
+            _ => at += 6,
+        }
+    }
+    found
+}
+
+/// The unit that `\uXXXX` stands for.
+fn escape(bytes: &[u8], at: usize) -> Option<u16> {
+    let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
+    if !digits.iter().all(u8::is_ascii_hexdigit) {
+        return None;
+    }
+    u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, Value};
+
+    use super::*;
+
+    #[test]
+    fn half_a_character_is_read_as_the_replacement_character() {
+        for (json, expected) in [
+            (r#""busy \ud83d""#, "busy \u{fffd}"),
+            (r#""\ude00 \ud83d\ude00 \ud83d\ud83d\ude00""#, "\u{fffd} 😀 \u{fffd}😀"),
+            (r#""\uD83D\n""#, "\u{fffd}\n"),
+            (r#""\\ud83d""#, r"\ud83d"),
+            (r#""\\\ud83d""#, "\\\u{fffd}"),
+            (r#""plain""#, "plain"),
+        ] {
+            assert_eq!(from_slice::<String>(json.as_bytes()).unwrap(), expected, "{json}");
+        }
+        for bad in [r#""\ud83"#, r#""\ud83d"#, r#"\ud83d"#, r#""\ud8zz""#] {
+            assert!(from_slice::<String>(bad.as_bytes()).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_document_is_written_with_the_halves_that_it_had() {
+        let text = r#"{"a":"x \ud83d y","b":["\udfff","😀"],"\ud800":1}"#;
+        let (document, halves) = Halves::read::<Map<String, Value>>(text.as_bytes()).unwrap();
+        let written = halves.written(serde_json::to_vec(&document).unwrap());
+        assert_eq!(String::from_utf8(written).unwrap(), text);
+        assert_eq!(readable(document["a"].as_str().unwrap()), "x \u{fffd} y");
+    }
+
+    #[test]
+    fn characters_that_are_used_are_not_taken_for_halves() {
+        for text in ["{\"a\":\"\u{10f83d}\"}", "{\"a\":\"\u{10f83d} \\ud83d\"}"] {
+            let (document, halves) = Halves::read::<Map<String, Value>>(text.as_bytes()).unwrap();
+            let written = halves.written(serde_json::to_vec(&document).unwrap());
+            assert!(String::from_utf8(written).unwrap().contains('\u{10f83d}'), "{text}");
+        }
+    }
+}

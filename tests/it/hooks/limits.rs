@@ -1,0 +1,73 @@
+//! Commands that are too long to be decided about to their end: the rest is a doubt, and that is said.
+
+use std::fs;
+
+use ravenry::domain::hook::Answer;
+
+use super::call::{Call, session_of};
+use super::harmless::troubles;
+use crate::environment::{TestEnvironment, end, put};
+use crate::watching::two;
+
+/// Alice has reserved `src/`, in which there is a file.
+fn scene() -> TestEnvironment {
+    let env = two();
+    put(&env.work().join("src/a"), "before\n");
+    env.ok(&["reserve", "src/", "--as", "Alice"]);
+    env
+}
+
+fn call(env: &TestEnvironment, event: &str, command: &str) -> Call {
+    Call::bash(env, event, &session_of("Bob"), command)
+}
+
+/// Removes so many files, and then one that is reserved.
+fn remove(count: usize) -> String {
+    let names: Vec<String> = (0..count).map(|number| format!("f{number}")).collect();
+    format!("rm -f {} src/a", names.join(" "))
+}
+
+/// Patches so many files, and then one that is reserved.
+fn patch(count: usize) -> String {
+    let names = (0..count).map(|number| format!("f{number}")).chain(["src/a".to_string()]);
+    let parts: String =
+        names.map(|name| format!("--- a/{name}\n+++ b/{name}\n@@ -1 +1 @@\n-x\n+y\n")).collect();
+    format!("git apply <<'E'\n{parts}E")
+}
+
+#[test]
+fn a_thousand_paths_are_all_decided_about() {
+    let env = scene();
+    for count in [100, 600, 3_900] {
+        let answer = call(&env, "PreToolUse", &remove(count)).answer(&env);
+        assert!(
+            matches!(&answer, Answer::Deny(reason) if reason.contains("by Alice")),
+            "{count}: {answer:?}"
+        );
+    }
+    assert_eq!(troubles(&env).len(), 0);
+}
+
+#[test]
+fn what_is_beyond_the_limits_is_told_and_looked_at_afterwards() {
+    let steps = format!("{}echo X > src/a", "true;".repeat(4_100));
+    for (command, why) in [
+        (patch(4_100), "more than 4000 paths"),
+        (remove(25_000), "too long to be read"),
+        (steps, "too long to be read"),
+    ] {
+        let env = scene();
+        assert_eq!(call(&env, "PreToolUse", &command).answer(&env), Answer::Silence, "{why}");
+        let told = troubles(&env);
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0]["error"].as_str().unwrap().contains(why), "{told:?}");
+        fs::write(env.work().join("src/a"), "after, and longer\n").unwrap();
+        let text = call(&env, "PostToolUse", &command).context(&env);
+        assert!(text.contains("`src/a` (reserved by Alice)"), "{text}");
+        env.configure("{\"strict\": true}");
+        let ended = end(&mut call(&env, "PreToolUse", &command).command(&env)).expect_code(0);
+        assert!(ended.stdout.contains("\"deny\"") && ended.stdout.contains(why), "{ended}");
+        // A command that only looks is never stopped.
+        assert_eq!(call(&env, "PreToolUse", "cat src/a").answer(&env), Answer::Silence);
+    }
+}

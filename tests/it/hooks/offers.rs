@@ -1,0 +1,210 @@
+//! What a hook says to a model counts as surfaced when a later hook shows that the model has it; until then it can be
+//! given again.
+
+use ravenry::domain::hook::Answer;
+use serde_json::json;
+
+use super::call::{Call, context, receipt, send, session_of};
+use crate::environment::TestEnvironment;
+use crate::terminal::harness;
+use crate::watching::{inbox, post, two};
+
+fn bobs(env: &TestEnvironment, fixture: &str) -> Call {
+    Call::new(env, fixture, &session_of("Bob"))
+}
+
+/// Claude Code's prompt, of that turn.
+fn prompt(env: &TestEnvironment, turn: &str) -> Call {
+    bobs(env, "claude/UserPromptSubmit").with("/prompt_id", turn)
+}
+
+#[track_caller]
+fn assert_state(env: &TestEnvironment, id: &str, state: &str) {
+    assert_eq!(receipt(env, id).0, state);
+}
+
+#[test]
+fn mail_of_a_prompt_that_was_taken_back_comes_with_the_next_prompt() {
+    let env = two();
+    let id = send(&env, "hello");
+    for turn in ["one", "two", "three"] {
+        assert!(prompt(&env, turn).context(&env).ends_with("> hello"), "{turn}");
+        assert_state(&env, &id, "stored");
+    }
+    assert_eq!(bobs(&env, "claude/PreToolUse-Bash").answer(&env), Answer::Silence);
+    assert_eq!(
+        receipt(&env, &id),
+        ("surfaced".to_string(), Some("hook claude UserPromptSubmit".to_string()))
+    );
+    assert_eq!(prompt(&env, "four").answer(&env), Answer::Silence);
+}
+
+/// Claude Code gives what was typed meanwhile the id of the turn that is under way.
+#[test]
+fn a_second_prompt_of_the_same_turn_takes_nothing_back() {
+    let env = two();
+    let id = send(&env, "hello");
+    assert!(prompt(&env, "one").context(&env).ends_with("> hello"));
+    assert_eq!(prompt(&env, "one").answer(&env), Answer::Silence);
+    assert_state(&env, &id, "stored");
+    assert_eq!(bobs(&env, "claude/Stop").answer(&env), Answer::Silence);
+    assert_state(&env, &id, "surfaced");
+}
+
+#[test]
+fn what_stays_in_the_conversation_is_given_once_and_counts_when_the_model_goes_on() {
+    let fixtures =
+        ["claude/PostToolUse-Bash", "claude/PostToolUseFailure-Bash", "claude/Stop", "claude/SessionStart"];
+    for fixture in fixtures {
+        let env = two();
+        let id = send(&env, "hello");
+        let said = match bobs(&env, fixture).answer(&env) {
+            Answer::Context(said) | Answer::GoOn(said) => said,
+            other => panic!("{fixture}: {other:?}"),
+        };
+        assert!(said.ends_with("> hello"), "{fixture}: {said}");
+        // Its user interrupted the turn, and says something else.
+        assert_eq!(prompt(&env, "another").answer(&env), Answer::Silence, "{fixture}");
+        assert_state(&env, &id, "stored");
+        assert_eq!(bobs(&env, "claude/PreToolUse-Bash").answer(&env), Answer::Silence, "{fixture}");
+        assert_state(&env, &id, "surfaced");
+    }
+}
+
+#[test]
+fn what_a_killed_process_was_told_comes_again_when_its_session_does() {
+    for fixture in ["claude/UserPromptSubmit", "claude/PostToolUse-Bash", "claude/Stop"] {
+        let env = two();
+        let mut first = harness(&env, "claude");
+        first.msg("CLAUDE_CODE_SESSION_ID=s1 msg join Carol");
+        post(&env.store(), "Carol", "hello");
+        let said = Call::new(&env, fixture, "s1").answer_in(&env, &mut first);
+        assert!(format!("{said:?}").contains("> hello"), "{fixture}: {said:?}");
+        first.kill();
+        let mut second = harness(&env, "claude");
+        let resumed = Call::new(&env, "claude/SessionStart", "s1").with("/source", "resume");
+        let text = context(resumed.answer_in(&env, &mut second));
+        assert!(text.starts_with("You are Carol ") && text.ends_with("> hello"), "{fixture}: {text}");
+        let goes_on = Call::new(&env, "claude/PreToolUse-Bash", "s1");
+        assert_eq!(goes_on.answer_in(&env, &mut second), Answer::Silence, "{fixture}");
+        second.kill();
+        let mut third = harness(&env, "claude");
+        let text = context(resumed.answer_in(&env, &mut third));
+        assert!(!text.contains("hello"), "{fixture}: the model has it: {text}");
+    }
+}
+
+#[test]
+fn a_session_that_ends_before_its_model_went_on_keeps_its_mail() {
+    let env = two();
+    let mut shell = harness(&env, "claude");
+    shell.msg("CLAUDE_CODE_SESSION_ID=s1 msg join Carol");
+    post(&env.store(), "Carol", "hello");
+    let said = Call::new(&env, "claude/UserPromptSubmit", "s1").answer_in(&env, &mut shell);
+    assert!(context(said).ends_with("> hello"));
+    assert_eq!(Call::new(&env, "claude/SessionEnd", "s1").answer_in(&env, &mut shell), Answer::Silence);
+    shell.kill();
+    let mut again = harness(&env, "claude");
+    let resumed = Call::new(&env, "claude/SessionStart", "s1").with("/source", "resume");
+    assert!(context(resumed.answer_in(&env, &mut again)).ends_with("> hello"));
+}
+
+#[test]
+fn what_a_subagent_does_says_nothing_about_its_parents_mail() {
+    let env = two();
+    let id = send(&env, "hello");
+    assert!(prompt(&env, "one").context(&env).ends_with("> hello"));
+    for event in ["PreToolUse", "PostToolUse"] {
+        let call = bobs(&env, &format!("claude/{event}-Bash")).with("/agent_id", "a12fb99e87c954384");
+        assert_eq!(call.answer(&env), Answer::Silence);
+        assert_state(&env, &id, "stored");
+    }
+    assert!(prompt(&env, "two").context(&env).ends_with("> hello"));
+}
+
+#[test]
+fn an_interrupted_tool_carries_no_mail() {
+    let env = two();
+    let id = send(&env, "hello");
+    let calls = [
+        bobs(&env, "claude/PostToolUseFailure-Bash").with("/is_interrupt", true),
+        bobs(&env, "claude/PostToolUse-Bash").with("/tool_response/interrupted", true),
+    ];
+    for call in calls {
+        assert_eq!(call.answer(&env), Answer::Silence, "{}", call.event);
+        assert_state(&env, &id, "stored");
+    }
+    assert!(prompt(&env, "two").context(&env).ends_with("> hello"));
+}
+
+#[test]
+fn what_was_offered_can_be_acked_and_its_sender_is_told_where_it_is() {
+    let env = two();
+    let id = send(&env, "hello");
+    assert!(prompt(&env, "one").context(&env).ends_with("> hello"));
+    let receipt = env.ok(&["receipt", &id, "--as", "Alice"]);
+    let reason = "hook claude UserPromptSubmit gave it to Bob, which has not gone on since";
+    assert_eq!((&receipt["state"], &receipt["reason"]), (&json!("stored"), &json!(reason)));
+    env.ok(&["ack", &id, "--as", "Bob"]);
+    assert_state(&env, &id, "acked");
+    assert!(inbox(&env).is_empty());
+}
+
+/// A message of low importance wakes nobody, also beside one that the model was offered.
+#[test]
+fn what_was_offered_is_no_reason_for_another_turn() {
+    let env = two();
+    send(&env, "hello");
+    assert!(prompt(&env, "one").context(&env).ends_with("> hello"));
+    env.ok(&["send", "Bob", "no hurry", "--importance", "low", "--as", "Alice"]);
+    assert_eq!(bobs(&env, "claude/Stop").answer(&env), Answer::Silence);
+}
+
+/// What asks for mail is answered with it: the hook before it takes nothing away.
+#[test]
+fn a_command_that_asks_for_mail_gets_it() {
+    let env = two();
+    let ask = ["read", "inbox", "wait --timeout 20"];
+    for harness in ["claude", "codex"] {
+        for command in ask {
+            let id = send(&env, "hello");
+            for line in [
+                format!("msg {command}"),
+                format!("cd src && /usr/bin/msg {command} | head"),
+                format!("sh -c 'msg {command}'"),
+            ] {
+                let call = bobs(&env, &format!("{harness}/PreToolUse-Bash"))
+                    .with("/tool_input/command", line.as_str());
+                assert_eq!(call.answer(&env), Answer::Silence, "{harness}: {line}");
+            }
+            let mut words: Vec<&str> = command.split(' ').collect();
+            words.extend(["--as", "Bob"]);
+            let answer = env.ok(&words);
+            assert!(answer.to_string().contains("hello"), "{harness} {command}: {answer}");
+            env.ok(&["ack", &id, "--as", "Bob"]);
+        }
+    }
+    let before = |tool: &str| {
+        bobs(&env, "codex/PreToolUse-Bash").with("/tool_name", tool).with("/tool_input", json!({}))
+    };
+    send(&env, "for a tool");
+    assert_eq!(before("mcp__ravenry__inbox").answer(&env), Answer::Silence);
+    assert!(before("mcp__other__inbox").context(&env).ends_with("> for a tool"), "any other carries it");
+}
+
+/// Gemini CLI drops a prompt that is cancelled, and says at its end that the model said nothing.
+#[test]
+fn a_turn_that_ends_in_silence_shows_nothing() {
+    let env = two();
+    let id = send(&env, "hello");
+    let prompt = bobs(&env, "gemini/BeforeAgent");
+    assert!(prompt.context(&env).ends_with("> hello"));
+    for said in ["[no response text]", ""] {
+        let stop = bobs(&env, "gemini/AfterAgent").with("/prompt_response", said);
+        assert_eq!(stop.answer(&env), Answer::Silence);
+        assert_state(&env, &id, "stored");
+        assert!(prompt.context(&env).ends_with("> hello"));
+    }
+    assert_eq!(bobs(&env, "gemini/AfterAgent").answer(&env), Answer::Silence);
+    assert_state(&env, &id, "surfaced");
+}

@@ -1,0 +1,95 @@
+//! From `install` to sessions that join: every command that can tells the next step.
+
+use super::*;
+use crate::terminal::Terminal;
+
+/// The check of `doctor` with that name, if there is one.
+fn check_of(env: &TestEnvironment, name: &str) -> Option<Value> {
+    let checks = env.ok(&["doctor"])["checks"].as_array().unwrap().clone();
+    checks.into_iter().find(|check| check["name"] == name)
+}
+
+fn next(env: &TestEnvironment) -> Vec<String> {
+    let next = env.ok(&[])["next"].as_array().unwrap().clone();
+    next.iter().map(|it| it.as_str().unwrap().to_string()).collect()
+}
+
+const SET: &str = "msg config set autoRegister true";
+
+#[test]
+fn doctor_warns_until_sessions_join() {
+    let env = TestEnvironment::new();
+    assert_eq!(check_of(&env, "joining"), None);
+    assert_eq!(check_of(&env, "installed").unwrap()["state"], "warn");
+    install(&env, "claude");
+    install(&env, "codex");
+    let check = check_of(&env, "joining").unwrap();
+    assert_eq!(check["state"], "warn");
+    assert_eq!(check["message"], "installed in claude, codex, but sessions do not join by themselves");
+    assert!(check["fix"].as_str().unwrap().contains(SET), "{check}");
+    assert_eq!(check_of(&env, "installed").unwrap()["state"], "ok");
+    env.ok(&["config", "set", "autoRegister", "true"]);
+    assert_eq!(check_of(&env, "joining"), None);
+    env.ok(&["config", "unset", "autoRegister"]);
+    env.ok(&["config", "set", "autoRegisterPaths", "~/work"]);
+    assert_eq!(check_of(&env, "joining"), None);
+}
+
+#[test]
+fn msg_alone_knows_what_is_installed() {
+    let env = TestEnvironment::new();
+    assert_eq!(next(&env)[0], "msg install all --join");
+    install(&env, "gemini");
+    assert_eq!(next(&env)[0], SET);
+    env.ok(&["config", "set", "autoRegister", "true"]);
+    assert_eq!(next(&env)[0], "msg join");
+}
+
+#[test]
+fn install_ends_with_the_next_step_or_takes_it() {
+    let env = TestEnvironment::new();
+    let is_on = || env.ok(&["config", "get", "autoRegister"])["values"]["autoRegister"]["value"].clone();
+    let said = env.run(&["install", "claude"]).expect_code(0).stdout;
+    assert!(said.contains(&format!("Next: `{SET}`")), "{said}");
+    assert_eq!(env.ok(&["install", "claude"])["autoRegister"], false);
+    assert_eq!(is_on(), false);
+    let tmux = env.run(&["install", "tmux"]).expect_code(0).stdout;
+    assert!(!tmux.contains("autoRegister"), "{tmux}");
+    let dry = env.run(&["install", "claude", "--dry-run", "--join"]).expect_code(0).stdout;
+    assert!(!dry.contains("autoRegister"), "{dry}");
+    assert_eq!(is_on(), false);
+    let said = env.run(&["install", "claude", "--join"]).expect_code(0).stdout;
+    assert!(said.contains("Sessions join by themselves from now on."), "{said}");
+    assert_eq!(is_on(), true);
+    assert_eq!(env.ok(&["install", "claude"])["autoRegister"], true);
+    assert!(!env.run(&["install", "claude"]).stdout.contains("Next:"));
+}
+
+#[test]
+fn on_a_terminal_it_asks() {
+    for (typed, expected) in [("n\n", false), ("\n", true), ("yes\n", true)] {
+        let env = TestEnvironment::new();
+        let mut terminal = Terminal::open(&env);
+        let said = terminal.show_while_typing("msg install claude", typed);
+        assert!(said.contains("Let sessions join by themselves"), "{said}");
+        let found = env.ok(&["config", "get", "autoRegister"])["values"]["autoRegister"]["value"].clone();
+        assert_eq!(found, expected, "{typed:?}: {said}");
+    }
+}
+
+#[test]
+fn without_a_name_it_lists_them() {
+    let env = TestEnvironment::new();
+    std::fs::create_dir(at(&env, ".gemini")).unwrap();
+    install(&env, "claude");
+    let path = "/nowhere";
+    let listed =
+        env.run_with(&["install", "--json"], &[("PATH", path)]).expect_code(0).json()["harnesses"].clone();
+    let row = |name: &str| listed.as_array().unwrap().iter().find(|it| it["name"] == name).unwrap().clone();
+    assert_eq!(listed.as_array().unwrap().len(), HARNESSES.len());
+    assert_eq!(row("claude"), serde_json::json!({ "name": "claude", "present": true, "installed": true }));
+    assert_eq!(row("gemini"), serde_json::json!({ "name": "gemini", "present": true, "installed": false }));
+    assert_eq!(row("pi"), serde_json::json!({ "name": "pi", "present": false, "installed": false }));
+    let said = env.run_with(&["install"], &[("PATH", path)]).expect_code(0).stdout;
+    assert!(said.contains("there, not installed") && said.contains("`msg install NAME`"), "{said}");
+}

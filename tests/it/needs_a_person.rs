@@ -1,0 +1,175 @@
+//! What a model may not do with `msg`, although its harness lets it run `msg` without asking.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use serde_json::json;
+
+use crate::environment::{Ended, TestEnvironment, put};
+use crate::mcp::client::Client;
+use crate::terminal::{Shell, harness};
+
+/// A mesh with Alice and Bob, and a harness in which a session has joined as Carol.
+fn stage(name: &str) -> (TestEnvironment, Shell) {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    env.join("Bob");
+    let mut shell = harness(&env, name);
+    shell.msg("msg join Carol");
+    (env, shell)
+}
+
+/// Runs a line that must be refused, and that the person is told to type.
+#[track_caller]
+fn refused(shell: &mut Shell, line: &str, told: &str) {
+    let ended = shell.run(&format!("{line} --json")).expect_code(1);
+    assert_eq!(ended.kind(), "in_harness", "{line}: {ended}");
+    let hints = ended.json()["error"]["hints"].to_string();
+    assert!(hints.contains(told), "{line}: {hints}");
+}
+
+#[test]
+fn evicting_a_live_agent() {
+    for name in ["claude", "codex", "gemini", "opencode", "pi", "copilot"] {
+        let (env, mut shell) = stage(name);
+        refused(&mut shell, "msg evict Bob --force", "msg evict Bob --force");
+        refused(&mut shell, "msg evict Bob --force --as Alice", "msg evict Bob --force");
+        assert_eq!(env.names(), ["Alice", "Bob", "Carol"]);
+    }
+    let (env, mut shell) = stage("claude");
+    // Without `--force` it removes only an agent whose state is unknown, so it may be tried.
+    assert_eq!(shell.run("msg evict Bob --json").expect_code(1).kind(), "still_alive");
+    env.ok(&["evict", "Bob", "--force", "--as", "Alice"]);
+    assert_eq!(env.names(), ["Alice", "Carol"]);
+}
+
+#[test]
+fn changing_settings() {
+    let (env, mut shell) = stage("claude");
+    env.ok(&["config", "set", "strict", "true"]);
+    refused(&mut shell, "msg config set strict false", "msg config set strict false");
+    refused(&mut shell, "msg config set strict false --as Alice", "msg config set strict false");
+    refused(&mut shell, "msg config set prompt 'a b' --project", "msg config set prompt 'a b' --project");
+    refused(&mut shell, "msg config unset strict", "msg config unset strict");
+    assert_eq!(shell.msg("msg config get strict")["values"]["strict"]["value"], true, "looking is allowed");
+    assert!(!env.work().join(".ravenry").exists());
+}
+
+#[test]
+fn installing_and_uninstalling() {
+    let (env, mut shell) = stage("claude");
+    put(&env.home().join(".claude/settings.json"), "{\"env\": {\"KEY\": \"token-1\"}}");
+    let settings = || fs::read_to_string(env.home().join(".claude/settings.json")).unwrap();
+    let before = settings();
+    refused(&mut shell, "msg install claude", "msg install claude");
+    refused(&mut shell, "msg install all --no-mcp --as Alice", "msg install all --no-mcp");
+    refused(&mut shell, "msg install claude --statusline", "msg install claude --statusline");
+    // The diff shows lines of the settings that the model may not be allowed to read.
+    let dry = shell.run("msg install claude --dry-run --json").expect_code(1);
+    assert!(!dry.to_string().contains("token-1"), "{dry}");
+    assert_eq!(settings(), before);
+    env.ok(&["install", "claude"]);
+    let with = settings();
+    refused(&mut shell, "msg uninstall claude", "msg uninstall claude");
+    refused(&mut shell, "msg uninstall all --project", "msg uninstall all --project");
+    assert_eq!(settings(), with);
+}
+
+#[test]
+fn the_guard_of_the_repository() {
+    let (env, mut shell) = stage("codex");
+    assert!(shell.run("git init -q .").code == Some(0));
+    refused(&mut shell, "msg guard install", "msg guard install");
+    let hook = env.work().join(".git/hooks/pre-commit");
+    assert!(!hook.exists());
+    env.ok(&["guard", "install"]);
+    refused(&mut shell, "msg guard uninstall", "msg guard uninstall");
+    refused(&mut shell, "msg guard uninstall --as Alice", "msg guard uninstall");
+    assert!(hook.exists());
+    // Git runs the check inside the harness.
+    shell.msg("msg guard check");
+}
+
+#[test]
+fn letting_another_agent_leave() {
+    let (env, mut shell) = stage("gemini");
+    refused(&mut shell, "msg leave --as Bob", "msg leave --as Bob");
+    assert_eq!(env.names(), ["Alice", "Bob", "Carol"]);
+    shell.msg("msg leave --as Carol");
+    assert_eq!(env.names(), ["Alice", "Bob"]);
+    // A session that has left is nobody, and the variable does not make it Bob.
+    refused(&mut shell, "MSG_AGENT=Bob msg leave", "msg leave --as Bob");
+    shell.msg("msg join Carol");
+    shell.msg("msg leave");
+    assert_eq!(env.names(), ["Alice", "Bob"]);
+    env.ok(&["leave", "--as", "Bob"]);
+    assert_eq!(env.names(), ["Alice"]);
+}
+
+#[test]
+fn letting_another_agent_leave_with_a_tool() {
+    let env = TestEnvironment::new();
+    env.join("Bob");
+    let mut msg = env.msg();
+    msg.arg("mcp").env("MSG_AGENT", "Bob");
+    let mut client = Client::greeted(crate::hooks::fixture::in_shell("\"$@\"", "gemini", &msg));
+    let params = json!({ "name": "agents", "arguments": { "action": "leave" } });
+    let said = client.request("tools/call", params);
+    assert_eq!(said["isError"], true, "{said}");
+    assert!(said.to_string().contains("needs a person"), "{said}");
+    assert_eq!(env.names(), ["Bob"]);
+}
+
+#[test]
+fn reading_a_file_outside_the_working_directory() {
+    let (env, mut shell) = stage("claude");
+    let outside = env.path().join("secret");
+    put(&outside, "the secret");
+    put(&env.work().join("notes.md"), "the notes");
+    put(&env.work().join("sub/deep.md"), "deep");
+    symlink(&outside, env.work().join("link")).unwrap();
+    symlink(env.path(), env.work().join("up")).unwrap();
+    symlink(env.work().join("notes.md"), env.work().join("sub/notes")).unwrap();
+    let id = env.ok(&["send", "Carol", "hi", "--as", "Alice"])["sent"][0]["id"].as_str().unwrap().to_string();
+    shell.msg("msg read");
+    let outside = outside.display().to_string();
+    for file in [outside.as_str(), "../secret", "link", "up/secret", "sub/../../secret", "~/x/../../secret"] {
+        for command in ["send Carol", "broadcast", &format!("reply {id}"), "set-status"] {
+            for speaker in ["", " --as Alice"] {
+                let ended = shell.run(&format!("msg {command} --file {file}{speaker} --json"));
+                assert_ne!(ended.code, Some(0), "{command} {file}: {ended}");
+                let expected = if file.starts_with('~') { "invalid_value" } else { "in_harness" };
+                assert_eq!(ended.kind(), expected, "{command} {file}: {ended}");
+            }
+        }
+    }
+    assert_eq!(shell.msg("msg read")["messages"], json!([]));
+    for (file, text) in [("notes.md", "the notes"), ("sub/deep.md", "deep"), ("sub/notes", "the notes")] {
+        shell.msg(&format!("msg send Carol --file {file}"));
+        assert_eq!(shell.msg("msg read")["messages"][0]["text"], text);
+    }
+    let absolute = env.work().join("sub/deep.md").display().to_string();
+    shell.msg(&format!("msg send Carol --file {absolute}"));
+    // A sibling whose name begins alike is not beneath it.
+    put(&env.path().join("work-2/file"), "x");
+    let sibling: Ended = shell.run("msg send Carol --file ../work-2/file --json");
+    assert_eq!(sibling.kind(), "in_harness");
+    // Without a harness there is no such limit.
+    env.ok(&["send", "Carol", "--file", &outside, "--as", "Alice"]);
+}
+
+/// A person need not join to remove an agent; a model that has not joined may not.
+#[test]
+fn a_person_who_has_not_joined_evicts() {
+    let env = TestEnvironment::new();
+    assert_eq!(env.fails(3, &["evict", "Bob"]), "not_joined", "there is no mesh");
+    env.join("Alice");
+    env.join("Bob");
+    assert_eq!(env.fails(1, &["evict", "Bob"]), "still_alive");
+    assert_eq!(harness(&env, "claude").run("msg evict Bob --json").expect_code(3).kind(), "not_joined");
+    let evicted = env.ok(&["evict", "Bob", "--force"]);
+    assert_eq!(evicted["agent"]["name"], "Bob");
+    assert_eq!(env.names(), ["Alice"]);
+    let told = env.run(&["whoami", "--as", "Bob", "--json"]).expect_code(3);
+    assert_eq!(told.kind(), "evicted", "{told}");
+}

@@ -1,0 +1,152 @@
+//! Mail for an agent of pi-messenger that renames itself meanwhile, and for those who are gone.
+
+use std::fs;
+
+use ravenry::sys::seams::NOW;
+use serde_json::json;
+
+use super::{pi, pi_removes, write_pi};
+use crate::environment::{TestEnvironment, wait_until};
+
+/// Wren wrote to Old, which renamed itself before it looked into its inbox. Returns the message's id.
+fn renamed() -> (TestEnvironment, String) {
+    let env = TestEnvironment::new();
+    env.join("Wren");
+    let host = pi(&env, "Old", json!({}));
+    let sent = env.ok(&["send", "Old", "hello", "--as", "Wren"]);
+    write_pi(&env, "New", host, json!({ "sessionId": "pi session of Old" }));
+    pi_removes(&env, "Old");
+    (env, sent["sent"][0]["id"].as_str().unwrap().to_string())
+}
+
+fn count(env: &TestEnvironment, name: &str) -> usize {
+    fs::read_dir(env.mesh().join("inbox").join(name)).map_or(0, Iterator::count)
+}
+
+#[test]
+fn whoever_looks_around_forwards_the_mail_of_a_pi_that_renamed_itself() {
+    let (env, _) = renamed();
+    assert_eq!((count(&env, "Old"), count(&env, "New")), (1, 0));
+    env.ok(&["agents"]);
+    assert_eq!((count(&env, "Old"), count(&env, "New")), (0, 1));
+}
+
+#[test]
+fn a_receipt_tells_that_a_pi_renamed_itself() {
+    let (env, id) = renamed();
+    let receipt = env.ok(&["receipt", &id, "--as", "Wren"]);
+    assert_eq!(
+        (&receipt["state"], &receipt["reason"]),
+        (&json!("stored"), &json!("Old is called New now, and gets it there"))
+    );
+    assert_eq!((count(&env, "Old"), count(&env, "New")), (0, 1));
+    assert_eq!(env.ok(&["receipt", &id, "--as", "Wren"])["state"], "stored");
+}
+
+#[test]
+fn doctor_shows_mail_that_nobody_looks_at() {
+    let (env, _) = renamed();
+    let said = env.run(&["doctor"]).expect_code(0).stdout;
+    assert!(
+        said.contains("one unread message for Old, and nobody is called that: its owner is called New now"),
+        "{said}"
+    );
+    assert_eq!(count(&env, "Old"), 1, "looking moves nothing");
+    env.ok(&["doctor", "--repair"]);
+    assert_eq!((count(&env, "Old"), count(&env, "New")), (0, 1));
+}
+
+/// The process or the session is another: then it is another agent, and the mail is not for it.
+#[test]
+fn mail_is_forwarded_to_nobody_else() {
+    let env = TestEnvironment::new();
+    env.join("Wren");
+    let host = pi(&env, "Old", json!({}));
+    let sent = env.ok(&["send", "Old", "hello", "--as", "Wren"]);
+    pi_removes(&env, "Old");
+    env.kill(host);
+    pi(&env, "New", json!({ "sessionId": "pi session of Old" }));
+    env.ok(&["agents"]);
+    env.ok(&["doctor", "--repair"]);
+    assert_eq!((count(&env, "Old"), count(&env, "New")), (1, 0));
+    let receipt = env.ok(&["receipt", sent["sent"][0]["id"].as_str().unwrap(), "--as", "Wren"]);
+    assert_eq!(receipt["reason"], "nobody is called Old now");
+}
+
+/// Senders that write while a pi renames itself, time and again.
+#[test]
+fn nothing_is_left_under_the_names_of_a_pi_that_keeps_renaming_itself() {
+    let env = TestEnvironment::new();
+    env.join("Wren");
+    let host = pi(&env, "Pi0", json!({ "sessionId": "s" }));
+    let (dir, mut sent) = (env.mesh(), 0);
+    for round in 0..20 {
+        let (old, new) = (format!("Pi{round}"), format!("Pi{}", round + 1));
+        let mut send = env.msg();
+        let mut child = send
+            .args(["send", &old, "hello", "--as", "Wren"])
+            .stderr(std::process::Stdio::null())
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        write_pi(&env, &new, host, json!({ "sessionId": "s" }));
+        pi_removes(&env, &old);
+        sent += usize::from(child.wait().unwrap().success());
+        env.ok(&["agents"]);
+    }
+    let there = |name: String| fs::read_dir(dir.join("inbox").join(name)).map_or(0, Iterator::count);
+    assert_eq!((0..20).map(|round| there(format!("Pi{round}"))).sum::<usize>(), 0);
+    assert_eq!(there("Pi20".to_string()), sent);
+}
+
+#[test]
+fn a_pi_that_was_just_killed_is_among_the_gone() {
+    let env = TestEnvironment::new();
+    env.join("Wren");
+    let host = pi(&env, "PiBird", json!({}));
+    env.kill(host);
+    let gone = env.ok(&["agents", "--gone"]);
+    assert_eq!(
+        (&gone["agents"][0]["name"], &gone["agents"][0]["why"]),
+        (&json!("PiBird"), &json!("ended")),
+        "{gone}"
+    );
+}
+
+#[test]
+fn a_former_name_leads_into_the_grave() {
+    let env = TestEnvironment::new();
+    env.join("Wren");
+    let host = env.join("Ben");
+    env.ok(&["rename", "Bob", "--as", "Ben"]);
+    env.kill(host);
+    env.ok(&["doctor", "--repair"]);
+    wait_until("it is buried", || !env.mesh().join("registry/Bob.json").exists());
+    let refused = env.run(&["send", "Ben", "hi", "--as", "Wren", "--json"]).expect_code(1);
+    assert_eq!(
+        (refused.kind(), &refused.json()["error"]["agent"]),
+        ("not_running".to_string(), &json!("Bob"))
+    );
+    assert_eq!(env.fails(1, &["whois", "Ben"]), "not_running");
+    let held = env.ok(&["send", "Ben", "hi", "--hold", "--as", "Wren"]);
+    assert_eq!(held["sent"][0]["to"], "Bob", "{held}");
+    let back = env.ok(&["join", "--pid", &env.host().to_string(), "--session", "session of Ben"]);
+    assert_eq!((&back["agent"]["name"], &back["agent"]["unread"]), (&json!("Bob"), &json!(1)));
+    let later = (jiff::Timestamp::now() + jiff::SignedDuration::from_mins(11)).to_string();
+    let unknown = env.run_with(&["whois", "Ben", "--json"], &[(NOW, &later)]).expect_code(1);
+    assert_eq!(unknown.kind(), "unknown_agent");
+}
+
+#[test]
+fn how_long_somebody_has_been_gone_is_said_in_words() {
+    let env = TestEnvironment::new();
+    env.join("Wren");
+    env.join("Ben");
+    env.ok(&["leave", "--as", "Ben"]);
+    let later = (jiff::Timestamp::now() + jiff::SignedDuration::from_mins(12)).to_string();
+    let said = |args: &[&str]| env.run_with(args, &[(NOW, &later)]).expect_code(1).stderr;
+    let whois = said(&["whois", "Ben"]);
+    assert!(whois.contains("Ben is gone: it left 12min ago"), "{whois}");
+    let send = said(&["send", "Ben", "hi", "--as", "Wren"]);
+    assert!(send.contains("Ben has been gone for 12min: it left"), "{send}");
+}

@@ -1,0 +1,159 @@
+//! A directory that is not a mesh is neither used nor changed, whatever command names it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{everything_in, mode, set_mode};
+use crate::environment::{Ended, TestEnvironment, put};
+
+/// Commands that look, and some that write. None of them needs more of the mesh than that it is one.
+const COMMANDS: [&[&str]; 13] = [
+    &["statusline"],
+    &["agents"],
+    &["check", "x"],
+    &["whois", "Bob"],
+    &["whoami"],
+    &["inbox"],
+    &["feed"],
+    &["reservations"],
+    &["doctor"],
+    &["doctor", "--repair"],
+    &["send", "Bob", "hi"],
+    &["read"],
+    &["broadcast", "hi"],
+];
+
+/// The mode of the directory, and what lies in it.
+fn state(dir: &Path) -> (u32, Vec<String>) {
+    (mode(dir), everything_in(dir))
+}
+
+fn foreign(env: &TestEnvironment, bits: u32) -> PathBuf {
+    let dir = env.path().join(format!("foreign-{bits:o}"));
+    put(&dir.join("letter.txt"), "dear");
+    set_mode(&dir, bits);
+    dir
+}
+
+#[track_caller]
+fn refused(ended: &Ended, kinds: &[&str]) {
+    assert_eq!(ended.code, Some(4), "{ended}");
+    let error = &ended.json()["error"];
+    assert!(kinds.contains(&error["kind"].as_str().unwrap()), "{ended}");
+    let text = ended.stdout.clone();
+    assert!(!text.contains("chmod") && !text.contains("chown"), "that is not ours to change: {ended}");
+    assert!(text.contains("--mesh DIR"), "{ended}");
+}
+
+#[track_caller]
+fn left_alone(env: &TestEnvironment, dir: &Path, kinds: &[&str]) {
+    let before = state(dir);
+    let host = env.host().to_string();
+    let join = ["join", "Alice", "--pid", &host];
+    for args in COMMANDS.iter().copied().chain([join.as_slice()]) {
+        let ended = env.run(&[&["--json", "--mesh", dir.to_str().unwrap()], args].concat());
+        if args[0] == "doctor" {
+            assert_eq!(ended.code, Some(4), "{ended}");
+            assert!(!ended.stdout.contains("chmod"), "{ended}");
+        } else {
+            refused(&ended, kinds);
+        }
+        assert_eq!(state(dir), before, "{args:?}");
+    }
+    let payload = format!(
+        "{{\"session_id\": \"s\", \"cwd\": {:?}, \"hook_event_name\": \"SessionStart\"}}",
+        env.work()
+    );
+    put(&env.path().join("payload"), &payload);
+    let mut hook = env.msg();
+    hook.args(["hook", "claude", "SessionStart", "--mesh"]).arg(dir).env("MSG_AUTO_REGISTER", "true");
+    hook.stdin(fs::File::open(env.path().join("payload")).unwrap());
+    let ended = crate::environment::end(&mut hook);
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), ""), "{ended}");
+    assert_eq!(state(dir), before, "a hook");
+}
+
+#[test]
+fn a_directory_with_other_files_is_refused_and_left_alone() {
+    let env = TestEnvironment::new();
+    for bits in [0o700, 0o755, 0o775] {
+        left_alone(&env, &foreign(&env, bits), &["not_a_mesh"]);
+    }
+}
+
+#[test]
+fn a_shared_directory_is_refused_without_advice_to_close_it() {
+    let env = TestEnvironment::new();
+    for bits in [0o777, 0o1777] {
+        left_alone(&env, &foreign(&env, bits), &["unsafe_mesh", "not_a_mesh"]);
+    }
+    let empty = env.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    set_mode(&empty, 0o1777);
+    left_alone(&env, &empty, &["unsafe_mesh"]);
+}
+
+#[test]
+fn a_home_a_project_and_the_working_directory_are_not_meshes() {
+    let env = TestEnvironment::new();
+    put(&env.home().join(".bashrc"), "");
+    put(&env.work().join("registry/index.ts"), "a project may have a directory of that name");
+    put(&env.work().join("package.json"), "{}");
+    for dir in [env.home(), env.work()] {
+        set_mode(&dir, 0o755);
+        left_alone(&env, &dir, &["not_a_mesh"]);
+    }
+    let before = state(&env.work());
+    refused(&env.run(&["--json", "--mesh", ".", "agents"]), &["not_a_mesh"]);
+    refused(&env.run(&["--json", "--mesh", "~", "agents"]), &["not_a_mesh"]);
+    assert_eq!(state(&env.work()), before);
+}
+
+/// Nobody is told to change the mode of a directory above the mesh.
+#[test]
+fn a_parent_that_others_may_write_to_is_not_ours_to_close() {
+    let env = TestEnvironment::new();
+    let above = env.path().join("above");
+    fs::create_dir(&above).unwrap();
+    let mesh = above.join("mesh");
+    let host = env.host().to_string();
+    env.ok(&["join", "Alice", "--pid", &host, "--mesh", mesh.to_str().unwrap()]);
+    set_mode(&above, 0o777);
+    refused(&env.run(&["--json", "--mesh", mesh.to_str().unwrap(), "agents"]), &["unsafe_mesh"]);
+}
+
+#[test]
+fn an_empty_directory_and_the_beginning_of_a_mesh_are_taken() {
+    let env = TestEnvironment::new();
+    for (name, made) in [
+        ("empty", vec![]),
+        ("begun", vec!["registry"]),
+        ("disk", vec!["lost+found"]),
+        ("pi", vec!["registry", "inbox", "notes-of-pi"]),
+    ] {
+        let dir = env.path().join(name);
+        fs::create_dir(&dir).unwrap();
+        for made in made {
+            fs::create_dir(dir.join(made)).unwrap();
+        }
+        set_mode(&dir, 0o755);
+        env.ok(&["agents", "--mesh", dir.to_str().unwrap()]);
+        assert_eq!(mode(&dir), 0o755, "{name}");
+        let joined = env
+            .run(&["join", "--pid", &env.host().to_string(), "--mesh", dir.to_str().unwrap()])
+            .expect_code(0);
+        assert!(joined.stderr.contains("mode 755"), "{name}: {joined}");
+        assert_eq!(mode(&dir), 0o700, "{name}");
+    }
+}
+
+#[test]
+fn a_mesh_that_was_named_and_is_not_there_is_noted() {
+    let env = TestEnvironment::new();
+    for args in [["agents"].as_slice(), &["check", "x"], &["reservations"]] {
+        let ended = env.run(&[&["--mesh", "/nowhere/typo"], args].concat()).expect_code(0);
+        assert!(ended.stderr.contains("there is no mesh at `/nowhere/typo`"), "{ended}");
+    }
+    env.join("Alice");
+    assert_eq!(env.run(&["agents"]).expect_code(0).stderr, "");
+}
