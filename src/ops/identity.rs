@@ -24,7 +24,7 @@ use super::error::{CommandError, Kind};
 use super::names;
 use super::profile::Profile;
 use super::reserve;
-pub(super) use at_hook::{Recognised, at_hook, recognise};
+pub(super) use at_hook::{Recognised, at_hook, is_called_by_another, recognise};
 use at_hook::{registered, stranger};
 pub(super) use traces::{Teller, Traces, is_host};
 

@@ -40,6 +40,12 @@ pub(super) fn required_for_another(
     }
 }
 
+/// May a hook that was told of the end of this agent's session let it leave? Inside a harness only if that harness is the
+/// agent's own: a model can call the hook too, with the session id of another.
+pub(super) fn may_end(ctx: &Context, agent: &Agent) -> bool {
+    harness().is_none() || is_caller(ctx, agent)
+}
+
 /// The file that `--file` names. Inside a harness it must lie beneath the working directory, links resolved: a model that
 /// must ask before it reads a file must not read it by sending it to itself.
 pub fn text_file(file: &str) -> Result<PathBuf, CommandError> {

@@ -3,9 +3,11 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use ravenry::domain::hook::Answer;
 use serde_json::json;
 
 use crate::environment::{Ended, TestEnvironment, put};
+use crate::hooks::call::{Call, session_of};
 use crate::mcp::client::Client;
 use crate::terminal::{Shell, harness};
 
@@ -118,6 +120,53 @@ fn letting_another_agent_leave_with_a_tool() {
     assert_eq!(said["isError"], true, "{said}");
     assert!(said.to_string().contains("needs a person"), "{said}");
     assert_eq!(env.names(), ["Bob"]);
+}
+
+/// A model can call the hook itself, and give it any session id.
+#[test]
+fn letting_another_agent_leave_by_a_hook() {
+    for name in ["claude", "codex", "gemini", "opencode", "pi", "copilot"] {
+        let (env, mut shell) = stage(name);
+        let end = Call::new(&env, "claude/SessionEnd", &session_of("Bob")).with("/reason", "other");
+        assert_eq!(end.answer_in(&env, &mut shell), Answer::Silence);
+        assert_eq!(shell.run(&format!("{} --as Bob", end.line(&env))).stdout, "");
+        assert_eq!(env.names(), ["Alice", "Bob", "Carol"], "{name}");
+        shell.msg("msg leave");
+        assert_eq!(end.answer_in(&env, &mut shell), Answer::Silence);
+        assert_eq!(env.names(), ["Alice", "Bob"], "{name}: a stranger may not either");
+        end.answer(&env);
+        assert_eq!(env.names(), ["Alice"], "{name}: the end of its own session");
+    }
+}
+
+/// The hooks of one process that hosts many sessions are told apart by what it tells its tools.
+#[test]
+fn letting_another_agent_of_the_same_process_leave_by_a_hook() {
+    let env = TestEnvironment::new();
+    let mut shell = harness(&env, "codex");
+    for (session, name) in [("t1", "Alice"), ("t2", "Bob")] {
+        shell.msg(&format!("CODEX_THREAD_ID={session} msg join {name}"));
+    }
+    let end = Call::new(&env, "codex/SessionEnd", "t2");
+    shell.run(&format!("CODEX_THREAD_ID=t1 {}", end.line(&env)));
+    assert_eq!(env.names(), ["Alice", "Bob"]);
+    end.answer_in(&env, &mut shell);
+    assert_eq!(env.names(), ["Alice"]);
+}
+
+#[test]
+fn reading_the_mail_of_another_agent_by_a_hook() {
+    let (env, mut shell) = stage("claude");
+    env.ok(&["send", "Bob", "for Bob alone", "--hold", "--as", "Alice"]);
+    let fixtures = ["SessionStart", "UserPromptSubmit", "PostToolUse-Bash", "Stop"]
+        .map(|event| format!("claude/{event}"));
+    let before = ["codex/PreToolUse-Bash", "gemini/BeforeTool-write_file"].map(String::from);
+    for fixture in fixtures.iter().chain(&before) {
+        let call = Call::new(&env, fixture, &session_of("Bob"));
+        assert_eq!(call.answer_in(&env, &mut shell), Answer::Silence, "{fixture}");
+    }
+    let text = Call::new(&env, "claude/UserPromptSubmit", &session_of("Bob")).context(&env);
+    assert!(text.ends_with("> for Bob alone"), "{text}");
 }
 
 #[test]

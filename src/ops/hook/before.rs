@@ -107,6 +107,9 @@ impl Visit<'_> {
             self.leave_trouble(&CommandError::new(Kind::Corrupt, text));
         }
         self.settle(recognised);
+        if self.is_forged() {
+            return;
+        }
         let is_watched = plan.is_opaque || judgement.has_uncompared;
         let noted = if is_watched { aftermath::note(self, tool) } else { Ok(()) };
         let results = [noted, self.hand_over(None, say), self.begins(tool, &plan.runs)];

@@ -21,7 +21,7 @@ use crate::store::{Mesh, Survey, Trouble};
 use crate::sys::clock;
 
 use super::context::{Context, Globals};
-use super::error::CommandError;
+use super::error::{CommandError, Kind};
 use super::identity::{self, Recognised};
 use super::receive::Reached;
 use super::waiting;
@@ -68,6 +68,9 @@ pub fn hook(ctx: &Context, call: &HookCall, say: &mut Say<'_>) -> Result<(), Com
         return visit.before(tool, recognised, say);
     }
     visit.settle(recognised);
+    if visit.is_forged() {
+        return Ok(());
+    }
     let answered = match &call.event.moment {
         Moment::AfterTool(tool) => visit.after(tool, say),
         Moment::PromptSubmitted { prompt } => visit.prompted(prompt, say),
@@ -119,6 +122,13 @@ fn note_trouble(ctx: &Context, mesh: &Mesh, call: &HookCall, error: &CommandErro
     }
 }
 
+/// A model called the hook with the session id of another agent, or the session goes on in a process of its own.
+fn ignored(agent: &Agent) -> CommandError {
+    let text =
+        format!("ignored: the hook names the session of {}, and runs in another agent's process", agent.name);
+    CommandError::new(Kind::NotJoined, text)
+}
+
 /// The hook's surroundings are those of the session, wherever the harness starts its hooks. Where the user's
 /// configuration can't be read, the mesh and `strict` are what it said last.
 pub fn surroundings(globals: &Globals, call: &HookCall) -> Result<Context, CommandError> {
@@ -153,6 +163,14 @@ struct Visit<'a> {
 }
 
 impl Visit<'_> {
+    /// Was the hook called by a tool of another agent? Then it is not this agent's, and gets nothing of it.
+    fn is_forged(&self) -> bool {
+        let forged = |me: &&Agent| identity::is_called_by_another(self.ctx, &self.survey, me);
+        let Some(me) = self.me.as_ref().filter(forged) else { return false };
+        self.leave_trouble(&ignored(me));
+        true
+    }
+
     /// Does the housekeeping of the agent's identity. What fails there is told to `doctor` alone.
     fn settle(&mut self, recognised: Recognised) {
         let settled = recognised.settle(self.ctx, self.mesh);

@@ -7,6 +7,7 @@ use crate::ops::identity;
 use crate::ops::join::{Request, join};
 use crate::ops::leave;
 use crate::ops::names::is_live;
+use crate::ops::person;
 use crate::ops::reserve::Place;
 use crate::ops::stuck;
 use crate::store::{Activity, Mesh, Record, patterns};
@@ -29,6 +30,12 @@ pub(super) fn start(ctx: &Context, call: &HookCall, say: &mut Say<'_>) -> Result
         Some(mesh) => {
             let recognised = identity::recognise(ctx, &mesh, &mesh.survey()?, &call.sessions());
             let settled = recognised.settle(ctx, &mesh);
+            if let Some(agent) = &settled.agent
+                && identity::is_called_by_another(ctx, &mesh.survey()?, agent)
+            {
+                super::note_trouble(ctx, &mesh, call, &super::ignored(agent));
+                return Ok(());
+            }
             match (settled.agent, settled.error) {
                 (None, Some(error)) => return Err(error),
                 (Some(agent), Some(error)) => {
@@ -168,6 +175,10 @@ fn held_here(ctx: &Context, others: &[Agent]) -> Vec<String> {
 impl Visit<'_> {
     /// Leaves, unless another session follows in the same process: that is the same agent.
     pub(super) fn ended(&self, goes_on: bool) -> Result<(), CommandError> {
+        if let Some(me) = self.me.as_ref().filter(|me| !person::may_end(self.ctx, me)) {
+            self.leave_trouble(&super::ignored(me));
+            return Ok(());
+        }
         if let Some(session) = &self.call.event.session {
             self.mesh.forget_hooks(session)?;
         }

@@ -13,7 +13,7 @@ use crate::ops::names::is_live;
 use crate::store::{Census, Mesh, Near, Record, Survey};
 use crate::sys::process;
 
-use super::{Caller, Teller, Traces, find, found, mend, revive, wanted_name};
+use super::{Caller, Teller, Traces, find, found, is_host, mend, revive, wanted_name};
 
 /// Whom a hook is about, as far as it can be told without a lock.
 pub(in crate::ops) struct Recognised {
@@ -114,6 +114,32 @@ fn written_again(
     let revived = revive(ctx, mesh, traces).or_else(stranger)?;
     let mended = revived.map(|caller| mend(mesh, census, traces, caller)).transpose()?;
     Ok(mended.map(|caller| caller.agent))
+}
+
+/// Was the hook of this agent's session called by a tool of another agent? A model may run `msg` without asking, and can
+/// give it any session id; but the harness that runs the command is the process of another live agent then. Where that
+/// can't be told, the session id is believed: a resumed session may have moved to a process that is not registered.
+pub(in crate::ops) fn is_called_by_another(ctx: &Context, survey: &Survey<'_>, agent: &Agent) -> bool {
+    // `--as` is believed.
+    if ctx.speaker.is_some() {
+        return false;
+    }
+    let traces = Traces::gather();
+    let Some(host) = &traces.harness else { return false };
+    if traces.distance(agent).is_some() && !traces.knows_better(agent) {
+        return false;
+    }
+    // A process that hosts many sessions tells its tools, and not its hooks, which session they belong to.
+    if host.harness.hosts_many() && traces.session.is_none() {
+        return false;
+    }
+    let processes = vec![host.process.pid.get()];
+    let Ok(census) = survey.near(&Near { processes, ..Near::default() }) else { return false };
+    census.records.iter().map(|record| &record.agent).any(|other| {
+        other.session != agent.session
+            && is_host(other, host.process.pid, host.process.start_ticks)
+            && !traces.knows_better(other)
+    })
 }
 
 /// The agent of that session, found by the shortest way: what is known of the session names it.
