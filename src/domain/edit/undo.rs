@@ -3,10 +3,12 @@
 //! What is kept is what the edit removed, and where it stood. Our edits insert, so that is next to nothing: a file with
 //! tokens in it can be restored from a record that has none of them.
 
-use std::ops::Range;
+use std::time::{Duration, Instant};
 
-/// More differences than this are not looked for: memory grows with their square.
-const MOST: usize = 3000;
+use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
+
+/// So long is looked for what the texts have in common. What is found by then may be less than there is.
+const LIMIT: Duration = Duration::from_secs(2);
 /// A word this long that an undo would put back, although the edited text still has it, is a sign that the two texts were
 /// not matched well. It may be a secret, so the undo is dropped.
 const LONG: usize = 8;
@@ -22,21 +24,14 @@ pub struct Span {
 /// What turns `edited` back into `original`; `None` if the two have too little in common.
 pub fn undo(edited: &str, original: &str) -> Option<Vec<Span>> {
     let (from, to) = (words(edited), words(original));
-    let head = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
-    let rest = from[head..].iter().rev().zip(to[head..].iter().rev());
-    let tail = rest.take_while(|(a, b)| a == b).count();
-    let (from_end, to_end) = (from.len() - tail, to.len() - tail);
-    let kept = kept(&from[head..from_end], &to[head..to_end])?;
     let mut spans = Vec::new();
-    let (mut at, mut i, mut j) = (from[..head].iter().map(|word| word.len()).sum(), head, head);
-    let end = std::iter::once((from_end, to_end));
-    for (next_i, next_j) in kept.into_iter().map(|(i, j)| (i + head, j + head)).chain(end) {
-        let length = from[i..next_i].iter().map(|word| word.len()).sum();
-        if next_i > i || next_j > j {
-            spans.push(Span { at, length, text: to[j..next_j].concat() });
+    let mut at = 0;
+    for op in capture_diff_slices_deadline(Algorithm::Myers, &from, &to, Some(Instant::now() + LIMIT)) {
+        let length = from[op.old_range()].iter().map(|word| word.len()).sum();
+        if !matches!(op, DiffOp::Equal { .. }) {
+            spans.push(Span { at, length, text: to[op.new_range()].concat() });
         }
-        at += length + from.get(next_i).map_or(0, |word| word.len());
-        (i, j) = (next_i + 1, next_j + 1);
+        at += length;
     }
     let is_long = |word: &&str| word.len() >= LONG && word.starts_with(char::is_alphanumeric);
     let mut put_back = spans.iter().flat_map(|span| words(&span.text)).filter(is_long);
@@ -76,51 +71,6 @@ fn words(text: &str) -> Vec<&str> {
     }
     words.extend((start < text.len()).then(|| &text[start..]));
     words
-}
-
-/// The longest common part of both, as pairs of places, by Myers' greedy algorithm.
-fn kept(from: &[&str], to: &[&str]) -> Option<Vec<(usize, usize)>> {
-    // How far each round came on each of its diagonals: with `d` differences, on diagonal `2i - d`.
-    let mut rounds: Vec<Vec<usize>> = Vec::new();
-    for d in 0..=MOST.min(from.len() + to.len()) {
-        let mut reached = Vec::with_capacity(d + 1);
-        for i in 0..=d {
-            let (start, _) = step(rounds.last(), d, i);
-            let run = run(from, to, start, start + d - 2 * i);
-            reached.push(start + run);
-            if start + run == from.len() && start + run + d - 2 * i == to.len() {
-                rounds.push(reached);
-                return Some(pairs(&rounds, i));
-            }
-        }
-        rounds.push(reached);
-    }
-    None
-}
-
-/// Where a round starts on its diagonal, and on which of the round before it came from there.
-fn step(before: Option<&Vec<usize>>, d: usize, i: usize) -> (usize, usize) {
-    let Some(before) = before else { return (0, 0) };
-    if i == 0 || (i < d && before[i - 1] < before[i]) { (before[i], i) } else { (before[i - 1] + 1, i - 1) }
-}
-
-/// How many are alike from there.
-fn run(from: &[&str], to: &[&str], x: usize, y: usize) -> usize {
-    let rest = |words: &[&str], at: usize| at.min(words.len())..words.len();
-    let (x, y): (Range<usize>, Range<usize>) = (rest(from, x), rest(to, y));
-    from[x].iter().zip(&to[y]).take_while(|(a, b)| a == b).count()
-}
-
-/// The way back from the end of the last round, on its diagonal `i`.
-fn pairs(rounds: &[Vec<usize>], mut i: usize) -> Vec<(usize, usize)> {
-    let mut found = Vec::new();
-    for d in (0..rounds.len()).rev() {
-        let (start, from) = step(d.checked_sub(1).and_then(|before| rounds.get(before)), d, i);
-        found.extend((start..rounds[d][i]).rev().map(|x| (x, x + d - 2 * i)));
-        i = from;
-    }
-    found.reverse();
-    found
 }
 
 #[cfg(test)]

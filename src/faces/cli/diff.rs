@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use diffy::{DiffOptions, Line, PatchFormatter};
+use similar::{ChangeTag, TextDiff};
 
 use super::output::style;
 use crate::domain::visible;
@@ -11,23 +11,22 @@ use crate::ops::install::Change;
 /// The diff as programs read it.
 pub(super) fn unified(change: &Change) -> String {
     let (before, after) = (text(change.before.as_deref()), text(change.after.as_deref()));
-    let patch = options(change).create_patch(&before, &after);
-    PatchFormatter::new().suppress_blank_empty(false).fmt_patch(&patch).to_string()
+    let (old, new) = names(change);
+    TextDiff::from_lines(&before, &after).unified_diff().header(&old, &new).to_string()
 }
 
 /// The diff as people read it.
 pub(super) fn lines(change: &Change) -> Vec<String> {
     let (before, after) = (text(change.before.as_deref()), text(change.after.as_deref()));
-    let patch = options(change).create_patch(&before, &after);
     let (old, new) = names(change);
     let mut lines =
         vec![style::bold(&visible(&format!("--- {old}"))), style::bold(&visible(&format!("+++ {new}")))];
-    for hunk in patch.hunks() {
-        lines.push(style::dim(&format!("@@ -{} +{} @@", hunk.old_range(), hunk.new_range())));
-        lines.extend(hunk.lines().iter().map(|line| match line {
-            Line::Context(line) => format!(" {}", shown(line)),
-            Line::Delete(line) => style::bad(&format!("-{}", shown(line))),
-            Line::Insert(line) => style::good(&format!("+{}", shown(line))),
+    for hunk in TextDiff::from_lines(&before, &after).unified_diff().iter_hunks() {
+        lines.push(style::dim(&hunk.header().to_string()));
+        lines.extend(hunk.iter_changes().map(|line| match line.tag() {
+            ChangeTag::Equal => format!(" {}", shown(line.value())),
+            ChangeTag::Delete => style::bad(&format!("-{}", shown(line.value()))),
+            ChangeTag::Insert => style::good(&format!("+{}", shown(line.value()))),
         }));
     }
     lines
@@ -36,13 +35,6 @@ pub(super) fn lines(change: &Change) -> Vec<String> {
 /// Line endings stay as they are, and need not be seen.
 fn shown(line: &str) -> Cow<'_, str> {
     visible(line.trim_end_matches(['\n', '\r']))
-}
-
-fn options(change: &Change) -> DiffOptions {
-    let (old, new) = names(change);
-    let mut options = DiffOptions::new();
-    options.set_context_len(3).set_original_filename(old).set_modified_filename(new);
-    options
 }
 
 fn names(change: &Change) -> (String, String) {
