@@ -146,26 +146,34 @@ fn commands_on(env: &TestEnvironment, mesh: &Path, most: u64) -> Vec<(String, Op
     COMMANDS.map(run).to_vec()
 }
 
-/// Three files of each directory of the mesh: the others are of the same kind. All of them where the sweep is whole.
-fn few_of_each(places: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
-    let mut counts: BTreeMap<PathBuf, usize> = BTreeMap::new();
-    let is_wanted = |place: &PathBuf| {
-        let dir = place.parent().unwrap().components().next().map(|dir| PathBuf::from(dir.as_os_str()));
-        let count = counts.entry(dir.unwrap_or_else(|| place.clone())).or_default();
-        *count += 1;
-        is_whole() || *count <= 3
-    };
-    places.filter(is_wanted).collect()
+/// A file of each directory of the mesh, another one in each turn: most of the others are of the same kind. All of them
+/// where the sweep is whole.
+fn one_of_each(places: Vec<PathBuf>, turn: usize) -> Vec<PathBuf> {
+    if is_whole() {
+        return places;
+    }
+    let mut by_dir: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
+    for place in places {
+        let is_file = place.components().count() == 1;
+        let dir = place.components().next().filter(|_| !is_file).map(|dir| PathBuf::from(dir.as_os_str()));
+        by_dir.entry(dir.unwrap_or_else(|| place.clone())).or_default().push(place);
+    }
+    by_dir.into_values().map(|mut alike| alike.swap_remove(turn % alike.len())).collect()
 }
 
 /// Puts that in the place of each file in turn, and asks for an answer.
-fn in_each_place(plant: &dyn Fn(&TestEnvironment, &Path), holds: &dyn Fn(&TestEnvironment) -> bool) {
-    in_each_place_reading(u64::MAX, plant, holds);
+fn in_each_place(
+    turn: usize,
+    plant: &dyn Fn(&TestEnvironment, &Path),
+    holds: &dyn Fn(&TestEnvironment) -> bool,
+) {
+    in_each_place_reading(u64::MAX, turn, plant, holds);
 }
 
 /// The same, with no more bytes read than `most` by any process.
 fn in_each_place_reading(
     most: u64,
+    turn: usize,
     plant: &dyn Fn(&TestEnvironment, &Path),
     holds: &dyn Fn(&TestEnvironment) -> bool,
 ) {
@@ -173,7 +181,7 @@ fn in_each_place_reading(
     let mesh = env.path().join("copy");
     let places =
         files_in(&env.mesh()).into_iter().map(|path| path.strip_prefix(env.mesh()).unwrap().to_path_buf());
-    for place in few_of_each(places).into_iter().chain(MORE_PLACES.map(PathBuf::from)) {
+    for place in one_of_each(places.collect(), turn).into_iter().chain(MORE_PLACES.map(PathBuf::from)) {
         // Each on a mesh of its own: the last hook and the last command end Alice's life.
         for (run, largest) in [(hooks_on as fn(&TestEnvironment, &Path, u64) -> _, 0), (commands_on, 9)] {
             copy(&env.mesh(), &mesh);
@@ -201,19 +209,19 @@ fn where_nothing_is_planted_all_of_it_works() {
 
 #[test]
 fn a_pipe_in_the_place_of_any_file_is_not_waited_for() {
-    in_each_place(&|_, place| mkfifo(place, Mode::S_IRWXU).unwrap(), &|_| true);
+    in_each_place(1, &|_, place| mkfifo(place, Mode::S_IRWXU).unwrap(), &|_| true);
 }
 
 #[test]
 fn a_gigabyte_in_the_place_of_any_file_is_not_read() {
     let bomb = |_: &TestEnvironment, place: &Path| fs::File::create(place).unwrap().set_len(1 << 30).unwrap();
-    in_each_place_reading(MOST_READ, &bomb, &|_| true);
+    in_each_place_reading(MOST_READ, 2, &bomb, &|_| true);
 }
 
 #[test]
 fn json_without_a_bottom_in_the_place_of_any_file_is_no_end_of_us() {
     let deep = "{\"a\":[".repeat(50_000);
-    in_each_place(&|_, place| put(place, &deep), &|_| true);
+    in_each_place(3, &|_, place| put(place, &deep), &|_| true);
 }
 
 #[test]
@@ -223,13 +231,13 @@ fn a_link_in_the_place_of_any_file_is_not_written_through() {
         put(&precious(env), "precious");
         symlink(precious(env), place).unwrap();
     };
-    in_each_place(&plant, &|env| fs::read_to_string(precious(env)).unwrap() == "precious");
+    in_each_place(4, &plant, &|env| fs::read_to_string(precious(env)).unwrap() == "precious");
 }
 
 #[test]
 fn a_link_to_nowhere_in_the_place_of_any_file_makes_nothing_there() {
     let nowhere = |env: &TestEnvironment| env.path().join("nowhere");
-    in_each_place(&|env, place| symlink(nowhere(env), place).unwrap(), &|env| !nowhere(env).exists());
+    in_each_place(5, &|env, place| symlink(nowhere(env), place).unwrap(), &|env| !nowhere(env).exists());
 }
 
 /// A second name of a file that is replaced says nothing; what is appended to grows there, too, and nothing of it is lost.
@@ -248,7 +256,7 @@ fn a_second_name_of_a_file_costs_it_nothing() {
         let grows = fs::read_to_string(env.path().join("grows")).unwrap() == "true";
         content == "precious\n" || grows && content.starts_with("precious\n")
     };
-    in_each_place(&plant, &holds);
+    in_each_place(6, &plant, &holds);
 }
 
 #[test]
@@ -259,13 +267,13 @@ fn a_socket_in_the_place_of_any_file_is_no_file() {
         drop(UnixListener::bind(&socket).unwrap());
         fs::rename(socket, place).unwrap();
     };
-    in_each_place(&plant, &|_| true);
+    in_each_place(7, &plant, &|_| true);
 }
 
 /// Only root can make one, so a link leads there.
 #[test]
 fn a_device_that_never_ends_in_the_place_of_any_file_is_not_read() {
-    in_each_place(&|_, place| symlink("/dev/zero", place).unwrap(), &|_| true);
+    in_each_place(8, &|_, place| symlink("/dev/zero", place).unwrap(), &|_| true);
 }
 
 /// What comes with a clone, or beside it: configuration, a spec, pi-messenger's timeline, git's log.

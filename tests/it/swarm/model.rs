@@ -7,9 +7,9 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
 use super::crowd::{Caller, Host, entries, ledger, number};
-use crate::environment::{TestEnvironment, put};
+use crate::environment::{TestEnvironment, put, rounds};
 
-const CASES: usize = 40;
+const CASES: usize = 120;
 const FLAG: &str = "RAVENRY_SWARM_CASES";
 const AGENTS: usize = 3;
 const SPEC: &str = "- [ ] T-1: a\n- [ ] T-2: b\n- [ ] T-3: c (needs T-1)\n- [ ] T-4: d (needs T-2, T-3)\n";
@@ -204,7 +204,7 @@ impl Crowd {
 
 #[test]
 fn it_is_what_the_model_says() {
-    let cases = number(FLAG, CASES) as u32;
+    let cases = number(FLAG, rounds(CASES)) as u32;
     let mut runner = TestRunner::new(Config {
         cases,
         failure_persistence: None,
