@@ -6,6 +6,7 @@ mod files;
 mod joining;
 mod lives;
 mod merging;
+mod permissions;
 mod project;
 mod records;
 mod refusals;

@@ -1,13 +1,14 @@
 //! OpenCode's permissions. It lets everything through unless it is told otherwise, so only where it would ask is there
 //! something to say. The last rule that fits counts. It takes a redirection for a part of the command, so a second rule
-//! asks about those: without it, `msg show ID > FILE` would write any file.
+//! behind ours asks about those: without it, `msg show ID > FILE` would write any file.
 
 use crate::domain::edit::Refusal;
-use crate::domain::edit::json::{Document, Json, Kind, Node};
+use crate::domain::edit::json::{Document, Json, Kind, Member, Node};
 
-/// Lets a command run where OpenCode would ask. What is denied stays so.
-pub(super) fn put(document: &mut Document, command: &str) -> Result<(), Refusal> {
-    let (pattern, redirected) = (format!("{command} *"), format!("{command} *>*"));
+/// Lets a command run where OpenCode would ask. What is denied stays so. `is_ours` tells whether a permission that is
+/// there already is one that we put there: an earlier version did not ask about redirections.
+pub(super) fn put(document: &mut Document, command: &str, is_ours: bool) -> Result<(), Refusal> {
+    let Names { pattern, redirected } = Names::of(command);
     let rules = || [(pattern.as_str(), Json::from("allow")), (redirected.as_str(), Json::from("ask"))];
     let (all, bash) = (path(&["permission"]), path(&["permission", "bash"]));
     match document.get(&all)?.map(|node| node.kind.clone()) {
@@ -23,22 +24,93 @@ pub(super) fn put(document: &mut Document, command: &str) -> Result<(), Refusal>
             let [allowed, asked] = rules();
             document.set(&bash, &Json::object([("*", "ask".into()), allowed, asked]))
         }
-        Some(Kind::Object(present)) => {
-            let fits = |name: &str| {
-                name == "*" || name == pattern || name == command || name == format!("{command}*")
-            };
-            let last = present.iter().rev().find(|rule| fits(&rule.name)).and_then(|rule| rule.value.text());
-            if last == Some("ask") { add(document, rules()) } else { Ok(()) }
-        }
-        None if document.get(&path(&["permission", "*"]))?.and_then(Node::text) == Some("ask") => {
-            add(document, rules())
-        }
+        Some(Kind::Object(present)) => match last_fitting(&present, command) {
+            Some((at, "ask")) if denial(&present, command).is_none() => {
+                let place = path(&["permission", "bash", &pattern]);
+                if present[at].name != pattern {
+                    document.unset(&place, &|_| true)?;
+                }
+                document.set(&place, &"allow".into())?;
+                rule_redirections(document, command)
+            }
+            Some((at, "allow")) if is_ours && present[at].name == pattern => {
+                rule_redirections(document, command)
+            }
+            _ => Ok(()),
+        },
+        None if document.get(&path(&["permission", "*"]))?.and_then(Node::text) == Some("ask") => rules()
+            .iter()
+            .try_for_each(|(name, rule)| document.set(&path(&["permission", "bash", name]), rule)),
         _ => Ok(()),
     }
 }
 
-fn add(document: &mut Document, rules: [(&str, Json); 2]) -> Result<(), Refusal> {
-    rules.iter().try_for_each(|(name, rule)| document.set(&path(&["permission", "bash", name]), rule))
+/// Puts the rule about redirections behind the one that allows the command, with the value that it has already, if any.
+fn rule_redirections(document: &mut Document, command: &str) -> Result<(), Refusal> {
+    let Names { pattern, redirected } = Names::of(command);
+    let place = path(&["permission", "bash", &redirected]);
+    let names = document.get(&place[..2])?.map(Node::names).unwrap_or_default();
+    let position = |name: &str| names.iter().position(|other| other == name);
+    if position(&redirected) > position(&pattern) {
+        return Ok(());
+    }
+    let value = document.get(&place)?.and_then(Node::text).unwrap_or("ask").to_string();
+    document.unset(&place, &|_| true)?;
+    document.set(&place, &value.as_str().into())
+}
+
+/// The rule of the user's that keeps us from allowing the command.
+pub(super) fn denied(document: &Document, command: &str) -> Result<Option<String>, Refusal> {
+    let (all, bash) = (path(&["permission"]), path(&["permission", "bash"]));
+    Ok(match document.get(&all)?.map(|node| &node.kind) {
+        Some(Kind::Text(rule)) => (rule == "deny").then(|| "permission".to_string()),
+        Some(Kind::Object(_)) => match document.get(&bash)?.map(|node| &node.kind) {
+            Some(Kind::Text(rule)) => (rule == "deny").then(|| "permission.bash".to_string()),
+            Some(Kind::Object(present)) => {
+                denial(present, command).map(|rule| format!("permission.bash.\"{rule}\""))
+            }
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+/// The rule that denies the command, or that denies a part of it and would not count behind a rule that allows it.
+fn denial<'m>(present: &'m [Member], command: &str) -> Option<&'m str> {
+    let Names { pattern, redirected } = Names::of(command);
+    let denies = |rule: &&Member| rule.value.text() == Some("deny");
+    let name = |rule: &'m Member| rule.name.as_str();
+    let own = present.iter().find(|rule| rule.name == pattern).filter(denies).map(name);
+    own.or_else(|| match last_fitting(present, command)? {
+        (at, "deny") => Some(name(&present[at])),
+        (at, "ask") if present[at].name != pattern => present[at..]
+            .iter()
+            .filter(denies)
+            .find(|rule| rule.name != redirected && may_fit(&rule.name, command))
+            .map(name),
+        _ => None,
+    })
+}
+
+/// The last rule that is about every call of the command: where it is, and what it says.
+fn last_fitting<'m>(present: &'m [Member], command: &str) -> Option<(usize, &'m str)> {
+    let fits = |rule: &Member| {
+        rule.name == "*" || rule.name == format!("{command} *") || rule.name == format!("{command}*")
+    };
+    let at = present.iter().rposition(fits)?;
+    Some((at, present[at].value.text()?))
+}
+
+/// May a rule be about some call of the command, by what stands before its first wildcard?
+fn may_fit(rule: &str, command: &str) -> bool {
+    let (start, call) = (rule.split(['*', '?']).next().unwrap_or_default(), format!("{command} "));
+    start.starts_with(&call) || call.starts_with(start)
+}
+
+/// Was the command allowed in a file of which this is kept? An earlier version kept no values: then nobody knows.
+pub(super) fn may_have_allowed(before: &Document, command: &str) -> bool {
+    let place = path(&["permission", "bash", &Names::of(command).pattern]);
+    before.get(&place).is_ok_and(|node| node.is_some_and(|node| !matches!(node.text(), Some("ask" | "deny"))))
 }
 
 /// Takes that back, and makes one word again of what was one word.
@@ -48,10 +120,11 @@ pub(super) fn take(
     before: Option<&Document>,
     stays: &dyn Fn(&[String]) -> bool,
 ) -> Result<(), Refusal> {
-    let ours = path(&["permission", "bash", &format!("{command} *")]);
-    if before.is_some_and(|before| before.get(&ours).is_ok_and(|node| node.is_some())) {
+    if before.is_some_and(|before| may_have_allowed(before, command)) {
         return Ok(());
     }
+    let Names { pattern, redirected } = Names::of(command);
+    let ours = path(&["permission", "bash", &pattern]);
     let is_ours =
         document.get(&path(&["permission"]))?.is_some_and(|node| matches!(node.kind, Kind::Object(_)))
             && document.get(&ours[..2])?.is_some_and(|node| matches!(node.kind, Kind::Object(_)))
@@ -59,11 +132,11 @@ pub(super) fn take(
     if !is_ours {
         return Ok(());
     }
-    let redirected = path(&["permission", "bash", &format!("{command} *>*")]);
-    if document.get(&redirected)?.and_then(Node::text) == Some("ask") && !stays(&redirected) {
-        document.unset(&redirected, stays)?;
+    let redirected = path(&["permission", "bash", &redirected]);
+    if document.get(&redirected)?.and_then(Node::text) == Some("ask") {
+        restore(document, &redirected, before, stays)?;
     }
-    document.unset(&ours, stays)?;
+    restore(document, &ours, before, stays)?;
     for depth in [2, 1] {
         let place = &ours[..depth];
         let was_text = before.is_some_and(|before| {
@@ -75,6 +148,36 @@ pub(super) fn take(
         }
     }
     Ok(())
+}
+
+/// Gives a rule the value that it had, or takes it out if there was none.
+fn restore(
+    document: &mut Document,
+    place: &[String],
+    before: Option<&Document>,
+    stays: &dyn Fn(&[String]) -> bool,
+) -> Result<(), Refusal> {
+    let was = match before {
+        Some(before) => before.get(place).ok().flatten().and_then(Node::text),
+        None => None,
+    };
+    match was {
+        Some(was) if !was.is_empty() => document.set(place, &was.into()),
+        _ if stays(place) => Ok(()),
+        _ => document.unset(place, stays),
+    }
+}
+
+/// What our two rules are called.
+struct Names {
+    pattern: String,
+    redirected: String,
+}
+
+impl Names {
+    fn of(command: &str) -> Self {
+        Self { pattern: format!("{command} *"), redirected: format!("{command} *>*") }
+    }
 }
 
 fn path(words: &[&str]) -> Vec<String> {

@@ -21,6 +21,7 @@ use std::path::PathBuf;
 use crate::domain::Harness;
 use crate::store::Installs;
 use crate::sys::environment::Home;
+use crate::sys::files;
 use crate::sys::git::WorkTree;
 use crate::sys::program::on_path;
 
@@ -110,6 +111,8 @@ pub struct Done {
     pub changes: Vec<Change>,
     /// Which were passed by, and why.
     pub skipped: Vec<(Recipient, String)>,
+    /// What was left as it is, and why.
+    pub notes: Vec<(Recipient, String)>,
     pub failed: Vec<(Recipient, CommandError)>,
 }
 
@@ -153,6 +156,8 @@ fn run(wish: Wish, way: Way) -> Result<Done, CommandError> {
             }
             targets => targets.map_err(|instead| no_project_settings(recipient, &instead)),
         };
+        let notes =
+            if way == Way::In { denials(recipient, targets.as_deref().unwrap_or_default()) } else { vec![] };
         let tree = tree.as_ref().filter(|_| wish.project);
         let plan = targets.map(|targets| Plan { recipient, targets, tree, way });
         let carried_out = plan.and_then(|plan| {
@@ -170,6 +175,7 @@ fn run(wish: Wish, way: Way) -> Result<Done, CommandError> {
         });
         match carried_out {
             Ok(changes) => {
+                done.notes.extend(notes);
                 done.recipients.push(recipient);
                 done.changes.extend(changes);
             }
@@ -203,6 +209,16 @@ pub fn verdict(done: &Done) -> Option<CommandError> {
     let error = CommandError::new(Kind::NotAllInstalled, text).facts("harnesses", names);
     let reason = |(recipient, error): &(Recipient, CommandError)| format!("{recipient}: {}", error.message);
     Some(done.failed.iter().map(reason).fold(error, CommandError::hint))
+}
+
+/// Rules of the user's that keep a harness from running msg. They stay.
+fn denials(recipient: Recipient, targets: &[Target]) -> Vec<(Recipient, String)> {
+    let denial = |target: &Target| {
+        let rule = target.part.denied(&files::read_large(&target.path).ok()??)?;
+        let text = format!("`{rule}` in `{}` denies msg and stays as it is", shown(&target.path));
+        Some((recipient, text))
+    };
+    targets.iter().filter_map(denial).collect()
 }
 
 /// Why a harness counts as not there.

@@ -1,6 +1,6 @@
 //! What a record keeps of a file that was there before us, besides its hash: which of the members that we touch it had.
 //!
-//! Values are left out: settings hold tokens. Where the file was edited since, this is enough to take out what is ours and
+//! Values are left out, but for words that permit or deny: settings hold tokens. Where the file was edited since, this is enough to take out what is ours and
 //! to leave a list or an object that was there, empty or not.
 
 use serde_json::{Map, Value};
@@ -24,6 +24,17 @@ const MEMBERS: [&[&str]; 8] = [
 ];
 /// Items of lists that are ours.
 pub(super) const ITEMS: [&str; 2] = ["Bash(msg:*)", "mcp__ravenry"];
+
+/// Words of permissions. They are kept, so that a rule of the user's gets its own again.
+const RULES: [&str; 3] = ["allow", "ask", "deny"];
+
+/// What a record tells of the file, in the present format.
+pub(super) fn kept(record: &Install) -> OriginalFile {
+    match &record.before {
+        OriginalFile::Copy(copy) => OriginalFile::Known(known(copy.as_bytes())),
+        other => other.clone(),
+    }
+}
 
 pub(super) fn known(content: &[u8]) -> KnownFile {
     let text = String::from_utf8_lossy(content);
@@ -95,7 +106,7 @@ fn of_node(node: &Node, paths: &[&[&str]]) -> Value {
             let texts = items.iter().filter_map(Node::text).filter(|text| ITEMS.contains(text));
             texts.map(Value::from).collect()
         }
-        Kind::Text(_) => Value::from(""),
+        Kind::Text(text) => Value::from(RULES.into_iter().find(|rule| rule == text).unwrap_or_default()),
         Kind::Null | Kind::Bool(_) | Kind::Number(_) => Value::Null,
     }
 }
@@ -117,8 +128,8 @@ mod tests {
         let text = "\u{feff}{ // x\n \"env\": {\"KEY\": \"token\"}, \"hooks\": {\"Stop\": [\"token\"], \"X\": {}},\n\
                     \"permissions\": {\"allow\": [\"token\", \"Bash(msg:*)\"], \"deny\": [\"token\"]},\n\
                     \"mcpServers\": {\"other\": {\"env\": \"token\"}, \"ravenry\": {\"env\": \"token\"}},\n\
-                    \"statusLine\": \"token\", \"version\": 1, \"permission\": {\"bash\": \"token\"},}\n";
-        let expected = r#"{"hooks":{"Stop":[],"X":{}},"mcpServers":{"ravenry":{}},"permission":{"bash":""},"permissions":{"allow":["Bash(msg:*)"]},"statusLine":"","version":null}"#;
+                    \"statusLine\": \"token\", \"version\": 1, \"permission\": {\"bash\": {\"msg *\": \"ask\", \"msg *>*\": \"token\", \"x\": \"deny\"}},}\n";
+        let expected = r#"{"hooks":{"Stop":[],"X":{}},"mcpServers":{"ravenry":{}},"permission":{"bash":{"msg *":"ask","msg *>*":""}},"permissions":{"allow":["Bash(msg:*)"]},"statusLine":"","version":null}"#;
         let found: Value = serde_json::from_str(&outline(text)).unwrap();
         assert_eq!(found, serde_json::from_str::<Value>(expected).unwrap());
     }

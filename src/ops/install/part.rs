@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use crate::domain::edit::json::{Dialect, Document, Json, Node, Place, Slot};
 use crate::domain::edit::{Refusal, lines};
 use crate::domain::{Errand, Harness, HookLine, Program};
-use crate::store::{KnownFile, hash};
+use crate::store::{KnownFile, OriginalFile, hash};
 
 use super::server::{self, Server};
-use super::tmux;
 use super::trust::Trust;
+use super::{leave, tmux};
 
 /// A file, and what we want in it.
 #[derive(Clone, Debug)]
@@ -81,14 +81,45 @@ pub(super) enum Original<'a> {
     Known(&'a KnownFile),
 }
 
+impl<'a> Original<'a> {
+    /// What a record tells.
+    pub(super) fn of(kept: Option<&'a OriginalFile>) -> Self {
+        match kept {
+            Some(OriginalFile::Nothing) => Self::Nothing,
+            Some(OriginalFile::Known(known)) => Self::Known(known),
+            Some(OriginalFile::Copy(_)) | None => Self::Unknown,
+        }
+    }
+}
+
 impl Part {
     /// The content with ours in it.
-    pub(super) fn put(&self, current: Option<&[u8]>, view: View<'_>) -> Result<Vec<u8>, Refusal> {
+    pub(super) fn put(
+        &self,
+        current: Option<&[u8]>,
+        original: Original<'_>,
+        view: View<'_>,
+    ) -> Result<Vec<u8>, Refusal> {
         let bytes = current.unwrap_or_default();
         match self {
             Self::Entries { harness, dialect, entries } => {
                 let mut document = Document::parse(bytes, *dialect)?;
-                entries.iter().try_for_each(|entry| entry.put(&mut document, *harness))?;
+                for entry in entries {
+                    match entry {
+                        Entry::Leave { command, plugin } => {
+                            let is_ours = match original {
+                                Original::Nothing => true,
+                                Original::Unknown => view(plugin).0.is_some(),
+                                Original::Known(known) => {
+                                    !Document::parse(known.outline.as_bytes(), *dialect)
+                                        .is_ok_and(|before| leave::may_have_allowed(&before, command))
+                                }
+                            };
+                            leave::put(&mut document, command, is_ours)?;
+                        }
+                        entry => entry.put(&mut document, *harness)?,
+                    }
+                }
                 take_strays(&mut document, *harness, entries, &|_| false)?;
                 Ok(if document.is_changed() { document.into_bytes() } else { bytes.to_vec() })
             }
@@ -170,10 +201,21 @@ impl Part {
         matches!(self, Self::Line(_))
     }
 
-    /// Is it OpenCode's leave, and nothing else?
-    pub(super) fn is_leave(&self) -> bool {
-        let Self::Entries { entries, .. } = self else { return false };
-        entries.iter().all(|entry| matches!(entry, Entry::Leave { .. }))
+    /// The same without OpenCode's leave.
+    pub(super) fn without_leave(&self) -> Self {
+        let Self::Entries { harness, dialect, entries } = self else { return self.clone() };
+        let rest = entries.iter().filter(|entry| !matches!(entry, Entry::Leave { .. })).cloned().collect();
+        Self::Entries { harness: *harness, dialect: *dialect, entries: rest }
+    }
+
+    /// The rule of the user's that keeps OpenCode's leave out.
+    pub(super) fn denied(&self, bytes: &[u8]) -> Option<String> {
+        let Self::Entries { dialect, entries, .. } = self else { return None };
+        let document = Document::parse(bytes, *dialect).ok()?;
+        entries.iter().find_map(|entry| match entry {
+            Entry::Leave { command, .. } => leave::denied(&document, command).ok()?,
+            _ => None,
+        })
     }
 
     /// The hooks of ours that are in it.
@@ -349,7 +391,8 @@ impl Entry {
                 None | Some(_) => document.set(&status_line(), value),
             },
             Self::Server(server) => server.put(document, harness),
-            Self::Leave { command, .. } => super::leave::put(document, command),
+            // It depends on what was there before: `Part::put`.
+            Self::Leave { .. } => Ok(()),
         }
     }
 
@@ -387,7 +430,7 @@ impl Entry {
                 if is_ours && !stays(&status_line()) { document.unset(&status_line(), stays) } else { Ok(()) }
             }
             Self::Server(server) => server.take(document, harness, stays),
-            Self::Leave { command, .. } => super::leave::take(document, command, before, stays),
+            Self::Leave { command, .. } => leave::take(document, command, before, stays),
         }
     }
 }

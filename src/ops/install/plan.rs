@@ -98,12 +98,16 @@ impl Plan<'_> {
             step.map_or((None, None), |step| (step.before.clone(), step.after.clone()))
         };
         let refused = |refusal: Refusal| refuse(path, self.recipient, &target.part, &refusal);
-        // Where the plugin is known and this is not, there was nothing to write to this.
-        let is_theirs =
-            target.part.is_leave() && record.is_none() && done.iter().any(|step| step.record.is_some());
+        // Where the plugin is known and this is not, there was nothing to write to this: a permission in it is theirs.
+        let is_theirs = record.is_none() && done.iter().any(|step| step.record.is_some());
+        let part = if is_theirs { target.part.without_leave() } else { target.part.clone() };
+        let kept = match (&record, &before) {
+            (Some(record), _) => Some(outline::kept(record)),
+            (None, Some(bytes)) if is_theirs => Some(OriginalFile::Known(outline::known(bytes))),
+            (None, _) => None,
+        };
         let original = match &before {
-            Some(bytes) if is_theirs => Some(bytes.clone()),
-            Some(bytes) => self.original(&target.part, bytes, record.as_ref(), &view).map_err(refused)?,
+            Some(bytes) => self.original(&part, bytes, record.as_ref(), &view).map_err(refused)?,
             None => None,
         };
         let after = match self.way {
@@ -114,7 +118,7 @@ impl Plan<'_> {
                 if target.part.has_rival(before.as_deref().unwrap_or_default()).map_err(refused)? {
                     return Err(rival(path));
                 }
-                Some(target.part.put(current, &view).map_err(refused)?)
+                Some(target.part.put(current, Original::of(kept.as_ref()), &view).map_err(refused)?)
             }
             Way::Out => original.clone(),
         };
@@ -135,21 +139,12 @@ impl Plan<'_> {
         if let Some(first) = record.filter(|_| is_whole).and_then(|record| record.original(bytes)) {
             return Ok(first);
         }
-        let of_copy;
-        let known = match record.map(|record| &record.before) {
-            None => Original::Unknown,
-            Some(OriginalFile::Nothing) => Original::Nothing,
-            Some(OriginalFile::Known(known)) => Original::Known(known),
-            Some(OriginalFile::Copy(copy)) => {
-                of_copy = outline::known(copy.as_bytes());
-                Original::Known(&of_copy)
-            }
-        };
+        let kept = record.map(outline::kept);
         // What looks like ours may be somebody's own where we have never been.
         if self.way == Way::In && record.is_none() && !part.is_in(bytes)? {
             return Ok(Some(bytes.to_vec()));
         }
-        match part.take(bytes, known, view) {
+        match part.take(bytes, Original::of(kept.as_ref()), view) {
             Err(_) if self.way == Way::Out && record.is_none() && !part.is_mentioned(bytes) => {
                 Ok(Some(bytes.to_vec()))
             }

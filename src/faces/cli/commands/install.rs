@@ -193,6 +193,8 @@ impl Report for InstallReport {
         let skipped =
             |(harness, reason): &(Recipient, String)| json!({ "harness": harness.name(), "reason": reason });
         object.insert("skipped".to_string(), self.done.skipped.iter().map(skipped).collect());
+        let note = |(harness, text): &(Recipient, String)| json!({ "harness": harness.name(), "text": text });
+        object.insert("notes".to_string(), self.done.notes.iter().map(note).collect());
         let failed = |(harness, error): &(Recipient, CommandError)| json!({ "harness": harness.name(), "kind": error.kind.name(), "message": error.message, "hints": error.hints });
         object.insert("failed".to_string(), self.done.failed.iter().map(failed).collect());
         if let Some(joining) = self.joining {
@@ -222,6 +224,9 @@ impl Report for InstallReport {
             for change in changes.filter(|_| !self.wish.dry_run) {
                 page.line(format!("{name}: {}", told(change)));
             }
+        }
+        for (harness, text) in &self.done.notes {
+            page.line(style::warn(&format!("{harness}: {}", visible(text))));
         }
         for (harness, reason) in &self.done.skipped {
             page.line(style::dim(&format!("{harness} is left out: {}", visible(reason))));
