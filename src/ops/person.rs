@@ -13,10 +13,14 @@ use crate::sys::{ancestry, process};
 use super::context::Context;
 use super::error::{CommandError, Kind};
 use super::identity::Traces;
+use super::install::HARNESSES;
 
-/// The harness that this command runs in.
+/// The harness that this command runs in: by its ancestors, else by the session variables that harnesses give to what they
+/// start. In a sandbox with processes of its own the ancestors can't be seen.
 pub(super) fn harness() -> Option<Harness> {
-    Some(ancestry::nearest_harness(&ancestry::ancestors())?.harness)
+    let is_set = |harness: &Harness| harness.session_variables().iter().any(|name| variable(name).is_some());
+    let host = ancestry::nearest_harness(&ancestry::ancestors());
+    host.map(|host| host.harness).or_else(|| HARNESSES.into_iter().find(is_set))
 }
 
 /// Refuses a command inside a harness. `line` is what the person has to type.
@@ -43,7 +47,7 @@ pub(super) fn required_for_another(
 /// May a hook that was told of the end of this agent's session let it leave? Inside a harness only if that harness is the
 /// agent's own: a model can call the hook too, with the session id of another.
 pub(super) fn may_end(ctx: &Context, agent: &Agent) -> bool {
-    harness().is_none() || is_caller(ctx, agent)
+    ancestry::nearest_harness(&ancestry::ancestors()).is_none() || is_caller(ctx, agent)
 }
 
 /// The file that `--file` names. Inside a harness it must lie beneath the working directory, links resolved: a model that

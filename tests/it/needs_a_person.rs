@@ -57,6 +57,27 @@ fn changing_settings() {
     assert!(!env.work().join(".ravenry").exists());
 }
 
+/// In a sandbox with processes of its own no harness is among the ancestors, but its variable is there.
+#[test]
+fn where_the_ancestors_cannot_be_seen() {
+    let env = TestEnvironment::new();
+    let variables = [
+        ("claude", "CLAUDE_CODE_SESSION_ID"),
+        ("codex", "CODEX_THREAD_ID"),
+        ("gemini", "GEMINI_SESSION_ID"),
+        ("opencode", "OPENCODE_SESSION_ID"),
+        ("pi", "PI_SESSION_ID"),
+        ("copilot", "COPILOT_AGENT_SESSION_ID"),
+    ];
+    for (name, variable) in variables {
+        let args = ["config", "set", "strict", "false", "--json"];
+        let ended = env.run_with(&args, &[(variable, "session-1")]).expect_code(1);
+        assert_eq!(ended.kind(), "in_harness", "{variable}: {ended}");
+        assert_eq!(ended.json()["error"]["harness"], name);
+    }
+    env.ok(&["config", "set", "strict", "false"]);
+}
+
 #[test]
 fn installing_and_uninstalling() {
     let (env, mut shell) = stage("claude");
