@@ -80,6 +80,8 @@ impl<'m> Locked<'m> {
         let published = self.mesh.files.publish(&path, &record.bytes(&path)?)?;
         if published == Published::Done {
             self.remember(SessionRecord { last: record.clone(), left: None, evicted: None })?;
+            // An agent of pi-messenger that had the name has no claim to what arrives from now on.
+            self.mesh.forget_owner(&record.agent.name);
         }
         Ok(published)
     }
@@ -141,10 +143,11 @@ impl<'m> Locked<'m> {
         Ok(())
     }
 
-    /// What whoever had the name before did is not what its next owner did.
+    /// What whoever had the name before did is not what its next owner did, and mail for the next is not for that one.
     pub fn forget_presence(&self, name: &AgentName) -> Result<(), StoreError> {
         files::remove(&self.mesh.layout.presence(name))?;
         files::remove(&self.mesh.layout.stuck(name))?;
+        self.mesh.forget_owner(name);
         Ok(())
     }
 
@@ -154,7 +157,7 @@ impl<'m> Locked<'m> {
         if !self.mesh.has_mail(name)? {
             return Ok(None);
         }
-        let owner = sessions::last_owner(&self.mesh.layout, name)?;
+        let owner = sessions::last_owner(&self.mesh.layout, name)?.map(|(_, known)| known);
         let (grave, why) = match &owner {
             Some(known) => (GraveId::of(&known.last.agent), Why::Died),
             None => (GraveId::of_lost_mail(name, at), Why::Lost),

@@ -10,6 +10,7 @@ use super::error::StoreError;
 use super::locked::Locked;
 use super::mesh::Mesh;
 use super::registry::{Census, Record};
+use super::sessions;
 use super::wire::pretty;
 use crate::domain::{Agent, AgentName, Liveness};
 use crate::sys::{files, process};
@@ -68,14 +69,27 @@ impl Mesh {
         Ok(orphans)
     }
 
-    /// What the agent of pi-messenger that had the name is called now, if it lives.
+    /// Removes the note: from now on, mail under that name is not for whoever was noted.
+    pub(super) fn forget_owner(&self, name: &AgentName) {
+        // A note that stays is older than the record of the session that has the name now, so it counts for nothing.
+        drop(files::remove(&self.layout.owner(name)));
+    }
+
+    /// What the agent of pi-messenger that had the name is called now, if it lives and nobody of ours had the name since.
     fn owner_now(&self, census: &Census, name: &AgentName) -> Result<Option<AgentName>, StoreError> {
-        let note = files::read_note(&self.layout.owner(name))?.unwrap_or_default();
+        let path = self.layout.owner(name);
+        let note = files::read_note(&path)?.unwrap_or_default();
         let Ok(owner) = serde_json::from_slice::<Owner>(&note) else { return Ok(None) };
         let is_it = |record: &&Record| record.agent.is_foreign() && Owner::of(&record.agent) == owner;
         let found = census.records.iter().find(is_it).map(|record| &record.agent);
-        let alive = found.filter(|agent| process::liveness(&agent.process) != Liveness::Gone);
-        Ok(alive.map(|agent| agent.name.clone()))
+        let Some(agent) = found.filter(|agent| process::liveness(&agent.process) != Liveness::Gone) else {
+            return Ok(None);
+        };
+        // The note may be older than the last owner: versions before this one never removed it.
+        let noted = files::metadata(&path)?.and_then(|metadata| metadata.modified().ok());
+        let last = sessions::last_owner(&self.layout, name)?;
+        let is_current = last.is_none_or(|(written, _)| noted.is_some_and(|noted| noted > written));
+        Ok(is_current.then(|| agent.name.clone()))
     }
 }
 
@@ -92,6 +106,10 @@ impl Locked<'_> {
                     self.mesh.note_owner(&record.agent)?;
                 }
                 self.forward_mail(&name, &new)?;
+                // While the inbox is there, a sender may still put something into it.
+                if !files::exists(&self.mesh.layout.inbox(&name))? {
+                    self.mesh.forget_owner(&name);
+                }
                 forwarded.push((name, new));
             }
         }

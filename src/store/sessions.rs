@@ -2,6 +2,7 @@
 //! registration that vanished under a live agent can be written again.
 
 use std::path::Path;
+use std::time::SystemTime;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -119,19 +120,28 @@ pub(super) fn all(layout: &Layout) -> Result<Sessions, FileError> {
 }
 
 /// The session that had the name last and did not give it up: the mail in its inbox is for that one. The record of a
-/// session is rewritten with every change of its registration, so the newest record is the last owner's.
-pub(super) fn last_owner(layout: &Layout, name: &AgentName) -> Result<Option<SessionRecord>, FileError> {
-    let mut last = None;
+/// session is rewritten with every change of its registration, so the newest record is the last owner's. Returns the
+/// record and when it was written.
+pub(super) fn last_owner(
+    layout: &Layout,
+    name: &AgentName,
+) -> Result<Option<(SystemTime, SessionRecord)>, FileError> {
+    let mut last: Option<(SystemTime, SessionRecord)> = None;
     for file_name in files::list(&layout.sessions())? {
+        // What is not a record would be read again and again, in case it is half written.
+        if !file_name.ends_with(".json") {
+            continue;
+        }
         let path = layout.sessions().join(&file_name);
         let Some(Ok(record)) = patience::read(&path, Patience::Own, parse)? else { continue };
         let had_it = record.last.agent.all_names().any(|own| own.as_str() == name.as_str());
         let written = files::metadata(&path)?.and_then(|metadata| metadata.modified().ok());
+        let Some(written) = written else { continue };
         if had_it && record.is_current() && last.as_ref().is_none_or(|(newest, _)| *newest <= written) {
             last = Some((written, record));
         }
     }
-    Ok(last.map(|(_, record)| record))
+    Ok(last)
 }
 
 fn parse(bytes: &[u8]) -> Result<SessionRecord, String> {

@@ -88,6 +88,20 @@ fn a_project_is_not_read_under_a_lock() {
 }
 
 #[test]
+fn who_looks_for_the_last_owner_of_a_name_reads_records_of_sessions_alone() {
+    let env = TestEnvironment::new();
+    env.join("Wren");
+    let host = env.join("Robin");
+    env.drop_mail("Robin", "unread");
+    env.kill(host);
+    fs::remove_file(env.mesh().join("registry/Robin.json")).unwrap();
+    // It is empty, and so young that it might be half written.
+    fs::write(env.mesh().join("sessions/.pruned"), "").unwrap();
+    let host = env.host().to_string();
+    assert_eq!(count(&env, "look", &["join", "Robin", "--pid", &host, "--session", "another"]), 0);
+}
+
+#[test]
 fn a_registration_that_is_rewritten_all_the_time_is_looked_at_a_few_times_in_all() {
     let env = TestEnvironment::new();
     crowd(&env, 6);

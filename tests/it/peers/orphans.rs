@@ -1,12 +1,13 @@
 //! Mail for an agent of pi-messenger that renames itself meanwhile, and for those who are gone.
 
 use std::fs;
+use std::time::{Duration, SystemTime};
 
 use ravenry::sys::seams::NOW;
 use serde_json::json;
 
 use super::{pi, pi_removes, write_pi};
-use crate::environment::{TestEnvironment, wait_until};
+use crate::environment::{TestEnvironment, date, wait_until};
 
 /// Wren wrote to Old, which renamed itself before it looked into its inbox. Returns the message's id.
 fn renamed() -> (TestEnvironment, String) {
@@ -149,4 +150,44 @@ fn how_long_somebody_has_been_gone_is_said_in_words() {
     assert!(whois.contains("Ben is gone: it left 12min ago"), "{whois}");
     let send = said(&["send", "Ben", "hi", "--as", "Wren"]);
     assert!(send.contains("Ben has been gone for 12min: it left"), "{send}");
+}
+
+/// The note that says whose inbox an agent of pi-messenger has.
+fn note(env: &TestEnvironment, name: &str) -> std::path::PathBuf {
+    env.mesh().join("seen").join(name).join(".owner")
+}
+
+/// A pi gives up the name Fox; one of ours takes it, gets mail and is killed; pi removes its registration.
+#[test]
+fn mail_of_a_dead_agent_is_not_forwarded_to_the_pi_that_had_its_name_before() {
+    let env = TestEnvironment::new();
+    env.join("Wren");
+    let pi_host = pi(&env, "Fox", json!({}));
+    env.ok(&["send", "Fox", "for the pi", "--as", "Wren"]);
+    fs::remove_dir_all(env.mesh().join("inbox/Fox")).unwrap();
+    let old_note = fs::read(note(&env, "Fox")).unwrap();
+    write_pi(&env, "Owl", pi_host, json!({ "sessionId": "pi session of Fox" }));
+    pi_removes(&env, "Fox");
+    let host = env.join("Fox");
+    assert!(!note(&env, "Fox").exists(), "whoever takes the name removes the note");
+    env.ok(&["send", "Fox", "for ours", "--as", "Wren"]);
+    // Versions before this one left the note where it was.
+    fs::write(note(&env, "Fox"), old_note).unwrap();
+    date(&note(&env, "Fox"), SystemTime::now() - Duration::from_secs(3600));
+    env.kill(host);
+    pi_removes(&env, "Fox");
+    env.ok(&["agents"]);
+    env.ok(&["doctor", "--repair"]);
+    assert_eq!((count(&env, "Fox"), count(&env, "Owl")), (1, 0));
+    let back = env.ok(&["join", "--pid", &env.host().to_string(), "--session", "session of Fox"]);
+    assert_eq!((&back["agent"]["name"], &back["agent"]["unread"]), (&json!("Fox"), &json!(1)));
+}
+
+#[test]
+fn a_note_is_gone_once_the_mail_is_forwarded() {
+    let (env, _) = renamed();
+    assert!(note(&env, "Old").exists());
+    env.ok(&["agents"]);
+    assert!(!note(&env, "Old").exists());
+    assert!(note(&env, "New").exists(), "the new name may be gone as soon as the old one");
 }
