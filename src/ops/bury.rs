@@ -39,8 +39,15 @@ pub(super) fn drop_expired(locked: &Locked<'_>, census: &Census, now: Timestamp)
     Ok(())
 }
 
+/// Everyone who is registered, after burials that were cut short are settled: until then a live agent's registration may
+/// lie where no census sees it, and its name would count as free.
+pub(super) fn settled_census(locked: &Locked<'_>) -> Result<Census, StoreError> {
+    locked.settle_all_taken()?;
+    locked.census()
+}
+
 /// Buries everyone in the census whose process is gone, and finishes renames. The lock is held, so nobody
-/// can have come back between the look and the burial.
+/// can have come back between the look and the burial. The census is one of [`settled_census`].
 ///
 /// Agents of pi-messenger are left to pi-messenger: it expects their inbox where it was.
 pub(super) fn bury_dead(
@@ -48,7 +55,6 @@ pub(super) fn bury_dead(
     census: &Census,
     now: Timestamp,
 ) -> Result<Vec<AgentName>, StoreError> {
-    locked.settle_all_taken()?;
     finish_renames(locked, census)?;
     let mut buried = Vec::new();
     for record in &census.records {
@@ -67,7 +73,7 @@ pub(super) fn bury_dead(
 /// What whoever passes by does if the lock is free at once. Looks again under the lock.
 pub(super) fn bury_in_passing(ctx: &Context, mesh: &Mesh) -> Result<Vec<AgentName>, StoreError> {
     let Some(locked) = mesh.try_lock()? else { return Ok(Vec::new()) };
-    let buried = bury_dead(&locked, &locked.census()?, clock::now())?;
+    let buried = bury_dead(&locked, &settled_census(&locked)?, clock::now())?;
     waiting::tell_or_note(ctx, mesh, &locked);
     Ok(buried)
 }

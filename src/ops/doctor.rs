@@ -13,7 +13,7 @@ use crate::domain::{AgentName, Liveness, visible};
 use crate::store::{Graves, Location, Mesh, Obstacle, Reason, Record, Salvaged, Sessions, StoreError, Swarm};
 use crate::sys::{clock, process};
 
-use super::bury::bury_dead;
+use super::bury::{bury_dead, settled_census};
 use super::context::{Context, Globals};
 use super::error::{CommandError, Kind};
 use super::identity::with_nearest;
@@ -169,7 +169,7 @@ impl Visit<'_> {
         let mut buried = Vec::new();
         if self.repair {
             let locked = self.mesh.lock()?;
-            buried = bury_dead(&locked, &locked.census()?, clock::now())?;
+            buried = bury_dead(&locked, &settled_census(&locked)?, clock::now())?;
             waiting::tell_or_note(self.ctx, self.mesh, &locked);
             census = locked.census()?;
         }

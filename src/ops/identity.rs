@@ -17,7 +17,7 @@ use crate::sys::environment::variable;
 use crate::sys::{clock, process};
 
 use super::activity::refresh;
-use super::bury::finish_renames;
+use super::bury::{finish_renames, settled_census};
 use super::claims;
 use super::context::Context;
 use super::error::{CommandError, Kind};
@@ -196,7 +196,7 @@ fn revive(ctx: &Context, mesh: &Mesh, traces: &Traces) -> Result<Option<Caller>,
         return Ok(None);
     }
     let locked = mesh.lock()?;
-    let census = locked.census()?;
+    let census = settled_census(&locked)?;
     let now = clock::now();
     if let Some(same) = census.records.iter().find(|record| record.agent.is_same_session(agent)) {
         return Ok(Some(found(same, "its session is known".to_string())));

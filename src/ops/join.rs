@@ -14,6 +14,7 @@ use crate::sys::files::{self, Published};
 use crate::sys::git::WorkTree;
 use crate::sys::{clock, process, random};
 
+use super::bury::settled_census;
 use super::claims;
 use super::context::Context;
 use super::error::{CommandError, Kind};
@@ -92,7 +93,7 @@ pub fn join(ctx: &Context, request: &Request) -> Result<Joined, CommandError> {
     locked.probe()?;
     locked.sweep()?;
     let visit = Visit { ctx, request, mesh: &mesh, locked: &locked, newcomer: &newcomer, own_session, spec };
-    let (agent, arrival, lost) = match visit.find_self(&locked.census()?)? {
+    let (agent, arrival, lost) = match visit.find_self(&settled_census(&locked)?)? {
         Some(record) => (visit.stay(record)?, Arrival::Already, Vec::new()),
         None => visit.arrive(default_name)?,
     };
@@ -324,7 +325,7 @@ impl Visit<'_> {
         // pi-messenger takes no lock, so it may be faster; but not for ever.
         for _ in 0..TRIES {
             let now = clock::now();
-            let census = self.locked.census()?;
+            let census = settled_census(self.locked)?;
             let known = self.known_session()?;
             let name = self.choose(&census, default_name.as_ref(), known.as_ref(), now)?;
             names::clear(self.locked, &census, &name, now)?;

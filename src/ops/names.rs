@@ -72,7 +72,7 @@ pub(super) fn name_taken(name: &AgentName, holder: &str) -> CommandError {
         .fact("name", name.as_str())
 }
 
-/// Buries the dead, and makes room under a name that is free: what still lies there is not for who takes it. Whoever
+/// Buries the dead in a settled census, and makes room under a name that is free: what still lies there is not for who takes it. Whoever
 /// had the name before a rename gives it up for good, and gets the mail that lies under it.
 pub(super) fn clear(
     locked: &Locked<'_>,

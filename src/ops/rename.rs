@@ -7,6 +7,7 @@ use crate::store::Mesh;
 use crate::sys::clock;
 use crate::sys::files::Published;
 
+use super::bury::settled_census;
 use super::claims;
 use super::context::Context;
 use super::error::{CommandError, Kind};
@@ -43,7 +44,7 @@ pub fn rename(ctx: &Context, new: &AgentName) -> Result<(Profile, AgentName), Co
 fn change(mesh: &Mesh, caller: &Agent, new: &AgentName) -> Result<Agent, CommandError> {
     let locked = mesh.lock_for(caller)?;
     let now = clock::now();
-    let census = locked.census()?;
+    let census = settled_census(&locked)?;
     let own = locked.own_record(caller)?.agent;
     if let Some(holder) = holder(&census, new, Some(&own), now) {
         return Err(name_taken(new, &holder));

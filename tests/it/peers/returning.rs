@@ -199,3 +199,26 @@ fn what_a_killed_burial_had_taken_is_put_back_or_buried() {
     assert!(grave.join("registration.json").exists());
     assert_eq!(env.names(), ["Falcon", "Wren"]);
 }
+
+/// A killed burial left the registration of a live pi where no census sees it: the name is not free.
+#[test]
+fn a_name_whose_registration_a_killed_burial_had_taken_is_not_free() {
+    let env = TestEnvironment::new();
+    env.join("Wren");
+    let host = pi(&env, "Fox", json!({}));
+    env.ok(&["send", "Fox", "for the pi", "--as", "Wren"]);
+    let registry = env.mesh().join("registry");
+    let take = || fs::rename(registry.join("Fox.json"), registry.join(".Fox.taken")).unwrap();
+    take();
+    let join = ["join", "Fox", "--pid", &env.host().to_string(), "--session", "another"];
+    assert_eq!(env.fails(1, &join), "name_taken");
+    take();
+    assert_eq!(env.fails(1, &["rename", "Fox", "--as", "Wren"]), "name_taken");
+    assert_eq!(env.registration("Fox")["pid"], host);
+    assert_eq!(
+        env.mail().iter().filter(|path| path.starts_with("inbox/Fox/")).count(),
+        1,
+        "{:?}",
+        env.mail()
+    );
+}
