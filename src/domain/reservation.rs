@@ -45,6 +45,8 @@ pub struct TaskWait {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Wait {
     pub pattern: String,
+    /// What the agent called it, where that is another name of the same file; then the pattern is the holder's.
+    pub named: Option<String>,
     pub root: Option<String>,
     pub literal: bool,
     /// Who held it.

@@ -182,7 +182,7 @@ pub(super) fn regain(
 
 fn wait(wanted: &Reservation, holding: &Holding, now: Timestamp) -> Wait {
     let Reservation { pattern, root, literal, .. } = wanted.clone();
-    Wait { pattern, root, literal, holder: holding.holder.name.to_string(), since: now }
+    Wait { pattern, named: None, root, literal, holder: holding.holder.name.to_string(), since: now }
 }
 
 /// Writes what was wanted into the registration. What is held already is renewed, and its age stays; what is over is

@@ -78,7 +78,7 @@ pub(super) fn forget_task(ctx: &Context, locked: &Locked<'_>, agent: &Agent, tas
 }
 
 fn same(a: &Wait, b: &Wait) -> bool {
-    (&a.pattern, &a.root, a.literal) == (&b.pattern, &b.root, b.literal)
+    (&a.pattern, &a.named, &a.root, a.literal) == (&b.pattern, &b.named, &b.root, b.literal)
 }
 
 /// Those who may hold something of what the agent waits for, and perhaps others.
@@ -297,7 +297,10 @@ pub(super) fn tell_or_note(ctx: &Context, mesh: &Mesh, locked: &Locked<'_>) {
 }
 
 fn notice(freed: &[Wait]) -> Notice {
-    let patterns: Vec<PeerText> = freed.iter().map(|wait| PeerText::new(wait.pattern.as_str())).collect();
+    // Never the holder's pattern: what the agent is told to type must be its own words.
+    let own: Vec<&str> =
+        freed.iter().map(|wait| wait.named.as_ref().unwrap_or(&wait.pattern).as_str()).collect();
+    let patterns: Vec<PeerText> = own.iter().copied().map(PeerText::new).collect();
     let mut holders: Vec<&str> = freed.iter().map(|wait| wait.holder.as_str()).collect();
     holders.sort_unstable();
     holders.dedup();
@@ -305,7 +308,6 @@ fn notice(freed: &[Wait]) -> Notice {
     let (is_free, it) = if freed.len() == 1 { (" is free: ", "it") } else { (" are free: ", "them") };
     let no_longer = if holders.len() == 1 { " no longer holds " } else { " no longer hold " };
     let notice = Notice::new().codes(&patterns).say(is_free).names(&holders).say(no_longer).say(it);
-    let own = freed.iter().map(|wait| wait.pattern.as_str());
     notice.say(". To have ").say(it).say(" to yourself: msg reserve ").own_arguments(own, "PATH")
 }
 

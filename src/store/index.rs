@@ -14,7 +14,7 @@
 //! ```
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -79,7 +79,7 @@ impl Mesh {
             let bytes = files::read_large(&self.layout.index()).ok().flatten().unwrap_or_default();
             text = String::from_utf8(bytes).unwrap_or_default();
         }
-        Ok(Survey { mesh: self, files, text, all: OnceCell::new() })
+        Ok(Survey { mesh: self, files, text, all: OnceCell::new(), learned: RefCell::default() })
     }
 }
 
@@ -93,6 +93,8 @@ pub struct Survey<'m> {
     text: String,
     /// Everyone, once they were all read.
     all: OnceCell<Census>,
+    /// What the index should say.
+    learned: RefCell<Option<String>>,
 }
 
 impl Survey<'_> {
@@ -107,17 +109,24 @@ impl Survey<'_> {
         }
     }
 
-    /// The same; and the index is brought up to date if it has fallen behind.
+    /// The same; and if the index has fallen behind, what it should say is kept for [`Self::learn`].
     pub fn near_and_learn(&self, near: &Near<'_>) -> Result<Cow<'_, Census>, StoreError> {
         if self.files.is_empty() {
             return self.everyone();
         }
         let Some((census, learned)) = self.sift(near)? else { return self.everyone() };
         if let Some(text) = learned {
+            self.learned.replace(Some(text));
+        }
+        Ok(Cow::Owned(census))
+    }
+
+    /// Brings the index up to date, if a look at it has shown that it has fallen behind. Nobody waits for it.
+    pub fn learn(&self) {
+        if let Some(text) = self.learned.take() {
             // Worth no more than the time that it saves.
             drop(self.mesh.files.replace(&self.mesh.layout.index(), text.as_bytes()));
         }
-        Ok(Cow::Owned(census))
     }
 
     /// Everyone, without reading those whom the index knows. Nothing is written.

@@ -1,7 +1,11 @@
 //! Before a tool: may it change what it is about to change?
 //!
 //! The decision comes first. It takes no lock and needs nothing but registrations that can be read. The housekeeping, mail
-//! and notes come after it, and none of them can undo it.
+//! and notes come after it, and none of them can undo it. A refusal is said before anything is written, so whatever fails
+//! or is killed afterwards does not take it back.
+//!
+//! A known limit: the line that `install` writes passes on what `msg` said only after it ended with success. A `msg` that is
+//! killed after it said a refusal is not heard through that line.
 
 use crate::domain::hook::{Answer, ToolUse};
 use crate::domain::pattern::Budget;
@@ -76,16 +80,17 @@ impl Visit<'_> {
 
     fn refuse(&mut self, change: &Change, holding: &Holding, recognised: Recognised, say: &mut Say<'_>) {
         let place = Place::here(self.ctx);
-        let waits = wait_for(change, holding, &place);
-        let is_told = self.remember(&waits);
         let shown = change.shown(&place);
+        let is_told = self.me.as_ref().is_some_and(|me| !me.is_foreign());
         let known = (recognised.is_known(), is_told);
         say(&Answer::Deny(refusal(change, &shown, holding, known)));
-        let was_registered = self.me.is_some();
+        self.survey.learn();
         self.settle(recognised);
-        // An agent that is registered again is told when it is free, although that was not promised.
-        if !was_registered {
-            self.remember(&waits);
+        if self.is_forged() {
+            return;
+        }
+        if let Err(error) = self.remember(wait_for(change, holding, &place)) {
+            self.leave_trouble(&error);
         }
         if let Some(me) = &self.me {
             feed::tell(self.ctx, self.mesh, EventKind::Refused, &me.name, Some(&shown), None);
@@ -102,6 +107,7 @@ impl Visit<'_> {
         say: &mut Say<'_>,
     ) {
         say(&Answer::Silence);
+        self.survey.learn();
         for doubt in &judgement.doubts {
             let text = format!("a tool call was let through, but {doubt}");
             self.leave_trouble(&CommandError::new(Kind::Corrupt, text));
@@ -118,28 +124,28 @@ impl Visit<'_> {
         }
     }
 
-    /// Writes down that the agent was refused this. `false`: it won't be told when it is free.
-    fn remember(&self, wait: &Wait) -> bool {
-        let Some(me) = self.me.as_ref().filter(|me| !me.is_foreign()) else { return false };
-        let written = self.mesh.lock_within(PATIENCE).map_err(CommandError::from).and_then(|locked| {
-            let me = locked.own_record(me)?.agent;
-            waiting::remember(&locked, &me, vec![wait.clone()])
-        });
-        written.is_ok()
+    /// Writes down that the agent was refused this. If that fails it is not told when it is free.
+    fn remember(&self, wait: Wait) -> Result<(), CommandError> {
+        let Some(me) = self.me.as_ref().filter(|me| !me.is_foreign()) else { return Ok(()) };
+        let locked = self.mesh.lock_within(PATIENCE)?;
+        let me = locked.own_record(me)?.agent;
+        waiting::remember(&locked, &me, vec![wait])
     }
 }
 
-/// What the agent waits for: what it wanted, or what is reserved, where that is another name of the same file.
+/// What the agent waits for: what it wanted, or what is reserved, where that is another name of the same file. It is told
+/// of it by the name that it used.
 fn wait_for(change: &Change, holding: &Holding, place: &Place) -> Wait {
     let Holding { holder, reservation, .. } = holding;
-    let (pattern, root, literal) = match is_other_name(change, holding) {
+    let (wanted, place, is_plain) = change.wanted(place);
+    let (pattern, named, root, literal) = match is_other_name(change, holding) {
         true => {
             let root = reservation.root.clone().unwrap_or_else(|| holder.cwd.clone());
-            (reservation.pattern.clone(), root, reservation.literal)
+            (reservation.pattern.clone(), Some(wanted), root, reservation.literal)
         }
-        false => change.wanted(place),
+        false => (wanted, None, place, is_plain),
     };
-    Wait { pattern, root: Some(root), literal, holder: holder.name.to_string(), since: clock::now() }
+    Wait { pattern, named, root: Some(root), literal, holder: holder.name.to_string(), since: clock::now() }
 }
 
 /// Is a hard link what is in the way?
@@ -182,7 +188,7 @@ fn refusal(change: &Change, shown: &str, holding: &Holding, (is_known, is_told):
         }
     };
     let ask = match (is_known, is_told) {
-        (true, true) => format!("ask with `msg send {name} \"…\"`; you get a message when it is free"),
+        (true, true) => format!("ask with `msg send {name} \"…\"`; you should get a message when it is free"),
         (true, false) => format!("ask with `msg send {name} \"…\"`"),
         (false, _) => format!("`msg join`, then ask with `msg send {name} \"…\"`"),
     };

@@ -108,6 +108,8 @@ impl From<TaskWait> for TaskWaitKeys {
 struct WaitKeys {
     pattern: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    named: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     root: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     literal: Option<bool>,
@@ -138,15 +140,15 @@ impl From<Reservation> for ReservationKeys {
 
 impl From<WaitKeys> for Wait {
     fn from(keys: WaitKeys) -> Self {
-        let WaitKeys { pattern, root, literal, holder, since } = keys;
-        Self { pattern, root, literal: literal == Some(true), holder, since }
+        let WaitKeys { pattern, named, root, literal, holder, since } = keys;
+        Self { pattern, named, root, literal: literal == Some(true), holder, since }
     }
 }
 
 impl From<Wait> for WaitKeys {
     fn from(wait: Wait) -> Self {
-        let Wait { pattern, root, literal, holder, since } = wait;
-        Self { pattern, root, literal: literal.then_some(true), holder, since }
+        let Wait { pattern, named, root, literal, holder, since } = wait;
+        Self { pattern, named, root, literal: literal.then_some(true), holder, since }
     }
 }
 
@@ -275,7 +277,7 @@ pub(in crate::store) fn overlay(document: &mut Map<String, Value>, agent: &Agent
         let is_same = same_place(&wait.pattern, wait.root.as_deref());
         (plain(WaitKeys::from(wait.clone())), is_same)
     });
-    overlay_list(document, "waitsFor", &[], waits.collect());
+    overlay_list(document, "waitsFor", &["named"], waits.collect());
     let waits = agent.waits_for_tasks.iter().map(|wait| {
         let TaskRef { spec, id } = wait.task.clone();
         let is_same: IsSame = Box::new(move |entry| {

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ravenry::domain::hook::Answer;
+use ravenry::sys::seams;
 use serde_json::json;
 
 use super::call::{Call, session_of};
-use crate::environment::{TestEnvironment, wait_until};
+use crate::environment::{TestEnvironment, end, wait_until};
 use crate::watching::post;
 
 const AGENTS: usize = 30;
@@ -91,6 +92,31 @@ fn learn(env: &TestEnvironment) -> String {
         learned.lines().filter(|line| line.matches('\t').count() == 8).count() == AGENTS + 2
     });
     learned
+}
+
+#[test]
+fn a_refusal_is_said_before_anything_is_written() {
+    let env = crowd();
+    learn(&env);
+    let edit = Call::edit(&env, &session_of("Bob"), "d7/x");
+    let crash = |n: usize| {
+        fs::remove_file(index(&env)).ok();
+        end(edit.command(&env).env(seams::CRASH_AT, n.to_string()))
+    };
+    assert_eq!(crash(1).stdout, "", "the first step is to say it");
+    let mut n = 2;
+    loop {
+        let ended = crash(n);
+        assert!(ended.stdout.contains("by Agent7"), "killed at step {n}: {ended}");
+        if ended.signal.is_none() {
+            break;
+        }
+        n += 1;
+    }
+    assert!(n > 4 && index(&env).exists(), "nothing else was written: {n}");
+    env.ok(&["release", "--as", "Agent7"]);
+    let told = Call::new(&env, "claude/PostToolUse-Bash", &session_of("Bob")).context(&env);
+    assert!(told.contains("> `d7/x` is free"), "{told}");
 }
 
 #[test]

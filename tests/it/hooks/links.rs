@@ -54,7 +54,11 @@ fn a_reserved_file_is_refused_under_its_other_name() {
         env.ok(&["release", "--as", "Alice"]);
         assert_eq!(edit(&env, "Bob", "other.rs"), Answer::Silence, "{pattern}");
         let told = env.ok(&["read", "--as", "Bob"])["messages"][0]["text"].as_str().unwrap().to_string();
-        assert!(told.contains(&format!("`{pattern}` is free")), "{pattern}: {told}");
+        assert!(
+            told.starts_with("`other.rs`, `link.rs` are free: Alice no longer holds them."),
+            "{pattern}: {told}"
+        );
+        assert!(told.ends_with(": msg reserve other.rs link.rs"), "{pattern}: {told}");
         assert_eq!(troubles(&env).len(), 0);
     }
 }

@@ -23,7 +23,9 @@ fn bobs(env: &TestEnvironment, fixture: &str) -> Call {
 #[track_caller]
 fn refused(call: &Call, env: &TestEnvironment) {
     match call.answer(env) {
-        Answer::Deny(reason) => assert!(reason.contains("you get a message when it is free"), "{reason}"),
+        Answer::Deny(reason) => {
+            assert!(reason.contains("you should get a message when it is free"), "{reason}")
+        }
         other => panic!("not refused: {other:?}"),
     }
 }
@@ -130,7 +132,7 @@ fn not_who_has_not_joined() {
     let env = two();
     env.ok(&["reserve", "src/", "--as", "Alice"]);
     match Call::edit(&env, "a stranger", "src/x").answer(&env) {
-        Answer::Deny(reason) => assert!(!reason.contains("you get a message"), "{reason}"),
+        Answer::Deny(reason) => assert!(!reason.contains("get a message"), "{reason}"),
         other => panic!("not refused: {other:?}"),
     }
     env.ok(&["release", "--as", "Alice"]);
