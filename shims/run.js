@@ -3,7 +3,8 @@
 import { spawn } from "node:child_process"
 
 const MSG = "@MSG@"
-const LIMIT_MS = 5_000
+// Longer than `msg` takes before it ends by itself.
+const LIMIT_MS = 7_000
 const MOST_OUTPUT = 1024 * 1024
 
 // Starts `msg`. Without a limit it may take as long as it likes, and keeps nobody from ending meanwhile.
@@ -17,20 +18,22 @@ function run(args, payload, limit) {
       clearTimeout(timer)
       resolve(answer)
     }
-    stop = () => {
+    stop = (answer = {}) => {
       // One that could not be started has the process id 0, by which our whole group would be meant.
       if (child?.pid) child.kill("SIGKILL")
       // What it started may live on with its pipes, for which nobody waits.
       child?.stdin?.destroy()
       child?.stdout?.destroy()
       child?.unref()
-      end({})
+      end(answer)
     }
-    const timer = limit && setTimeout(stop, limit)
+    // A refusal that was said counts, whatever `msg` hangs in after that.
+    const timer = limit && setTimeout(() => stop(understand(said)), limit)
     try {
       child = spawn(MSG, args, { stdio: ["pipe", "pipe", "ignore"], windowsHide: true })
-      child.on("error", stop)
-      child.on("close", (code) => end(code === 0 ? understand(said) : {}))
+      child.on("error", () => stop())
+      // Without a code it was killed, and what it said before that still counts.
+      child.on("close", (code) => end(code ? {} : understand(said)))
       child.stdout.on("data", (chunk) => {
         length += chunk.length
         if (length > MOST_OUTPUT) stop()
@@ -47,7 +50,7 @@ function run(args, payload, limit) {
       stop()
     }
   })
-  return { answer, stop }
+  return { answer, stop: () => stop() }
 }
 
 function understand(said) {

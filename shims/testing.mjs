@@ -77,8 +77,14 @@ export const BROKEN = {
   "fails while it says no": () => executable('#!/bin/sh\necho \'{"deny":"no","context":"c","goOn":"g"}\'\nexit 3\n'),
   "is killed": () => executable("#!/bin/sh\nkill -9 $$\n"),
   "hangs": () => executable("#!/bin/sh\nexec sleep 1000\n"),
-  "hangs with a word": () => executable("#!/bin/sh\necho '{\"deny\":\"no\"}'\nexec sleep 1000\n"),
+  "hangs with half a word": () => executable("#!/bin/sh\necho '{\"deny\":\"no\"'\nexec sleep 1000\n"),
   "never stops talking": () => executable("#!/bin/sh\nexec yes '{\"deny\":\"no\"}'\n"),
+}
+
+// The ways in which it may fail after it said no.
+export const HEARD = {
+  "hangs": () => executable("#!/bin/sh\necho '{\"deny\":\"no\"}'\nexec sleep 1000\n"),
+  "is killed": () => executable("#!/bin/sh\necho '{\"deny\":\"no\"}'\nkill -9 $$\n"),
 }
 
 // One that hangs in a child of its own, which lives on with the pipes when its parent is killed, but not for long.
@@ -92,7 +98,7 @@ export async function load(file, msg, options) {
 export async function shim(file, msg, { limit = 20_000 } = {}) {
   const parts = [file, new URL("./run.js", import.meta.url)].map((part) => readFile(part, "utf8"))
   let text = (await Promise.all(parts)).join("\n")
-  for (const [from, to] of [['"@MSG@"', JSON.stringify(msg)], ["LIMIT_MS = 5_000", `LIMIT_MS = ${limit}`]]) {
+  for (const [from, to] of [['"@MSG@"', JSON.stringify(msg)], ["LIMIT_MS = 7_000", `LIMIT_MS = ${limit}`]]) {
     if (text.split(from).length !== 2) throw new Error(`${from} stands in ${file} not exactly once`)
     text = text.replace(from, () => to)
   }

@@ -1,7 +1,7 @@
 // The plugin, in a host that is made up, with a `msg` that is made up: node --test shims/*/*.test.mjs
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { BROKEN, ends, lives, load, program, shim, until, WAITS } from "../testing.mjs"
+import { BROKEN, ends, HEARD, lives, load, program, shim, until, WAITS } from "../testing.mjs"
 
 const FILE = new URL("./ravenry.js", import.meta.url)
 const DIRECTORY = "/home/dev/project"
@@ -225,6 +225,15 @@ for (const [name, make] of Object.entries(BROKEN)) {
     await hooks.event(event("session.idle", { sessionID: "ses_1" }))
     await hooks.dispose()
     assert.deepEqual(asked, [])
+  })
+}
+
+for (const [name, make] of Object.entries(HEARD)) {
+  test(`a refusal counts where msg ${name} after it`, async () => {
+    const { Ravenry } = await load(FILE, await make(), { limit: 2_000 })
+    const hooks = await Ravenry({ client: host().client, directory: DIRECTORY })
+    const call = { tool: "bash", sessionID: "ses_1", callID: "c" }
+    await assert.rejects(hooks["tool.execute.before"](call, { args: { command: "ls" } }), { message: "no" })
   })
 }
 

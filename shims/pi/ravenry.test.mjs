@@ -1,7 +1,7 @@
 // The extension, in a host that is made up, with a `msg` that is made up: node --test shims/*/*.test.mjs
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { BROKEN, ends, leavesOneBehind, lives, load, program, shim, until, WAITS } from "../testing.mjs"
+import { BROKEN, ends, HEARD, leavesOneBehind, lives, load, program, shim, until, WAITS } from "../testing.mjs"
 
 const FILE = new URL("./ravenry.ts", import.meta.url)
 const CTX = { cwd: "/home/dev/project", model: { id: "m" }, sessionManager: { getSessionId: () => "s-1" } }
@@ -106,6 +106,13 @@ for (const [name, make] of Object.entries(BROKEN)) {
     const { fire, sent } = await extension(await make(), { limit: 300 })
     for (const [type, event] of EVENTS) assert.equal(await fire(type, event), undefined, type)
     assert.deepEqual(sent, [])
+  })
+}
+
+for (const [name, make] of Object.entries(HEARD)) {
+  test(`a refusal counts where msg ${name} after it`, async () => {
+    const { fire } = await extension(await make(), { limit: 2_000 })
+    assert.deepEqual(await fire("tool_call", tool), { block: true, reason: "no" })
   })
 }
 
