@@ -11,6 +11,7 @@ pub mod files;
 pub mod filesystem;
 pub mod flock;
 pub mod git;
+pub mod listener;
 pub mod paths;
 pub mod process;
 pub mod program;

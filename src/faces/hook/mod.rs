@@ -23,7 +23,7 @@ use crate::ops::hook::{
 };
 use crate::ops::{CommandError, Context, Globals, Kind, Reached};
 use crate::sys::deadline::Deadline;
-use crate::sys::{files, seams, signals, stdin};
+use crate::sys::{files, listener, seams, signals, stdin};
 
 /// What a harness sends is never longer; more is not read.
 const MAX_INPUT: usize = 16 * 1024 * 1024;
@@ -206,7 +206,10 @@ struct Voice {
 }
 
 impl Voice {
-    /// Whoever comes second is not heard. Silence says that the tool call is let through, whatever fails from now on.
+    /// Whoever comes second is not heard. What went to a shell that nobody listens to any more did not get through; a
+    /// harness that stops listening after that, and before the shell passes it on, goes unnoticed.
+    ///
+    /// Silence says that the tool call is let through, whatever fails from now on.
     fn say(&self, answer: &Answer) -> Reached {
         if *answer == Answer::Silence {
             self.is_decided.store(true, Ordering::Release);
@@ -220,7 +223,8 @@ impl Voice {
         let mut stdout = io::stdout().lock();
         let written = stdout.write_all(format!("{text}\n").as_bytes()).and_then(|()| stdout.flush());
         seams::step();
-        let is_heard = written.is_ok() && !files::leads_nowhere(&stdout);
+        let is_lost = || files::leads_nowhere(&stdout) || listener::is_shell_unheard(&io::stdin(), &stdout);
+        let is_heard = written.is_ok() && !is_lost();
         *spoken = Some(written);
         if is_heard { Reached::Yes } else { Reached::No }
     }

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use ravenry::domain::hook::Answer;
+use ravenry::domain::{HookLine, Program};
 use ravenry::sys::seams::CRASH_AT;
 use serde_json::json;
 
@@ -273,19 +274,51 @@ fn one_that_is_too_long_is_cut_with_a_way_to_the_rest() {
     }
 }
 
+/// The line that `install` writes, in a shell.
+fn installed(env: &TestEnvironment, call: &Call) -> Command {
+    let msg = Program::At(env!("CARGO_BIN_EXE_msg").to_string());
+    let mut command = Command::new("sh");
+    command.args(["-c", &HookLine::telling(&msg, call.harness, &call.event).render()]);
+    let plain = env.msg();
+    let given = plain.get_envs().filter_map(|(name, value)| Some((name, value?)));
+    command.env_clear().envs(given).current_dir(env.work());
+    command
+}
+
+#[test]
+fn what_the_installed_line_passes_on_counts_as_given() {
+    for fixture in ["claude/PostToolUse-Bash", "codex/PostToolUse-Bash"] {
+        let env = two();
+        let id = send(&env, "hello");
+        let call = bobs(&env, fixture);
+        let mut child = installed(&env, &call).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(call.input().as_bytes()).unwrap();
+        let said = child.wait_with_output().unwrap().stdout;
+        assert!(String::from_utf8(said).unwrap().contains("> hello"), "{fixture}");
+        assert_eq!(call.answer(&env), Answer::Silence, "{fixture}: once");
+        assert_eq!(receipt(&env, &id).0, "surfaced", "{fixture}");
+    }
+}
+
 #[test]
 fn what_nobody_hears_is_still_there() {
     let env = two();
     let id = send(&env, "hello");
-    for fixture in ["claude/PostToolUse-Bash", "claude/Stop", "claude/SessionStart"] {
+    let fixtures =
+        ["claude/PostToolUse-Bash", "claude/Stop", "claude/SessionStart", "codex/PostToolUse-Bash"];
+    for fixture in fixtures {
         let call = bobs(&env, fixture);
-        let mut child = call.command(&env).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        drop(child.stdout.take());
-        wait_until_unheard(child.id());
-        // What it is asked comes after its reader has gone.
-        child.stdin.take().unwrap().write_all(call.input().as_bytes()).unwrap();
-        assert!(child.wait().unwrap().success(), "{fixture}");
-        assert_eq!(receipt(&env, &id).0, "stored", "{fixture}: a pipe without a reader");
+        for mut command in [call.command(&env), installed(&env, &call)] {
+            let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+            drop(child.stdout.take());
+            wait_until_unheard(child.id());
+            // What it is asked comes after its reader has gone.
+            child.stdin.take().unwrap().write_all(call.input().as_bytes()).unwrap();
+            child.wait().unwrap();
+            assert_eq!(receipt(&env, &id).0, "stored", "{fixture}: a pipe without a reader: {command:?}");
+            let offered = inbox(&env).iter().filter(|file| file.contains(',')).count();
+            assert_eq!(offered, 0, "{fixture}: a pipe without a reader: {command:?}");
+        }
         let ended = harness(&env, "claude").run(&format!("{} >&-", call.line(&env)));
         assert_eq!(ended.code, Some(0), "{fixture}: {ended}");
         assert_eq!(receipt(&env, &id).0, "stored", "{fixture}: no standard output");

@@ -24,7 +24,7 @@ fn bobs(env: &TestEnvironment, fixture: &str) -> Call {
 fn refused(call: &Call, env: &TestEnvironment) {
     match call.answer(env) {
         Answer::Deny(reason) => {
-            assert!(reason.contains("you should get a message when it is free"), "{reason}")
+            assert!(reason.contains("you should get a message when it is free"), "{reason}");
         }
         other => panic!("not refused: {other:?}"),
     }

@@ -1,0 +1,46 @@
+//! Whether somebody will read what the shell above us passes on.
+//!
+//! Hooks are called as `o=$(msg hook …) && printf %s "$o"`. Our own pipe has a reader then, the shell, whether or not
+//! the harness has closed the pipe that the shell writes to. On Linux that pipe can be looked at.
+//!
+//! This narrows a gap and does not close it: the harness can close its pipe between our end and the shell's `printf`. A
+//! harness that talks to its hooks through sockets, as Node does, can't be looked at.
+
+use std::os::fd::AsFd;
+
+/// Has the pipe that our shell writes to lost its reader? `false` where that can't be told.
+#[cfg(target_os = "linux")]
+pub fn is_shell_unheard(input: &impl AsFd, output: &impl AsFd) -> bool {
+    is_pipe_of_shell_unheard(input, output).unwrap_or(false)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn is_shell_unheard(_: &impl AsFd, _: &impl AsFd) -> bool {
+    false
+}
+
+#[cfg(target_os = "linux")]
+fn is_pipe_of_shell_unheard(input: &impl AsFd, output: &impl AsFd) -> Option<bool> {
+    use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+
+    use nix::libc::O_NONBLOCK;
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    use nix::sys::stat::{SFlag, fstat};
+
+    let parent = nix::unistd::getppid();
+    let [from, to] = [0, 1].map(|number| format!("/proc/{parent}/fd/{number}"));
+    let is_pipe = |mode: u32| SFlag::from_bits_truncate(mode) & SFlag::S_IFMT == SFlag::S_IFIFO;
+    // The shell of a hook has the same input as we do. A harness that starts us itself gives us an input of our own, and
+    // its own output says nothing about whether it listens to us.
+    let (ours, theirs) = (fstat(input).ok()?, fs_err::metadata(&from).ok()?);
+    let is_same_input = (ours.st_dev, ours.st_ino) == (theirs.dev(), theirs.ino());
+    let (ours, theirs) = (fstat(output).ok()?, fs_err::metadata(&to).ok()?);
+    let is_same_output = (ours.st_dev, ours.st_ino) == (theirs.dev(), theirs.ino());
+    if !is_same_input || is_same_output || !is_pipe(ours.st_mode) || !is_pipe(theirs.mode()) {
+        return Some(false);
+    }
+    let writer = std::fs::File::options().write(true).custom_flags(O_NONBLOCK).open(&to).ok()?;
+    let mut polled = [PollFd::new(writer.as_fd(), PollFlags::POLLOUT)];
+    poll(&mut polled, PollTimeout::ZERO).ok()?;
+    Some(polled[0].revents()?.contains(PollFlags::POLLERR))
+}
