@@ -15,8 +15,10 @@ pub(super) fn finish_renames(locked: &Locked<'_>, census: &Census) -> Result<(),
     for old in &census.superseded {
         let renamed = census.records.iter().find(|record| old.agent.is_superseded_by(&record.agent));
         let Some(Record { agent, .. }) = renamed else { continue };
-        match claims::carry_over(locked, agent, agent) {
-            Ok(()) => locked.unregister(&old.agent.name, &agent.name)?,
+        match claims::try_to_carry_over(locked, agent) {
+            Ok(true) => locked.unregister(&old.agent.name, &agent.name)?,
+            // pi-messenger holds `swarm.lock`. Nobody else is to wait for that: whoever comes next goes on.
+            Ok(false) => {}
             // Somebody else's damaged file is no reason not to go on; the agent's own next command says so.
             Err(StoreError::Corrupt { .. }) => {}
             Err(error) => return Err(error),

@@ -154,7 +154,7 @@ impl Visit<'_> {
             None => Check::ok(NAME, "free"),
             Some(Obstacle::Held(holder)) => Check::ok(NAME, format!("held by {holder} at this moment")),
             Some(Obstacle::Stale(why)) if self.repair => {
-                drop(self.mesh.lock()?.swarm()?);
+                drop(self.mesh.lock_with_swarm()?);
                 Check::mended(NAME, format!("a stale one was removed: {why}"))
             }
             Some(Obstacle::Stale(why)) => {
@@ -286,7 +286,7 @@ impl Visit<'_> {
             let fix = "`msg doctor --repair` saves what is whole and puts the original aside";
             return Ok(vec![Check::fail(name, text, fix)]);
         }
-        Ok(vec![match salvage(&self.mesh.lock()?.swarm()?)? {
+        Ok(vec![match salvage(&self.mesh.lock_with_swarm()?.swarm()?)? {
             Some(Salvaged { kept, dropped, aside }) => {
                 let text = format!("{text}; {kept} were saved, {dropped} were not");
                 Check::warn(name, text, &format!("the original is `{aside}`"))

@@ -30,9 +30,12 @@ pub fn evict(ctx: &Context, name: &AgentName, force: bool) -> Result<Evicted, Co
         person::required(|| format!("msg evict {name} --force"))?;
     }
     let (mesh, by) = evictor(ctx)?;
-    let locked = mesh.lock()?;
-    let census = locked.census()?;
     let now = clock::now();
+    let locked = match mesh.census()?.find(name, now) {
+        Some(record) => mesh.lock_for(&record.agent)?,
+        None => mesh.lock()?,
+    };
+    let census = locked.census()?;
     let Some(record) = census.find(name, now) else {
         if let Some(file) = census.unreadable(name) {
             return Err(names::unreadable(name, file));

@@ -271,7 +271,7 @@ fn mend(mesh: &Mesh, census: &Census, traces: &Traces, caller: Caller) -> Result
     if new_session.is_none() && !half_renamed && agent.restores.is_none() {
         return Ok(caller);
     }
-    let locked = mesh.lock()?;
+    let locked = mesh.lock_for(agent)?;
     finish_renames(&locked, &locked.census()?)?;
     // It may have been renamed or evicted since we looked.
     let agent = locked.own_record(agent)?.agent;

@@ -38,12 +38,11 @@ impl<'m> Locked<'m> {
         Self { mesh, held, swarm: RefCell::new(None), _turn: turn }
     }
 
-    /// Takes `swarm.lock` if it is free, for [`Locked::swarm`].
-    pub(super) fn take_swarm_lock(&self) -> Result<bool, StoreError> {
-        let taken = SwarmLock::try_acquire(&self.mesh.layout.swarm_lock(), self.mesh.swarm_token()?)?;
-        let is_taken = taken.is_some();
-        *self.swarm.borrow_mut() = taken;
-        Ok(is_taken)
+    /// Takes `swarm.lock` for [`Locked::swarm`], without waiting for it.
+    pub(super) fn take_swarm_lock(&self) -> Result<(), StoreError> {
+        let taken = self.swarm_lock(Duration::ZERO)?;
+        self.keep_swarm_lock(taken);
+        Ok(())
     }
 
     pub(super) fn swarm_lock(&self, limit: Duration) -> Result<SwarmLock, StoreError> {
@@ -53,9 +52,23 @@ impl<'m> Locked<'m> {
         }
     }
 
-    /// Adds `swarm.lock`, which pi-messenger respects, to reach the claims.
+    pub(super) fn keep_swarm_lock(&self, held: SwarmLock) {
+        *self.swarm.borrow_mut() = Some(held);
+    }
+
+    pub(super) fn has_swarm_lock(&self) -> bool {
+        self.swarm.borrow().is_some()
+    }
+
+    /// Adds `swarm.lock`, which pi-messenger respects, to reach the claims. Where [`Mesh::lock_with_swarm`] did not take
+    /// it, this waits for it with `mesh.lock` held.
     pub fn swarm(&self) -> Result<Swarm<'_>, StoreError> {
         Swarm::lock(self)
+    }
+
+    /// The same without waiting, for work that somebody else may do later. `None`: somebody holds it.
+    pub fn try_swarm(&self) -> Result<Option<Swarm<'_>>, StoreError> {
+        Swarm::try_lock(self)
     }
 
     /// Is the lock one that keeps others out? Not every file system has such.

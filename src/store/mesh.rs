@@ -143,8 +143,17 @@ impl Mesh {
         loop {
             swarm_lock::wait_for_stranger(&path, deadline, limit)?;
             let locked = self.lock_within(deadline.saturating_duration_since(Instant::now()))?;
-            if locked.take_swarm_lock()? {
-                return Ok(locked);
+            match locked.take_swarm_lock() {
+                Ok(()) => return Ok(locked),
+                // Somebody took it meanwhile; or it has our mark and was left behind by a process that lives on.
+                Err(StoreError::SwarmLockTimedOut { holder, .. }) if Instant::now() >= deadline => {
+                    return Err(swarm_lock::timed_out(&path, holder, limit));
+                }
+                Err(StoreError::SwarmLockTimedOut { .. }) => {
+                    drop(locked);
+                    clock::pause(swarm_lock::LONGEST_PAUSE);
+                }
+                Err(error) => return Err(error),
             }
         }
     }

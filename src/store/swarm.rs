@@ -1,6 +1,7 @@
 //! `claims.json` and `completions.json` behind `swarm.lock`.
 
 use std::path::Path;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -194,8 +195,18 @@ fn claim(spec: &str, task: &str, entry: &Value) -> Result<Claim, String> {
 #[must_use = "the lock is free again as soon as this is dropped"]
 pub struct Swarm<'l> {
     locked: &'l Locked<'l>,
-    _held: SwarmLock,
+    held: Option<SwarmLock>,
+    /// It was taken with `mesh.lock` for something else, which gets it back.
+    is_lent: bool,
     _turn: Turn,
+}
+
+impl Drop for Swarm<'_> {
+    fn drop(&mut self) {
+        if let Some(held) = self.held.take().filter(|_| self.is_lent) {
+            self.locked.keep_swarm_lock(held);
+        }
+    }
 }
 
 impl<'l> Swarm<'l> {
@@ -203,7 +214,17 @@ impl<'l> Swarm<'l> {
         let mesh = locked.mesh;
         let turn = Turn::begin(Rank::Swarm, mesh.options.lock_timeout);
         let held = locked.swarm_lock(turn.left())?;
-        Ok(Self { locked, _held: held, _turn: turn })
+        Ok(Self { locked, held: Some(held), is_lent: false, _turn: turn })
+    }
+
+    pub(super) fn try_lock(locked: &'l Locked<'l>) -> Result<Option<Self>, StoreError> {
+        let turn = Turn::begin(Rank::Swarm, Duration::ZERO);
+        let is_lent = locked.has_swarm_lock();
+        match locked.swarm_lock(Duration::ZERO) {
+            Ok(held) => Ok(Some(Self { locked, held: Some(held), is_lent, _turn: turn })),
+            Err(StoreError::SwarmLockTimedOut { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     pub fn claims(&self) -> Result<Claims, StoreError> {

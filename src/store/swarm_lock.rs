@@ -30,7 +30,7 @@ const BEING_WRITTEN: Duration = Duration::from_secs(10);
 const TICKS: SignedDuration = SignedDuration::from_millis(20);
 
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
-const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
 /// The second line of the file.
 #[derive(Deserialize, Serialize)]
@@ -64,7 +64,7 @@ pub(super) fn token(files: &Files) -> Result<Kept, StoreError> {
 }
 
 impl SwarmLock {
-    /// Takes the lock. The caller holds `mesh.lock`.
+    /// Takes the lock; one that was left behind is removed. The caller holds `mesh.lock`.
     pub(super) fn acquire(path: &Path, token: &Kept, limit: Duration) -> Result<Self, StoreError> {
         let deadline = Instant::now() + limit;
         let mut pause = FIRST_PAUSE;
@@ -98,14 +98,6 @@ impl SwarmLock {
         }
     }
 
-    /// The lock if nobody holds it; one that was left behind is removed. The caller holds `mesh.lock`.
-    pub(super) fn try_acquire(path: &Path, token: &Kept) -> Result<Option<Self>, StoreError> {
-        match Self::acquire(path, token, Duration::ZERO) {
-            Err(StoreError::SwarmLockTimedOut { .. }) => Ok(None),
-            taken => taken.map(Some),
-        }
-    }
-
     fn release(&self) -> Result<(), StoreError> {
         if file_mark(&self.path)? == Some(self.ours) {
             files::remove(&self.path)?;
@@ -135,8 +127,10 @@ pub(super) fn wait_for_stranger(path: &Path, deadline: Instant, limit: Duration)
     Ok(())
 }
 
-fn timed_out(path: &Path, holder: String, limit: Duration) -> StoreError {
-    StoreError::SwarmLockTimedOut { path: path.to_path_buf(), holder, limit: limit.as_secs_f64() }
+pub(super) fn timed_out(path: &Path, holder: String, limit: Duration) -> StoreError {
+    // A nested wait gets what is left of the outer one, which is not a round number.
+    let limit = (limit.as_secs_f64() * 100.0).round() / 100.0;
+    StoreError::SwarmLockTimedOut { path: path.to_path_buf(), holder, limit }
 }
 
 fn content(own: Option<Identity>) -> Vec<u8> {

@@ -10,7 +10,7 @@ use ravenry::sys::seams::STOP_AT;
 
 use crate::environment::{TestEnvironment, wait_until};
 
-fn pid(child: &Child) -> Pid {
+pub fn pid(child: &Child) -> Pid {
     Pid::from_raw(i32::try_from(child.id()).unwrap())
 }
 
@@ -19,7 +19,7 @@ fn start(command: &mut Command) -> Child {
 }
 
 /// Starts the command and lets it run up to that step. `None`: it has ended before.
-fn stop_at(command: &mut Command, step: usize) -> Option<Child> {
+pub fn stop_at(command: &mut Command, step: usize) -> Option<Child> {
     let mut child = start(command.env(STOP_AT, step.to_string()));
     let flags = WaitPidFlag::WSTOPPED | WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
     if matches!(waitid(Id::Pid(pid(&child)), flags).unwrap(), WaitStatus::Stopped(..)) {
@@ -30,7 +30,7 @@ fn stop_at(command: &mut Command, step: usize) -> Option<Child> {
 }
 
 /// The exit code and what was said.
-fn ended(child: Child) -> (Option<i32>, String) {
+pub fn ended(child: Child) -> (Option<i32>, String) {
     let output = child.wait_with_output().unwrap();
     (
         output.status.code(),
@@ -115,4 +115,95 @@ fn who_gets_a_new_session_id_meanwhile_has_not_left() {
     assert!(stops >= 5, "it was stopped {stops} times");
     let read = env.ok(&["read", "--as", "Bob"]);
     assert_eq!(read["messages"].as_array().unwrap().len(), stops + 1);
+}
+
+/// The sender is stopped at every step; meanwhile the recipient's registration goes away, and somebody holds `mesh.lock`.
+#[test]
+fn what_is_said_not_to_be_sent_is_in_no_inbox() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    env.join("Bob");
+    let (file, aside) = (env.mesh().join("registry/Bob.json"), env.path().join("Bob.json"));
+    let (mut stops, mut sent) = (0, 0);
+    for step in 1.. {
+        let mut send = env.msg();
+        send.args(["send", "Bob", "hi", "--as", "Alice"]).env("MSG_LOCK_TIMEOUT", "0.05");
+        let Some(sender) = stop_at(&mut send, step) else { break };
+        stops += 1;
+        let store = env.store();
+        let locked = store.try_lock().unwrap();
+        fs::rename(&file, &aside).unwrap();
+        kill(pid(&sender), Signal::SIGCONT).unwrap();
+        let (code, said) = ended(sender);
+        drop(locked);
+        fs::rename(&aside, &file).unwrap();
+        sent += usize::from(code == Some(0));
+        assert_eq!(env.mail().len(), sent, "stopped at {step}: {said}");
+    }
+    assert!(stops >= 5, "it was stopped {stops} times");
+}
+
+/// Whoever has our mark holds `mesh.lock`, too; but it may have failed to remove the file, and live on.
+#[test]
+fn a_swarm_lock_with_our_mark_that_nobody_removes_is_waited_for_until_the_deadline() {
+    let env = TestEnvironment::new();
+    let host = env.join("Alice");
+    let mark = serde_json::json!({ "ravenry": 1, "process": env.registration("Alice")["process"] });
+    let lock = env.mesh().join("swarm.lock");
+    fs::write(&lock, format!("{host}\n{mark}\n")).unwrap();
+    let claim = ["claim", "TASK", "--adhoc", "--as", "Alice"];
+    let ended = env.run_with(&claim, &[("MSG_LOCK_TIMEOUT", "0.3")]).expect_code(5);
+    assert!(ended.stderr.contains(&format!("held by process {host} for more than 0.3 s")), "{ended}");
+    fs::remove_file(&lock).unwrap();
+    env.ok(&claim);
+}
+
+/// Bob is renamed, and its old registration is still there.
+fn half_renamed(env: &TestEnvironment) {
+    let old = env.mesh().join("registry/Bob.json");
+    let before = fs::read(&old).unwrap();
+    env.ok(&["rename", "Rob", "--as", "Bob"]);
+    fs::write(&old, before).unwrap();
+}
+
+#[test]
+fn a_rename_that_was_cut_short_is_left_for_later_while_a_stranger_has_the_swarm_lock() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    env.join("Bob");
+    env.ok(&["claim", "TASK", "--adhoc", "--as", "Bob"]);
+    half_renamed(&env);
+    let lock = env.mesh().join("swarm.lock");
+    fs::write(&lock, env.host().to_string()).unwrap();
+    let host = env.host().to_string();
+    let join = ["join", "Late", "--pid", &host, "--session", "late"];
+    env.run_with(&join, &[("MSG_LOCK_TIMEOUT", "5")]).expect_code(0);
+    assert_eq!(env.names(), ["Alice", "Late", "Rob"]);
+    assert!(env.mesh().join("registry/Bob.json").exists());
+    fs::remove_file(&lock).unwrap();
+    env.ok(&["doctor", "--repair"]);
+    assert!(!env.mesh().join("registry/Bob.json").exists());
+    assert!(fs::read_to_string(env.mesh().join("claims.json")).unwrap().contains("Rob"));
+}
+
+#[test]
+fn who_evicts_an_agent_with_a_task_waits_for_the_swarm_lock_without_the_lock_of_the_mesh() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let bob = env.join("Bob");
+    env.ok(&["claim", "TASK", "--adhoc", "--as", "Bob"]);
+    env.kill(bob);
+    let lock = env.mesh().join("swarm.lock");
+    fs::write(&lock, env.host().to_string()).unwrap();
+    let mut evict = env.msg();
+    let mut evict = start(evict.args(["evict", "Bob", "--as", "Alice"]).env("MSG_LOCK_TIMEOUT", "600"));
+    for round in 0..20 {
+        let status = format!("round {round}");
+        env.run_with(&["set-status", &status, "--as", "Alice"], &[("MSG_LOCK_TIMEOUT", "5")]).expect_code(0);
+    }
+    assert!(evict.try_wait().unwrap().is_none(), "it still waits");
+    fs::remove_file(&lock).unwrap();
+    let (code, said) = ended(evict);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(env.names(), ["Alice"]);
 }
