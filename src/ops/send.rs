@@ -1,11 +1,13 @@
 //! Sending to one, to some, to all.
 
+mod report;
+
 use std::path::Path;
 
 use crate::domain::{
     Agent, AgentName, EventKind, Importance, Liveness, MAX_TEXT, Message, MessageId, Stamp, spelled,
 };
-use crate::store::{Census, Locked, Mesh, Outbox, Posted, Stem, iso};
+use crate::store::{Census, Locked, Mesh, Outbox, Posted, iso};
 use crate::sys::{clock, process};
 
 use super::context::{Context, same_folder};
@@ -15,6 +17,8 @@ use super::identity::{self, with_nearest};
 use super::messages;
 use super::names;
 use super::wake::{self, Arrival, Rung};
+
+pub use report::{Accepted, Refused, SendReport};
 
 /// What is to be sent.
 #[derive(Clone, Debug, Default)]
@@ -26,55 +30,6 @@ pub struct Draft {
     pub want_ack: bool,
     /// Keep it for a known session that is gone.
     pub hold: bool,
-}
-
-/// A copy that was accepted.
-#[derive(Clone, Debug)]
-pub struct Accepted {
-    pub to: AgentName,
-    pub id: MessageId,
-    pub stem: Stem,
-    /// It is kept for when the recipient comes back.
-    pub held: bool,
-    /// How it gets to the recipient's attention.
-    pub rung: Rung,
-}
-
-/// A copy that was not, and why.
-#[derive(Clone, Debug)]
-pub struct Refused {
-    pub to: String,
-    pub error: CommandError,
-}
-
-#[derive(Clone, Debug, Default)]
-pub struct SendReport {
-    pub sent: Vec<Accepted>,
-    pub failed: Vec<Refused>,
-}
-
-impl SendReport {
-    /// One recipient's error is the error; several are summed up, each told once.
-    pub fn error(&self) -> Option<CommandError> {
-        match (self.failed.as_slice(), self.sent.len()) {
-            ([], _) => None,
-            ([only], 0) => Some(only.error.clone()),
-            (failed, sent) => {
-                let names: Vec<String> = failed.iter().map(|refused| refused.to.clone()).collect();
-                let why = failed.iter().map(|refused| refused.error.message.clone());
-                let why = why.collect::<Vec<_>>().join("; ");
-                let text = format!("sent to {sent} of {}; not sent: {why}", sent + failed.len());
-                let mut error = CommandError::new(Kind::NotAllSent, text).facts("notSentTo", names);
-                for Refused { to, error: own } in failed {
-                    for hint in &own.hints {
-                        let hint = if failed.len() > 1 { format!("{to}: {hint}") } else { hint.clone() };
-                        error = error.hint(hint);
-                    }
-                }
-                Some(error)
-            }
-        }
-    }
 }
 
 /// An importance, by its name.
@@ -266,13 +221,20 @@ impl<'a> Post<'a> {
     }
 
     fn keep(&mut self, to: String, outcome: Result<Outcome, CommandError>) -> Result<(), CommandError> {
-        let is_first = !self.copies.iter().any(|copy| matches!(copy.outcome, Outcome::Sent(..)));
         let outcome = match outcome {
-            Err(error) if error.kind == Kind::DiskFull && is_first => return Err(error),
+            Err(error) if error.kind == Kind::DiskFull && !self.has_sent() => return Err(error),
             outcome => outcome.unwrap_or_else(Outcome::Refused),
         };
         self.copies.push(Copy { to, outcome });
         Ok(())
+    }
+
+    /// Does a copy lie in an inbox already?
+    fn has_sent(&self) -> bool {
+        let is_sent = |outcome: &Outcome| {
+            matches!(outcome, Outcome::Sent(..) | Outcome::Postponed(Postponed::Unsure(..)))
+        };
+        self.copies.iter().any(|copy| is_sent(&copy.outcome))
     }
 
     fn try_send_to(
@@ -302,9 +264,7 @@ impl<'a> Post<'a> {
                 since,
             ));
         }
-        if let Err(error) = self.mesh.note_owner(agent) {
-            self.ctx.notice(format!("whose inbox that of {} is could not be noted: {error}", agent.name));
-        }
+        self.note_owner(agent);
         let is_self = agent.is_same_session(self.from);
         if is_self {
             self.ctx.notice(format!("{} is you: the message is in your own inbox", agent.name));
@@ -321,6 +281,12 @@ impl<'a> Post<'a> {
         match self.mesh.registration(&agent.name)?.is_some_and(|there| is_of(&there.agent, agent)) {
             true => Ok(self.sent(agent, posted, rung)),
             false => Ok(Outcome::Postponed(Postponed::Unsure(agent.clone(), posted, rung))),
+        }
+    }
+
+    fn note_owner(&self, agent: &Agent) {
+        if let Err(error) = self.mesh.note_owner(agent) {
+            self.ctx.notice(format!("whose inbox that of {} is could not be noted: {error}", agent.name));
         }
     }
 
@@ -342,7 +308,7 @@ impl<'a> Post<'a> {
     }
 
     /// Nobody of that name is registered; perhaps somebody was.
-    fn look_for_grave(&self, name: AgentName, census: &Census) -> Result<Outcome, CommandError> {
+    fn look_for_grave(&mut self, name: AgentName, census: &Census) -> Result<Outcome, CommandError> {
         if let Some(file) = census.unreadable(&name) {
             return Err(names::unreadable(&name, file));
         }
@@ -355,6 +321,12 @@ impl<'a> Post<'a> {
             let error = CommandError::new(Kind::UnknownAgent, format!("no agent is called {name}"));
             return Err(with_nearest(error, &name, census));
         };
+        if agent.name != name {
+            if self.tried.contains(&agent.name) {
+                return Ok(Outcome::Twice);
+            }
+            self.tried.push(agent.name.clone());
+        }
         match self.draft.hold {
             true => Ok(Outcome::Postponed(Postponed::Hold(agent.name))),
             false => {
@@ -363,6 +335,7 @@ impl<'a> Post<'a> {
         }
     }
 
+    /// Nothing ends this early: what lies in an inbox has to be reported, or its sender would send it again.
     fn send_postponed(&mut self) -> Result<(), CommandError> {
         let is_postponed = |copy: &Copy| matches!(copy.outcome, Outcome::Postponed(_));
         if !self.copies.iter().any(is_postponed) {
@@ -372,12 +345,23 @@ impl<'a> Post<'a> {
         for copy in std::mem::take(&mut self.copies) {
             let outcome = match (copy.outcome, &locked) {
                 (Outcome::Postponed(what), Ok(locked)) => self.send_locked(locked, what),
+                (Outcome::Postponed(Postponed::Unsure(agent, posted, rung)), Err(error)) => {
+                    self.withdraw(&agent, posted, rung, error.clone())
+                }
                 (Outcome::Postponed(_), Err(error)) => Err(error.clone()),
                 (outcome, _) => Ok(outcome),
             };
-            self.keep(copy.to, outcome)?;
+            let outcome = outcome.unwrap_or_else(Outcome::Refused);
+            self.copies.push(Copy { to: copy.to, outcome });
         }
-        Ok(())
+        let is_full = |copy: &Copy| match &copy.outcome {
+            Outcome::Refused(error) if error.kind == Kind::DiskFull => Some(error.clone()),
+            _ => None,
+        };
+        match self.copies.iter().find_map(is_full) {
+            Some(error) if !self.has_sent() => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// With `mesh.lock` held nobody is buried or comes back.
@@ -386,7 +370,9 @@ impl<'a> Post<'a> {
             Postponed::Hold(name) => self.hold(&name),
             Postponed::NoInbox(agent, rung) => {
                 let just_left = || not_running(&agent.name, "it has just left", clock::now());
-                locked.own_record(&agent).map_err(|_| just_left())?;
+                // One of pi-messenger's may have renamed itself, and removed its old inbox.
+                let agent = locked.own_record(&agent).map_err(|_| just_left())?.agent;
+                self.note_owner(&agent);
                 locked.make_inbox(&agent.name)?;
                 let mut outbox = self.mesh.outbox(&self.from.name)?;
                 let (stamp, message) = self.message(&mut outbox, &agent.name)?;
@@ -395,21 +381,41 @@ impl<'a> Post<'a> {
             }
             // Either the recipient's mail, this one too, went into its grave or along with its new name, or this one lies
             // where nobody will look: it is taken back.
-            Postponed::Unsure(agent, posted, rung) => {
-                let census = self.mesh.census()?;
-                // One of pi-messenger's never looks at its old inbox again.
-                for (old, new) in locked.forward_orphans(&census)? {
-                    self.ctx.notice(format!(
-                        "{old} is called {new} now; what lay in its old inbox was forwarded"
-                    ));
+            Postponed::Unsure(agent, posted, rung) => match self.is_there(locked, &agent) {
+                Ok(true) => Ok(self.sent(&agent, posted, rung)),
+                Ok(false) if self.mesh.take_back(&self.from.name, &agent.name, &posted)? => {
+                    Err(not_running(&agent.name, "it has just left", clock::now()))
                 }
-                let is_there = census.records.iter().any(|record| is_of(&record.agent, &agent));
-                if !is_there && self.mesh.take_back(&self.from.name, &agent.name, &posted)? {
-                    return Err(not_running(&agent.name, "it has just left", clock::now()));
-                }
-                Ok(self.sent(&agent, posted, rung))
-            }
+                Ok(false) => Ok(self.sent(&agent, posted, rung)),
+                Err(error) => self.withdraw(&agent, posted, rung, error),
+            },
         }
+    }
+
+    fn is_there(&self, locked: &Locked<'_>, agent: &Agent) -> Result<bool, CommandError> {
+        let census = self.mesh.census()?;
+        // One of pi-messenger's never looks at its old inbox again.
+        for (old, new) in locked.forward_orphans(&census)? {
+            let text = format!("{old} is called {new} now; what lay in its old inbox was forwarded");
+            self.ctx.notice(text);
+        }
+        Ok(census.records.iter().any(|record| is_of(&record.agent, agent)))
+    }
+
+    /// It can't be told whether anybody will look where the message lies. Only what is taken back is not sent.
+    fn withdraw(
+        &self,
+        agent: &Agent,
+        posted: Posted,
+        rung: Rung,
+        why: CommandError,
+    ) -> Result<Outcome, CommandError> {
+        if self.mesh.take_back(&self.from.name, &agent.name, &posted).unwrap_or(false) {
+            return Err(why);
+        }
+        let name = &agent.name;
+        self.ctx.notice(format!("the message was sent, but it is not known whether {name} has left: {why}"));
+        Ok(self.sent(agent, posted, rung))
     }
 
     fn sent(&self, agent: &Agent, posted: Posted, rung: Rung) -> Outcome {

@@ -146,6 +146,28 @@ fn what_can_not_be_stored_is_refused_and_what_is_stored_is_read() {
     }
 }
 
+/// The copy that is to be kept for Ghost comes after the one for Bob, whichever is named first, and finds no room.
+#[test]
+fn a_copy_that_was_sent_is_told_of_although_the_next_one_found_no_room() {
+    let Some(disk) = SmallDisk::new(Scarce::Bytes) else { return };
+    let env = &disk.env;
+    for name in ["Alice", "Bob", "Ghost"] {
+        env.join(name);
+    }
+    env.ok(&["leave", "--as", "Ghost"]);
+    env.ok(&["send", "Ghost,Bob", "one", "--hold", "--as", "Alice"]);
+    let text = env.work().join("text");
+    put(&text, &"x".repeat(60_000));
+    disk.fill();
+    let fill = File::options().write(true).open(env.mesh().join("fill/0")).unwrap();
+    fill.set_len(fill.metadata().unwrap().len() - 100_000).unwrap();
+    let file = text.to_str().unwrap();
+    let ended = env.run(&["send", "Ghost,Bob", "--file", file, "--hold", "--as", "Alice", "--json"]);
+    assert_eq!(disk.names("inbox/Bob").len(), 2, "{ended}");
+    assert_eq!((ended.code, ended.kind().as_str()), (Some(1), "not_all_sent"), "{ended}");
+    assert_eq!(ended.json()["error"]["notSentTo"], serde_json::json!(["Ghost"]), "{ended}");
+}
+
 #[test]
 fn nobody_half_joins_on_a_full_disk() {
     for scarce in [Scarce::Bytes, Scarce::Files] {

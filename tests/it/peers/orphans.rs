@@ -3,11 +3,13 @@
 use std::fs;
 use std::time::{Duration, SystemTime};
 
+use nix::sys::signal::{Signal, kill};
 use ravenry::sys::seams::NOW;
 use serde_json::json;
 
 use super::{pi, pi_removes, write_pi};
 use crate::environment::{TestEnvironment, date, wait_until};
+use crate::lock_order::{ended, pid, stop_at};
 
 /// Wren wrote to Old, which renamed itself before it looked into its inbox. Returns the message's id.
 fn renamed() -> (TestEnvironment, String) {
@@ -92,12 +94,49 @@ fn nothing_is_left_under_the_names_of_a_pi_that_keeps_renaming_itself() {
             .unwrap();
         write_pi(&env, &new, host, json!({ "sessionId": "s" }));
         pi_removes(&env, &old);
+        remove_if_empty(&env, &old);
         sent += usize::from(child.wait().unwrap().success());
         env.ok(&["agents"]);
     }
     let there = |name: String| fs::read_dir(dir.join("inbox").join(name)).map_or(0, Iterator::count);
     assert_eq!((0..20).map(|round| there(format!("Pi{round}"))).sum::<usize>(), 0);
     assert_eq!(there("Pi20".to_string()), sent);
+}
+
+/// What pi-messenger does with the inbox of a name that it gave up.
+fn remove_if_empty(env: &TestEnvironment, name: &str) {
+    fs::remove_dir(env.mesh().join("inbox").join(name)).ok();
+}
+
+/// The sender is stopped at every step, and meanwhile the pi renames itself.
+#[test]
+fn a_message_goes_to_the_name_that_a_pi_has_by_then() {
+    let env = TestEnvironment::new();
+    env.join("Wren");
+    let host = pi(&env, "Pi0", json!({ "sessionId": "s" }));
+    let mut stops = 0;
+    for step in 1.. {
+        let (old, new) = (format!("Pi{stops}"), format!("Pi{}", stops + 1));
+        let mut send = env.msg();
+        send.args(["send", &old, "hello", "--as", "Wren"]);
+        let Some(sender) = stop_at(&mut send, step) else { break };
+        stops += 1;
+        write_pi(&env, &new, host, json!({ "sessionId": "s" }));
+        pi_removes(&env, &old);
+        remove_if_empty(&env, &old);
+        let is_first = count(&env, &old) == 0;
+        kill(pid(&sender), Signal::SIGCONT).unwrap();
+        let (code, said) = ended(sender);
+        let sent = usize::from(code == Some(0));
+        if is_first {
+            assert_eq!((count(&env, &old), count(&env, &new)), (0, sent), "stopped at {step}: {said}");
+        }
+        env.ok(&["agents"]);
+        assert_eq!((count(&env, &old), count(&env, &new)), (0, sent), "stopped at {step}: {said}");
+        fs::remove_dir_all(env.mesh().join("inbox").join(&new)).unwrap();
+        fs::create_dir(env.mesh().join("inbox").join(&new)).unwrap();
+    }
+    assert!(stops >= 5, "it was stopped {stops} times");
 }
 
 #[test]
@@ -129,8 +168,9 @@ fn a_former_name_leads_into_the_grave() {
         ("not_running".to_string(), &json!("Bob"))
     );
     assert_eq!(env.fails(1, &["whois", "Ben"]), "not_running");
-    let held = env.ok(&["send", "Ben", "hi", "--hold", "--as", "Wren"]);
+    let held = env.ok(&["send", "Ben,Bob", "hi", "--hold", "--as", "Wren"]);
     assert_eq!(held["sent"][0]["to"], "Bob", "{held}");
+    assert_eq!(held["sent"].as_array().unwrap().len(), 1, "one agent gets one copy: {held}");
     let back = env.ok(&["join", "--pid", &env.host().to_string(), "--session", "session of Ben"]);
     assert_eq!((&back["agent"]["name"], &back["agent"]["unread"]), (&json!("Bob"), &json!(1)));
     let later = (jiff::Timestamp::now() + jiff::SignedDuration::from_mins(11)).to_string();

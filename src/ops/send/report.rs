@@ -1,0 +1,55 @@
+//! What became of the copies of one message.
+
+use crate::domain::{AgentName, MessageId};
+use crate::ops::error::{CommandError, Kind};
+use crate::ops::wake::Rung;
+use crate::store::Stem;
+
+/// A copy that was accepted.
+#[derive(Clone, Debug)]
+pub struct Accepted {
+    pub to: AgentName,
+    pub id: MessageId,
+    pub stem: Stem,
+    /// It is kept for when the recipient comes back.
+    pub held: bool,
+    /// How it gets to the recipient's attention.
+    pub rung: Rung,
+}
+
+/// A copy that was not, and why.
+#[derive(Clone, Debug)]
+pub struct Refused {
+    pub to: String,
+    pub error: CommandError,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct SendReport {
+    pub sent: Vec<Accepted>,
+    pub failed: Vec<Refused>,
+}
+
+impl SendReport {
+    /// One recipient's error is the error; several are summed up, each told once.
+    pub fn error(&self) -> Option<CommandError> {
+        match (self.failed.as_slice(), self.sent.len()) {
+            ([], _) => None,
+            ([only], 0) => Some(only.error.clone()),
+            (failed, sent) => {
+                let names: Vec<String> = failed.iter().map(|refused| refused.to.clone()).collect();
+                let why = failed.iter().map(|refused| refused.error.message.clone());
+                let why = why.collect::<Vec<_>>().join("; ");
+                let text = format!("sent to {sent} of {}; not sent: {why}", sent + failed.len());
+                let mut error = CommandError::new(Kind::NotAllSent, text).facts("notSentTo", names);
+                for Refused { to, error: own } in failed {
+                    for hint in &own.hints {
+                        let hint = if failed.len() > 1 { format!("{to}: {hint}") } else { hint.clone() };
+                        error = error.hint(hint);
+                    }
+                }
+                Some(error)
+            }
+        }
+    }
+}
