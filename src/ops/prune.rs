@@ -25,7 +25,7 @@ pub(super) fn is_old_grave(grave: &Grave, too_old: Timestamp) -> bool {
     grave.unread == 0 && grave.at < too_old
 }
 
-/// One whose process may live, or that has a grave, is remembered.
+/// One whose process may live, that has a grave, or whose mail lies under a name that nobody has, is remembered.
 pub(super) fn is_old_session(
     mesh: &Mesh,
     session: &SessionRecord,
@@ -33,7 +33,16 @@ pub(super) fn is_old_session(
 ) -> Result<bool, StoreError> {
     let agent = &session.last.agent;
     let is_gone = process::liveness(&agent.process) == Liveness::Gone;
-    Ok(is_gone && agent.started_at < too_old && mesh.graves_of(&agent.session)?.is_empty())
+    if !is_gone || agent.started_at >= too_old || !mesh.graves_of(&agent.session)?.is_empty() {
+        return Ok(false);
+    }
+    // pi-messenger removes the registrations of the dead, and leaves their inboxes.
+    for name in agent.all_names() {
+        if mesh.has_mail(name)? && mesh.registration(name)?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Prunes if nobody has for a day. What fails here is a notice.

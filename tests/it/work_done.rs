@@ -73,11 +73,12 @@ fn a_project_is_not_read_under_a_lock() {
     env.ok(&["complete", "TASK-1", "--spec", "old.md", "--as", "Bob"]);
     for args in [
         &["claim", "TASK-1", "--as", "Alice"][..],
-        &["complete", "TASK-1", "--as", "Alice"],
+        &["complete", "--as", "Alice"],
         &["claim", "--next", "--as", "Alice"],
         &["unclaim", "TASK-2", "--as", "Alice"],
         &["claim", "--next", "--as", "Alice"],
         &["handoff", "TASK-2", "Bob", "--as", "Alice"],
+        &["complete", "TASK-2", "--as", "Bob"],
     ] {
         assert!(count(&env, "spec", args) + count(&env, "path", &["tasks", "--as", "Alice"]) > 0, "{args:?}");
     }
@@ -225,4 +226,23 @@ fn who_joins_forgets_those_who_are_long_gone_once_a_day() {
     for kept in ["session of Unread", "session of Young", "session of Writer"] {
         assert!(remembered.contains(kept), "{kept}");
     }
+}
+
+/// pi-messenger removes the registrations of the dead, and leaves their inboxes.
+#[test]
+fn a_session_whose_mail_lies_under_a_name_that_nobody_has_is_remembered() {
+    let env = TestEnvironment::new();
+    let host = env.host();
+    let year_ago = SystemTime::now() - Duration::from_secs(365 * 24 * 3600);
+    let then = jiff::Timestamp::try_from(year_ago).unwrap().to_string();
+    let join = ["join", "Robin", "--pid", &host.to_string(), "--session", "session of Robin"];
+    env.run_with(&join, &[(ravenry::sys::seams::NOW, &then)]).expect_code(0);
+    env.drop_mail("Robin", "unread");
+    env.kill(host);
+    fs::remove_file(env.mesh().join("registry/Robin.json")).unwrap();
+    sessions(&env).iter().for_each(|path| date(path, year_ago));
+    fs::remove_file(env.mesh().join("sessions/.pruned")).unwrap();
+    env.join("Last");
+    let back = env.ok(&["join", "--pid", &env.host().to_string(), "--session", "session of Robin"]);
+    assert_eq!((&back["agent"]["name"], &back["agent"]["unread"]), (&"Robin".into(), &1.into()), "{back}");
 }

@@ -1,5 +1,6 @@
 //! Every task of a spec with its state.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -86,8 +87,8 @@ pub(in crate::ops) struct Sheet {
     pub(super) spec: Spec,
     /// For ticking a box.
     pub(super) text: String,
-    /// What `stat` said of the file before it was read.
-    mark: Option<FileMark>,
+    /// What `stat` said of the file before it was read last.
+    mark: Cell<Option<FileMark>>,
     /// Where each task stands in the spec.
     numbers: HashMap<String, usize>,
 }
@@ -99,17 +100,18 @@ impl Sheet {
         let text = place.text()?;
         let mut last = ctx.sheet.borrow_mut();
         if let Some(sheet) = last.as_ref().filter(|sheet| sheet.place == place && sheet.text == text) {
+            sheet.mark.set(mark);
             return Ok(Rc::clone(sheet));
         }
         let spec = spec::read(&text);
         let numbers = spec.tasks.iter().enumerate().map(|(number, task)| (task.id.clone(), number)).collect();
-        Ok(Rc::clone(last.insert(Rc::new(Self { place, spec, text, mark, numbers }))))
+        Ok(Rc::clone(last.insert(Rc::new(Self { place, spec, text, mark: Cell::new(mark), numbers }))))
     }
 
     /// The same spec as it is now: it is read again only if the file was changed since. For the moment after a lock was
     /// waited for.
     pub(super) fn refreshed(self: Rc<Self>, ctx: &Context) -> Result<Rc<Self>, CommandError> {
-        match self.place.file.as_deref().and_then(file_mark) == self.mark {
+        match self.place.file.as_deref().and_then(file_mark) == self.mark.get() {
             true => Ok(self),
             false => Self::read(ctx, self.place.clone()),
         }

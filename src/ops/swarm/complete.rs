@@ -47,8 +47,10 @@ pub fn complete(ctx: &Context, request: &CompleteRequest) -> Result<Completed, C
     request.task.as_deref().map_or(Ok(()), check_id)?;
     check_notes(request.notes.as_deref())?;
     let (mesh, caller) = identity::own_caller(ctx)?;
-    let (early, spellings) = match &request.task {
-        Some(task) => Early::read(ctx, &mesh, &caller, request.spec.as_deref(), task),
+    // Without a task it is the caller's own, which is looked up again under the locks.
+    let own = || mesh.claims().ok()?.of(&caller).into_iter().next().map(|claim| claim.task);
+    let (early, spellings) = match request.task.clone().or_else(own) {
+        Some(task) => Early::read(ctx, &mesh, &caller, request.spec.as_deref(), &task),
         None => (None, look_up(&mesh)),
     };
     let locked = mesh.lock_with_swarm()?;
