@@ -97,29 +97,33 @@ pub fn handoff(
     waiting::forget_task(ctx, &locked, &heir, &task_ref);
     forget_paths(ctx, &locked, &heir, &paths);
     let notes = notes.filter(|notes| !notes.trim().is_empty()).map(PeerText::new);
-    let notice = notice(&me.name, &PeerText::new(task), notes.as_ref());
-    if let Err(error) = waiting::notify(ctx, &mesh, &heir.name, &notice) {
-        ctx.notice(format!("{} could not be told: {error}", heir.name));
-    }
-    drop(locked);
-    if let Some(notes) = notes.filter(PeerText::is_cut)
-        && let Err(error) = send_notes(&mesh, &me.name, &heir.name, task, &notes)
-    {
+    // The notes go first: the notice says whether the whole text is there.
+    let whole = notes.as_ref().filter(|notes| notes.is_cut());
+    let sent = whole.map(|notes| send_notes(&mesh, &me.name, &heir.name, task, notes));
+    let has_whole = matches!(sent, Some(Ok(())));
+    if let Some(Err(error)) = sent {
         ctx.notice(format!("the notes could not be sent to {}: {error}", heir.name));
     }
+    let notice = notice(&me.name, &PeerText::new(task), notes.as_ref(), has_whole);
+    match waiting::notify(ctx, &mesh, &heir.name, &notice) {
+        Ok(true) => {}
+        Ok(false) => ctx.notice(format!("{} could not be told: {}", heir.name, no_inbox(&heir.name))),
+        Err(error) => ctx.notice(format!("{} could not be told: {error}", heir.name)),
+    }
+    drop(locked);
     feed::tell(ctx, &mesh, EventKind::Handoff, &me.name, Some(task), Some(heir.name.as_str()));
     Ok(HandedOff { claim: passed, reservations: paths })
 }
 
-/// What the heir is told. Long notes come as a message from the giver, too.
-fn notice(giver: &AgentName, task: &PeerText, notes: Option<&PeerText>) -> Notice {
+/// What the heir is told. Long notes come as a message from the giver, too, unless that could not be sent.
+fn notice(giver: &AgentName, task: &PeerText, notes: Option<&PeerText>, has_whole: bool) -> Notice {
     let notice = Notice::new().name(giver).say(" hands ").code(task);
     let notice = notice.say(" to you; it is yours now. To give it back: msg unclaim");
     match notes {
         None => notice,
         Some(notes) => {
             let notice = notice.say("\nNotes by ").name(giver).say(": ").quote(notes);
-            if notes.is_cut() { notice.say(" (the whole text comes as a message)") } else { notice }
+            if has_whole { notice.say(" (the whole text comes as a message)") } else { notice }
         }
     }
 }
@@ -135,8 +139,12 @@ fn send_notes(
     let mut outbox = mesh.outbox(from)?;
     let stamp = outbox.stamp()?;
     let text = format!("Notes on {}:\n{}", quoted(task), notes.raw());
-    outbox.post(stamp, to, Message::new(stamp, from, to, text))?;
-    Ok(())
+    let posted = outbox.post(stamp, to, Message::new(stamp, from, to, text))?;
+    posted.map(|_| ()).ok_or_else(|| no_inbox(to))
+}
+
+fn no_inbox(name: &AgentName) -> CommandError {
+    CommandError::new(Kind::NotRunning, format!("{name} has no inbox"))
 }
 
 /// Who has the paths waits for them no longer. Only once the claim has passed: until then they bind for the giver.

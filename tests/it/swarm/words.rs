@@ -71,8 +71,8 @@ fn the_heir_is_told_however_long_the_notes_are() {
     env.ok(&["handoff", "TASK-01", "Bob", "--notes", &notes, "--as", "Alice"]);
     let told = mail(&env, "Bob");
     assert_eq!(told.len(), 2, "{told:?}");
-    assert!(told[0].contains("Alice hands `TASK-01` to you") && told[0].chars().count() < 500, "{told:?}");
-    assert_eq!(told[1], format!("Notes on `TASK-01`:\n{notes}"), "in full, from Alice");
+    assert_eq!(told[0], format!("Notes on `TASK-01`:\n{notes}"), "in full, from Alice");
+    assert!(told[1].contains("Alice hands `TASK-01` to you") && told[1].chars().count() < 500, "{told:?}");
     let mut client = Client::of(&env, "claude");
     let name = client.name();
     client.ok("task", json!({ "action": "claim", "id": "TASK-02", "spec": key(&env, "spec.md") }));
@@ -81,6 +81,17 @@ fn the_heir_is_told_however_long_the_notes_are() {
     assert_eq!(client.fails("task", handoff), "too_large");
     assert_state(&env, &format!("TASK-02 claimed {name}"));
     assert_eq!(mail(&env, "Carol"), Vec::<String>::new());
+}
+
+#[test]
+fn who_hands_over_to_an_agent_without_an_inbox_is_told() {
+    let env = three();
+    let notes = format!("{} the end", "word ".repeat(3000));
+    claim(&env, "Alice", &["TASK-01"]);
+    std::fs::remove_dir(env.mesh().join("inbox/Bob")).unwrap();
+    let said = env.run(&["handoff", "TASK-01", "Bob", "--notes", &notes, "--as", "Alice"]).expect_code(0);
+    assert!(said.stderr.contains("the notes could not be sent to Bob: Bob has no inbox"), "{said}");
+    assert!(said.stderr.contains("Bob could not be told: Bob has no inbox"), "{said}");
 }
 
 #[test]
