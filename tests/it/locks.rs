@@ -222,10 +222,8 @@ fn assert_held_by_one(protocol: Protocol) {
     assert_eq!(verdict.overlaps, 0, "{verdict:?}");
     assert!(verdict.acquisitions() >= acquisitions, "{verdict:?}");
     assert!(verdict.kills >= acquisitions / LIFE / 5, "{verdict:?}");
-    let mean = verdict.acquisitions() / SLOTS;
-    let slowest = *verdict.per_slot.values().min().unwrap();
-    assert_eq!(verdict.per_slot.len(), SLOTS);
-    assert!(slowest * 2 >= mean, "the slowest got {slowest}, the mean is {mean}: {verdict:?}");
+    // How many each got is up to the scheduler.
+    assert_eq!(verdict.per_slot.len(), SLOTS, "every slot got it: {verdict:?}");
 }
 
 /// This is also what the storms run as their workers.
