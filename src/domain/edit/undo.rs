@@ -3,12 +3,12 @@
 //! What is kept is what the edit removed, and where it stood. Our edits insert, so that is next to nothing: a file with
 //! tokens in it can be restored from a record that has none of them.
 
-use std::time::{Duration, Instant};
+use std::collections::HashMap;
 
-use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
+use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-/// So long is looked for what the texts have in common. What is found by then may be less than there is.
-const LIMIT: Duration = Duration::from_secs(2);
+/// Texts that differ in more words than this are not compared: that would take long.
+const MOST: usize = 3000;
 /// A word this long that an undo would put back, although the edited text still has it, is a sign that the two texts were
 /// not matched well. It may be a secret, so the undo is dropped.
 const LONG: usize = 8;
@@ -24,9 +24,12 @@ pub struct Span {
 /// What turns `edited` back into `original`; `None` if the two have too little in common.
 pub fn undo(edited: &str, original: &str) -> Option<Vec<Span>> {
     let (from, to) = (words(edited), words(original));
+    if differences(&from, &to) > MOST {
+        return None;
+    }
     let mut spans = Vec::new();
     let mut at = 0;
-    for op in capture_diff_slices_deadline(Algorithm::Myers, &from, &to, Some(Instant::now() + LIMIT)) {
+    for op in capture_diff_slices(Algorithm::Myers, &from, &to) {
         let length = from[op.old_range()].iter().map(|word| word.len()).sum();
         if !matches!(op, DiffOp::Equal { .. }) {
             spans.push(Span { at, length, text: to[op.new_range()].concat() });
@@ -52,6 +55,18 @@ pub fn undone(edited: &str, spans: &[Span]) -> Option<String> {
     }
     out.push_str(edited.get(done..)?);
     Some(out)
+}
+
+/// How many words one of the two has more often than the other. An edit of ours leaves the rest in its order.
+fn differences(from: &[&str], to: &[&str]) -> usize {
+    let mut counts: HashMap<&str, isize> = HashMap::new();
+    for word in from {
+        *counts.entry(word).or_default() += 1;
+    }
+    for word in to {
+        *counts.entry(word).or_default() -= 1;
+    }
+    counts.into_values().map(isize::unsigned_abs).sum()
 }
 
 /// Runs of letters and digits, runs of blanks, and every other character.
