@@ -55,28 +55,18 @@ pub fn owed_acks(ctx: &Context) -> Result<Vec<Filed>, CommandError> {
 /// that were acked before.
 pub fn ack(ctx: &Context, ids: &[String]) -> Result<Vec<Message>, CommandError> {
     let (mesh, caller) = identity::caller(ctx)?;
-    // Who acks has read what hooks said.
-    mesh.surface(&mesh.offers(&caller.agent)?)?;
-    let mut found: Vec<Filed> = Vec::new();
-    for id in ids {
-        let filed = find(&mesh, &caller.agent, id)?;
-        if !found.iter().any(|other| other.stem == filed.stem) {
-            found.push(filed);
-        }
-    }
+    let mut found = find_each(&mesh, &caller.agent, ids)?;
+    let mut offers = mesh.offers(&caller.agent)?;
+    offers.retain(|offered| found.iter().any(|filed| filed.stem == *offered.stem()));
     // What can't be acked is told before anything is.
     for filed in &found {
-        refuse_notice(&filed.message)?;
-        match &filed.place {
-            Place::Seen(_) | Place::Inbox => {}
-            Place::InHand => return Err(in_hand(&filed.stem)),
-            Place::Sent(_) => {
-                let text = format!("{} is a message that you sent", filed.stem.letters());
-                return Err(
-                    CommandError::new(Kind::UnknownMessage, text).hint("only what you received can be acked")
-                );
-            }
-        }
+        let is_offered = offers.iter().any(|offered| filed.stem == *offered.stem());
+        must_be_ackable(filed, is_offered)?;
+    }
+    // Who acks a message that a hook gave to it has read it.
+    if !offers.is_empty() {
+        mesh.surface(&offers)?;
+        found = find_each(&mesh, &caller.agent, ids)?;
     }
     let now = clock::now();
     for filed in &found {
@@ -95,6 +85,31 @@ pub fn ack(ctx: &Context, ids: &[String]) -> Result<Vec<Message>, CommandError> 
         delivery.record(&Via::new("ack"), now, true)?;
     }
     Ok(found.into_iter().map(|filed| filed.message).collect())
+}
+
+/// The messages that the ids mean, each once.
+fn find_each(mesh: &Mesh, agent: &Agent, ids: &[String]) -> Result<Vec<Filed>, CommandError> {
+    let mut found: Vec<Filed> = Vec::new();
+    for id in ids {
+        let filed = find(mesh, agent, id)?;
+        if !found.iter().any(|other| other.stem == filed.stem) {
+            found.push(filed);
+        }
+    }
+    Ok(found)
+}
+
+fn must_be_ackable(filed: &Filed, is_offered: bool) -> Result<(), CommandError> {
+    refuse_notice(&filed.message)?;
+    match &filed.place {
+        Place::Seen(_) | Place::Inbox => Ok(()),
+        Place::InHand if is_offered => Ok(()),
+        Place::InHand => Err(in_hand(&filed.stem)),
+        Place::Sent(_) => {
+            let text = format!("{} is a message that you sent", filed.stem.letters());
+            Err(CommandError::new(Kind::UnknownMessage, text).hint("only what you received can be acked"))
+        }
+    }
 }
 
 /// Nobody reads as the program itself.

@@ -6,7 +6,7 @@
 //! next reader puts it back, as all that dead readers had in hand.
 
 use super::error::StoreError;
-use super::mail::{Kept, Offer, Seen};
+use super::mail::{Kept, Offer, Seen, Stem};
 use super::mesh::Mesh;
 use crate::domain::{Agent, AgentName};
 use crate::sys::files;
@@ -20,6 +20,10 @@ pub struct Offered {
 }
 
 impl Offered {
+    pub fn stem(&self) -> &Stem {
+        &self.offer.stem
+    }
+
     /// Is it gone from the conversation, now that there is a prompt of that turn?
     pub fn may_be_gone(&self, turn: Option<&str>) -> bool {
         match &self.offer.kept {
