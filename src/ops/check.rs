@@ -79,6 +79,8 @@ pub(super) struct Judged {
     pub(super) unreadable: Vec<Unreadable>,
     /// The first target that has other names, if more is reserved than could be compared with it.
     pub(super) uncompared: Option<usize>,
+    /// Why it was compared with nothing, if that failed.
+    failure: Option<String>,
 }
 
 impl Judged {
@@ -89,9 +91,11 @@ impl Judged {
         let mut doubts: Vec<String> = self.unreadable.iter().map(unknown).collect();
         if let Some(number) = self.uncompared {
             let name = name(number);
-            doubts.push(format!(
-                "`{name}` has other names (hard links), and more files are reserved than are compared with it"
-            ));
+            let why = match &self.failure {
+                Some(error) => format!("they could not be compared with what is reserved: {error}"),
+                None => "more files are reserved than are compared with it".to_string(),
+            };
+            doubts.push(format!("`{name}` has other names (hard links), and {why}"));
         }
         doubts
     }
@@ -111,28 +115,29 @@ pub(super) fn judge<'s>(
     let others = Others::new(census.records.iter().chain(&stand_ins), me, clock::now());
     let budget = Budget::new(STEPS);
     let judge = |target: &Target| others.first(|pattern| target.hit_by(pattern, &budget));
-    let mut judged =
-        Judged { holdings: targets.iter().map(judge).collect(), unreadable: unknown, uncompared: None };
+    let holdings = targets.iter().map(judge).collect();
+    let mut judged = Judged { holdings, unreadable: unknown, ..Judged::default() };
     if names == Names::All {
-        compare_links(mesh, me, targets, &mut judged)?;
+        compare_links(mesh, me, targets, &mut judged);
     }
     Ok(judged)
 }
 
-/// A file that has several names may be reserved under another one, anywhere.
-fn compare_links(
-    mesh: &Mesh,
-    me: Option<&Agent>,
-    targets: &[Target],
-    judged: &mut Judged,
-) -> Result<(), CommandError> {
+/// A file that has several names may be reserved under another one, anywhere. A failure is a doubt, and takes back no
+/// refusal.
+fn compare_links(mesh: &Mesh, me: Option<&Agent>, targets: &[Target], judged: &mut Judged) {
     let free = targets.iter().enumerate().filter(|(number, _)| judged.holdings[*number].is_none());
     let linked: Vec<(usize, FileId)> =
         free.filter_map(|(number, target)| Some((number, links::linked(target)?))).collect();
-    if linked.is_empty() {
-        return Ok(());
-    }
-    let census = mesh.census()?;
+    let Some((first, _)) = linked.first() else { return };
+    let census = match mesh.census() {
+        Ok(census) => census,
+        Err(error) => {
+            judged.uncompared = Some(*first);
+            judged.failure = Some(error.to_string());
+            return;
+        }
+    };
     let (stand_ins, _) = stand_ins(mesh, &census);
     let others = Others::new(census.records.iter().chain(&stand_ins), me, clock::now());
     let files = linked.iter().map(|(_, file)| *file).collect();
@@ -144,7 +149,6 @@ fn compare_links(
             None => {}
         }
     }
-    Ok(())
 }
 
 /// One file, as it is called from `cwd`.
@@ -169,4 +173,31 @@ pub fn verdict(verdicts: &[Verdict]) -> Option<CommandError> {
     let text = format!("{}{more}", in_the_way(&first.path, holding, clock::now()));
     let name = &holding.holder.name;
     Some(CommandError::new(Kind::Reserved, text).hint(format!("ask: `msg send {name} \"…\"`")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::settings::Durability;
+    use crate::store::{Location, Options};
+
+    /// Nobody can be looked up, and a file has two names: what was refused before that stays refused.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test damages a mesh of its own")]
+    fn links_that_can_not_be_compared_are_a_doubt() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = Options { durability: Durability::Process, lock_timeout: std::time::Duration::ZERO };
+        let mesh = Mesh::create(&Location::at(&dir.path().join("mesh")), options).unwrap();
+        let census = mesh.census().unwrap();
+        let registry = dir.path().join("mesh/registry");
+        std::fs::remove_dir_all(&registry).ok();
+        std::fs::write(&registry, "").unwrap();
+        std::fs::write(dir.path().join("a"), "").unwrap();
+        std::fs::hard_link(dir.path().join("a"), dir.path().join("b")).unwrap();
+        let targets = [file(dir.path(), "free"), file(dir.path(), "a")];
+        let judged = judge(&mesh, None, &targets, Names::All, |_| Ok(Cow::Borrowed(&census))).unwrap();
+        assert_eq!(judged.holdings.len(), 2);
+        let doubts = judged.doubts(|number| number.to_string());
+        assert!(doubts.len() == 1 && doubts[0].contains("`1` has other names"), "{doubts:?}");
+    }
 }
