@@ -175,6 +175,10 @@ fn search(
         Some(record) => Some(found(record, Teller::Hook.to_string())),
         None => find(ctx, mesh, &census, &traces).or_else(stranger)?,
     };
+    let found = match found {
+        None if is_of_the_dead(mesh, sessions) => by_process(ctx, mesh, &census, &mut traces)?,
+        found => found,
+    };
     // Looking for a stranger among all who were ever here would take long.
     let may_be_revived = found.is_none() && is_known(mesh, sessions);
     let around = Box::new((census.into_owned(), traces));
@@ -184,6 +188,29 @@ fn search(
         None => Todo::Nothing,
     };
     Ok(Recognised { agent: found.map(|caller| caller.agent), todo, error: None })
+}
+
+/// Is the session on record for a process that is gone? Then its user has resumed it, perhaps in the process of another
+/// agent, which stays who it is under the new id.
+fn is_of_the_dead(mesh: &Mesh, sessions: &[SessionId]) -> bool {
+    let known = sessions.first().and_then(|session| mesh.session(session).ok().flatten());
+    known.is_some_and(|known| process::liveness(&known.last.agent.process) == Liveness::Gone)
+}
+
+/// The agent whose process is the nearest above, whatever its session. A process that hosts many sessions tells nothing.
+fn by_process(
+    ctx: &Context,
+    mesh: &Mesh,
+    census: &Census,
+    traces: &mut Traces,
+) -> Result<Option<Caller>, CommandError> {
+    if traces.harness.as_ref().is_none_or(|host| host.harness.hosts_many()) {
+        return Ok(None);
+    }
+    let told = traces.session.take();
+    let found = find(ctx, mesh, census, traces).or_else(stranger);
+    traces.session = told;
+    Ok(found?.filter(|caller| traces.distance(&caller.agent).is_some()))
 }
 
 /// A record that can't be read tells nothing.

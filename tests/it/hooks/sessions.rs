@@ -190,6 +190,25 @@ fn compact_and_clear_change_nothing_about_who_it_is() {
     assert_eq!(env.names(), ["Alice", "Bob"]);
 }
 
+/// Its user resumes another session in the same process: one of a process that is gone, or an earlier one of its own.
+#[test]
+fn a_session_that_is_resumed_in_the_process_of_an_agent_keeps_its_reservations() {
+    let env = two();
+    let mut other = harness(&env, "claude");
+    other.msg("CLAUDE_CODE_SESSION_ID=gone msg join Dan");
+    other.kill();
+    let mut shell = harness(&env, "claude");
+    shell.msg("CLAUDE_CODE_SESSION_ID=s1 msg join Carol");
+    shell.msg("CLAUDE_CODE_SESSION_ID=s1 msg reserve src/");
+    for session in ["s1", "s2", "s1", "gone"] {
+        for _ in 0..2 {
+            let edit = Call::edit(&env, session, "src/x");
+            assert_eq!(edit.answer_in(&env, &mut shell), Answer::Silence, "{session}: its own reservation");
+            assert_eq!(env.registration("Carol")["sessionId"], session);
+        }
+    }
+}
+
 #[test]
 fn at_its_end_all_becomes_free_and_who_waits_is_told() {
     let env = two();
