@@ -30,7 +30,7 @@ impl Visit<'_> {
     pub(super) fn stopping(&self, say: &mut Say<'_>) -> Result<(), CommandError> {
         let me = self.me.as_ref().filter(|me| !me.is_foreign() && !self.call.event.in_subagent);
         let (Some(me), Some(session)) = (me, &self.call.event.session) else { return Ok(()) };
-        self.settle_offers(me)?;
+        self.settle_offers(me);
         // Written before the look: what comes after it finds somebody who rests, and whoever sends it wakes.
         self.mesh.note_resting(session)?;
         self.mesh.note_unasked(session, self.call.event.is_unasked)?;
@@ -62,8 +62,15 @@ impl Visit<'_> {
         wake::is_worth_a_turn(self.mesh, me)
     }
 
-    /// Mail that earlier hooks gave to the model: this event may show that the model has it, or that it does not.
-    pub(super) fn settle_offers(&self, me: &Agent) -> Result<(), CommandError> {
+    /// Mail that earlier hooks gave to the model: this event may show that the model has it, or that it does not. A
+    /// failure is left for `doctor`: the mail stays offered, and what else the hook has to do goes on.
+    pub(super) fn settle_offers(&self, me: &Agent) {
+        if let Err(error) = self.try_to_settle_offers(me) {
+            self.leave_trouble(&error);
+        }
+    }
+
+    fn try_to_settle_offers(&self, me: &Agent) -> Result<(), CommandError> {
         let mut offers = self.mesh.offers(me)?;
         if offers.is_empty() {
             return Ok(());
@@ -107,13 +114,14 @@ impl Visit<'_> {
         say: &mut Say<'_>,
     ) -> Result<Option<String>, CommandError> {
         let reader = self.me.as_ref().filter(|me| !self.call.event.in_subagent && !me.is_foreign());
-        let settled = reader.map_or(Ok(()), |me| self.settle_offers(me));
-        let Some(room) = self.call.room else { return settled.map(|()| None) };
+        if let Some(me) = reader {
+            self.settle_offers(me);
+        }
+        let Some(room) = self.call.room else { return Ok(None) };
         // Mail is what must find room.
         let text: String = text.unwrap_or_default().chars().take(room / 2).collect();
         let reader = reader.filter(|_| self.may_carry_mail());
-        let with_mail = |()| reader.map_or(Ok(None), |me| self.speak_with_mail(me, &text, room, answer, say));
-        let spoken = settled.and_then(with_mail);
+        let spoken = reader.map_or(Ok(None), |me| self.speak_with_mail(me, &text, room, answer, say));
         let mut said = spoken.as_ref().ok().cloned().flatten();
         // What has to be said is said, whatever is wrong with the mail.
         if said.is_none() && !text.is_empty() {

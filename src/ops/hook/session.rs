@@ -183,7 +183,7 @@ impl Visit<'_> {
             self.mesh.forget_hooks(session)?;
         }
         if let Some(me) = self.me.as_ref().filter(|me| !self.call.event.in_subagent && !me.is_foreign()) {
-            self.settle_offers(me)?;
+            self.settle_offers(me);
         }
         match &self.me {
             Some(me) if !goes_on && !self.call.event.in_subagent && !me.is_foreign() => {

@@ -5,7 +5,8 @@ use ravenry::domain::hook::Answer;
 use serde_json::json;
 
 use super::call::{Call, context, receipt, send, session_of};
-use crate::environment::TestEnvironment;
+use super::harmless::troubles;
+use crate::environment::{TestEnvironment, end, put};
 use crate::terminal::harness;
 use crate::watching::{inbox, post, two};
 
@@ -107,6 +108,37 @@ fn a_session_that_ends_before_its_model_went_on_keeps_its_mail() {
     let mut again = harness(&env, "claude");
     let resumed = Call::new(&env, "claude/SessionStart", "s1").with("/source", "resume");
     assert!(context(resumed.answer_in(&env, &mut again)).ends_with("> hello"));
+}
+
+/// That it can't be written down what the model has is no reason to keep other mail from it.
+#[test]
+fn mail_that_can_not_be_recorded_is_in_nobodys_way() {
+    let env = two();
+    send(&env, "one");
+    assert!(bobs(&env, "claude/PostToolUse-Bash").context(&env).ends_with("> one"));
+    let seen = env.mesh().join("seen/Bob");
+    std::fs::remove_dir_all(&seen).ok();
+    put(&seen, "");
+    send(&env, "two");
+    let said = end(&mut bobs(&env, "claude/Stop").command(&env)).expect_code(0);
+    assert!(said.stdout.contains("> two"), "{said}");
+    assert!(!troubles(&env).is_empty(), "{said}");
+    end(&mut bobs(&env, "claude/SessionEnd").command(&env)).expect_code(0);
+    assert_eq!(env.names(), ["Alice"], "it has left");
+}
+
+#[test]
+fn an_ack_says_nothing_about_other_messages() {
+    let env = two();
+    let (one, two) = (send(&env, "one"), send(&env, "two"));
+    assert!(prompt(&env, "a").context(&env).ends_with("> two"));
+    assert_eq!(env.fails(1, &["ack", &one, "zzzzzz", "--as", "Bob"]), "unknown_message");
+    assert_state(&env, &one, "stored");
+    env.ok(&["ack", &one, "--as", "Bob"]);
+    assert_state(&env, &one, "acked");
+    assert_state(&env, &two, "stored");
+    let again = prompt(&env, "b").context(&env);
+    assert!(again.ends_with("> two") && !again.contains("> one"), "{again}");
 }
 
 #[test]
