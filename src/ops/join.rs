@@ -1,14 +1,14 @@
 //! Joining: a new agent, one that is there already, or one that comes back.
 
+mod newcomer;
+
 use jiff::Timestamp;
 
 use crate::domain::words::Theme;
 use crate::domain::{
-    Agent, AgentName, EventKind, Harness, Liveness, Pid, Recorded, Reservation, SessionId, Tally, TaskWait,
-    Wait,
+    Agent, AgentName, EventKind, Harness, Liveness, Reservation, SessionId, Tally, TaskWait, Wait,
 };
 use crate::store::{Census, Locked, Mesh, Record, SessionRecord, config};
-use crate::sys::ancestry::{self, Host};
 use crate::sys::environment::variable;
 use crate::sys::files::{self, Published};
 use crate::sys::git::WorkTree;
@@ -19,12 +19,13 @@ use super::claims;
 use super::context::Context;
 use super::error::{CommandError, Kind};
 use super::feed;
-use super::identity::{self, Traces};
+use super::identity;
 use super::names::{self, holder, is_live, name_taken};
 use super::profile::Profile;
 use super::prune;
 use super::reserve;
 use super::waiting;
+use newcomer::{Newcomer, not_there};
 
 /// How often a name is tried to be taken.
 const TRIES: usize = 10;
@@ -67,25 +68,16 @@ pub struct Joined {
     pub settled_in: Option<String>,
 }
 
-/// Who is to be registered: found out before the lock is taken.
-struct Newcomer {
-    host: Host,
-    /// The session's id, if anyone told one.
-    session: Option<SessionId>,
-    /// That id may be one that the session had before.
-    may_be_old: bool,
-    harness: Harness,
-    /// The ancestors host it, not a process that `--pid` names.
-    is_ours: bool,
-}
-
 pub fn join(ctx: &Context, request: &Request) -> Result<Joined, CommandError> {
     let newcomer = Newcomer::find(ctx, request)?;
     let default_name = default_name()?;
     let spec = request.spec.as_deref().map(|path| spec_path(ctx, path)).transpose()?;
     let mesh = ctx.create_mesh()?;
     let own_session = newcomer.known_session(&mesh)?;
-    let locked = mesh.lock()?;
+    let locked = match newcomer.moved(&mesh)? {
+        Some(agent) => mesh.lock_for(&agent)?,
+        None => mesh.lock()?,
+    };
     // It may have ended while we waited, and its session live on in another process.
     if process::liveness(&newcomer.process()) == Liveness::Gone {
         return Err(not_there(newcomer.host.process.pid));
@@ -114,97 +106,6 @@ pub fn join(ctx: &Context, request: &Request) -> Result<Joined, CommandError> {
     let peers = count_peers(&mesh, &agent)?;
     let profile = Profile::look(ctx, &mesh, agent)?;
     Ok(Joined { profile, arrival, why: newcomer.host.why, peers, lost, settled_in })
-}
-
-impl Newcomer {
-    /// The id of the caller's session. Where nobody told one, as at a terminal, the process tells; that takes a look at
-    /// every session, so it is done without a lock.
-    fn known_session(&self, mesh: &Mesh) -> Result<Option<SessionId>, CommandError> {
-        if self.session.is_some() || self.harness.hosts_many() {
-            return Ok(self.session.clone());
-        }
-        let process = self.process();
-        let sessions = mesh.sessions()?.records.into_iter().map(|known| known.last.agent);
-        let own = sessions.filter(|agent| agent.process == process);
-        Ok(own.max_by_key(|agent| agent.started_at).map(|agent| agent.session))
-    }
-
-    fn find(ctx: &Context, request: &Request) -> Result<Self, CommandError> {
-        let (traces, found) = match &ctx.client {
-            Some(client) => {
-                let traces = Traces::of_client(client);
-                let starter = || ancestry::named_host(traces.ancestors.first()?.pid);
-                let found = traces.harness.clone().or_else(starter);
-                (traces, found)
-            }
-            None => {
-                let traces = Traces::gather();
-                let found = ancestry::find_host(&traces.ancestors);
-                (traces, found)
-            }
-        };
-        let host = match request.pid {
-            Some(number) => named_host(number, request.force)?,
-            None => found.clone().ok_or_else(no_host)?,
-        };
-        let is_ours = found.is_some_and(|found| found.process == host.process);
-        let told = traces.session.filter(|_| is_ours);
-        let may_be_old =
-            request.session.is_none() && told.as_ref().is_some_and(|(_, teller)| teller.may_be_old());
-        let session = request.session.clone().or(told.map(|(session, _)| session));
-        let harness = request.harness.unwrap_or(host.harness);
-        Ok(Self { host, session, may_be_old, harness, is_ours })
-    }
-
-    fn process(&self) -> Recorded {
-        Recorded::Pinned(self.host.process.clone())
-    }
-
-    /// Does the registration name our host? pi-messenger's name it by its pid alone.
-    fn shares_process(&self, agent: &Agent) -> bool {
-        identity::is_host(agent, self.host.process.pid, self.host.process.start_ticks)
-    }
-}
-
-fn named_host(number: i64, force: bool) -> Result<Host, CommandError> {
-    let pid = Pid::new(number).map_err(|error| {
-        CommandError::new(Kind::InvalidValue, error.to_string())
-            .hint("`--pid` takes the id of a live process")
-    })?;
-    let host = ancestry::named_host(pid).ok_or_else(|| not_there(pid))?;
-    // In a container, process 1 may be the harness or the shell that one works in.
-    let is_init = pid.get() == 1 && host.harness == Harness::Other && !is_shell(pid);
-    if is_init && !force {
-        let text =
-            "process 1 is above every process: any command on this machine would count as this agent's";
-        return Err(CommandError::new(Kind::InvalidValue, text).hint(
-            "pass the process of your shell or agent, for example `--pid $$`; `--force` takes process 1",
-        ));
-    }
-    let me = nix::unistd::geteuid().as_raw();
-    match process::owner(pid) {
-        Some(owner) if owner != me && me != 0 => {
-            let text = format!("process {pid} belongs to another user (uid {owner})");
-            Err(CommandError::new(Kind::InvalidValue, text).hint("`--pid` takes a process of your own"))
-        }
-        _ => Ok(host),
-    }
-}
-
-fn is_shell(pid: Pid) -> bool {
-    const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "fish", "ksh", "ash"];
-    process::details(pid).is_some_and(|details| SHELLS.contains(&details.look.comm.as_str()))
-}
-
-fn not_there(pid: Pid) -> CommandError {
-    CommandError::new(Kind::NotRunning, format!("there is no process {pid}"))
-        .hint("`--pid` takes the id of a live process")
-}
-
-fn no_host() -> CommandError {
-    let text = "no harness and no terminal is among the processes that started this command";
-    CommandError::new(Kind::NoHost, text)
-        .hint("an agent lives as long as a process: name the one that stays with `--pid PID`")
 }
 
 /// The name that the environment wants for whoever joins without saying one.

@@ -207,3 +207,27 @@ fn who_evicts_an_agent_with_a_task_waits_for_the_swarm_lock_without_the_lock_of_
     assert_eq!(code, Some(0), "{said}");
     assert_eq!(env.names(), ["Alice"]);
 }
+
+#[test]
+fn a_session_that_moves_with_a_task_waits_for_the_swarm_lock_without_the_lock_of_the_mesh() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    env.join("Bob");
+    env.ok(&["claim", "TASK", "--adhoc", "--as", "Bob"]);
+    let lock = env.mesh().join("swarm.lock");
+    fs::write(&lock, env.host().to_string()).unwrap();
+    let host = env.host().to_string();
+    let mut join = env.msg();
+    join.args(["join", "Bob", "--pid", &host, "--session", "session of Bob"]);
+    let mut join = start(join.env("MSG_LOCK_TIMEOUT", "600"));
+    for round in 0..20 {
+        let status = format!("round {round}");
+        env.run_with(&["set-status", &status, "--as", "Alice"], &[("MSG_LOCK_TIMEOUT", "5")]).expect_code(0);
+    }
+    assert!(join.try_wait().unwrap().is_none(), "it still waits");
+    fs::remove_file(&lock).unwrap();
+    let (code, said) = ended(join);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(env.registration("Bob")["pid"].to_string(), host);
+    assert!(fs::read_to_string(env.mesh().join("claims.json")).unwrap().contains(&host));
+}
