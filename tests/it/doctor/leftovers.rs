@@ -1,0 +1,125 @@
+//! What is left behind: graves, sessions, temporary files and the log of hooks that failed.
+
+use std::fs;
+
+use jiff::SignedDuration;
+use ravenry::sys::{clock, seams};
+
+use crate::environment::{TestEnvironment, put};
+
+use super::{Findings, at, doctor, repair};
+
+/// `doctor --repair` so many days from now.
+fn repair_in(env: &TestEnvironment, days: i64) -> Findings {
+    let then = clock::now() + SignedDuration::from_hours(24 * days);
+    Findings::of(env.run_with(&["doctor", "--repair", "--json"], &[(seams::NOW, &then.to_string())]))
+}
+
+#[test]
+fn graves_and_sessions_are_kept_for_a_month_and_mail_for_ever() {
+    let env = TestEnvironment::new();
+    for name in ["Alice", "Bob"] {
+        let host = env.join(name);
+        if name == "Bob" {
+            env.drop_mail(name, "1794700676113-abcdef");
+        }
+        env.ok(&["leave", "--as", name]);
+        env.kill(host);
+    }
+    repair_in(&env, 29).expect("graves", "ok", "2 graves, with one unread message").expect(
+        "sessions",
+        "ok",
+        "2 remembered",
+    );
+    repair_in(&env, 31).expect("graves", "ok", "1 old and empty");
+    let findings = repair_in(&env, 31);
+    findings.expect("graves", "ok", "one grave, with one unread message").expect(
+        "sessions",
+        "ok",
+        "1 remembered",
+    );
+    env.ok(&["config", "set", "graveDays", "1"]);
+    repair_in(&env, 2);
+    assert_eq!(env.mail().len(), 1, "mail stays");
+    let back = env.host().to_string();
+    env.ok(&["join", "--pid", &back, "--session", "session of Bob"]);
+    assert_eq!(env.mail(), ["inbox/Bob/1794700676113-abcdef.json"]);
+}
+
+/// A real one, of a `msg` that was killed while it wrote.
+#[test]
+fn a_temporary_file_of_a_process_that_is_gone() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let strays = || fs::read_dir(at(&env, "tmp")).unwrap().count();
+    for step in 1.. {
+        let crash = step.to_string();
+        let ended = env.run_with(&["set-status", "x", "--as", "Alice"], &[(seams::CRASH_AT, &crash)]);
+        assert_eq!(ended.signal, Some(9), "it was never killed while it wrote: {ended}");
+        if strays() > 0 {
+            break;
+        }
+    }
+    doctor(&env).expect("temporary files", "warn", "1 that dead processes left");
+    assert_eq!(strays(), 1, "looking removes nothing");
+    put(&at(&env, "tmp/notes.txt"), "whose is this?");
+    let findings = repair(&env);
+    findings.expect("temporary files", "ok", "1 that dead processes left were removed");
+    findings.expect("temporary files", "warn", "nobody can tell of");
+    assert_eq!(strays(), 1);
+    assert!(at(&env, "tmp/notes.txt").exists(), "what nobody can tell of stays");
+}
+
+/// A hook that is called with nonsense, so many hours from now.
+fn failing_hook(env: &TestEnvironment, hours: i64, event: &str) {
+    let then = clock::now() + SignedDuration::from_hours(hours);
+    let ended = env.run_with(&["hook", "claude", event], &[(seams::NOW, &then.to_string())]).expect_code(0);
+    assert_eq!(ended.stdout, "");
+}
+
+#[test]
+fn hooks_that_failed_are_told_of_until_they_are_forgotten() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    doctor(&env).expect("hooks", "ok", "no call failed");
+    failing_hook(&env, -2, "PreToolUse");
+    let findings = doctor(&env);
+    findings.expect("hooks", "warn", "one call failed 2h ago: claude PreToolUse: ");
+    assert!(findings.fix("hooks").contains("`msg doctor --repair`"));
+    failing_hook(&env, -1, "Stop\u{1b}[31m");
+    let line = fs::read_to_string(at(&env, "trouble.jsonl")).unwrap();
+    let (_, error) = line.lines().last().unwrap().split_once("\"error\":\"").unwrap();
+    let told = format!("2 calls failed, the last one 1h ago: claude Stop\\u{{1b}}[31m: {}", &error[..10]);
+    doctor(&env).expect("hooks", "warn", &told);
+    let quiet = env.run(&["doctor", "-q"]).expect_code(0);
+    assert!(quiet.stdout.contains("2 calls failed"), "{quiet}");
+    let findings = repair(&env);
+    findings.expect("hooks", "warn", &told);
+    assert!(findings.fix("hooks").contains("forgotten"));
+    assert_eq!(repair(&env).named("hooks"), [("ok", "no call failed")]);
+    failing_hook(&env, 0, "");
+    doctor(&env).expect("hooks", "warn", " ago: claude: ");
+}
+
+/// Whatever lies in the log: what can be read of it is told.
+#[test]
+fn a_log_of_failed_hooks_that_is_torn() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let log = at(&env, "trouble.jsonl");
+    put(&log, "oops\n\n{\"ts\": 7}\n\u{0}");
+    doctor(&env).expect("hooks", "ok", "no call failed");
+    failing_hook(&env, 0, "PreToolUse");
+    doctor(&env).expect("hooks", "warn", "one call failed");
+    let whole = fs::read_to_string(&log).unwrap();
+    put(&log, &whole[..whole.len() - 10]);
+    failing_hook(&env, 0, "Stop");
+    doctor(&env).expect("hooks", "warn", " ago: claude Stop: ");
+    // A long one begins anew; what was in it goes with the rest.
+    put(&log, &whole.repeat(200_000 / whole.len()));
+    failing_hook(&env, 0, "Stop");
+    assert!(fs::metadata(&log).unwrap().len() < 1_000);
+    assert!(at(&env, "trouble.old.jsonl").exists());
+    repair(&env).expect("hooks", "warn", "one call failed");
+    assert!(!log.exists() && !at(&env, "trouble.old.jsonl").exists());
+}
