@@ -50,6 +50,23 @@ pub fn unset(ctx: &Context, scope: Scope, name: &str) -> Result<(Entry, String),
     Ok((reloaded(ctx, name)?, file))
 }
 
+/// Do the user's own settings let sessions join by themselves?
+pub fn lets_sessions_join(ctx: &Context) -> bool {
+    config::user(&ctx.home).joins_sessions()
+}
+
+/// The setting that keeps sessions from joining here although the user's own settings let them: which, and from where.
+pub fn keeps_sessions_out(ctx: &Context) -> Option<(&'static str, Source)> {
+    let (user, here) = (config::user(&ctx.home), config::load(&ctx.home, &ctx.cwd, None).settings);
+    if !user.joins_sessions() || here.joins_sessions() {
+        return None;
+    }
+    ["autoRegister", "autoRegisterPaths"].into_iter().find_map(|key| {
+        let source = here.get(key).ok()?.1;
+        (user.get(key).ok()?.1 != source).then(|| (key, source.clone()))
+    })
+}
+
 /// The command as a person types it.
 fn line(words: &[&str], scope: Scope) -> String {
     let words: Vec<_> = words.iter().map(|word| shell_word(word)).collect();

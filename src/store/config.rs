@@ -109,6 +109,13 @@ pub fn load(home: &Home, cwd: &Path, mesh_flag: Option<&str>) -> Loaded {
     loaded
 }
 
+/// What the user's own files say, whatever a project or a variable says here.
+pub fn user(home: &Home) -> Settings {
+    let mut loaded = load_user(home);
+    loaded.settings.apply_shortcuts();
+    loaded.settings
+}
+
 /// Reads what the user configured. Where that can't be read, the mesh and `strict` are what it said last; where it can,
 /// they are kept for such a time.
 fn load_user(home: &Home) -> Loaded {

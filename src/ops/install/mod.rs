@@ -84,6 +84,8 @@ pub struct Wish {
     pub dry_run: bool,
     /// With the MCP server.
     pub mcp: bool,
+    /// Sessions shall join by themselves. `install` leaves that to its caller, and only names it to a person.
+    pub join: bool,
 }
 
 impl Wish {
@@ -92,6 +94,7 @@ impl Wish {
         let verb = if way == Way::In { "install" } else { "uninstall" };
         let mut line = format!("msg {verb} {}", self.recipient.map_or("all", Recipient::name));
         for (is_wanted, flag) in [
+            (self.join, " --join"),
             (self.statusline, " --statusline"),
             (!self.mcp, " --no-mcp"),
             (self.project, " --project"),

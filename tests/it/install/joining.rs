@@ -93,3 +93,44 @@ fn without_a_name_it_lists_them() {
     let said = env.run_with(&["install"], &[("PATH", path)]).expect_code(0).stdout;
     assert!(said.contains("there, not installed") && said.contains("`msg install NAME`"), "{said}");
 }
+
+/// What a project says holds there alone: the user's own setting is what `--join` is about.
+#[test]
+fn a_project_does_not_decide_for_the_user() {
+    let user = |env: &TestEnvironment| {
+        fs::read_to_string(at(env, ".config/ravenry/config.json")).unwrap_or_default().contains("true")
+    };
+    let env = TestEnvironment::new();
+    put(&env.work().join(".ravenry/config.json"), "{\"autoRegister\": true}");
+    assert_eq!(env.ok(&["install", "claude"])["autoRegister"], false);
+    let done = env.ok(&["install", "claude", "--join"]);
+    assert_eq!((&done["autoRegister"], &done["overriddenBy"]), (&true.into(), &Value::Null));
+    assert!(user(&env));
+    put(&env.work().join(".ravenry/config.json"), "{\"autoRegister\": false}");
+    let done = env.ok(&["install", "claude", "--join"]);
+    assert_eq!(done["autoRegister"], true);
+    let told = done["overriddenBy"].as_str().unwrap();
+    assert!(told.ends_with(".ravenry/config.json"), "{told}");
+    let said = env.run(&["install", "claude"]).expect_code(0).stdout;
+    assert!(said.contains("Here they do not: ") && said.contains(" sets autoRegister otherwise."), "{said}");
+}
+
+#[test]
+fn a_configuration_that_cannot_be_changed_stops_join_before_anything_is() {
+    let env = TestEnvironment::new();
+    give(&env, ".config/ravenry/config.json", "{");
+    let before = tree(&env.home());
+    assert_eq!(env.fails(4, &["install", "claude", "--join"]), "bad_config");
+    assert_eq!(tree(&env.home()), before);
+    // Without `--join` it is no reason not to install.
+    assert_eq!(env.ok(&["install", "claude"])["autoRegister"], false);
+}
+
+#[test]
+fn join_is_about_sessions_of_a_harness() {
+    let env = TestEnvironment::new();
+    let before = tree(&env.home());
+    assert_eq!(env.fails(2, &["install", "tmux", "--join"]), "usage");
+    assert_eq!(env.fails(2, &["install", "--join"]), "usage");
+    assert_eq!(tree(&env.home()), before);
+}

@@ -183,7 +183,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-fn from(source: &Source) -> String {
+pub(super) fn from(source: &Source) -> String {
     match source {
         Source::Default => "default".to_string(),
         Source::File(file) => file.clone(),

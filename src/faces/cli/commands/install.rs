@@ -4,6 +4,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::{Map, Value, json};
 
+use crate::domain::settings::Source;
 use crate::domain::{Harness, visible};
 use crate::faces::cli::diff;
 use crate::faces::cli::output::{Outcome, Page, Report, Ui, style};
@@ -11,6 +12,8 @@ use crate::faces::cli::table::{Cell, Table};
 use crate::ops::install::{self, Change, Done, HARNESSES, Recipient, Wish};
 use crate::ops::{CommandError, Context, Kind, Reached, config};
 use crate::store::config::Scope;
+
+use super::config::from;
 
 /// Make a harness use msg: hooks, plugin, MCP server and permission
 ///
@@ -75,7 +78,14 @@ impl WishArgs {
             Which::All => None,
             Which::One(recipient) => Some(recipient),
         };
-        Wish { recipient, statusline: false, project: self.project, dry_run: self.dry_run, mcp: true }
+        Wish {
+            recipient,
+            statusline: false,
+            project: self.project,
+            dry_run: self.dry_run,
+            mcp: true,
+            join: false,
+        }
     }
 }
 
@@ -86,29 +96,54 @@ pub(super) fn run(
     ui: &Ui,
     errors: Vec<CommandError>,
 ) -> Result<Outcome, CommandError> {
-    let Some(which) = args.harness else { return Ok(Overview(install::overview(ctx)).into()) };
-    let wish = Wish { statusline: args.statusline, mcp: !args.no_mcp, ..args.wish.wish(which) };
+    let Some(which) = args.harness else {
+        if args.join {
+            return Err(CommandError::new(Kind::Usage, "`--join` needs HARNESS")
+                .hint("`msg install all --join` installs into all that are there"));
+        }
+        return Ok(Overview(install::overview(ctx)).into());
+    };
+    let wish =
+        Wish { statusline: args.statusline, mcp: !args.no_mcp, join: args.join, ..args.wish.wish(which) };
+    if wish.join && wish.recipient == Some(Recipient::Tmux) {
+        return Err(CommandError::new(Kind::Usage, "`--join` is about sessions of a harness: tmux has none"));
+    }
     let has_none = |recipient: Recipient| recipient != Recipient::Harness(Harness::Claude);
     if let Some(recipient) = wish.recipient.filter(|recipient| wish.statusline && has_none(*recipient)) {
         let text = format!("{recipient} has no status line that could be told what to show");
         return Err(CommandError::new(Kind::InvalidValue, text)
             .hint("`msg install tmux` shows it beneath whatever runs in a pane"));
     }
+    // Nothing is installed by a command that can't do the rest of it.
+    let is_broken = !errors.is_empty();
+    if wish.join && !wish.dry_run {
+        errors.into_iter().next().map_or(Ok(()), Err)?;
+    }
     let done = install::install(wish)?;
     let is_harness = |recipient: &Recipient| matches!(recipient, Recipient::Harness(_));
     let is_asked = !wish.dry_run && done.recipients.iter().any(is_harness);
-    let joining = match ctx.settings.joins_sessions() {
-        _ if !is_asked => None,
-        true => Some(Joining::On),
-        false if args.join || wants_to_join(ui) => {
-            errors.into_iter().next().map_or(Ok(()), Err)?;
-            config::set(ctx, Scope::User, "autoRegister", "true")?;
-            Some(Joining::SwitchedOn)
-        }
-        false => Some(Joining::Off),
+    let (joining, error) = match is_asked.then(|| let_join(ctx, wish.join, is_broken, ui)) {
+        None => (None, None),
+        Some(Ok(joining)) => (Some(joining), None),
+        Some(Err(error)) => (Some(Joining::Off), Some(error)),
     };
-    let error = install::verdict(&done);
-    Ok(Outcome { report: Some(Box::new(InstallReport { done, wish, words: &WORDS, joining })), error })
+    let error = install::verdict(&done).or(error);
+    let overriding = config::keeps_sessions_out(ctx).filter(|_| joining.is_some());
+    let report = InstallReport { done, wish, words: &WORDS, joining, overriding };
+    Ok(Outcome { report: Some(Box::new(report)), error })
+}
+
+/// Sees to it that sessions join by themselves, if that is wanted. It goes by the user's own settings: what a project says
+/// holds in that project alone.
+fn let_join(ctx: &Context, is_wanted: bool, is_broken: bool, ui: &Ui) -> Result<Joining, CommandError> {
+    if config::lets_sessions_join(ctx) {
+        return Ok(Joining::On);
+    }
+    if is_wanted || (!is_broken && wants_to_join(ui)) {
+        config::set(ctx, Scope::User, "autoRegister", "true")?;
+        return Ok(Joining::SwitchedOn);
+    }
+    Ok(Joining::Off)
 }
 
 /// Asks, where a person can answer.
@@ -174,7 +209,10 @@ pub(super) struct Words {
 
 pub(super) fn outcome(done: Done, wish: Wish, words: &'static Words) -> Outcome {
     let error = install::verdict(&done);
-    Outcome { report: Some(Box::new(InstallReport { done, wish, words, joining: None })), error }
+    Outcome {
+        report: Some(Box::new(InstallReport { done, wish, words, joining: None, overriding: None })),
+        error,
+    }
 }
 
 struct InstallReport {
@@ -183,6 +221,8 @@ struct InstallReport {
     words: &'static Words,
     /// `None`: it is not about that.
     joining: Option<Joining>,
+    /// What keeps sessions from joining here all the same.
+    overriding: Option<(&'static str, Source)>,
 }
 
 impl Report for InstallReport {
@@ -199,6 +239,9 @@ impl Report for InstallReport {
         object.insert("failed".to_string(), self.done.failed.iter().map(failed).collect());
         if let Some(joining) = self.joining {
             object.insert("autoRegister".to_string(), json!(!matches!(joining, Joining::Off)));
+        }
+        if let Some((_, source)) = &self.overriding {
+            object.insert("overriddenBy".to_string(), json!(from(source)));
         }
         if self.wish.dry_run {
             let diff = |change: &Change| json!({ "path": path(change), "diff": diff::unified(change) });
@@ -241,6 +284,10 @@ impl Report for InstallReport {
                 "Next: `msg config set autoRegister true` lets sessions join by themselves; they do not yet.",
             ),
             Some(Joining::On) | None => {}
+        }
+        if let Some((key, source)) = &self.overriding {
+            let source = from(source);
+            page.line(format!("Here they do not: {} sets {key} otherwise.", visible(&source)));
         }
     }
 
