@@ -90,6 +90,12 @@ impl<'a> Original<'a> {
             Some(OriginalFile::Copy(_)) | None => Self::Unknown,
         }
     }
+
+    /// What is kept of a settings file that was there.
+    fn outline(self, dialect: Dialect) -> Option<Document> {
+        let Self::Known(known) = self else { return None };
+        Document::parse(known.outline.as_bytes(), dialect).ok()
+    }
 }
 
 impl Part {
@@ -104,20 +110,23 @@ impl Part {
         match self {
             Self::Entries { harness, dialect, entries } => {
                 let mut document = Document::parse(bytes, *dialect)?;
+                let before = original.outline(*dialect);
+                let was_there = |path: &[String]| {
+                    before.as_ref().is_some_and(|before| before.get(path).is_ok_and(|node| node.is_some()))
+                };
                 for entry in entries {
                     match entry {
                         Entry::Leave { command, plugin } => {
                             let is_ours = match original {
                                 Original::Nothing => true,
                                 Original::Unknown => view(plugin).0.is_some(),
-                                Original::Known(known) => {
-                                    !Document::parse(known.outline.as_bytes(), *dialect)
-                                        .is_ok_and(|before| leave::may_have_allowed(&before, command))
-                                }
+                                Original::Known(_) => !before
+                                    .as_ref()
+                                    .is_some_and(|before| leave::may_have_allowed(before, command)),
                             };
                             leave::put(&mut document, command, is_ours)?;
                         }
-                        entry => entry.put(&mut document, *harness)?,
+                        entry => entry.put(&mut document, *harness, &was_there)?,
                     }
                 }
                 take_strays(&mut document, *harness, entries, &|_| false)?;
@@ -153,10 +162,7 @@ impl Part {
         match self {
             Self::Entries { harness, dialect, entries } => {
                 let mut document = Document::parse(bytes, *dialect)?;
-                let before = match original {
-                    Original::Known(known) => Document::parse(known.outline.as_bytes(), *dialect).ok(),
-                    Original::Unknown | Original::Nothing => None,
-                };
+                let before = original.outline(*dialect);
                 let was_there = |path: &[String]| {
                     before.as_ref().is_some_and(|before| before.get(path).is_ok_and(|node| node.is_some()))
                 };
@@ -369,7 +375,12 @@ fn not_ours() -> Refusal {
 }
 
 impl Entry {
-    fn put(&self, document: &mut Document, harness: Harness) -> Result<(), Refusal> {
+    fn put(
+        &self,
+        document: &mut Document,
+        harness: Harness,
+        stays: &dyn Fn(&[String]) -> bool,
+    ) -> Result<(), Refusal> {
         match self {
             Self::Hook(hook) => hook.slot(harness, |slot| document.put(slot, &hook.value)),
             Self::Item { list, text } => {
@@ -390,7 +401,7 @@ impl Entry {
                 Some(node) if shown_by(node).is_none() => Ok(()),
                 None | Some(_) => document.set(&status_line(), value),
             },
-            Self::Server(server) => server.put(document, harness),
+            Self::Server(server) => server.put(document, harness, stays),
             // It depends on what was there before: `Part::put`.
             Self::Leave { .. } => Ok(()),
         }

@@ -57,7 +57,12 @@ impl Server {
     }
 
     /// Somebody's own server of that name stays.
-    pub(super) fn put(&self, document: &mut Document, harness: Harness) -> Result<(), Refusal> {
+    pub(super) fn put(
+        &self,
+        document: &mut Document,
+        harness: Harness,
+        stays: &dyn Fn(&[String]) -> bool,
+    ) -> Result<(), Refusal> {
         let (path, value) = self.member(harness);
         match (document.get(&path)?.map(program_of), self.is_wanted) {
             (None, true) => document.set(&path, &value),
@@ -69,7 +74,7 @@ impl Server {
                 };
                 document.set(&[path.as_slice(), &["command".to_string()]].concat(), &command)
             }
-            (Some(Some(_)), false) => document.unset(&path, &|_| false),
+            (Some(Some(_)), false) => document.unset(&path, stays),
             _ => Ok(()),
         }
     }

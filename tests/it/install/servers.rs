@@ -122,3 +122,23 @@ fn a_server_whose_program_is_gone_is_told_of() {
     let checks = env.run(&["doctor", "--json"]).json().to_string();
     assert!(checks.contains("mcp-config.json") && checks.contains("which is gone"), "{checks}");
 }
+
+/// A list of servers that was empty before is so again, also if ours went before an edit.
+#[test]
+fn an_empty_list_of_servers_stays() {
+    for (harness, file, content) in [
+        ("gemini", ".gemini/settings.json", "{\"mcpServers\": {}}"),
+        ("opencode", ".config/opencode/opencode.json", "{\"mcp\": {}}"),
+        ("claude", ".claude.json", "{\"mcpServers\": {}}"),
+    ] {
+        let env = TestEnvironment::new();
+        give(&env, file, content);
+        install(&env, harness);
+        env.ok(&["install", harness, "--no-mcp"]);
+        give(&env, file, &text(&env, file).replacen('{', "{\"a\": 1, ", 1));
+        uninstall(&env, harness);
+        let left: Value = serde_json::from_str(&text(&env, file)).unwrap();
+        let expected: Value = serde_json::from_str(&content.replacen('{', "{\"a\": 1, ", 1)).unwrap();
+        assert_eq!(left, expected, "{harness}");
+    }
+}
