@@ -13,11 +13,12 @@ use serde_json::{Map, Value};
 
 use crate::domain::{visible, visible_json};
 use crate::faces::json;
-use crate::ops::{CommandError, Fact, Reached, Reader};
-use crate::sys::{files, seams};
+use crate::ops::{CommandError, Fact, Letter, Reached, Reader};
+use crate::sys::{clock, files, seams};
 
 use super::args::{GlobalArgs, When};
 use super::error::exit_code;
+use super::messages::Letters;
 use super::usage::Manner;
 
 /// What a command has to say.
@@ -190,16 +191,20 @@ impl Ui {
     /// [`Ui::say`] for mail. In an output that was closed before we started, or in `/dev/null`, nobody has it.
     pub(super) fn hand_over(&self, text: &str) -> Reached {
         if files::leads_nowhere(&io::stdout()) {
-            self.note("nobody reads standard output, so the mail stays unread");
+            let text = "nobody reads standard output, so the mail stays unread";
+            self.complain(&format!("{}: {text}", style::bad("error")));
+            // Who asks again and again must not take this for mail.
+            self.lost.set(true);
             return Reached::No;
         }
         self.say(text)
     }
 
-    /// [`Ui::hand_over`] of a whole report, in JSON as one object with `ok`.
-    pub(super) fn hand_over_report(&self, report: &dyn Report) -> Reached {
-        let text = if self.json { json_text(Some(report), None) } else { self.text(Some(report)) };
-        self.hand_over(&text)
+    /// [`Ui::hand_over`] of messages, in JSON as one object with `ok`. That there are none may be said to nobody.
+    pub(super) fn hand_over_letters(&self, letters: &[Letter]) -> Reached {
+        let report = Letters { letters, for_person: self.is_terminal(), now: clock::now() };
+        let text = if self.json { json_text(Some(&report), None) } else { self.text(Some(&report)) };
+        if letters.is_empty() { self.say(&text) } else { self.hand_over(&text) }
     }
 
     /// Who is handed what is said.

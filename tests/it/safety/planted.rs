@@ -84,7 +84,12 @@ fn hook(env: &TestEnvironment, mesh: &Path, event: &str) -> Command {
 
 /// How it ended; `None` if it was killed, or had to be, or read more than `most` bytes.
 fn code(command: &mut Command, most: u64) -> Option<i32> {
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    end(command.stdout(Stdio::null()), most)
+}
+
+/// The same, with its answer where the command has it.
+fn end(command: &mut Command, most: u64) -> Option<i32> {
+    let mut child = command.stderr(Stdio::null()).spawn().unwrap();
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT | WaitPidFlag::WNOHANG;
     let give_up = Instant::now() + PATIENCE;
@@ -141,7 +146,9 @@ fn commands_on(env: &TestEnvironment, mesh: &Path, most: u64) -> Vec<(String, Op
     let run = |args: &[&str]| {
         let mut command = env.msg();
         command.args(args).args(["--as", "Alice", "--mesh"]).arg(mesh);
-        (args.join(" "), code(frugal(&command).stdin(Stdio::null()), most))
+        // Mail is handed over to a file, and not to nobody.
+        let output = tempfile::tempfile().unwrap();
+        (args.join(" "), end(frugal(&command).stdin(Stdio::null()).stdout(output), most))
     };
     COMMANDS.map(run).to_vec()
 }

@@ -1,10 +1,8 @@
 use clap::Args;
 
-use crate::faces::cli::messages::Letters;
 use crate::faces::cli::output::{Outcome, Ui};
 use crate::faces::cli::values::count;
 use crate::ops::{self, CommandError, Context, Selection};
-use crate::sys::clock;
 
 /// Take what waits for you
 ///
@@ -27,8 +25,6 @@ pub(in crate::faces::cli) struct ReadArgs {
 
 pub(super) fn run(ctx: &Context, args: ReadArgs, ui: &Ui) -> Result<Outcome, CommandError> {
     let selection = Selection { limit: args.limit, ack: args.ack, parked: true, ..Selection::default() };
-    ops::read(ctx, ui.reader(), &selection, &mut |letters| {
-        ui.hand_over_report(&Letters { letters, for_person: ui.is_terminal(), now: clock::now() })
-    })?;
+    ops::read(ctx, ui.reader(), &selection, &mut |letters| ui.hand_over_letters(letters))?;
     Ok(Outcome::said(None))
 }

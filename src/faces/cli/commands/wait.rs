@@ -1,10 +1,8 @@
 use clap::Args;
 
 use crate::domain::AgentName;
-use crate::faces::cli::messages::Letters;
 use crate::faces::cli::output::{Outcome, Ui};
 use crate::ops::{self, CommandError, Context, Kind};
-use crate::sys::clock;
 use crate::sys::files::FileError;
 use crate::sys::signals::Stop;
 
@@ -31,7 +29,7 @@ pub(super) fn run(ctx: &Context, args: WaitArgs, ui: &Ui) -> Result<Outcome, Com
     let stop = Stop::listen().map_err(FileError::from)?;
     let selection = ops::from_sender(from);
     let found = ops::wait(ctx, ui.reader(), &stop, &selection, timeout, &mut |letters| {
-        ui.hand_over_report(&Letters { letters, for_person: ui.is_terminal(), now: clock::now() })
+        ui.hand_over_letters(letters)
     })?;
     match found {
         Some(_) => Ok(Outcome::said(None)),

@@ -3,10 +3,9 @@ use std::process::{Command, Stdio};
 
 use clap::Args;
 
-use crate::faces::cli::messages::{self, Letters};
-use crate::faces::cli::output::{Outcome, Report, Ui};
+use crate::faces::cli::messages;
+use crate::faces::cli::output::{Outcome, Ui};
 use crate::ops::{self, CommandError, Context, End, Kind, Letter, Reached};
-use crate::sys::clock;
 use crate::sys::files::FileError;
 use crate::sys::signals::Stop;
 
@@ -53,9 +52,7 @@ fn tell(ctx: &Context, ui: &Ui) {
 
 fn print(ui: &Ui, letters: &[Letter]) -> Reached {
     if !ui.is_json() {
-        return ui.hand_over_report(
-            &Letters { letters, for_person: ui.is_terminal(), now: clock::now() } as &dyn Report
-        );
+        return ui.hand_over_letters(letters);
     }
     let lines: String = letters
         .iter()
