@@ -6,6 +6,10 @@ use std::path::Path;
 use super::layout::{DIRECTORIES, LATER};
 use crate::sys::files::{self, FileError};
 
+/// What a mesh has later that is no directory.
+const PLAIN: [&str; 6] =
+    ["mesh.lock", "swarm.lock", "claims.json", "completions.json", "trouble.jsonl", "trouble.old.jsonl"];
+
 /// Names that a file system or a file manager puts into a directory that is otherwise empty.
 const NOT_CONTENT: [&str; 2] = ["lost+found", ".DS_Store"];
 
@@ -13,7 +17,7 @@ const NOT_CONTENT: [&str; 2] = ["lost+found", ".DS_Store"];
 pub(super) enum Ground {
     /// It bears the marks of a mesh, ours or pi-messenger's.
     Mesh,
-    /// It is empty, or holds the beginning of a mesh and nothing else.
+    /// It is empty, or holds empty directories of a mesh that was begun, and nothing else.
     Free,
     /// It holds something else.
     Foreign,
@@ -24,11 +28,18 @@ pub(super) fn examine(dir: &Path) -> Result<Ground, FileError> {
     if bears_marks(dir)? {
         return Ok(Ground::Mesh);
     }
+    let is_among = |names: &[&str], name: &OsStr| names.iter().any(|known| OsStr::new(known) == name);
     let is_ours = |name: &OsStr| {
-        let known = DIRECTORIES.iter().chain(&LATER).chain(&NOT_CONTENT);
-        known.into_iter().any(|known| OsStr::new(known) == name)
+        let is_part = is_among(&DIRECTORIES, name) || (is_among(&LATER, name) && !is_among(&PLAIN, name));
+        is_among(&NOT_CONTENT, name) || (is_part && is_empty_dir(&dir.join(name)))
     };
     Ok(if files::all_names(dir, is_ours)? { Ground::Free } else { Ground::Foreign })
+}
+
+/// Is it a directory itself, not a link to one, with nothing in it? What can't be looked at is not ours to decide about.
+fn is_empty_dir(path: &Path) -> bool {
+    let is_dir = files::link_metadata(path).is_ok_and(|found| found.is_some_and(|it| it.is_dir()));
+    is_dir && files::all_names(path, |_| false).unwrap_or(false)
 }
 
 /// `mesh.lock` is ours alone; pi-messenger's mesh has none before our first command, but `registry/` and `inbox/`.

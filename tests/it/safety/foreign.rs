@@ -122,6 +122,25 @@ fn a_parent_that_others_may_write_to_is_not_ours_to_close() {
     refused(&env.run(&["--json", "--mesh", mesh.to_str().unwrap(), "agents"]), &["unsafe_mesh"]);
 }
 
+/// Names alone make no mesh: what lies beneath them is somebody's.
+#[test]
+fn a_directory_with_names_of_ours_and_content_of_others_is_refused_and_left_alone() {
+    let env = TestEnvironment::new();
+    for (name, file) in
+        [("notes", "tmp/notes.txt"), ("plain", "feed"), ("claims", "claims.json"), ("mail", "inbox/a/b")]
+    {
+        let dir = env.path().join(name);
+        put(&dir.join(file), "dear");
+        fs::create_dir(dir.join("sent")).unwrap();
+        set_mode(&dir, 0o755);
+        left_alone(&env, &dir, &["not_a_mesh"]);
+    }
+    let dir = env.path().join("linked");
+    fs::create_dir(&dir).unwrap();
+    std::os::unix::fs::symlink(env.work(), dir.join("inbox")).unwrap();
+    left_alone(&env, &dir, &["not_a_mesh"]);
+}
+
 #[test]
 fn an_empty_directory_and_the_beginning_of_a_mesh_are_taken() {
     let env = TestEnvironment::new();
