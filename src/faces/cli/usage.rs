@@ -5,14 +5,15 @@ use std::ffi::OsString;
 use std::num::ParseIntError;
 use std::process::ExitCode;
 
-use clap::ValueEnum;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 
+use crate::domain::nearest;
 use crate::ops::{CommandError, Kind};
 
-use super::args::{Command, When};
+use super::args::{Command, GlobalArgs, When};
 use super::hyphens;
 use super::output::{Page, Report, Ui};
 
@@ -96,6 +97,10 @@ struct Place {
     /// One of its arguments is a text, which may have been typed without quotation marks.
     takes_text: bool,
     commands: Vec<String>,
+    /// The words after `--`.
+    texts: Vec<String>,
+    /// The option that a word may have been meant as which was taken for a text.
+    meant: Option<String>,
 }
 
 impl Place {
@@ -110,8 +115,17 @@ impl Place {
                 examples: Vec::new(),
                 takes_text: false,
                 commands: Vec::new(),
+                texts: Vec::new(),
+                meant: None,
             };
         };
+        let texts: Vec<String> = words[at..]
+            .iter()
+            .skip_while(|word| *word != "--")
+            .skip(1)
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
+        let meant = meant(&words[at + 1..], &command);
         let mut name = format!("msg {}", command.get_name());
         let inner = words[at + 1..].iter().find_map(|word| command.find_subcommand(word.to_str()?));
         let commands = match inner {
@@ -126,7 +140,14 @@ impl Place {
             examples.lines().filter_map(|line| line.strip_prefix("  ")).map(String::from).collect();
         let own: Vec<String> = examples.iter().filter(|line| line.starts_with(&name)).cloned().collect();
         let takes_text = command.get_positionals().any(hyphens::is_text);
-        Self { name, examples: if own.is_empty() { examples } else { own }, takes_text, commands }
+        Self {
+            name,
+            examples: if own.is_empty() { examples } else { own },
+            takes_text,
+            commands,
+            texts,
+            meant,
+        }
     }
 
     fn is_program(&self) -> bool {
@@ -140,6 +161,7 @@ fn explain(error: &clap::Error, place: &Place) -> CommandError {
     let first = |kind| context(kind).into_iter().next().unwrap_or_default();
     let name = &place.name;
     let usage = |text: String| CommandError::new(Kind::Usage, text);
+    let invalid = |text: String| CommandError::new(Kind::InvalidValue, text);
     let named = bare(&first(ContextKind::InvalidArg));
     let explained = match error.kind() {
         ErrorKind::MissingRequiredArgument => {
@@ -162,12 +184,12 @@ fn explain(error: &clap::Error, place: &Place) -> CommandError {
             usage(format!("{named} needs a value"))
         }
         ErrorKind::InvalidValue => {
-            let error = usage(format!("invalid value `{}` for {named}", first(ContextKind::InvalidValue)));
+            let error = invalid(format!("invalid value `{}` for {named}", first(ContextKind::InvalidValue)));
             error.hint(format!("expected one of: {}", context(ContextKind::ValidValue).join(", ")))
         }
         ErrorKind::ValueValidation => {
             let typed = first(ContextKind::InvalidValue);
-            usage(format!("invalid value `{typed}` for {named}: {}", reason(error)))
+            invalid(format!("invalid value `{typed}` for {named}: {}", reason(error)))
         }
         ErrorKind::ArgumentConflict => {
             let other = bare(&first(ContextKind::PriorArg));
@@ -189,14 +211,32 @@ fn explain(error: &clap::Error, place: &Place) -> CommandError {
 }
 
 fn unknown_argument(typed: &str, place: &Place) -> CommandError {
+    if typed.starts_with('-') && place.texts.iter().any(|word| word == typed) {
+        let text = format!("unexpected argument `{typed}`: after `--` every word is text");
+        return with_examples(CommandError::new(Kind::Usage, text).hint("put options before `--`"), place);
+    }
     if typed.starts_with('-') {
         return CommandError::new(Kind::Usage, format!("`{}` has no option `{typed}`", place.name));
     }
     let error = CommandError::new(Kind::Usage, format!("unexpected argument `{typed}`"));
+    if let Some(meant) = &place.meant {
+        return with_examples(error.hint(format!("did you mean `{meant}`?")), place);
+    }
     match place.takes_text {
         true => with_examples(error.hint("put the text in quotes"), place),
         false => with_examples(error, place),
     }
+}
+
+/// The option that is nearest to a word which looks like one and is none.
+fn meant(words: &[OsString], command: &clap::Command) -> Option<String> {
+    let grammar = GlobalArgs::augment_args(command.clone());
+    let options: Vec<String> =
+        grammar.get_arguments().filter_map(|arg| arg.get_long()).map(|long| format!("--{long}")).collect();
+    let is_like_one = |word: &&str| word.len() > 2 && word.starts_with("--") && !word.contains([' ', '=']);
+    let mut odd = words.iter().filter_map(|word| word.to_str()).filter(is_like_one);
+    let odd = odd.find(|word| options.iter().all(|option| option != word))?;
+    nearest(odd, options.iter().map(String::as_str)).first().map(|option| (*option).to_string())
 }
 
 fn with_examples(error: CommandError, place: &Place) -> CommandError {

@@ -57,6 +57,24 @@ fn a_wrong_argument_is_answered_in_our_words() {
         let ended = env.run(args).expect_code(2);
         assert!(ended.stderr.starts_with(expected), "{args:?}: {ended}");
     }
+    for args in [
+        &["read", "-n", "0"][..],
+        &["install", "nosuch"],
+        &["agents", "--color", "x"],
+        &["join", "--pid", "x"],
+        &["completions", "x"],
+        &["selftest", "--promise", "99"],
+    ] {
+        assert_eq!(env.fails(2, args), "invalid_value", "{args:?}");
+    }
+    let ended = env.run(&["send", "Bo", "--want-akc", "text"]).expect_code(2);
+    assert!(ended.stderr.contains("hint: did you mean `--want-ack`?\n"), "{ended}");
+    let ended = env.run(&["send", "Bo", "--", "-h", "--as", "Al"]).expect_code(2);
+    assert!(
+        ended.stderr.starts_with("error: unexpected argument `--as`: after `--` every word is text\n"),
+        "{ended}"
+    );
+    assert!(ended.stderr.contains("hint: put options before `--`\n"), "{ended}");
     let ended = env.run(&["send", "Bob", "hi", "there"]);
     assert!(ended.stderr.contains("hint: put the text in quotes\n"), "{ended}");
 }

@@ -44,7 +44,7 @@ fn what_agents_do_is_in_it() {
     ];
     assert_eq!(shown(&env, &[]), all);
     assert_eq!(shown(&env, &["--limit", "2"]), all[6..], "the last ones, oldest first");
-    assert_eq!(env.fails(2, &["feed", "--limit", "0"]), "usage");
+    assert_eq!(env.fails(2, &["feed", "--limit", "0"]), "invalid_value");
     assert_eq!(shown(&env, &["--kind", "reserve,release"]), [all[3], all[5]]);
     assert_eq!(
         shown(&env, &["--agent", "bob"]),

@@ -205,9 +205,10 @@ fn a_record_that_cannot_be_read_is_not_overwritten() {
 #[test]
 fn no_such_harness() {
     let env = TestEnvironment::new();
-    for name in ["emacs", "terminal", "other", "", "Claude"] {
-        assert_eq!(env.fails(2, &["install", name]), "usage");
-        assert_eq!(env.fails(2, &["uninstall", name]), "usage");
+    for name in ["emacs", "terminal", "other", "Claude"] {
+        assert_eq!(env.fails(2, &["install", name]), "invalid_value");
+        assert_eq!(env.fails(2, &["uninstall", name]), "invalid_value");
     }
+    assert_eq!(env.fails(2, &["install", ""]), "usage");
     assert_eq!(env.fails(2, &["uninstall"]), "usage");
 }

@@ -43,7 +43,7 @@ pub(in crate::faces::cli) struct FeedArgs {
 pub(super) fn run(ctx: &Context, args: FeedArgs, ui: &Ui) -> Result<Outcome, CommandError> {
     args.kind.iter().try_for_each(|kind| refuse_typo(kind))?;
     if args.limit == 0 && !args.follow {
-        return Err(CommandError::new(Kind::Usage, "`--limit 0` shows nothing without `--follow`")
+        return Err(CommandError::new(Kind::InvalidValue, "`--limit 0` shows nothing without `--follow`")
             .hint("give a number from 1 on"));
     }
     let wanted = Wanted { agent: args.agent, kinds: args.kind };
