@@ -141,10 +141,8 @@ pub struct Receipt {
 
 pub fn receipt(ctx: &Context, id: &str) -> Result<Receipt, CommandError> {
     let (mesh, caller) = identity::caller(ctx)?;
-    let mut found = mesh.find_messages(&caller.agent, id)?;
-    let received = found.len();
-    found.retain(|filed| matches!(filed.place, Place::Sent(_)));
-    if found.is_empty() && received > 0 {
+    let found = mesh.find_sent(&caller.agent, id)?;
+    if found.is_empty() && !mesh.find_messages(&caller.agent, id)?.is_empty() {
         let text = format!("`{}` is a message that you received", id.escape_debug());
         return Err(CommandError::new(Kind::UnknownMessage, text).hint("only what you sent has a receipt"));
     }

@@ -53,8 +53,25 @@ impl Mesh {
     /// The agent's messages that `text` may mean: a whole id, the six letters, or the start of either. What it names
     /// in full is meant, whatever else begins like that.
     pub fn find_messages(&self, agent: &Agent, text: &str) -> Result<Vec<Filed>, StoreError> {
+        self.find(agent, text, |_| true)
+    }
+
+    /// Those of them that the agent sent. One to itself is among them, and in its inbox too.
+    pub fn find_sent(&self, agent: &Agent, text: &str) -> Result<Vec<Filed>, StoreError> {
+        self.find(agent, text, |place| matches!(place, Place::Sent(_)))
+    }
+
+    fn find(
+        &self,
+        agent: &Agent,
+        text: &str,
+        is_wanted: impl Fn(&Place) -> bool,
+    ) -> Result<Vec<Filed>, StoreError> {
         let mut found: Vec<Filed> = Vec::new();
         for (path, stem, place) in self.files_of(agent, None)? {
+            if !is_wanted(&place) {
+                continue;
+            }
             // The id of a foreign message stands only inside it.
             let by_name = stem.is_meant_by(text);
             let Some(message) = read(&path)? else { continue };

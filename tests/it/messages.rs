@@ -160,6 +160,18 @@ fn a_message_to_oneself_is_noticed() {
 }
 
 #[test]
+fn a_message_to_oneself_has_a_receipt() {
+    let env = two();
+    let sent = env.ok(&["send", "Alice", "note to self", "--want-ack", "--as", "Alice"]);
+    let id = sent["sent"][0]["id"].as_str().unwrap().to_string();
+    assert_eq!(state(&env, &id)["state"], "stored");
+    assert_eq!(read(&env, "Alice").len(), 1);
+    assert_eq!(state(&env, &id)["state"], "surfaced");
+    env.ok(&["ack", &id, "--as", "Alice"]);
+    assert_eq!(state(&env, &id)["state"], "acked");
+}
+
+#[test]
 fn what_was_not_sent_is_told_once_with_a_way_out() {
     let env = two();
     let ended = env.run(&["send", "Bob,Bobb", "hi", "--as", "Alice"]).expect_code(1);
@@ -524,15 +536,23 @@ fn a_closed_standard_output_leaves_the_mail_where_it_is() {
     let env = two();
     send(&env, "precious");
     let given = env.msg();
-    for command in ["read", "read --json", "wait --timeout 60"] {
+    let run = |command: &str, output: &str| {
         let mut shell = std::process::Command::new("sh");
-        shell.arg("-c").arg(format!("\"$0\" {command} --as Bob >&-")).arg(given.get_program());
+        shell.arg("-c").arg(format!("\"$0\" {command} --as Bob >{output}")).arg(given.get_program());
         shell.env_clear().envs(given.get_envs().filter_map(|(name, value)| Some((name, value?))));
         let ended = shell.current_dir(env.work()).output().unwrap();
-        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-        assert!(said.contains("the mail stays unread"), "{command}: {said}");
+        (ended.status.code(), String::from_utf8_lossy(&ended.stderr).into_owned())
+    };
+    for output in ["&-", "/dev/null"] {
+        for command in ["read", "read --json", "read -q", "wait --timeout 60", "watch", "watch --json"] {
+            let (code, said) = run(command, output);
+            assert!(said.contains("error: nobody reads standard output, so the mail stays"), "{said}");
+            assert_eq!(code, Some(4), "{command}: who asks in a loop must not take this for mail");
+        }
     }
     assert_eq!(read(&env, "Bob").len(), 1);
+    // That there is none may be said to nobody.
+    assert_eq!(run("read", "/dev/null"), (Some(0), String::new()));
 }
 
 #[test]
