@@ -124,8 +124,6 @@ pub(super) struct State {
     pub(super) help: bool,
     /// The first key that the help shows.
     pub(super) help_from: usize,
-    /// The last key was Esc, and the next one quits.
-    pub(super) is_closing: bool,
     pub(super) notice: Option<Notice>,
     pub(super) size: Size,
     pub(super) now: Timestamp,
@@ -148,7 +146,6 @@ impl State {
             completion: None,
             help: false,
             help_from: 0,
-            is_closing: false,
             notice: None,
             size,
             now,

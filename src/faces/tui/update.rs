@@ -20,6 +20,8 @@ use super::view::{help, tabs};
 
 /// How far a turn of the wheel goes.
 const WHEEL: isize = 3;
+/// Said when the next Esc quits.
+const QUITS_NEXT: &str = "press Esc again to quit";
 
 /// Something that happened.
 #[derive(Debug)]
@@ -70,13 +72,13 @@ impl State {
             KeyCode::Char('l') if control => return vec![Effect::SignOfLife, Effect::Redraw],
             _ => {}
         }
-        self.notice = None;
+        // It counts for as long as it is on the screen.
+        let was_closing = self.notice.take().is_some_and(|notice| notice.text == QUITS_NEXT);
         if self.help {
             self.key_in_help(key);
         } else if self.filter.open {
             self.key_in_filter(key);
         } else if !self.key_in_completion(key) {
-            let was_closing = std::mem::take(&mut self.is_closing);
             effects.extend(match key.code {
                 KeyCode::Esc => self.escape(was_closing),
                 _ => self.plain_key(key),
@@ -254,8 +256,7 @@ impl State {
         } else if was_closing {
             return vec![Effect::Quit];
         } else {
-            self.is_closing = true;
-            self.say("press Esc again to quit");
+            self.say(QUITS_NEXT);
         }
         Vec::new()
     }

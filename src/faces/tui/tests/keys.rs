@@ -124,6 +124,9 @@ fn escape_closes_one_thing_at_a_time() {
     assert_eq!(press(&mut state, KeyCode::Esc), []);
     assert_eq!(press(&mut state, KeyCode::Esc), []);
     assert!(state.notice.as_ref().unwrap().text.contains("Esc again"));
+    // It counts for as long as it can be read.
+    state.say("something else");
+    assert_eq!(press(&mut state, KeyCode::Esc), []);
     assert_eq!(press(&mut state, KeyCode::Esc), [Effect::Quit]);
 }
 
