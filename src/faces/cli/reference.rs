@@ -1,5 +1,5 @@
-//! `docs/cli.md` says what the program does: commands, options, error kinds, exit codes, feed kinds and JSON keys are
-//! compared both ways.
+//! `docs/cli.md` says what the program does: commands, options, error kinds, exit codes, feed kinds and the keys of objects
+//! that can be made without a mesh are compared both ways. Keys of other objects are not.
 
 use std::collections::BTreeSet;
 
@@ -149,8 +149,21 @@ fn the_keys_of_objects_are_on_the_page_and_nothing_else() {
         at: stamp.timestamp(),
         notes: None,
     };
+    let mut told = super::messages::json(&message, "160007");
+    let program = crate::domain::AgentName::of_program();
+    let notice = super::messages::json(&Message::new(stamp, &program, &name("Bob"), "hi"), "160007");
+    told.as_object_mut().unwrap().extend(notice.as_object().unwrap().clone());
+    let gone = crate::ops::Gone {
+        name: "Alice".to_string(),
+        why: crate::store::Why::Left,
+        at: stamp.timestamp(),
+        by: None,
+        unread: 0,
+        cwd: None,
+    };
     let objects = [
-        ("message", super::messages::json(&message, "160007")),
+        ("message", told),
+        ("gone agent", super::commands::agents::gone_json(&gone)),
         ("event", json::event(&event)),
         ("completion", json::completion(&completion)),
     ];

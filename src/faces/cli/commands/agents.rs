@@ -99,7 +99,7 @@ impl Report for AgentsReport {
     }
 }
 
-fn gone_json(gone: &Gone) -> Value {
+pub(in crate::faces::cli) fn gone_json(gone: &Gone) -> Value {
     json!({
         "name": gone.name,
         "presence": "gone",
