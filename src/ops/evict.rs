@@ -27,7 +27,7 @@ pub struct Evicted {
 /// next command, and its mail waits for it.
 pub fn evict(ctx: &Context, name: &AgentName, force: bool) -> Result<Evicted, CommandError> {
     if force {
-        person::required(|| format!("msg evict {name} --force"))?;
+        person::required(|| person::with_mesh(ctx, &format!("msg evict {name} --force")))?;
     }
     let (mesh, by) = evictor(ctx)?;
     let now = clock::now();
@@ -51,9 +51,12 @@ pub fn evict(ctx: &Context, name: &AgentName, force: bool) -> Result<Evicted, Co
     let liveness = process::liveness(&agent.process);
     if liveness == Liveness::Alive && !force {
         let text = format!("{} is alive: process {} runs", agent.name, agent.process.pid());
-        return Err(CommandError::new(Kind::StillAlive, text)
-            .hint(format!("`msg evict {} --force` takes its name, tasks and paths all the same", agent.name))
-            .fact("agent", agent.name.as_str()));
+        let line = person::with_mesh(ctx, &format!("msg evict {} --force", agent.name));
+        let hint = match person::harness() {
+            Some(_) => format!("if it must go, ask a person to type this at a terminal: {line}"),
+            None => format!("`{line}` takes its name, tasks and paths all the same"),
+        };
+        return Err(CommandError::new(Kind::StillAlive, text).hint(hint).fact("agent", agent.name.as_str()));
     }
     let profile = Profile::with_liveness(ctx, &mesh, agent.clone(), &locked.claims()?, liveness)?;
     let unclaimed = claims::give_up(&locked, agent)?;

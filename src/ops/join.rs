@@ -21,6 +21,7 @@ use super::error::{CommandError, Kind};
 use super::feed;
 use super::identity;
 use super::names::{self, holder, is_live, name_taken};
+use super::person;
 use super::profile::Profile;
 use super::prune;
 use super::reserve;
@@ -127,6 +128,7 @@ fn spec_path(ctx: &Context, path: &str) -> Result<String, CommandError> {
             CommandError::new(Kind::InvalidValue, text).hint("`--spec` takes the path of a Markdown file")
         );
     }
+    person::check_spec(ctx, &full)?;
     let full = fs_err::canonicalize(full).map_err(files::FileError::from)?;
     Ok(full.to_string_lossy().into_owned())
 }

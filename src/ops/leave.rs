@@ -23,7 +23,9 @@ pub struct Left {
 
 pub fn leave(ctx: &Context) -> Result<Left, CommandError> {
     let (mesh, caller) = identity::caller(ctx)?;
-    person::required_for_another(ctx, &caller.agent, || format!("msg leave --as {}", caller.agent.name))?;
+    person::required_for_another(ctx, &caller.agent, || {
+        person::with_mesh(ctx, &format!("msg leave --as {}", caller.agent.name))
+    })?;
     part(ctx, &mesh, &caller.agent)
 }
 

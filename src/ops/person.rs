@@ -1,13 +1,16 @@
 //! What needs a person.
 //!
-//! A harness lets its model run `msg` without asking. What changes the user's set-up, or takes something from another
-//! agent, is therefore refused when a harness is among the ancestors of the command, whatever `--as` says. Scripts and
-//! CI that run without a harness count as people.
+//! A harness lets its model run `msg` without asking. What changes the user's set-up, removes another live agent or reads
+//! files elsewhere is therefore refused inside a harness, whatever `--as` says. Scripts and CI that run without a harness
+//! count as people. Everything else may be done as another agent, by `--as`: one user, one mesh.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::domain::{Agent, Harness, Recorded};
+use crate::domain::settings::Source;
+use crate::domain::{Agent, Harness, Recorded, shell_word};
+use crate::store::Reason;
 use crate::sys::environment::{self, variable};
+use crate::sys::git::WorkTree;
 use crate::sys::{ancestry, process};
 
 use super::context::Context;
@@ -68,6 +71,36 @@ pub fn text_file(file: &str) -> Result<PathBuf, CommandError> {
     Err(CommandError::new(Kind::InHarness, text)
         .hint("pass the text itself, or ask a person to run this command at a terminal")
         .fact("file", file))
+}
+
+/// Refuses a spec that lies neither beneath the working directory nor in its work tree, nor in the main one, links resolved:
+/// tasks are read from it and ticked in it.
+pub(super) fn check_spec(ctx: &Context, file: &Path) -> Result<(), CommandError> {
+    let Some(harness) = harness() else { return Ok(()) };
+    let path = fs_err::canonicalize(file)
+        .map_err(|error| CommandError::new(Kind::InvalidValue, error.to_string()))?;
+    let tree = WorkTree::containing(&ctx.cwd);
+    let roots = tree.iter().flat_map(|tree| [Some(tree.root.clone()), tree.main_root()]).flatten();
+    let mut tops = std::iter::once(ctx.cwd.clone()).chain(roots);
+    if tops.any(|top| fs_err::canonicalize(top).is_ok_and(|top| path.starts_with(top))) {
+        return Ok(());
+    }
+    let shown = file.display().to_string();
+    let text =
+        format!("inside {harness}, a spec must lie in the working directory or its work tree: `{shown}`");
+    Err(CommandError::new(Kind::InHarness, text)
+        .hint("copy it there, or ask a person to run this command at a terminal")
+        .fact("file", shown))
+}
+
+/// The line with `--mesh`, if that was given: without it, it would be about another mesh.
+pub(super) fn with_mesh(ctx: &Context, line: &str) -> String {
+    match &ctx.location.reason {
+        Reason::Told(Source::Flag(flag)) => {
+            format!("{line} {flag} {}", shell_word(&ctx.location.to_string()))
+        }
+        _ => line.to_string(),
+    }
 }
 
 fn refusal(harness: Harness, line: &str) -> CommandError {

@@ -243,3 +243,62 @@ fn a_person_who_has_not_joined_evicts() {
     let told = env.run(&["whoami", "--as", "Bob", "--json"]).expect_code(3);
     assert_eq!(told.kind(), "evicted", "{told}");
 }
+
+/// What the person is told to type does the same: with every option, and on the same mesh.
+#[test]
+fn the_line_to_type_leaves_nothing_out() {
+    let (env, mut shell) = stage("claude");
+    assert!(shell.run("git init -q .").code == Some(0));
+    refused(&mut shell, "msg install claude --join", "msg install claude --join");
+    refused(&mut shell, "msg guard install --shared --dry-run", "msg guard install --shared --dry-run");
+    refused(&mut shell, "msg guard uninstall --dry-run", "msg guard uninstall --dry-run");
+    let mesh = format!("--mesh {}", env.mesh().display());
+    refused(&mut shell, &format!("msg guard install {mesh}"), &format!("msg guard install {mesh}"));
+    refused(&mut shell, &format!("msg evict Bob --force {mesh}"), &format!("msg evict Bob --force {mesh}"));
+    refused(&mut shell, &format!("msg leave --as Bob {mesh}"), &format!("msg leave --as Bob {mesh}"));
+    // What would be refused is not offered.
+    let told = shell.run("msg evict Bob --json").expect_code(1).json()["error"]["hints"][0].clone();
+    assert!(told.as_str().unwrap().contains("ask a person to type this"), "{told}");
+    let told = env.run(&["evict", "Bob", "--json"]).expect_code(1).json()["error"]["hints"][0].clone();
+    assert!(told.as_str().unwrap().starts_with("`msg evict Bob --force` takes"), "{told}");
+}
+
+#[test]
+fn a_spec_outside_the_work_tree() {
+    let (env, mut shell) = stage("claude");
+    let spec = "- [ ] TASK-1: the secret\n";
+    let outside = env.path().join("outside.md");
+    put(&outside, spec);
+    put(&env.work().join("spec.md"), spec);
+    put(&env.work().join("sub/notes.md"), "x");
+    symlink(&outside, env.work().join("link.md")).unwrap();
+    let outside = outside.display().to_string();
+    for file in [outside.as_str(), "../outside.md", "link.md"] {
+        for line in [
+            format!("msg tasks --spec {file}"),
+            format!("msg spec {file}"),
+            format!("msg claim TASK-1 --spec {file}"),
+            format!("msg complete TASK-1 --tick --spec {file}"),
+            format!("msg join Carol --spec {file}"),
+        ] {
+            for speaker in ["", " --as Alice"] {
+                if line.starts_with("msg join") && !speaker.is_empty() {
+                    continue;
+                }
+                let ended = shell.run(&format!("{line}{speaker} --json"));
+                assert_eq!(ended.kind(), "in_harness", "{line}: {ended}");
+                assert!(!ended.to_string().contains("the secret"), "{line}: {ended}");
+            }
+        }
+    }
+    assert_eq!(fs::read_to_string(env.path().join("outside.md")).unwrap(), spec);
+    assert_eq!(shell.msg("msg tasks --spec spec.md")["tasks"][0]["title"], "the secret");
+    // From a folder of the work tree, the whole of it may be named.
+    let ended = shell.run("cd sub && msg tasks --spec ../spec.md --json; r=$?; cd ..; (exit $r)");
+    assert_eq!(ended.kind(), "in_harness", "there is no work tree yet: {ended}");
+    assert!(shell.run("git init -q .").code == Some(0));
+    let tasks = shell.run("cd sub && msg tasks --spec ../spec.md --json; r=$?; cd ..; (exit $r)");
+    assert_eq!(tasks.expect_code(0).json()["tasks"][0]["title"], "the secret");
+    // Without a harness there is no such limit.
+    env.ok(&["tasks", "--spec", &outside]);
+}

@@ -52,7 +52,8 @@ pub struct Installed {
 pub fn install(ctx: &Context, order: Order) -> Result<Installed, CommandError> {
     person::required(|| {
         let shared = if order.shared { " --shared" } else { "" };
-        format!("msg guard install{shared}")
+        let dry_run = if order.dry_run { " --dry-run" } else { "" };
+        person::with_mesh(ctx, &format!("msg guard install{shared}{dry_run}"))
     })?;
     let repository = Repository::here(&ctx.cwd)?;
     let place = Place::of(ctx, &repository)?;

@@ -30,7 +30,9 @@ pub struct TakenOut {
 }
 
 pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Uninstalled, CommandError> {
-    person::required(|| "msg guard uninstall".to_string())?;
+    person::required(|| {
+        person::with_mesh(ctx, &format!("msg guard uninstall{}", if dry_run { " --dry-run" } else { "" }))
+    })?;
     let repository = Repository::here(&ctx.cwd)?;
     let place = Place::of(ctx, &repository)?;
     let mut taken_out = Vec::new();

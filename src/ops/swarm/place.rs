@@ -8,7 +8,7 @@ use crate::domain::Agent;
 use crate::domain::spec::{self, Spec};
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
-use crate::ops::identity;
+use crate::ops::{identity, person};
 use crate::store::{Claims, Completion, Completions, Finished, holds_a_lock};
 use crate::sys::files::{self, FileError};
 use crate::sys::git::WorkTree;
@@ -59,6 +59,7 @@ impl Place {
             let text = format!("{what}: `{}`", full.display());
             return Err(CommandError::new(Kind::InvalidValue, text).hint("give the path of a Markdown file"));
         }
+        person::check_spec(ctx, &full)?;
         Ok(Self { key: key(&full), file: Some(full) })
     }
 
