@@ -54,6 +54,21 @@ impl Links {
         has_moved.then(|| here.to_string())
     }
 
+    /// The path as the kernel walks it, if it goes up from behind one of the links.
+    fn go_up(&self, path: &str) -> Option<String> {
+        let mut here = PathForm::absolute("/");
+        let mut has_moved = false;
+        for part in path.split('/') {
+            if part == ".."
+                && let Some(led) = self.resolve(here.as_str())
+            {
+                (here, has_moved) = (PathForm::absolute(&led), true);
+            }
+            here = here.join(part);
+        }
+        has_moved.then(|| here.to_string())
+    }
+
     pub fn follow(&mut self, written: &Written) -> Followed {
         // Which of the links a glob matches is not worth finding out.
         if written.is_pattern {
@@ -65,6 +80,11 @@ impl Links {
             // If that is done, what is written there later is another file.
             self.known.retain(|(from, _)| *from != path);
             return Followed { target: None, is_unsure: true };
+        }
+        // `..` behind a link goes up from where the link leads, and that may be a link too.
+        if let Some(above) = self.go_up(&written.path) {
+            let target = self.resolve(&above).unwrap_or(above);
+            return Followed { target: Some(target), is_unsure: true };
         }
         let is_above = |(from, _): &(PathForm, PathForm)| from.is_within(&path) && *from != path;
         let is_unsure = written.extent == Extent::Tree && self.known.iter().any(is_above);

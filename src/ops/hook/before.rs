@@ -74,7 +74,12 @@ impl Visit<'_> {
         doubts.extend(unread);
         let has_uncompared = judged.uncompared.is_some();
         let mut holdings = judged.holdings.into_iter().enumerate();
-        let refused = holdings.find_map(|(number, held)| Some((number, held?)));
+        let refused = holdings.find_map(|(number, held)| {
+            let change = &plan.changes[number];
+            // Who removes one name of a file leaves the file, and its other names, as they are.
+            let holding = held.filter(|held| !(change.removes_a_name() && is_other_name(change, held)))?;
+            Some((number, holding))
+        });
         Ok(Judgement { refused, doubts, has_uncompared })
     }
 

@@ -118,6 +118,12 @@ impl Change {
         !self.is_pattern && *path != own && path.is_within(&own)
     }
 
+    /// Does it only take away a name of a file?
+    pub(super) fn removes_a_name(&self) -> bool {
+        let program = self.by.as_deref().and_then(|by| by.split(' ').next());
+        matches!(program, Some("rm" | "unlink"))
+    }
+
     /// As people here call it.
     pub(super) fn shown(&self, place: &Place) -> String {
         visible(&place.shorten(&self.path)).into_owned()

@@ -70,6 +70,19 @@ fn a_glob_reserves_only_what_it_covers() {
     assert_eq!(edit(&env, "Bob", "other.rs"), Answer::Silence);
 }
 
+/// The file stays, and so does its reserved name.
+#[test]
+fn another_name_of_a_reserved_file_may_be_removed() {
+    let env = scene();
+    env.ok(&["reserve", "src/", "--as", "Alice"]);
+    for command in ["rm other.rs", "rm -f other.rs", "unlink other.rs"] {
+        assert_eq!(run(&env, command), Answer::Silence, "{command}");
+    }
+    for command in ["rm src/deep/h.rs", "rm other.rs src/deep/h.rs", "truncate -s 0 other.rs"] {
+        assert!(is_denied(&run(&env, command)), "{command}");
+    }
+}
+
 #[test]
 fn more_than_can_be_compared_is_a_doubt() {
     let env = scene();
@@ -106,6 +119,8 @@ fn a_link_that_the_command_makes_leads_where_it_leads() {
         "ln -s src one; ln -s one two; touch two/k",
         "ln -s src d; cp free.rs d",
         "cp -l src/deep/k.txt hard; echo X >> hard",
+        "ln -s src/deep d; echo X > d/../k.txt",
+        "ln -s src one; ln -s one/deep two; echo X > two/../k.txt",
     ] {
         let answer = run(&env, command);
         assert!(is_denied(&answer), "{command}: {answer:?}");
