@@ -266,10 +266,23 @@ pub fn told_while_resting(ctx: &Context) -> Vec<AgentName> {
     }
 }
 
-/// Wakes those whom another process of ours wrote to.
+/// Wakes those whom another process of ours wrote to, as far as mail waits for them: they may have read it by now, and
+/// anybody can call this with any name.
 pub fn those(ctx: &Context, names: &[AgentName]) {
-    names.iter().for_each(|name| ctx.was_told(name));
+    for name in names {
+        match has_mail(ctx, name) {
+            Ok(true) => ctx.was_told(name),
+            Ok(false) => {}
+            Err(error) => ctx.notice(format!("{name} could not be woken: {error}")),
+        }
+    }
     those_who_were_told(ctx);
+}
+
+fn has_mail(ctx: &Context, name: &AgentName) -> Result<bool, CommandError> {
+    let Some(mesh) = ctx.mesh()? else { return Ok(false) };
+    let Some(record) = mesh.registration(name)? else { return Ok(false) };
+    is_worth_a_turn(&mesh, &record.agent)
 }
 
 /// Is there mail that is not of low importance?

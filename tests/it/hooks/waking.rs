@@ -17,7 +17,7 @@ use super::call::{Call, receipt, session_of};
 use super::codex::Codex;
 use crate::environment::{TestEnvironment, date, end, wait_until};
 use crate::terminal::harness;
-use crate::watching::inbox;
+use crate::watching::{inbox, post};
 
 /// Alice, and Bob in Claude Code, whom mail may keep going twice.
 fn scene() -> (TestEnvironment, u32) {
@@ -430,6 +430,22 @@ fn codex_is_woken_by_what_a_hook_tells() {
     let queued = || fs::read_to_string(&log).unwrap_or_default();
     wait_until("Bob is woken", || queued().contains("There is mail"));
     assert_eq!(queued().lines().count(), 1);
+}
+
+/// The process that a hook starts to wake somebody can be started by anybody.
+#[test]
+fn nobody_is_woken_without_mail() {
+    let env = TestEnvironment::new();
+    let log = env.path().join("queued");
+    let mut codex = Codex::new(&env, &format!("echo \"$*\" >>'{}'\n", log.display()));
+    codex.join(&env, "Bob");
+    prompt(&env, "hello");
+    stop(&env);
+    env.run(&["hook", "rouse", "Bob"]).expect_code(0);
+    assert!(!log.exists(), "nothing waits for Bob");
+    post(&env.store(), "Bob", "hello");
+    env.run(&["hook", "rouse", "Bob"]).expect_code(0);
+    assert!(log.exists());
 }
 
 /// A prompt that its user types while somebody tries to wake it in vain begins a turn, and stays one.
