@@ -1,9 +1,12 @@
-//! Mail that a hook said to a model, between the saying and the first sign that the model has it.
+//! Mail that a hook said to a model, between the saying and the first sign that the harness went on with it.
 //!
 //! Not all that a hook says reaches the model: a user takes a prompt back, a process is killed before it asks its model
 //! again. So what was said is kept in the inbox under a name that bears the harness's process. A later hook shows that
-//! the model has it, and it is recorded as seen; or it goes back, and is given again. If the process dies first, the
-//! next reader puts it back, as all that dead readers had in hand.
+//! the harness has it in its transcript, so that the model has it with its next request, and it is recorded as seen; or it
+//! goes back, and is given again. If the process dies first, the next reader puts it back, as all that dead readers had
+//! in hand.
+//!
+//! That later hook may belong to a tool call of the same batch, which the model asked for before it could read the mail.
 
 use super::error::StoreError;
 use super::mail::{Kept, Offer, Seen, Stem};
@@ -48,7 +51,7 @@ impl Mesh {
         Ok(offers)
     }
 
-    /// The model has them.
+    /// The harness keeps them in its transcript: the model has them with its next request.
     pub fn surface(&self, offers: &[Offered]) -> Result<(), StoreError> {
         for Offered { inbox, file, offer } in offers {
             let Offer { stem, at, via, .. } = offer.clone();

@@ -62,8 +62,8 @@ impl Visit<'_> {
         wake::is_worth_a_turn(self.mesh, me)
     }
 
-    /// Mail that earlier hooks gave to the model: this event may show that the model has it, or that it does not. A
-    /// failure is left for `doctor`: the mail stays offered, and what else the hook has to do goes on.
+    /// Mail that earlier hooks gave to the model: this event may show that the harness went on with it in its
+    /// transcript, or that it did not. A failure is left for `doctor`: the mail stays offered, and what else the hook has to do goes on.
     pub(super) fn settle_offers(&self, me: &Agent) {
         if let Err(error) = self.try_to_settle_offers(me) {
             self.leave_trouble(&error);

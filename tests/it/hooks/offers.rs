@@ -1,5 +1,5 @@
-//! What a hook says to a model counts as surfaced when a later hook shows that the model has it; until then it can be
-//! given again.
+//! What a hook says to a model counts as surfaced when a later hook shows that the harness went on with it; until then it
+//! can be given again.
 
 use ravenry::domain::hook::Answer;
 use serde_json::json;
