@@ -416,7 +416,7 @@ impl Visit<'_> {
         agents
             .map(|agent| {
                 let (text, is_woken) = wake::describe(self.ctx, self.mesh, agent)?;
-                let fix = "prompt it to hand it its mail; README, \"Waking the idle\", lists what wakes it";
+                let fix = "prompt it to hand it its mail; docs/waking.md lists what wakes it";
                 Ok(if is_woken { Check::ok("waking", text) } else { Check::warn("waking", text, fix) })
             })
             .collect()

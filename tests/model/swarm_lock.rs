@@ -325,7 +325,7 @@ fn who_breaks_the_lock_of_one_that_lives_works_beside_it() {
     assert_eq!(fault.what, "one of ours and pi-messenger are at work");
 }
 
-/// The limitation that the README tells of.
+/// The limitation that docs/harnesses.md tells of.
 #[test]
 fn pi_messenger_takes_the_lock_from_one_that_is_slow() {
     let fault = fault_of(&SwarmLock { with_pi: true, minds_pi: true, anyone_dies: false, ..REAL });
