@@ -28,9 +28,9 @@
 //! | `swarm.lock` | `store::swarm_lock` |
 //! | `tmp/` | `sys::files` |
 //!
-//! Configuration files are `store::config`'s, and `last-good.json` beside the user's is `store::last_good`'s; git's pre-commit hook is `ops::guard`'s. What `install` found in the settings
+//! Configuration files are `store::config`'s, and `last-good.json` beside the user's is `store::last_good`'s; git's pre-commit hook is `ops::setup::guard`'s. What `install` found in the settings
 //! of harnesses, and what it wrote there, is kept by `store::installs` in `ravenry-installs/` beside the mesh; what it
-//! writes there is `ops::install`'s. `.msg-selftest.<process>` beside the mesh is `sys::files`' scratch directory, while
+//! writes there is `ops::setup::install`'s. `.msg-selftest.<process>` beside the mesh is `sys::files`' scratch directory, while
 //! `selftest` runs.
 
 pub mod domain;

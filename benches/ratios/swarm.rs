@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ravenry::domain::AgentName;
-use ravenry::ops::swarm::{Choice, ClaimRequest, CompleteRequest, claim, complete};
+use ravenry::ops::tasks::{Choice, ClaimRequest, CompleteRequest, claim, complete};
 use ravenry::ops::{Context, Globals};
 use ravenry::store::Mesh;
 

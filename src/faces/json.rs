@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::domain::{Event, Message, MessageId, Reservation};
-use crate::ops::swarm::{TaskState, TaskView};
+use crate::ops::tasks::{TaskState, TaskView};
 use crate::ops::{Accepted, CommandError, Fact, Profile, Refused, Verdict};
 use crate::store::{Claim, Completion, iso};
 

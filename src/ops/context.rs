@@ -10,8 +10,8 @@ use crate::domain::{AgentName, SessionId};
 use crate::store::{Location, Mesh, Options, Reason, config};
 use crate::sys::environment::{self, Home};
 
-use super::error::{CommandError, Kind};
-use super::swarm::Sheet;
+use crate::ops::error::{CommandError, Kind};
+use crate::ops::tasks::Sheet;
 
 /// What every command may be told.
 #[derive(Clone, Debug, Default)]

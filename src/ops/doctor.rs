@@ -13,16 +13,16 @@ use crate::domain::{AgentName, Liveness, visible};
 use crate::store::{Graves, Location, Mesh, Obstacle, Reason, Record, Salvaged, Sessions, StoreError, Swarm};
 use crate::sys::{clock, process};
 
-use super::bury::{bury_dead, settled_census};
-use super::context::{Context, Globals};
-use super::error::{CommandError, Kind};
-use super::identity::with_nearest;
-use super::install;
-use super::letter::age;
-use super::names::is_live;
-use super::prune;
-use super::waiting;
-use super::wake;
+use crate::ops::agents::bury::{bury_dead, settled_census};
+use crate::ops::agents::identity::with_nearest;
+use crate::ops::agents::names::is_live;
+use crate::ops::agents::prune;
+use crate::ops::context::{Context, Globals};
+use crate::ops::error::{CommandError, Kind};
+use crate::ops::messages::rendered_message::age;
+use crate::ops::reservations::waiting;
+use crate::ops::setup::install;
+use crate::ops::wake;
 
 pub use check::{Check, State, verdict};
 use machine::{inotify, permissions};
@@ -299,12 +299,12 @@ impl Visit<'_> {
     fn specs(&self) -> Result<Vec<Check>, StoreError> {
         const NAME: &str = "specs";
         let census = self.mesh.census()?;
-        let live = census.records.iter().filter(|record| super::names::is_live(record));
+        let live = census.records.iter().filter(|record| crate::ops::agents::names::is_live(record));
         let specs: std::collections::BTreeSet<&str> =
             live.filter_map(|record| record.agent.spec.as_deref()).collect();
         let mut checks = vec![Check::ok(NAME, count(specs.len(), "spec"))];
         for spec in specs {
-            match super::swarm::problems(spec) {
+            match crate::ops::tasks::problems(spec) {
                 Ok(problems) => checks.extend(
                     problems
                         .into_iter()

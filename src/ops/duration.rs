@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Span, SpanRelativeTo};
 
-use super::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, Kind};
 
 /// `90` (seconds), `90s`, `10m`, `2h`, `1d`, for that option.
 pub fn duration(text: &str, option: &str) -> Result<Duration, CommandError> {

@@ -9,13 +9,13 @@ use crate::domain::{Agent, AgentName, Hit, Liveness, Reservation};
 use crate::store::{Mesh, patterns};
 use crate::sys::{clock, process};
 
-use super::agents::{Filter, look_around};
-use super::conflicts::STEPS_UNDER_LOCK;
-use super::context::Context;
-use super::error::{CommandError, Kind};
-use super::holdings::Holding;
-use super::profile::Profile;
-use super::swarm::{WorkedOn, boards};
+use crate::ops::agents::list::{Filter, look_around};
+use crate::ops::agents::profile::Profile;
+use crate::ops::context::Context;
+use crate::ops::error::{CommandError, Kind};
+use crate::ops::reservations::conflicts::STEPS_UNDER_LOCK;
+use crate::ops::reservations::holdings::Holding;
+use crate::ops::tasks::{WorkedOn, boards};
 
 /// A screen shows no more specs than that.
 const BOARDS: usize = 32;

@@ -13,10 +13,10 @@ use crate::sys::environment::{self, variable};
 use crate::sys::git::WorkTree;
 use crate::sys::{ancestry, process};
 
-use super::context::Context;
-use super::error::{CommandError, Kind};
-use super::identity::Traces;
-use super::install::HARNESSES;
+use crate::ops::agents::identity::Traces;
+use crate::ops::context::Context;
+use crate::ops::error::{CommandError, Kind};
+use crate::ops::setup::install::HARNESSES;
 
 /// The harness that this command runs in: by its ancestors, else by the session variables that harnesses give to what they
 /// start. In a sandbox with processes of its own the ancestors can't be seen.

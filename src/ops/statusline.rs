@@ -7,10 +7,10 @@ use crate::domain::{Agent, AgentName, Liveness, Pid, SessionId};
 use crate::store::{Listed, Mesh};
 use crate::sys::{ancestry, process};
 
-use super::context::{Context, same_folder};
-use super::error::CommandError;
-use super::identity;
-use super::names::is_live;
+use crate::ops::agents::identity;
+use crate::ops::agents::names::is_live;
+use crate::ops::context::{Context, same_folder};
+use crate::ops::error::CommandError;
 
 /// Whose line it is, where the surroundings don't tell.
 #[derive(Clone, Debug, Default)]

@@ -128,6 +128,22 @@ fn every_link_leads_somewhere() {
     assert!(seen > 20, "only {seen} links were seen");
 }
 
+/// ARCHITECTURE.md names files by their path beneath `src/`.
+#[test]
+fn every_file_that_the_architecture_names_exists() {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let mut seen = 0;
+    for path in text.split('`').skip(1).step_by(2) {
+        let layer = path.split('/').next().unwrap();
+        let is_path = path.contains('/') && path.chars().all(|c| c.is_alphanumeric() || "/._".contains(c));
+        if is_path && ["domain", "sys", "store", "ops", "faces"].contains(&layer) {
+            assert!(root().join("src").join(path).exists(), "`{path}` is not there");
+            seen += 1;
+        }
+    }
+    assert!(seen > 30, "only {seen} paths were seen");
+}
+
 /// The README is what a stranger reads; the rest is in `docs/`, and can be found from there.
 #[test]
 fn the_readme_is_short_and_names_every_page() {

@@ -6,7 +6,7 @@ use similar::{ChangeTag, TextDiff};
 
 use super::output::style;
 use crate::domain::visible;
-use crate::ops::install::Change;
+use crate::ops::setup::install::Change;
 
 /// The diff as programs read it.
 pub(super) fn unified(change: &Change) -> String {

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::domain::visible;
-use crate::ops::{self, CommandError, Context, Filter, Globals, Listing, Profile, install};
+use crate::ops::setup::install;
+use crate::ops::{self, CommandError, Context, Filter, Globals, Listing, Profile};
 
 use super::output::{Outcome, Page, Report, style};
 use super::table::{Cell, Table};

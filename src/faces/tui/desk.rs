@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender};
 
 use crate::domain::AgentName;
-use crate::ops::chat::Chat;
 use crate::ops::feed::{self, Cursor, Wanted};
-use crate::ops::lookout::{Heard, Lookout, What};
+use crate::ops::messages::chat::Chat;
 use crate::ops::overview::{Overview, overview};
+use crate::ops::watcher::screen_watcher::{Heard, Lookout, What};
 use crate::ops::{CommandError, Context, Kind, wake};
 use crate::sys::tmux;
 
@@ -220,7 +220,7 @@ impl Desk<'_> {
 
     fn tell_changes(
         &mut self,
-        changes: Result<crate::ops::chat::Changes, CommandError>,
+        changes: Result<crate::ops::messages::chat::Changes, CommandError>,
     ) -> Result<(), CommandError> {
         let told = changes.map(|changes| {
             self.tell(News::Older(changes.has_older));

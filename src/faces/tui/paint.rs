@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use crate::domain::{Event, EventKind, Harness, What as Happened};
-use crate::ops::chat::Fate;
+use crate::ops::messages::chat::Fate;
 use crate::ops::overview::{Held, Overview};
-use crate::ops::swarm::{TaskState, TaskView, WorkedOn};
+use crate::ops::tasks::{TaskState, TaskView, WorkedOn};
 use crate::ops::wake::Rung;
 use crate::ops::{CommandError, Context, Profile, SendReport};
 use crate::store::{Filed, Place};

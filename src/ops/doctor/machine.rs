@@ -1,7 +1,7 @@
 //! What `doctor` checks of the machine: who may open the directory, and what the kernel allows.
 
-use super::Check;
 use crate::ops::context::Context;
+use crate::ops::doctor::Check;
 use crate::store::Mesh;
 
 pub(super) fn permissions(ctx: &Context, mesh: &Mesh, repair: bool) -> Check {

@@ -6,10 +6,10 @@ use crossbeam_channel::{after, select};
 
 use crate::domain::Event;
 use crate::ops::context::Context;
-use crate::ops::ear::{Ear, Woken};
 use crate::ops::error::CommandError;
-use crate::ops::receive::Reached;
-use crate::ops::watch::End;
+use crate::ops::messages::receive::Reached;
+use crate::ops::messages::watch::End;
+use crate::ops::watcher::mesh_watcher::{Ear, Woken};
 use crate::store::{Project, Spot};
 use crate::sys::signals::Stop;
 

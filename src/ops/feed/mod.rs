@@ -11,9 +11,9 @@ use crate::domain::{AgentName, Event, EventKind, What};
 use crate::store::{FeedPlace, Given, Mesh, Project, ProjectPlace};
 use crate::sys::clock;
 
-use super::context::Context;
-use super::error::{CommandError, Kind};
-use super::names;
+use crate::ops::agents::names;
+use crate::ops::context::Context;
+use crate::ops::error::{CommandError, Kind};
 
 pub use follow::follow;
 

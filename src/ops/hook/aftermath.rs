@@ -12,16 +12,16 @@ use jiff::{SignedDuration, Timestamp};
 use crate::domain::hook::ToolUse;
 use crate::domain::pattern::{PathForm, Pattern};
 use crate::domain::{Agent, AgentName, Notice, PeerText};
-use crate::ops::check::{self, Names};
+use crate::ops::agents::names::is_live;
 use crate::ops::error::CommandError;
-use crate::ops::names::is_live;
-use crate::ops::reserve::Place;
-use crate::ops::waiting;
+use crate::ops::reservations::check::{self, Names};
+use crate::ops::reservations::reserve::Place;
+use crate::ops::reservations::waiting;
 use crate::store::{Before, Near, patterns};
 use crate::sys::files::{self, Stamp};
 use crate::sys::{clock, paths};
 
-use super::Visit;
+use crate::ops::hook::Visit;
 
 /// So many files are looked at. The time is for a file system that does not answer.
 const MOST_FILES: usize = 2_000;

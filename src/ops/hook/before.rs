@@ -10,14 +10,14 @@
 use crate::domain::hook::{Answer, ToolUse};
 use crate::domain::pattern::Budget;
 use crate::domain::{EventKind, Hit, Wait, quoted, said};
-use crate::ops::check::{self, Names};
+use crate::ops::agents::identity::Recognised;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::feed;
-use crate::ops::holdings::Holding;
-use crate::ops::identity::Recognised;
-use crate::ops::letter::age;
-use crate::ops::reserve::Place;
-use crate::ops::waiting;
+use crate::ops::messages::rendered_message::age;
+use crate::ops::reservations::check::{self, Names};
+use crate::ops::reservations::holdings::Holding;
+use crate::ops::reservations::reserve::Place;
+use crate::ops::reservations::waiting;
 use crate::store::{Near, patterns};
 use crate::sys::clock;
 

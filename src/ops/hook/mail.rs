@@ -3,8 +3,8 @@
 use crate::domain::hook::{Answer, Moment};
 use crate::domain::{Agent, Message};
 use crate::ops::error::CommandError;
-use crate::ops::letter::{self, Letter, Reader};
-use crate::ops::receive::{Desk, Reached};
+use crate::ops::messages::receive::{Desk, Reached};
+use crate::ops::messages::rendered_message::{self, Letter, Reader};
 use crate::ops::wake::{self, NUDGE};
 use crate::store::{Kept, Stem, Turns, Via, Waiting};
 
@@ -175,7 +175,7 @@ impl Visit<'_> {
         }
         let first = waiting.iter().take(MOST).map(|waiting| (&waiting.stem, &waiting.message));
         let first: Vec<(&Stem, &Message)> = first.collect();
-        let (letters, _) = letter::write(self.ctx, self.mesh, (me, Reader::Mind), &first)?;
+        let (letters, _) = rendered_message::write(self.ctx, self.mesh, (me, Reader::Mind), &first)?;
         let mut used = SLACK;
         let fits = |letter: &&Letter| {
             used += letter.for_model().chars().count() + GAP.len();

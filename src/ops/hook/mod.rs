@@ -20,11 +20,11 @@ use crate::domain::{Agent, Harness, SessionId, visible};
 use crate::store::{Mesh, Survey, Trouble};
 use crate::sys::clock;
 
-use super::context::{Context, Globals};
-use super::error::{CommandError, Kind};
-use super::identity::{self, Recognised};
-use super::receive::Reached;
-use super::waiting;
+use crate::ops::agents::identity::{self, Recognised};
+use crate::ops::context::{Context, Globals};
+use crate::ops::error::{CommandError, Kind};
+use crate::ops::messages::receive::Reached;
+use crate::ops::reservations::waiting;
 
 use commands::Plan;
 

@@ -1,15 +1,15 @@
 //! A session starts or ends.
 
 use crate::domain::{Agent, Liveness, quoted};
+use crate::ops::agents::identity;
+use crate::ops::agents::join::{Request, join};
+use crate::ops::agents::leave;
+use crate::ops::agents::names::is_live;
+use crate::ops::agents::stuck;
 use crate::ops::context::Context;
 use crate::ops::error::CommandError;
-use crate::ops::identity;
-use crate::ops::join::{Request, join};
-use crate::ops::leave;
-use crate::ops::names::is_live;
 use crate::ops::person;
-use crate::ops::reserve::Place;
-use crate::ops::stuck;
+use crate::ops::reservations::reserve::Place;
 use crate::store::{Activity, Mesh, Record, patterns};
 use crate::sys::{clock, process};
 

@@ -22,9 +22,9 @@ use crate::sys::files::{FileError, Scratch};
 use crate::sys::filesystem;
 use crate::sys::signals::Stop;
 
-use super::context::{Context, Globals};
-use super::doctor::State;
-use super::error::{CommandError, Kind};
+use crate::ops::context::{Context, Globals};
+use crate::ops::doctor::State;
+use crate::ops::error::{CommandError, Kind};
 
 use stage::{Fault, Held, Stage};
 

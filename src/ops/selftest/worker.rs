@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::sys::files::FileError;
 use crate::sys::flock::FileLock;
 
-use super::super::error::CommandError;
+use crate::ops::error::CommandError;
 
 /// What a child is there for.
 #[derive(Clone, Copy, Debug)]

@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{after, select};
 
 use crate::domain::{Agent, Harness, Liveness, Pid};
+use crate::ops::agents::identity;
 use crate::ops::context::{Context, Globals};
-use crate::ops::ear::{Ear, Woken, current};
 use crate::ops::error::{CommandError, Kind};
-use crate::ops::identity;
-use crate::ops::receive::Reached;
-use crate::ops::waiting::Reminder;
+use crate::ops::messages::receive::Reached;
+use crate::ops::reservations::waiting::Reminder;
+use crate::ops::watcher::mesh_watcher::{Ear, Woken, current};
 use crate::store::{Activity, Attendant, Mesh, Spot};
 use crate::sys::signals::Stop;
 use crate::sys::{ancestry, process};

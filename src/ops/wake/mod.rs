@@ -18,8 +18,8 @@ use crate::domain::{Agent, AgentName, Harness, Importance, Liveness, SessionId};
 use crate::store::{Activity, Mesh, Record, Turns};
 use crate::sys::process;
 
-use super::context::Context;
-use super::error::CommandError;
+use crate::ops::context::Context;
+use crate::ops::error::CommandError;
 
 use socket::Poster;
 

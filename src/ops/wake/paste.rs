@@ -10,7 +10,7 @@ use crate::domain::{Agent, Harness};
 use crate::store::Mesh;
 use crate::sys::{ancestry, process, program};
 
-use super::Failure;
+use crate::ops::wake::Failure;
 
 const LIMIT: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(20);

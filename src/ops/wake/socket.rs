@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::domain::{Agent, Harness};
 use crate::ops::context::Context;
-use crate::ops::install;
+use crate::ops::setup::install;
 use crate::store::{Mesh, iso};
 use crate::sys::socket::{self, Said};
 use crate::sys::{clock, files, process, program};

@@ -8,11 +8,11 @@ use std::slice;
 use std::time::{Duration, Instant};
 
 use crate::domain::{Agent, SessionId};
+use crate::ops::agents::identity;
 use crate::ops::context::{Context, Globals};
-use crate::ops::ear::{Ear, Woken, current};
 use crate::ops::error::{CommandError, Kind};
-use crate::ops::identity;
-use crate::ops::waiting::Reminder;
+use crate::ops::reservations::waiting::Reminder;
+use crate::ops::watcher::mesh_watcher::{Ear, Woken, current};
 use crate::store::{Activity, Mesh, Spot};
 use crate::sys::signals::Stop;
 

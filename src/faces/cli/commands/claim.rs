@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::visible;
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::profile;
-use crate::ops::swarm::{self, Choice, ClaimRequest, Claimed};
+use crate::ops::tasks::{self, Choice, ClaimRequest, Claimed};
 use crate::ops::{CommandError, Context};
 
 /// Take a task of your spec: it is yours alone until you complete it, give it back, or end
@@ -47,7 +47,7 @@ pub(super) fn run(ctx: &Context, args: ClaimArgs) -> Result<Outcome, CommandErro
         force_broad: args.force_broad,
         adhoc: args.adhoc,
     };
-    Ok(ClaimReport(swarm::claim(ctx, &request)?).into())
+    Ok(ClaimReport(tasks::claim(ctx, &request)?).into())
 }
 
 struct ClaimReport(Claimed);

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::visible;
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::json::completion;
-use crate::ops::swarm::{self, CompleteRequest, Completed};
+use crate::ops::tasks::{self, CompleteRequest, Completed};
 use crate::ops::{CommandError, Context};
 
 /// Say that your task is done
@@ -31,7 +31,7 @@ pub(in crate::faces::cli) struct CompleteArgs {
 
 pub(super) fn run(ctx: &Context, args: CompleteArgs) -> Result<Outcome, CommandError> {
     let request = CompleteRequest { task: args.task, spec: args.spec, notes: args.notes, tick: args.tick };
-    Ok(CompleteReport(swarm::complete(ctx, &request)?).into())
+    Ok(CompleteReport(tasks::complete(ctx, &request)?).into())
 }
 
 struct CompleteReport(Completed);

@@ -5,7 +5,7 @@ use crate::domain::settings::{Source, Value};
 use crate::domain::visible;
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::table::{Cell, Table};
-use crate::ops::config::{self, Entry};
+use crate::ops::setup::config::{self, Entry};
 use crate::ops::{CommandError, Context};
 use crate::store::config::{Scope, number_json, variable_of};
 

@@ -7,7 +7,7 @@ use crate::domain::{quoted, said, visible};
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::table::{Cell, Table};
 use crate::faces::json;
-use crate::ops::guard::{self, Commit, Installed, Order, TakenOut, Uninstalled};
+use crate::ops::setup::guard::{self, Commit, Installed, Order, TakenOut, Uninstalled};
 use crate::ops::{CommandError, Context, Holding, Verdict};
 
 /// As many paths are listed; the rest is counted.

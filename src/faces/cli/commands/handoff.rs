@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use crate::domain::{AgentName, visible};
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::profile;
-use crate::ops::swarm::{self, HandedOff};
+use crate::ops::tasks::{self, HandedOff};
 use crate::ops::{CommandError, Context};
 
 /// Pass your task, and the paths that you took with it, to another agent
@@ -28,7 +28,7 @@ pub(in crate::faces::cli) struct HandoffArgs {
 
 pub(super) fn run(ctx: &Context, args: HandoffArgs) -> Result<Outcome, CommandError> {
     let to = AgentName::new(args.name)?;
-    Ok(HandoffReport(swarm::handoff(ctx, &args.task, &to, args.spec.as_deref(), args.notes.as_deref())?)
+    Ok(HandoffReport(tasks::handoff(ctx, &args.task, &to, args.spec.as_deref(), args.notes.as_deref())?)
         .into())
 }
 

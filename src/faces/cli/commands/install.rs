@@ -9,8 +9,9 @@ use crate::domain::{Harness, visible};
 use crate::faces::cli::diff;
 use crate::faces::cli::output::{Outcome, Page, Report, Ui, style};
 use crate::faces::cli::table::{Cell, Table};
-use crate::ops::install::{self, Change, Done, HARNESSES, Recipient, Wish};
-use crate::ops::{CommandError, Context, Kind, Reached, config};
+use crate::ops::setup::config;
+use crate::ops::setup::install::{self, Change, Done, HARNESSES, Recipient, Wish};
+use crate::ops::{CommandError, Context, Kind, Reached};
 use crate::store::config::Scope;
 
 use super::config::from;

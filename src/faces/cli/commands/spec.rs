@@ -3,7 +3,7 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::visible;
 use crate::faces::cli::output::{Outcome, Page, Report, style};
-use crate::ops::swarm::{self, SpecInUse};
+use crate::ops::tasks::{self, SpecInUse};
 use crate::ops::{CommandError, Context};
 use crate::sys::environment::Home;
 
@@ -27,7 +27,7 @@ pub(in crate::faces::cli) struct SpecArgs {
 }
 
 pub(super) fn run(ctx: &Context, args: SpecArgs) -> Result<Outcome, CommandError> {
-    let spec = swarm::spec(ctx, args.path.as_deref())?;
+    let spec = tasks::spec(ctx, args.path.as_deref())?;
     for problem in &spec.problems {
         ctx.notice(problem.clone());
     }

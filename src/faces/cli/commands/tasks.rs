@@ -6,7 +6,7 @@ use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::profile;
 use crate::faces::cli::table::{Cell, Table};
 use crate::faces::json::{owner, task as task_json};
-use crate::ops::swarm::{self, Progress, TaskState, Tasks};
+use crate::ops::tasks::{self, Progress, TaskState, Tasks};
 use crate::ops::{CommandError, Context};
 use crate::sys::clock;
 use crate::sys::environment::Home;
@@ -39,7 +39,7 @@ pub(in crate::faces::cli) struct TasksArgs {
 }
 
 pub(super) fn run(ctx: &Context, args: TasksArgs) -> Result<Outcome, CommandError> {
-    let mut tasks = swarm::tasks(ctx, args.spec.as_deref())?;
+    let mut tasks = tasks::tasks(ctx, args.spec.as_deref())?;
     for problem in &tasks.problems {
         ctx.notice(problem.clone());
     }

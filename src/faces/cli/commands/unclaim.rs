@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use crate::domain::visible;
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::profile;
-use crate::ops::swarm;
+use crate::ops::tasks;
 use crate::ops::{CommandError, Context};
 use crate::store::Claim;
 
@@ -23,7 +23,7 @@ pub(in crate::faces::cli) struct UnclaimArgs {
 }
 
 pub(super) fn run(ctx: &Context, args: UnclaimArgs) -> Result<Outcome, CommandError> {
-    Ok(UnclaimReport(swarm::unclaim(ctx, args.task.as_deref(), args.spec.as_deref())?).into())
+    Ok(UnclaimReport(tasks::unclaim(ctx, args.task.as_deref(), args.spec.as_deref())?).into())
 }
 
 struct UnclaimReport(Claim);

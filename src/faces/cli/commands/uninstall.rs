@@ -3,7 +3,7 @@ use clap::Args;
 use super::install::{Which, WishArgs, Words, outcome, which};
 use crate::faces::cli::output::Outcome;
 use crate::ops::CommandError;
-use crate::ops::install;
+use crate::ops::setup::install;
 
 /// Take msg out of a harness again
 ///

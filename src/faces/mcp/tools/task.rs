@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::domain::{AgentName, quoted};
 use crate::faces::json;
 use crate::faces::mcp::answer::Answer;
-use crate::ops::swarm::{
+use crate::ops::tasks::{
     self, Choice, ClaimRequest, Claimed, CompleteRequest, Progress, TaskState, TaskView,
 };
 use crate::ops::{CommandError, Context};
@@ -74,7 +74,7 @@ pub(super) fn run(ctx: &Context, args: Args) -> Result<Answer, CommandError> {
         }
         Action::Complete => complete(ctx, args),
         Action::Unclaim => {
-            let claim = as_agent(ctx, |ctx| swarm::unclaim(ctx, args.id.as_deref(), spec))?;
+            let claim = as_agent(ctx, |ctx| tasks::unclaim(ctx, args.id.as_deref(), spec))?;
             let text = format!("{} is free again", quoted(&claim.task));
             Ok(Answer::new(text).with("claim", json::claim(&claim, &[])))
         }
@@ -82,12 +82,12 @@ pub(super) fn run(ctx: &Context, args: Args) -> Result<Answer, CommandError> {
             let id = needed(args.id.as_deref(), "id", "handoff")?;
             let to = AgentName::new(needed(args.to.as_deref(), "to", "handoff")?)?;
             let notes = args.notes.as_deref();
-            let done = as_agent(ctx, |ctx| swarm::handoff(ctx, id, &to, spec, notes))?;
+            let done = as_agent(ctx, |ctx| tasks::handoff(ctx, id, &to, spec, notes))?;
             let text = format!("{} is {}'s now", quoted(&done.claim.task), done.claim.agent);
             Ok(Answer::new(text).with("claim", json::claim(&done.claim, &done.reservations)))
         }
         Action::Spec => {
-            let used = as_agent(ctx, |ctx| swarm::spec(ctx, spec))?;
+            let used = as_agent(ctx, |ctx| tasks::spec(ctx, spec))?;
             used.problems.iter().for_each(|problem| ctx.notice(problem.clone()));
             let text = match &used.path {
                 Some(path) => format!("{}, {} tasks", quoted(path), used.tasks),
@@ -107,7 +107,7 @@ fn claim(ctx: &Context, choice: Choice, args: Args) -> Result<Answer, CommandErr
         force_broad: false,
         adhoc: args.adhoc.unwrap_or(false),
     };
-    let Claimed { claim, title, reservations, again } = as_agent(ctx, |ctx| swarm::claim(ctx, &request))?;
+    let Claimed { claim, title, reservations, again } = as_agent(ctx, |ctx| tasks::claim(ctx, &request))?;
     let already = if again { " already" } else { "" };
     let title_shown = if title.is_empty() { String::new() } else { format!(": {}", quoted(&title)) };
     let mut lines = vec![format!("{} is yours{already}{title_shown}", quoted(&claim.task))];
@@ -119,7 +119,7 @@ fn complete(ctx: &Context, args: Args) -> Result<Answer, CommandError> {
     let task = needed(args.id, "id", "complete")?;
     let (task, tick) = (Some(task), args.tick.unwrap_or(false));
     let request = CompleteRequest { task, spec: args.spec, notes: args.notes, tick };
-    let done = as_agent(ctx, |ctx| swarm::complete(ctx, &request))?;
+    let done = as_agent(ctx, |ctx| tasks::complete(ctx, &request))?;
     let ready = match done.unblocked.as_slice() {
         [] => String::new(),
         unblocked => format!("; ready now: {}", quoted(&unblocked.join(", "))),
@@ -132,7 +132,7 @@ fn complete(ctx: &Context, args: Args) -> Result<Answer, CommandError> {
 
 /// All tasks; the resource says the same.
 pub(in crate::faces::mcp) fn list(ctx: &Context, spec: Option<&str>) -> Result<Answer, CommandError> {
-    let tasks = as_agent(ctx, |ctx| swarm::tasks(ctx, spec))?;
+    let tasks = as_agent(ctx, |ctx| tasks::tasks(ctx, spec))?;
     tasks.problems.iter().for_each(|problem| ctx.notice(problem.clone()));
     let Progress { done, claimed, open, blocked } = tasks.progress;
     let total = tasks.progress.total();

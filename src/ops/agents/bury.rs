@@ -1,0 +1,85 @@
+//! Burying those who are gone: their names become free, their mail is kept.
+
+use jiff::Timestamp;
+
+use crate::domain::{Agent, AgentName, Liveness};
+use crate::store::{Census, Locked, Mesh, Record, StoreError, Why};
+use crate::sys::{clock, process};
+
+use crate::ops::context::Context;
+use crate::ops::reservations::waiting;
+use crate::ops::tasks::claims;
+
+/// Goes on with renames that were cut short. The old registration goes last: until then this is done again.
+pub(in crate::ops) fn finish_renames(locked: &Locked<'_>, census: &Census) -> Result<(), StoreError> {
+    for old in &census.superseded {
+        let renamed = census.records.iter().find(|record| old.agent.is_superseded_by(&record.agent));
+        let Some(Record { agent, .. }) = renamed else { continue };
+        match claims::try_to_carry_over(locked, agent) {
+            Ok(true) => locked.unregister(&old.agent.name, &agent.name)?,
+            // pi-messenger holds `swarm.lock`. Nobody else is to wait for that: whoever comes next goes on.
+            Ok(false) => {}
+            // Somebody else's damaged file is no reason not to go on; the agent's own next command says so.
+            Err(StoreError::Corrupt { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Takes reservations whose time is over out of the registrations of ours, since pi-messenger goes by what is written
+/// there. The owner may do nothing for long.
+pub(in crate::ops) fn drop_expired(
+    locked: &Locked<'_>,
+    census: &Census,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let is_due = |agent: &Agent| !agent.is_foreign() && agent.has_expired(now);
+    for Record { agent, .. } in census.records.iter().filter(|record| is_due(&record.agent)) {
+        match locked.edit(agent, |_| {}) {
+            // Whoever left meanwhile, or whose registration can't be written again, is left alone.
+            Ok(_) | Err(StoreError::NoRegistration(_) | StoreError::Corrupt { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Everyone who is registered, after burials that were cut short are settled: until then a live agent's registration may
+/// lie where no census sees it, and its name would count as free.
+pub(in crate::ops) fn settled_census(locked: &Locked<'_>) -> Result<Census, StoreError> {
+    locked.settle_all_taken()?;
+    locked.census()
+}
+
+/// Buries everyone in the census whose process is gone, and finishes renames. The lock is held, so nobody
+/// can have come back between the look and the burial. The census is one of [`settled_census`].
+///
+/// Agents of pi-messenger are left to pi-messenger: it expects their inbox where it was.
+pub(in crate::ops) fn bury_dead(
+    locked: &Locked<'_>,
+    census: &Census,
+    now: Timestamp,
+) -> Result<Vec<AgentName>, StoreError> {
+    finish_renames(locked, census)?;
+    let mut buried = Vec::new();
+    for record in &census.records {
+        let agent = &record.agent;
+        if !agent.is_foreign() && process::liveness(&agent.process) == Liveness::Gone {
+            locked.bury(record, Why::Died, now, None)?;
+            buried.push(agent.name.clone());
+        }
+    }
+    let census = locked.census()?;
+    drop_expired(locked, &census, now)?;
+    locked.forward_orphans(&census)?;
+    Ok(buried)
+}
+
+/// What whoever passes by does if the lock is free at once. Looks again under the lock.
+pub(in crate::ops) fn bury_in_passing(ctx: &Context, mesh: &Mesh) -> Result<Vec<AgentName>, StoreError> {
+    let Some(locked) = mesh.try_lock()? else { return Ok(Vec::new()) };
+    let buried = bury_dead(&locked, &settled_census(&locked)?, clock::now())?;
+    waiting::tell_or_note(ctx, mesh, &locked);
+    Ok(buried)
+}

@@ -1,0 +1,341 @@
+//! Who is calling?
+//!
+//! The first that answers: `--as`; the session variable of the nearest harness among the ancestors (an outer one's is
+//! inherited and doesn't count); the nearest ancestor process that exactly one live registration names;
+//! `$MSG_AGENT`. The ancestors are followed up to the nearest harness and no further: beyond it is whoever started it,
+//! and a model must not speak as that person because it left, was evicted, or never joined.
+
+mod at_hook;
+mod traces;
+
+use std::borrow::Cow;
+use std::rc::Rc;
+
+use crate::domain::{Agent, AgentName, Liveness, Recorded, SessionId, nearest, spelled};
+use crate::store::{Census, Locked, Mesh, Near, Record, SessionRecord, StoreError, Survey};
+use crate::sys::environment::variable;
+use crate::sys::{clock, process};
+
+use super::activity::refresh;
+use super::bury::{finish_renames, settled_census};
+use super::names;
+use super::profile::Profile;
+use crate::ops::context::Context;
+use crate::ops::error::{CommandError, Kind};
+use crate::ops::reservations::reserve;
+use crate::ops::tasks::claims;
+pub(in crate::ops) use at_hook::{Recognised, at_hook, is_called_by_another, recognise};
+use at_hook::{registered, stranger};
+pub(in crate::ops) use traces::{Teller, Traces, is_host};
+
+/// An agent that a command acts for, and how it was found.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    pub agent: Agent,
+    pub how: String,
+}
+
+/// The mesh, and the agent that the command acts for in it. Acting is a sign of life, and mends what a crash or a
+/// stranger left undone.
+pub fn caller(ctx: &Context) -> Result<(Rc<Mesh>, Caller), CommandError> {
+    let mesh = ctx.mesh()?.ok_or_else(not_joined)?;
+    let census = mesh.census()?;
+    let mut traces = Traces::of_caller(ctx);
+    traces.choose(ctx, &census);
+    let found = match find(ctx, &mesh, &census, &traces)? {
+        Some(found) => found,
+        None => revive(ctx, &mesh, &traces)?.ok_or_else(not_joined)?,
+    };
+    let found = mend(&mesh, &census, &traces, found)?;
+    if let Err(error) = mesh.touch(&found.agent.name) {
+        ctx.notice(format!("your presence could not be noted: {error}"));
+    }
+    if let Err(error) = refresh(&mesh, &found.agent) {
+        ctx.notice(format!("your activity could not be noted: {error}"));
+    }
+    Ok((mesh, found))
+}
+
+/// The same for what changes the agent's own registration: pi-messenger's are not ours to change.
+pub(in crate::ops) fn own_caller(ctx: &Context) -> Result<(Rc<Mesh>, Agent), CommandError> {
+    let (mesh, Caller { agent, .. }) = caller(ctx)?;
+    match agent.is_foreign() {
+        true => Err(StoreError::Foreign(agent.name.to_string()).into()),
+        false => Ok((mesh, agent)),
+    }
+}
+
+/// Whom a status line is about, if that can be told without a doubt: by the session that the harness tells, else by what
+/// a command would go by. To be looked at is no sign of life, and nothing is mended.
+pub(in crate::ops) fn at_statusline(
+    ctx: &Context,
+    mesh: &Mesh,
+    survey: &Survey<'_>,
+    told: Option<&SessionId>,
+) -> Result<Option<Agent>, CommandError> {
+    let told = told.filter(|_| ctx.speaker.is_none());
+    if let Some(agent) = told.map(|session| registered(mesh, session)).transpose()?.flatten() {
+        return Ok(Some(agent));
+    }
+    let mut traces = Traces::of_caller(ctx);
+    if let Some(session) = told {
+        traces.session = Some((session.clone(), Teller::Client));
+    }
+    let sessions: Vec<SessionId> = traces.session.iter().map(|(session, _)| session.clone()).collect();
+    let processes = traces.ancestors.iter().map(|details| details.pid.get()).collect();
+    let census = match wanted_name(ctx) {
+        Ok(Some(_)) => Cow::Owned(mesh.census()?),
+        Ok(None) | Err(_) => survey.near(&Near { sessions: &sessions, processes, ..Near::default() })?,
+    };
+    let found = find(ctx, mesh, &census, &traces).or_else(stranger)?;
+    Ok(found.map(|found| found.agent))
+}
+
+/// The caller with all that others see of it; for `whoami`.
+pub fn whoami(ctx: &Context) -> Result<(Profile, String), CommandError> {
+    let (mesh, caller) = caller(ctx)?;
+    Ok((Profile::look(ctx, &mesh, caller.agent)?, caller.how))
+}
+
+/// Who is calling, if that can be told without a doubt; for those who only look.
+pub(in crate::ops) fn glance(ctx: &Context, mesh: &Mesh, census: &Census) -> Option<Agent> {
+    let mut traces = Traces::of_caller(ctx);
+    traces.choose(ctx, census);
+    let found = find(ctx, mesh, census, &traces).ok()??;
+    Some(found.agent)
+}
+
+fn find(
+    ctx: &Context,
+    mesh: &Mesh,
+    census: &Census,
+    traces: &Traces,
+) -> Result<Option<Caller>, CommandError> {
+    if let Some(name) = &ctx.speaker {
+        return by_name(census, name, "`--as`");
+    }
+    let alive = |record: &&Record| process::liveness(&record.agent.process) != Liveness::Gone;
+    if let Some((session, teller)) = &traces.session {
+        let of_session = |record: &&Record| record.agent.session == *session && alive(record);
+        if let Some(record) = census.records.iter().find(of_session) {
+            return Ok(Some(found(record, teller.to_string())));
+        }
+        // It was here: that it left, was evicted or lost its registration is for `revive` to say.
+        if !teller.may_be_old() && mesh.session(session)?.is_some() {
+            return Ok(None);
+        }
+    }
+    let mut near: Vec<(usize, &Record)> = census
+        .records
+        .iter()
+        .filter(|record| !traces.knows_better(&record.agent))
+        .filter_map(|record| Some((traces.distance(&record.agent)?, record)))
+        .collect();
+    near.sort_by_key(|(distance, _)| *distance);
+    if let Some((nearest, record)) = near.first() {
+        let rivals: Vec<String> = near
+            .iter()
+            .filter(|(distance, _)| distance == nearest)
+            .map(|(_, record)| record.agent.name.to_string())
+            .collect();
+        if rivals.len() > 1 {
+            return Err(ambiguous(rivals));
+        }
+        let pid = record.agent.process.pid();
+        let how = match pid == process::own_pid() {
+            true => format!("this process, {pid}, is its host"),
+            false => format!("process {pid}, which started this command, is its host"),
+        };
+        return Ok(Some(found(record, how)));
+    }
+    match variable("MSG_AGENT") {
+        Some(text) => by_name(census, &AgentName::new(text)?, "$MSG_AGENT"),
+        None => Ok(None),
+    }
+}
+
+fn found(record: &Record, how: String) -> Caller {
+    Caller { agent: record.agent.clone(), how }
+}
+
+/// `None`: nobody of that name is registered.
+fn by_name(census: &Census, name: &AgentName, told_by: &str) -> Result<Option<Caller>, CommandError> {
+    let Some(record) = census.find(name, clock::now()) else {
+        if let Some(file) = census.unreadable(name) {
+            return Err(names::unreadable(name, file));
+        }
+        return Ok(None);
+    };
+    if process::liveness(&record.agent.process) == Liveness::Gone {
+        let pid = record.agent.process.pid();
+        let from = if told_by == "$MSG_AGENT" { " (from $MSG_AGENT)" } else { "" };
+        let text = format!("{}{from} is gone: its process {pid} has ended", record.agent.name);
+        // Nobody can act for a dead agent, so to the caller this is the same as not having joined.
+        return Err(CommandError::new(Kind::NotJoined, text).hint("`msg join` joins as somebody new"));
+    }
+    Ok(Some(found(record, format!("{told_by} says so"))))
+}
+
+/// The caller is registered nowhere. If it was, it lives, and it neither left nor was evicted, its registration is
+/// written again.
+fn revive(ctx: &Context, mesh: &Mesh, traces: &Traces) -> Result<Option<Caller>, CommandError> {
+    let Some(known) = remembered(ctx, mesh, traces)? else {
+        return match wanted_name(ctx)? {
+            Some(name) => Err(unknown_speaker(ctx, mesh, &name)?),
+            None => Ok(None),
+        };
+    };
+    let agent = &known.last.agent;
+    if let Some(eviction) = &known.evicted {
+        let by = eviction.by.as_deref().unwrap_or("somebody");
+        let ago = spelled(clock::now().duration_since(eviction.at));
+        let text = format!("{} was evicted by {by} {ago} ago", agent.name);
+        return Err(CommandError::new(Kind::Evicted, text).hint("`msg join` comes back, with your mail"));
+    }
+    if !known.is_current() {
+        return Ok(None);
+    }
+    let locked = mesh.lock()?;
+    let census = settled_census(&locked)?;
+    let now = clock::now();
+    if let Some(same) = census.records.iter().find(|record| record.agent.is_same_session(agent)) {
+        return Ok(Some(found(same, "its session is known".to_string())));
+    }
+    if let Some(holder) = census.find(&agent.name, now) {
+        let text =
+            format!("your registration is gone, and another agent is called {} now", holder.agent.name);
+        return Err(CommandError::new(Kind::NotJoined, text).hint("`msg join` comes back under a new name"));
+    }
+    if let Some(file) = census.unreadable(&agent.name) {
+        return Err(names::unreadable(&agent.name, file));
+    }
+    let mut record = known.last.clone();
+    let held = record.agent.reservations.clone();
+    let lost = reserve::regain(mesh, &census, &mut record.agent, held, now);
+    if locked.register(&record)? == crate::sys::files::Published::Exists {
+        return Ok(None);
+    }
+    ctx.notice(format!("the registration of {} had vanished; it is written again", agent.name));
+    if !lost.is_empty() {
+        ctx.notice(format!("others hold now what you held: `{}`", lost.join("`, `")));
+    }
+    Ok(Some(found(&record, "its session is known".to_string())))
+}
+
+/// The session record that fits the caller, if the session's process lives.
+fn remembered(ctx: &Context, mesh: &Mesh, traces: &Traces) -> Result<Option<SessionRecord>, CommandError> {
+    let alive = |known: &SessionRecord| process::liveness(&known.last.agent.process) == Liveness::Alive;
+    let wanted = wanted_name(ctx)?;
+    if ctx.speaker.is_none()
+        && let Some((session, _)) = traces.session.as_ref().filter(|(_, teller)| !teller.may_be_old())
+        && let Some(known) = mesh.session(session)?.filter(alive)
+    {
+        return Ok(Some(known));
+    }
+    let sessions = mesh.sessions()?.records;
+    let fits = |known: &SessionRecord| match &ctx.speaker {
+        Some(name) => known.last.agent.name == *name,
+        None => {
+            let agent = &known.last.agent;
+            let near = !traces.knows_better(agent) && traces.distance(agent).is_some();
+            near || wanted.as_ref() == Some(&agent.name)
+        }
+    };
+    let mut fitting: Vec<SessionRecord> =
+        sessions.into_iter().filter(|known| alive(known) && fits(known)).collect();
+    // One that is still current before one that left, where a process had several.
+    fitting.sort_by_key(|known| {
+        let agent = &known.last.agent;
+        let distance = traces.distance(agent).unwrap_or(usize::MAX);
+        (distance, !known.is_current(), std::cmp::Reverse(agent.started_at))
+    });
+    Ok(fitting.into_iter().next())
+}
+
+fn wanted_name(ctx: &Context) -> Result<Option<AgentName>, CommandError> {
+    match (&ctx.speaker, variable("MSG_AGENT")) {
+        (Some(name), _) => Ok(Some(name.clone())),
+        (None, Some(text)) => Ok(Some(AgentName::new(text)?)),
+        (None, None) => Ok(None),
+    }
+}
+
+/// Goes on with what was cut short: a rename, a return from the grave, a session id that changed.
+fn mend(mesh: &Mesh, census: &Census, traces: &Traces, caller: Caller) -> Result<Caller, CommandError> {
+    let agent = &caller.agent;
+    if agent.is_foreign() {
+        return Ok(caller);
+    }
+    let new_session = new_session(agent, traces);
+    let half_renamed = census.superseded.iter().any(|old| old.agent.is_superseded_by(agent));
+    if new_session.is_none() && !half_renamed && agent.restores.is_none() {
+        return Ok(caller);
+    }
+    let locked = mesh.lock_for(agent)?;
+    finish_renames(&locked, &locked.census()?)?;
+    // It may have been renamed or evicted since we looked.
+    let agent = locked.own_record(agent)?.agent;
+    let session = new_session.unwrap_or_else(|| agent.session.clone());
+    let after = Agent { session: session.clone(), ..agent.clone() };
+    if agent.restores.is_some() || session != agent.session {
+        claims::carry_over(&locked, &agent, &after)?;
+        collect_mail(mesh, &locked, &agent)?;
+        collect_mail(mesh, &locked, &after)?;
+    }
+    let record = locked.edit(&agent, |agent| {
+        agent.restores = None;
+        agent.session = session;
+    })?;
+    Ok(Caller { agent: record.agent, how: caller.how })
+}
+
+/// What the session left in its graves comes back to it. Returns how much mail there was.
+pub(in crate::ops) fn collect_mail(
+    mesh: &Mesh,
+    locked: &Locked<'_>,
+    agent: &Agent,
+) -> Result<usize, CommandError> {
+    let mut mail = 0;
+    for grave in mesh.graves_of(&agent.session)? {
+        mail += locked.exhume(&grave, &agent.name)?;
+    }
+    Ok(mail)
+}
+
+/// `/clear` and the like give a session a new id. The agent stays who it was.
+fn new_session(agent: &Agent, traces: &Traces) -> Option<SessionId> {
+    let (host, (session, teller)) = (traces.harness.as_ref()?, traces.session.as_ref()?);
+    let same_process = agent.process == Recorded::Pinned(host.process.clone());
+    let is_news = !teller.may_be_old() && agent.session != *session;
+    (same_process && !host.harness.hosts_many() && is_news).then(|| session.clone())
+}
+
+fn not_joined() -> CommandError {
+    CommandError::new(Kind::NotJoined, "you have not joined this mesh").hint("`msg join` joins it")
+}
+
+fn unknown_speaker(ctx: &Context, mesh: &Mesh, name: &AgentName) -> Result<CommandError, CommandError> {
+    let census = mesh.census()?;
+    let from = if ctx.speaker.is_none() { " (from $MSG_AGENT)" } else { "" };
+    let text = format!("no agent is called {name}{from}");
+    Ok(with_nearest(CommandError::new(Kind::NotJoined, text), name, &census))
+}
+
+/// Adds whom the caller may have meant.
+pub(in crate::ops) fn with_nearest(error: CommandError, name: &AgentName, census: &Census) -> CommandError {
+    let names: Vec<&str> = census.records.iter().map(|record| record.agent.name.as_str()).collect();
+    match nearest(name.as_str(), names.iter().copied()).as_slice() {
+        [] => error.hint("`msg agents` tells who is there"),
+        near => {
+            let near: Vec<String> = near.iter().map(|name| name.to_string()).collect();
+            error.hint(format!("did you mean {}?", near.join(" or "))).facts("nearest", near)
+        }
+    }
+}
+
+pub(in crate::ops) fn ambiguous(names: Vec<String>) -> CommandError {
+    let text = format!("several agents share this process: {}", names.join(", "));
+    CommandError::new(Kind::AmbiguousCaller, text)
+        .hint("say who you are with `--as NAME`")
+        .facts("agents", names)
+}

@@ -1,0 +1,230 @@
+//! Whom a hook is about.
+//!
+//! There are two steps, because a hook before a tool must decide about a path whatever else fails. [`recognise`] takes
+//! no lock, writes nothing and does not fail. [`Recognised::settle`] does the housekeeping afterwards, and its failure
+//! changes no decision.
+
+use std::borrow::Cow;
+
+use crate::domain::{Agent, Liveness, SessionId};
+use crate::ops::agents::names::is_live;
+use crate::ops::context::Context;
+use crate::ops::error::{CommandError, Kind};
+use crate::store::{Census, Mesh, Near, Record, Survey};
+use crate::sys::process;
+
+use crate::ops::agents::identity::{Caller, Teller, Traces, find, found, is_host, mend, revive, wanted_name};
+
+/// Whom a hook is about, as far as it can be told without a lock.
+pub(in crate::ops) struct Recognised {
+    /// `None`: a stranger, who is held to everyone's reservations.
+    pub(in crate::ops) agent: Option<Agent>,
+    todo: Todo,
+    /// Why the search stopped early.
+    error: Option<CommandError>,
+}
+
+/// The housekeeping that is left.
+enum Todo {
+    Nothing,
+    /// The agent is registered. Its session id may have changed, or a rename or a return may be unfinished.
+    Mend(Box<(Census, Traces)>),
+    /// The session is known, but it is not registered.
+    Revive(Box<(Census, Traces)>),
+}
+
+/// What the housekeeping led to.
+pub(in crate::ops) struct Settled {
+    pub(in crate::ops) agent: Option<Agent>,
+    pub(in crate::ops) error: Option<CommandError>,
+    /// A survey that was taken before may be out of date.
+    pub(in crate::ops) has_changed: bool,
+}
+
+/// Finds whom a hook is about: by the ids of the session and of the one that started it, else by what a command would go
+/// by.
+pub(in crate::ops) fn recognise(
+    ctx: &Context,
+    mesh: &Mesh,
+    survey: &Survey<'_>,
+    sessions: &[SessionId],
+) -> Recognised {
+    // An agent that `--as` names is not looked for by its session.
+    let own: &[SessionId] = if ctx.speaker.is_some() { &[] } else { sessions };
+    // A session record that can't be read only means that the search takes the long way.
+    let known = own.iter().find_map(|session| registered(mesh, session).ok().flatten());
+    match known {
+        Some(agent) => Recognised { agent: Some(agent), todo: Todo::Nothing, error: None },
+        None => search(ctx, mesh, survey, own).unwrap_or_else(|error| Recognised {
+            agent: None,
+            todo: Todo::Nothing,
+            error: Some(error),
+        }),
+    }
+}
+
+/// Both steps, for callers that decide about nothing.
+pub(in crate::ops) fn at_hook(
+    ctx: &Context,
+    mesh: &Mesh,
+    sessions: &[SessionId],
+) -> Result<Option<Agent>, CommandError> {
+    let settled = recognise(ctx, mesh, &mesh.survey()?, sessions).settle(ctx, mesh);
+    settled.error.map_or(Ok(settled.agent), Err)
+}
+
+impl Recognised {
+    /// Is it an agent of this mesh, registered or not?
+    pub(in crate::ops) fn is_known(&self) -> bool {
+        self.agent.is_some() || matches!(self.todo, Todo::Revive(_))
+    }
+
+    /// Writes a vanished registration again, finishes what was cut short and notes a sign of life. An agent that could
+    /// not be mended stays who it was; one that could not be registered again is a stranger.
+    pub(in crate::ops) fn settle(self, ctx: &Context, mesh: &Mesh) -> Settled {
+        let Self { agent, todo, error } = self;
+        let has_changed = !matches!(todo, Todo::Nothing);
+        let done = match (agent.clone(), todo) {
+            (Some(agent), Todo::Mend(around)) => {
+                let caller = Caller { agent, how: Teller::Hook.to_string() };
+                mend(mesh, &around.0, &around.1, caller).map(|caller| Some(caller.agent))
+            }
+            (None, Todo::Revive(around)) => written_again(ctx, mesh, &around.0, &around.1),
+            (agent, _) => Ok(agent),
+        };
+        let (agent, failed) = match done {
+            Ok(agent) => (agent, None),
+            Err(failed) => (agent, Some(failed)),
+        };
+        if let Some(agent) = &agent
+            && let Err(error) = mesh.touch(&agent.name)
+        {
+            ctx.notice(format!("your presence could not be noted: {error}"));
+        }
+        Settled { agent, error: error.or(failed), has_changed }
+    }
+}
+
+fn written_again(
+    ctx: &Context,
+    mesh: &Mesh,
+    census: &Census,
+    traces: &Traces,
+) -> Result<Option<Agent>, CommandError> {
+    let revived = revive(ctx, mesh, traces).or_else(stranger)?;
+    let mended = revived.map(|caller| mend(mesh, census, traces, caller)).transpose()?;
+    Ok(mended.map(|caller| caller.agent))
+}
+
+/// Was the hook of this agent's session called by a tool of another agent? A model may run `msg` without asking, and can
+/// give it any session id; but the harness that runs the command is the process of another live agent then. Where that
+/// can't be told, the session id is believed: a resumed session may have moved to a process that is not registered.
+pub(in crate::ops) fn is_called_by_another(ctx: &Context, survey: &Survey<'_>, agent: &Agent) -> bool {
+    // `--as` is believed.
+    if ctx.speaker.is_some() {
+        return false;
+    }
+    let traces = Traces::gather();
+    let Some(host) = &traces.harness else { return false };
+    if traces.distance(agent).is_some() && !traces.knows_better(agent) {
+        return false;
+    }
+    // A process that hosts many sessions tells its tools, and not its hooks, which session they belong to.
+    if host.harness.hosts_many() && traces.session.is_none() {
+        return false;
+    }
+    let processes = vec![host.process.pid.get()];
+    let Ok(census) = survey.near(&Near { processes, ..Near::default() }) else { return false };
+    census.records.iter().map(|record| &record.agent).any(|other| {
+        other.session != agent.session
+            && is_host(other, host.process.pid, host.process.start_ticks)
+            && !traces.knows_better(other)
+    })
+}
+
+/// The agent of that session, found by the shortest way: what is known of the session names it.
+pub(super) fn registered(mesh: &Mesh, session: &SessionId) -> Result<Option<Agent>, CommandError> {
+    let Some(name) = mesh.name_of_session(session)? else { return Ok(None) };
+    let record = mesh.registration(&name)?;
+    let is_it = |record: &Record| {
+        record.agent.session == *session && record.agent.restores.is_none() && is_live(record)
+    };
+    Ok(record.filter(is_it).map(|record| record.agent))
+}
+
+/// The long way, for an agent that joined by other means, whose session id has changed, that came back, or a stranger.
+fn search(
+    ctx: &Context,
+    mesh: &Mesh,
+    survey: &Survey<'_>,
+    sessions: &[SessionId],
+) -> Result<Recognised, CommandError> {
+    let mut traces = Traces::of_caller(ctx);
+    let processes = traces.ancestors.iter().map(|details| details.pid.get()).collect();
+    // What can't be a name is nobody's.
+    let census = match wanted_name(ctx) {
+        Ok(Some(_)) => Cow::Owned(mesh.census()?),
+        Ok(None) | Err(_) => survey.near(&Near { sessions, processes, ..Near::default() })?,
+    };
+    let of_session = |record: &&Record| sessions.contains(&record.agent.session);
+    let alive = |record: &&Record| process::liveness(&record.agent.process) != Liveness::Gone;
+    if let Some(session) = sessions.first() {
+        traces.session = Some((session.clone(), Teller::Hook));
+    }
+    let found = match census.records.iter().filter(of_session).find(alive) {
+        Some(record) => Some(found(record, Teller::Hook.to_string())),
+        None => find(ctx, mesh, &census, &traces).or_else(stranger)?,
+    };
+    let found = match found {
+        None if is_of_the_dead(mesh, sessions) => by_process(ctx, mesh, &census, &mut traces)?,
+        found => found,
+    };
+    // Looking for a stranger among all who were ever here would take long.
+    let may_be_revived = found.is_none() && is_known(mesh, sessions);
+    let around = Box::new((census.into_owned(), traces));
+    let todo = match &found {
+        Some(_) => Todo::Mend(around),
+        None if may_be_revived => Todo::Revive(around),
+        None => Todo::Nothing,
+    };
+    Ok(Recognised { agent: found.map(|caller| caller.agent), todo, error: None })
+}
+
+/// Is the session on record for a process that is gone? Then its user has resumed it, perhaps in the process of another
+/// agent, which stays who it is under the new id.
+fn is_of_the_dead(mesh: &Mesh, sessions: &[SessionId]) -> bool {
+    let known = sessions.first().and_then(|session| mesh.session(session).ok().flatten());
+    known.is_some_and(|known| process::liveness(&known.last.agent.process) == Liveness::Gone)
+}
+
+/// The agent whose process is the nearest above, whatever its session. A process that hosts many sessions tells nothing.
+fn by_process(
+    ctx: &Context,
+    mesh: &Mesh,
+    census: &Census,
+    traces: &mut Traces,
+) -> Result<Option<Caller>, CommandError> {
+    if traces.harness.as_ref().is_none_or(|host| host.harness.hosts_many()) {
+        return Ok(None);
+    }
+    let told = traces.session.take();
+    let found = find(ctx, mesh, census, traces).or_else(stranger);
+    traces.session = told;
+    Ok(found?.filter(|caller| traces.distance(&caller.agent).is_some()))
+}
+
+/// A record that can't be read tells nothing.
+fn is_known(mesh: &Mesh, sessions: &[SessionId]) -> bool {
+    sessions.iter().any(|session| mesh.session(session).is_ok_and(|known| known.is_some()))
+}
+
+/// At a hook, who is not welcome, who is not known and who can't be told are treated alike: as strangers, who are held to
+/// everyone's reservations.
+pub(super) fn stranger(error: CommandError) -> Result<Option<Caller>, CommandError> {
+    match error.kind {
+        Kind::Evicted | Kind::NotJoined | Kind::AmbiguousCaller | Kind::InvalidName | Kind::Corrupt => {
+            Ok(None)
+        }
+        _ => Err(error),
+    }
+}

@@ -1,0 +1,139 @@
+//! What the surroundings of a command say about its caller: the processes above it, and the session that they tell.
+
+use std::fmt;
+
+use jiff::SignedDuration;
+
+use crate::domain::{Agent, Pid, Recorded, SessionId};
+use crate::ops::agents::names::is_live;
+use crate::ops::context::{Client, Context};
+use crate::store::Census;
+use crate::sys::ancestry::{self, Host};
+use crate::sys::environment::variable;
+use crate::sys::process::{self, Details};
+
+/// What the caller's surroundings say about it.
+#[derive(Debug)]
+pub(in crate::ops) struct Traces {
+    pub(in crate::ops) ancestors: Vec<Details>,
+    pub(in crate::ops) harness: Option<Host>,
+    /// The session of the nearest harness, and what told it.
+    pub(in crate::ops) session: Option<(SessionId, Teller)>,
+}
+
+/// What tells the id of a session.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(in crate::ops) enum Teller {
+    Variable(&'static str),
+    /// The variable as it was when a server began: `/clear` and the like have given the session another id since.
+    OldVariable(&'static str),
+    Hook,
+    Client,
+}
+
+impl Teller {
+    pub(in crate::ops) fn may_be_old(self) -> bool {
+        matches!(self, Self::OldVariable(_))
+    }
+}
+
+impl fmt::Display for Teller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Variable(name) | Self::OldVariable(name) => write!(f, "${name} is its session"),
+            Self::Hook => f.write_str("the hook tells its session"),
+            Self::Client => f.write_str("the client tells its session"),
+        }
+    }
+}
+
+impl Traces {
+    /// For whoever is not told by `--as`.
+    pub(super) fn of_caller(ctx: &Context) -> Self {
+        match (&ctx.speaker, &ctx.client) {
+            (Some(_), _) => Self { ancestors: Vec::new(), harness: None, session: None },
+            (None, Some(client)) => Self::of_client(client),
+            (None, None) => Self::gather(),
+        }
+    }
+
+    /// For a server, whose surroundings are its client's. Where no harness is known, the client is whoever started the
+    /// server: beyond it is the person who started that, as whom a model must not speak.
+    pub(in crate::ops) fn of_client(client: &Client) -> Self {
+        let mut traces = Self::gather();
+        if traces.harness.is_none() {
+            traces.ancestors.truncate(1);
+        }
+        let many = traces.harness.as_ref().is_some_and(|host| host.harness.hosts_many());
+        traces.session = match (client.sessions.first(), traces.session) {
+            (Some(session), _) => Some((session.clone(), Teller::Client)),
+            (None, Some((session, Teller::Variable(name)))) if !many => {
+                Some((session, Teller::OldVariable(name)))
+            }
+            (None, _) => None,
+        };
+        traces
+    }
+
+    /// Of the sessions that the client may be, the one that is here.
+    pub(super) fn choose(&mut self, ctx: &Context, census: &Census) {
+        let Some(client) = &ctx.client else { return };
+        let is_here = |session: &&SessionId| {
+            census.records.iter().any(|record| record.agent.session == **session && is_live(record))
+        };
+        if let Some(session) = client.sessions.iter().find(is_here) {
+            self.session = Some((session.clone(), Teller::Client));
+        }
+    }
+
+    pub(in crate::ops) fn gather() -> Self {
+        let ancestors = ancestry::ancestors();
+        let harness = ancestry::nearest_harness(&ancestors);
+        let session = harness.as_ref().and_then(|host| {
+            host.harness.session_variables().iter().find_map(|name| {
+                let session = SessionId::new(variable(name)?).ok()?;
+                Some((session, Teller::Variable(name)))
+            })
+        });
+        Self { ancestors, harness, session }
+    }
+
+    /// Does this registration name one of the processes above us, or our own? The nearest has the smallest number.
+    pub(in crate::ops) fn distance(&self, agent: &Agent) -> Option<usize> {
+        if is_own_process(agent) {
+            return Some(0);
+        }
+        let above =
+            self.ancestors.iter().position(|details| is_host(agent, details.pid, details.start_ticks));
+        above.map(|distance| distance + 1)
+    }
+
+    /// A process that hosts many sessions, of which ours has another id than any that is registered, tells nothing.
+    pub(in crate::ops) fn knows_better(&self, agent: &Agent) -> bool {
+        let many = self.harness.as_ref().is_some_and(|host| host.harness.hosts_many());
+        many && self.session.as_ref().is_some_and(|(session, _)| *session != agent.session)
+    }
+}
+
+/// A shell runs the last command of `bash -c '…'` in its own place, so that the process which it registered is ours.
+fn is_own_process(agent: &Agent) -> bool {
+    let own = process::own_pid();
+    agent.process.pid() == own
+        && process::details(own).is_some_and(|details| is_host(agent, own, details.start_ticks))
+}
+
+/// Is the agent hosted by that running process? A bare pid tells only together with the time: a process that is younger
+/// than the registration has the pid of another.
+pub(in crate::ops) fn is_host(agent: &Agent, pid: Pid, start_ticks: u64) -> bool {
+    const SLACK: SignedDuration = SignedDuration::from_secs(2);
+    match &agent.process {
+        Recorded::Bare { pid: bare, .. } => {
+            *bare == pid
+                && process::started_at(pid)
+                    .is_none_or(|started| started.duration_since(agent.started_at) <= SLACK)
+        }
+        Recorded::Pinned(identity) => {
+            identity.pid == pid && identity.start_ticks == start_ticks && identity.place == *process::place()
+        }
+    }
+}

@@ -1,0 +1,398 @@
+//! Joining: a new agent, one that is there already, or one that comes back.
+
+mod newcomer;
+
+use jiff::Timestamp;
+
+use crate::domain::words::Theme;
+use crate::domain::{
+    Agent, AgentName, EventKind, Harness, Liveness, Reservation, SessionId, Tally, TaskWait, Wait,
+};
+use crate::store::{Census, Locked, Mesh, Record, SessionRecord, config};
+use crate::sys::environment::variable;
+use crate::sys::files::{self, Published};
+use crate::sys::git::WorkTree;
+use crate::sys::{clock, process, random};
+
+use super::bury::settled_census;
+use super::identity;
+use super::names::{self, holder, is_live, name_taken};
+use super::profile::Profile;
+use super::prune;
+use crate::ops::context::Context;
+use crate::ops::error::{CommandError, Kind};
+use crate::ops::reservations::{reserve, waiting};
+use crate::ops::tasks::claims;
+use crate::ops::{feed, person};
+use newcomer::{Newcomer, not_there};
+
+/// How often a name is tried to be taken.
+const TRIES: usize = 10;
+
+/// What the caller asks for.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    pub name: Option<AgentName>,
+    pub spec: Option<String>,
+    pub harness: Option<Harness>,
+    pub session: Option<SessionId>,
+    pub pid: Option<i64>,
+    pub model: Option<String>,
+    /// Also process 1, whatever it is.
+    pub force: bool,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Arrival {
+    New,
+    /// It was there already.
+    Already,
+    /// A known session, after a time away.
+    Back {
+        mail: usize,
+    },
+}
+
+#[derive(Clone, Debug)]
+pub struct Joined {
+    pub profile: Profile,
+    pub arrival: Arrival,
+    /// Why that process was registered.
+    pub why: String,
+    /// How many others are there.
+    pub peers: usize,
+    /// What the session held before it was gone, and others hold now.
+    pub lost: Vec<String>,
+    /// The mesh was written into the user's configuration.
+    pub settled_in: Option<String>,
+}
+
+pub fn join(ctx: &Context, request: &Request) -> Result<Joined, CommandError> {
+    let newcomer = Newcomer::find(ctx, request)?;
+    let default_name = default_name()?;
+    let spec = request.spec.as_deref().map(|path| spec_path(ctx, path)).transpose()?;
+    let mesh = ctx.create_mesh()?;
+    let own_session = newcomer.known_session(&mesh)?;
+    let locked = match newcomer.moved(&mesh)? {
+        Some(agent) => mesh.lock_for(&agent)?,
+        None => mesh.lock()?,
+    };
+    // It may have ended while we waited, and its session live on in another process.
+    if process::liveness(&newcomer.process()) == Liveness::Gone {
+        return Err(not_there(newcomer.host.process.pid));
+    }
+    locked.probe()?;
+    locked.sweep()?;
+    let visit = Visit { ctx, request, mesh: &mesh, locked: &locked, newcomer: &newcomer, own_session, spec };
+    let (agent, arrival, lost) = match visit.find_self(&settled_census(&locked)?)? {
+        Some(record) => (visit.stay(record)?, Arrival::Already, Vec::new()),
+        None => visit.arrive(default_name)?,
+    };
+    if arrival != Arrival::Already {
+        waiting::tell_or_note(ctx, &mesh, &locked);
+    }
+    drop(locked);
+    // From here on it has joined, whatever else goes wrong.
+    mesh.touch(&agent.name)?;
+    let settled_in = settle(ctx).unwrap_or_else(|error| {
+        ctx.notice(format!("the choice of this mesh could not be written down: {error}"));
+        None
+    });
+    prune::in_passing(ctx, &mesh);
+    if arrival != Arrival::Already {
+        feed::tell(ctx, &mesh, EventKind::Join, &agent.name, None, None);
+    }
+    let peers = count_peers(&mesh, &agent)?;
+    let profile = Profile::look(ctx, &mesh, agent)?;
+    Ok(Joined { profile, arrival, why: newcomer.host.why, peers, lost, settled_in })
+}
+
+/// The name that the environment wants for whoever joins without saying one.
+fn default_name() -> Result<Option<AgentName>, CommandError> {
+    let told = ["MSG_AGENT", "PI_AGENT_NAME"].into_iter().find_map(|name| Some((name, variable(name)?)));
+    let Some((variable, text)) = told else { return Ok(None) };
+    AgentName::new(text).map(Some).map_err(|error| {
+        let mut error = CommandError::from(error);
+        error.message = format!("${variable}: {}", error.message);
+        error
+    })
+}
+
+fn spec_path(ctx: &Context, path: &str) -> Result<String, CommandError> {
+    let full = ctx.cwd.join(ctx.home.expand(path));
+    if !full.is_file() {
+        let text = format!("there is no spec `{}`", full.display());
+        return Err(
+            CommandError::new(Kind::InvalidValue, text).hint("`--spec` takes the path of a Markdown file")
+        );
+    }
+    person::check_spec(ctx, &full)?;
+    let full = fs_err::canonicalize(full).map_err(files::FileError::from)?;
+    Ok(full.to_string_lossy().into_owned())
+}
+
+/// One `join` with the lock held.
+struct Visit<'a> {
+    ctx: &'a Context,
+    request: &'a Request,
+    mesh: &'a Mesh,
+    locked: &'a Locked<'a>,
+    newcomer: &'a Newcomer,
+    /// The id of a session that may be known.
+    own_session: Option<SessionId>,
+    spec: Option<String>,
+}
+
+impl Visit<'_> {
+    /// The live registration that is the caller's own, if it has one.
+    fn find_self<'c>(&self, census: &'c Census) -> Result<Option<&'c Record>, CommandError> {
+        let newcomer = self.newcomer;
+        if let Some(session) = &newcomer.session {
+            let known =
+                census.records.iter().find(|record| record.agent.session == *session && is_live(record));
+            if known.is_some() {
+                return Ok(known);
+            }
+        }
+        let here: Vec<&Record> = census
+            .records
+            .iter()
+            .filter(|record| newcomer.shares_process(&record.agent) && is_live(record))
+            .collect();
+        match (here.as_slice(), &newcomer.session) {
+            ([], _) => Ok(None),
+            ([only], None) => Ok(Some(only)),
+            (several, None) => {
+                match several.iter().find(|record| Some(&record.agent.name) == self.request.name.as_ref()) {
+                    Some(record) => Ok(Some(record)),
+                    None => Err(identity::ambiguous(
+                        several.iter().map(|record| record.agent.name.to_string()).collect(),
+                    )),
+                }
+            }
+            (_, Some(_)) if newcomer.harness.hosts_many() => Ok(None),
+            ([only], Some(_)) if self.is_another(&only.agent) => Ok(None),
+            // The session got a new id inside its process.
+            ([only], Some(_)) => Ok(Some(only)),
+            (_, Some(_)) => Ok(None),
+        }
+    }
+
+    /// A harness that we know nothing of may host several sessions: another id with another name is another agent.
+    fn is_another(&self, agent: &Agent) -> bool {
+        let unknown = matches!(self.newcomer.harness, Harness::Other | Harness::Terminal);
+        unknown && self.request.name.as_ref().is_some_and(|name| *name != agent.name)
+    }
+
+    /// Joining twice changes nothing but what has changed: the session's id, its process, the spec, the model.
+    fn stay(&self, record: &Record) -> Result<Agent, CommandError> {
+        let agent = &record.agent;
+        if let Some(name) = &self.request.name
+            && !agent.answers_to(name, clock::now())
+        {
+            let text = format!("you have joined as {} already", agent.name);
+            return Err(CommandError::new(Kind::AlreadyJoined, text)
+                .hint(format!("`msg rename {name}` changes your name"))
+                .fact("agent", agent.name.as_str()));
+        }
+        if agent.is_foreign() {
+            return Ok(agent.clone());
+        }
+        let mut after = agent.clone();
+        let session = self.newcomer.session.clone().filter(|_| !self.newcomer.may_be_old);
+        after.session = session.unwrap_or(after.session);
+        after.process = self.newcomer.process();
+        after.spec = self.spec.clone().or(after.spec);
+        after.model = self.request.model.clone().unwrap_or(after.model);
+        after.restores = None;
+        let moved = !agent.is_same_session(&after);
+        if moved {
+            claims::carry_over(self.locked, agent, &after)?;
+        }
+        if moved || agent.restores.is_some() {
+            identity::collect_mail(self.mesh, self.locked, agent)?;
+            identity::collect_mail(self.mesh, self.locked, &after)?;
+        }
+        let changed =
+            moved || after.spec != agent.spec || after.model != agent.model || agent.restores.is_some();
+        if !changed && self.mesh.session(&after.session)?.is_some() {
+            return Ok(after);
+        }
+        let edited = self.locked.edit(agent, |agent| *agent = after)?;
+        Ok(edited.agent)
+    }
+
+    fn arrive(&self, default_name: Option<AgentName>) -> Result<(Agent, Arrival, Vec<String>), CommandError> {
+        // pi-messenger takes no lock, so it may be faster; but not for ever.
+        for _ in 0..TRIES {
+            let now = clock::now();
+            let census = settled_census(self.locked)?;
+            let known = self.known_session()?;
+            let name = self.choose(&census, default_name.as_ref(), known.as_ref(), now)?;
+            names::clear(self.locked, &census, &name, now)?;
+            if let Some(before) =
+                known.as_ref().map(|known| &known.last.agent.name).filter(|last| **last != name)
+            {
+                self.mesh.carry_stamp(before, &name)?;
+            }
+            if let Some(known) = known.as_ref().filter(|known| known.is_current()) {
+                self.gather_mail(&census, &known.last.agent, now)?;
+            }
+            let is_known = known.as_ref().is_some_and(SessionRecord::is_current);
+            let held = known.as_ref().map_or(Vec::new(), held_before);
+            let waits = known.as_ref().map(waited_before).unwrap_or_default();
+            let mut record = self.record(name, known, now);
+            (record.agent.waits_for, record.agent.waits_for_tasks) = waits;
+            let lost = reserve::regain(self.mesh, &census, &mut record.agent, held, now);
+            let graves = self.mesh.graves_of(&record.agent.session)?;
+            record.agent.restores = graves.first().map(|grave| grave.to_string());
+            if self.locked.register(&record)? == Published::Exists {
+                continue;
+            }
+            if graves.is_empty() && !is_known {
+                return Ok((record.agent, Arrival::New, lost));
+            }
+            let mail = identity::collect_mail(self.mesh, self.locked, &record.agent)?;
+            let record = self.locked.edit(&record.agent, |agent| agent.restores = None)?;
+            return Ok((record.agent, Arrival::Back { mail }, lost));
+        }
+        Err(CommandError::new(Kind::NameTaken, "others were faster, time and again").hint("try again"))
+    }
+
+    /// Mail that lies under names of the session which nobody has now goes into its grave, to come back from there.
+    fn gather_mail(&self, census: &Census, last: &Agent, now: Timestamp) -> Result<(), CommandError> {
+        for name in last.all_names() {
+            let is_registered = census.find(name, now).is_some() || census.unreadable(name).is_some();
+            if !is_registered {
+                self.locked.bury_lost_mail(name, now)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is known of the caller's session.
+    fn known_session(&self) -> Result<Option<SessionRecord>, CommandError> {
+        Ok(match &self.own_session {
+            Some(session) => self.mesh.session(session)?,
+            None => None,
+        })
+    }
+
+    /// The name to take, free at this moment.
+    fn choose(
+        &self,
+        census: &Census,
+        default_name: Option<&AgentName>,
+        known: Option<&SessionRecord>,
+        now: Timestamp,
+    ) -> Result<AgentName, CommandError> {
+        let is_taken = |name: &AgentName| holder(census, name, None, now).is_some();
+        if let Some(name) = self.request.name.as_ref().or(self.ctx.speaker.as_ref()) {
+            return holder(census, name, None, now)
+                .map_or(Ok(name.clone()), |text| Err(name_taken(name, &text)));
+        }
+        if let Some(known) = known.filter(|known| !is_taken(&known.last.agent.name)) {
+            return Ok(known.last.agent.name.clone());
+        }
+        if let (Some(name), None) = (default_name, known) {
+            return holder(census, name, None, now)
+                .map_or(Ok(name.clone()), |text| Err(name_taken(name, &text)));
+        }
+        let theme = self.theme();
+        theme.pick(&random::shuffled(theme.len()), is_taken).ok_or_else(|| {
+            CommandError::new(Kind::NoNameLeft, "every name of this theme is taken")
+                .hint("`msg join NAME` takes one of your own")
+        })
+    }
+
+    /// The words that a name is made of: where the configured ones can't be used, the built-in ones.
+    fn theme(&self) -> Theme {
+        self.ctx.settings.theme().unwrap_or_else(|| {
+            self.ctx.notice(
+                "`nameTheme` is `custom`, but there are no usable `nameWords`: your name is made of the built-in words",
+            );
+            Theme::default()
+        })
+    }
+
+    fn record(&self, name: AgentName, known: Option<SessionRecord>, now: Timestamp) -> Record {
+        let newcomer = self.newcomer;
+        let is_human = newcomer.harness == Harness::Terminal;
+        let last = known.as_ref().map(|known| known.last.agent.clone());
+        let session = newcomer.session.clone().or(last.as_ref().map(|last| last.session.clone()));
+        let unnamed = if is_human { "human" } else { "unknown" };
+        let model = self.request.model.clone().or(last.as_ref().map(|last| last.model.clone()));
+        let agent = Agent {
+            name,
+            session: session.unwrap_or_else(new_session),
+            process: newcomer.process(),
+            harness: Some(newcomer.harness),
+            cwd: self.ctx.folder(),
+            model: model.unwrap_or_else(|| unnamed.to_string()),
+            started_at: now,
+            joined_at: last.as_ref().map_or(now, |last| last.joined_at),
+            git_branch: WorkTree::containing(&self.ctx.cwd).and_then(|tree| tree.branch()),
+            spec: self.spec.clone().or(last.as_ref().and_then(|last| last.spec.clone())),
+            is_human,
+            status: last.and_then(|last| last.status),
+            tmux: newcomer.is_ours.then(tmux_pane).flatten(),
+            last_activity: Some(now),
+            tally: Tally::default(),
+            reservations: Vec::new(),
+            waits_for: Vec::new(),
+            waits_for_tasks: Vec::new(),
+            formerly: Vec::new(),
+            restores: None,
+        };
+        match known {
+            Some(known) => known.last.with(agent),
+            None => Record::new(agent),
+        }
+    }
+}
+
+/// What the session held when it was last here. Who left gave it up, and from who was evicted it was taken.
+fn held_before(known: &SessionRecord) -> Vec<Reservation> {
+    if known.is_current() { known.last.agent.reservations.clone() } else { Vec::new() }
+}
+
+/// What it waited for then.
+fn waited_before(known: &SessionRecord) -> (Vec<Wait>, Vec<TaskWait>) {
+    let last = &known.last.agent;
+    if known.is_current() {
+        (last.waits_for.clone(), last.waits_for_tasks.clone())
+    } else {
+        Default::default()
+    }
+}
+
+/// An id for a session whose host has none for it.
+#[expect(clippy::expect_used, reason = "a UUID is short and plain")]
+fn new_session() -> SessionId {
+    SessionId::new(random::uuid().to_string()).expect("a UUID is a session id")
+}
+
+/// A mesh that nobody named is written down, so that installing pi later moves nobody.
+fn settle(ctx: &Context) -> Result<Option<String>, CommandError> {
+    if !ctx.location.was_guessed() {
+        return Ok(None);
+    }
+    let raw = crate::domain::settings::Raw::Text(ctx.location.to_string());
+    Ok(Some(config::set(&ctx.home, &ctx.cwd, config::Scope::User, "mesh", &raw)?))
+}
+
+fn count_peers(mesh: &Mesh, agent: &Agent) -> Result<usize, CommandError> {
+    let census = mesh.census()?;
+    Ok(census
+        .records
+        .iter()
+        .filter(|record| !record.agent.name.is_spelled_as(&agent.name) && is_live(record))
+        .count())
+}
+
+/// The pane and the server's socket, as `tmux -S SOCKET … -t PANE` wants them.
+fn tmux_pane() -> Option<String> {
+    let pane = variable("TMUX_PANE")?;
+    let server = variable("TMUX")?;
+    Some(format!("{pane}@{}", server.split(',').next()?))
+}

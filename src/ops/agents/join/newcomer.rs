@@ -1,0 +1,128 @@
+//! Who joins: its process, its harness and its session.
+
+use crate::domain::{Agent, Harness, Pid, Recorded, SessionId};
+use crate::ops::agents::identity::{self, Traces};
+use crate::ops::agents::names::is_live;
+use crate::ops::context::Context;
+use crate::ops::error::{CommandError, Kind};
+use crate::store::{Mesh, Record};
+use crate::sys::ancestry::{self, Host};
+use crate::sys::process;
+
+use crate::ops::agents::join::Request;
+
+/// Who is to be registered: found out before the lock is taken.
+pub(super) struct Newcomer {
+    pub(super) host: Host,
+    /// The session's id, if anyone told one.
+    pub(super) session: Option<SessionId>,
+    /// That id may be one that the session had before.
+    pub(super) may_be_old: bool,
+    pub(super) harness: Harness,
+    /// The ancestors host it, not a process that `--pid` names.
+    pub(super) is_ours: bool,
+}
+
+impl Newcomer {
+    /// The id of the caller's session. Where nobody told one, as at a terminal, the process tells; that takes a look at
+    /// every session, so it is done without a lock.
+    pub(super) fn known_session(&self, mesh: &Mesh) -> Result<Option<SessionId>, CommandError> {
+        if self.session.is_some() || self.harness.hosts_many() {
+            return Ok(self.session.clone());
+        }
+        let process = self.process();
+        let sessions = mesh.sessions()?.records.into_iter().map(|known| known.last.agent);
+        let own = sessions.filter(|agent| agent.process == process);
+        Ok(own.max_by_key(|agent| agent.started_at).map(|agent| agent.session))
+    }
+
+    pub(super) fn find(ctx: &Context, request: &Request) -> Result<Self, CommandError> {
+        let (traces, found) = match &ctx.client {
+            Some(client) => {
+                let traces = Traces::of_client(client);
+                let starter = || ancestry::named_host(traces.ancestors.first()?.pid);
+                let found = traces.harness.clone().or_else(starter);
+                (traces, found)
+            }
+            None => {
+                let traces = Traces::gather();
+                let found = ancestry::find_host(&traces.ancestors);
+                (traces, found)
+            }
+        };
+        let host = match request.pid {
+            Some(number) => named_host(number, request.force)?,
+            None => found.clone().ok_or_else(no_host)?,
+        };
+        let is_ours = found.is_some_and(|found| found.process == host.process);
+        let told = traces.session.filter(|_| is_ours);
+        let may_be_old =
+            request.session.is_none() && told.as_ref().is_some_and(|(_, teller)| teller.may_be_old());
+        let session = request.session.clone().or(told.map(|(session, _)| session));
+        let harness = request.harness.unwrap_or(host.harness);
+        Ok(Self { host, session, may_be_old, harness, is_ours })
+    }
+
+    pub(super) fn process(&self) -> Recorded {
+        Recorded::Pinned(self.host.process.clone())
+    }
+
+    /// Does the registration name our host? pi-messenger's name it by its pid alone.
+    pub(super) fn shares_process(&self, agent: &Agent) -> bool {
+        identity::is_host(agent, self.host.process.pid, self.host.process.start_ticks)
+    }
+
+    /// The caller's registration, if the session has another id or another process by now: then its claims change.
+    pub(super) fn moved(&self, mesh: &Mesh) -> Result<Option<Agent>, CommandError> {
+        let has_new_id = self.session.is_some() && !self.may_be_old && !self.harness.hosts_many();
+        let is_moved =
+            |agent: &Agent| match (self.session.as_ref() == Some(&agent.session), self.shares_process(agent))
+            {
+                (true, is_here) => !is_here,
+                (false, is_here) => is_here && has_new_id,
+            };
+        let own = |record: &Record| !record.agent.is_foreign() && is_moved(&record.agent) && is_live(record);
+        Ok(mesh.census()?.records.into_iter().find(own).map(|record| record.agent))
+    }
+}
+
+fn named_host(number: i64, force: bool) -> Result<Host, CommandError> {
+    let pid = Pid::new(number).map_err(|error| {
+        CommandError::new(Kind::InvalidValue, error.to_string())
+            .hint("`--pid` takes the id of a live process")
+    })?;
+    let host = ancestry::named_host(pid).ok_or_else(|| not_there(pid))?;
+    // In a container, process 1 may be the harness or the shell that one works in.
+    let is_init = pid.get() == 1 && host.harness == Harness::Other && !is_shell(pid);
+    if is_init && !force {
+        let text =
+            "process 1 is above every process: any command on this machine would count as this agent's";
+        return Err(CommandError::new(Kind::InvalidValue, text).hint(
+            "pass the process of your shell or agent, for example `--pid $$`; `--force` takes process 1",
+        ));
+    }
+    let me = nix::unistd::geteuid().as_raw();
+    match process::owner(pid) {
+        Some(owner) if owner != me && me != 0 => {
+            let text = format!("process {pid} belongs to another user (uid {owner})");
+            Err(CommandError::new(Kind::InvalidValue, text).hint("`--pid` takes a process of your own"))
+        }
+        _ => Ok(host),
+    }
+}
+
+fn is_shell(pid: Pid) -> bool {
+    const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "fish", "ksh", "ash"];
+    process::details(pid).is_some_and(|details| SHELLS.contains(&details.look.comm.as_str()))
+}
+
+pub(super) fn not_there(pid: Pid) -> CommandError {
+    CommandError::new(Kind::NotRunning, format!("there is no process {pid}"))
+        .hint("`--pid` takes the id of a live process")
+}
+
+fn no_host() -> CommandError {
+    let text = "no harness and no terminal is among the processes that started this command";
+    CommandError::new(Kind::NoHost, text)
+        .hint("an agent lives as long as a process: name the one that stays with `--pid PID`")
+}

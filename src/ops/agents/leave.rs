@@ -1,0 +1,46 @@
+//! Leaving: tasks and paths become free, unread mail waits for the session to come back.
+
+use crate::domain::{Agent, AgentName, EventKind};
+use crate::store::{Claim, Mesh, StoreError, Why};
+use crate::sys::clock;
+
+use super::identity;
+use crate::ops::context::Context;
+use crate::ops::error::CommandError;
+use crate::ops::reservations::waiting;
+use crate::ops::tasks::claims;
+use crate::ops::{feed, person};
+
+#[derive(Clone, Debug)]
+pub struct Left {
+    pub name: AgentName,
+    pub unclaimed: Vec<Claim>,
+    pub released: usize,
+    /// Mail that was not read; it comes back with the session.
+    pub unread: usize,
+}
+
+pub fn leave(ctx: &Context) -> Result<Left, CommandError> {
+    let (mesh, caller) = identity::caller(ctx)?;
+    person::required_for_another(ctx, &caller.agent, || {
+        person::with_mesh(ctx, &format!("msg leave --as {}", caller.agent.name))
+    })?;
+    part(ctx, &mesh, &caller.agent)
+}
+
+/// Lets that agent leave.
+pub(in crate::ops) fn part(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<Left, CommandError> {
+    if agent.is_foreign() {
+        return Err(StoreError::Foreign(agent.name.to_string()).into());
+    }
+    let locked = mesh.lock_for(agent)?;
+    let record = locked.own_record(agent)?;
+    let unclaimed = claims::give_up(&locked, &record.agent)?;
+    let unread = mesh.unread(&record.agent)?;
+    locked.bury(&record, Why::Left, clock::now(), None)?;
+    waiting::tell_or_note(ctx, mesh, &locked);
+    feed::tell(ctx, mesh, EventKind::Leave, &record.agent.name, None, None);
+    let now = clock::now();
+    let released = record.agent.reservations.iter().filter(|reservation| reservation.binds(now)).count();
+    Ok(Left { name: record.agent.name, unclaimed, released, unread })
+}

@@ -1,0 +1,207 @@
+//! Who is there?
+
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use crate::domain::{Agent, AgentName, Liveness, spelled};
+use crate::store::{Census, Grave, Mesh, Record, Unreadable, Why};
+use crate::sys::{clock, process};
+
+use super::bury::bury_in_passing;
+use super::identity::{self, with_nearest};
+use super::names::{self, is_live};
+use super::profile::{Profile, claims_to_look_at};
+use super::stuck;
+use crate::ops::context::{Context, same_folder};
+use crate::ops::error::{CommandError, Kind};
+use crate::ops::reservations::waiting;
+
+/// Whom to list.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Filter {
+    /// Those who are gone, instead of those who are there.
+    pub gone: bool,
+    /// Only those in this folder.
+    pub here: bool,
+}
+
+/// An agent that is no longer there.
+#[derive(Clone, Debug)]
+pub struct Gone {
+    pub name: String,
+    pub why: Why,
+    pub at: Timestamp,
+    pub by: Option<String>,
+    pub unread: usize,
+    pub cwd: Option<String>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    pub agents: Vec<Profile>,
+    pub gone: Vec<Gone>,
+    pub unreadable: Vec<Unreadable>,
+    pub me: Option<AgentName>,
+}
+
+impl Listing {
+    pub fn is_me(&self, name: &AgentName) -> bool {
+        self.me.as_ref().is_some_and(|me| me.is_spelled_as(name))
+    }
+}
+
+pub fn agents(ctx: &Context, filter: Filter) -> Result<Listing, CommandError> {
+    look(ctx, filter, show_life)
+}
+
+/// The same for a screen that looks by itself: that is nobody's sign of life.
+pub(in crate::ops) fn look_around(ctx: &Context, filter: Filter) -> Result<Listing, CommandError> {
+    look(ctx, filter, |_, _, _| {})
+}
+
+fn look(
+    ctx: &Context,
+    filter: Filter,
+    show_life: fn(&Context, &Mesh, Option<&AgentName>),
+) -> Result<Listing, CommandError> {
+    let Some(mesh) = ctx.mesh()? else {
+        ctx.note_absent_mesh();
+        return Ok(Listing::default());
+    };
+    let census = mesh.census()?;
+    let me = identity::glance(ctx, &mesh, &census).map(|agent| agent.name);
+    show_life(ctx, &mesh, me.as_ref());
+    let is_owed = waiting::is_owed(&mesh, &census).unwrap_or_else(|error| {
+        ctx.notice(format!("who waits for a task can't be told: {error}"));
+        false
+    });
+    let claims = claims_to_look_at(ctx, &mesh);
+    let here = filter.here || ctx.settings.scope_to_folder();
+    let in_scope = |cwd: &str| !here || same_folder(Path::new(cwd), &ctx.cwd);
+    let now = clock::now();
+    let mut needs_tidying = census.has_taken || has_orphans_of_living(&mesh, &census)?;
+    let (odd, unreadable): (Vec<Unreadable>, _) =
+        census.unreadable.into_iter().partition(|file| file.told.is_some());
+    let odd = odd.into_iter().filter_map(|file| file.told).map(|record| *record);
+    let mut listing = Listing { me, unreadable, ..Listing::default() };
+    let mut gone_pis = Vec::new();
+    for Record { agent, .. } in census.records.into_iter().chain(odd) {
+        let liveness = process::liveness(&agent.process);
+        needs_tidying |= !agent.is_foreign() && (liveness == Liveness::Gone || agent.has_expired(now));
+        if liveness == Liveness::Gone && agent.is_foreign() {
+            gone_pis.push(agent);
+        } else if liveness != Liveness::Gone && in_scope(&agent.cwd) {
+            listing.agents.push(Profile::with_liveness(ctx, &mesh, agent, &claims, liveness)?);
+        }
+    }
+    stuck::notice(ctx, &mesh, &listing.agents);
+    if (needs_tidying || is_owed)
+        && let Err(error) = bury_in_passing(ctx, &mesh)
+    {
+        ctx.notice(format!("those who are gone could not be buried: {error}"));
+    }
+    if filter.gone {
+        listing.agents.clear();
+        let graves = mesh.graves()?;
+        listing.unreadable.extend(graves.unreadable);
+        let mut all_gone: Vec<Gone> = graves.graves.into_iter().map(gone).collect();
+        for agent in gone_pis {
+            all_gone.push(gone_pi(&mesh, &agent)?);
+        }
+        listing.gone = all_gone.into_iter().filter(|gone| gone.cwd.as_deref().is_none_or(in_scope)).collect();
+        listing.gone.sort_by_key(|gone| gone.at);
+    }
+    Ok(listing)
+}
+
+/// Does mail lie under a name that a live agent of pi-messenger's had?
+fn has_orphans_of_living(mesh: &Mesh, census: &Census) -> Result<bool, CommandError> {
+    if !census.records.iter().any(|record| record.agent.is_foreign()) {
+        return Ok(false);
+    }
+    Ok(mesh.orphans(census)?.iter().any(|orphaned| orphaned.now_called.is_some()))
+}
+
+/// An agent of pi-messenger's that pi-messenger has not cleared away yet.
+fn gone_pi(mesh: &Mesh, agent: &Agent) -> Result<Gone, CommandError> {
+    Ok(Gone {
+        name: agent.name.to_string(),
+        why: Why::Died,
+        at: mesh.last_sign(agent)?,
+        by: None,
+        unread: mesh.unread(agent)?,
+        cwd: Some(agent.cwd.clone()),
+    })
+}
+
+/// One agent, and whether it is the caller.
+pub fn whois(ctx: &Context, name: &AgentName) -> Result<(Profile, bool), CommandError> {
+    let unknown = || CommandError::new(Kind::UnknownAgent, format!("no agent is called {name}"));
+    let Some(mesh) = ctx.mesh()? else { return Err(unknown().hint("nobody has joined this mesh yet")) };
+    let census = mesh.census()?;
+    let known =
+        census.find(name, clock::now()).or_else(|| census.odd().find(|record| record.agent.name == *name));
+    if let Some(record) = known.filter(|record| is_live(record)) {
+        let me = identity::glance(ctx, &mesh, &census).map(|agent| agent.name);
+        show_life(ctx, &mesh, me.as_ref());
+        let profile = Profile::look(ctx, &mesh, record.agent.clone())?;
+        stuck::notice(ctx, &mesh, [&profile]);
+        return Ok((profile, me.is_some_and(|me| me.is_spelled_as(&record.agent.name))));
+    }
+    if let Some(file) = census.unreadable(name) {
+        return Err(names::unreadable(name, file));
+    }
+    if let Some(record) = census.find(name, clock::now()) {
+        let (name, pid) = (&record.agent.name, record.agent.process.pid());
+        return Err(CommandError::new(
+            Kind::NotRunning,
+            format!("{name} is gone: its process {pid} has ended"),
+        ));
+    }
+    if let Some((agent, grave)) = grave_of(&mesh, name)? {
+        let (name, verb, age) =
+            (&agent.name, verb(grave.why), spelled(clock::now().duration_since(grave.at)));
+        let text = format!("{name} is gone: it {verb} {age} ago");
+        return Err(CommandError::new(Kind::NotRunning, text)
+            .hint("`msg agents --gone` tells of all who are")
+            .fact("since", crate::store::iso(grave.at)));
+    }
+    Err(with_nearest(unknown(), name, &census))
+}
+
+/// Who looks around lives.
+fn show_life(ctx: &Context, mesh: &Mesh, me: Option<&AgentName>) {
+    if let Some(Err(error)) = me.map(|me| mesh.touch(me)) {
+        ctx.notice(format!("your presence could not be noted: {error}"));
+    }
+}
+
+fn gone(grave: Grave) -> Gone {
+    let name = grave.id.name().to_string();
+    let cwd = grave.record.map(|record| record.agent.cwd);
+    Gone { name, why: grave.why, at: grave.at, by: grave.by, unread: grave.unread, cwd }
+}
+
+/// The latest grave of an agent that had the name when it was buried, or before, as long as that leads to it.
+pub(in crate::ops) fn grave_of(
+    mesh: &Mesh,
+    name: &AgentName,
+) -> Result<Option<(Agent, Grave)>, CommandError> {
+    let now = clock::now();
+    let graves = mesh.graves()?.graves.into_iter();
+    let known = graves.filter_map(|grave| Some((grave.record.as_ref()?.agent.clone(), grave)));
+    let mut of_name: Vec<(Agent, Grave)> = known.filter(|(agent, _)| agent.answers_to(name, now)).collect();
+    of_name.sort_by_key(|(agent, grave)| (agent.name == *name, grave.at));
+    Ok(of_name.pop())
+}
+
+/// What happened, as a verb.
+pub(in crate::ops) fn verb(why: Why) -> &'static str {
+    match why {
+        Why::Died => "ended",
+        Why::Left => "left",
+        Why::Evicted => "was evicted",
+        Why::Lost => "was never there",
+    }
+}

@@ -1,0 +1,98 @@
+//! Is a name free, and what has to be cleared away before somebody takes it?
+
+use jiff::Timestamp;
+
+use crate::domain::{Agent, AgentName, Liveness};
+use crate::store::{Census, Grave, Locked, Mesh, Record, StoreError, Unreadable, Why};
+use crate::sys::{clock, process};
+
+use super::bury::bury_dead;
+use super::identity::with_nearest;
+use crate::ops::error::{CommandError, Kind};
+
+/// Not proven dead: it keeps what it has.
+pub(in crate::ops) fn is_live(record: &Record) -> bool {
+    process::liveness(&record.agent.process) != Liveness::Gone
+}
+
+/// Who but `own` has the name, in words; `None` if it is free. Those who are gone have nothing.
+pub(in crate::ops) fn holder(
+    census: &Census,
+    name: &AgentName,
+    own: Option<&Agent>,
+    now: Timestamp,
+) -> Option<String> {
+    let is_gone = |file: &&Unreadable| file.told.as_ref().is_some_and(|record| !is_live(record));
+    if let Some(file) = census.unreadable(name).filter(|file| !is_gone(file)) {
+        return Some(format!("a registration that can't be read (`{}`)", file.path));
+    }
+    let others =
+        census.records.iter().filter(|record| own.is_none_or(|own| !record.agent.is_same_session(own)));
+    let agent =
+        &others.filter(|record| record.agent.answers_to(name, now)).find(|record| is_live(record))?.agent;
+    Some(match agent.name == *name {
+        true => format!("process {}", agent.process.pid()),
+        false => format!("{}, who was called that", agent.name),
+    })
+}
+
+/// The registration of that name is there, but nobody can tell what it says.
+pub(in crate::ops) fn unreadable(name: &AgentName, file: &Unreadable) -> CommandError {
+    let text = format!("the registration of {name}, `{}`, can't be read: {}", file.path, file.reason);
+    CommandError::new(Kind::Corrupt, text)
+        .hint("look at the file; if nobody needs it, move it away")
+        .fact("file", file.path.as_str())
+}
+
+/// Somebody may hold something, and nobody can tell what.
+pub(in crate::ops) fn unknown_reservations(file: &Unreadable) -> CommandError {
+    let text = format!("what `{}` reserves is not known: {}", file.path, file.reason);
+    CommandError::new(Kind::Corrupt, text)
+        .hint("look at the file; if nobody needs it, move it away")
+        .fact("file", file.path.as_str())
+}
+
+/// Fails for a name that nobody has, nor had before it left. A registration that can't be read may be anybody's.
+pub(in crate::ops) fn must_be_known(mesh: &Mesh, name: &AgentName) -> Result<(), CommandError> {
+    let census = mesh.census()?;
+    if census.find(name, clock::now()).is_some() || census.unreadable(name).is_some() {
+        return Ok(());
+    }
+    let is_of = |grave: &Grave| grave.id.name().eq_ignore_ascii_case(name.as_str());
+    if mesh.graves()?.graves.iter().any(is_of) {
+        return Ok(());
+    }
+    let error = CommandError::new(Kind::UnknownAgent, format!("no agent is called {name}"));
+    Err(with_nearest(error, name, &census))
+}
+
+pub(in crate::ops) fn name_taken(name: &AgentName, holder: &str) -> CommandError {
+    CommandError::new(Kind::NameTaken, format!("the name {name} is taken by {holder}"))
+        .hint("choose another; `msg join` alone makes one up")
+        .fact("name", name.as_str())
+}
+
+/// Buries the dead in a settled census, and makes room under a name that is free: what still lies there is not for who takes it. Whoever
+/// had the name before a rename gives it up for good, and gets the mail that lies under it.
+pub(in crate::ops) fn clear(
+    locked: &Locked<'_>,
+    census: &Census,
+    name: &AgentName,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    bury_dead(locked, census, now)?;
+    let dead = census.records.iter().find(|record| record.agent.name == *name && record.agent.is_foreign());
+    if let Some(record) = dead {
+        locked.bury(record, Why::Died, now, None)?;
+    }
+    if census.unreadable(name).is_some_and(|file| file.told.is_some()) {
+        locked.put_registration_aside(name, "its agent is gone, and another takes its name")?;
+    }
+    let had_it = |agent: &Agent| agent.formerly.iter().any(|former| former.name == *name);
+    if let Some(owner) = census.records.iter().find(|record| had_it(&record.agent) && is_live(record)) {
+        locked.forward_mail(name, &owner.agent.name)?;
+        locked.edit(&owner.agent, |agent| agent.formerly.retain(|former| former.name != *name))?;
+    }
+    locked.bury_lost_mail(name, now)?;
+    locked.forget_presence(name)
+}

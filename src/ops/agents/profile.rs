@@ -1,0 +1,101 @@
+//! An agent as others see it.
+
+use jiff::Timestamp;
+
+use crate::domain::{Agent, Liveness, Presence, Signs, Tally};
+use crate::store::{Claim, Claims, Mesh, Record};
+use crate::sys::{clock, process};
+
+use crate::ops::context::Context;
+use crate::ops::error::CommandError;
+
+/// What a registration says, and what can be seen around it.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    pub agent: Agent,
+    pub liveness: Liveness,
+    pub presence: Presence,
+    pub last_sign: Timestamp,
+    pub unread: usize,
+    pub claims: Vec<Claim>,
+    /// What it is at just now, as its hooks told: `editing src/a.rs`.
+    pub activity: Option<String>,
+    /// What can be said of it where it set no status itself.
+    pub auto_status: Option<String>,
+    pub tool_calls: u64,
+    pub tokens: u64,
+    /// The files that it changed last, the latest last.
+    pub files_modified: Vec<String>,
+    /// What it did last: `edit: src/a.rs`, `test: passed`.
+    pub last_tool_call: Option<String>,
+}
+
+impl Profile {
+    /// After a change was made: what can't be told then is a notice, not a failure.
+    pub(in crate::ops) fn look(ctx: &Context, mesh: &Mesh, agent: Agent) -> Result<Self, CommandError> {
+        let liveness = process::liveness(&agent.process);
+        Self::with_liveness(ctx, mesh, agent, &claims_to_look_at(ctx, mesh), liveness)
+    }
+
+    pub(in crate::ops) fn of_record(
+        ctx: &Context,
+        mesh: &Mesh,
+        record: &Record,
+        claims: &Claims,
+    ) -> Result<Self, CommandError> {
+        let liveness = process::liveness(&record.agent.process);
+        Self::with_liveness(ctx, mesh, record.agent.clone(), claims, liveness)
+    }
+
+    pub(in crate::ops) fn with_liveness(
+        ctx: &Context,
+        mesh: &Mesh,
+        mut agent: Agent,
+        claims: &Claims,
+        liveness: Liveness,
+    ) -> Result<Self, CommandError> {
+        let now = clock::now();
+        agent.reservations.retain(|reservation| reservation.binds(now));
+        let last_sign = mesh.last_sign(&agent)?;
+        let unread = mesh.unread(&agent)?;
+        let claims = claims.of(&agent);
+        let quiet = now.duration_since(last_sign);
+        let holds = !claims.is_empty() || !agent.reservations.is_empty();
+        // Older agents of pi-messenger's tell when they came and never again: that proves nothing.
+        let is_silent = agent.is_foreign() && last_sign == agent.started_at;
+        let stuck_after = (holds && !is_silent).then(|| ctx.settings.stuck_threshold());
+        let presence = Presence::of(liveness, quiet, stuck_after);
+        let tally = mesh.tally(&agent)?;
+        let Tally { tool_calls, tokens, files_modified, activity, last_tool_call } = tally;
+        let signs = Signs {
+            presence,
+            quiet,
+            here_for: now.duration_since(agent.started_at),
+            activity: activity.as_deref(),
+            task: claims.first().map(|claim| claim.task.as_str()),
+        };
+        let auto_status = if agent.status.is_none() { signs.status() } else { None };
+        Ok(Self {
+            agent,
+            liveness,
+            presence,
+            last_sign,
+            unread,
+            claims,
+            activity,
+            auto_status,
+            tool_calls,
+            tokens,
+            files_modified,
+            last_tool_call,
+        })
+    }
+}
+
+/// Claims that can't be read must not hide who is there.
+pub(in crate::ops) fn claims_to_look_at(ctx: &Context, mesh: &Mesh) -> Claims {
+    mesh.claims().unwrap_or_else(|error| {
+        ctx.notice(format!("who works on what is not known: {error}"));
+        Claims::default()
+    })
+}

@@ -1,0 +1,94 @@
+//! Forgetting those who are long gone, in passing: whoever joins does it, once a day and within bounds.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::domain::Liveness;
+use crate::store::{Grave, Mesh, SessionRecord, StoreError};
+use crate::sys::{clock, process};
+
+use crate::ops::context::Context;
+
+/// How often somebody prunes.
+const EVERY: Duration = Duration::from_hours(24);
+/// How many sessions, and how many graves, go at a time. If there are more, whoever comes next goes on.
+const MOST: usize = 200;
+
+/// What is older than this is not remembered.
+pub(in crate::ops) fn too_old(ctx: &Context) -> Timestamp {
+    clock::now() - SignedDuration::from_hours(24 * i64::from(ctx.settings.grave_days()))
+}
+
+/// Unread mail stays, however old it is.
+pub(in crate::ops) fn is_old_grave(grave: &Grave, too_old: Timestamp) -> bool {
+    grave.unread == 0 && grave.at < too_old
+}
+
+/// One whose process may live, that has a grave, or whose mail lies under a name that nobody has, is remembered.
+pub(in crate::ops) fn is_old_session(
+    mesh: &Mesh,
+    session: &SessionRecord,
+    too_old: Timestamp,
+) -> Result<bool, StoreError> {
+    let agent = &session.last.agent;
+    let is_gone = process::liveness(&agent.process) == Liveness::Gone;
+    if !is_gone || agent.started_at >= too_old || !mesh.graves_of(&agent.session)?.is_empty() {
+        return Ok(false);
+    }
+    // pi-messenger removes the registrations of the dead, and leaves their inboxes.
+    for name in agent.all_names() {
+        if mesh.has_mail(name)? && mesh.registration(name)?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Prunes if nobody has for a day. What fails here is a notice.
+pub(in crate::ops) fn in_passing(ctx: &Context, mesh: &Mesh) {
+    if let Err(error) = prune(ctx, mesh) {
+        ctx.notice(format!("old sessions and graves could not be removed: {error}"));
+    }
+}
+
+fn prune(ctx: &Context, mesh: &Mesh) -> Result<(), StoreError> {
+    if !mesh.is_time_to_prune(EVERY)? {
+        return Ok(());
+    }
+    let age = Duration::from_hours(24 * u64::from(ctx.settings.grave_days()));
+    let too_old = too_old(ctx);
+    let graves = mesh.old_graves(age, MOST, |grave| is_old_grave(grave, too_old))?;
+    close(mesh, &graves)?;
+    let is_old = |session: &SessionRecord| is_old_session(mesh, session, too_old).unwrap_or(false);
+    let sessions = mesh.old_sessions(age, MOST, is_old)?;
+    forget(mesh, &sessions, too_old)?;
+    if graves.len() < MOST && sessions.len() < MOST {
+        mesh.note_pruned()?;
+    }
+    Ok(())
+}
+
+fn close(mesh: &Mesh, graves: &[Grave]) -> Result<(), StoreError> {
+    if graves.is_empty() {
+        return Ok(());
+    }
+    let locked = mesh.lock()?;
+    // One that got mail meanwhile stays: its inbox is not empty.
+    graves.iter().try_for_each(|grave| locked.close_grave(&grave.id))
+}
+
+fn forget(mesh: &Mesh, sessions: &[SessionRecord], too_old: Timestamp) -> Result<(), StoreError> {
+    if sessions.is_empty() {
+        return Ok(());
+    }
+    let locked = mesh.lock()?;
+    for session in sessions {
+        // It may have come back since it was looked at.
+        let Some(now) = mesh.session(&session.last.agent.session)? else { continue };
+        if is_old_session(mesh, &now, too_old)? {
+            locked.forget(&now.last.agent.session)?;
+        }
+    }
+    Ok(())
+}

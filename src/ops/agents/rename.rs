@@ -1,0 +1,77 @@
+//! A new name for an agent; everything that is its own goes along.
+
+use jiff::SignedDuration;
+
+use crate::domain::{Agent, AgentName, EventKind, FormerName};
+use crate::store::Mesh;
+use crate::sys::clock;
+use crate::sys::files::Published;
+
+use super::bury::settled_census;
+use super::identity;
+use super::names::{self, holder, name_taken};
+use super::profile::Profile;
+use crate::ops::context::Context;
+use crate::ops::error::{CommandError, Kind};
+use crate::ops::feed;
+use crate::ops::tasks::claims;
+
+/// For so long the old name stays taken and leads to the new one.
+const FOLLOWED: SignedDuration = SignedDuration::from_mins(10);
+
+/// Returns the agent and the name that it had.
+pub fn rename(ctx: &Context, new: &AgentName) -> Result<(Profile, AgentName), CommandError> {
+    let (mesh, caller) = identity::own_caller(ctx)?;
+    let old = caller.name.clone();
+    let agent = if old.as_str() == new.as_str() {
+        caller
+    } else if old == *new {
+        // It would be the same file on some file systems.
+        let text = format!("{old} and {new} are the same name: case makes no difference");
+        return Err(CommandError::new(Kind::NameTaken, text).fact("name", new.as_str()));
+    } else {
+        change(&mesh, &caller, new)?
+    };
+    if agent.name != old {
+        feed::tell(ctx, &mesh, EventKind::Rename, &old, Some(new.as_str()), None);
+    }
+    let profile = Profile::look(ctx, &mesh, agent)?;
+    Ok((profile, old))
+}
+
+/// Publish the new registration, rewrite the claims, remove the old one: a crash after any of these leaves one agent
+/// under one name, because a registration that names the other in `formerly` stands for it.
+fn change(mesh: &Mesh, caller: &Agent, new: &AgentName) -> Result<Agent, CommandError> {
+    let locked = mesh.lock_for(caller)?;
+    let now = clock::now();
+    let census = settled_census(&locked)?;
+    let own = locked.own_record(caller)?.agent;
+    if let Some(holder) = holder(&census, new, Some(&own), now) {
+        return Err(name_taken(new, &holder));
+    }
+    // Claims that can't be read stop it here, while nothing has changed.
+    locked.claims()?;
+    names::clear(&locked, &census, new, now)?;
+    let old = locked.own_record(caller)?;
+    let mut renamed = old.clone();
+    renamed.agent.name = new.clone();
+    let mut formerly = Vec::new();
+    for former in old.agent.formerly.iter().filter(|former| former.name != *new) {
+        // One that has run out is of use only while mail lies under it.
+        if former.until > now || mesh.has_mail(&former.name)? {
+            formerly.push(former.clone());
+        }
+    }
+    formerly.push(FormerName { name: old.agent.name.clone(), until: now + FOLLOWED });
+    renamed.agent.formerly = formerly;
+    mesh.carry_stamp(&old.agent.name, new)?;
+    if locked.register(&renamed)? == Published::Exists {
+        return Err(name_taken(new, "an agent of pi-messenger, who was faster"));
+    }
+    claims::carry_over(&locked, &old.agent, &renamed.agent)?;
+    locked.unregister(&old.agent.name, new)?;
+    // A `watch` of this agent has two inboxes to look after from now on.
+    locked.nudge(&old.agent.name)?;
+    mesh.touch(new)?;
+    Ok(renamed.agent)
+}

@@ -1,0 +1,29 @@
+//! What others see beside an agent's name.
+
+use super::identity;
+use super::profile::Profile;
+use crate::ops::context::Context;
+use crate::ops::error::{CommandError, Kind};
+
+/// The longest status, in characters: it stands in a line with the name.
+pub const MAX_STATUS: usize = 200;
+
+/// Sets the status, or clears it.
+pub fn set_status(ctx: &Context, text: Option<&str>) -> Result<Profile, CommandError> {
+    let status = text
+        .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
+        .filter(|text| !text.is_empty());
+    if let Some(status) = &status {
+        let length = status.chars().count();
+        if length > MAX_STATUS {
+            let text = format!("the status has {length} characters; {MAX_STATUS} is the most");
+            return Err(CommandError::new(Kind::InvalidValue, text).hint("say it shorter, or send a message"));
+        }
+        if status.chars().any(char::is_control) {
+            return Err(CommandError::new(Kind::InvalidValue, "the status has control characters in it"));
+        }
+    }
+    let (mesh, caller) = identity::caller(ctx)?;
+    let record = mesh.lock()?.edit(&caller.agent, |agent| agent.status = status)?;
+    Profile::look(ctx, &mesh, record.agent)
+}

@@ -1,0 +1,145 @@
+//! Who holds something and has been quiet for long: those who work on the same spec are told, once.
+//!
+//! Whoever looks tells it, if the lock is free at once. Under the lock it is looked at again, and what was told is
+//! written down after it was told: told twice after a crash is better than never.
+
+use std::time::Duration;
+
+use crate::domain::{Agent, EventKind, Notice, PeerText, Presence};
+use crate::store::{Census, Claims, Locked, Mesh};
+use crate::sys::clock;
+
+use super::names::is_live;
+use super::profile::Profile;
+use crate::ops::context::Context;
+use crate::ops::error::CommandError;
+use crate::ops::feed;
+use crate::ops::reservations::waiting;
+use crate::ops::tasks::Spellings;
+
+/// Of the hooks of all agents, one in so long looks.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+/// No more of what it holds is told.
+const MOST_HELD: usize = 3;
+
+/// What whoever has looked at these agents does in passing.
+pub(in crate::ops) fn notice<'a>(
+    ctx: &Context,
+    mesh: &Mesh,
+    profiles: impl IntoIterator<Item = &'a Profile>,
+) {
+    let stuck: Vec<&Agent> =
+        profiles.into_iter().filter(|one| is_news(mesh, one)).map(|one| &one.agent).collect();
+    if stuck.is_empty() {
+        return;
+    }
+    if let Err(error) = tell(ctx, mesh, &stuck) {
+        ctx.notice(format!("that somebody is stuck could not be told: {error}"));
+    }
+}
+
+/// The same for those who look at nobody's profile: nothing, unless somebody was not told of.
+pub(in crate::ops) fn look(
+    ctx: &Context,
+    mesh: &Mesh,
+    census: &Census,
+    claims: &Claims,
+) -> Result<(), CommandError> {
+    let mut profiles = Vec::new();
+    for record in &census.records {
+        let held = claims.of(&record.agent);
+        // Nobody else can be stuck.
+        if !held.is_empty() || !record.agent.reservations.is_empty() {
+            profiles.push(Profile::of_record(ctx, mesh, record, claims)?);
+        }
+    }
+    notice(ctx, mesh, &profiles);
+    Ok(())
+}
+
+/// At a hook: the same, if no hook of anybody's did it a moment ago.
+pub(in crate::ops) fn look_now_and_then(ctx: &Context, mesh: &Mesh) -> Result<(), CommandError> {
+    match mesh.is_time_to_look(LOOK_EVERY)? {
+        true => look(ctx, mesh, &mesh.census()?, &mesh.claims()?),
+        false => Ok(()),
+    }
+}
+
+fn is_news(mesh: &Mesh, profile: &Profile) -> bool {
+    let was_told = || mesh.told_stuck(&profile.agent.name).is_ok_and(|told| told == Some(profile.last_sign));
+    profile.presence == Presence::Stuck && !was_told()
+}
+
+fn tell(ctx: &Context, mesh: &Mesh, stuck: &[&Agent]) -> Result<(), CommandError> {
+    let Some(locked) = mesh.try_lock()? else { return Ok(()) };
+    let (census, claims) = (locked.census()?, locked.claims()?);
+    for agent in stuck {
+        let Some(record) = census.records.iter().find(|record| record.agent.is_same_session(agent)) else {
+            continue;
+        };
+        let profile = Profile::of_record(ctx, mesh, record, &claims)?;
+        if is_news(mesh, &profile) {
+            tell_of(ctx, &locked, mesh, &profile, (&census, &claims))?;
+        }
+    }
+    Ok(())
+}
+
+fn tell_of(
+    ctx: &Context,
+    locked: &Locked<'_>,
+    mesh: &Mesh,
+    stuck: &Profile,
+    (census, claims): (&Census, &Claims),
+) -> Result<(), CommandError> {
+    let name = &stuck.agent.name;
+    let notice = words(stuck);
+    for record in census.records.iter().filter(|record| is_live(record)) {
+        let peer = &record.agent;
+        // pi-messenger looks after this by itself.
+        if peer.is_same_session(&stuck.agent) || peer.is_foreign() || !share_spec(stuck, peer, claims) {
+            continue;
+        }
+        if let Err(error) = waiting::notify(ctx, mesh, &peer.name, &notice) {
+            ctx.notice(format!("{} could not be told that {name} is stuck: {error}", peer.name));
+        }
+    }
+    let held = held(stuck);
+    let mut shown: Vec<&str> = held.iter().take(MOST_HELD).map(PeerText::raw).collect();
+    let more = format!("{} more", held.len().saturating_sub(MOST_HELD));
+    shown.extend((held.len() > MOST_HELD).then_some(more.as_str()));
+    let held = shown.join(", ");
+    feed::tell(ctx, mesh, EventKind::Stuck, name, Some(&held), None);
+    Ok(locked.note_told_stuck(name, stuck.last_sign)?)
+}
+
+/// Do they work on the same spec: the one that they have, or that of a task that they have?
+fn share_spec(stuck: &Profile, peer: &Agent, claims: &Claims) -> bool {
+    let spellings = Spellings::default();
+    let theirs: Vec<String> =
+        peer.spec.iter().cloned().chain(claims.of(peer).into_iter().map(|claim| claim.spec)).collect();
+    let mut own = stuck.agent.spec.iter().chain(stuck.claims.iter().map(|claim| &claim.spec));
+    own.any(|own| theirs.iter().any(|spec| spellings.are_same(own, spec)))
+}
+
+/// What others may wait for.
+fn held(stuck: &Profile) -> Vec<PeerText> {
+    let tasks = stuck.claims.iter().map(|claim| claim.task.as_str());
+    let paths = stuck.agent.reservations.iter().map(|held| held.pattern.as_str());
+    tasks.chain(paths).map(PeerText::new).collect()
+}
+
+fn words(stuck: &Profile) -> Notice {
+    let name = &stuck.agent.name;
+    let held = held(stuck);
+    let quiet = clock::now().duration_since(stuck.last_sign);
+    let notice = Notice::new().name(name).say(" seems to be stuck: it has been quiet for ");
+    let notice = notice.duration(quiet).say(" and still holds ");
+    let notice = notice.codes(held.iter().take(MOST_HELD));
+    let notice = match held.len().saturating_sub(MOST_HELD) {
+        0 => notice,
+        more => notice.say(", ").number(more).say(" more"),
+    };
+    let notice = notice.say(". It is still running and keeps what it holds. Ask: msg send ");
+    notice.name(name).say(" \"…\"")
+}

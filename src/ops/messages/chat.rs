@@ -1,0 +1,238 @@
+//! An agent's mail on a screen: the latest of it, older on request, and what changes about it.
+//!
+//! Looking takes nothing. What was really on the screen is taken and recorded as surfaced afterwards.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::domain::{Agent, AgentName};
+use crate::store::{Filed, Mesh, Place, Sealed, Stem, Via, Whereabouts};
+use crate::sys::clock;
+
+use super::receive::Desk;
+use super::rendered_message::Reader;
+use crate::ops::agents::identity;
+use crate::ops::context::Context;
+use crate::ops::error::CommandError;
+use crate::ops::overview;
+use crate::ops::watcher::mesh_watcher::current;
+
+/// So many messages are read at once.
+const PAGE: usize = 400;
+
+/// What became of a message that was sent.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Fate {
+    Stored,
+    Surfaced,
+    Acked,
+    /// It left the inbox of a peer that keeps no record.
+    Taken,
+    Gone,
+}
+
+impl Fate {
+    fn of(place: &Whereabouts) -> Self {
+        match place {
+            Whereabouts::Stored | Whereabouts::InHand | Whereabouts::Offered(_) | Whereabouts::Parked => {
+                Self::Stored
+            }
+            Whereabouts::Seen(seen) if seen.acked.is_some() => Self::Acked,
+            Whereabouts::Seen(_) => Self::Surfaced,
+            Whereabouts::Grave(_) | Whereabouts::Quarantine => Self::Gone,
+            Whereabouts::Nowhere => Self::Taken,
+        }
+    }
+
+    /// Nothing more will become of it.
+    fn is_final(self) -> bool {
+        matches!(self, Self::Acked | Self::Taken | Self::Gone)
+    }
+}
+
+/// What is new.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    /// Messages that were not told of before, or are elsewhere now.
+    pub messages: Vec<Filed>,
+    /// Messages that are nowhere any more.
+    pub gone: Vec<Stem>,
+    pub has_older: bool,
+}
+
+/// What was told of an agent's mail so far.
+#[derive(Debug)]
+pub struct Chat {
+    agent: Agent,
+    told: BTreeMap<Stem, Standing>,
+    reach: Reach,
+    /// Messages that were sent and of which more may become.
+    open: HashMap<AgentName, BTreeMap<Stem, Fate>>,
+}
+
+/// How far back it was told.
+#[derive(Clone, Debug)]
+enum Reach {
+    /// Nothing was yet.
+    Nowhere,
+    /// To this one; there are older ones.
+    To(Stem),
+    Beginning,
+}
+
+impl Reach {
+    /// Another page before the first so many.
+    fn before(all: &[Sealed], known: usize) -> Self {
+        match known.checked_sub(PAGE) {
+            Some(first @ 1..) => Self::To(all[first].stem.clone()),
+            _ => Self::Beginning,
+        }
+    }
+
+    /// The oldest that was told of, where there are older ones.
+    fn first(&self) -> Option<&Stem> {
+        match self {
+            Self::To(first) => Some(first),
+            Self::Nowhere | Self::Beginning => None,
+        }
+    }
+}
+
+/// As much of a message's place as can change.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Standing {
+    Waits,
+    InHand,
+    Surfaced,
+    Acked,
+    Sent,
+}
+
+impl Standing {
+    fn of(place: &Place) -> Self {
+        match place {
+            Place::Inbox => Self::Waits,
+            Place::InHand => Self::InHand,
+            Place::Seen(seen) if seen.acked.is_some() => Self::Acked,
+            Place::Seen(_) => Self::Surfaced,
+            Place::Sent(_) => Self::Sent,
+        }
+    }
+}
+
+impl Chat {
+    /// The mail of the agent that `--as` names.
+    pub fn open(ctx: &Context) -> Result<Self, CommandError> {
+        let (_, caller) = identity::caller(ctx)?;
+        Ok(Self { agent: caller.agent, told: BTreeMap::new(), reach: Reach::Nowhere, open: HashMap::new() })
+    }
+
+    /// Whose mail it is.
+    pub fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
+    /// Somebody sits at the keyboard.
+    pub fn sign_of_life(&self, ctx: &Context) -> Result<(), CommandError> {
+        Ok(overview::mesh(ctx)?.touch(&self.agent.name)?)
+    }
+
+    /// The latest messages, and from then on whatever is new about those that were told of.
+    pub fn look(&mut self, ctx: &Context) -> Result<Changes, CommandError> {
+        let mesh = overview::mesh(ctx)?;
+        // It may have another name by now, or be gone.
+        if let Some(now) = current(&mesh, &self.agent)? {
+            self.agent = now;
+        }
+        // Puts back what dead readers had in hand, and tells what is free.
+        Desk::new(ctx, &mesh, self.agent.clone(), Via::new("tui"), Reader::Program).look()?;
+        if let Reach::Nowhere = self.reach {
+            return self.older(ctx);
+        }
+        self.tell(&mesh, &mesh.correspondence(&self.agent, self.reach.first())?)
+    }
+
+    /// More of what was before.
+    pub fn older(&mut self, ctx: &Context) -> Result<Changes, CommandError> {
+        let mesh = overview::mesh(ctx)?;
+        let all = mesh.correspondence(&self.agent, None)?;
+        let known = match &self.reach {
+            Reach::To(from) => all.partition_point(|sealed| sealed.stem < *from),
+            Reach::Nowhere => all.len(),
+            Reach::Beginning => 0,
+        };
+        self.reach = Reach::before(&all, known);
+        self.tell(&mesh, &all)
+    }
+
+    fn tell(&mut self, mesh: &Mesh, all: &[Sealed]) -> Result<Changes, CommandError> {
+        let from = self.reach.first().cloned();
+        let is_due = |sealed: &&Sealed| {
+            from.as_ref().is_none_or(|from| sealed.stem >= *from) || sealed.place == Place::Inbox
+        };
+        let mut changes = Changes { has_older: from.is_some(), ..Changes::default() };
+        let mut there = BTreeMap::new();
+        for sealed in all.iter().filter(is_due) {
+            let standing = Standing::of(&sealed.place);
+            // What one sent to oneself is both; what was received tells more.
+            if there.contains_key(&sealed.stem) && standing == Standing::Sent {
+                continue;
+            }
+            if self.told.get(&sealed.stem) == Some(&standing) {
+                there.insert(sealed.stem.clone(), standing);
+                continue;
+            }
+            // Somebody took it just now: it is looked for again the next time.
+            let Some(filed) = mesh.unseal(sealed)? else { continue };
+            there.insert(sealed.stem.clone(), standing);
+            if let Place::Sent(sent) = &filed.place {
+                self.open.entry(sent.to.clone()).or_default().insert(filed.stem.clone(), Fate::Stored);
+            }
+            changes.messages.push(filed);
+        }
+        let gone = self.told.keys().filter(|stem| !there.contains_key(*stem));
+        changes.gone = gone.cloned().collect();
+        self.told = there;
+        Ok(changes)
+    }
+
+    /// Those whose answer to a message of ours is still open.
+    pub fn readers(&self) -> Vec<AgentName> {
+        let mut readers: Vec<AgentName> = self.open.keys().cloned().collect();
+        readers.sort_by(|a, b| a.as_str().cmp(b.as_str()));
+        readers
+    }
+
+    /// What became of messages of ours since the last time.
+    pub fn fates(&mut self, ctx: &Context) -> Result<Vec<(Stem, Fate)>, CommandError> {
+        let mesh = overview::mesh(ctx)?;
+        let of_one = |(to, open): (&AgentName, &BTreeMap<Stem, Fate>)| -> Vec<(Stem, AgentName)> {
+            open.keys().map(|stem| (stem.clone(), to.clone())).collect()
+        };
+        let sent: Vec<(Stem, AgentName)> = self.open.iter().flat_map(of_one).collect();
+        let mut changed = Vec::new();
+        for ((stem, to), place) in sent.iter().zip(mesh.locate(&sent)?) {
+            let fate = Fate::of(&place);
+            let known = self.open.get_mut(to).and_then(|open| open.get_mut(stem));
+            if let Some(known) = known.filter(|known| **known != fate) {
+                *known = fate;
+                changed.push((stem.clone(), fate));
+            }
+        }
+        for open in self.open.values_mut() {
+            open.retain(|_, fate| !fate.is_final());
+        }
+        self.open.retain(|_, open| !open.is_empty());
+        Ok(changed)
+    }
+
+    /// These were on the screen: they are taken and recorded. What another reader took meanwhile is left to it.
+    pub fn surface(&self, ctx: &Context, shown: &[String]) -> Result<(), CommandError> {
+        let mesh = overview::mesh(ctx)?;
+        let desk = Desk::new(ctx, &mesh, self.agent.clone(), Via::new("tui"), Reader::Program);
+        let scan = desk.scan()?;
+        let mut waiting: Vec<_> = scan.waiting.into_iter().chain(scan.parked).collect();
+        waiting.retain(|waiting| shown.iter().any(|key| key == waiting.stem.as_str()));
+        mesh.take(waiting)?.record(&desk.via, clock::now(), false)?;
+        Ok(desk.prune()?)
+    }
+}

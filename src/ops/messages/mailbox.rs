@@ -1,0 +1,255 @@
+//! Looking at messages that were sent or received: `inbox`, `show`, `ack`, `receipt`, `history`.
+
+use jiff::Timestamp;
+
+use crate::domain::{Agent, AgentName, Liveness, Message, nearest};
+use crate::store::{Filed, GraveId, Mesh, Orphaned, Place, Record, Scan, Seen, Stem, Via, Whereabouts};
+use crate::sys::{clock, process};
+
+use crate::ops::agents::{identity, names};
+use crate::ops::context::Context;
+use crate::ops::error::{CommandError, Kind};
+
+/// What lies undelivered, and what is owed.
+#[derive(Clone, Debug)]
+pub struct InboxReport {
+    pub scan: Scan,
+    pub owe_ack: Vec<Filed>,
+}
+
+pub fn inbox(ctx: &Context) -> Result<InboxReport, CommandError> {
+    let (mesh, caller) = identity::caller(ctx)?;
+    let scan = mesh.look(&caller.agent)?;
+    for unripe in &scan.unripe {
+        ctx.notice(format!("`{}` can't be read yet: {}", unripe.file, unripe.reason));
+    }
+    for path in mesh.quarantined()? {
+        ctx.notice(format!("`{path}` could not be read and was set aside; the reason is beside it"));
+    }
+    let owe_ack = mesh.owed_acks(&caller.agent)?;
+    Ok(InboxReport { scan, owe_ack })
+}
+
+pub fn show(ctx: &Context, id: &str) -> Result<Filed, CommandError> {
+    let (mesh, caller) = identity::caller(ctx)?;
+    find(&mesh, &caller.agent, id)
+}
+
+pub fn history(ctx: &Context, peer: Option<&AgentName>, limit: usize) -> Result<Vec<Filed>, CommandError> {
+    let (mesh, caller) = identity::caller(ctx)?;
+    let history = mesh.history(&caller.agent, peer, limit)?;
+    if let Some(peer) = peer.filter(|_| history.is_empty()) {
+        names::must_be_known(&mesh, peer)?;
+    }
+    Ok(history)
+}
+
+/// What the caller was asked to confirm, and has not.
+pub fn owed_acks(ctx: &Context) -> Result<Vec<Filed>, CommandError> {
+    let (mesh, caller) = identity::caller(ctx)?;
+    Ok(mesh.owed_acks(&caller.agent)?)
+}
+
+/// Acks messages that were received; one that still waits counts as surfaced by that. Returns them, each once, also those
+/// that were acked before.
+pub fn ack(ctx: &Context, ids: &[String]) -> Result<Vec<Message>, CommandError> {
+    let (mesh, caller) = identity::caller(ctx)?;
+    let mut found = find_each(&mesh, &caller.agent, ids)?;
+    let mut offers = mesh.offers(&caller.agent)?;
+    offers.retain(|offered| found.iter().any(|filed| filed.stem == *offered.stem()));
+    // What can't be acked is told before anything is.
+    for filed in &found {
+        let is_offered = offers.iter().any(|offered| filed.stem == *offered.stem());
+        must_be_ackable(filed, is_offered)?;
+    }
+    // Who acks a message that a hook gave to it has read it.
+    if !offers.is_empty() {
+        mesh.surface(&offers)?;
+        found = find_each(&mesh, &caller.agent, ids)?;
+    }
+    let now = clock::now();
+    for filed in &found {
+        if let Place::Seen(seen) = &filed.place {
+            mesh.ack(&caller.agent, seen, now)?;
+            continue;
+        }
+        let scan = mesh.look(&caller.agent)?;
+        let mut waiting: Vec<_> = scan.waiting.into_iter().chain(scan.parked).collect();
+        waiting.retain(|waiting| waiting.stem == filed.stem);
+        let delivery = mesh.take(waiting)?;
+        if delivery.is_empty() {
+            // Another reader was faster.
+            return Err(in_hand(&filed.stem));
+        }
+        delivery.record(&Via::new("ack"), now, true)?;
+    }
+    Ok(found.into_iter().map(|filed| filed.message).collect())
+}
+
+/// The messages that the ids mean, each once.
+fn find_each(mesh: &Mesh, agent: &Agent, ids: &[String]) -> Result<Vec<Filed>, CommandError> {
+    let mut found: Vec<Filed> = Vec::new();
+    for id in ids {
+        let filed = find(mesh, agent, id)?;
+        if !found.iter().any(|other| other.stem == filed.stem) {
+            found.push(filed);
+        }
+    }
+    Ok(found)
+}
+
+fn must_be_ackable(filed: &Filed, is_offered: bool) -> Result<(), CommandError> {
+    refuse_notice(&filed.message)?;
+    match &filed.place {
+        Place::Seen(_) | Place::Inbox => Ok(()),
+        Place::InHand if is_offered => Ok(()),
+        Place::InHand => Err(in_hand(&filed.stem)),
+        Place::Sent(_) => {
+            let text = format!("{} is a message that you sent", filed.stem.letters());
+            Err(CommandError::new(Kind::UnknownMessage, text).hint("only what you received can be acked"))
+        }
+    }
+}
+
+/// Nobody reads as the program itself.
+pub(in crate::ops) fn refuse_notice(message: &Message) -> Result<(), CommandError> {
+    if !message.is_notice() {
+        return Ok(());
+    }
+    let text = "that is a notice from msg itself: there is nobody to answer";
+    Err(CommandError::new(Kind::UnknownMessage, text))
+}
+
+fn in_hand(stem: &Stem) -> CommandError {
+    let text = format!("{} is just being handed over", stem.letters());
+    CommandError::new(Kind::UnknownMessage, text).hint("ack it when that is done")
+}
+
+/// Where a message stands.
+#[derive(Clone, Debug)]
+pub struct Receipt {
+    pub message: Message,
+    pub stem: Stem,
+    pub state: &'static str,
+    pub at: Option<Timestamp>,
+    pub via: Option<String>,
+    pub reason: Option<String>,
+    /// How it was to get to the recipient's attention.
+    pub wake: Option<String>,
+}
+
+pub fn receipt(ctx: &Context, id: &str) -> Result<Receipt, CommandError> {
+    let (mesh, caller) = identity::caller(ctx)?;
+    let found = mesh.find_sent(&caller.agent, id)?;
+    if found.is_empty() && !mesh.find_messages(&caller.agent, id)?.is_empty() {
+        let text = format!("`{}` is a message that you received", id.escape_debug());
+        return Err(CommandError::new(Kind::UnknownMessage, text).hint("only what you sent has a receipt"));
+    }
+    let filed = only(found, id)?;
+    let Place::Sent(sent) = &filed.place else { return Err(unknown(id)) };
+    let place = mesh.locate(&[(sent.stem.clone(), sent.to.clone())])?.pop();
+    let (state, at, via, reason) = match place.unwrap_or(Whereabouts::Nowhere) {
+        Whereabouts::Seen(Seen { at, via, acked, .. }) => {
+            let state = if acked.is_some() { "acked" } else { "surfaced" };
+            (state, Some(acked.unwrap_or(at)), Some(via.text()), None)
+        }
+        Whereabouts::Stored => {
+            let reason = match orphaned(&mesh, &sent.to)? {
+                Some(reason) => Some(reason),
+                None => ended(&mesh, &sent.to)?,
+            };
+            ("stored", Some(filed.message.timestamp), None, reason)
+        }
+        Whereabouts::InHand => {
+            ("stored", Some(filed.message.timestamp), None, Some("a reader has it in hand".to_string()))
+        }
+        Whereabouts::Offered(offer) => {
+            let reason = format!("{} gave it to {}, which has not gone on since", offer.via.text(), sent.to);
+            ("stored", Some(filed.message.timestamp), None, Some(reason))
+        }
+        Whereabouts::Parked => {
+            let reason = "it could not be handed over, and waits for `msg read`".to_string();
+            ("stored", Some(filed.message.timestamp), None, Some(reason))
+        }
+        Whereabouts::Grave(grave) => ("gone", None, None, Some(in_grave(&mesh, &sent.to, &grave)?)),
+        Whereabouts::Quarantine => {
+            ("gone", None, None, Some("it could not be read, and was set aside".to_string()))
+        }
+        Whereabouts::Nowhere => nowhere(&mesh, &sent.to)?,
+    };
+    let wake = sent.rung.clone();
+    Ok(Receipt { stem: sent.stem.clone(), message: filed.message, state, at, via, reason, wake })
+}
+
+/// What is to be said of mail in the inbox of a name that nobody has. If its owner is known it is forwarded.
+fn orphaned(mesh: &Mesh, to: &AgentName) -> Result<Option<String>, CommandError> {
+    let is_orphan = |orphaned: &Orphaned| orphaned.name.is_spelled_as(to);
+    let orphans = mesh.orphans(&mesh.census()?)?;
+    let Some(Orphaned { now_called, .. }) = orphans.into_iter().find(is_orphan) else { return Ok(None) };
+    let Some(new) = now_called else { return Ok(Some(format!("nobody is called {to} now"))) };
+    if let Some(locked) = mesh.try_lock()? {
+        locked.forward_orphans(&locked.census()?)?;
+    }
+    Ok(Some(format!("{to} is called {new} now, and gets it there")))
+}
+
+/// What becomes of a message in a grave.
+fn in_grave(mesh: &Mesh, to: &AgentName, grave: &str) -> Result<String, CommandError> {
+    let lost = GraveId::parse(grave).filter(GraveId::is_of_lost_mail);
+    let is_for_nobody = match &lost {
+        Some(grave) => mesh.lost_mail_owner(grave)?.is_none(),
+        None => false,
+    };
+    Ok(match is_for_nobody {
+        true => format!("nobody was called {to} when it arrived; the message is kept in `graves/{grave}`"),
+        false => format!("{to} is gone; it gets the message when it comes back"),
+    })
+}
+
+/// Why a message that is stored is not read soon: its recipient has ended, and nobody has buried it yet.
+fn ended(mesh: &Mesh, to: &AgentName) -> Result<Option<String>, CommandError> {
+    let record = mesh.registration(to)?;
+    let has_ended = |record: &Record| process::liveness(&record.agent.process) == Liveness::Gone;
+    let reason = || format!("{to} has ended; it gets the message when it comes back");
+    Ok(record.as_ref().is_some_and(has_ended).then(reason))
+}
+
+type Standing = (&'static str, Option<Timestamp>, Option<String>, Option<String>);
+
+/// Not in the inbox and in no record: pi-messenger removes what it reads.
+fn nowhere(mesh: &Mesh, to: &AgentName) -> Result<Standing, CommandError> {
+    let foreign = mesh.registration(to)?.is_some_and(|record| record.agent.is_foreign());
+    let reason = if foreign {
+        format!("{to} is an agent of pi-messenger, which keeps no record")
+    } else {
+        format!("it left the inbox of {to}, and the record of that is no longer kept")
+    };
+    Ok(("taken", None, None, Some(reason)))
+}
+
+/// The one message that `id` means.
+pub(in crate::ops) fn find(mesh: &Mesh, agent: &Agent, id: &str) -> Result<Filed, CommandError> {
+    only(mesh.find_messages(agent, id)?, id)
+}
+
+fn only(mut found: Vec<Filed>, id: &str) -> Result<Filed, CommandError> {
+    // What one sent to oneself is both sent and received; either will do.
+    found.dedup_by(|a, b| a.message.id == b.message.id);
+    match found.len() {
+        0 => Err(unknown(id)),
+        1 => Ok(found.remove(0)),
+        _ => {
+            let ids: Vec<String> = found.iter().map(|filed| filed.message.id.to_string()).collect();
+            let near = nearest(id, ids.iter().map(String::as_str)).join(", ");
+            let text = format!("`{}` could be {} messages", id.escape_debug(), found.len());
+            let hint =
+                format!("give more of the id: {}", if near.is_empty() { ids.join(", ") } else { near });
+            Err(CommandError::new(Kind::AmbiguousMessage, text).hint(hint).facts("ids", ids))
+        }
+    }
+}
+
+fn unknown(id: &str) -> CommandError {
+    CommandError::new(Kind::UnknownMessage, format!("you have no message `{}`", id.escape_debug()))
+        .hint("give the six-letter id as shown by `msg history`")
+}

@@ -1,0 +1,8 @@
+//! Messages: sending them, handing them over, and what became of them.
+
+pub mod chat;
+pub(super) mod mailbox;
+pub(super) mod receive;
+pub(super) mod rendered_message;
+pub(super) mod send;
+pub(super) mod watch;

@@ -1,0 +1,477 @@
+//! Sending to one, to some, to all.
+
+mod report;
+
+use std::path::Path;
+
+use crate::domain::{
+    Agent, AgentName, EventKind, Importance, Liveness, MAX_TEXT, Message, MessageId, Stamp, spelled,
+};
+use crate::store::{Census, Locked, Mesh, Outbox, Posted, iso};
+use crate::sys::{clock, process};
+
+use super::mailbox;
+use crate::ops::agents::identity::{self, with_nearest};
+use crate::ops::agents::names;
+use crate::ops::context::{Context, same_folder};
+use crate::ops::error::{CommandError, Kind};
+use crate::ops::feed;
+use crate::ops::wake::{self, Arrival, Rung};
+
+pub use report::{Accepted, Refused, SendReport};
+
+/// What is to be sent.
+#[derive(Clone, Debug, Default)]
+pub struct Draft {
+    pub text: String,
+    pub reply_to: Option<String>,
+    pub thread: Option<String>,
+    pub importance: Importance,
+    pub want_ack: bool,
+    /// Keep it for a known session that is gone.
+    pub hold: bool,
+}
+
+/// An importance, by its name.
+pub fn importance(name: &str) -> Result<Importance, CommandError> {
+    Importance::parse(name).ok_or_else(|| {
+        let text = format!("there is no importance `{}`", name.escape_debug());
+        CommandError::new(Kind::InvalidValue, text).hint("one of: low, normal, high, urgent")
+    })
+}
+
+/// To those named, each on its own: what can't be sent to one doesn't stop the rest.
+pub fn send(ctx: &Context, to: &[String], draft: &Draft) -> Result<SendReport, CommandError> {
+    check_text(&draft.text)?;
+    let (mesh, caller) = identity::caller(ctx)?;
+    let (reply_to, thread) = answering(&mesh, &caller.agent, draft)?;
+    let mut recipients: Vec<String> = Vec::new();
+    for name in to {
+        if !recipients.contains(name) {
+            recipients.push(name.clone());
+        }
+    }
+    let mut post = Post::new(ctx, &mesh, &caller.agent, draft, reply_to, thread);
+    post.send_to(|_| recipients)?;
+    Ok(post.done())
+}
+
+/// To every live agent but oneself; with `here`, to those in this folder.
+pub fn broadcast(ctx: &Context, draft: &Draft, here: bool) -> Result<SendReport, CommandError> {
+    check_text(&draft.text)?;
+    let (mesh, caller) = identity::caller(ctx)?;
+    let here = here || ctx.settings.scope_to_folder();
+    let mut post = Post::new(ctx, &mesh, &caller.agent, draft, None, draft.thread.clone());
+    post.broadcast = true;
+    let is_meant = |agent: &&Agent| {
+        let in_scope = !here || same_folder(Path::new(&agent.cwd), &ctx.cwd);
+        let is_there = process::liveness(&agent.process) != Liveness::Gone;
+        !agent.name.is_spelled_as(&caller.agent.name) && is_there && in_scope
+    };
+    post.send_to(|census| {
+        let agents = census.records.iter().map(|record| &record.agent);
+        agents.filter(is_meant).map(|agent| agent.name.to_string()).collect()
+    })?;
+    Ok(post.done())
+}
+
+/// To the sender of a message, in its thread.
+pub fn reply(ctx: &Context, id: &str, draft: &Draft) -> Result<SendReport, CommandError> {
+    check_text(&draft.text)?;
+    let (mesh, caller) = identity::caller(ctx)?;
+    let answered = mailbox::find(&mesh, &caller.agent, id)?;
+    mailbox::refuse_notice(&answered.message)?;
+    let is_mine = caller.agent.all_names().any(|name| name.as_str() == answered.message.from);
+    let to = if is_mine { &answered.message.to } else { &answered.message.from };
+    let thread = answered.message.thread.clone().unwrap_or_else(|| answered.message.id.to_string());
+    let mut post =
+        Post::new(ctx, &mesh, &caller.agent, draft, Some(answered.message.id.clone()), Some(thread));
+    post.send_to(|_| vec![to.clone()])?;
+    Ok(post.done())
+}
+
+fn check_text(text: &str) -> Result<(), CommandError> {
+    if text.trim().is_empty() {
+        return Err(CommandError::new(Kind::Empty, "there is no text to send")
+            .hint("`-` reads it from standard input"));
+    }
+    if text.len() > MAX_TEXT {
+        let text = format!("the text has {} bytes; {MAX_TEXT} is the most", text.len());
+        return Err(CommandError::new(Kind::TooLarge, text).hint("put it into a file, and send the path"));
+    }
+    Ok(())
+}
+
+/// What `--reply-to` names, and the thread that it is in.
+fn answering(
+    mesh: &Mesh,
+    agent: &Agent,
+    draft: &Draft,
+) -> Result<(Option<MessageId>, Option<String>), CommandError> {
+    let Some(id) = &draft.reply_to else { return Ok((None, draft.thread.clone())) };
+    let answered = mailbox::find(mesh, agent, id)?;
+    let own = answered.message.thread.unwrap_or_else(|| answered.message.id.to_string());
+    Ok((Some(answered.message.id), Some(draft.thread.clone().unwrap_or(own))))
+}
+
+/// One call's worth of sending, in order.
+///
+/// The registrations are read once. Whoever can be sent to without `mesh.lock` gets its copy first, with the sender's
+/// stamp held; then, with `mesh.lock` taken before the stamp, those for whom that is needed.
+struct Post<'a> {
+    ctx: &'a Context,
+    mesh: &'a Mesh,
+    from: &'a Agent,
+    draft: &'a Draft,
+    reply_to: Option<MessageId>,
+    thread: Option<String>,
+    broadcast: bool,
+    copies: Vec<Copy>,
+    /// Whom this was for so far: one may be named by several of its names.
+    tried: Vec<AgentName>,
+}
+
+/// What became of the copy for one recipient.
+struct Copy {
+    to: String,
+    outcome: Outcome,
+}
+
+enum Outcome {
+    Sent(Accepted, Option<Arrival>),
+    Refused(CommandError),
+    Postponed(Postponed),
+    /// It was tried under another name.
+    Twice,
+}
+
+/// What needs `mesh.lock`.
+enum Postponed {
+    /// To be kept for a session that is gone.
+    Hold(AgentName),
+    /// There is no inbox: the recipient has just left, or somebody removed the directory under it.
+    NoInbox(Agent, Rung),
+    /// It is sent, but the recipient's registration went away meanwhile.
+    Unsure(Agent, Posted, Rung),
+}
+
+impl<'a> Post<'a> {
+    fn new(
+        ctx: &'a Context,
+        mesh: &'a Mesh,
+        from: &'a Agent,
+        draft: &'a Draft,
+        reply_to: Option<MessageId>,
+        thread: Option<String>,
+    ) -> Self {
+        let (copies, tried) = (Vec::new(), Vec::new());
+        Self { ctx, mesh, from, draft, reply_to, thread, broadcast: false, copies, tried }
+    }
+
+    /// Wakes those who rest, and tells the feed who wrote to whom.
+    fn done(self) -> SendReport {
+        let ctx = self.ctx;
+        let mut report = SendReport::default();
+        let (mut numbers, mut arrivals) = (Vec::new(), Vec::new());
+        for Copy { to, outcome } in self.copies {
+            match outcome {
+                Outcome::Sent(accepted, arrival) => {
+                    if let Some(arrival) = arrival {
+                        numbers.push(report.sent.len());
+                        arrivals.push(arrival);
+                    }
+                    report.sent.push(accepted);
+                }
+                Outcome::Refused(error) => report.failed.push(Refused { to, error }),
+                Outcome::Postponed(_) | Outcome::Twice => {}
+            }
+        }
+        match wake::on_arrival(ctx, self.mesh, &arrivals, self.draft.importance) {
+            Ok(rungs) => {
+                for (number, rung) in numbers.into_iter().zip(rungs) {
+                    note_rung(ctx, self.mesh, self.from, &mut report.sent[number], rung);
+                }
+            }
+            Err(error) => {
+                ctx.notice(format!("the message was sent, but idle recipients could not be woken: {error}"));
+            }
+        }
+        let tell = |to: &str| {
+            let preview = feed::preview(ctx, &self.draft.text, self.broadcast);
+            feed::tell(ctx, self.mesh, EventKind::Message, &self.from.name, Some(to), preview);
+        };
+        match report.sent.as_slice() {
+            [] => {}
+            _ if self.broadcast => tell("all"),
+            sent => sent.iter().for_each(|accepted| tell(accepted.to.as_str())),
+        }
+        report
+    }
+
+    /// Sends to those whom `choose` names. Errors of one recipient are kept; a full disk ends it all.
+    fn send_to(&mut self, choose: impl FnOnce(&Census) -> Vec<String>) -> Result<(), CommandError> {
+        let mut outbox = self.mesh.outbox(&self.from.name)?;
+        let census = self.mesh.census()?;
+        for to in choose(&census) {
+            let outcome = self.try_send_to(&mut outbox, &census, &to);
+            self.keep(to, outcome)?;
+        }
+        drop(outbox);
+        self.send_postponed()
+    }
+
+    fn keep(&mut self, to: String, outcome: Result<Outcome, CommandError>) -> Result<(), CommandError> {
+        let outcome = match outcome {
+            Err(error) if error.kind == Kind::DiskFull && !self.has_sent() => return Err(error),
+            outcome => outcome.unwrap_or_else(Outcome::Refused),
+        };
+        self.copies.push(Copy { to, outcome });
+        Ok(())
+    }
+
+    /// Does a copy lie in an inbox already?
+    fn has_sent(&self) -> bool {
+        let is_sent = |outcome: &Outcome| {
+            matches!(outcome, Outcome::Sent(..) | Outcome::Postponed(Postponed::Unsure(..)))
+        };
+        self.copies.iter().any(|copy| is_sent(&copy.outcome))
+    }
+
+    fn try_send_to(
+        &mut self,
+        outbox: &mut Outbox<'_>,
+        census: &Census,
+        to: &str,
+    ) -> Result<Outcome, CommandError> {
+        let wanted = recipient(to)?;
+        let Some(record) = census.find(&wanted, clock::now()) else {
+            if self.tried.contains(&wanted) {
+                return Ok(Outcome::Twice);
+            }
+            self.tried.push(wanted.clone());
+            return self.look_for_grave(wanted, census);
+        };
+        let agent = &record.agent;
+        if self.tried.iter().any(|tried| tried.is_spelled_as(&agent.name)) {
+            return Ok(Outcome::Twice);
+        }
+        self.tried.push(agent.name.clone());
+        if process::liveness(&agent.process) == Liveness::Gone && !self.draft.hold {
+            let since = self.mesh.last_sign(agent)?;
+            return Err(not_running(
+                &agent.name,
+                &format!("its process {} has ended", agent.process.pid()),
+                since,
+            ));
+        }
+        self.note_owner(agent);
+        let is_self = agent.is_same_session(self.from);
+        if is_self {
+            self.ctx.notice(format!("{} is you: the message is in your own inbox", agent.name));
+        }
+        let rung = match is_self {
+            true => Rung::None,
+            false => wake::rung(self.ctx, self.mesh, agent, self.draft.importance)?,
+        };
+        let (stamp, message) = self.message(outbox, &agent.name)?;
+        let Some(posted) = outbox.post(stamp, &agent.name, message)? else {
+            return Ok(Outcome::Postponed(Postponed::NoInbox(agent.clone(), rung)));
+        };
+        // The recipient may have been buried between our look at it and the arrival of the message.
+        match self.mesh.registration(&agent.name)?.is_some_and(|there| is_of(&there.agent, agent)) {
+            true => Ok(self.sent(agent, posted, rung)),
+            false => Ok(Outcome::Postponed(Postponed::Unsure(agent.clone(), posted, rung))),
+        }
+    }
+
+    fn note_owner(&self, agent: &Agent) {
+        if let Err(error) = self.mesh.note_owner(agent) {
+            self.ctx.notice(format!("whose inbox that of {} is could not be noted: {error}", agent.name));
+        }
+    }
+
+    fn message(&self, outbox: &mut Outbox<'_>, to: &AgentName) -> Result<(Stamp, Message), CommandError> {
+        let stamp = outbox.stamp()?;
+        let message = Message {
+            id: stamp.id(),
+            from: self.from.name.to_string(),
+            to: to.to_string(),
+            text: self.draft.text.clone(),
+            timestamp: stamp.timestamp(),
+            reply_to: self.reply_to.clone(),
+            thread: self.thread.clone(),
+            importance: self.draft.importance,
+            ack_required: self.draft.want_ack,
+            broadcast: self.broadcast,
+        };
+        Ok((stamp, message))
+    }
+
+    /// Nobody of that name is registered; perhaps somebody was.
+    fn look_for_grave(&mut self, name: AgentName, census: &Census) -> Result<Outcome, CommandError> {
+        if let Some(file) = census.unreadable(&name) {
+            return Err(names::unreadable(&name, file));
+        }
+        if census.odd().any(|record| record.agent.name == name) {
+            let text = format!("{name} is an agent of pi-messenger under a name that `msg` does not accept");
+            return Err(CommandError::new(Kind::UnknownAgent, text)
+                .hint("let it take another name; then it can be written to"));
+        }
+        let Some((agent, grave)) = crate::ops::agents::list::grave_of(self.mesh, &name)? else {
+            let error = CommandError::new(Kind::UnknownAgent, format!("no agent is called {name}"));
+            return Err(with_nearest(error, &name, census));
+        };
+        if agent.name != name {
+            if self.tried.contains(&agent.name) {
+                return Ok(Outcome::Twice);
+            }
+            self.tried.push(agent.name.clone());
+        }
+        match self.draft.hold {
+            true => Ok(Outcome::Postponed(Postponed::Hold(agent.name))),
+            false => Err(not_running(
+                &agent.name,
+                &format!("it {}", crate::ops::agents::list::verb(grave.why)),
+                grave.at,
+            )),
+        }
+    }
+
+    /// Nothing ends this early: what lies in an inbox has to be reported, or its sender would send it again.
+    fn send_postponed(&mut self) -> Result<(), CommandError> {
+        let is_postponed = |copy: &Copy| matches!(copy.outcome, Outcome::Postponed(_));
+        if !self.copies.iter().any(is_postponed) {
+            return Ok(());
+        }
+        let locked = self.mesh.lock().map_err(CommandError::from);
+        for copy in std::mem::take(&mut self.copies) {
+            let outcome = match (copy.outcome, &locked) {
+                (Outcome::Postponed(what), Ok(locked)) => self.send_locked(locked, what),
+                (Outcome::Postponed(Postponed::Unsure(agent, posted, rung)), Err(error)) => {
+                    self.withdraw(&agent, posted, rung, error.clone())
+                }
+                (Outcome::Postponed(_), Err(error)) => Err(error.clone()),
+                (outcome, _) => Ok(outcome),
+            };
+            let outcome = outcome.unwrap_or_else(Outcome::Refused);
+            self.copies.push(Copy { to: copy.to, outcome });
+        }
+        let is_full = |copy: &Copy| match &copy.outcome {
+            Outcome::Refused(error) if error.kind == Kind::DiskFull => Some(error.clone()),
+            _ => None,
+        };
+        match self.copies.iter().find_map(is_full) {
+            Some(error) if !self.has_sent() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// With `mesh.lock` held nobody is buried or comes back.
+    fn send_locked(&self, locked: &Locked<'_>, what: Postponed) -> Result<Outcome, CommandError> {
+        match what {
+            Postponed::Hold(name) => self.hold(&name),
+            Postponed::NoInbox(agent, rung) => {
+                let just_left = || not_running(&agent.name, "it has just left", clock::now());
+                // One of pi-messenger's may have renamed itself, and removed its old inbox.
+                let agent = locked.own_record(&agent).map_err(|_| just_left())?.agent;
+                self.note_owner(&agent);
+                locked.make_inbox(&agent.name)?;
+                let mut outbox = self.mesh.outbox(&self.from.name)?;
+                let (stamp, message) = self.message(&mut outbox, &agent.name)?;
+                let posted = outbox.post(stamp, &agent.name, message)?.ok_or_else(just_left)?;
+                Ok(self.sent(&agent, posted, rung))
+            }
+            // Either the recipient's mail, this one too, went into its grave or along with its new name, or this one lies
+            // where nobody will look: it is taken back.
+            Postponed::Unsure(agent, posted, rung) => match self.is_there(locked, &agent) {
+                Ok(true) => Ok(self.sent(&agent, posted, rung)),
+                Ok(false) if self.mesh.take_back(&self.from.name, &agent.name, &posted)? => {
+                    Err(not_running(&agent.name, "it has just left", clock::now()))
+                }
+                Ok(false) => Ok(self.sent(&agent, posted, rung)),
+                Err(error) => self.withdraw(&agent, posted, rung, error),
+            },
+        }
+    }
+
+    fn is_there(&self, locked: &Locked<'_>, agent: &Agent) -> Result<bool, CommandError> {
+        let census = self.mesh.census()?;
+        // One of pi-messenger's never looks at its old inbox again.
+        for (old, new) in locked.forward_orphans(&census)? {
+            let text = format!("{old} is called {new} now; what lay in its old inbox was forwarded");
+            self.ctx.notice(text);
+        }
+        Ok(census.records.iter().any(|record| is_of(&record.agent, agent)))
+    }
+
+    /// It can't be told whether anybody will look where the message lies. Only what is taken back is not sent.
+    fn withdraw(
+        &self,
+        agent: &Agent,
+        posted: Posted,
+        rung: Rung,
+        why: CommandError,
+    ) -> Result<Outcome, CommandError> {
+        if self.mesh.take_back(&self.from.name, &agent.name, &posted).unwrap_or(false) {
+            return Err(why);
+        }
+        let name = &agent.name;
+        self.ctx.notice(format!("the message was sent, but it is not known whether {name} has left: {why}"));
+        Ok(self.sent(agent, posted, rung))
+    }
+
+    fn sent(&self, agent: &Agent, posted: Posted, rung: Rung) -> Outcome {
+        let held = process::liveness(&agent.process) == Liveness::Gone;
+        let is_woken = !held && !agent.is_same_session(self.from);
+        let arrival = is_woken.then(|| Arrival { agent: agent.clone(), before: rung });
+        let (to, id, stem) = (agent.name.clone(), posted.message.id, posted.stem);
+        Outcome::Sent(Accepted { to, id, stem, held, rung }, arrival)
+    }
+
+    fn hold(&self, name: &AgentName) -> Result<Outcome, CommandError> {
+        let came_back = || not_running(name, "it has just come back", clock::now());
+        let (_, grave) = crate::ops::agents::list::grave_of(self.mesh, name)?.ok_or_else(came_back)?;
+        let mut outbox = self.mesh.outbox(&self.from.name)?;
+        let (stamp, message) = self.message(&mut outbox, name)?;
+        let posted = outbox.hold(&grave.id, stamp, name, message)?.ok_or_else(came_back)?;
+        let (to, id, stem) = (name.clone(), posted.message.id, posted.stem);
+        Ok(Outcome::Sent(Accepted { to, id, stem, held: true, rung: Rung::None }, None))
+    }
+}
+
+/// Is this the agent that we saw? Its session id may have changed meanwhile, or its name, but not both with its process.
+fn is_of(now: &Agent, seen: &Agent) -> bool {
+    let has_name = now.all_names().any(|name| *name == seen.name);
+    now.session == seen.session || has_name && now.process == seen.process
+}
+
+/// A name as people write it to somebody: with or without an `@`.
+fn recipient(to: &str) -> Result<AgentName, CommandError> {
+    let name = to.strip_prefix('@').unwrap_or(to);
+    AgentName::new(name).map_err(|error| {
+        let is_all = name.eq_ignore_ascii_case("all");
+        let hint = if is_all { "to everyone: `msg broadcast TEXT`" } else { "`msg agents` lists the names" };
+        CommandError::new(Kind::InvalidName, error.to_string()).hint(hint)
+    })
+}
+
+/// What a receipt will tell of it.
+fn note_rung(ctx: &Context, mesh: &Mesh, from: &Agent, sent: &mut Accepted, rung: Rung) {
+    sent.rung = rung;
+    if rung == Rung::None {
+        return;
+    }
+    if let Err(error) = mesh.note_rung(&from.name, &sent.to, &sent.stem, rung.name()) {
+        ctx.notice(format!("the receipt won't tell how {} is told: {error}", sent.to));
+    }
+}
+
+fn not_running(name: &AgentName, why: &str, since: jiff::Timestamp) -> CommandError {
+    CommandError::new(
+        Kind::NotRunning,
+        format!("{name} has been gone for {}: {why}", spelled(clock::now().duration_since(since))),
+    )
+    .hint("`--hold` keeps the message for when it comes back")
+    .fact("agent", name.as_str())
+    .fact("since", iso(since))
+}

@@ -1,0 +1,263 @@
+//! Following an inbox: `watch` and `wait`.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use crate::domain::AgentName;
+use crate::store::{Spot, Stem, Via, Waiting};
+use crate::sys::clock;
+use crate::sys::seams::{self, Bug};
+use crate::sys::signals::Stop;
+
+use super::receive::{Desk, HandOver, Reached, Selection};
+use super::rendered_message::{Letter, Reader};
+use crate::ops::agents::{identity, names};
+use crate::ops::context::Context;
+use crate::ops::error::{CommandError, Kind};
+use crate::ops::person;
+use crate::ops::reservations::waiting;
+use crate::ops::watcher::mesh_watcher::{Ear, Woken, current};
+
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+/// After so many failures a message is parked.
+const TRIES: u32 = 5;
+
+/// Why following ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum End {
+    /// A signal asked for it.
+    Stopped,
+    /// Nobody reads any more.
+    Closed,
+}
+
+/// Follows the inbox until it is stopped, or until nobody reads any more.
+pub fn watch(
+    ctx: &Context,
+    reader: Reader,
+    stop: &Stop,
+    hand_over: &mut HandOver<'_>,
+) -> Result<End, CommandError> {
+    let (mesh, caller) = identity::caller(ctx)?;
+    let mut follower = Follower::new(Desk::new(ctx, &mesh, caller.agent, Via::new("watch"), reader));
+    loop {
+        let waiting = follower.look()?;
+        if follower.desk.deliver_in_batches(waiting, hand_over, || !stop.is_asked())? == Reached::No {
+            return Ok(End::Closed);
+        }
+        if follower.wait(stop, None) == Woken::Stopped {
+            return Ok(End::Stopped);
+        }
+    }
+}
+
+/// Follows the inbox and runs something for each message. What fails is tried again later and holds up nothing else.
+pub fn watch_each(
+    ctx: &Context,
+    stop: &Stop,
+    run: &mut dyn FnMut(&Letter) -> bool,
+) -> Result<End, CommandError> {
+    refuse_in_harness()?;
+    let (mesh, caller) = identity::caller(ctx)?;
+    let mut follower =
+        Follower::new(Desk::new(ctx, &mesh, caller.agent, Via::new("watch --exec"), Reader::Program));
+    let mut failures = Failures::default();
+    loop {
+        let all = follower.look()?;
+        failures.keep(&all);
+        for waiting in all {
+            if stop.is_asked() {
+                break;
+            }
+            if failures.may_try(&waiting.stem) {
+                run_one(&mut follower.desk, &mut failures, waiting, run)?;
+            }
+        }
+        if follower.wait(stop, failures.next_try()) == Woken::Stopped {
+            return Ok(End::Stopped);
+        }
+    }
+}
+
+/// A model may run `msg` without asking: that must not be a way to run anything else.
+fn refuse_in_harness() -> Result<(), CommandError> {
+    let Some(harness) = person::harness() else { return Ok(()) };
+    let text = format!("`--exec` runs commands, and inside {harness} that is for its own tools");
+    Err(CommandError::new(Kind::InHarness, text).hint("`msg watch --json` prints each message instead"))
+}
+
+fn run_one(
+    desk: &mut Desk<'_>,
+    failures: &mut Failures,
+    waiting: Waiting,
+    run: &mut dyn FnMut(&Letter) -> bool,
+) -> Result<(), CommandError> {
+    let stem = waiting.stem.clone();
+    let mut ran = false;
+    let mut succeeded = false;
+    desk.deliver_in_batches(
+        vec![waiting.clone()],
+        &mut |letters| {
+            ran = true;
+            succeeded = letters.iter().all(&mut *run);
+            if succeeded { Reached::Yes } else { Reached::No }
+        },
+        || true,
+    )?;
+    if succeeded {
+        failures.forget(&stem);
+    } else if ran && failures.count(&stem) >= TRIES {
+        desk.mesh.take(vec![waiting])?.park()?;
+        failures.forget(&stem);
+        desk.ctx
+            .notice(format!("{} failed {TRIES} times and is parked: `msg inbox` shows it", stem.letters()));
+    }
+    Ok(())
+}
+
+/// Blocks until there is mail, then hands it over like `read`. `None`: there was none in time.
+pub fn wait(
+    ctx: &Context,
+    reader: Reader,
+    stop: &Stop,
+    selection: &Selection,
+    timeout: Option<Duration>,
+    hand_over: &mut HandOver<'_>,
+) -> Result<Option<usize>, CommandError> {
+    let (mesh, caller) = identity::caller(ctx)?;
+    // A deadline beyond what the clock can tell never comes.
+    let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+    let via = Via::new(selection.via.unwrap_or("wait"));
+    let mut follower = Follower::new(Desk::new(ctx, &mesh, caller.agent, via, reader));
+    // Nobody waits for a name that was mistyped.
+    let mut unchecked = selection.from.as_ref();
+    loop {
+        follower.refresh()?;
+        follower.arm()?;
+        let mut closed = false;
+        let count = follower.desk.deliver_together(selection, &mut |letters| {
+            if letters.is_empty() {
+                return Reached::Yes;
+            }
+            let reached = hand_over(letters);
+            closed = reached == Reached::No;
+            reached
+        })?;
+        if count > 0 || closed {
+            return Ok(Some(count));
+        }
+        if let Some(from) = unchecked.take() {
+            names::must_be_known(&mesh, from)?;
+        }
+        match follower.wait(stop, deadline) {
+            Woken::Stopped => {
+                return Err(CommandError::new(Kind::Interrupted, "interrupted; nothing was taken"));
+            }
+            Woken::Deadline if deadline.is_some_and(|deadline| Instant::now() >= deadline) => {
+                return Ok(None);
+            }
+            Woken::Deadline | Woken::Hint => {}
+        }
+    }
+}
+
+/// Who only wants mail of one sender, by name.
+pub fn from_sender(name: Option<AgentName>) -> Selection {
+    Selection { from: name, ..Selection::default() }
+}
+
+/// A desk with an ear at the door.
+struct Follower<'a> {
+    desk: Desk<'a>,
+    ear: Ear<'a>,
+    /// When something may be free for which the agent waits, and of which nobody else may ever tell.
+    free_at: Option<Instant>,
+}
+
+impl<'a> Follower<'a> {
+    fn new(desk: Desk<'a>) -> Self {
+        let ear = Ear::new(desk.ctx, desk.mesh);
+        Self { desk, ear, free_at: None }
+    }
+
+    /// Whoever arms looks next.
+    fn arm(&mut self) -> Result<(), CommandError> {
+        self.ear.arm(Spot::Inbox(&self.desk.agent)).map(drop)
+    }
+
+    fn wait(&self, stop: &Stop, deadline: Option<Instant>) -> Woken {
+        self.ear.wait(stop, deadline.into_iter().chain(self.free_at).min())
+    }
+
+    /// What waits now. The agent may have another name by now, or be gone, and another have its name.
+    fn look(&mut self) -> Result<Vec<Waiting>, CommandError> {
+        if seams::has_bug(Bug::ScanBeforeWatch) {
+            let waiting = self.desk.look()?.waiting;
+            self.arm()?;
+            return Ok(waiting);
+        }
+        self.arm()?;
+        if self.refresh()? {
+            self.arm()?;
+        }
+        Ok(self.desk.look()?.waiting)
+    }
+
+    /// The agent as it is registered now. Has its name changed? Whoever refreshes looks next.
+    fn refresh(&mut self) -> Result<bool, CommandError> {
+        self.free_at = None;
+        let Some(now) = current(self.desk.mesh, &self.desk.agent)? else { return Ok(false) };
+        let renamed = now.name != self.desk.agent.name;
+        self.desk.agent = now;
+        self.free_at = self.next_end();
+        Ok(renamed)
+    }
+
+    /// Where that can't be found out, looking at the slow tick does.
+    fn next_end(&self) -> Option<Instant> {
+        let end = waiting::next_end(self.desk.mesh, &self.desk.agent).ok().flatten()?;
+        let left = Duration::try_from(end.duration_since(clock::now())).unwrap_or_default();
+        Instant::now().checked_add(left)
+    }
+}
+
+/// The delay after the first failure of a command.
+fn first_retry() -> Duration {
+    let set = seams::value(seams::RETRY_MS).and_then(|text| text.parse().ok());
+    set.map_or(FIRST_RETRY, Duration::from_millis)
+}
+
+/// Messages for which a command failed, and when each is tried again.
+#[derive(Default)]
+struct Failures {
+    tries: HashMap<String, (u32, Instant)>,
+}
+
+impl Failures {
+    fn may_try(&self, stem: &Stem) -> bool {
+        self.tries.get(stem.as_str()).is_none_or(|(_, at)| Instant::now() >= *at)
+    }
+
+    /// Counts one more failure. The next try comes after 1, 2, 4 … s.
+    fn count(&mut self, stem: &Stem) -> u32 {
+        let entry = self.tries.entry(stem.to_string()).or_insert((0, Instant::now()));
+        entry.1 = Instant::now() + first_retry() * 2_u32.pow(entry.0.min(5));
+        entry.0 += 1;
+        entry.0
+    }
+
+    /// Forgets what somebody else took before its next try was due: nothing is to be waited for then.
+    fn keep(&mut self, waiting: &[Waiting]) {
+        let now = Instant::now();
+        self.tries
+            .retain(|stem, (_, at)| *at > now || waiting.iter().any(|waiting| waiting.stem.as_str() == stem));
+    }
+
+    fn forget(&mut self, stem: &Stem) {
+        self.tries.remove(stem.as_str());
+    }
+
+    fn next_try(&self) -> Option<Instant> {
+        self.tries.values().map(|(_, at)| *at).min()
+    }
+}

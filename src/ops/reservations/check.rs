@@ -1,0 +1,203 @@
+//! May these be changed? The one question that `check`, hooks and the git guard ask.
+//!
+//! The registrations answer it: nothing is locked, nothing is written.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use crate::domain::pattern::Budget;
+use crate::domain::{Agent, Target};
+use crate::store::{Census, Mesh, Near, StoreError, Unreadable};
+use crate::sys::files::FileId;
+use crate::sys::{clock, paths};
+
+use super::hard_links;
+use super::holdings::{Holding, Others, stand_ins};
+use super::reserve::{in_the_way, others};
+use crate::ops::agents::identity;
+use crate::ops::context::Context;
+use crate::ops::error::{CommandError, Kind};
+
+/// Steps that comparing all targets with all reservations may take: some tenths of a second. A hook waits for it.
+const STEPS: usize = 5_000_000;
+
+/// A path, and who is in the way of changing it.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// As it was given.
+    pub path: String,
+    pub holding: Option<Holding>,
+}
+
+/// May the caller change these? A caller that nobody knows is held to everyone's reservations.
+pub fn check(ctx: &Context, paths: &[String]) -> Result<Vec<Verdict>, CommandError> {
+    if let Some(empty) = paths.iter().find(|path| path.is_empty()) {
+        let text = format!("`{empty}` is no path");
+        return Err(CommandError::new(Kind::InvalidValue, text).hint("name a file or a directory"));
+    }
+    let target = |path: &String| (path.clone(), whole(&ctx.cwd, path));
+    let (verdicts, judged) = for_caller(ctx, paths.iter().map(target).collect(), Names::All)?;
+    judged.doubts(|number| verdicts[number].path.clone()).into_iter().for_each(|doubt| ctx.notice(doubt));
+    Ok(verdicts)
+}
+
+/// Each of the targets, by what it is called, for the caller, whoever that is; and what could not be found out.
+pub(in crate::ops) fn for_caller(
+    ctx: &Context,
+    targets: Vec<(String, Target)>,
+    names: Names,
+) -> Result<(Vec<Verdict>, Judged), CommandError> {
+    let (paths, targets): (Vec<String>, Vec<Target>) = targets.into_iter().unzip();
+    let mut judged = Judged::default();
+    if let Some(mesh) = ctx.mesh()? {
+        let census = mesh.census()?;
+        let me = identity::glance(ctx, &mesh, &census);
+        judged = judge(&mesh, me.as_ref(), &targets, names, |_| Ok(Cow::Borrowed(&census)))?;
+    } else {
+        ctx.note_absent_mesh();
+    }
+    let holdings = std::mem::take(&mut judged.holdings).into_iter().chain(std::iter::repeat(None));
+    let pairs = paths.into_iter().zip(holdings);
+    Ok((pairs.map(|(path, holding)| Verdict { path, holding }).collect(), judged))
+}
+
+/// By which of its names a file counts.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(in crate::ops) enum Names {
+    /// The one that is given: a commit changes an entry, whatever else the file is called.
+    Given,
+    /// Hard links too.
+    All,
+}
+
+/// What is known about targets.
+#[derive(Default)]
+pub(in crate::ops) struct Judged {
+    /// What is in the way of changing each of them.
+    pub(in crate::ops) holdings: Vec<Option<Holding>>,
+    /// Registrations of which nobody can tell what they reserve.
+    pub(in crate::ops) unreadable: Vec<Unreadable>,
+    /// The first target that has other names, if more is reserved than could be compared with it.
+    pub(in crate::ops) uncompared: Option<usize>,
+    /// Why it was compared with nothing, if that failed.
+    failure: Option<String>,
+}
+
+impl Judged {
+    /// What could not be found out, in words. `name` is that of a target.
+    pub(in crate::ops) fn doubts(&self, name: impl Fn(usize) -> String) -> Vec<String> {
+        let unknown =
+            |file: &Unreadable| format!("what `{}` reserves is not known: {}", file.path, file.reason);
+        let mut doubts: Vec<String> = self.unreadable.iter().map(unknown).collect();
+        if let Some(number) = self.uncompared {
+            let name = name(number);
+            let why = match &self.failure {
+                Some(error) => format!("they could not be compared with what is reserved: {error}"),
+                None => "more files are reserved than are compared with it".to_string(),
+            };
+            doubts.push(format!("`{name}` has other names (hard links), and {why}"));
+        }
+        doubts
+    }
+}
+
+/// What is in the way of changing each of the targets, by those whom `look` brings up.
+pub(in crate::ops) fn judge<'s>(
+    mesh: &Mesh,
+    me: Option<&Agent>,
+    targets: &[Target],
+    names: Names,
+    look: impl FnOnce(&Near<'_>) -> Result<Cow<'s, Census>, StoreError>,
+) -> Result<Judged, CommandError> {
+    let heads = targets.iter().flat_map(Target::heads).collect();
+    let census = look(&Near { heads, ..Near::default() })?;
+    let (stand_ins, unknown) = stand_ins(mesh, &census);
+    let others = Others::new(census.records.iter().chain(&stand_ins), me, clock::now());
+    let budget = Budget::new(STEPS);
+    let judge = |target: &Target| others.first(|pattern| target.hit_by(pattern, &budget));
+    let holdings = targets.iter().map(judge).collect();
+    let mut judged = Judged { holdings, unreadable: unknown, ..Judged::default() };
+    if names == Names::All {
+        compare_links(mesh, me, targets, &mut judged);
+    }
+    Ok(judged)
+}
+
+/// A file that has several names may be reserved under another one, anywhere. A failure is a doubt, and takes back no
+/// refusal.
+fn compare_links(mesh: &Mesh, me: Option<&Agent>, targets: &[Target], judged: &mut Judged) {
+    let free = targets.iter().enumerate().filter(|(number, _)| judged.holdings[*number].is_none());
+    let linked: Vec<(usize, FileId)> =
+        free.filter_map(|(number, target)| Some((number, hard_links::linked(target)?))).collect();
+    let Some((first, _)) = linked.first() else { return };
+    let census = match mesh.census() {
+        Ok(census) => census,
+        Err(error) => {
+            judged.uncompared = Some(*first);
+            judged.failure = Some(error.to_string());
+            return;
+        }
+    };
+    let (stand_ins, _) = stand_ins(mesh, &census);
+    let others = Others::new(census.records.iter().chain(&stand_ins), me, clock::now());
+    let files = linked.iter().map(|(_, file)| *file).collect();
+    let (reserved, is_cut_short) = hard_links::reserved(&others, &files);
+    for (number, file) in linked {
+        match reserved.get(&file) {
+            Some(holding) => judged.holdings[number] = Some(holding.clone()),
+            None if is_cut_short && judged.uncompared.is_none() => judged.uncompared = Some(number),
+            None => {}
+        }
+    }
+}
+
+/// One file, as it is called from `cwd`.
+pub(in crate::ops) fn file(cwd: &Path, path: &str) -> Target {
+    Target::File(paths::spellings(cwd, path))
+}
+
+/// A file, or a directory with all beneath it.
+fn whole(cwd: &Path, path: &str) -> Target {
+    match path.ends_with('/') || cwd.join(path).is_dir() {
+        true => Target::tree(paths::spellings(cwd, path)),
+        false => file(cwd, path),
+    }
+}
+
+/// The error that ends a check in which something was not free.
+pub fn verdict(verdicts: &[Verdict]) -> Option<CommandError> {
+    let held: Vec<(&Verdict, &Holding)> =
+        verdicts.iter().filter_map(|verdict| Some((verdict, verdict.holding.as_ref()?))).collect();
+    let (first, holding) = held.first()?;
+    let more = others(held.iter().skip(1).map(|(_, holding)| *holding));
+    let text = format!("{}{more}", in_the_way(&first.path, holding, clock::now()));
+    let name = &holding.holder.name;
+    Some(CommandError::new(Kind::Reserved, text).hint(format!("ask: `msg send {name} \"…\"`")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::settings::Durability;
+    use crate::store::{Location, Options};
+
+    /// Nobody can be looked up, and a file has two names: what was refused before that stays refused.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test damages a mesh of its own")]
+    fn links_that_can_not_be_compared_are_a_doubt() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = Options { durability: Durability::Process, lock_timeout: std::time::Duration::ZERO };
+        let mesh = Mesh::create(&Location::at(&dir.path().join("mesh")), options).unwrap();
+        let census = mesh.census().unwrap();
+        let registry = dir.path().join("mesh/registry");
+        std::fs::remove_dir_all(&registry).ok();
+        std::fs::write(&registry, "").unwrap();
+        std::fs::write(dir.path().join("a"), "").unwrap();
+        std::fs::hard_link(dir.path().join("a"), dir.path().join("b")).unwrap();
+        let targets = [file(dir.path(), "free"), file(dir.path(), "a")];
+        let judged = judge(&mesh, None, &targets, Names::All, |_| Ok(Cow::Borrowed(&census))).unwrap();
+        assert_eq!(judged.holdings.len(), 2);
+        let doubts = judged.doubts(|number| number.to_string());
+        assert!(doubts.len() == 1 && doubts[0].contains("`1` has other names"), "{doubts:?}");
+    }
+}

@@ -1,0 +1,130 @@
+//! Which of the patterns that an agent wants overlap with what others hold.
+//!
+//! Comparing patterns may take long, so it is done before `mesh.lock` is taken. Under the lock only those reservations
+//! are compared that were not there before.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::domain::pattern::{Budget, Pattern};
+use crate::domain::{Agent, Hit, Reservation, TaskRef};
+use crate::store::{Record, patterns};
+
+use super::holdings::Holding;
+use crate::ops::agents::names::is_live;
+
+/// Steps of comparison that one command may take without a lock: a second, or less.
+const STEPS: usize = 20_000_000;
+/// The same with `mesh.lock` held.
+pub(in crate::ops) const STEPS_UNDER_LOCK: usize = 1_000_000;
+
+/// What an agent wants, and what is known about how it compares with what others hold.
+#[derive(Debug)]
+pub(in crate::ops) struct Wanted {
+    pub(in crate::ops) reservations: Vec<Reservation>,
+    patterns: Vec<Vec<Pattern>>,
+    known: RefCell<HashMap<Held, Hits>>,
+}
+
+/// The numbers of those that a reservation is in the way of.
+type Hits = Rc<[(usize, Hit)]>;
+
+/// What the patterns of a reservation depend on.
+#[derive(Debug, Eq, Hash, PartialEq)]
+struct Held {
+    pattern: String,
+    place: String,
+    head: Option<String>,
+    literal: bool,
+    ignore_case: bool,
+    foreign: bool,
+}
+
+impl Held {
+    fn new(holder: &Agent, reservation: &Reservation) -> Self {
+        let Reservation { pattern, root, head, literal, ignore_case, .. } = reservation.clone();
+        let place = root.unwrap_or_else(|| holder.cwd.clone());
+        Self { pattern, place, head, literal, ignore_case, foreign: holder.is_foreign() }
+    }
+}
+
+impl Wanted {
+    /// `cwd` is that of the agent that wants them.
+    pub(in crate::ops) fn new(reservations: Vec<Reservation>, cwd: &str) -> Self {
+        let patterns = reservations.iter().map(|reservation| reservation.patterns(cwd)).collect();
+        Self { reservations, patterns, known: RefCell::default() }
+    }
+
+    /// The same, taken with that task.
+    pub(in crate::ops) fn with_task(mut self, task: &TaskRef) -> Self {
+        self.reservations.iter_mut().for_each(|wanted| wanted.task = Some(task.clone()));
+        self
+    }
+
+    /// Compares them with what others hold now, so that little is left to do under the lock.
+    pub(in crate::ops) fn compare(&self, records: &[Record], me: &Agent, now: Timestamp) {
+        let budget = Budget::new(STEPS);
+        for record in others(records, me) {
+            for held in record.agent.reservations.iter().filter(|held| held.binds(now)) {
+                self.hits(&record.agent, held, &budget);
+            }
+        }
+    }
+
+    /// Those that others hold, each with what is in the way.
+    pub(in crate::ops) fn conflicts(
+        &self,
+        records: &[Record],
+        me: &Agent,
+        now: Timestamp,
+    ) -> Vec<(&Reservation, Holding)> {
+        let budget = Budget::new(STEPS_UNDER_LOCK);
+        let mut conflicts = Vec::new();
+        for record in others(records, me) {
+            // Whether a holder is alive is asked only if it is in the way.
+            let holder = OnceCell::new();
+            let look = || is_live(record).then(|| Arc::new(record.agent.clone()));
+            for held in record.agent.reservations.iter().filter(|held| held.binds(now)) {
+                for (index, hit) in self.hits(&record.agent, held, &budget).iter() {
+                    let Some(holder) = holder.get_or_init(look) else { continue };
+                    let is_assumed = *hit == Hit::Assumed;
+                    let holding =
+                        Holding { holder: Arc::clone(holder), reservation: held.clone(), is_assumed };
+                    conflicts.push((*index, holding));
+                }
+            }
+        }
+        conflicts.sort_by_key(|(index, _)| *index);
+        conflicts.into_iter().map(|(index, holding)| (&self.reservations[index], holding)).collect()
+    }
+
+    /// The first pattern of each: as it reads.
+    pub(in crate::ops) fn as_read(&self) -> impl Iterator<Item = (&Reservation, &Pattern)> {
+        self.reservations
+            .iter()
+            .zip(&self.patterns)
+            .filter_map(|(wanted, patterns)| Some((wanted, patterns.first()?)))
+    }
+
+    /// Which of them that reservation is in the way of.
+    fn hits(&self, holder: &Agent, held: &Reservation, budget: &Budget) -> Hits {
+        let key = Held::new(holder, held);
+        if let Some(known) = self.known.borrow().get(&key) {
+            return Rc::clone(known);
+        }
+        let theirs = patterns(holder, held);
+        let hit = |mine: &Vec<Pattern>| Hit::of(mine, &theirs, budget);
+        let all = self.patterns.iter().map(hit).enumerate();
+        let hits: Hits = all.filter(|(_, hit)| *hit != Hit::No).collect();
+        self.known.borrow_mut().insert(key, Rc::clone(&hits));
+        hits
+    }
+}
+
+fn others<'r>(records: &'r [Record], me: &Agent) -> impl Iterator<Item = &'r Record> {
+    records.iter().filter(|record| record.agent.session != me.session)
+}

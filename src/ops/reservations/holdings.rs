@@ -1,0 +1,128 @@
+//! Who holds what, and what is in the way of whom.
+
+use std::cell::OnceCell;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::domain::pattern::Pattern;
+use crate::domain::{Agent, Hit, Reservation};
+use crate::store::{Census, Mesh, Record, SessionRecord, Unreadable, patterns};
+
+use crate::ops::agents::names::is_live;
+
+/// A reservation and who has it.
+#[derive(Clone, Debug)]
+pub struct Holding {
+    /// Of many paths in the way there are but few holders.
+    pub holder: Arc<Agent>,
+    pub reservation: Reservation,
+    /// Nobody compared it with what is wanted: that takes too long, so it counts as being in the way.
+    pub is_assumed: bool,
+}
+
+impl Holding {
+    /// What has to be said besides, if it is only assumed to be in the way.
+    pub fn caveat(&self) -> &'static str {
+        match self.is_assumed {
+            true => "; the patterns are too complex to compare, so they count as overlapping",
+            false => "",
+        }
+    }
+}
+
+/// For registrations that can't be read: as they were last known, since unreadable is not empty; and those of which
+/// nothing is known.
+pub(in crate::ops) fn stand_ins(mesh: &Mesh, census: &Census) -> (Vec<Record>, Vec<Unreadable>) {
+    let (mut known, mut unknown) = (Vec::new(), Vec::new());
+    if census.unreadable.is_empty() {
+        return (known, unknown);
+    }
+    let sessions = mesh.sessions().map(|sessions| sessions.records).unwrap_or_default();
+    for file in &census.unreadable {
+        // What is odd is known as far as it counts; whoever is gone holds nothing.
+        if let Some(record) = &file.told {
+            known.extend(is_live(record).then(|| Record::clone(record)));
+            continue;
+        }
+        let is_it = |session: &&SessionRecord| {
+            session.is_current() && session.last.agent.name.as_str().eq_ignore_ascii_case(&file.stem)
+        };
+        let last = sessions.iter().filter(is_it).max_by_key(|session| session.last.agent.started_at);
+        match last {
+            Some(session) => known.push(session.last.clone()),
+            None => unknown.push(file.clone()),
+        }
+    }
+    (known, unknown)
+}
+
+/// What others hold, read once to be held against many paths.
+pub(in crate::ops) struct Others<'a>(Vec<Other<'a>>);
+
+struct Other<'a> {
+    record: &'a Record,
+    holds: Vec<(&'a Reservation, Vec<Pattern>)>,
+    /// `None`: it is gone.
+    holder: OnceCell<Option<Arc<Agent>>>,
+}
+
+impl<'a> Others<'a> {
+    pub(in crate::ops) fn new(
+        records: impl IntoIterator<Item = &'a Record>,
+        me: Option<&Agent>,
+        now: Timestamp,
+    ) -> Self {
+        let is_other = |record: &&Record| me.is_none_or(|me| !me.is_same_agent(&record.agent));
+        let other = |record: &'a Record| {
+            let binding = record.agent.reservations.iter().filter(|reservation| reservation.binds(now));
+            let holds =
+                binding.map(|reservation| (reservation, patterns(&record.agent, reservation))).collect();
+            Other { record, holds, holder: OnceCell::new() }
+        };
+        Self(records.into_iter().filter(is_other).map(other).collect())
+    }
+
+    /// Shows each pattern, and who holds it if its holder lives.
+    pub(in crate::ops) fn each(&self, mut show: impl FnMut(&Pattern, &dyn Fn() -> Option<Holding>)) {
+        for other in &self.0 {
+            for (reservation, patterns) in &other.holds {
+                let holding = || {
+                    let holder = other.living()?;
+                    Some(Holding { holder, reservation: (*reservation).clone(), is_assumed: false })
+                };
+                patterns.iter().for_each(|pattern| show(pattern, &holding));
+            }
+        }
+    }
+
+    /// The first that is in the way.
+    pub(in crate::ops) fn first(&self, hit: impl Fn(&Pattern) -> Hit) -> Option<Holding> {
+        self.0.iter().find_map(|other| other.held(&hit).next())
+    }
+
+    /// All of others than `me` that is in the way.
+    pub(in crate::ops) fn in_the_way_of(&self, me: &Agent, hit: impl Fn(&Pattern) -> Hit) -> Vec<Holding> {
+        let others = self.0.iter().filter(|other| other.record.agent.session != me.session);
+        others.flat_map(|other| other.held(&hit)).collect()
+    }
+}
+
+impl Other<'_> {
+    /// Whether a holder lives is asked only where it matters.
+    fn held(&self, hit: impl Fn(&Pattern) -> Hit) -> impl Iterator<Item = Holding> {
+        let hits = self.holds.iter().filter_map(move |(reservation, patterns)| {
+            let hit = patterns.iter().map(&hit).max().filter(|hit| *hit != Hit::No)?;
+            Some((*reservation, hit))
+        });
+        hits.map_while(move |(reservation, hit)| {
+            let holder = self.living()?;
+            Some(Holding { holder, reservation: reservation.clone(), is_assumed: hit == Hit::Assumed })
+        })
+    }
+
+    fn living(&self) -> Option<Arc<Agent>> {
+        let holder = || is_live(self.record).then(|| Arc::new(self.record.agent.clone()));
+        self.holder.get_or_init(holder).clone()
+    }
+}

@@ -1,0 +1,45 @@
+//! Who holds what, for those who look.
+
+use std::sync::Arc;
+
+use crate::domain::Reservation;
+use crate::sys::clock;
+
+use super::holdings::Holding;
+use crate::ops::agents::identity;
+use crate::ops::agents::names::is_live;
+use crate::ops::context::Context;
+use crate::ops::error::CommandError;
+
+/// What live agents hold, by holder and then by pattern; with `mine`, what the caller holds.
+pub fn reservations(ctx: &Context, mine: bool) -> Result<Vec<Holding>, CommandError> {
+    let now = clock::now();
+    let (mesh, me) = match mine {
+        true => {
+            let (mesh, caller) = identity::caller(ctx)?;
+            (mesh, Some(caller.agent))
+        }
+        false => match ctx.mesh()? {
+            Some(mesh) => (mesh, None),
+            None => {
+                ctx.note_absent_mesh();
+                return Ok(Vec::new());
+            }
+        },
+    };
+    let mut holdings = Vec::new();
+    for record in mesh.census()?.records {
+        let agent = &record.agent;
+        let is_meant = me.as_ref().is_none_or(|me| me.session == agent.session);
+        if !is_meant || agent.reservations.is_empty() || !is_live(&record) {
+            continue;
+        }
+        let holder = Arc::new(agent.clone());
+        let holding = |reservation| Holding { holder: Arc::clone(&holder), reservation, is_assumed: false };
+        let mut binding: Vec<Reservation> =
+            agent.reservations.iter().filter(|reservation| reservation.binds(now)).cloned().collect();
+        binding.sort_by(|a, b| a.pattern.cmp(&b.pattern));
+        holdings.extend(binding.into_iter().map(holding));
+    }
+    Ok(holdings)
+}

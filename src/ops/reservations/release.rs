@@ -1,0 +1,71 @@
+//! Letting go of paths, and telling those who were refused.
+
+use crate::domain::{AgentName, EventKind, Reservation};
+use crate::sys::clock;
+
+use super::reserve::Place;
+use super::waiting;
+use crate::ops::agents::identity;
+use crate::ops::context::Context;
+use crate::ops::error::{CommandError, Kind};
+use crate::ops::feed;
+
+#[derive(Clone, Debug)]
+pub struct Released {
+    pub holder: AgentName,
+    pub reservations: Vec<Reservation>,
+}
+
+/// Gives up those that are named, or all. If one of them is not the caller's, nothing changes.
+pub fn release(ctx: &Context, patterns: &[String]) -> Result<Released, CommandError> {
+    let (mesh, caller) = identity::own_caller(ctx)?;
+    let locked = mesh.lock()?;
+    let me = locked.own_record(&caller)?.agent;
+    let mut released: Vec<Reservation> = Vec::new();
+    for text in patterns {
+        let mine = meant(ctx, &me.reservations, text);
+        if mine.is_empty() {
+            return Err(not_held(text, &me.reservations));
+        }
+        released.extend(mine.into_iter().filter(|held| !released.contains(held)).collect::<Vec<_>>());
+    }
+    if patterns.is_empty() {
+        released = me.reservations.clone();
+    }
+    if !released.is_empty() {
+        locked.edit(&me, |agent| agent.reservations.retain(|held| !released.contains(held)))?;
+    }
+    // Also when nothing was left to release: whoever released it may have died before it told anyone.
+    waiting::tell_or_note(ctx, &mesh, &locked);
+    drop(locked);
+    let now = clock::now();
+    released.retain(|reservation| reservation.binds(now));
+    for reservation in &released {
+        feed::tell(ctx, &mesh, EventKind::Release, &me.name, Some(&reservation.pattern), None);
+    }
+    Ok(Released { holder: me.name, reservations: released })
+}
+
+/// The caller's reservations that the text means: as it stands in the listing, or as it is read from here.
+fn meant(ctx: &Context, held: &[Reservation], text: &str) -> Vec<Reservation> {
+    let drafted = Place::here(ctx).draft(ctx, text, true).ok();
+    let same = |text: &str, other: &str| text.trim_end_matches('/') == other.trim_end_matches('/');
+    let is_here = |held: &&Reservation| {
+        drafted.as_ref().is_some_and(|draft| draft.root == held.root && same(&draft.pattern, &held.pattern))
+    };
+    let here: Vec<Reservation> = held.iter().filter(is_here).cloned().collect();
+    if !here.is_empty() {
+        return here;
+    }
+    held.iter().filter(|held| same(&held.pattern, text)).cloned().collect()
+}
+
+fn not_held(text: &str, held: &[Reservation]) -> CommandError {
+    let error =
+        CommandError::new(Kind::NotReserved, format!("you have not reserved `{}`", text.escape_debug()));
+    let list: Vec<String> = held.iter().map(|held| format!("`{}`", held.pattern)).collect();
+    match list.as_slice() {
+        [] => error.hint("you have reserved nothing; `msg reservations` tells what others have"),
+        list => error.hint(format!("you hold {}", list.join(", "))),
+    }
+}

@@ -1,0 +1,470 @@
+//! Taking paths to oneself: all or none, checked against everyone's under the lock.
+
+use std::path::{Path, PathBuf};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::domain::pattern::{Budget, PathForm, Pattern, PatternError, has_wildcard, literal_head};
+use crate::domain::{Agent, AgentName, EventKind, Hit, Reservation, TaskRef, Wait, quoted, said};
+use crate::store::{Census, Locked, Mesh, Record, iso};
+use crate::sys::git::WorkTree;
+use crate::sys::{clock, files, paths};
+
+use super::conflicts::{STEPS_UNDER_LOCK, Wanted};
+use super::holdings::{Holding, stand_ins};
+use super::waiting;
+use crate::ops::agents::bury::drop_expired;
+use crate::ops::agents::{identity, names};
+use crate::ops::context::Context;
+use crate::ops::duration::duration;
+use crate::ops::error::{CommandError, Fact, Kind};
+use crate::ops::feed;
+use crate::ops::messages::rendered_message::age;
+
+/// The most that one agent can hold. Who needs more wants a directory, or a wildcard.
+pub const MAX_RESERVATIONS: usize = 500;
+/// The longest reason, in characters: it stands in a line with the path.
+const MAX_REASON: usize = 300;
+
+/// What is wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Wish {
+    pub patterns: Vec<String>,
+    pub reason: Option<String>,
+    /// How long it is wanted; else for as long as the agent lives.
+    pub ttl: Option<SignedDuration>,
+    /// Yes, all of that is meant.
+    pub force_broad: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Granted {
+    pub holder: AgentName,
+    pub reservations: Vec<Reservation>,
+    /// How many of them were held before.
+    pub renewed: usize,
+}
+
+pub fn reserve(ctx: &Context, wish: &Wish) -> Result<Granted, CommandError> {
+    let now = clock::now();
+    let wanted = drafts(ctx, wish, now)?;
+    let (mesh, caller) = identity::own_caller(ctx)?;
+    let wanted = Wanted::new(wanted, &caller.cwd);
+    wanted.compare(&mesh.census()?.records, &caller, now);
+    let locked = mesh.lock()?;
+    let me = locked.own_record(&caller)?.agent;
+    let taken = take(ctx, &mesh, &locked, &me, &wanted, now)?;
+    drop(locked);
+    taken.tell_of_work_trees(ctx, &wanted);
+    for reservation in &wanted.reservations {
+        feed::tell(
+            ctx,
+            &mesh,
+            EventKind::Reserve,
+            &me.name,
+            Some(&reservation.pattern),
+            reservation.reason.as_deref(),
+        );
+    }
+    // What is held with a task besides was not taken here.
+    let is_wanted = |held: &&Reservation| {
+        held.task.is_none() && wanted.reservations.iter().any(|wanted| same_place(wanted, held))
+    };
+    let reservations = taken.agent.reservations.iter().filter(is_wanted).cloned().collect();
+    Ok(Granted { holder: taken.agent.name, reservations, renewed: taken.renewed })
+}
+
+/// How long a reservation is wanted: `90`, `45s`, `30m`, `2h`. From a second to a leap year: anything else is a slip.
+pub fn time_to_live(text: &str) -> Result<SignedDuration, CommandError> {
+    let ttl = SignedDuration::try_from(duration(text, "--ttl")?).unwrap_or(SignedDuration::MAX);
+    if ttl < SignedDuration::from_secs(1) || ttl > SignedDuration::from_hours(24 * 366) {
+        let text = format!("`--ttl {text}` is not between a second and a year");
+        return Err(
+            CommandError::new(Kind::InvalidValue, text).hint("expected for example 45s, 30m, 2h or 1d")
+        );
+    }
+    Ok(ttl)
+}
+
+/// What the wish stands for here.
+pub(in crate::ops) fn drafts(
+    ctx: &Context,
+    wish: &Wish,
+    now: Timestamp,
+) -> Result<Vec<Reservation>, CommandError> {
+    let place = Place::here(ctx);
+    let reason = reason(wish.reason.as_deref())?;
+    let mut wanted: Vec<Reservation> = Vec::new();
+    for text in &wish.patterns {
+        let reservation = place.draft(ctx, text, wish.force_broad)?;
+        let expires_at = wish.ttl.map(|ttl| now + ttl);
+        if !wanted.iter().any(|other| other.pattern == reservation.pattern) {
+            wanted.push(Reservation { reason: reason.clone(), expires_at, since: now, ..reservation });
+        }
+    }
+    Ok(wanted)
+}
+
+/// What an agent was given.
+pub(in crate::ops) struct Taken {
+    /// The agent as it is then.
+    pub(in crate::ops) agent: Agent,
+    /// How much of it the agent had before.
+    renewed: usize,
+    /// Who was there.
+    records: Vec<Record>,
+}
+
+impl Taken {
+    /// For an agent that wants nothing.
+    pub(in crate::ops) fn nothing(agent: &Agent) -> Self {
+        Self { agent: agent.clone(), renewed: 0, records: Vec::new() }
+    }
+
+    /// Says what others hold in other work trees. It needs no lock, and looks at their directories.
+    pub(in crate::ops) fn tell_of_work_trees(&self, ctx: &Context, wanted: &Wanted) {
+        if !self.records.is_empty() {
+            Place::here(ctx).tell_of_work_trees(ctx, &self.records, &self.agent, wanted);
+        }
+    }
+}
+
+/// Gives the agent all that it wants, or nothing.
+pub(in crate::ops) fn take(
+    ctx: &Context,
+    mesh: &Mesh,
+    locked: &Locked<'_>,
+    me: &Agent,
+    wanted: &Wanted,
+    now: Timestamp,
+) -> Result<Taken, CommandError> {
+    let mut census = locked.census()?;
+    let (stand_ins, unknown) = stand_ins(mesh, &census);
+    census.records.extend(stand_ins);
+    let conflicts = wanted.conflicts(&census.records, me, now);
+    if !conflicts.is_empty() {
+        let mut refused: Vec<&(&Reservation, Holding)> = conflicts.iter().collect();
+        refused.dedup_by_key(|(wanted, _)| std::ptr::from_ref(*wanted));
+        let waits = refused.into_iter().map(|(wanted, holding)| wait(wanted, holding, now)).collect();
+        waiting::remember(locked, me, waits)?;
+        feed::tell(ctx, mesh, EventKind::Refused, &me.name, Some(&conflicts[0].0.pattern), None);
+        return Err(refusal(&conflicts, now));
+    }
+    if let Some(file) = unknown.first() {
+        return Err(names::unknown_reservations(file));
+    }
+    drop_expired(locked, &census, now)?;
+    let (agent, renewed) = grant(locked, me, &wanted.reservations, now)?;
+    Ok(Taken { agent, renewed, records: census.records })
+}
+
+/// Gives the agent back what it held, as far as that would be granted now. Returns what would not.
+pub(in crate::ops) fn regain(
+    mesh: &Mesh,
+    census: &Census,
+    agent: &mut Agent,
+    held: Vec<Reservation>,
+    now: Timestamp,
+) -> Vec<String> {
+    // What was taken with a task went with it; claims that can't be read prove nothing.
+    let claims = mesh.claims().ok();
+    let has = |task: &TaskRef| claims.as_ref().is_none_or(|claims| claims.has(agent, task));
+    let is_held = |held: &Reservation| held.binds(now) && held.task.as_ref().is_none_or(has);
+    let held: Vec<Reservation> = held.into_iter().filter(is_held).collect();
+    let (stand_ins, unknown) = stand_ins(mesh, census);
+    let records: Vec<Record> = census.records.iter().cloned().chain(stand_ins).collect();
+    let wanted = Wanted::new(held, &agent.cwd);
+    let taken = wanted.conflicts(&records, agent, now);
+    // Where nobody can tell, nothing is taken.
+    let is_taken =
+        |held: &&Reservation| !unknown.is_empty() || taken.iter().any(|(reservation, _)| reservation == held);
+    let (lost, back): (Vec<_>, Vec<_>) = wanted.reservations.iter().partition(is_taken);
+    agent.reservations = back.into_iter().cloned().collect();
+    lost.into_iter().map(|reservation| reservation.pattern.clone()).collect()
+}
+
+fn wait(wanted: &Reservation, holding: &Holding, now: Timestamp) -> Wait {
+    let Reservation { pattern, root, literal, .. } = wanted.clone();
+    Wait { pattern, named: None, root, literal, holder: holding.holder.name.to_string(), since: now }
+}
+
+/// Writes what was wanted into the registration. What is held already is renewed, and its age stays; what is over is
+/// dropped.
+fn grant(
+    locked: &Locked<'_>,
+    me: &Agent,
+    wanted: &[Reservation],
+    now: Timestamp,
+) -> Result<(Agent, usize), CommandError> {
+    let held: Vec<&Reservation> = me.reservations.iter().filter(|held| held.binds(now)).collect();
+    // What is held with a task goes with it, so it takes the place of nothing else.
+    let is_same =
+        |wanted: &Reservation, held: &Reservation| same_place(wanted, held) && wanted.task == held.task;
+    let is_new = |wanted: &&Reservation| !held.iter().any(|held| is_same(wanted, held));
+    let new = wanted.iter().filter(is_new).count();
+    let total = held.len() + new;
+    if total > MAX_RESERVATIONS {
+        let text = format!("that would be {total} reservations; {MAX_RESERVATIONS} is the most");
+        return Err(CommandError::new(Kind::TooMany, text)
+            .hint("reserve a directory, or use a wildcard; `msg release` lets go of what you don't need"));
+    }
+    let record = locked.edit(me, |agent| {
+        agent.reservations.retain(|held| held.binds(now));
+        for wanted in wanted {
+            match agent.reservations.iter_mut().find(|held| is_same(wanted, held)) {
+                Some(held) => {
+                    let reason = wanted.reason.clone().or(held.reason.take());
+                    *held = Reservation { since: held.since, reason, ..wanted.clone() };
+                }
+                None => agent.reservations.push(wanted.clone()),
+            }
+        }
+        wait_no_longer_for(agent, wanted);
+    })?;
+    Ok((record.agent, wanted.len() - new))
+}
+
+/// What the agent holds now is no news to it when it is free.
+pub(in crate::ops) fn wait_no_longer_for(agent: &mut Agent, held: &[Reservation]) {
+    let patterns: Vec<Pattern> = held.iter().flat_map(|held| held.patterns(&agent.cwd)).collect();
+    let Agent { cwd, waits_for, .. } = agent;
+    waits_for.retain(|wait| {
+        let wait = wait.read(cwd);
+        !patterns.iter().any(|pattern| has_all(pattern, &wait))
+    });
+}
+
+/// Has who has the first all of the second? Of two globs nobody can tell, so no: better told what one knows than never.
+/// A path that a glob covers counts as a file, with nothing beneath it.
+fn has_all(pattern: &Pattern, other: &Pattern) -> bool {
+    contains(pattern, other) || other.is_literal() && pattern.covers(other.head())
+}
+
+/// Is all of the second surely in the first, whatever there is, or will be, beneath it?
+pub(in crate::ops) fn contains(pattern: &Pattern, other: &Pattern) -> bool {
+    let is_same = pattern.is_literal() == other.is_literal() && pattern.to_string() == other.to_string();
+    is_same || pattern.is_literal() && pattern.covers(other.head())
+}
+
+/// The same pattern at the same place; a path that has become a directory since is called otherwise, by its slash.
+fn same_place(a: &Reservation, b: &Reservation) -> bool {
+    let is_path = |one: &Reservation| one.literal || !has_wildcard(&one.pattern);
+    let same = match is_path(a) && is_path(b) {
+        true => a.pattern.trim_end_matches('/') == b.pattern.trim_end_matches('/'),
+        false => a.pattern == b.pattern,
+    };
+    same && a.root == b.root && a.literal == b.literal
+}
+
+/// A reason as it is kept: in one line, and not too long for it.
+pub(in crate::ops) fn reason(text: Option<&str>) -> Result<Option<String>, CommandError> {
+    let Some(text) = text else { return Ok(None) };
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let length = line.chars().count();
+    if length > MAX_REASON {
+        let text = format!("the reason has {length} characters; {MAX_REASON} is the most");
+        return Err(CommandError::new(Kind::InvalidValue, text).hint("say it shorter, or send a message"));
+    }
+    if line.chars().any(char::is_control) {
+        return Err(CommandError::new(Kind::InvalidValue, "the reason has control characters in it"));
+    }
+    Ok(Some(line).filter(|line| !line.is_empty()))
+}
+
+fn refusal(conflicts: &[(&Reservation, Holding)], now: Timestamp) -> CommandError {
+    let (wanted, first) = &conflicts[0];
+    // The whole of a work tree is called by its path.
+    let whole = wanted.root.as_deref().filter(|_| wanted.pattern == ".");
+    let more = others(conflicts.iter().skip(1).map(|(_, holding)| holding));
+    let text = format!("{}{more}", in_the_way(whole.unwrap_or(&wanted.pattern), first, now));
+    let rows = conflicts.iter().map(|(wanted, holding)| {
+        let theirs = &holding.reservation;
+        vec![
+            ("pattern", Some(theirs.pattern.clone())),
+            ("wanted", Some(wanted.pattern.clone())),
+            ("holder", Some(holding.holder.name.to_string())),
+            ("reason", theirs.reason.clone()),
+            ("since", Some(iso(theirs.since))),
+            ("root", theirs.root.clone()),
+            ("expiresAt", theirs.expires_at.map(iso)),
+        ]
+    });
+    let rows = Fact::Rows(rows.collect());
+    let mut error = CommandError::new(Kind::Reserved, text)
+        .hint(format!("ask: `msg send {} \"…\"`; you get a message when it is free", first.holder.name));
+    error.facts.push(("conflicts", rows));
+    error
+}
+
+/// Who is in the way of `wanted`, since when and why.
+pub(in crate::ops) fn in_the_way(wanted: &str, holding: &Holding, now: Timestamp) -> String {
+    let Holding { holder, reservation, .. } = holding;
+    let reason = reservation.reason.as_deref().map_or(String::new(), |reason| format!(": {}", said(reason)));
+    let pattern = quoted(&reservation.pattern);
+    let held = format!("{} holds {pattern} ({})", holder.name, age(reservation.since, now));
+    let caveat = holding.caveat();
+    let prefix = reservation.pattern.trim_end_matches('/');
+    let is_inside = |rest: &str| rest.is_empty() || rest.starts_with('/');
+    match wanted.strip_prefix(prefix) {
+        Some("" | "/") => format!("{held}{reason}{caveat}"),
+        Some(rest) if is_inside(rest) => format!("{held}, which covers {}{reason}{caveat}", quoted(wanted)),
+        _ => format!("{held}, which overlaps {}{reason}{caveat}", quoted(wanted)),
+    }
+}
+
+/// Who else is in the way, and with what.
+pub(in crate::ops) fn others<'h>(holdings: impl Iterator<Item = &'h Holding>) -> String {
+    const MOST: usize = 3;
+    let mut named: Vec<String> = holdings
+        .map(|Holding { holder, reservation, .. }| {
+            format!("{} ({})", holder.name, quoted(&reservation.pattern))
+        })
+        .collect();
+    named.dedup();
+    let rest = named.len().saturating_sub(MOST);
+    named.truncate(MOST);
+    match (named.is_empty(), rest) {
+        (true, _) => String::new(),
+        (false, 0) => format!("; also in the way: {}", named.join(", ")),
+        (false, rest) => format!("; also in the way: {} and {rest} more", named.join(", ")),
+    }
+}
+
+/// From where patterns are read: the work tree, else the working directory.
+pub(in crate::ops) struct Place {
+    cwd: PathBuf,
+    root: PathForm,
+    tree: Option<WorkTree>,
+}
+
+impl Place {
+    pub(in crate::ops) fn here(ctx: &Context) -> Self {
+        Self::at(&ctx.cwd)
+    }
+
+    pub(in crate::ops) fn at(cwd: &Path) -> Self {
+        let tree = WorkTree::containing(cwd);
+        let root = tree.as_ref().map_or(cwd, |tree| tree.root.as_path());
+        Self { cwd: cwd.to_path_buf(), root: paths::resolve(root), tree }
+    }
+
+    pub(in crate::ops) fn root(&self) -> &PathForm {
+        &self.root
+    }
+
+    /// Does it lie in here, or this in it?
+    pub(in crate::ops) fn is_near(&self, path: &PathForm) -> bool {
+        path.is_related(self.root.as_str())
+    }
+
+    /// A path as people here call it.
+    pub(in crate::ops) fn shorten(&self, path: &str) -> String {
+        let path = PathForm::absolute(path);
+        path.relative_to(&self.root).filter(|rest| !rest.is_empty()).unwrap_or(path.as_str()).to_string()
+    }
+
+    /// What a pattern that was typed here stands for. The age and the like are the caller's to fill in.
+    pub(in crate::ops) fn draft(
+        &self,
+        ctx: &Context,
+        text: &str,
+        broad: bool,
+    ) -> Result<Reservation, CommandError> {
+        let expanded = ctx.home.expand(text);
+        let text_here = expanded.to_string_lossy();
+        let cwd = paths::resolve(&self.cwd);
+        // A file that is called `[id].tsx` is meant, not what that would match.
+        let names_a_file =
+            has_wildcard(&text_here) && files::exists(&self.cwd.join(text_here.as_ref())).unwrap_or(false);
+        let pattern = match names_a_file {
+            true => Pattern::literal(cwd.join(&text_here)),
+            false => Pattern::new(&text_here, &cwd).map_err(|error| bad_pattern(text, &error))?,
+        };
+        // From the text as it was typed: up from a link is up from where it leads, and the letters are those of the file.
+        let typed = if names_a_file { &text_here } else { literal_head(&text_here) };
+        let at = self.cwd.join(typed);
+        let led = paths::resolve(&at);
+        if !broad {
+            self.refuse_broad(ctx, text, &pattern, &led)?;
+        }
+        let is_dir = pattern.is_literal() && (text.ends_with('/') || at.is_dir());
+        let mut written = pattern.written_from(&self.root);
+        if is_dir && !written.ends_with('/') && written != "." {
+            // pi-messenger takes nothing else for a directory.
+            written.push('/');
+        }
+        Ok(Reservation {
+            literal: pattern.is_literal() && has_wildcard(&written),
+            pattern: written,
+            root: Some(self.root.to_string()),
+            head: (led != *pattern.head()).then(|| led.to_string()),
+            ignore_case: paths::ignores_case(Path::new(pattern.head().as_str())),
+            reason: None,
+            since: clock::now(),
+            expires_at: None,
+            task: None,
+        })
+    }
+
+    /// Nobody reserves the whole machine by a slip of the finger.
+    fn refuse_broad(
+        &self,
+        ctx: &Context,
+        text: &str,
+        pattern: &Pattern,
+        led: &PathForm,
+    ) -> Result<(), CommandError> {
+        let home = paths::resolve(&ctx.home.home);
+        let covers_home = [pattern.head(), led].iter().any(|head| home.is_within(head));
+        let covered = ctx.home.shorten(&pattern.to_string());
+        let why = if pattern.head().is_root() || led.is_root() {
+            "the whole file system".to_string()
+        } else if covers_home {
+            format!("your home directory, by `{covered}`")
+        } else if !pattern.head().is_within(&self.root) || !led.is_within(&self.root) {
+            let covered = match pattern.head().is_within(&self.root) {
+                true => ctx.home.shorten(led.as_str()),
+                false => covered,
+            };
+            format!("`{covered}`, outside of `{}`", ctx.home.shorten(self.root.as_str()))
+        } else {
+            return Ok(());
+        };
+        Err(CommandError::new(Kind::TooBroad, format!("`{text}` would cover {why}"))
+            .hint("if that is meant, say `--force-broad`"))
+    }
+
+    /// The same path of the same repository, in another work tree: other files, but the merge will tell.
+    fn tell_of_work_trees(&self, ctx: &Context, records: &[Record], me: &Agent, wanted: &Wanted) {
+        let now = clock::now();
+        let Some(common) = self.tree.as_ref().and_then(WorkTree::repository) else { return };
+        let budget = Budget::new(STEPS_UNDER_LOCK);
+        for record in records.iter().filter(|record| record.agent.session != me.session) {
+            for theirs in record.agent.reservations.iter().filter(|theirs| theirs.binds(now)) {
+                let Some(root) = theirs.root.as_deref().filter(|root| *root != self.root.as_str()) else {
+                    continue;
+                };
+                let here = Reservation { root: Some(self.root.to_string()), head: None, ..theirs.clone() };
+                let here = here.patterns(&record.agent.cwd);
+                let meets = |mine: &Pattern| Hit::of(std::slice::from_ref(mine), &here, &budget) == Hit::Yes;
+                let Some((mine, _)) = wanted.as_read().find(|(_, mine)| meets(mine)) else { continue };
+                let there = WorkTree::containing(Path::new(root)).and_then(|tree| tree.repository());
+                if there.as_ref() == Some(&common) && names::is_live(record) {
+                    ctx.notice(format!(
+                        "{} holds `{}` in another work tree of this repository, `{}`: `{}` is yours here, and will \
+                         have to be merged",
+                        record.agent.name,
+                        theirs.pattern,
+                        ctx.home.shorten(root),
+                        mine.pattern
+                    ));
+                }
+            }
+        }
+    }
+}
+
+pub(in crate::ops) fn bad_pattern(text: &str, error: &PatternError) -> CommandError {
+    CommandError::new(Kind::InvalidPattern, format!("`{}` can't be reserved: {error}", text.escape_debug()))
+        .hint("for example `src/auth/`, `src/*.rs` or `src/**/*_test.go`")
+}

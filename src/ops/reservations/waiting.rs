@@ -1,0 +1,349 @@
+//! Who was refused what, and that they are told once it is free.
+//!
+//! Nothing has to be in time for this: whether something is free follows from the registrations alone, so whoever comes
+//! next with the lock in hand tells what a crash left untold, also of a holder that has died.
+
+use std::cell::{Cell, OnceCell};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::domain::pattern::{Budget, PathForm, Pattern};
+use crate::domain::{Agent, AgentName, Hit, Message, Notice, PeerText, TaskRef, TaskWait, Wait, quoted};
+use crate::store::{Census, Claim, Claims, Completions, Locked, Mesh, Near, Record};
+use crate::sys::{clock, paths, random};
+
+use super::conflicts::STEPS_UNDER_LOCK;
+use super::holdings::{Holding, Others};
+use crate::ops::agents::bury::drop_expired;
+use crate::ops::agents::names::is_live;
+use crate::ops::context::Context;
+use crate::ops::error::CommandError;
+use crate::ops::tasks::{Spellings, is_stale};
+
+/// What was told is kept for so long, and so many; one in so many notices looks whether there is too much.
+const KEPT: SignedDuration = SignedDuration::from_hours(24 * 7);
+const KEPT_AT_MOST: usize = 1_000;
+const PRUNE_ONE_IN: u32 = 64;
+
+/// Where an agent could not be told what is free, it is tried again after so long.
+const AFTER_TROUBLE: Duration = Duration::from_secs(60);
+
+/// As many refusals are remembered of one agent, the latest ones.
+const MAX_WAITS: usize = 32;
+
+/// Writes down what the agent was refused. Twice the same is once.
+pub(in crate::ops) fn remember(
+    locked: &Locked<'_>,
+    agent: &Agent,
+    waits: Vec<Wait>,
+) -> Result<(), CommandError> {
+    let is_new = |wait: &Wait| !agent.waits_for.iter().any(|known| same(known, wait));
+    let mut new: Vec<Wait> = Vec::new();
+    for wait in waits.into_iter().filter(is_new) {
+        if !new.iter().any(|known| same(known, &wait)) {
+            new.push(wait);
+        }
+    }
+    if agent.is_foreign() || new.is_empty() {
+        return Ok(());
+    }
+    locked.edit(agent, |agent| {
+        agent.waits_for.extend(new);
+        let surplus = agent.waits_for.len().saturating_sub(MAX_WAITS);
+        agent.waits_for.drain(..surplus);
+    })?;
+    Ok(())
+}
+
+/// The same for a task that another has.
+pub(in crate::ops) fn remember_task(
+    locked: &Locked<'_>,
+    agent: &Agent,
+    wait: TaskWait,
+) -> Result<(), CommandError> {
+    if agent.is_foreign() || agent.waits_for_tasks.iter().any(|known| known.task == wait.task) {
+        return Ok(());
+    }
+    locked.edit(agent, |agent| {
+        agent.waits_for_tasks.push(wait);
+        let surplus = agent.waits_for_tasks.len().saturating_sub(MAX_WAITS);
+        agent.waits_for_tasks.drain(..surplus);
+    })?;
+    Ok(())
+}
+
+/// Who has the task waits for it no longer. That may fail: a message too many is no harm.
+pub(in crate::ops) fn forget_task(ctx: &Context, locked: &Locked<'_>, agent: &Agent, task: &TaskRef) {
+    let is_it = |wait: &TaskWait| wait.task == *task;
+    if !agent.waits_for_tasks.iter().any(is_it) {
+        return;
+    }
+    if let Err(error) = locked.edit(agent, |agent| agent.waits_for_tasks.retain(|wait| !is_it(wait))) {
+        ctx.notice(format!("{} still waits for {}: {error}", agent.name, quoted(&task.id)));
+    }
+}
+
+fn same(a: &Wait, b: &Wait) -> bool {
+    (&a.pattern, &a.named, &a.root, a.literal) == (&b.pattern, &b.named, &b.root, b.literal)
+}
+
+/// Those who may hold something of what the agent waits for, and perhaps others.
+fn around(mesh: &Mesh, agent: &Agent) -> Result<Census, CommandError> {
+    let both = |wait: &Wait| {
+        let read = wait.read(&agent.cwd);
+        [read.head().clone(), paths::resolve(Path::new(read.head().as_str()))]
+    };
+    let heads: Vec<PathForm> = agent.waits_for.iter().flat_map(both).collect();
+    let near = Near { heads: heads.iter().collect(), ..Near::default() };
+    Ok(mesh.survey()?.near(&near)?.into_owned())
+}
+
+/// What is held, read once for all who wait.
+struct Held<'c> {
+    mesh: &'c Mesh,
+    census: &'c Census,
+    others: OnceCell<Others<'c>>,
+    tasks: OnceCell<(Claims, Completions)>,
+    spellings: Spellings,
+    /// Past it, what can't be compared counts as held.
+    budget: Budget,
+}
+
+impl<'c> Held<'c> {
+    fn new(mesh: &'c Mesh, census: &'c Census) -> Self {
+        let (others, tasks) = (OnceCell::new(), OnceCell::new());
+        let (spellings, budget) = (Spellings::default(), Budget::new(STEPS_UNDER_LOCK));
+        Self { mesh, census, others, tasks, spellings, budget }
+    }
+
+    fn tasks(&self) -> Result<&(Claims, Completions), CommandError> {
+        if let Some(tasks) = self.tasks.get() {
+            return Ok(tasks);
+        }
+        let tasks = (self.mesh.claims()?, self.mesh.completions()?);
+        Ok(self.tasks.get_or_init(|| tasks))
+    }
+
+    fn in_the_way(&self, agent: &Agent, wait: &Wait) -> Vec<Holding> {
+        let read = wait.read(&agent.cwd);
+        let led = read.with_head(paths::resolve(Path::new(read.head().as_str())));
+        let both = if led == read { vec![read] } else { vec![read, led] };
+        let hit = |theirs: &Pattern| Hit::of(&both, std::slice::from_ref(theirs), &self.budget);
+        let others = || Others::new(self.census.records.iter().chain(self.census.odd()), None, clock::now());
+        self.others.get_or_init(others).in_the_way_of(agent, hit)
+    }
+
+    /// What of that for which the agent waits nobody holds any more.
+    fn freed(&self, agent: &Agent) -> Vec<Wait> {
+        // One that can't be read may hold anything.
+        if self.census.unreadable.iter().any(|file| file.told.is_none()) {
+            return Vec::new();
+        }
+        let is_free = |wait: &&Wait| self.in_the_way(agent, wait).is_empty();
+        agent.waits_for.iter().filter(is_free).cloned().collect()
+    }
+
+    /// What became of the tasks that the agent was refused, for those that nobody has any more.
+    fn freed_tasks(&self, agent: &Agent) -> Result<Vec<(TaskWait, Notice)>, CommandError> {
+        if agent.waits_for_tasks.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (claims, completions) = self.tasks()?;
+        let mut freed = Vec::new();
+        for wait in &agent.waits_for_tasks {
+            let TaskRef { spec, id } = &wait.task;
+            let task = PeerText::new(id.as_str());
+            if let Some(done) = self.spellings.completion(completions, spec, id) {
+                let by = PeerText::new(done.by);
+                let notice = Notice::new().code(&task).say(" is done: ").names([&by]).say(" completed it.");
+                freed.push((wait.clone(), notice));
+                continue;
+            }
+            let is_it = |claim: &Claim| claim.task == *id && self.spellings.are_same(&claim.spec, spec);
+            let claimed = claims.iter().any(|claim| is_it(&claim) && !is_stale(&claim, self.census));
+            if !claimed {
+                let holder = PeerText::new(wait.holder.as_str());
+                let notice = Notice::new().code(&task).say(" is free: ").names([&holder]);
+                let notice = notice.say(" no longer works on it. To take it: msg claim ");
+                freed.push((wait.clone(), notice.arguments([&task], "TASK")));
+            }
+        }
+        Ok(freed)
+    }
+}
+
+/// When the next of those reservations is over that keep the agent from what it waits for, if any ends by itself.
+pub(in crate::ops) fn next_end(mesh: &Mesh, agent: &Agent) -> Result<Option<Timestamp>, CommandError> {
+    if agent.waits_for.is_empty() {
+        return Ok(None);
+    }
+    let census = around(mesh, agent)?;
+    let held = Held::new(mesh, &census);
+    let held = agent.waits_for.iter().flat_map(|wait| held.in_the_way(agent, wait));
+    Ok(held.filter_map(|holding| holding.reservation.expires_at).min())
+}
+
+/// Does anybody wait for something that is free by now? Then whoever was to tell has died, or its time was over.
+pub(in crate::ops) fn is_owed(mesh: &Mesh, census: &Census) -> Result<bool, CommandError> {
+    let waits = |record: &&Record| is_waiting(&record.agent) && is_told(record);
+    let held = Held::new(mesh, census);
+    for Record { agent, .. } in census.records.iter().filter(waits) {
+        if !held.freed(agent).is_empty() || !held.freed_tasks(agent)?.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn is_waiting(agent: &Agent) -> bool {
+    !agent.waits_for.is_empty() || !agent.waits_for_tasks.is_empty()
+}
+
+/// Those who are gone need nothing, and pi-messenger's agents don't say what they wait for.
+fn is_told(record: &Record) -> bool {
+    !record.agent.is_foreign() && is_live(record)
+}
+
+/// Tells the agent what it waits for and is free by now: where a holder has died, or its time is over, nobody else may
+/// ever come by. If the lock is taken, the next look does it. Who waits for nothing pays nothing; and nobody has to be
+/// woken, since whoever calls this is about to look.
+pub(in crate::ops) fn tell_if_owed(mesh: &Mesh, agent: &Agent) -> Result<(), CommandError> {
+    if !is_waiting(agent) || !is_owed_to(mesh, agent)? {
+        return Ok(());
+    }
+    let Some(locked) = mesh.try_lock()? else { return Ok(()) };
+    let census = locked.census()?;
+    let is_it = |record: &&Record| record.agent.is_same_session(agent);
+    let Some(Record { agent, .. }) = census.records.iter().find(is_it) else { return Ok(()) };
+    let [tasks, paths] = tell_one(&locked, &Held::new(mesh, &census), agent);
+    tasks.and(paths).map(drop)
+}
+
+/// [`tell_if_owed`] for one who may look again and again: nobody goes without mail for what fails there, and it is not
+/// tried again at every look.
+#[derive(Debug, Default)]
+pub(in crate::ops) struct Reminder {
+    failed: Cell<Option<Instant>>,
+}
+
+impl Reminder {
+    pub(in crate::ops) fn tell_if_owed(&self, ctx: &Context, mesh: &Mesh, agent: &Agent) {
+        if self.failed.get().is_some_and(|failed| failed.elapsed() < AFTER_TROUBLE) {
+            return;
+        }
+        self.failed.set(None);
+        if let Err(error) = tell_if_owed(mesh, agent) {
+            self.failed.set(Some(Instant::now()));
+            ctx.notice(format!("what is free of what {} waits for is not known: {error}", agent.name));
+        }
+    }
+}
+
+fn is_owed_to(mesh: &Mesh, agent: &Agent) -> Result<bool, CommandError> {
+    if !agent.waits_for.is_empty() && !Held::new(mesh, &around(mesh, agent)?).freed(agent).is_empty() {
+        return Ok(true);
+    }
+    let is_free = |census: &Census| Held::new(mesh, census).freed_tasks(agent).map(|freed| !freed.is_empty());
+    Ok(!agent.waits_for_tasks.is_empty() && is_free(&mesh.census()?)?)
+}
+
+/// Tells everyone who waits for something that is free by now, once.
+pub(in crate::ops) fn tell(ctx: &Context, mesh: &Mesh, locked: &Locked<'_>) -> Result<(), CommandError> {
+    let census = locked.census()?;
+    drop_expired(locked, &census, clock::now())?;
+    let held = Held::new(mesh, &census);
+    let waits = |record: &&Record| is_waiting(&record.agent) && is_told(record);
+    for Record { agent, .. } in census.records.iter().filter(waits) {
+        for told in tell_one(locked, &held, agent) {
+            match told {
+                Ok(true) => ctx.was_told(&agent.name),
+                Ok(false) => {}
+                // One who can't be told is no reason not to tell the others.
+                Err(error) => {
+                    ctx.notice(format!("{} could not be told what is free: {error}", agent.name));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether it was told of a task, and of a path: neither keeps it from being told of the other.
+fn tell_one(locked: &Locked<'_>, held: &Held<'_>, agent: &Agent) -> [Result<bool, CommandError>; 2] {
+    [tell_of_tasks(locked, held, agent), tell_of_paths(locked, held, agent)]
+}
+
+/// The message first: told twice after a crash is better than never. Who has no inbox goes on waiting.
+fn tell_of_paths(locked: &Locked<'_>, held: &Held<'_>, agent: &Agent) -> Result<bool, CommandError> {
+    let freed = held.freed(agent);
+    if freed.is_empty() || !post(held.mesh, &agent.name, &notice(&freed))? {
+        return Ok(false);
+    }
+    locked.edit(agent, |agent| agent.waits_for.retain(|wait| !freed.contains(wait)))?;
+    Ok(true)
+}
+
+/// The same for tasks.
+fn tell_of_tasks(locked: &Locked<'_>, held: &Held<'_>, agent: &Agent) -> Result<bool, CommandError> {
+    let freed = held.freed_tasks(agent)?;
+    let notice = freed.iter().fold(Notice::new(), |all, (_, notice)| all.and(notice));
+    if freed.is_empty() || !post(held.mesh, &agent.name, &notice)? {
+        return Ok(false);
+    }
+    let was_told = |wait: &TaskWait| freed.iter().any(|(told, _)| told == wait);
+    locked.edit(agent, |agent| agent.waits_for_tasks.retain(|wait| !was_told(wait)))?;
+    Ok(true)
+}
+
+/// For those whose own work is done: what fails here is a notice.
+pub(in crate::ops) fn tell_or_note(ctx: &Context, mesh: &Mesh, locked: &Locked<'_>) {
+    if let Err(error) = tell(ctx, mesh, locked) {
+        ctx.notice(format!("those who wait for what is free now could not be told: {error}"));
+    }
+}
+
+fn notice(freed: &[Wait]) -> Notice {
+    // Never the holder's pattern: what the agent is told to type must be its own words.
+    let own: Vec<&str> =
+        freed.iter().map(|wait| wait.named.as_ref().unwrap_or(&wait.pattern).as_str()).collect();
+    let patterns: Vec<PeerText> = own.iter().copied().map(PeerText::new).collect();
+    let mut holders: Vec<&str> = freed.iter().map(|wait| wait.holder.as_str()).collect();
+    holders.sort_unstable();
+    holders.dedup();
+    let holders: Vec<PeerText> = holders.into_iter().map(PeerText::new).collect();
+    let (is_free, it) = if freed.len() == 1 { (" is free: ", "it") } else { (" are free: ", "them") };
+    let no_longer = if holders.len() == 1 { " no longer holds " } else { " no longer hold " };
+    let notice = Notice::new().codes(&patterns).say(is_free).names(&holders).say(no_longer).say(it);
+    notice.say(". To have ").say(it).say(" to yourself: msg reserve ").own_arguments(own, "PATH")
+}
+
+/// A message of the program's own. `false`: there is no such inbox. Whoever rests is woken when the command is over and
+/// holds no lock any more.
+pub(in crate::ops) fn notify(
+    ctx: &Context,
+    mesh: &Mesh,
+    to: &AgentName,
+    notice: &Notice,
+) -> Result<bool, CommandError> {
+    let posted = post(mesh, to, notice)?;
+    if posted {
+        ctx.was_told(to);
+    }
+    Ok(posted)
+}
+
+fn post(mesh: &Mesh, to: &AgentName, notice: &Notice) -> Result<bool, CommandError> {
+    let from = AgentName::of_program();
+    let mut outbox = mesh.outbox(&from)?;
+    let stamp = outbox.stamp()?;
+    let message = Message::new(stamp, &from, to, notice.text());
+    let posted = outbox.post(stamp, to, message)?.is_some();
+    drop(outbox);
+    // Nobody reads as the program, so nobody else would.
+    if random::number().is_multiple_of(PRUNE_ONE_IN) {
+        mesh.prune(&from, clock::now() - KEPT, KEPT_AT_MOST)?;
+    }
+    Ok(posted)
+}

@@ -1,0 +1,106 @@
+//! Reading and changing the configuration.
+
+use crate::domain::settings::{KEYS, Source, Value, find_key};
+use crate::domain::shell_word;
+use crate::store::config::{self, Scope};
+
+use crate::ops::context::Context;
+use crate::ops::error::{CommandError, Kind};
+use crate::ops::person;
+
+/// A value and where it comes from.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub key: &'static str,
+    pub value: Value,
+    pub source: Source,
+    pub about: &'static str,
+}
+
+pub fn list(ctx: &Context) -> Vec<Entry> {
+    let entry = |(key, value, source): (&'static crate::domain::settings::Key, &Value, &Source)| Entry {
+        key: key.name,
+        value: value.clone(),
+        source: source.clone(),
+        about: key.about,
+    };
+    ctx.settings.iter().map(entry).collect()
+}
+
+pub fn get(ctx: &Context, name: &str) -> Result<Entry, CommandError> {
+    list(ctx).into_iter().find(|entry| entry.key == name).ok_or_else(|| unknown(name))
+}
+
+/// Checks the value and writes it. Returns the entry as it holds now, and the file.
+pub fn set(ctx: &Context, scope: Scope, name: &str, text: &str) -> Result<(Entry, String), CommandError> {
+    person::required(|| line(&["set", name, text], scope))?;
+    let (_, key) = find_key(name).map_err(|_| unknown(name))?;
+    refuse_for_project(scope, key.project_may_set, name)?;
+    let text = if name == "mesh" { absolute(ctx, text) } else { text.to_string() };
+    let raw = config::raw_from_text(name, &text);
+    key.check(&raw, ctx.settings.get(name)?.0)?;
+    let file = config::set(&ctx.home, &ctx.cwd, scope, name, &raw)?;
+    Ok((reloaded(ctx, name)?, file))
+}
+
+pub fn unset(ctx: &Context, scope: Scope, name: &str) -> Result<(Entry, String), CommandError> {
+    person::required(|| line(&["unset", name], scope))?;
+    find_key(name).map_err(|_| unknown(name))?;
+    let file = config::unset(&ctx.home, &ctx.cwd, scope, name)?;
+    Ok((reloaded(ctx, name)?, file))
+}
+
+/// Do the user's own settings let sessions join by themselves?
+pub fn lets_sessions_join(ctx: &Context) -> bool {
+    config::user(&ctx.home).joins_sessions()
+}
+
+/// The setting that keeps sessions from joining here although the user's own settings let them: which, and from where.
+pub fn keeps_sessions_out(ctx: &Context) -> Option<(&'static str, Source)> {
+    let (user, here) = (config::user(&ctx.home), config::load(&ctx.home, &ctx.cwd, None).settings);
+    if !user.joins_sessions() || here.joins_sessions() {
+        return None;
+    }
+    ["autoRegister", "autoRegisterPaths"].into_iter().find_map(|key| {
+        let source = here.get(key).ok()?.1;
+        (user.get(key).ok()?.1 != source).then(|| (key, source.clone()))
+    })
+}
+
+/// The command as a person types it.
+fn line(words: &[&str], scope: Scope) -> String {
+    let words: Vec<_> = words.iter().map(|word| shell_word(word)).collect();
+    let flag = if scope == Scope::Project { " --project" } else { "" };
+    format!("msg config {}{flag}", words.join(" "))
+}
+
+/// A directory is meant from here; whoever reads the file is elsewhere.
+fn absolute(ctx: &Context, path: &str) -> String {
+    if path.is_empty() || path.starts_with('~') {
+        return path.to_string();
+    }
+    ctx.cwd.join(path).to_string_lossy().into_owned()
+}
+
+fn reloaded(ctx: &Context, name: &str) -> Result<Entry, CommandError> {
+    let loaded = config::load(&ctx.home, &ctx.cwd, None);
+    let (_, key) = find_key(name)?;
+    let (value, source) = loaded.settings.get(name)?;
+    Ok(Entry { key: key.name, value: value.clone(), source: source.clone(), about: key.about })
+}
+
+fn refuse_for_project(scope: Scope, may: bool, name: &str) -> Result<(), CommandError> {
+    if scope == Scope::Project && !may {
+        let text = format!("a project may not set `{name}`: its file may come with a clone");
+        return Err(
+            CommandError::new(Kind::InvalidValue, text).hint("leave out `--project` to set it for yourself")
+        );
+    }
+    Ok(())
+}
+
+fn unknown(name: &str) -> CommandError {
+    let text = format!("there is no key `{}`{}", name.escape_debug(), config::did_you_mean(name));
+    let names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
+    CommandError::new(Kind::UnknownKey, text).hint(format!("the keys are: {}", names.join(", ")))
+}

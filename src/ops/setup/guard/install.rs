@@ -1,0 +1,251 @@
+//! Putting the guard into the hook.
+//!
+//! At any moment git finds either what was there or the whole hook: one rename decides, and what the hook needs is there
+//! before it. What was there is not edited unless it is a shell script of this repository alone, and is never removed.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::domain::settings::Source;
+use crate::ops::context::Context;
+use crate::ops::error::{CommandError, Kind};
+use crate::ops::person;
+use crate::store::Reason;
+use crate::sys::files::{self, Published};
+use crate::sys::git::Repository;
+use crate::sys::program;
+
+use crate::ops::setup::guard::place::{self, Audience, Occupant, Place, is_executable};
+use crate::ops::setup::guard::script::{self, Call, Shape};
+
+/// Mode of a hook that is all ours.
+const MODE: u32 = 0o755;
+
+/// Programs that write the hook anew now and then, by a word in what they write, or in where they write it.
+const GENERATORS: [(&str, &str); 4] = [
+    ("pre-commit.com", "pre-commit"),
+    ("lefthook", "lefthook"),
+    ("husky", "husky"),
+    ("overcommit", "overcommit"),
+];
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Order {
+    /// Also where others than this repository would get the hook.
+    pub shared: bool,
+    pub dry_run: bool,
+}
+
+/// The hook, and what became of it.
+#[derive(Clone, Debug)]
+pub struct Installed {
+    pub hook: PathBuf,
+    /// The hook as people here call it.
+    pub shown: String,
+    /// `false`: it was there already.
+    pub is_changed: bool,
+    /// There is another hook, which runs first.
+    pub is_chained: bool,
+}
+
+pub fn install(ctx: &Context, order: Order) -> Result<Installed, CommandError> {
+    person::required(|| {
+        let shared = if order.shared { " --shared" } else { "" };
+        let dry_run = if order.dry_run { " --dry-run" } else { "" };
+        person::with_mesh(ctx, &format!("msg guard install{shared}{dry_run}"))
+    })?;
+    let repository = Repository::here(&ctx.cwd)?;
+    let place = Place::of(ctx, &repository)?;
+    // Who names the mesh means that one, whatever is configured when the hook runs.
+    let is_pinned = matches!(ctx.location.reason, Reason::Told(Source::Flag(_)));
+    let call = Call {
+        is_on_path: program::is_on_path("msg"),
+        program: program::own().map_err(no_program)?,
+        mesh: is_pinned.then(|| ctx.location.to_string()),
+    };
+    // A first look, without the lock: whoever is at work there may have left things half done for this moment.
+    let mut plan = Plan::of(&place, &call);
+    let is_change = plan.as_ref().map_or(true, Plan::is_change);
+    if is_change && !order.shared {
+        refuse_shared(&place, &repository)?;
+    }
+    if is_change && !order.dry_run {
+        if !files::exists(place.dir())? {
+            files::missing_above(&place.hook)?.iter().try_for_each(|dir| create_dir(dir))?;
+        }
+        let _alone = place.lock(ctx)?;
+        let now = Plan::of(&place, &call)?;
+        now.change.make(&place)?;
+        plan = Ok(now);
+    }
+    let plan = plan?;
+    let shown = place.shown(&place.hook);
+    plan.warn(ctx, &shown);
+    Ok(Installed { shown, hook: place.hook, is_changed: plan.is_change(), is_chained: plan.is_chained })
+}
+
+/// What is there, and what follows from it.
+struct Plan {
+    occupant: Occupant,
+    change: Change,
+    is_chained: bool,
+}
+
+impl Plan {
+    fn of(place: &Place, call: &Call) -> Result<Self, CommandError> {
+        let occupant = place.occupant()?;
+        let change = Change::of(place, &occupant, call)?;
+        let is_chained = place.runs_another(&occupant)?;
+        Ok(Self { occupant, change, is_chained })
+    }
+
+    fn is_change(&self) -> bool {
+        !matches!(self.change, Change::None)
+    }
+
+    fn warn(&self, ctx: &Context, shown: &str) {
+        match &self.occupant {
+            Occupant::Script { content } => warn_of_generators(ctx, shown, content),
+            Occupant::Ours { mode, found, .. } if found.shape == Shape::Inserted && !is_executable(*mode) => {
+                ctx.notice(format!("git ignores `{shown}`, which is not executable: `chmod +x` it"));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What has to be done.
+enum Change {
+    None,
+    /// There is nothing.
+    Publish(Vec<u8>),
+    /// Somebody's script, or ours, gets other content.
+    Rewrite(Vec<u8>),
+    /// Ours gets other content, or has to be made executable.
+    Replace(Vec<u8>),
+    /// What is there is kept, and runs first.
+    Displace(Vec<u8>),
+}
+
+impl Change {
+    fn of(place: &Place, occupant: &Occupant, call: &Call) -> Result<Self, CommandError> {
+        match occupant {
+            Occupant::Ours { content, mode, found } => {
+                let renewed = script::renewed(content, found, call);
+                Ok(match (found.shape, renewed == *content) {
+                    (Shape::Whole, true) if !is_executable(*mode) => Self::Replace(renewed),
+                    (_, true) => Self::None,
+                    (Shape::Whole, false) => Self::Replace(renewed),
+                    (Shape::Inserted, false) => Self::Rewrite(renewed),
+                })
+            }
+            Occupant::Script { content } => Ok(Self::Rewrite(script::inserted(content, call))),
+            Occupant::Nothing | Occupant::Other => match (place.place_of_kept()?, occupant) {
+                (Some(kept), _) if !place.is_kept()? => Err(left_over(place, &kept)),
+                (None, Occupant::Nothing) => Ok(Self::Publish(script::whole(call))),
+                _ => Ok(Self::Displace(script::whole(call))),
+            },
+        }
+    }
+
+    fn make(&self, place: &Place) -> Result<(), CommandError> {
+        files::sweep_in(place.dir())?;
+        match self {
+            Self::None => Ok(()),
+            Self::Publish(content) => match files::publish_beside(&place.hook, content, MODE)? {
+                Published::Done => Ok(()),
+                Published::Exists => Err(changed_meanwhile(place)),
+            },
+            Self::Rewrite(content) => Ok(files::write_through(&place.hook, content)?),
+            Self::Replace(content) => Ok(files::replace_beside(&place.hook, content, MODE)?),
+            Self::Displace(content) => {
+                keep(place)?;
+                Ok(files::replace_beside(&place.hook, content, MODE)?)
+            }
+        }
+    }
+}
+
+/// Gives what is there a second name, under which our hook finds it.
+fn keep(place: &Place) -> Result<(), CommandError> {
+    place.tidy()?;
+    create_dir(&place.kept_in)?;
+    let text = match files::read_link(&place.hook)? {
+        Some(text) => place::from_below(&text),
+        None => {
+            let _ = files::link(&place.hook, &place.kept_file)?;
+            place::to_file()
+        }
+    };
+    let _ = files::publish_link(&place.kept, &text)?;
+    // What was there already may be from before a crash, or somebody else's.
+    match place.is_kept()? {
+        true => Ok(()),
+        false => Err(changed_meanwhile(place)),
+    }
+}
+
+/// Makes a directory for all that the one above is for: others may commit here too. Only those may write who have to.
+fn create_dir(dir: &Path) -> Result<(), CommandError> {
+    const FOR_ALL: u32 = 0o1002;
+    let mode = |dir: &Path| -> Result<u32, CommandError> {
+        Ok(files::metadata(dir)?.map_or(files::DIR_MODE, |dir| dir.permissions().mode() & 0o7777))
+    };
+    if !files::exists(dir)? {
+        files::create_dir(dir)?;
+    }
+    let wanted = mode(dir.parent().unwrap_or(dir))? & !FOR_ALL;
+    if mode(dir)? != wanted {
+        files::set_mode(dir, wanted)?;
+    }
+    Ok(())
+}
+
+fn refuse_shared(place: &Place, repository: &Repository) -> Result<(), CommandError> {
+    let dir = place.shown(place.dir());
+    let (text, hint) = match place.audience(repository)? {
+        Audience::ThisRepository => return Ok(()),
+        Audience::WhoeverPulls => (
+            format!(
+                "git looks for hooks in `{dir}`, and what is there is committed: everyone would get the guard"
+            ),
+            "let the hook there call `msg guard check`, or write it all the same with `--shared`",
+        ),
+        Audience::OtherRepositories => (
+            format!(
+                "git looks for hooks in `{dir}`, outside of this repository: others would get the guard too"
+            ),
+            "if that is what you want: `msg guard install --shared`; else see `git config --show-origin core.hooksPath`",
+        ),
+    };
+    Err(CommandError::new(Kind::SharedHooks, text).hint(hint).fact("file", place.hook.display().to_string()))
+}
+
+fn warn_of_generators(ctx: &Context, shown: &str, content: &[u8]) {
+    let text = format!("{shown}\n{}", String::from_utf8_lossy(content)).to_lowercase();
+    if let Some((_, name)) = GENERATORS.iter().find(|(sign, _)| text.contains(sign)) {
+        ctx.notice(format!(
+            "{name} wrote this hook, and may write it anew without the guard: then `msg guard install` again"
+        ));
+    }
+}
+
+fn left_over(place: &Place, kept: &Path) -> CommandError {
+    let text = format!(
+        "`{}` is the hook from before an earlier installation, whose place another took",
+        place.shown(kept)
+    );
+    CommandError::new(Kind::HookInTheWay, text)
+        .hint("move it to where you want it, or remove it")
+        .fact("file", kept.display().to_string())
+}
+
+fn changed_meanwhile(place: &Place) -> CommandError {
+    let text = format!("`{}` was changed while we looked at it", place.shown(&place.hook));
+    CommandError::new(Kind::HookInTheWay, text).hint("try again")
+}
+
+fn no_program(error: std::io::Error) -> CommandError {
+    CommandError::new(Kind::Io, format!("the path of this program can't be found out: {error}"))
+}

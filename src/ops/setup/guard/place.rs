@@ -1,0 +1,241 @@
+//! The file that git runs, and what is there already.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::ops::context::Context;
+use crate::ops::error::{CommandError, Kind};
+use crate::sys::environment::Home;
+use crate::sys::files;
+use crate::sys::flock::{FileLock, LockError};
+use crate::sys::git::Repository;
+use crate::sys::paths;
+
+use crate::ops::setup::guard::HOOK;
+use crate::ops::setup::guard::script::{self, Found, KEPT, KEPT_FILE, Shape};
+
+/// The hook's place, and where what was there is kept.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) hook: PathBuf,
+    /// A directory of its own, so that the hook keeps its name: some go by what they are called.
+    pub(super) kept_in: PathBuf,
+    /// A link, by which our hook calls what was there.
+    pub(super) kept: PathBuf,
+    /// Where it leads if a file was there. That stays in its directory: some load what lies beside them.
+    pub(super) kept_file: PathBuf,
+    /// The root of the work tree.
+    root: PathBuf,
+    home: Home,
+}
+
+/// What is at the hook's place.
+#[derive(Debug)]
+pub(super) enum Occupant {
+    Nothing,
+    /// Our block is in it.
+    Ours {
+        content: Vec<u8>,
+        mode: u32,
+        found: Found,
+    },
+    /// A shell script that git runs, and that does not read itself.
+    Script {
+        content: Vec<u8>,
+    },
+    /// Whatever else: a program, a script in another language, one that reads itself, a link, a file that git ignores.
+    Other,
+}
+
+/// What was at the hook's place before.
+#[derive(Debug)]
+pub(super) enum Kept {
+    Nothing,
+    File(PathBuf),
+    /// A link, with the text that it had there.
+    Link(PathBuf),
+}
+
+/// Who else would get a hook that is written there.
+#[derive(Debug)]
+pub(super) enum Audience {
+    ThisRepository,
+    /// It would be committed.
+    WhoeverPulls,
+    /// It lies neither in the repository nor in the work tree.
+    OtherRepositories,
+}
+
+impl Place {
+    pub(super) fn of(ctx: &Context, repository: &Repository) -> Result<Self, CommandError> {
+        let hook = repository.hook(HOOK)?;
+        let kept_in = hook.with_file_name(KEPT);
+        let (root, home) = (repository.root.clone(), ctx.home.clone());
+        let (kept, kept_file) = (kept_in.join(HOOK), hook.with_file_name(KEPT_FILE));
+        let place = Self { kept, kept_in, kept_file, hook, root, home };
+        if files::metadata(place.dir())?.is_some_and(|metadata| !metadata.is_dir()) {
+            let dir = place.shown(place.dir());
+            let text = format!("git looks for hooks in `{dir}`, which is no directory");
+            return Err(CommandError::new(Kind::HookInTheWay, text)
+                .hint("`git config --show-origin core.hooksPath` tells where that is set"));
+        }
+        Ok(place)
+    }
+
+    /// Files beside the hook that are called after it: others move aside what they find, and may go on calling it.
+    pub(super) fn moved_aside(&self) -> Result<Vec<Self>, CommandError> {
+        let mut places = Vec::new();
+        for name in files::list(self.dir())? {
+            let hook = self.hook.with_file_name(&name);
+            let is_after = name.strip_prefix(HOOK).is_some_and(|rest| rest.starts_with('.'));
+            if is_after && files::link_metadata(&hook)?.is_some_and(|metadata| metadata.is_file()) {
+                places.push(Self { hook, ..self.clone() });
+            }
+        }
+        Ok(places)
+    }
+
+    pub(super) fn dir(&self) -> &Path {
+        self.hook.parent().unwrap_or(Path::new("/"))
+    }
+
+    /// Keeps other installations out while one is under way; where the file system has no locks, nobody can.
+    pub(super) fn lock(&self, ctx: &Context) -> Result<Option<FileLock>, CommandError> {
+        match FileLock::acquire(self.dir(), ctx.settings.lock_timeout()) {
+            Err(LockError::Unsupported { .. }) => Ok(None),
+            held => Ok(Some(held?)),
+        }
+    }
+
+    /// A path as people here call it.
+    pub(super) fn shown(&self, path: &Path) -> String {
+        self.home.shorten(&path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy())
+    }
+
+    pub(super) fn occupant(&self) -> Result<Occupant, CommandError> {
+        let Some(metadata) = files::link_metadata(&self.hook)? else { return Ok(Occupant::Nothing) };
+        if metadata.is_symlink() {
+            return Ok(Occupant::Other);
+        }
+        if !metadata.is_file() {
+            let text = format!("`{}` is no file", self.shown(&self.hook));
+            return Err(CommandError::new(Kind::HookInTheWay, text).hint("look at it, and move it away"));
+        }
+        let content = files::read_large(&self.hook)?.unwrap_or_default();
+        let mode = metadata.permissions().mode() & 0o7777;
+        let found = script::find(&content).map_err(|script::Torn| {
+            let text = format!("`{}` has one of our marks without the other", self.shown(&self.hook));
+            CommandError::new(Kind::HookInTheWay, text)
+                .hint("take our lines out by hand; they are about `ravenry guard`")
+                .fact("file", self.hook.display().to_string())
+        })?;
+        Ok(match found {
+            Some(found) => Occupant::Ours { content, mode, found },
+            None if is_executable(mode) && script::is_shell(&content) && !script::reads_itself(&content) => {
+                Occupant::Script { content }
+            }
+            None => Occupant::Other,
+        })
+    }
+
+    /// Will there be another hook that runs before ours looks? One that git would ignore doesn't.
+    pub(super) fn runs_another(&self, occupant: &Occupant) -> Result<bool, CommandError> {
+        let runs = |file: &Path| -> Result<bool, CommandError> {
+            let metadata = files::metadata(file)?;
+            Ok(metadata.is_some_and(|file| file.is_file() && is_executable(file.permissions().mode())))
+        };
+        match occupant {
+            Occupant::Nothing => Ok(false),
+            Occupant::Script { .. } => Ok(true),
+            Occupant::Other => runs(&self.hook),
+            Occupant::Ours { found, .. } if found.shape == Shape::Inserted => Ok(true),
+            Occupant::Ours { .. } => runs(&self.kept),
+        }
+    }
+
+    /// What was there before. Our link alone is nothing: it is there a little earlier or later than the file.
+    pub(super) fn what_is_kept(&self) -> Result<Kept, CommandError> {
+        let link = files::read_link(&self.kept)?;
+        Ok(match link {
+            Some(text) if text != to_file() => Kept::Link(from_above(&text)),
+            // Where it was before there were links to it.
+            None if files::exists(&self.kept)? => Kept::File(self.kept.clone()),
+            _ if files::exists(&self.kept_file)? => Kept::File(self.kept_file.clone()),
+            _ => Kept::Nothing,
+        })
+    }
+
+    /// Where what was there before is, if anything was.
+    pub(super) fn place_of_kept(&self) -> Result<Option<PathBuf>, CommandError> {
+        Ok(match self.what_is_kept()? {
+            Kept::Nothing => None,
+            Kept::File(file) => Some(file),
+            Kept::Link(_) => Some(self.kept.clone()),
+        })
+    }
+
+    /// Are the hook and what is kept the same? So it is after a crash.
+    pub(super) fn is_kept(&self) -> Result<bool, CommandError> {
+        let kept = match self.what_is_kept()? {
+            Kept::Nothing => return Ok(false),
+            Kept::Link(text) => return Ok(files::read_link(&self.hook)? == Some(text)),
+            Kept::File(file) => file,
+        };
+        let (Some(there), Some(file)) = (files::link_metadata(&self.hook)?, files::link_metadata(&kept)?)
+        else {
+            return Ok(false);
+        };
+        if !there.is_file() || !file.is_file() || there.permissions() != file.permissions() {
+            return Ok(false);
+        }
+        Ok(files::read_large(&self.hook)? == files::read_large(&kept)?)
+    }
+
+    /// Takes away what is of no use where nothing is kept.
+    pub(super) fn tidy(&self) -> Result<(), CommandError> {
+        if matches!(self.what_is_kept()?, Kept::Nothing) && files::exists(&self.kept_in)? {
+            files::remove(&self.kept)?;
+            files::remove_dir(&self.kept_in)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn audience(&self, repository: &Repository) -> Result<Audience, CommandError> {
+        let dir = paths::resolve(self.dir());
+        if dir.is_within(&paths::resolve(&repository.common_dir()?)) {
+            return Ok(Audience::ThisRepository);
+        }
+        let Some(inside) = dir.relative_to(&paths::resolve(&repository.root)) else {
+            return Ok(Audience::OtherRepositories);
+        };
+        match repository.would_commit(&Path::new(inside).join(HOOK))? {
+            true => Ok(Audience::WhoeverPulls),
+            false => Ok(Audience::ThisRepository),
+        }
+    }
+}
+
+pub(super) fn is_executable(mode: u32) -> bool {
+    mode & 0o111 != 0
+}
+
+/// The text of our link to the file that is kept.
+pub(super) fn to_file() -> PathBuf {
+    from_below(Path::new(KEPT_FILE))
+}
+
+/// The text of a link as it has to be one directory further down.
+pub(super) fn from_below(text: &Path) -> PathBuf {
+    match text.is_absolute() {
+        true => text.to_path_buf(),
+        false => OsStr::from_bytes(&[b"../", text.as_os_str().as_bytes()].concat()).into(),
+    }
+}
+
+/// The inverse.
+fn from_above(text: &Path) -> PathBuf {
+    let text = text.as_os_str().as_bytes();
+    OsStr::from_bytes(text.strip_prefix(b"../").unwrap_or(text)).into()
+}

@@ -1,0 +1,403 @@
+//! What each harness gets, and where. The rest of `install` knows no harness.
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::edit::json::{Dialect, Json, quoted};
+use crate::domain::{Errand, Harness, HookLine, Program};
+use crate::ops::error::CommandError;
+use crate::sys::environment::{Home, variable};
+use crate::sys::files;
+use crate::sys::program::{on_path, own};
+
+use crate::ops::setup::install::part::{Entry, Hook, Part, Target};
+use crate::ops::setup::install::plan::Way;
+use crate::ops::setup::install::server::Server;
+use crate::ops::setup::install::tmux;
+use crate::ops::setup::install::trust::{Trust, Trusted};
+
+/// Those that can be installed into.
+pub const HARNESSES: [Harness; 6] =
+    [Harness::Claude, Harness::Codex, Harness::Gemini, Harness::Opencode, Harness::Pi, Harness::Copilot];
+
+/// A hook answers in milliseconds and gives up after five seconds; whatever takes longer is a machine that stands still.
+const SECONDS: u64 = 10;
+/// Codex gives the end of a session three seconds at the most.
+const LAST_SECONDS: u64 = 3;
+/// As long as an agent may rest and still be woken, in seconds.
+const WEEK: u64 = 7 * 24 * 3600;
+/// Claude Code's tools that only look. A tool that we don't know may write.
+const CLAUDE_CHANGES: &str = "^(?!(?:Read|Glob|Grep|LS|WebFetch|WebSearch|ToolSearch|TodoWrite)$)";
+const GEMINI_CHANGES: &str = "^(?:replace|write_file|run_shell_command)$";
+
+/// What stands for the program in our plugins, as a string of JavaScript.
+const PLACE_OF_PROGRAM: &str = "\"@MSG@\"";
+const OPENCODE_PLUGIN: &str = concat!(
+    include_str!("../../../../shims/opencode/ravenry.js"),
+    "\n",
+    include_str!("../../../../shims/run.js")
+);
+const PI_EXTENSION: &str =
+    concat!(include_str!("../../../../shims/pi/ravenry.ts"), "\n", include_str!("../../../../shims/run.js"));
+/// Codex compares base names, so the rule alone would let any program called `msg` out of the sandbox.
+const CODEX_RULES: &str = "\
+# Lets the agent run `msg` without asking. Put here by `msg install codex`, taken away by `msg uninstall codex`.
+
+host_executable(
+    name = \"msg\",
+    paths = @PATHS@,
+)
+
+prefix_rule(
+    pattern = [\"msg\"],
+    decision = \"allow\",
+    justification = \"msg is how agents on this machine coordinate\",
+)
+";
+const GEMINI_POLICY: &str = "\
+# Lets the agent run `msg` without asking. Put here by `msg install gemini`, taken away by `msg uninstall gemini`.
+
+[[rule]]
+toolName = \"run_shell_command\"
+commandPrefix = \"msg\"
+decision = \"allow\"
+priority = 100
+";
+
+/// Whose files.
+#[derive(Clone, Debug)]
+pub(super) enum Scope<'a> {
+    /// The user's.
+    User,
+    /// Those of the project at this directory that stay out of its repository.
+    Project(&'a Path),
+}
+
+/// For whom and how something is installed. `program` is how hooks call it.
+#[derive(Clone, Debug)]
+pub(super) struct Place<'a> {
+    pub(super) home: &'a Home,
+    pub(super) scope: Scope<'a>,
+    pub(super) program: Program,
+    /// Claude Code's status line is wanted too.
+    pub(super) statusline: bool,
+    /// With the MCP server, for those who want it.
+    pub(super) mcp: bool,
+}
+
+impl Place<'_> {
+    /// What `install` has to be told to install it here.
+    pub(super) fn name(&self, harness: Harness) -> String {
+        match self.scope {
+            Scope::User => harness.to_string(),
+            Scope::Project(_) => format!("{harness} --project"),
+        }
+    }
+
+    /// tmux's, or `Err` if ours can't stand there.
+    pub(super) fn tmux(&self, way: Way) -> Result<Vec<Target>, CommandError> {
+        let line = tmux::line(&self.program)?;
+        let target = |path| Target::new(path, Part::Tmux(line.clone()));
+        Ok(tmux::files(self.home, way).into_iter().map(target).collect())
+    }
+
+    /// The files of a harness, in the order in which they are written; `Err` says what there is instead.
+    pub(super) fn targets(&self, harness: Harness) -> Result<Vec<Target>, String> {
+        let Scope::Project(root) = &self.scope else { return Ok(self.user_targets(harness)) };
+        match harness {
+            Harness::Claude => Ok(vec![self.claude(root.join(".claude/settings.local.json"))]),
+            Harness::Opencode => {
+                Ok(vec![self.plugin(OPENCODE_PLUGIN, root.join(".opencode/plugins/ravenry.js"))])
+            }
+            Harness::Pi => Ok(vec![self.plugin(PI_EXTENSION, root.join(".pi/extensions/ravenry.ts"))]),
+            Harness::Copilot => Ok(vec![self.copilot(root.join(".github/hooks/ravenry.json"))]),
+            Harness::Codex => {
+                Err("`.codex/hooks.json` is one file for all who work on the project".to_string())
+            }
+            Harness::Gemini => {
+                Err("`.gemini/settings.json` is one file for all who work on the project".to_string())
+            }
+            Harness::Terminal | Harness::Other => Err("it has no settings".to_string()),
+        }
+    }
+
+    fn user_targets(&self, harness: Harness) -> Vec<Target> {
+        let mut targets = self.hook_targets(harness);
+        if self.mcp {
+            targets.extend(self.server_targets(harness));
+        }
+        targets
+    }
+
+    /// Files that hold servers, and nothing else of ours.
+    pub(super) fn server_targets(&self, harness: Harness) -> Vec<Target> {
+        let dir = config_dir(harness, self.home);
+        let target = |path: PathBuf, dialect: Dialect| {
+            Target::new(path, settings(harness, dialect, vec![Entry::Server(self.server())]))
+        };
+        match (&self.scope, harness) {
+            (Scope::Project(_), _) => Vec::new(),
+            (Scope::User, Harness::Claude) => vec![target(claude_state(&dir, self.home), Dialect::Strict)],
+            (Scope::User, Harness::Copilot) => vec![target(dir.join("mcp-config.json"), Dialect::Strict)],
+            (Scope::User, Harness::Opencode) => {
+                let path = opencode_configs(&dir).into_iter().rfind(|path| path.is_file());
+                match path {
+                    // It is written together with what else is in that file.
+                    Some(_) => Vec::new(),
+                    None => vec![target(dir.join("opencode.json"), Dialect::CommentsAndTrailingCommas)],
+                }
+            }
+            (Scope::User, _) => Vec::new(),
+        }
+    }
+
+    /// Every absolute path by which the program may be called.
+    fn program_paths(&self) -> Vec<String> {
+        let called = match &self.program {
+            Program::OnPath => on_path("msg"),
+            Program::At(path) => Some(PathBuf::from(path)),
+        };
+        let mut paths: Vec<String> = Vec::new();
+        for path in called.into_iter().chain(own().ok()) {
+            let path = path.to_string_lossy().into_owned();
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+        paths
+    }
+
+    fn server(&self) -> Server {
+        Server { program: self.program.clone(), is_wanted: self.mcp }
+    }
+
+    fn hook_targets(&self, harness: Harness) -> Vec<Target> {
+        let dir = config_dir(harness, self.home);
+        match harness {
+            Harness::Claude => vec![self.claude(dir.join("settings.json"))],
+            Harness::Codex => self.codex(&dir),
+            Harness::Gemini => vec![
+                self.gemini(dir.join("settings.json")),
+                Target::new(dir.join("policies/ravenry.toml"), Part::Own(GEMINI_POLICY.to_string())),
+            ],
+            Harness::Opencode => {
+                let plugin = dir.join("plugins/ravenry.js");
+                let mut targets = vec![self.plugin(OPENCODE_PLUGIN, plugin.clone())];
+                // Where there is no such file nothing is asked, and there is nothing to say.
+                let configs: Vec<PathBuf> =
+                    opencode_configs(&dir).into_iter().filter(|path| path.is_file()).collect();
+                let last = configs.last().cloned();
+                targets.extend(configs.into_iter().map(|path| {
+                    let mut entries = vec![Entry::Leave { command: "msg", plugin: plugin.clone() }];
+                    // The last of them has the last word.
+                    if last.as_ref() == Some(&path) {
+                        entries.push(Entry::Server(self.server()));
+                    }
+                    Target::new(path, settings(harness, Dialect::CommentsAndTrailingCommas, entries))
+                }));
+                targets
+            }
+            Harness::Pi => vec![self.plugin(PI_EXTENSION, dir.join("extensions/ravenry.ts"))],
+            Harness::Copilot => vec![self.copilot(dir.join("settings.json"))],
+            Harness::Terminal | Harness::Other => Vec::new(),
+        }
+    }
+
+    fn claude(&self, path: PathBuf) -> Target {
+        let harness = Harness::Claude;
+        let mut entries: Vec<Entry> = [
+            ("SessionStart", None),
+            ("UserPromptSubmit", None),
+            ("PreToolUse", Some(CLAUDE_CHANGES)),
+            ("PostToolUse", None),
+            ("PostToolUseFailure", None),
+            ("Stop", None),
+            ("SessionEnd", None),
+        ]
+        .into_iter()
+        .map(|(event, matcher)| Entry::Hook(self.group(harness, event, matcher, SECONDS)))
+        .collect();
+        entries.extend(["SessionStart", "Stop"].map(|event| Entry::Hook(self.waiter(event))));
+        let list = ["permissions", "allow"].map(str::to_string).to_vec();
+        entries.push(Entry::Item { list: list.clone(), text: "Bash(msg:*)".to_string() });
+        if self.mcp && matches!(self.scope, Scope::User) {
+            entries.push(Entry::Item { list, text: "mcp__ravenry".to_string() });
+        }
+        let shown = HookLine::new(&self.program, harness, Errand::Show).render();
+        let value = Json::object([("type", "command".into()), ("command", shown.as_str().into())]);
+        entries.push(Entry::StatusLine { value, wanted: self.statusline });
+        // It passes by the whole file, without a word, if there is a comment in it.
+        Target::new(path, settings(harness, Dialect::Strict, entries))
+    }
+
+    fn codex(&self, dir: &Path) -> Vec<Target> {
+        let harness = Harness::Codex;
+        let events = [
+            ("SessionStart", "session_start", SECONDS),
+            ("UserPromptSubmit", "user_prompt_submit", SECONDS),
+            ("PreToolUse", "pre_tool_use", SECONDS),
+            ("PostToolUse", "post_tool_use", SECONDS),
+            ("Stop", "stop", SECONDS),
+            ("SessionEnd", "session_end", LAST_SECONDS),
+        ];
+        let trusted = events.map(|(name, event, timeout)| Trusted {
+            hook: self.group(harness, name, None, timeout),
+            event,
+            line: self.line(harness, name),
+            timeout,
+        });
+        let entries = trusted.iter().map(|trusted| Entry::Hook(trusted.hook.clone())).collect();
+        let path = dir.join("hooks.json");
+        let trust = Trust {
+            hooks: path.clone(),
+            source: codex_name(dir).join("hooks.json").to_string_lossy().into_owned(),
+            events: trusted.to_vec(),
+            server: self.server(),
+        };
+        vec![
+            Target::new(path, settings(harness, Dialect::Strict, entries)),
+            Target::new(dir.join("config.toml"), Part::Trust(trust)),
+            Target::new(dir.join("rules/ravenry.rules"), Part::Own(self.codex_rules())),
+        ]
+    }
+
+    fn codex_rules(&self) -> String {
+        let paths: Vec<String> = self.program_paths().iter().map(|path| quoted(path)).collect();
+        CODEX_RULES.replacen("@PATHS@", &format!("[{}]", paths.join(", ")), 1)
+    }
+
+    fn gemini(&self, path: PathBuf) -> Target {
+        let harness = Harness::Gemini;
+        let entries = [
+            ("SessionStart", None),
+            ("BeforeAgent", None),
+            ("BeforeTool", Some(GEMINI_CHANGES)),
+            ("AfterTool", None),
+            ("AfterAgent", None),
+            ("SessionEnd", None),
+        ]
+        .into_iter()
+        // Milliseconds.
+        .map(|(event, matcher)| Entry::Hook(self.group(harness, event, matcher, SECONDS * 1000)))
+        .chain([Entry::Server(self.server())])
+        .collect();
+        Target::new(path, settings(harness, Dialect::Comments, entries))
+    }
+
+    fn copilot(&self, path: PathBuf) -> Target {
+        let harness = Harness::Copilot;
+        let is_own = path.ends_with("hooks/ravenry.json");
+        let entries = [
+            "sessionStart",
+            "userPromptSubmitted",
+            "permissionRequest",
+            "preToolUse",
+            "postToolUse",
+            "postToolUseFailure",
+            "agentStop",
+            "sessionEnd",
+        ];
+        let hook = |event: &str| {
+            Json::object([
+                ("type", "command".into()),
+                ("bash", self.line(harness, event).as_str().into()),
+                ("timeoutSec", Json::Number(SECONDS)),
+            ])
+        };
+        let mut list: Vec<Entry> = entries
+            .into_iter()
+            .map(|event| {
+                let (list, value) = (hook_list(event), hook(event));
+                Entry::Hook(Hook { list, within: None, field: "bash", waits: false, value })
+            })
+            .collect();
+        if is_own {
+            list.insert(0, Entry::Member { path: vec!["version".to_string()], value: Json::Number(1) });
+        }
+        Target::new(path, settings(harness, Dialect::CommentsAndTrailingCommas, list))
+    }
+
+    fn plugin(&self, template: &str, path: PathBuf) -> Target {
+        let program = match &self.program {
+            Program::OnPath => "msg",
+            Program::At(path) => path,
+        };
+        Target::new(path, Part::Own(template.replacen(PLACE_OF_PROGRAM, &quoted(program), 1)))
+    }
+
+    /// A hook in a group of its own, as Claude Code has it, and those who took it over.
+    fn group(&self, harness: Harness, event: &str, matcher: Option<&str>, timeout: u64) -> Hook {
+        let mut handler = vec![("type", Json::from("command"))];
+        if harness == Harness::Gemini {
+            handler.push(("name", "ravenry".into()));
+        }
+        handler.push(("command", self.line(harness, event).as_str().into()));
+        handler.push(("timeout", Json::Number(timeout)));
+        let mut group = Vec::new();
+        group.extend(matcher.map(|matcher| ("matcher", Json::from(matcher))));
+        group.push(("hooks", Json::List(vec![Json::object(handler)])));
+        let value = Json::object(group);
+        Hook { list: hook_list(event), within: Some("hooks"), field: "command", waits: false, value }
+    }
+
+    /// What Claude Code keeps running beside a session that rests. One that doesn't know `asyncRewake` knows `async`, and
+    /// is merely not woken.
+    fn waiter(&self, event: &str) -> Hook {
+        let line = HookLine::new(&self.program, Harness::Claude, Errand::Wait).render();
+        let handler = Json::object([
+            ("type", Json::from("command")),
+            ("command", line.as_str().into()),
+            ("async", Json::Bool(true)),
+            ("asyncRewake", Json::Bool(true)),
+            ("timeout", Json::Number(WEEK)),
+        ]);
+        let value = Json::object([("hooks", Json::List(vec![handler]))]);
+        Hook { list: hook_list(event), within: Some("hooks"), field: "command", waits: true, value }
+    }
+
+    fn line(&self, harness: Harness, event: &str) -> String {
+        HookLine::telling(&self.program, harness, event).render()
+    }
+}
+
+fn settings(harness: Harness, dialect: Dialect, entries: Vec<Entry>) -> Part {
+    Part::Entries { harness, dialect, entries }
+}
+
+fn hook_list(event: &str) -> Vec<String> {
+    vec!["hooks".to_string(), event.to_string()]
+}
+
+/// Where a harness keeps what is the user's.
+pub(in crate::ops) fn config_dir(harness: Harness, home: &Home) -> PathBuf {
+    let absolute = |path: &PathBuf| path.is_absolute();
+    let told = |name: &str| variable(name).map(PathBuf::from).filter(absolute);
+    let beneath = |name: &str| home.home.join(name);
+    match harness {
+        Harness::Claude => told("CLAUDE_CONFIG_DIR").unwrap_or_else(|| beneath(".claude")),
+        Harness::Codex => told("CODEX_HOME").unwrap_or_else(|| beneath(".codex")),
+        Harness::Gemini => told("GEMINI_CLI_HOME").unwrap_or_else(|| home.home.clone()).join(".gemini"),
+        Harness::Opencode => told("OPENCODE_CONFIG_DIR").unwrap_or_else(|| home.config.join("opencode")),
+        Harness::Pi => {
+            let told = variable("PI_CODING_AGENT_DIR").map(|dir| home.expand(&dir)).filter(absolute);
+            told.unwrap_or_else(|| beneath(".pi/agent"))
+        }
+        Harness::Copilot => told("COPILOT_HOME").unwrap_or_else(|| beneath(".copilot")),
+        Harness::Terminal | Harness::Other => home.home.clone(),
+    }
+}
+
+/// Where Claude Code keeps what it knows, and its user's MCP servers: beside its directory, unless that was named.
+fn claude_state(dir: &Path, home: &Home) -> PathBuf {
+    let parent = if variable("CLAUDE_CONFIG_DIR").is_some() { dir } else { &home.home };
+    parent.join(".claude.json")
+}
+
+/// OpenCode's own settings, in the order in which it reads them.
+fn opencode_configs(dir: &Path) -> [PathBuf; 3] {
+    ["config.json", "opencode.json", "opencode.jsonc"].map(|name| dir.join(name))
+}
+
+/// What Codex calls its directory: where links lead if it was told which, else as it reads.
+fn codex_name(dir: &Path) -> PathBuf {
+    if variable("CODEX_HOME").is_some() { files::destination(dir) } else { dir.to_path_buf() }
+}

@@ -1,0 +1,190 @@
+//! What a record keeps of a file that was there before us, besides its hash: which of the members that we touch it had.
+//!
+//! Values are left out, but for words that permit or deny: settings hold tokens. Where the file was edited since, this is enough to take out what is ours and
+//! to leave a list or an object that was there, empty or not.
+
+use serde_json::{Map, Value};
+
+use crate::domain::Program;
+use crate::domain::edit::json::{Dialect, Document, Kind, Node, quoted};
+use crate::store::{Install, KnownFile, OriginalFile, WrittenFile};
+
+use crate::ops::setup::install::server;
+
+/// Members that `install` puts something into, or that it makes. `*` stands for any name.
+const MEMBERS: [&[&str]; 8] = [
+    &["hooks", "*"],
+    &["permissions", "allow"],
+    &["statusLine"],
+    &["mcpServers", server::NAME],
+    &["mcp", server::NAME],
+    &["version"],
+    &["permission", "bash", "msg *"],
+    &["permission", "bash", "msg *>*"],
+];
+/// Items of lists that are ours.
+pub(super) const ITEMS: [&str; 2] = ["Bash(msg:*)", "mcp__ravenry"];
+
+/// Words of permissions. They are kept, so that a rule of the user's gets its own again.
+const RULES: [&str; 3] = ["allow", "ask", "deny"];
+
+/// What a record tells of the file, in the present format.
+pub(super) fn kept(record: &Install) -> OriginalFile {
+    match &record.before {
+        OriginalFile::Copy(copy) => OriginalFile::Known(known(copy.as_bytes())),
+        other => other.clone(),
+    }
+}
+
+pub(super) fn known(content: &[u8]) -> KnownFile {
+    let text = String::from_utf8_lossy(content);
+    KnownFile::new(&text, outline(&text))
+}
+
+/// A record without the copy that one of the first format has; `None` if it has none. `current` is what the file holds.
+pub(super) fn without_copy(record: &Install, current: Option<&[u8]>) -> Option<Install> {
+    let OriginalFile::Copy(copy) = &record.before else { return None };
+    let wrote = |wrote: &WrittenFile| match current {
+        Some(content) if record.wrote(content) == Some(wrote) => {
+            WrittenFile::new(content, Some(copy.as_bytes()))
+        }
+        _ => wrote.clone(),
+    };
+    Some(Install {
+        before: OriginalFile::Known(known(copy.as_bytes())),
+        wrote: record.wrote.iter().map(wrote).collect(),
+        ..record.clone()
+    })
+}
+
+fn outline(text: &str) -> String {
+    if text.trim_ascii().is_empty() {
+        return text.to_string();
+    }
+    if let Ok(document) = Document::parse(text.as_bytes(), Dialect::CommentsAndTrailingCommas) {
+        return document
+            .get(&[])
+            .ok()
+            .flatten()
+            .map_or(Value::Null, |root| of_node(root, &MEMBERS))
+            .to_string();
+    }
+    // Codex's `config.toml`; the other files are lines, of which nothing is asked.
+    match server::found_table(text.as_bytes()) {
+        Ok(Some(program)) => {
+            let command = match &program {
+                Program::OnPath => "msg",
+                Program::At(path) => path,
+            };
+            format!(
+                "[mcp_servers.{}]\ncommand = {}\nargs = [{}]\n",
+                server::NAME,
+                quoted(command),
+                quoted(server::WORD)
+            )
+        }
+        _ => String::new(),
+    }
+}
+
+/// The node with nothing but the members that these paths lead to.
+fn of_node(node: &Node, paths: &[&[&str]]) -> Value {
+    match &node.kind {
+        Kind::Object(members) => {
+            let mut kept = Map::new();
+            for member in members {
+                let is_it =
+                    |path: &&&[&str]| path.first().is_some_and(|name| *name == "*" || *name == member.name);
+                let rest: Vec<&[&str]> = paths.iter().filter(is_it).map(|path| &path[1..]).collect();
+                if !rest.is_empty() {
+                    kept.insert(member.name.clone(), of_node(&member.value, &rest));
+                }
+            }
+            Value::Object(kept)
+        }
+        Kind::List(items) => {
+            let texts = items.iter().filter_map(Node::text).filter(|text| ITEMS.contains(text));
+            texts.map(Value::from).collect()
+        }
+        Kind::Text(text) => Value::from(RULES.into_iter().find(|rule| rule == text).unwrap_or_default()),
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) => Value::Null,
+    }
+}
+
+/// Does an outline tell of this member?
+#[cfg(test)]
+pub(super) fn covers(path: &[String]) -> bool {
+    MEMBERS.iter().any(|known| {
+        known.len() >= path.len() && known.iter().zip(path).all(|(name, word)| *name == "*" || name == word)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_left_out() {
+        let text = "\u{feff}{ // x\n \"env\": {\"KEY\": \"token\"}, \"hooks\": {\"Stop\": [\"token\"], \"X\": {}},\n\
+                    \"permissions\": {\"allow\": [\"token\", \"Bash(msg:*)\"], \"deny\": [\"token\"]},\n\
+                    \"mcpServers\": {\"other\": {\"env\": \"token\"}, \"ravenry\": {\"env\": \"token\"}},\n\
+                    \"statusLine\": \"token\", \"version\": 1, \"permission\": {\"bash\": {\"msg *\": \"ask\", \"msg *>*\": \"token\", \"x\": \"deny\"}},}\n";
+        let expected = r#"{"hooks":{"Stop":[],"X":{}},"mcpServers":{"ravenry":{}},"permission":{"bash":{"msg *":"ask","msg *>*":""}},"permissions":{"allow":["Bash(msg:*)"]},"statusLine":"","version":null}"#;
+        let found: Value = serde_json::from_str(&outline(text)).unwrap();
+        assert_eq!(found, serde_json::from_str::<Value>(expected).unwrap());
+    }
+
+    #[test]
+    fn all_that_is_put_into_settings_is_told_of() {
+        use crate::ops::setup::install::harnesses::{HARNESSES, Place, Scope};
+        use crate::ops::setup::install::part::{Entry, Part};
+        use crate::sys::environment::Home;
+        let dir = std::path::PathBuf::from("/nowhere");
+        let home = Home { home: dir.clone(), config: dir.clone(), state: dir };
+        let place =
+            Place { home: &home, scope: Scope::User, program: Program::OnPath, statusline: true, mcp: true };
+        let mut looked_at = 0;
+        for (harness, target) in HARNESSES
+            .into_iter()
+            .flat_map(|it| place.targets(it).unwrap().into_iter().map(move |target| (it, target)))
+        {
+            let Part::Entries { entries, .. } = target.part else { continue };
+            for entry in entries {
+                looked_at += 1;
+                let path = match entry {
+                    Entry::Hook(hook) => hook.list,
+                    Entry::Item { list, text } => {
+                        assert!(ITEMS.contains(&text.as_str()), "{text}");
+                        list
+                    }
+                    Entry::Member { path, .. } => path,
+                    Entry::StatusLine { .. } => vec!["statusLine".to_string()],
+                    Entry::Server(server) => server.path(harness),
+                    Entry::Leave { command, .. } => {
+                        ["permission", "bash", &format!("{command} *")].map(str::to_string).to_vec()
+                    }
+                };
+                assert!(covers(&path), "{harness}: {path:?}");
+            }
+        }
+        assert!(looked_at > 20, "{looked_at}");
+    }
+
+    #[test]
+    fn blanks_stay_and_lines_are_nothing() {
+        for (text, expected) in [
+            ("", ""),
+            (" \n\t", " \n\t"),
+            ("// a comment\n", "{}"),
+            ("/target\ntoken\n", ""),
+            ("# a comment\nkey = \"token\"\n", ""),
+            ("[mcp_servers.ravenry]\ncommand = \"token\"\n", ""),
+            (
+                "k = 1\n[mcp_servers.ravenry]\ncommand = \"msg\"\nargs = [\"mcp\"]\nenv = { K = \"token\" }\n",
+                "[mcp_servers.ravenry]\ncommand = \"msg\"\nargs = [\"mcp\"]\n",
+            ),
+        ] {
+            assert_eq!(outline(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,483 @@
+//! A file that a harness reads, and what of ours is in it: how it is put in, and how it is taken out again.
+//!
+//! Nothing here touches a file: content comes in, content goes out.
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::edit::json::{Dialect, Document, Json, Node, Place, Slot};
+use crate::domain::edit::{Refusal, lines};
+use crate::domain::{Errand, Harness, HookLine, Program};
+use crate::store::{KnownFile, OriginalFile, hash};
+
+use crate::ops::setup::install::server::{self, Server};
+use crate::ops::setup::install::trust::Trust;
+use crate::ops::setup::install::{leave, tmux};
+
+/// A file, and what we want in it.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    pub(super) path: PathBuf,
+    pub(super) part: Part,
+}
+
+impl Target {
+    pub(super) fn new(path: PathBuf, part: Part) -> Self {
+        Self { path, part }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Part {
+    /// Entries in a settings file.
+    Entries { harness: Harness, dialect: Dialect, entries: Vec<Entry> },
+    /// Codex's trust in the hooks of another file.
+    Trust(Trust),
+    /// A file that is ours alone. Its first line is how it is known.
+    Own(String),
+    /// A line in a file of lines.
+    Line(String),
+    /// The line in tmux's configuration.
+    Tmux(String),
+}
+
+/// One thing in a settings file.
+#[derive(Clone, Debug)]
+pub(super) enum Entry {
+    /// A hook, known by its command line.
+    Hook(Hook),
+    /// A text in a list.
+    Item { list: Vec<String>, text: String },
+    /// A member that has to be there, with that value if nobody gave it another.
+    Member { path: Vec<String>, value: Json },
+    /// The command of Claude Code's status line, if it is wanted; one that is there already is kept up to date.
+    StatusLine { value: Json, wanted: bool },
+    /// Our MCP server, known by how it is called.
+    Server(Server),
+    /// OpenCode's leave to run a command, where it would ask; it comes and goes with that plugin.
+    Leave { command: &'static str, plugin: PathBuf },
+}
+
+/// A hook in the list of its event.
+#[derive(Clone, Debug)]
+pub(super) struct Hook {
+    pub(super) list: Vec<String>,
+    /// The list holds groups, and hooks are in the list of that name in them.
+    pub(super) within: Option<&'static str>,
+    /// The member that holds the command line.
+    pub(super) field: &'static str,
+    /// It is a waiter; the list may have a hook of ours besides it.
+    pub(super) waits: bool,
+    pub(super) value: Json,
+}
+
+/// What the content of a file was and is to be, by its path.
+pub(super) type View<'a> = &'a dyn Fn(&Path) -> (Option<Vec<u8>>, Option<Vec<u8>>);
+
+/// What was there before us: unknown, no file, or a file of which this is kept.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Original<'a> {
+    Unknown,
+    Nothing,
+    Known(&'a KnownFile),
+}
+
+impl<'a> Original<'a> {
+    /// What a record tells.
+    pub(super) fn of(kept: Option<&'a OriginalFile>) -> Self {
+        match kept {
+            Some(OriginalFile::Nothing) => Self::Nothing,
+            Some(OriginalFile::Known(known)) => Self::Known(known),
+            Some(OriginalFile::Copy(_)) | None => Self::Unknown,
+        }
+    }
+
+    /// What is kept of a settings file that was there.
+    fn outline(self, dialect: Dialect) -> Option<Document> {
+        let Self::Known(known) = self else { return None };
+        Document::parse(known.outline.as_bytes(), dialect).ok()
+    }
+}
+
+impl Part {
+    /// The content with ours in it.
+    pub(super) fn put(
+        &self,
+        current: Option<&[u8]>,
+        original: Original<'_>,
+        view: View<'_>,
+    ) -> Result<Vec<u8>, Refusal> {
+        let bytes = current.unwrap_or_default();
+        match self {
+            Self::Entries { harness, dialect, entries } => {
+                let mut document = Document::parse(bytes, *dialect)?;
+                let before = original.outline(*dialect);
+                let was_there = |path: &[String]| {
+                    before.as_ref().is_some_and(|before| before.get(path).is_ok_and(|node| node.is_some()))
+                };
+                for entry in entries {
+                    match entry {
+                        Entry::Leave { command, plugin } => {
+                            let is_ours = match original {
+                                Original::Nothing => true,
+                                Original::Unknown => view(plugin).0.is_some(),
+                                Original::Known(_) => !before
+                                    .as_ref()
+                                    .is_some_and(|before| leave::may_have_allowed(before, command)),
+                            };
+                            leave::put(&mut document, command, is_ours)?;
+                        }
+                        entry => entry.put(&mut document, *harness, &was_there)?,
+                    }
+                }
+                take_strays(&mut document, *harness, entries, &|_| false)?;
+                Ok(if document.is_changed() { document.into_bytes() } else { bytes.to_vec() })
+            }
+            Self::Trust(trust) => trust.put(bytes, view),
+            Self::Own(content) => match current {
+                Some(bytes) if !is_own(bytes, content) => Err(not_ours()),
+                _ => Ok(content.clone().into_bytes()),
+            },
+            Self::Line(line) => lines::put(bytes, line),
+            Self::Tmux(line) => tmux::put(bytes, line),
+        }
+    }
+
+    /// Is a status line wanted where its user has one already?
+    pub(super) fn has_rival(&self, bytes: &[u8]) -> Result<bool, Refusal> {
+        let Self::Entries { dialect, entries, .. } = self else { return Ok(false) };
+        if !entries.iter().any(|entry| matches!(entry, Entry::StatusLine { wanted: true, .. })) {
+            return Ok(false);
+        }
+        let document = Document::parse(bytes, *dialect)?;
+        Ok(document.get(&status_line())?.is_some_and(|node| shown_by(node).is_none()))
+    }
+
+    /// The content without ours; `None` if nothing is left that anyone wants.
+    pub(super) fn take(
+        &self,
+        bytes: &[u8],
+        original: Original<'_>,
+        view: View<'_>,
+    ) -> Result<Option<Vec<u8>>, Refusal> {
+        match self {
+            Self::Entries { harness, dialect, entries } => {
+                let mut document = Document::parse(bytes, *dialect)?;
+                let before = original.outline(*dialect);
+                let was_there = |path: &[String]| {
+                    before.as_ref().is_some_and(|before| before.get(path).is_ok_and(|node| node.is_some()))
+                };
+                let (hooks, rest): (Vec<&Entry>, Vec<&Entry>) = entries
+                    .iter()
+                    .rev()
+                    .partition(|entry| matches!(entry, Entry::Hook(_) | Entry::Server(_)));
+                for entry in hooks {
+                    entry.take(&mut document, *harness, before.as_ref(), &was_there)?;
+                }
+                take_strays(&mut document, *harness, entries, &was_there)?;
+                // The rest may be somebody's own, unless we know that we were here.
+                let is_known = !matches!(original, Original::Unknown) || document.is_changed();
+                for entry in rest.into_iter().filter(|entry| is_known || entry.goes_with_plugin(view)) {
+                    entry.take(&mut document, *harness, before.as_ref(), &was_there)?;
+                }
+                if !document.is_changed() {
+                    return Ok(Some(bytes.to_vec()));
+                }
+                if let Original::Known(known) = original
+                    && document.is_bare()
+                    && known.outline.trim_ascii().is_empty()
+                {
+                    return Ok(Some(known.outline.clone().into_bytes()));
+                }
+                let is_bare = matches!(original, Original::Nothing) && document.is_bare();
+                Ok((!is_bare).then(|| document.into_bytes()))
+            }
+            Self::Trust(trust) => {
+                let before =
+                    if let Original::Known(known) = original { Some(known.outline.as_bytes()) } else { None };
+                leftover(trust.take(bytes, before, view)?, original)
+            }
+            Self::Own(content) => Ok((!is_own(bytes, content)).then(|| bytes.to_vec())),
+            Self::Line(line) => without(lines::take(bytes, line)?, original),
+            Self::Tmux(_) => without(tmux::take(bytes)?, original),
+        }
+    }
+
+    /// Do other harnesses have something of ours in the same file?
+    pub(super) fn is_shared(&self) -> bool {
+        matches!(self, Self::Line(_))
+    }
+
+    /// The same without OpenCode's leave.
+    pub(super) fn without_leave(&self) -> Self {
+        let Self::Entries { harness, dialect, entries } = self else { return self.clone() };
+        let rest = entries.iter().filter(|entry| !matches!(entry, Entry::Leave { .. })).cloned().collect();
+        Self::Entries { harness: *harness, dialect: *dialect, entries: rest }
+    }
+
+    /// The rule of the user's that keeps OpenCode's leave out.
+    pub(super) fn denied(&self, bytes: &[u8]) -> Option<String> {
+        let Self::Entries { dialect, entries, .. } = self else { return None };
+        let document = Document::parse(bytes, *dialect).ok()?;
+        entries.iter().find_map(|entry| match entry {
+            Entry::Leave { command, .. } => leave::denied(&document, command).ok()?,
+            _ => None,
+        })
+    }
+
+    /// The hooks of ours that are in it.
+    pub(super) fn lines(&self, bytes: &[u8]) -> Result<Vec<HookLine>, Refusal> {
+        let Self::Entries { harness, dialect, entries } = self else { return Ok(Vec::new()) };
+        let document = Document::parse(bytes, *dialect)?;
+        let mut found = Vec::new();
+        for entry in entries {
+            match entry {
+                Entry::Hook(hook) => {
+                    found.extend(hook.found(&document, *harness)?.into_iter().map(|(_, line)| line));
+                }
+                Entry::StatusLine { .. } => {
+                    found.extend(document.get(&status_line())?.and_then(shown_by));
+                }
+                Entry::Item { .. } | Entry::Member { .. } | Entry::Server(_) | Entry::Leave { .. } => {}
+            }
+        }
+        Ok(found)
+    }
+
+    /// The program of our MCP server, if that is in it.
+    pub(super) fn server(&self, bytes: &[u8]) -> Result<Option<Program>, Refusal> {
+        match self {
+            Self::Entries { harness, dialect, entries } => {
+                let document = Document::parse(bytes, *dialect)?;
+                for entry in entries {
+                    if let Entry::Server(server) = entry
+                        && let Some(program) = server.found(&document, *harness)?
+                    {
+                        return Ok(Some(program));
+                    }
+                }
+                Ok(None)
+            }
+            Self::Trust(_) => server::found_table(bytes),
+            Self::Own(_) | Self::Line(_) | Self::Tmux(_) => Ok(None),
+        }
+    }
+
+    /// The program that a plugin of ours calls.
+    pub(super) fn called(&self, bytes: &[u8]) -> Option<Program> {
+        let Self::Own(content) = self else { return None };
+        if !is_own(bytes, content) {
+            return None;
+        }
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        let line = text.lines().find_map(|line| line.strip_prefix("const MSG = "))?;
+        match serde_json::from_str::<String>(line.trim_end_matches(';')).ok()?.as_str() {
+            "msg" => Some(Program::OnPath),
+            path => Some(Program::At(path.to_string())),
+        }
+    }
+
+    /// The programs that a rule of ours lets out of Codex's sandbox.
+    pub(super) fn allowed(&self, bytes: &[u8]) -> Vec<String> {
+        let Self::Own(content) = self else { return Vec::new() };
+        let text = String::from_utf8_lossy(bytes);
+        let list = text.lines().find_map(|line| line.trim_start().strip_prefix("paths = "));
+        let list = list.filter(|_| is_own(bytes, content)).map(|list| list.trim_end_matches(','));
+        list.and_then(|list| serde_json::from_str(list).ok()).unwrap_or_default()
+    }
+
+    /// Is anything of ours in it, as far as that can be told without a record?
+    pub(super) fn is_in(&self, bytes: &[u8]) -> Result<bool, Refusal> {
+        match self {
+            Self::Entries { .. } => Ok(!self.lines(bytes)?.is_empty() || self.server(bytes)?.is_some()),
+            Self::Own(content) => Ok(is_own(bytes, content)),
+            Self::Trust(_) => Ok(self.server(bytes)?.is_some()),
+            Self::Tmux(_) => Ok(tmux::is_in(bytes)),
+            Self::Line(_) => Ok(false),
+        }
+    }
+
+    /// A file that can't be read may have nothing to do with us.
+    pub(super) fn is_mentioned(&self, bytes: &[u8]) -> bool {
+        let text = String::from_utf8_lossy(bytes);
+        match self {
+            Self::Entries { harness, .. } => {
+                text.contains(&format!("hook {harness} ")) || text.contains("\"ravenry\"")
+            }
+            Self::Trust(trust) => trust.is_mentioned(&text),
+            Self::Own(_) => false,
+            Self::Line(line) => text.contains(line.as_str()),
+            Self::Tmux(_) => tmux::is_in(bytes),
+        }
+    }
+}
+
+/// Takes out hooks of events that we don't use: another version did.
+fn take_strays(
+    document: &mut Document,
+    harness: Harness,
+    entries: &[Entry],
+    stays: &dyn Fn(&[String]) -> bool,
+) -> Result<(), Refusal> {
+    let hooks: Vec<&Hook> = entries
+        .iter()
+        .filter_map(|entry| if let Entry::Hook(hook) = entry { Some(hook) } else { None })
+        .collect();
+    let Some((first, above)) =
+        hooks.first().and_then(|hook| Some((*hook, hook.list.split_last()?.1.to_vec())))
+    else {
+        return Ok(());
+    };
+    let events = document.get(&above)?.map(Node::names).unwrap_or_default();
+    for event in events.into_iter().filter(|event| hooks.iter().all(|hook| hook.list.last() != Some(event))) {
+        let list = above.iter().cloned().chain([event]).collect();
+        let stray = Hook { list, ..first.clone() };
+        // A list of another shape has nothing of ours in it.
+        if stray.slot(harness, |slot| document.places(slot)).is_ok_and(|places| !places.is_empty()) {
+            stray.slot(harness, |slot| document.take(slot, stays))?;
+        }
+    }
+    Ok(())
+}
+
+/// What is left of a file of lines; if that is what was there, it is so to the last blank.
+fn without(rest: Vec<u8>, original: Original<'_>) -> Result<Option<Vec<u8>>, Refusal> {
+    match original {
+        Original::Known(known) if known.stem == hash(rest.trim_ascii_end()) => {
+            Ok(Some([rest.trim_ascii_end(), known.blanks.as_bytes()].concat()))
+        }
+        _ => leftover(rest, original),
+    }
+}
+
+fn status_line() -> [String; 1] {
+    ["statusLine".to_string()]
+}
+
+/// The line of ours that a status line shows.
+fn shown_by(node: &Node) -> Option<HookLine> {
+    let line = HookLine::parse(node.member("command")?.text()?)?;
+    (line.errand == Errand::Show).then_some(line)
+}
+
+/// A file that was made for us alone and is empty now goes.
+fn leftover(bytes: Vec<u8>, original: Original<'_>) -> Result<Option<Vec<u8>>, Refusal> {
+    let is_bare = matches!(original, Original::Nothing) && bytes.iter().all(u8::is_ascii_whitespace);
+    Ok((!is_bare).then_some(bytes))
+}
+
+fn is_own(bytes: &[u8], content: &str) -> bool {
+    let first = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').next().unwrap_or_default().to_vec();
+    first(bytes) == first(content.as_bytes())
+}
+
+fn not_ours() -> Refusal {
+    Refusal { reason: "it is not a file of msg's".to_string(), line: 1, column: 1 }
+}
+
+impl Entry {
+    fn put(
+        &self,
+        document: &mut Document,
+        harness: Harness,
+        stays: &dyn Fn(&[String]) -> bool,
+    ) -> Result<(), Refusal> {
+        match self {
+            Self::Hook(hook) => hook.slot(harness, |slot| document.put(slot, &hook.value)),
+            Self::Item { list, text } => {
+                let is_it = |node: &Node| node.text() == Some(text);
+                let slot = Slot { list, within: None, is_ours: &is_it };
+                if document.places(&slot)?.is_empty() {
+                    document.put(&slot, &Json::from(text.as_str()))
+                } else {
+                    Ok(())
+                }
+            }
+            Self::Member { path, value } => match document.get(path)? {
+                Some(_) => Ok(()),
+                None => document.set(path, value),
+            },
+            Self::StatusLine { value, wanted } => match document.get(&status_line())? {
+                None if !wanted => Ok(()),
+                Some(node) if shown_by(node).is_none() => Ok(()),
+                None | Some(_) => document.set(&status_line(), value),
+            },
+            Self::Server(server) => server.put(document, harness, stays),
+            // It depends on what was there before: `Part::put`.
+            Self::Leave { .. } => Ok(()),
+        }
+    }
+
+    /// Does a plugin go that was put in with it?
+    fn goes_with_plugin(&self, view: View<'_>) -> bool {
+        let Self::Leave { plugin, .. } = self else { return false };
+        let (before, after) = view(plugin);
+        before != after
+    }
+
+    fn take(
+        &self,
+        document: &mut Document,
+        harness: Harness,
+        before: Option<&Document>,
+        stays: &dyn Fn(&[String]) -> bool,
+    ) -> Result<(), Refusal> {
+        match self {
+            Self::Hook(hook) => hook.slot(harness, |slot| document.take(slot, stays)),
+            Self::Item { list, text } => {
+                let is_it = |node: &Node| node.text() == Some(text);
+                let slot = Slot { list, within: None, is_ours: &is_it };
+                let was_there = match before {
+                    Some(before) => !before.places(&slot)?.is_empty(),
+                    None => false,
+                };
+                if was_there { Ok(()) } else { document.take(&slot, stays) }
+            }
+            Self::Member { path, value } => {
+                let is_ours = document.get(path)?.is_some_and(|node| node.is(value)) && !stays(path);
+                if is_ours { document.unset(path, stays) } else { Ok(()) }
+            }
+            Self::StatusLine { .. } => {
+                let is_ours = document.get(&status_line())?.and_then(shown_by).is_some();
+                if is_ours && !stays(&status_line()) { document.unset(&status_line(), stays) } else { Ok(()) }
+            }
+            Self::Server(server) => server.take(document, harness, stays),
+            Self::Leave { command, .. } => leave::take(document, command, before, stays),
+        }
+    }
+}
+
+impl Hook {
+    /// Where it is in its list, and the line as it stands there.
+    pub(super) fn found(
+        &self,
+        document: &Document,
+        harness: Harness,
+    ) -> Result<Vec<(Place, HookLine)>, Refusal> {
+        let places = self.slot(harness, |slot| document.places(slot))?;
+        let items = document.list(&self.list)?.unwrap_or_default();
+        let line = |(outer, inner): Place| {
+            let item = items.get(outer)?;
+            let handler = match self.within {
+                Some(within) => item.member(within)?.item(inner)?,
+                None => item,
+            };
+            Some(((outer, inner), HookLine::parse(handler.member(self.field)?.text()?)?))
+        };
+        Ok(places.into_iter().filter_map(line).collect())
+    }
+
+    pub(super) fn slot<R>(&self, harness: Harness, run: impl FnOnce(&Slot<'_>) -> R) -> R {
+        let is_ours = |node: &Node| {
+            let line = node.member(self.field).and_then(Node::text).and_then(HookLine::parse);
+            line.is_some_and(|line| {
+                let is_same = match line.errand {
+                    Errand::Tell(_) => !self.waits,
+                    Errand::Wait => self.waits,
+                    Errand::Show => false,
+                };
+                line.harness == harness && is_same
+            })
+        };
+        run(&Slot { list: &self.list, within: self.within, is_ours: &is_ours })
+    }
+}

@@ -1,0 +1,424 @@
+//! What is to be done with the files of one harness, and doing it.
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::edit::Refusal;
+use crate::store::{Install, Installs, InstallsLock, OriginalFile, StoreError, WrittenFile};
+use crate::sys::files;
+use crate::sys::git::WorkTree;
+
+use crate::ops::error::{CommandError, Kind};
+use crate::ops::setup::install::part::{Original, Part, Target, View};
+use crate::ops::setup::install::{Recipient, exclusion, outline, shown};
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Way {
+    In,
+    Out,
+}
+
+/// A file that changes. No content: there is no file.
+#[derive(Clone, Debug)]
+pub struct Change {
+    pub recipient: Recipient,
+    pub path: PathBuf,
+    pub before: Option<Vec<u8>>,
+    pub after: Option<Vec<u8>>,
+}
+
+/// What is wanted of one harness.
+#[derive(Debug)]
+pub(super) struct Plan<'a> {
+    pub(super) recipient: Recipient,
+    pub(super) targets: Vec<Target>,
+    /// The files are a project's, and must stay out of this repository.
+    pub(super) tree: Option<&'a WorkTree>,
+    pub(super) way: Way,
+}
+
+/// A file, what it holds, what it shall hold, and what is known of it.
+#[derive(Debug)]
+pub(super) struct Step {
+    pub(super) target: Target,
+    pub(super) before: Option<Vec<u8>>,
+    pub(super) after: Option<Vec<u8>>,
+    record: Option<Install>,
+    /// What `uninstall` will put back.
+    original: Option<Vec<u8>>,
+}
+
+impl Plan<'_> {
+    /// Does it, unless it is only to be looked at. Returns what changed, or would.
+    pub(super) fn carry_out(
+        mut self,
+        installs: &Installs,
+        dry_run: bool,
+    ) -> Result<Vec<Change>, CommandError> {
+        self.targets.iter().try_for_each(|target| refuse_no_text(&target.path))?;
+        self.keep_out_of_repository()?;
+        if dry_run {
+            return Ok(self.changes(&self.steps(installs)?));
+        }
+        self.targets.iter().try_for_each(|target| files::sweep_beside(&target.path))?;
+        // Who has nothing to do leaves nothing behind, not even a lock.
+        let steps = self.steps(installs)?;
+        if steps.iter().all(|step| step.is_settled(self.way)) {
+            return Ok(Vec::new());
+        }
+        for step in steps.iter().filter(|step| step.before != step.after) {
+            refuse_read_only(&step.target.path)?;
+            refuse_of_another(&step.target.path)?;
+            step.refuse_edited()?;
+        }
+        let lock = installs.lock()?;
+        let steps = self.steps(installs)?;
+        match self.way {
+            Way::In => steps.iter().try_for_each(|step| step.put(&lock))?,
+            Way::Out => steps.iter().rev().try_for_each(|step| step.take(&lock))?,
+        }
+        Ok(self.changes(&steps))
+    }
+
+    /// What follows for each file, all of it before anything is written.
+    pub(super) fn steps(&self, installs: &Installs) -> Result<Vec<Step>, CommandError> {
+        let mut steps: Vec<Step> = Vec::new();
+        for target in &self.targets {
+            steps.push(self.step(target, installs, &steps)?);
+        }
+        Ok(steps)
+    }
+
+    fn step(&self, target: &Target, installs: &Installs, done: &[Step]) -> Result<Step, CommandError> {
+        let path = &target.path;
+        refuse_odd(path)?;
+        let before = files::read_large(path).map_err(|error| unreadable(path, &error))?;
+        let record = installs.get(path).map_err(damaged)?;
+        let view = |path: &Path| {
+            let step = done.iter().find(|step| step.target.path == path);
+            step.map_or((None, None), |step| (step.before.clone(), step.after.clone()))
+        };
+        let refused = |refusal: Refusal| refuse(path, self.recipient, &target.part, &refusal);
+        // Where the plugin is known and this is not, there was nothing to write to this: a permission in it is theirs.
+        let is_theirs = record.is_none() && done.iter().any(|step| step.record.is_some());
+        let part = if is_theirs { target.part.without_leave() } else { target.part.clone() };
+        let kept = match (&record, &before) {
+            (Some(record), _) => Some(outline::kept(record)),
+            (None, Some(bytes)) if is_theirs => Some(OriginalFile::Known(outline::known(bytes))),
+            (None, _) => None,
+        };
+        let original = match &before {
+            Some(bytes) => self.original(&part, bytes, record.as_ref(), &view).map_err(refused)?,
+            None => None,
+        };
+        let after = match self.way {
+            Way::In => {
+                // A file that is ours alone, from whatever version, makes room for this one's.
+                let is_old = matches!(target.part, Part::Own(_)) && is_untouched(record.as_ref(), &before);
+                let current = before.as_deref().filter(|_| !is_old);
+                if target.part.has_rival(before.as_deref().unwrap_or_default()).map_err(refused)? {
+                    return Err(rival(path));
+                }
+                Some(target.part.put(current, Original::of(kept.as_ref()), &view).map_err(refused)?)
+            }
+            Way::Out => original.clone(),
+        };
+        Ok(Step { target: target.clone(), before, after, record, original })
+    }
+
+    /// What the file would be without us: what was there before, if nobody has changed it since, else what is there now
+    /// without our entries. `None`: no file.
+    fn original(
+        &self,
+        part: &Part,
+        bytes: &[u8],
+        record: Option<&Install>,
+        view: View<'_>,
+    ) -> Result<Option<Vec<u8>>, Refusal> {
+        // Of a file that others need too, only what is ours goes.
+        let is_whole = !(part.is_shared() && self.way == Way::Out);
+        if let Some(first) = record.filter(|_| is_whole).and_then(|record| record.original(bytes)) {
+            return Ok(first);
+        }
+        let kept = record.map(outline::kept);
+        // What looks like ours may be somebody's own where we have never been.
+        if self.way == Way::In && record.is_none() && !part.is_in(bytes)? {
+            return Ok(Some(bytes.to_vec()));
+        }
+        match part.take(bytes, Original::of(kept.as_ref()), view) {
+            Err(_) if self.way == Way::Out && record.is_none() && !part.is_mentioned(bytes) => {
+                Ok(Some(bytes.to_vec()))
+            }
+            rest => rest,
+        }
+    }
+
+    /// Files of a project that is under version control are named where git is told what to pass by.
+    fn keep_out_of_repository(&mut self) -> Result<(), CommandError> {
+        let Some(tree) = self.tree else { return Ok(()) };
+        for Target { path, part } in self.targets.clone() {
+            if self.way == Way::In && tree.tracks(&path) {
+                let text = format!(
+                    "`{}` is committed to the repository, so what is in it is not yours alone",
+                    shown(&path)
+                );
+                return Err(CommandError::new(Kind::NoProjectSettings, text).hint(format!(
+                    "`msg install {}` installs it for yourself, in every project",
+                    self.recipient
+                )));
+            }
+            if self.way == Way::Out && is_elsewhere(tree, &path, &part)? {
+                continue;
+            }
+            if let Some((file, line)) = exclusion(tree, &path) {
+                self.targets.push(Target::new(file, Part::Line(line)));
+            }
+        }
+        Ok(())
+    }
+
+    fn changes(&self, steps: &[Step]) -> Vec<Change> {
+        let changed = steps.iter().filter(|step| step.before != step.after);
+        let change = |step: &Step| Change {
+            recipient: self.recipient,
+            path: step.target.path.clone(),
+            before: step.before.clone(),
+            after: step.after.clone(),
+        };
+        changed.map(change).collect()
+    }
+}
+
+impl Step {
+    /// Is anything of ours in the file?
+    pub(super) fn is_installed(&self) -> bool {
+        let is_old =
+            matches!(self.target.part, Part::Own(_)) && is_untouched(self.record.as_ref(), &self.before);
+        is_old || self.before.as_deref().is_some_and(|bytes| self.target.part.is_in(bytes).unwrap_or(false))
+    }
+
+    /// A file that is ours alone may have been added to: what somebody wrote there is not ours to remove.
+    fn refuse_edited(&self) -> Result<(), CommandError> {
+        let (Part::Own(content), Some(bytes), Some(record)) = (&self.target.part, &self.before, &self.record)
+        else {
+            return Ok(());
+        };
+        if bytes == content.as_bytes() || record.is_untouched(bytes) {
+            return Ok(());
+        }
+        let path = shown(&self.target.path);
+        let text = format!("`{path}` was changed since msg wrote it");
+        Err(CommandError::new(Kind::BadConfig, text)
+            .hint("keep what is yours in another file, remove this one, and try again")
+            .fact("file", path))
+    }
+
+    /// Is there nothing to write, also of what is known?
+    fn is_settled(&self, way: Way) -> bool {
+        let is_copy =
+            self.record.as_ref().is_some_and(|record| matches!(record.before, OriginalFile::Copy(_)));
+        self.before == self.after && !is_copy && (way == Way::In || self.record.is_none())
+    }
+
+    fn put(&self, lock: &InstallsLock) -> Result<(), CommandError> {
+        let (path, Some(after)) = (&self.target.path, &self.after) else { return Ok(()) };
+        if self.before == self.after {
+            return self.drop_copy(lock);
+        }
+        self.refuse_if_changed()?;
+        let mut made = self.record.as_ref().map(|record| record.made.clone()).unwrap_or_default();
+        for dir in files::missing_above(path)? {
+            let dir = dir.to_string_lossy().into_owned();
+            if !made.contains(&dir) {
+                made.push(dir);
+            }
+        }
+        let original = self.original.as_deref();
+        lock.note(&Install {
+            path: shown(path),
+            before: original
+                .map_or(OriginalFile::Nothing, |bytes| OriginalFile::Known(outline::known(bytes))),
+            wrote: std::iter::once(WrittenFile::new(after, original)).chain(self.earlier()).collect(),
+            made,
+        })?;
+        files::make_room(path)?;
+        self.write(after)
+    }
+
+    /// What we wrote before, in case that we die before the new content is in place.
+    fn earlier(&self) -> Option<WrittenFile> {
+        let record = self.record.as_ref()?;
+        match self.before.as_deref().filter(|bytes| record.is_untouched(bytes)) {
+            Some(bytes) => Some(WrittenFile::new(bytes, self.original.as_deref())),
+            None => record.wrote.first().cloned(),
+        }
+    }
+
+    /// A record of the first format has a copy of the whole file.
+    fn drop_copy(&self, lock: &InstallsLock) -> Result<(), CommandError> {
+        let record = self.record.as_ref();
+        let rest = record.and_then(|record| outline::without_copy(record, self.before.as_deref()));
+        Ok(rest.map_or(Ok(()), |record| lock.note(&record))?)
+    }
+
+    /// The last look is as late as can be.
+    fn write(&self, content: &[u8]) -> Result<(), CommandError> {
+        let path = &self.target.path;
+        let is_same = || Ok(files::read_large(path)? == self.before);
+        match files::write_through_if(path, content, is_same) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(self.changed_meanwhile()),
+            Err(error) => Err(unwritable(path, &error)),
+        }
+    }
+
+    /// The harness writes to its settings too, and knows nothing of our lock.
+    fn refuse_if_changed(&self) -> Result<(), CommandError> {
+        let path = &self.target.path;
+        if files::read_large(path)? == self.before { Ok(()) } else { Err(self.changed_meanwhile()) }
+    }
+
+    fn changed_meanwhile(&self) -> CommandError {
+        let path = shown(&self.target.path);
+        let text = format!("`{path}` was changed by somebody else at this moment");
+        CommandError::new(Kind::Io, text).hint("try again").fact("file", path)
+    }
+
+    fn take(&self, lock: &InstallsLock) -> Result<(), CommandError> {
+        let path = &self.target.path;
+        if self.before != self.after {
+            self.refuse_if_changed()?;
+            match &self.after {
+                Some(content) => self.write(content)?,
+                None => _ = files::remove_through(path).map_err(|error| unwritable(path, &error))?,
+            }
+        }
+        let Some(record) = &self.record else { return Ok(()) };
+        if self.after.is_none() {
+            for dir in record.made.iter().rev() {
+                // What somebody else has put something into stays, and so does what is above it.
+                if !files::remove_dir(Path::new(dir))? && files::exists(Path::new(dir))? {
+                    break;
+                }
+            }
+        }
+        // Of a file that several harnesses need, the last to go gives back what was.
+        if record.is_original(self.after.as_deref()) || !self.target.part.is_shared() {
+            lock.forget(path)?;
+            return Ok(());
+        }
+        self.drop_copy(lock)
+    }
+}
+
+fn is_untouched(record: Option<&Install>, content: &Option<Vec<u8>>) -> bool {
+    record.zip(content.as_deref()).is_some_and(|(record, bytes)| record.is_untouched(bytes))
+}
+
+/// Is the same in another work tree of the repository? They all have one file that says what git passes by.
+fn is_elsewhere(tree: &WorkTree, path: &Path, part: &Part) -> Result<bool, CommandError> {
+    let Ok(inside) = path.strip_prefix(&tree.root) else { return Ok(false) };
+    for root in tree.others() {
+        let other = root.join(inside);
+        // What can't be read may have ours in it.
+        let is_file = files::metadata(&other)?.is_some_and(|metadata| metadata.is_file());
+        if is_file && files::read_large(&other)?.is_some_and(|bytes| part.is_in(&bytes).unwrap_or(true)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn refuse(path: &Path, recipient: Recipient, part: &Part, refusal: &Refusal) -> CommandError {
+    if matches!(part, Part::Own(_)) {
+        let text = format!("`{}` is there already, and {}", shown(path), refusal.reason);
+        return CommandError::new(Kind::BadConfig, text)
+            .hint(format!("move it away, then `msg install {recipient}`; nothing of {recipient} was changed"))
+            .fact("file", shown(path));
+    }
+    CommandError::new(Kind::BadConfig, format!("`{}` can't be read: {refusal}", shown(path)))
+        .hint(format!("mend the file, then try again; nothing of {recipient} was changed"))
+        .fact("file", shown(path))
+        .number("line", refusal.line as u64)
+        .number("column", refusal.column as u64)
+}
+
+/// There is one status line, and whoever has made one of their own wants to keep it.
+fn rival(path: &Path) -> CommandError {
+    CommandError::new(Kind::StatusLineInUse, format!("`{}` has a status line of your own", shown(path)))
+        .hint("call `msg statusline` in it, with the JSON that it gets; `msg statusline --help` shows how")
+        .hint("or remove `statusLine` there, then try again; nothing of claude was changed")
+        .fact("file", shown(path))
+}
+
+/// Records are text, and so are settings that name a path.
+fn refuse_no_text(path: &Path) -> Result<(), CommandError> {
+    let real = files::destination(path);
+    let Some(odd) = [path, &real].into_iter().find(|path| path.to_str().is_none()) else { return Ok(()) };
+    let text = format!("the path `{}` is not text", shown(odd));
+    Err(CommandError::new(Kind::InvalidValue, text).hint("give it a name that is UTF-8".to_string()))
+}
+
+/// Some link a settings file to `/dev/null`, so that nobody writes to it. To rename a file onto that would do harm, and to
+/// read from a pipe may take for ever.
+fn refuse_odd(path: &Path) -> Result<(), CommandError> {
+    if files::metadata(path)?.is_none_or(|metadata| metadata.is_file()) {
+        return Ok(());
+    }
+    let real = files::destination(path);
+    let text = match real == *path {
+        true => format!("`{}` is no plain file", shown(path)),
+        false => format!("`{}` leads to `{}`, which is no plain file", shown(path), shown(&real)),
+    };
+    Err(CommandError::new(Kind::ReadOnly, text)
+        .hint("move it away, and try again".to_string())
+        .fact("file", shown(path)))
+}
+
+/// Who made a file or its directory read-only had a reason; a rename would pass over it.
+fn refuse_read_only(path: &Path) -> Result<(), CommandError> {
+    let Some(what) = files::read_only(path)? else { return Ok(()) };
+    let text = match what == *path {
+        true => format!("`{}` is read-only", shown(path)),
+        false => format!("`{}` can't be changed: `{}` is read-only", shown(path), shown(&what)),
+    };
+    Err(CommandError::new(Kind::ReadOnly, text)
+        .hint(format!(
+            "`chmod u+w {}`, or change it where it is made, if it is made by a program",
+            shown(&what)
+        ))
+        .fact("file", shown(path)))
+}
+
+/// A file that is written anew is its writer's, and its owner may not be able to read it any more.
+fn refuse_of_another(path: &Path) -> Result<(), CommandError> {
+    if !files::is_of_another(path)? {
+        return Ok(());
+    }
+    let text = format!("`{}` is somebody else's, and would be yours", shown(path));
+    Err(CommandError::new(Kind::ReadOnly, text)
+        .hint("let its owner do it, or root".to_string())
+        .fact("file", shown(path)))
+}
+
+/// The only copy of somebody's settings may be in it.
+fn damaged(error: StoreError) -> CommandError {
+    let StoreError::Corrupt { path, .. } = &error else { return error.into() };
+    CommandError::new(Kind::Corrupt, error.to_string())
+        .hint(
+            "what was there before `install` may be in it: look, then move it away; `uninstall` does without",
+        )
+        .fact("file", shown(path))
+}
+
+fn unreadable(path: &Path, error: &files::FileError) -> CommandError {
+    CommandError::new(Kind::Io, format!("`{}` can't be read: {error}", shown(path)))
+        .hint("mend that, then try again; nothing was changed")
+        .fact("file", shown(path))
+}
+
+fn unwritable(path: &Path, error: &files::FileError) -> CommandError {
+    let kind = if error.is_full() { Kind::DiskFull } else { Kind::Io };
+    CommandError::new(kind, format!("`{}` can't be written: {error}", shown(path)))
+        .hint("it is as it was; mend that, then try again")
+        .fact("file", shown(path))
+}

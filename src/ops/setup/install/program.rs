@@ -1,0 +1,26 @@
+//! Which `msg` hooks are to call.
+
+use crate::domain::Program;
+use crate::sys::program;
+
+use crate::ops::error::{CommandError, Kind};
+
+/// By its name where that leads to this very binary, else by its path.
+pub(super) fn find() -> Result<Program, CommandError> {
+    let this = program::own().map_err(|error| {
+        let text = format!("the path of this program can't be found: {error}");
+        CommandError::new(Kind::Io, text).hint("was it removed? put it back and call it by its path")
+    })?;
+    if program::on_path("msg").is_some_and(|found| program::is_same(&found, &this)) {
+        return Ok(Program::OnPath);
+    }
+    // A link is kept: it outlives the version that it leads to.
+    let path = program::called_as().filter(|path| program::is_same(path, &this)).unwrap_or(this);
+    match path.to_str() {
+        Some(path) => Ok(Program::At(path.to_string())),
+        None => {
+            let text = format!("the path of this program is not text: `{}`", path.display());
+            Err(CommandError::new(Kind::InvalidValue, text).hint("put it where the path is plain text"))
+        }
+    }
+}

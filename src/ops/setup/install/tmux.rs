@@ -1,0 +1,60 @@
+//! tmux's status bar: one line in its configuration, known by its form.
+
+use std::path::PathBuf;
+
+use crate::domain::Program;
+use crate::domain::edit::{Refusal, lines};
+use crate::ops::error::{CommandError, Kind};
+use crate::sys::environment::Home;
+
+use crate::ops::setup::install::plan::Way;
+
+/// Whoever loads the configuration again has it once all the same.
+const HEAD: &str = "if -F \"#{m:*statusline --tmux*,#{status-right}}\" \"\" 'set -ag status-right \" #(";
+/// tmux cuts off what is longer than its default, which its own clock fills.
+const TAIL: &str = " statusline --tmux --pane #{pane_pid} 2>/dev/null)\"'; \
+                    if -F \"#{e|<:#{status-right-length},100}\" \"set -g status-right-length 100\"";
+
+/// The line that calls the program.
+pub(super) fn line(program: &Program) -> Result<String, CommandError> {
+    let program = match program {
+        Program::OnPath => "msg",
+        // Both tmux and a shell read it, and what they make of quotation marks within quotation marks is nobody's wish.
+        Program::At(path) if path.chars().all(|c| c.is_ascii_alphanumeric() || "/._+-".contains(c)) => path,
+        Program::At(path) => {
+            let text = format!("the path of this program can't stand in tmux's configuration: `{path}`");
+            return Err(CommandError::new(Kind::InvalidValue, text)
+                .hint("put `msg` on your PATH, or where the path is plain letters"));
+        }
+    };
+    Ok(format!("{HEAD}{program}{TAIL}"))
+}
+
+/// The files that tmux reads: of one's own, the one that is there. Ours may be in either.
+pub(super) fn files(home: &Home, way: Way) -> Vec<PathBuf> {
+    let (old, new) = (home.home.join(".tmux.conf"), home.config.join("tmux/tmux.conf"));
+    match way {
+        Way::Out => vec![old, new],
+        Way::In if new.exists() && !old.exists() => vec![new],
+        Way::In => vec![old],
+    }
+}
+
+/// The content with the line at its end, or where it was; those of another version go.
+pub(super) fn put(bytes: &[u8], line: &str) -> Result<Vec<u8>, Refusal> {
+    lines::put(&lines::take_those(bytes, &|other| is_ours(other) && other != line)?, line)
+}
+
+pub(super) fn take(bytes: &[u8]) -> Result<Vec<u8>, Refusal> {
+    lines::take_those(bytes, &is_ours)
+}
+
+/// Is anything of ours in it?
+pub(super) fn is_in(bytes: &[u8]) -> bool {
+    String::from_utf8_lossy(bytes).lines().any(|line| is_ours(line.trim_end()))
+}
+
+/// Only what is exactly so is; somebody's own call of `msg` is theirs.
+fn is_ours(line: &str) -> bool {
+    line.strip_prefix(HEAD).and_then(|rest| rest.strip_suffix(TAIL)).is_some()
+}

@@ -1,0 +1,193 @@
+//! Codex's trust in hooks: it runs only those whose hash stands in the user's `config.toml`, under the place that they
+//! have in their file. Our MCP server stands there too.
+
+use std::path::PathBuf;
+
+use crate::domain::Harness;
+use crate::domain::edit::Refusal;
+use crate::domain::edit::json::{Dialect, Document, Node};
+use crate::domain::edit::toml::Tables;
+use crate::store;
+
+use crate::ops::setup::install::part::{Hook, View};
+use crate::ops::setup::install::server::Server;
+
+const ABOVE: [&str; 2] = ["hooks", "state"];
+const KEY: &str = "trusted_hash";
+
+/// What is to be trusted.
+#[derive(Clone, Debug)]
+pub(super) struct Trust {
+    /// The file with the hooks, as it is named.
+    pub(super) hooks: PathBuf,
+    /// The same as Codex calls it.
+    pub(super) source: String,
+    pub(super) events: Vec<Trusted>,
+    pub(super) server: Server,
+}
+
+/// A hook, and how it stands in a hash.
+#[derive(Clone, Debug)]
+pub(super) struct Trusted {
+    pub(super) hook: Hook,
+    /// As Codex calls it there.
+    pub(super) event: &'static str,
+    pub(super) line: String,
+    pub(super) timeout: u64,
+}
+
+impl Trust {
+    /// Trusts the hooks that are in the file now, where they are now.
+    pub(super) fn put(&self, bytes: &[u8], view: View<'_>) -> Result<Vec<u8>, Refusal> {
+        let (before, after) = view(&self.hooks);
+        let mut tables = Tables::parse(bytes, &ABOVE, KEY)?;
+        let wanted = self.keys(after.as_deref())?;
+        let known = self.hashes(before.as_deref())?;
+        for entry in tables.entries()? {
+            let is_wanted = wanted.iter().any(|(key, _)| *key == entry.name);
+            if !is_wanted && self.is_ours(&entry.name, entry.text.as_deref(), &known) {
+                tables.take(&entry.name)?;
+            }
+        }
+        wanted.iter().try_for_each(|(key, hash)| tables.put(key, hash))?;
+        self.server.put_table(&tables.into_bytes())
+    }
+
+    /// Takes that back, from what was `first` before us. Hooks of others that move up in their list stay trusted.
+    pub(super) fn take(
+        &self,
+        bytes: &[u8],
+        first: Option<&[u8]>,
+        view: View<'_>,
+    ) -> Result<Vec<u8>, Refusal> {
+        let (before, after) = view(&self.hooks);
+        let mut tables = Tables::parse(&self.server.take_table(bytes, first)?, &ABOVE, KEY)?;
+        let known = self.hashes(before.as_deref())?;
+        let entries = tables.entries()?;
+        for entry in &entries {
+            if self.is_ours(&entry.name, entry.text.as_deref(), &known) {
+                tables.take(&entry.name)?;
+            }
+        }
+        let mut moved = Vec::new();
+        for (from, to) in self.moves(before.as_deref(), after.as_deref())? {
+            let Some(hash) =
+                entries.iter().find(|entry| entry.name == from).and_then(|entry| entry.text.clone())
+            else {
+                continue;
+            };
+            tables.take(&from)?;
+            moved.push((to, hash));
+        }
+        moved.iter().try_for_each(|(key, hash)| tables.put(key, hash))?;
+        Ok(tables.into_bytes())
+    }
+
+    pub(super) fn is_mentioned(&self, text: &str) -> bool {
+        (text.contains(KEY) && text.contains(&self.source)) || text.contains("ravenry")
+    }
+
+    /// The keys and hashes of ours in the file.
+    pub(super) fn keys(&self, hooks: Option<&[u8]>) -> Result<Vec<(String, String)>, Refusal> {
+        let Some(document) = parse(hooks)? else { return Ok(Vec::new()) };
+        let mut keys = Vec::new();
+        for Trusted { hook, event, .. } in &self.events {
+            for ((outer, inner), _) in hook.found(&document, Harness::Codex)? {
+                let group = document.list(&hook.list)?.and_then(|groups| groups.get(outer));
+                let hash = group.and_then(|group| hash_of(event, group, inner));
+                keys.extend(hash.map(|hash| (self.key(event, outer, inner), hash)));
+            }
+        }
+        Ok(keys)
+    }
+
+    /// Every hash that may be one of ours: of what is in the file, and of what we would write.
+    fn hashes(&self, hooks: Option<&[u8]>) -> Result<Vec<String>, Refusal> {
+        let mut hashes: Vec<String> = self.keys(hooks)?.into_iter().map(|(_, hash)| hash).collect();
+        hashes.extend(self.events.iter().map(|it| hash(it.event, None, &it.line, it.timeout)));
+        Ok(hashes)
+    }
+
+    fn is_ours(&self, key: &str, text: Option<&str>, known: &[String]) -> bool {
+        key.strip_prefix(&self.source).is_some_and(|rest| rest.starts_with(':'))
+            && text.is_some_and(|text| known.iter().any(|hash| hash == text))
+    }
+
+    /// Where hooks of others were, and where they are when ours are gone.
+    fn moves(&self, before: Option<&[u8]>, after: Option<&[u8]>) -> Result<Vec<(String, String)>, Refusal> {
+        let mut moves = Vec::new();
+        for Trusted { hook, event, .. } in &self.events {
+            let from = self.others(parse(before)?.as_ref(), hook, event)?;
+            let to = self.others(parse(after)?.as_ref(), hook, event)?;
+            moves.extend(from.into_iter().zip(to).filter(|(from, to)| from != to));
+        }
+        Ok(moves)
+    }
+
+    fn others(&self, document: Option<&Document>, hook: &Hook, event: &str) -> Result<Vec<String>, Refusal> {
+        let Some(document) = document else { return Ok(Vec::new()) };
+        let ours = hook.slot(Harness::Codex, |slot| document.places(slot))?;
+        let groups = document.list(&hook.list)?.unwrap_or_default();
+        let mut keys = Vec::new();
+        for (outer, group) in groups.iter().enumerate() {
+            let handlers = group.member("hooks").map_or(0, Node::length);
+            let others = (0..handlers).filter(|inner| !ours.contains(&(outer, *inner)));
+            keys.extend(others.map(|inner| self.key(event, outer, inner)));
+        }
+        Ok(keys)
+    }
+
+    fn key(&self, event: &str, outer: usize, inner: usize) -> String {
+        format!("{}:{event}:{outer}:{inner}", self.source)
+    }
+}
+
+fn parse(hooks: Option<&[u8]>) -> Result<Option<Document>, Refusal> {
+    hooks.map(|bytes| Document::parse(bytes, Dialect::Strict)).transpose()
+}
+
+/// The hash of a hook as it stands in its group.
+fn hash_of(event: &str, group: &Node, inner: usize) -> Option<String> {
+    let handler = group.member("hooks")?.item(inner)?;
+    let timeout = handler.member("timeout").and_then(Node::number)?;
+    let matcher = group.member("matcher").and_then(Node::text);
+    Some(hash(event, matcher, handler.member("command")?.text()?, timeout))
+}
+
+/// As Codex does it: the event, the matcher and the one handler with its defaults filled in, as JSON with sorted keys.
+fn hash(event: &str, matcher: Option<&str>, command: &str, timeout: u64) -> String {
+    let handler = serde_json::json!({
+        "async": false, "command": command, "timeout": timeout, "type": "command",
+    });
+    let mut identity = serde_json::Map::new();
+    identity.insert("event_name".to_string(), event.into());
+    identity.insert("hooks".to_string(), serde_json::json!([handler]));
+    if let Some(matcher) = matcher {
+        identity.insert("matcher".to_string(), matcher.into());
+    }
+    let text = serde_json::Value::Object(identity).to_string();
+    format!("sha256:{}", store::hash(text.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `codex app-server` 0.166.0 answered to `hooks/list`.
+    #[test]
+    fn the_hash_is_codexs() {
+        let line = "[ -x '/a b/msg' ] && '/a b/msg' hook codex PreToolUse 2>/dev/null || :";
+        for (event, command, timeout, expected) in [
+            (
+                "pre_tool_use",
+                "echo other",
+                600,
+                "345a124e51bb597375f6e17a14124fcfe9a78cf23d66b13301b87d11cd36ab92",
+            ),
+            ("pre_tool_use", line, 10, "8d13c2beb0c1c60cb8ca3f2ff6e85d2115b8a56a2de490997883d77618e6f938"),
+            ("session_end", "x", 3, "b1aa6329f3a5daf36ae487200db1136f90a884bb805ddb24a6326c98dd6f29f6"),
+        ] {
+            assert_eq!(hash(event, None, command, timeout), format!("sha256:{expected}"));
+        }
+    }
+}

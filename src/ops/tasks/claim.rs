@@ -1,0 +1,281 @@
+//! Taking a task: one each, and each to one.
+
+use crate::domain::{Agent, EventKind, Reservation, TaskRef, TaskWait, called, quoted, said, shell_word};
+use crate::ops::agents::identity;
+use crate::ops::context::Context;
+use crate::ops::error::{CommandError, Kind};
+use crate::ops::feed;
+use crate::ops::messages::rendered_message::age;
+use crate::ops::reservations::conflicts::Wanted;
+use crate::ops::reservations::reserve::{self, Taken, Wish};
+use crate::ops::reservations::waiting;
+use crate::store::Claim;
+use crate::sys::clock;
+
+use super::complete::{let_go_of_paths, task_of};
+use super::locked_tasks::{Table, look_up};
+use super::spec_key::Place;
+use super::states::{Board, Sheet};
+
+/// The longest id of a task, in bytes.
+const MAX_ID: usize = 200;
+
+/// Which task is wanted.
+#[derive(Clone, Debug)]
+pub enum Choice {
+    This(String),
+    /// The first that can be begun.
+    Next,
+}
+
+#[derive(Clone, Debug)]
+pub struct ClaimRequest {
+    pub choice: Choice,
+    pub spec: Option<String>,
+    pub reason: Option<String>,
+    /// Paths that are taken with the task, or neither is.
+    pub reserve: Vec<String>,
+    pub force_broad: bool,
+    /// A task that stands in no spec.
+    pub adhoc: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Claimed {
+    pub claim: Claim,
+    pub title: String,
+    pub reservations: Vec<Reservation>,
+    /// It was the caller's already.
+    pub again: bool,
+}
+
+pub fn claim(ctx: &Context, request: &ClaimRequest) -> Result<Claimed, CommandError> {
+    if let Choice::This(id) = &request.choice {
+        check_id(id)?;
+    }
+    let reason = reserve::reason(request.reason.as_deref())?;
+    let wish = Wish {
+        patterns: request.reserve.clone(),
+        reason: reason.clone(),
+        force_broad: request.force_broad,
+        ..Wish::default()
+    };
+    let paths = reserve::drafts(ctx, &wish, clock::now())?;
+    let (mesh, caller) = identity::own_caller(ctx)?;
+    let place = Place::find(ctx, request.spec.as_deref(), Some(&caller))?;
+    let wanted = Wanted::new(paths, &caller.cwd);
+    if !request.reserve.is_empty() {
+        wanted.compare(&mesh.census()?.records, &caller, clock::now());
+    }
+    let spellings = look_up(&mesh);
+    let sheet = Sheet::read(ctx, place)?;
+    let locked = mesh.lock_with_swarm()?;
+    let mut table = Table::open(ctx, &mesh, &locked, &caller, spellings)?;
+    let sheet = sheet.refreshed(ctx)?;
+    let pick = Visit { table: &table, board: &table.board(&sheet) }.choose(request)?;
+    let take = |me: &Agent, wanted: &Wanted| match wanted.reservations.as_slice() {
+        [] => Ok(Taken::nothing(me)),
+        _ => reserve::take(ctx, &mesh, &locked, me, wanted, table.now),
+    };
+    let (id, title) = match pick {
+        Pick::Mine(claim, title) => {
+            let wanted = wanted.with_task(&task_of(&claim));
+            let taken = take(&table.me, &wanted)?;
+            drop(table);
+            drop(locked);
+            taken.tell_of_work_trees(ctx, &wanted);
+            return Ok(again(&taken.agent, claim, title));
+        }
+        Pick::Free(id, title) => (id, title),
+    };
+    let task = TaskRef { spec: sheet.place.key.clone(), id: id.clone() };
+    // Paths that were left of this task when a command died would bind again with the claim, whoever has them by now.
+    let me = let_go_of_paths(&locked, &table.me, &task)?;
+    let wanted = wanted.with_task(&task);
+    // Written first, but they bind only with the claim: one replacement of the claims decides about both.
+    let taken = take(&me, &wanted)?;
+    let me = &taken.agent;
+    let claim = Claim {
+        spec: sheet.place.key.clone(),
+        task: id,
+        agent: me.name.to_string(),
+        session: me.session.to_string(),
+        process: me.process.clone(),
+        claimed_at: table.now,
+        reason,
+    };
+    table.claims.insert(&claim);
+    table.write_claims()?;
+    drop(table);
+    waiting::forget_task(ctx, &locked, me, &task);
+    drop(locked);
+    taken.tell_of_work_trees(ctx, &wanted);
+    feed::tell(ctx, &mesh, EventKind::Claim, &me.name, Some(&claim.task), claim.reason.as_deref());
+    Ok(Claimed { claim, title, reservations: wanted.reservations, again: false })
+}
+
+fn again(me: &Agent, claim: Claim, title: String) -> Claimed {
+    let is_of = |reservation: &&Reservation| reservation.task.as_ref() == Some(&task_of(&claim));
+    let reservations = me.reservations.iter().filter(is_of).cloned().collect();
+    Claimed { claim, title, reservations, again: true }
+}
+
+pub(super) fn check_id(id: &str) -> Result<(), CommandError> {
+    let why = if id.is_empty() {
+        "it is empty".to_string()
+    } else if id.len() > MAX_ID {
+        format!("it has {} bytes, and {MAX_ID} is the most", id.len())
+    } else if id.chars().any(char::is_control) {
+        "it has control characters in it".to_string()
+    } else {
+        return Ok(());
+    };
+    let start: String = id.chars().take(40).collect();
+    Err(CommandError::new(Kind::InvalidValue, format!("`{}` can't be a task: {why}", start.escape_debug())))
+}
+
+enum Pick {
+    Mine(Claim, String),
+    /// Its id and title.
+    Free(String, String),
+}
+
+/// One `claim` with both locks held.
+struct Visit<'t> {
+    table: &'t Table<'t>,
+    board: &'t Board<'t>,
+}
+
+impl Visit<'_> {
+    fn choose(&self, request: &ClaimRequest) -> Result<Pick, CommandError> {
+        let mine = self.table.claims.of(&self.table.me).into_iter().next();
+        let choice = match &request.choice {
+            Choice::This(typed) if !request.adhoc => Choice::This(self.board.meant(typed)),
+            choice => choice.clone(),
+        };
+        if let (Some(mine), Choice::This(id)) = (&mine, &choice)
+            && mine.task == *id
+            && self.board.sheet.place.is_meant_by(&mine.spec, &self.table.spellings)
+        {
+            return Ok(Pick::Mine(mine.clone(), self.title(id)));
+        }
+        if let Some(mine) = mine {
+            let text = format!("you work on `{}` already", mine.task);
+            return Err(CommandError::new(Kind::AlreadyHaveClaim, text)
+                .hint(format!("`msg complete {0}` or `msg unclaim {0}` first", shell_word(&mine.task)))
+                .fact("task", mine.task)
+                .fact("spec", mine.spec));
+        }
+        match &choice {
+            Choice::This(id) => self.this(id, request),
+            Choice::Next => self.next(),
+        }
+    }
+
+    fn title(&self, id: &str) -> String {
+        self.board.sheet.task(id).map_or(String::new(), |task| task.title.clone())
+    }
+
+    fn is_advisory(&self) -> bool {
+        self.table.ctx.settings.dependencies_are_advisory()
+    }
+
+    fn this(&self, id: &str, request: &ClaimRequest) -> Result<Pick, CommandError> {
+        let task = self.board.sheet.task(id);
+        if task.is_none() && !request.adhoc && self.board.claim(id).is_none() && !self.board.is_finished(id) {
+            return Err(self.unknown(id));
+        }
+        if self.board.is_done(id) {
+            return Err(self.completed(id));
+        }
+        if let Some(claim) = self.board.claim(id) {
+            self.remember(id, claim)?;
+            return Err(self.claimed(claim));
+        }
+        let missing = task.map_or(Vec::new(), |task| self.board.missing(task));
+        if !missing.is_empty() && !self.is_advisory() {
+            return Err(self.blocked(id, missing));
+        }
+        Ok(Pick::Free(id.to_string(), self.title(id)))
+    }
+
+    fn next(&self) -> Result<Pick, CommandError> {
+        if let Some(task) = self.board.next(self.is_advisory()) {
+            return Ok(Pick::Free(task.id.clone(), task.title.clone()));
+        }
+        let progress = self.board.progress();
+        if progress.total() == 0 {
+            let text = match &self.board.sheet.place.file {
+                Some(file) => format!("there are no tasks in `{}`", file.display()),
+                None => "you have no spec".to_string(),
+            };
+            return Err(CommandError::new(Kind::NothingReady, text).hint(
+                "`msg spec PATH` says which spec you work through; `msg claim TASK --adhoc` takes any",
+            ));
+        }
+        if progress.done == progress.total() {
+            return Err(CommandError::new(Kind::AllDone, format!("all {} tasks are done", progress.total())));
+        }
+        let text = format!("nothing is ready: {} claimed, {} blocked", progress.claimed, progress.blocked);
+        Err(CommandError::new(Kind::NothingReady, text).hint("`msg tasks` tells by whom and by what"))
+    }
+
+    /// Who was refused is told when the task is free.
+    fn remember(&self, id: &str, claim: &Claim) -> Result<(), CommandError> {
+        let task = TaskRef { spec: self.board.sheet.place.key.clone(), id: id.to_string() };
+        let wait = TaskWait { task, holder: claim.agent.clone(), since: self.table.now };
+        waiting::remember_task(self.table.locked, &self.table.me, wait)
+    }
+
+    fn unknown(&self, id: &str) -> CommandError {
+        let shown = id.escape_debug();
+        let place = match &self.board.sheet.place.file {
+            Some(file) => format!("`{}`", file.display()),
+            None => "any spec of yours".to_string(),
+        };
+        let error = CommandError::new(Kind::UnknownTask, format!("there is no task `{shown}` in {place}"));
+        let error = match self.board.sheet.spec.nearest(id).as_slice() {
+            [] => error.hint("`msg tasks` lists them"),
+            near => {
+                let near: Vec<String> = near.iter().map(|id| (*id).to_string()).collect();
+                error.hint(format!("did you mean {}?", near.join(" or "))).facts("nearest", near)
+            }
+        };
+        error.hint("`--adhoc` claims a task that is not in the spec")
+    }
+
+    fn claimed(&self, claim: &Claim) -> CommandError {
+        let reason = claim.reason.as_deref().map_or(String::new(), |reason| format!(": {}", said(reason)));
+        let ago = age(claim.claimed_at, self.table.now);
+        let text =
+            format!("{} is claimed by {} ({ago} ago){reason}", quoted(&claim.task), called(&claim.agent));
+        CommandError::new(Kind::AlreadyClaimed, text)
+            .hint("`msg claim --next` takes the next ready task; you get a message when this one is free")
+            .fact("agent", claim.agent.as_str())
+            .fact("since", crate::store::iso(claim.claimed_at))
+    }
+
+    fn completed(&self, id: &str) -> CommandError {
+        let (text, by) = match self.board.completion(id) {
+            Some(done) => {
+                let ago = age(done.at, self.table.now);
+                (format!("{} is already done ({}, {ago} ago)", quoted(id), called(&done.by)), Some(done.by))
+            }
+            None => (format!("{} is already done: its box is ticked in the spec", quoted(id)), None),
+        };
+        let error = CommandError::new(Kind::AlreadyCompleted, text)
+            .hint("`msg claim --next` takes the next ready task");
+        match by {
+            Some(by) => error.fact("agent", by),
+            None => error,
+        }
+    }
+
+    fn blocked(&self, id: &str, missing: Vec<String>) -> CommandError {
+        let names: Vec<String> = missing.iter().map(|id| quoted(id)).collect();
+        let text = format!("{} waits for {}", quoted(id), names.join(", "));
+        CommandError::new(Kind::Blocked, text)
+            .hint("`msg claim --next` takes one that is ready")
+            .facts("blockedBy", missing)
+    }
+}

@@ -1,0 +1,49 @@
+//! Changes to claims that follow from something else: leaving, a new name, a new session id.
+
+use crate::domain::Agent;
+use crate::store::{Claim, Claims, Locked, StoreError, Swarm};
+
+/// Gives up what the agent claimed. Returns what it had.
+pub(in crate::ops) fn give_up(locked: &Locked<'_>, agent: &Agent) -> Result<Vec<Claim>, StoreError> {
+    let mut had = Vec::new();
+    change(locked, agent, wait, |claims| had = claims.give_up(agent))?;
+    Ok(had)
+}
+
+/// Writes the agent's new name, session or process into what it claimed.
+pub(in crate::ops) fn carry_over(
+    locked: &Locked<'_>,
+    before: &Agent,
+    after: &Agent,
+) -> Result<(), StoreError> {
+    change(locked, before, wait, |claims| claims.carry_over(before, after))?;
+    Ok(())
+}
+
+/// Writes the agent's new name into what it claimed, unless that has to wait for `swarm.lock`. Is it done?
+pub(in crate::ops) fn try_to_carry_over(locked: &Locked<'_>, agent: &Agent) -> Result<bool, StoreError> {
+    change(locked, agent, |locked| locked.try_swarm(), |claims| claims.carry_over(agent, agent))
+}
+
+fn wait<'l>(locked: &'l Locked<'l>) -> Result<Option<Swarm<'l>>, StoreError> {
+    locked.swarm().map(Some)
+}
+
+/// `swarm.lock` is taken only if there is something to change: none of ours can add a claim meanwhile, because that
+/// takes `mesh.lock`, and pi-messenger does not touch claims of a live agent.
+fn change<'l>(
+    locked: &'l Locked<'l>,
+    agent: &Agent,
+    lock: impl FnOnce(&'l Locked<'l>) -> Result<Option<Swarm<'l>>, StoreError>,
+    change: impl FnOnce(&mut Claims),
+) -> Result<bool, StoreError> {
+    if locked.claims()?.of(agent).is_empty() {
+        return Ok(true);
+    }
+    let Some(swarm) = lock(locked)? else { return Ok(false) };
+    let mut claims = swarm.claims()?;
+    change(&mut claims);
+    swarm.drop_done(&mut claims);
+    swarm.write(&claims)?;
+    Ok(true)
+}

@@ -1,0 +1,222 @@
+//! Finishing a task.
+
+use std::path::Path;
+
+use crate::domain::spec::tick;
+use crate::domain::{Agent, EventKind, Notice, PeerText, Presence, Reservation, TaskRef, quoted};
+use crate::ops::agents::identity;
+use crate::ops::agents::names::is_live;
+use crate::ops::context::Context;
+use crate::ops::error::{CommandError, Kind};
+use crate::ops::feed;
+use crate::ops::reservations::waiting;
+use crate::store::{Claim, Completion, Locked, Mesh};
+use crate::sys::{clock, files, process};
+
+use super::claim::check_id;
+use super::locked_tasks::{Early, Table, look_up};
+use super::states::Sheet;
+
+/// The longest notes, in bytes: they stay for good.
+const MAX_NOTES: usize = 16 * 1024;
+
+/// How often a box is ticked anew in a spec that others write at the same time.
+const TRIES: usize = 20;
+
+#[derive(Clone, Debug)]
+pub struct CompleteRequest {
+    /// `None`: the one that the caller has.
+    pub task: Option<String>,
+    pub spec: Option<String>,
+    pub notes: Option<String>,
+    /// Tick its box in the spec, too.
+    pub tick: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Completed {
+    pub completion: Completion,
+    /// Tasks that can be begun now, and could not before.
+    pub unblocked: Vec<String>,
+    pub ticked: bool,
+    /// The caller had completed it before.
+    pub already: bool,
+}
+
+pub fn complete(ctx: &Context, request: &CompleteRequest) -> Result<Completed, CommandError> {
+    request.task.as_deref().map_or(Ok(()), check_id)?;
+    check_notes(request.notes.as_deref())?;
+    let (mesh, caller) = identity::own_caller(ctx)?;
+    // Without a task it is the caller's own, which is looked up again under the locks.
+    let own = || mesh.claims().ok()?.of(&caller).into_iter().next().map(|claim| claim.task);
+    let (early, spellings) = match request.task.clone().or_else(own) {
+        Some(task) => Early::read(ctx, &mesh, &caller, request.spec.as_deref(), &task),
+        None => (None, look_up(&mesh)),
+    };
+    let locked = mesh.lock_with_swarm()?;
+    let mut table = Table::open(ctx, &mesh, &locked, &caller, spellings)?;
+    let typed = match &request.task {
+        Some(task) => task.clone(),
+        None => table.only_claim()?.task,
+    };
+    let sheet = table.sheet_of(early, request.spec.as_deref(), &typed)?;
+    let board = table.board(&sheet);
+    let task = board.meant(&typed);
+    if let Some(completion) = table.own_completion(&board, &task) {
+        drop(table);
+        drop(locked);
+        let ticked = request.tick && tick_box(ctx, &mesh, &sheet, &task);
+        return Ok(Completed { completion, unblocked: Vec::new(), ticked, already: true });
+    }
+    let claim = table.own_claim(&board, &task)?;
+    let unblocked = board.unblocked_by(&task);
+    let completion = Completion {
+        spec: claim.spec.clone(),
+        task: claim.task.clone(),
+        by: table.me.name.to_string(),
+        at: table.now,
+        notes: request.notes.clone(),
+    };
+    table.finish(&claim, &completion)?;
+    tell_idle(&table, &sheet, &unblocked);
+    let me = table.close();
+    give_back(ctx, &mesh, &locked, &me, &claim)?;
+    drop(locked);
+    feed::tell(
+        ctx,
+        &mesh,
+        EventKind::Complete,
+        &me.name,
+        Some(&completion.task),
+        completion.notes.as_deref(),
+    );
+    let ticked = request.tick && tick_box(ctx, &mesh, &sheet, &task);
+    Ok(Completed { completion, unblocked, ticked, already: false })
+}
+
+pub(super) fn check_notes(notes: Option<&str>) -> Result<(), CommandError> {
+    match notes.map(str::len) {
+        Some(length) if length > MAX_NOTES => {
+            let text = format!("the notes have {length} bytes; {MAX_NOTES} is the most");
+            Err(CommandError::new(Kind::TooLarge, text).hint("put them into a file, and name it"))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn task_of(claim: &Claim) -> TaskRef {
+    TaskRef { spec: claim.spec.clone(), id: claim.task.clone() }
+}
+
+/// Paths that were taken with a task bind nobody without it; this clears them away.
+pub(super) fn let_go_of_paths(
+    locked: &Locked<'_>,
+    me: &Agent,
+    task: &TaskRef,
+) -> Result<Agent, CommandError> {
+    let is_of = |held: &Reservation| held.task.as_ref() == Some(task);
+    if !me.reservations.iter().any(is_of) {
+        return Ok(me.clone());
+    }
+    Ok(locked.edit(me, |agent| agent.reservations.retain(|held| !is_of(held)))?.agent)
+}
+
+/// What was taken with the task goes with it, and whoever waits for any of this is told.
+pub(super) fn give_back(
+    ctx: &Context,
+    mesh: &Mesh,
+    locked: &Locked<'_>,
+    me: &Agent,
+    claim: &Claim,
+) -> Result<(), CommandError> {
+    let_go_of_paths(locked, me, &task_of(claim))?;
+    waiting::tell_or_note(ctx, mesh, locked);
+    Ok(())
+}
+
+/// Agents that have the same spec and nothing to do learn that there is something.
+fn tell_idle(table: &Table<'_>, sheet: &Sheet, unblocked: &[String]) {
+    let Some(first) = unblocked.first() else { return };
+    let Table { ctx, mesh, me, claims, .. } = table;
+    let notice = Notice::new().code(&PeerText::new(first.as_str())).say(" is ready: ").name(&me.name);
+    let notice = notice.say(" completed what it depends on. To take it: msg claim --next");
+    for record in table.census.records.iter().filter(|record| is_live(record)) {
+        let agent = &record.agent;
+        let same_spec =
+            agent.spec.as_deref().is_some_and(|spec| sheet.place.is_meant_by(spec, &table.spellings));
+        if agent.session == me.session || agent.is_foreign() || !same_spec || !claims.of(agent).is_empty() {
+            continue;
+        }
+        // One that is stuck with its paths has no task either.
+        let presence = |sign| {
+            let quiet = clock::now().duration_since(sign);
+            Presence::of(process::liveness(&agent.process), quiet, None)
+        };
+        let presence = mesh.last_sign(agent).map(presence);
+        if !presence.is_ok_and(|presence| matches!(presence, Presence::Idle | Presence::Away)) {
+            continue;
+        }
+        if let Err(error) = waiting::notify(ctx, mesh, &agent.name, &notice) {
+            ctx.notice(format!("{} could not be told what is ready: {error}", agent.name));
+        }
+    }
+}
+
+/// Ticks the box in the spec as it is by now. The task is done whether or not: what fails here is a notice.
+fn tick_box(ctx: &Context, mesh: &Mesh, sheet: &Sheet, id: &str) -> bool {
+    let (Some(file), Some(_)) = (&sheet.place.file, sheet.task(id)) else { return false };
+    for _ in 0..TRIES {
+        match try_to_tick(ctx, mesh, sheet, file, id) {
+            Ok(Tick::Done) => return true,
+            Ok(Tick::NoBox) => {
+                ctx.notice(format!("{} has no box to tick", quoted(id)));
+                return false;
+            }
+            Ok(Tick::Changed) => {}
+            Err(error) => {
+                ctx.notice(format!("the box of {} is not ticked: {error}", quoted(id)));
+                return false;
+            }
+        }
+    }
+    ctx.notice(format!("the spec keeps changing: the box of {} is not ticked", quoted(id)));
+    false
+}
+
+enum Tick {
+    Done,
+    NoBox,
+    /// Somebody wrote the spec meanwhile.
+    Changed,
+}
+
+/// The new content is on the disk before the lock is taken; under it the spec is compared with what it was, and replaced.
+/// So of two that tick at once neither undoes what the other did.
+fn try_to_tick(
+    ctx: &Context,
+    mesh: &Mesh,
+    sheet: &Sheet,
+    file: &Path,
+    id: &str,
+) -> Result<Tick, CommandError> {
+    let now = Sheet::read(ctx, sheet.place.clone())?;
+    let Some(task) = now.task(id) else { return Ok(Tick::NoBox) };
+    if task.done {
+        return Ok(Tick::Done);
+    }
+    let Some(ticked) = tick(&now.text, task) else { return Ok(Tick::NoBox) };
+    let mut locked = None;
+    let is_same = || match mesh.lock() {
+        Ok(held) => {
+            locked = Some(Ok(held));
+            Ok(now.place.text().ok().as_ref() == Some(&now.text))
+        }
+        Err(error) => {
+            locked = Some(Err(error));
+            Ok(false)
+        }
+    };
+    let written = files::write_through_if(file, ticked.as_bytes(), is_same)?;
+    locked.transpose()?;
+    Ok(if written { Tick::Done } else { Tick::Changed })
+}

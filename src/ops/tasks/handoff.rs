@@ -1,0 +1,214 @@
+//! Giving a task back, or to somebody else.
+
+use jiff::Timestamp;
+
+use crate::domain::pattern::{Budget, Pattern};
+use crate::domain::{
+    Agent, AgentName, EventKind, Hit, Message, Notice, PeerText, Reservation, TaskRef, quoted, shell_word,
+};
+use crate::ops::agents::identity::{self, with_nearest};
+use crate::ops::agents::names::is_live;
+use crate::ops::context::Context;
+use crate::ops::error::{CommandError, Kind};
+use crate::ops::feed;
+use crate::ops::reservations::conflicts::STEPS_UNDER_LOCK;
+use crate::ops::reservations::reserve::{contains, wait_no_longer_for};
+use crate::ops::reservations::waiting;
+use crate::store::{Claim, Locked, Mesh};
+
+use super::claim::check_id;
+use super::complete::{check_notes, give_back, let_go_of_paths, task_of};
+use super::locked_tasks::{Early, Table, look_up};
+
+/// Gives up the task that is named, else the one that the caller has.
+pub fn unclaim(ctx: &Context, task: Option<&str>, spec: Option<&str>) -> Result<Claim, CommandError> {
+    task.map_or(Ok(()), check_id)?;
+    let (mesh, caller) = identity::own_caller(ctx)?;
+    let (early, spellings) = match task {
+        Some(task) => Early::read(ctx, &mesh, &caller, spec, task),
+        None => (None, look_up(&mesh)),
+    };
+    let locked = mesh.lock_with_swarm()?;
+    let mut table = Table::open(ctx, &mesh, &locked, &caller, spellings)?;
+    let claim = match task {
+        Some(task) => {
+            let sheet = table.sheet_of(early, spec, task)?;
+            let board = table.board(&sheet);
+            table.own_claim(&board, &board.meant(task))?
+        }
+        None => table.only_claim()?,
+    };
+    table.claims.remove(&claim);
+    table.write_claims()?;
+    let me = table.close();
+    give_back(ctx, &mesh, &locked, &me, &claim)?;
+    drop(locked);
+    feed::tell(ctx, &mesh, EventKind::Unclaim, &me.name, Some(&claim.task), None);
+    Ok(claim)
+}
+
+/// A task that is another's now.
+#[derive(Clone, Debug)]
+pub struct HandedOff {
+    pub claim: Claim,
+    /// The paths that went along.
+    pub reservations: Vec<Reservation>,
+}
+
+/// Passes a task and the paths that were taken with it to another live agent, in one step.
+pub fn handoff(
+    ctx: &Context,
+    task: &str,
+    to: &AgentName,
+    spec: Option<&str>,
+    notes: Option<&str>,
+) -> Result<HandedOff, CommandError> {
+    check_id(task)?;
+    check_notes(notes)?;
+    let (mesh, caller) = identity::own_caller(ctx)?;
+    let (early, spellings) = Early::read(ctx, &mesh, &caller, spec, task);
+    let locked = mesh.lock_with_swarm()?;
+    let mut table = Table::open(ctx, &mesh, &locked, &caller, spellings)?;
+    let sheet = table.sheet_of(early, spec, task)?;
+    let board = table.board(&sheet);
+    let claim = table.own_claim(&board, &board.meant(task))?;
+    let task = claim.task.as_str();
+    let task_ref = task_of(&claim);
+    let is_of_task = |held: &&Reservation| held.task.as_ref() == Some(&task_ref);
+    let paths: Vec<Reservation> = table.me.reservations.iter().filter(is_of_task).cloned().collect();
+    let covered = held_besides(&table.me, &task_ref, &paths, table.now)?;
+    let heir = bequeath(&table, to, &task_ref, &paths)?;
+    let passed = Claim {
+        agent: heir.name.to_string(),
+        session: heir.session.to_string(),
+        process: heir.process.clone(),
+        claimed_at: table.now,
+        ..claim.clone()
+    };
+    if !covered.is_empty() {
+        // Held with the task, too, until the claim passes: there is no moment in which these are nobody's.
+        table.me = locked.edit(&table.me, |me| me.reservations.retain(|held| !covered.contains(held)))?.agent;
+    }
+    table.claims.remove(&claim);
+    table.claims.insert(&passed);
+    table.write_claims()?;
+    let me = table.close();
+    let_go_of_paths(&locked, &me, &task_ref)?;
+    waiting::forget_task(ctx, &locked, &heir, &task_ref);
+    forget_paths(ctx, &locked, &heir, &paths);
+    let notes = notes.filter(|notes| !notes.trim().is_empty()).map(PeerText::new);
+    // The notes go first: the notice says whether the whole text is there.
+    let whole = notes.as_ref().filter(|notes| notes.is_cut());
+    let sent = whole.map(|notes| send_notes(&mesh, &me.name, &heir.name, task, notes));
+    let has_whole = matches!(sent, Some(Ok(())));
+    if let Some(Err(error)) = sent {
+        ctx.notice(format!("the notes could not be sent to {}: {error}", heir.name));
+    }
+    let notice = notice(&me.name, &PeerText::new(task), notes.as_ref(), has_whole);
+    match waiting::notify(ctx, &mesh, &heir.name, &notice) {
+        Ok(true) => {}
+        Ok(false) => ctx.notice(format!("{} could not be told: {}", heir.name, no_inbox(&heir.name))),
+        Err(error) => ctx.notice(format!("{} could not be told: {error}", heir.name)),
+    }
+    drop(locked);
+    feed::tell(ctx, &mesh, EventKind::Handoff, &me.name, Some(task), Some(heir.name.as_str()));
+    Ok(HandedOff { claim: passed, reservations: paths })
+}
+
+/// What the heir is told. Long notes come as a message from the giver, too, unless that could not be sent.
+fn notice(giver: &AgentName, task: &PeerText, notes: Option<&PeerText>, has_whole: bool) -> Notice {
+    let notice = Notice::new().name(giver).say(" hands ").code(task);
+    let notice = notice.say(" to you; it is yours now. To give it back: msg unclaim");
+    match notes {
+        None => notice,
+        Some(notes) => {
+            let notice = notice.say("\nNotes by ").name(giver).say(": ").quote(notes);
+            if has_whole { notice.say(" (the whole text comes as a message)") } else { notice }
+        }
+    }
+}
+
+/// The notes in full, in the name of who wrote them.
+fn send_notes(
+    mesh: &Mesh,
+    from: &AgentName,
+    to: &AgentName,
+    task: &str,
+    notes: &PeerText,
+) -> Result<(), CommandError> {
+    let mut outbox = mesh.outbox(from)?;
+    let stamp = outbox.stamp()?;
+    let text = format!("Notes on {}:\n{}", quoted(task), notes.raw());
+    let posted = outbox.post(stamp, to, Message::new(stamp, from, to, text))?;
+    posted.map(|_| ()).ok_or_else(|| no_inbox(to))
+}
+
+fn no_inbox(name: &AgentName) -> CommandError {
+    CommandError::new(Kind::NotRunning, format!("{name} has no inbox"))
+}
+
+/// Who has the paths waits for them no longer. Only once the claim has passed: until then they bind for the giver.
+fn forget_paths(ctx: &Context, locked: &Locked<'_>, heir: &Agent, paths: &[Reservation]) {
+    if heir.waits_for.is_empty() || paths.is_empty() {
+        return;
+    }
+    if let Err(error) = locked.edit(heir, |heir| wait_no_longer_for(heir, paths)) {
+        ctx.notice(format!("{} still waits for what it has: {error}", heir.name));
+    }
+}
+
+/// What the giver holds in its own right of the paths that go along. No path has two holders, so it goes, too; what
+/// reaches beyond them can't be given in part, and is in the way.
+fn held_besides(
+    me: &Agent,
+    task: &TaskRef,
+    paths: &[Reservation],
+    now: Timestamp,
+) -> Result<Vec<Reservation>, CommandError> {
+    let patterns = |held: &Reservation| held.patterns(&me.cwd);
+    let read: Vec<(&Reservation, Vec<Pattern>)> = paths.iter().map(|path| (path, patterns(path))).collect();
+    let given: Vec<Pattern> = read.iter().flat_map(|(_, patterns)| patterns.clone()).collect();
+    let budget = Budget::new(STEPS_UNDER_LOCK);
+    let mut covered = Vec::new();
+    for held in me.reservations.iter().filter(|held| held.task.is_none() && held.binds(now)) {
+        let own = patterns(held);
+        let meets = |path: &[Pattern]| Hit::of(path, &own, &budget) != Hit::No;
+        let Some((met, _)) = read.iter().find(|(_, path)| meets(path)) else { continue };
+        if !own.iter().all(|own| given.iter().any(|given| contains(given, own))) {
+            let (own, met) = (quoted(&held.pattern), quoted(&met.pattern));
+            let text = format!("{met} goes with {}, and you hold {own} in your own right", quoted(&task.id));
+            return Err(CommandError::new(Kind::Reserved, text)
+                .hint(format!("`msg release {}` first: no path has two holders", shell_word(&held.pattern)))
+                .fact("pattern", held.pattern.as_str()));
+        }
+        covered.push(held.clone());
+    }
+    Ok(covered)
+}
+
+/// Whoever is to have the task, with its paths. They bind for whoever has the claim, so both may have them for a moment.
+fn bequeath(
+    table: &Table<'_>,
+    to: &AgentName,
+    task: &TaskRef,
+    paths: &[Reservation],
+) -> Result<Agent, CommandError> {
+    let Some(record) = table.census.find(to, table.now).filter(|record| is_live(record)) else {
+        let error = CommandError::new(Kind::UnknownAgent, format!("no agent is called {to}"));
+        return Err(with_nearest(error, to, &table.census));
+    };
+    let heir = &record.agent;
+    if heir.session == table.me.session {
+        return Err(CommandError::new(Kind::InvalidValue, "you can't hand a task to yourself"));
+    }
+    if let Some(other) = table.claims.of(heir).first() {
+        let text = format!("{} works on {} already", heir.name, quoted(&other.task));
+        return Err(CommandError::new(Kind::AlreadyHaveClaim, text).fact("task", other.task.as_str()));
+    }
+    // What the heir has left of this task from a command that died would bind again.
+    let heir = let_go_of_paths(table.locked, &table.locked.own_record(heir)?.agent, task)?;
+    match paths {
+        [] => Ok(heir),
+        _ => Ok(table.locked.edit(&heir, |agent| agent.reservations.extend(paths.to_vec()))?.agent),
+    }
+}

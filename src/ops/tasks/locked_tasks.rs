@@ -1,0 +1,249 @@
+//! What every change to tasks starts from: both locks held, claims of the dead dropped, and all that is known laid out.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use jiff::Timestamp;
+
+use crate::domain::{Agent, AgentName, EventKind, called, spec};
+use crate::ops::context::Context;
+use crate::ops::error::{CommandError, Kind};
+use crate::ops::feed;
+use crate::ops::messages::rendered_message::age;
+use crate::store::{Census, Claim, Claims, Completion, Completions, Finished, Locked, Mesh, Swarm};
+use crate::sys::clock;
+
+use super::spec_key::{Place, Spellings};
+use super::stale::is_stale;
+use super::states::{Board, Sheet};
+
+/// What is read before the locks are taken: a project's files may be slow to reach, and nobody else is to wait for them.
+pub(super) struct Early {
+    sheet: Rc<Sheet>,
+    /// What it depends on: what the caller has to do with the task, and its spec.
+    known: Known,
+    own_spec: Option<String>,
+}
+
+impl Early {
+    /// The spec of that task, and what all specs are called. What can't be read here is read again under the locks, and
+    /// fails there.
+    pub(super) fn read(
+        ctx: &Context,
+        mesh: &Mesh,
+        caller: &Agent,
+        named: Option<&str>,
+        typed: &str,
+    ) -> (Option<Self>, Spellings) {
+        let spellings = look_up(mesh);
+        let (Ok(claims), Ok(completions)) = (mesh.claims(), mesh.completions()) else {
+            return (None, spellings);
+        };
+        let known = Known::of(&claims, &completions, caller, typed);
+        let place = place_of(ctx, caller, &known, named, &spellings);
+        let sheet = place.and_then(|place| Sheet::read(ctx, place));
+        (sheet.ok().map(|sheet| Self { sheet, known, own_spec: caller.spec.clone() }), spellings)
+    }
+}
+
+/// What the specs that are claimed or completed are called.
+pub(super) fn look_up(mesh: &Mesh) -> Spellings {
+    let spellings = Spellings::default();
+    if let (Ok(claims), Ok(completions)) = (mesh.claims(), mesh.completions()) {
+        spellings.look_up(&claims, &completions);
+    }
+    spellings
+}
+
+/// What an agent has to do with a task, whose id it may have typed in its own way.
+#[derive(Eq, PartialEq)]
+struct Known {
+    /// The spec under which it claimed the task.
+    claimed: Option<String>,
+    /// For an agent without a spec: the one in which it completed the task.
+    completed: Option<String>,
+}
+
+impl Known {
+    fn of(claims: &Claims, completions: &Completions, agent: &Agent, typed: &str) -> Self {
+        let mine = claims.of(agent);
+        let task = spec::meant(typed, mine.iter().map(|claim| claim.task.as_str()));
+        let claimed =
+            mine.iter().find(|claim| Some(claim.task.as_str()) == task).map(|claim| claim.spec.clone());
+        let is_own = |finished: &&Finished| {
+            finished.has(typed) && completions.find(finished, typed).is_some_and(|done| is_by(agent, &done))
+        };
+        let is_elsewhere = claimed.is_none() && agent.spec.is_none();
+        let completed = is_elsewhere.then(|| completions.specs().find(is_own)).flatten();
+        Self { claimed, completed: completed.map(|finished| finished.spec().to_string()) }
+    }
+}
+
+fn is_by(agent: &Agent, done: &Completion) -> bool {
+    agent.all_names().any(|name| name.as_str().eq_ignore_ascii_case(&done.by))
+}
+
+/// The spec that is named; else the one under which the agent claimed the task; else the agent's, or, for one without a
+/// spec, the one in which it completed the task.
+fn place_of(
+    ctx: &Context,
+    agent: &Agent,
+    known: &Known,
+    named: Option<&str>,
+    spellings: &Spellings,
+) -> Result<Place, CommandError> {
+    let claimed = match (named, known) {
+        (None, Known { claimed: Some(claimed), .. }) => claimed,
+        (None, Known { completed: Some(spec), .. }) => return Ok(Place::worked_on(spec)),
+        _ => return Place::find(ctx, named, Some(agent)),
+    };
+    let own = Place::find(ctx, None, Some(agent))?;
+    if own.is_meant_by(claimed, spellings) {
+        return Ok(Place { file: own.file.filter(|file| file.is_file()), ..own });
+    }
+    let file = PathBuf::from(claimed);
+    Ok(Place { key: claimed.clone(), file: Some(file).filter(|file| file.is_file()) })
+}
+
+pub(super) struct Table<'l> {
+    pub(super) ctx: &'l Context,
+    pub(super) mesh: &'l Mesh,
+    pub(super) locked: &'l Locked<'l>,
+    /// The caller, as it is registered now.
+    pub(super) me: Agent,
+    pub(super) census: Census,
+    pub(super) claims: Claims,
+    pub(super) completions: Completions,
+    /// Whoever waited for the locks comes after what was completed meanwhile.
+    pub(super) now: Timestamp,
+    pub(super) spellings: Spellings,
+    swarm: Swarm<'l>,
+}
+
+impl<'l> Table<'l> {
+    pub(super) fn open(
+        ctx: &'l Context,
+        mesh: &'l Mesh,
+        locked: &'l Locked<'l>,
+        caller: &Agent,
+        spellings: Spellings,
+    ) -> Result<Self, CommandError> {
+        let census = locked.census()?;
+        // With the paths that bind for nothing any more, which the census leaves out.
+        let me = locked.own_record(caller)?.agent;
+        let swarm = locked.swarm()?;
+        let now = clock::now();
+        let (claims, completions) = (swarm.claims()?, swarm.completions()?);
+        let mut table = Self { ctx, mesh, locked, me, census, claims, completions, now, spellings, swarm };
+        table.drop_stale()?;
+        Ok(table)
+    }
+
+    /// Claims of those who are gone, and of what is done, are nobody's.
+    fn drop_stale(&mut self) -> Result<(), CommandError> {
+        let mut is_changed = false;
+        let all: Vec<Claim> = self.claims.iter().collect();
+        for claim in all {
+            let is_done = self.spellings.completion(&self.completions, &claim.spec, &claim.task).is_some();
+            if !is_done && !is_stale(&claim, &self.census) {
+                continue;
+            }
+            self.claims.remove(&claim);
+            is_changed = true;
+            if !is_done && let Ok(name) = AgentName::new(claim.agent.as_str()) {
+                feed::tell(self.ctx, self.mesh, EventKind::Stale, &name, Some(&claim.task), None);
+            }
+        }
+        if is_changed {
+            self.write_claims()?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn board<'t>(&'t self, sheet: &'t Sheet) -> Board<'t> {
+        Board::new(sheet, &self.claims, &self.completions, &self.census, &self.spellings)
+    }
+
+    /// The one task that the caller has.
+    pub(super) fn only_claim(&self) -> Result<Claim, CommandError> {
+        let claim = self.claims.of(&self.me).into_iter().next();
+        claim.ok_or_else(|| {
+            CommandError::new(Kind::NotClaimed, "you have no task").hint("run `msg claim --next` to take one")
+        })
+    }
+
+    /// The caller's own completion of that task.
+    pub(super) fn own_completion(&self, board: &Board<'_>, task: &str) -> Option<Completion> {
+        board.completion(task).filter(|done| is_by(&self.me, done))
+    }
+
+    /// The spec of that task: as it was read before the locks were taken, unless something changed meanwhile.
+    pub(super) fn sheet_of(
+        &self,
+        early: Option<Early>,
+        named: Option<&str>,
+        typed: &str,
+    ) -> Result<Rc<Sheet>, CommandError> {
+        let known = Known::of(&self.claims, &self.completions, &self.me, typed);
+        if let Some(early) = early.filter(|early| early.known == known && early.own_spec == self.me.spec) {
+            return early.sheet.refreshed(self.ctx);
+        }
+        Sheet::read(self.ctx, place_of(self.ctx, &self.me, &known, named, &self.spellings)?)
+    }
+
+    /// The caller's claim of that task, or why it has none.
+    pub(super) fn own_claim(&self, board: &Board<'_>, task: &str) -> Result<Claim, CommandError> {
+        let shown = task.escape_debug().to_string();
+        if let Some(done) = board.completion(task) {
+            let text =
+                format!("`{shown}` is already done ({}, {} ago)", called(&done.by), age(done.at, self.now));
+            return Err(CommandError::new(Kind::AlreadyCompleted, text).fact("agent", done.by.as_str()));
+        }
+        let mine = self.claims.of(&self.me);
+        let is_it = |claim: &&Claim| {
+            claim.task == task && board.sheet.place.is_meant_by(&claim.spec, &self.spellings)
+        };
+        if let Some(claim) = mine.iter().find(is_it) {
+            return Ok(claim.clone());
+        }
+        if let Some(claim) = board.claim(task) {
+            let text = format!("`{shown}` is {}'s", called(&claim.agent));
+            let error = CommandError::new(Kind::NotYours, text).fact("agent", claim.agent.as_str());
+            return Err(match AgentName::new(claim.agent.as_str()) {
+                Ok(name) => error.hint(format!("ask: `msg send {name} \"…\"`")),
+                Err(_) => error,
+            });
+        }
+        if board.sheet.place.file.is_none() && self.me.spec.is_none() {
+            let text = format!("you have no spec, so `{shown}` is not known");
+            let error = CommandError::new(Kind::NotClaimed, text);
+            return Err(error.hint("name the spec with `--spec PATH`, or set yours with `msg spec PATH`"));
+        }
+        let error = CommandError::new(Kind::NotClaimed, format!("nobody has claimed `{shown}`"));
+        let error = match mine.first() {
+            Some(mine) => error.hint(format!("you have `{}`", mine.task)),
+            None => error.hint("run `msg claim TASK` first"),
+        };
+        match board.sheet.spec.nearest(task).as_slice() {
+            near if near.is_empty() || board.sheet.task(task).is_some() => Err(error),
+            near => Err(error.hint(format!("did you mean {}?", near.join(" or ")))),
+        }
+    }
+
+    pub(super) fn write_claims(&self) -> Result<(), CommandError> {
+        Ok(self.swarm.write(&self.claims)?)
+    }
+
+    /// Gives `swarm.lock` back.
+    pub(super) fn close(self) -> Agent {
+        self.me
+    }
+
+    /// Writes that it is done before the claim goes: if we die in between, a claim of what is done counts as given up.
+    pub(super) fn finish(&mut self, claim: &Claim, completion: &Completion) -> Result<(), CommandError> {
+        self.completions.add(completion);
+        self.swarm.write_completions(&self.completions)?;
+        self.claims.remove(claim);
+        self.write_claims()
+    }
+}

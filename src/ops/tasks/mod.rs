@@ -1,0 +1,23 @@
+//! Tasks of a spec: who works on which, and what is done.
+//!
+//! Every decision is made under both locks, after claims of the dead were dropped. What is written last decides: a claim
+//! is made by one replacement of `claims.json`, a completion counts from the moment it stands in `completions.json`.
+
+mod claim;
+pub(super) mod claims;
+mod complete;
+mod handoff;
+mod locked_tasks;
+mod spec_key;
+mod stale;
+mod states;
+
+pub use claim::{Choice, ClaimRequest, Claimed, claim};
+pub use complete::{CompleteRequest, Completed, complete};
+pub use handoff::{HandedOff, handoff, unclaim};
+pub use spec_key::{SpecInUse, spec};
+pub use states::{Progress, TaskState, TaskView, Tasks, WorkedOn, tasks};
+
+pub(super) use spec_key::{Spellings, problems};
+pub(super) use stale::is_stale;
+pub(super) use states::{Sheet, boards};

@@ -1,0 +1,373 @@
+//! Every task of a spec with its state.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::rc::Rc;
+
+use crate::domain::Agent;
+use crate::domain::spec::{self, Spec, Task};
+use crate::ops::agents::{identity, stuck};
+use crate::ops::context::Context;
+use crate::ops::error::CommandError;
+use crate::store::{Census, Claim, Claims, Completion, Completions, Finished, Mesh};
+use crate::sys::files;
+
+use super::spec_key::{Place, Spellings};
+use super::stale::is_stale;
+
+/// What can be done with a task.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum TaskState {
+    Open,
+    /// These have to be done first.
+    Blocked(Vec<String>),
+    Claimed,
+    Done,
+}
+
+impl TaskState {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Blocked(_) => "blocked",
+            Self::Claimed => "claimed",
+            Self::Done => "done",
+        }
+    }
+}
+
+/// A task, as it stands.
+#[derive(Clone, Debug)]
+pub struct TaskView {
+    pub id: String,
+    pub title: String,
+    pub state: TaskState,
+    pub claim: Option<Claim>,
+    pub completion: Option<Completion>,
+    pub depends_on: Vec<String>,
+    /// `None`: it does not stand in the spec.
+    pub line: Option<usize>,
+}
+
+/// How far a spec is.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Progress {
+    pub done: usize,
+    pub claimed: usize,
+    pub open: usize,
+    pub blocked: usize,
+}
+
+impl Progress {
+    fn of<'a>(states: impl IntoIterator<Item = &'a TaskState>) -> Self {
+        let mut progress = Self::default();
+        for state in states {
+            *match state {
+                TaskState::Done => &mut progress.done,
+                TaskState::Claimed => &mut progress.claimed,
+                TaskState::Open => &mut progress.open,
+                TaskState::Blocked(_) => &mut progress.blocked,
+            } += 1;
+        }
+        progress
+    }
+
+    pub fn total(&self) -> usize {
+        self.done + self.claimed + self.open + self.blocked
+    }
+}
+
+/// A spec, as it was read.
+#[derive(Debug)]
+pub(in crate::ops) struct Sheet {
+    pub(super) place: Place,
+    pub(super) spec: Spec,
+    /// For ticking a box.
+    pub(super) text: String,
+    /// What `stat` said of the file before it was read last.
+    mark: Cell<Option<FileMark>>,
+    /// Where each task stands in the spec.
+    numbers: HashMap<String, usize>,
+}
+
+impl Sheet {
+    /// What was read before, in a process that goes on, is understood once: most of the work is in that.
+    pub(super) fn read(ctx: &Context, place: Place) -> Result<Rc<Self>, CommandError> {
+        let mark = place.file.as_deref().and_then(file_mark);
+        let text = place.text()?;
+        let mut last = ctx.sheet.borrow_mut();
+        if let Some(sheet) = last.as_ref().filter(|sheet| sheet.place == place && sheet.text == text) {
+            sheet.mark.set(mark);
+            return Ok(Rc::clone(sheet));
+        }
+        let spec = spec::read(&text);
+        let numbers = spec.tasks.iter().enumerate().map(|(number, task)| (task.id.clone(), number)).collect();
+        Ok(Rc::clone(last.insert(Rc::new(Self { place, spec, text, mark: Cell::new(mark), numbers }))))
+    }
+
+    /// The same spec as it is now: it is read again only if the file was changed since. For the moment after a lock was
+    /// waited for.
+    pub(super) fn refreshed(self: Rc<Self>, ctx: &Context) -> Result<Rc<Self>, CommandError> {
+        match self.place.file.as_deref().and_then(file_mark) == self.mark.get() {
+            true => Ok(self),
+            false => Self::read(ctx, self.place.clone()),
+        }
+    }
+
+    pub(super) fn task(&self, id: &str) -> Option<&Task> {
+        self.numbers.get(id).map(|number| &self.spec.tasks[*number])
+    }
+}
+
+/// What tells a file from what it was: device, inode, length, and when it was changed.
+type FileMark = (u64, u64, u64, i64, i64, i64, i64);
+
+fn file_mark(path: &Path) -> Option<FileMark> {
+    let there = files::metadata(path).ok().flatten()?;
+    let (modified, changed) = ((there.mtime(), there.mtime_nsec()), (there.ctime(), there.ctime_nsec()));
+    Some((there.dev(), there.ino(), there.len(), modified.0, modified.1, changed.0, changed.1))
+}
+
+/// A spec, and everything that is known of its tasks.
+pub(super) struct Board<'t> {
+    pub(super) sheet: &'t Sheet,
+    claims: HashMap<String, Claim>,
+    completions: &'t Completions,
+    /// What of them is about this spec, whichever way it is spelled.
+    finished: Vec<&'t Finished>,
+}
+
+impl<'t> Board<'t> {
+    pub(super) fn new(
+        sheet: &'t Sheet,
+        claims: &Claims,
+        completions: &'t Completions,
+        census: &Census,
+        spellings: &Spellings,
+    ) -> Self {
+        let place = &sheet.place;
+        let is_it = |spec: &str| place.is_meant_by(spec, spellings);
+        let finished = completions.specs().filter(|done| is_it(done.spec())).collect();
+        let mut board = Self { sheet, claims: HashMap::new(), completions, finished };
+        for claim in claims.iter().filter(|claim| is_it(&claim.spec)) {
+            // What is done is no longer worked on: completing was cut short.
+            if !board.is_finished(&claim.task) && !is_stale(&claim, census) {
+                board.claims.insert(claim.task.clone(), claim);
+            }
+        }
+        board
+    }
+
+    /// The id that was typed, as it is written in the spec or in a claim.
+    pub(super) fn meant(&self, typed: &str) -> String {
+        let ids = self.sheet.spec.tasks.iter().map(|task| task.id.as_str());
+        let meant = spec::meant(typed, ids.chain(self.claims.keys().map(String::as_str)));
+        meant.unwrap_or(typed).to_string()
+    }
+
+    pub(super) fn claim(&self, id: &str) -> Option<&Claim> {
+        self.claims.get(id)
+    }
+
+    pub(super) fn completion(&self, id: &str) -> Option<Completion> {
+        self.finished.iter().find_map(|finished| self.completions.find(finished, id))
+    }
+
+    /// Somebody completed it.
+    pub(super) fn is_finished(&self, id: &str) -> bool {
+        self.finished.iter().any(|finished| finished.has(id))
+    }
+
+    /// Somebody completed it, or its box is ticked.
+    pub(super) fn is_done(&self, id: &str) -> bool {
+        self.is_finished(id) || self.sheet.task(id).is_some_and(|task| task.done)
+    }
+
+    /// Those of its dependencies that are not done. One that stands nowhere never is: it is reported, and there is
+    /// `dependencies = advisory`.
+    pub(super) fn missing(&self, task: &Task) -> Vec<String> {
+        task.depends_on.iter().filter(|id| !self.is_done(id)).cloned().collect()
+    }
+
+    /// Tasks that wait for nothing but this one, and can be begun once it is done.
+    pub(super) fn unblocked_by(&self, id: &str) -> Vec<String> {
+        let waits = |task: &&Task| {
+            task.depends_on.iter().any(|dependency| dependency == id)
+                && self.missing(task).iter().all(|missing| missing == id)
+                && !self.missing(task).is_empty()
+        };
+        let is_free =
+            |task: &&Task| task.id != id && !self.is_done(&task.id) && self.claim(&task.id).is_none();
+        let tasks = self.sheet.spec.tasks.iter().filter(waits).filter(is_free);
+        tasks.map(|task| task.id.clone()).collect()
+    }
+
+    fn state(&self, task: &Task) -> TaskState {
+        if self.is_done(&task.id) {
+            return TaskState::Done;
+        }
+        if self.claims.contains_key(&task.id) {
+            return TaskState::Claimed;
+        }
+        match self.missing(task) {
+            missing if missing.is_empty() => TaskState::Open,
+            missing => TaskState::Blocked(missing),
+        }
+    }
+
+    /// The first task that could be begun now. With `advisory`, one whose dependencies are not done is better than none.
+    pub(super) fn next(&self, advisory: bool) -> Option<&Task> {
+        let open = |task: &&Task| self.state(task) == TaskState::Open;
+        let blocked = |task: &&Task| matches!(self.state(task), TaskState::Blocked(_));
+        let first = self.sheet.spec.tasks.iter().find(open);
+        first.or_else(|| self.sheet.spec.tasks.iter().find(|task| advisory && blocked(task)))
+    }
+
+    /// How far the spec is, without tasks that are not in it.
+    pub(super) fn progress(&self) -> Progress {
+        let states: Vec<TaskState> = self.sheet.spec.tasks.iter().map(|task| self.state(task)).collect();
+        Progress::of(&states)
+    }
+
+    /// Those that stand in the spec, in its order, then those that don't, by name.
+    pub(super) fn views(&self) -> Vec<TaskView> {
+        let done = self.finished.iter().flat_map(|finished| self.completions.of(finished));
+        let done: HashMap<String, Completion> = done.map(|done| (done.task.clone(), done)).collect();
+        let sheet = self.sheet;
+        let mut views: Vec<TaskView> = sheet.spec.tasks.iter().map(|task| self.view(task, &done)).collect();
+        let mut others: Vec<&String> =
+            self.claims.keys().chain(done.keys()).filter(|id| sheet.task(id).is_none()).collect();
+        others.sort_unstable();
+        others.dedup();
+        views.extend(others.into_iter().map(|id| TaskView {
+            id: id.clone(),
+            title: String::new(),
+            state: if done.contains_key(id) { TaskState::Done } else { TaskState::Claimed },
+            claim: self.claims.get(id).cloned(),
+            completion: done.get(id).cloned(),
+            depends_on: Vec::new(),
+            line: None,
+        }));
+        views
+    }
+
+    fn view(&self, task: &Task, done: &HashMap<String, Completion>) -> TaskView {
+        TaskView {
+            id: task.id.clone(),
+            title: task.title.clone(),
+            state: self.state(task),
+            claim: self.claims.get(&task.id).cloned(),
+            completion: done.get(&task.id).cloned(),
+            depends_on: task.depends_on.clone(),
+            line: Some(task.line),
+        }
+    }
+}
+
+/// What `tasks` shows.
+#[derive(Clone, Debug)]
+pub struct Tasks {
+    /// `None`: there is no spec, only tasks that were made up.
+    pub spec: Option<String>,
+    pub tasks: Vec<TaskView>,
+    /// Of all that are listed, also of those that are not in the spec.
+    pub progress: Progress,
+    /// Boxes in the spec that are no tasks because they have no id.
+    pub boxes_without_id: usize,
+    pub problems: Vec<String>,
+    /// The caller, if that is known.
+    pub me: Option<Agent>,
+}
+
+/// Every task of the spec that is named, else of the caller's.
+pub fn tasks(ctx: &Context, named: Option<&str>) -> Result<Tasks, CommandError> {
+    let mesh = ctx.mesh()?;
+    let (census, me) = match &mesh {
+        Some(mesh) => {
+            let census = mesh.census()?;
+            let me = identity::glance(ctx, mesh, &census);
+            (census, me)
+        }
+        None => (Census::default(), None),
+    };
+    // Whose spec, if nobody says which?
+    let me = match (named, me) {
+        (None, None) => Some(identity::caller(ctx)?.1.agent),
+        (_, me) => me,
+    };
+    let place = Place::find(ctx, named, me.as_ref())?;
+    let (claims, completions) = ledgers(mesh.as_deref())?;
+    if let Some(Err(error)) = mesh.as_deref().map(|mesh| stuck::look(ctx, mesh, &census, &claims)) {
+        ctx.notice(format!("who is stuck can't be told: {error}"));
+    }
+    look(ctx, place, &Ledgers { claims: &claims, completions: &completions, census: &census }, me)
+}
+
+/// What several looks have in common.
+struct Ledgers<'a> {
+    claims: &'a Claims,
+    completions: &'a Completions,
+    census: &'a Census,
+}
+
+/// A spec that somebody works on, and its tasks, or why nothing can be told of them.
+#[derive(Clone, Debug)]
+pub struct WorkedOn {
+    /// Its path, or that of the folder that stands for one.
+    pub spec: String,
+    pub tasks: Result<Tasks, CommandError>,
+}
+
+/// The tasks of every spec that an agent works through or has a claim in, each once; so many at the most.
+pub(in crate::ops) fn boards(
+    ctx: &Context,
+    mesh: &Mesh,
+    census: &Census,
+    most: usize,
+) -> Result<Vec<WorkedOn>, CommandError> {
+    let (claims, completions) = ledgers(Some(mesh))?;
+    let ledgers = Ledgers { claims: &claims, completions: &completions, census };
+    let mut specs: Vec<String> =
+        census.records.iter().filter_map(|record| record.agent.spec.clone()).collect();
+    specs.extend(claims.iter().filter(|claim| !is_stale(claim, census)).map(|claim| claim.spec));
+    specs.sort();
+    specs.dedup();
+    let mut places: Vec<(String, Place)> = Vec::new();
+    for spec in specs {
+        let place = Place::worked_on(&spec);
+        if places.len() < most && !places.iter().any(|(_, known)| known.key == place.key) {
+            places.push((spec, place));
+        }
+    }
+    let board = |(spec, place)| WorkedOn { spec, tasks: look(ctx, place, &ledgers, None) };
+    Ok(places.into_iter().map(board).collect())
+}
+
+fn look(
+    ctx: &Context,
+    place: Place,
+    ledgers: &Ledgers<'_>,
+    me: Option<Agent>,
+) -> Result<Tasks, CommandError> {
+    let sheet = Sheet::read(ctx, place)?;
+    let spellings = Spellings::default();
+    let board = Board::new(&sheet, ledgers.claims, ledgers.completions, ledgers.census, &spellings);
+    let tasks = board.views();
+    Ok(Tasks {
+        spec: sheet.place.file.as_ref().map(|file| file.to_string_lossy().into_owned()),
+        progress: Progress::of(tasks.iter().map(|task| &task.state)),
+        tasks,
+        boxes_without_id: sheet.spec.boxes_without_id,
+        problems: sheet.spec.problems.iter().map(ToString::to_string).collect(),
+        me,
+    })
+}
+
+fn ledgers(mesh: Option<&Mesh>) -> Result<(Claims, Completions), CommandError> {
+    match mesh {
+        Some(mesh) => Ok((mesh.claims()?, mesh.completions()?)),
+        None => Ok((Claims::default(), Completions::default())),
+    }
+}

@@ -1,0 +1,153 @@
+//! An ear at some spot of the mesh: waiting for a reason to look.
+//!
+//! Watch, then scan. The watch is armed before the first look, so that nothing falls in between; a hint leads to a
+//! look, never to a conclusion. Where a directory can't be watched, looks at a slow tick deliver meanwhile, and arming
+//! is tried again after 1, 2, 4 … 30 s.
+
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, after, never, select};
+
+use crate::domain::{Agent, Liveness};
+use crate::store::{Mesh, Record, Spot, StoreError};
+use crate::sys::process;
+use crate::sys::seams::{self, Bug};
+use crate::sys::signals::Stop;
+use crate::sys::watch::DirWatch;
+
+use crate::ops::context::Context;
+use crate::ops::error::CommandError;
+
+/// While the watch is sound, looking is only a safeguard.
+const SLOW_TICK: Duration = Duration::from_secs(5);
+/// While there is no watch, looking is all there is.
+const POLL: Duration = Duration::from_millis(100);
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+const LAST_RETRY: Duration = Duration::from_secs(30);
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(in crate::ops) enum Woken {
+    Hint,
+    Deadline,
+    Stopped,
+}
+
+#[derive(Debug)]
+pub(in crate::ops) struct Ear<'a> {
+    ctx: &'a Context,
+    mesh: &'a Mesh,
+    watch: Option<DirWatch>,
+    silence: Receiver<()>,
+    /// What other machines do on a shared file system raises no events here.
+    is_on_network: bool,
+    retry_at: Instant,
+    retry: Duration,
+}
+
+impl<'a> Ear<'a> {
+    pub(in crate::ops) fn new(ctx: &'a Context, mesh: &'a Mesh) -> Self {
+        let is_on_network = mesh.file_system().is_some_and(|kind| kind.network);
+        let (watch, silence) = (None, never());
+        Self { ctx, mesh, watch, silence, is_on_network, retry_at: Instant::now(), retry: FIRST_RETRY }
+    }
+
+    /// Arms the watch if there is none, or if the one there is has missed something. `true`: it hears only from now on,
+    /// so it is time to look.
+    pub(in crate::ops) fn arm(&mut self, spot: Spot<'_>) -> Result<bool, CommandError> {
+        let was_armed = self.watch.is_some();
+        if let Some(watch) = &self.watch
+            && !self.mesh.is_sound(watch, spot)?
+        {
+            self.watch = None;
+        }
+        if was_armed && self.watch.is_none() {
+            self.retry_at = Instant::now();
+        }
+        if self.watch.is_some() || Instant::now() < self.retry_at {
+            return Ok(false);
+        }
+        match self.mesh.watch(spot)? {
+            Ok(watch) => {
+                self.watch = Some(watch);
+                self.retry = FIRST_RETRY;
+                return Ok(true);
+            }
+            // Not an error of the command: looking at the tick delivers meanwhile.
+            Err(error) => {
+                if self.retry == FIRST_RETRY {
+                    self.ctx.notice(format!("{error}; looking every {} ms instead", POLL.as_millis()));
+                }
+                self.retry_at = Instant::now() + self.retry;
+                self.retry = (self.retry * 2).min(LAST_RETRY);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Does nothing happen that it doesn't hear?
+    pub(in crate::ops) fn hears_all(&self) -> bool {
+        self.watch.is_some() && !self.is_on_network
+    }
+
+    /// Something comes out of here when there is a reason to look.
+    pub(in crate::ops) fn hints(&self) -> &Receiver<()> {
+        self.watch.as_ref().map_or(&self.silence, DirWatch::hints)
+    }
+
+    /// Waits for a reason to look, `deadline` at the latest.
+    pub(in crate::ops) fn wait(&self, stop: &Stop, deadline: Option<Instant>) -> Woken {
+        if stop.is_asked() {
+            return Woken::Stopped;
+        }
+        let tick = match self.hears_all() {
+            // The safeguard would make up for it.
+            true if seams::has_bug(Bug::ScanBeforeWatch) => Duration::MAX,
+            true if seams::value(seams::NO_SLOW_TICK).is_some() => Duration::MAX,
+            true => SLOW_TICK,
+            false => POLL,
+        };
+        let until = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let time = after(until.unwrap_or(tick).min(tick));
+        select! {
+            recv(stop.wake()) -> _ => Woken::Stopped,
+            recv(self.hints()) -> _ => Woken::Hint,
+            recv(time) -> _ => Woken::Deadline,
+        }
+    }
+}
+
+/// The agent as it is registered now; `None` if it is not, but may be again. Who is gone for good is an error.
+pub(in crate::ops) fn current(mesh: &Mesh, agent: &Agent) -> Result<Option<Agent>, CommandError> {
+    let same = |record: &Record| is_of(record, agent);
+    let there = mesh.registration(&agent.name)?;
+    let is_anothers = there.as_ref().is_some_and(|record| !same(record));
+    let record = match there.filter(same) {
+        Some(record) => Some(record),
+        None => mesh.census()?.records.into_iter().find(same),
+    };
+    let gone = || StoreError::NoRegistration(agent.name.to_string());
+    // An agent lives no longer than its host, and nobody is left to hand anything over to.
+    if process::liveness(&agent.process) == Liveness::Gone {
+        return Err(gone().into());
+    }
+    // What lies in the inbox of that name is for whoever has it now.
+    if record.is_none() && is_anothers {
+        return Err(gone().into());
+    }
+    // A registration that vanished comes back with the next command, and a directory that was removed may be made anew:
+    // neither is a reason to stop while the session has not said good-bye.
+    if record.is_none() && mesh.session(&agent.session)?.is_some_and(|known| !known.is_current()) {
+        return Err(gone().into());
+    }
+    Ok(record.map(|record| record.agent))
+}
+
+/// Has another agent its name by now? What lies in the inbox of that name is then for that one.
+pub(in crate::ops) fn is_anothers_name(mesh: &Mesh, agent: &Agent) -> Result<bool, StoreError> {
+    Ok(mesh.registration(&agent.name)?.is_some_and(|record| !is_of(&record, agent)))
+}
+
+fn is_of(record: &Record, agent: &Agent) -> bool {
+    record.agent.process == agent.process
+        && (record.agent.session == agent.session || record.agent.name == agent.name)
+}

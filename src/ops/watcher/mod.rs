@@ -1,0 +1,5 @@
+//! Watching the mesh: for one agent's mail, for a whole screen, for a client that subscribed.
+
+pub(super) mod changes;
+pub(super) mod mesh_watcher;
+pub mod screen_watcher;

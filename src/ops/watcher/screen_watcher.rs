@@ -1,0 +1,80 @@
+//! Ears at several spots at once, for a screen that follows the whole mesh.
+
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, after, select};
+
+use crate::domain::{Agent, AgentName};
+use crate::store::{Mesh, Project, Spot};
+
+use super::mesh_watcher::Ear;
+use crate::ops::context::Context;
+use crate::ops::error::CommandError;
+
+/// What there is a reason to look at.
+#[derive(Debug)]
+pub enum Heard<T> {
+    /// Something to do.
+    Errand(T),
+    /// Nobody will ask for anything any more.
+    Closed,
+    Something(What),
+    /// The time is over.
+    Nothing,
+}
+
+/// A part of the mesh.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum What {
+    Mail,
+    Crowd,
+    /// Somebody was handed something over.
+    Readers,
+    Feed,
+}
+
+#[derive(Debug)]
+pub struct Lookout<'a> {
+    mail: Ear<'a>,
+    crowd: Ear<'a>,
+    readers: Ear<'a>,
+    feed: Ear<'a>,
+    project: Project,
+}
+
+impl<'a> Lookout<'a> {
+    pub fn new(ctx: &'a Context, mesh: &'a Mesh) -> Self {
+        let ear = || Ear::new(ctx, mesh);
+        let project = Project::of(&ctx.cwd);
+        Self { mail: ear(), crowd: ear(), readers: ear(), feed: ear(), project }
+    }
+
+    /// Arms whatever is not armed. Returns what was not heard until now: that has to be looked at.
+    pub fn arm(&mut self, agent: &Agent, readers: &[AgentName]) -> Result<Vec<What>, CommandError> {
+        let armed = [
+            (self.crowd.arm(Spot::Crowd)?, What::Crowd),
+            (self.mail.arm(Spot::Mail(agent))?, What::Mail),
+            (self.readers.arm(Spot::Readers(readers))?, What::Readers),
+            (self.feed.arm(Spot::Feed(&self.project))?, What::Feed),
+        ];
+        Ok(armed.into_iter().filter_map(|(is_new, what)| is_new.then_some(what)).collect())
+    }
+
+    /// Does it hear all that happens? Else one has to look now and then.
+    pub fn hears_all(&self) -> bool {
+        [&self.mail, &self.crowd, &self.readers, &self.feed].into_iter().all(|ear| ear.hears_all())
+    }
+
+    /// Waits for a reason to look or something to do, `until` at the latest.
+    pub fn wait<T>(&self, errands: &Receiver<T>, until: Instant) -> Heard<T> {
+        let time = after(until.saturating_duration_since(Instant::now()).min(Duration::from_secs(3600)));
+        select! {
+            recv(errands) -> errand => errand.map_or(Heard::Closed, Heard::Errand),
+            recv(self.mail.hints()) -> _ => Heard::Something(What::Mail),
+            recv(self.crowd.hints()) -> _ => Heard::Something(What::Crowd),
+            recv(self.readers.hints()) -> _ => Heard::Something(What::Readers),
+            recv(self.feed.hints()) -> _ => Heard::Something(What::Feed),
+            recv(time) -> _ => Heard::Nothing,
+        }
+    }
+}
