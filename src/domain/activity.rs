@@ -1,8 +1,8 @@
 //! What an agent is at, read from the tools that it uses; and what of it others want to know: tests and commits.
 
+use super::activity_counts::Now;
 use super::hook::{Outcome, ToolUse};
 use super::shell::{Run, Tells};
-use super::tally::Now;
 
 /// What a command line does that others want to know of.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{AgentName, Harness, Recorded, Reservation, SessionId, Tally, TaskWait, Wait};
+use super::{ActivityCounts, AgentName, Harness, Recorded, Reservation, SessionId, TaskWait, Wait};
 
 /// One session of a harness that has joined a mesh.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ pub struct Agent {
     /// Its last activity, where the registration tells; ours tell by `presence/` instead.
     pub last_activity: Option<Timestamp>,
     /// What it has done so far, as of then.
-    pub tally: Tally,
+    pub tally: ActivityCounts,
     pub reservations: Vec<Reservation>,
     /// What others refused to it; once it is free, the agent is told, once.
     pub waits_for: Vec<Wait>,

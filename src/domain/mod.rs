@@ -1,6 +1,7 @@
 //! Values and rules. Nothing here does I/O, reads a clock or knows how we keep things on disk.
 
 pub mod activity;
+mod activity_counts;
 mod agent;
 pub mod edit;
 mod event;
@@ -22,10 +23,10 @@ pub mod shell;
 mod shell_word;
 pub mod spec;
 mod suggest;
-mod tally;
 mod visible;
 pub mod words;
 
+pub use activity_counts::{ActivityCounts, ActivityDelta, Now};
 pub use agent::{Agent, FormerName};
 pub use event::{Event, EventKind, What};
 pub use harness::{Harness, ProcessLook};
@@ -40,5 +41,4 @@ pub use reservation::{Hit, Reservation, Target, TaskRef, TaskWait, Wait};
 pub use session::{SessionId, SessionIdError};
 pub use shell_word::shell_word;
 pub use suggest::nearest;
-pub use tally::{Deed, Now, Tally};
 pub use visible::{called, quoted, said, visible, visible_json};

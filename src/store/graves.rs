@@ -12,8 +12,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::layout::{Layout, session_hash};
-use super::patience::{self, Patience};
 use super::registry::{self, Record, Unreadable};
+use super::retrying_read::{self, RetryBudget};
 use super::sessions::{self, SessionRecord};
 use super::wire::time;
 use crate::domain::{Agent, AgentName, SessionId};
@@ -184,7 +184,7 @@ pub(super) fn read(layout: &Layout, id: &GraveId) -> Result<Result<Grave, String
     let dir = layout.grave(id);
     let parse =
         |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|error| format!("`grave.json`: {error}"));
-    let inscription = patience::read(&dir.join("grave.json"), Patience::Own, parse)?;
+    let inscription = retrying_read::read(&dir.join("grave.json"), RetryBudget::Own, parse)?;
     let inscription = inscription.unwrap_or_else(|| Err("it has no `grave.json`".to_string()));
     let Inscription { why, at, by } = match inscription {
         Ok(inscription) => inscription,

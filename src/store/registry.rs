@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::error::StoreError;
 use super::layout::Layout;
-use super::patience::{self, Patience};
+use super::retrying_read::{self, RetryBudget};
 use super::wire::surrogates::{self, Halves};
 use super::wire::{odd, registration};
 use crate::domain::{Agent, AgentName};
@@ -192,7 +192,7 @@ pub(super) fn read(path: &Path, stem: &str) -> Result<Option<Result<Record, Unre
             None => Err(reason),
         },
     };
-    Ok(patience::read(path, Patience::Shared, parse)?.map(|read| match read {
+    Ok(retrying_read::read(path, RetryBudget::Shared, parse)?.map(|read| match read {
         Ok(read) => read,
         Err(reason) => Err(unreadable(reason, None)),
     }))

@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 
 use super::error::StoreError;
 use super::layout::Layout;
-use super::patience::{self, Patience};
 use super::registry::{Record, Unreadable};
+use super::retrying_read::{self, RetryBudget};
 use super::wire::{registration, time};
 use crate::domain::{AgentName, SessionId};
 use crate::sys::files::{self, FileError};
@@ -72,7 +72,7 @@ struct Keys {
 /// What is known of that session; `None` if nothing is.
 pub(super) fn read(layout: &Layout, session: &SessionId) -> Result<Option<SessionRecord>, StoreError> {
     let path = layout.session(session);
-    match patience::read(&path, Patience::Own, parse)? {
+    match retrying_read::read(&path, RetryBudget::Own, parse)? {
         None => Ok(None),
         Some(Ok(record)) => Ok(Some(record).filter(|record| record.last.agent.session == *session)),
         Some(Err(reason)) => Err(StoreError::Corrupt { path, reason }),
@@ -81,7 +81,7 @@ pub(super) fn read(layout: &Layout, session: &SessionId) -> Result<Option<Sessio
 
 /// The record in that file; `None` if there is none, or it can't be understood.
 pub(super) fn read_file(path: &Path) -> Result<Option<SessionRecord>, FileError> {
-    Ok(patience::read(path, Patience::Own, parse)?.and_then(Result::ok))
+    Ok(retrying_read::read(path, RetryBudget::Own, parse)?.and_then(Result::ok))
 }
 
 /// The name that the session had last, by the shortest way; `None` if that can't be told.
@@ -107,7 +107,7 @@ pub(super) fn all(layout: &Layout) -> Result<Sessions, FileError> {
     for file_name in files::list(&layout.sessions())? {
         let Some(stem) = file_name.strip_suffix(".json") else { continue };
         let path = layout.sessions().join(&file_name);
-        match patience::read(&path, Patience::Own, parse)? {
+        match retrying_read::read(&path, RetryBudget::Own, parse)? {
             None => {}
             Some(Ok(record)) => sessions.records.push(record),
             Some(Err(reason)) => {
@@ -133,7 +133,7 @@ pub(super) fn last_owner(
             continue;
         }
         let path = layout.sessions().join(&file_name);
-        let Some(Ok(record)) = patience::read(&path, Patience::Own, parse)? else { continue };
+        let Some(Ok(record)) = retrying_read::read(&path, RetryBudget::Own, parse)? else { continue };
         let had_it = record.last.agent.all_names().any(|own| own.as_str() == name.as_str());
         let written = files::metadata(&path)?.and_then(|metadata| metadata.modified().ok());
         let Some(written) = written else { continue };

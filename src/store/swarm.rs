@@ -12,7 +12,7 @@ use super::error::StoreError;
 use super::layout::Layout;
 use super::lock_order::{Rank, Turn};
 use super::locked::Locked;
-use super::patience::{self, Patience};
+use super::retrying_read::{self, RetryBudget};
 use super::swarm_lock::SwarmLock;
 use super::wire::process::{ProcessKey, recorded};
 use super::wire::surrogates::{Halves, readable};
@@ -303,7 +303,7 @@ fn damaged(path: &Path) -> Result<Option<Vec<u8>>, files::FileError> {
 pub(super) fn read_claims(layout: &Layout) -> Result<Claims, StoreError> {
     let path = layout.claims();
     seams::count("claims");
-    match patience::read(&path, Patience::Own, Claims::parse)? {
+    match retrying_read::read(&path, RetryBudget::Own, Claims::parse)? {
         None => Ok(Claims::default()),
         Some(Ok(claims)) => Ok(claims),
         Some(Err(reason)) => Err(StoreError::Corrupt { path, reason }),
@@ -313,7 +313,7 @@ pub(super) fn read_claims(layout: &Layout) -> Result<Claims, StoreError> {
 /// The same for completions.
 pub(super) fn read_completions(layout: &Layout) -> Result<Completions, StoreError> {
     let path = layout.completions();
-    match patience::read(&path, Patience::Own, Completions::parse)? {
+    match retrying_read::read(&path, RetryBudget::Own, Completions::parse)? {
         None => Ok(Completions::default()),
         Some(Ok(completions)) => Ok(completions),
         Some(Err(reason)) => Err(StoreError::Corrupt { path, reason }),

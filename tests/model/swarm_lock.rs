@@ -2,27 +2,32 @@
 //!
 //! Time is a step of its own: a lock may become ten seconds old at any moment, however slow its holder is.
 
-use crate::search::{DIES, Deed, Fault, Protocol, Step, explore};
+use crate::search::{ActivityDelta, DIES, Fault, Protocol, Step, explore};
 
-const WAITS: Deed = Deed::ours("gets mesh.lock", "sys/flock.rs", "acquire");
-const SHOWS: Deed = Deed::ours("links its own lock into place", "sys/files.rs", "show");
-const FINDS_ONE: Deed = Deed::ours("finds a lock in the way", "sys/files.rs", "show");
-const MARKS: Deed = Deed::ours("notes which file that is", "store/swarm_lock.rs", "file_mark");
-const READS: Deed = Deed::ours("reads whose it is", "store/swarm_lock.rs", "examine");
-const JUDGES: Deed = Deed::ours("asks whether its holder lives", "store/swarm_lock.rs", "examine");
-const COMPARES: Deed = Deed::ours("looks whether it is still that file", "store/swarm_lock.rs", "acquire");
-const BREAKS: Deed = Deed::ours("removes what lies there", "store/swarm_lock.rs", "acquire");
-const WORKS: Deed = Deed::ours("has changed the claims", "store/swarm.rs", "write");
-const COMPARES_OWN: Deed = Deed::ours("looks whether the lock is its own", "store/swarm_lock.rs", "release");
-const RELEASES: Deed = Deed::ours("removes the lock", "store/swarm_lock.rs", "release");
+const WAITS: ActivityDelta = ActivityDelta::ours("gets mesh.lock", "sys/flock.rs", "acquire");
+const SHOWS: ActivityDelta = ActivityDelta::ours("links its own lock into place", "sys/files.rs", "show");
+const FINDS_ONE: ActivityDelta = ActivityDelta::ours("finds a lock in the way", "sys/files.rs", "show");
+const MARKS: ActivityDelta =
+    ActivityDelta::ours("notes which file that is", "store/swarm_lock.rs", "file_mark");
+const READS: ActivityDelta = ActivityDelta::ours("reads whose it is", "store/swarm_lock.rs", "examine");
+const JUDGES: ActivityDelta =
+    ActivityDelta::ours("asks whether its holder lives", "store/swarm_lock.rs", "examine");
+const COMPARES: ActivityDelta =
+    ActivityDelta::ours("looks whether it is still that file", "store/swarm_lock.rs", "acquire");
+const BREAKS: ActivityDelta =
+    ActivityDelta::ours("removes what lies there", "store/swarm_lock.rs", "acquire");
+const WORKS: ActivityDelta = ActivityDelta::ours("has changed the claims", "store/swarm.rs", "write");
+const COMPARES_OWN: ActivityDelta =
+    ActivityDelta::ours("looks whether the lock is its own", "store/swarm_lock.rs", "release");
+const RELEASES: ActivityDelta = ActivityDelta::ours("removes the lock", "store/swarm_lock.rs", "release");
 /// By being dropped, or by the kernel.
-const FREES: Deed = Deed::other("lets go of mesh.lock");
+const FREES: ActivityDelta = ActivityDelta::other("lets go of mesh.lock");
 
-const CREATES: Deed = Deed::other("creates an empty lock");
-const WRITES: Deed = Deed::other("writes its pid into it");
-const FINDS_OLD: Deed = Deed::other("finds a lock that is ten seconds old");
-const FINDS_YOUNG: Deed = Deed::other("finds none, or a young one");
-const TIME_PASSES: Deed = Deed::other("shows ten seconds more");
+const CREATES: ActivityDelta = ActivityDelta::other("creates an empty lock");
+const WRITES: ActivityDelta = ActivityDelta::other("writes its pid into it");
+const FINDS_OLD: ActivityDelta = ActivityDelta::other("finds a lock that is ten seconds old");
+const FINDS_YOUNG: ActivityDelta = ActivityDelta::other("finds none, or a young one");
+const TIME_PASSES: ActivityDelta = ActivityDelta::other("shows ten seconds more");
 
 const OURS: usize = 3;
 const NAMES: [&str; OURS] = ["Ann", "Ben", "Cat"];
@@ -143,7 +148,7 @@ const NAIVE: SwarmLock = SwarmLock {
 
 impl SwarmLock {
     /// The next step of one of ours; `None` while it has to wait.
-    fn step_of(&self, state: &State, who: usize) -> Option<(Deed, State)> {
+    fn step_of(&self, state: &State, who: usize) -> Option<(ActivityDelta, State)> {
         let mut to = state.clone();
         let (next, round) = state.ours[who];
         let mark = (Holder::Ours(who), round);
@@ -211,7 +216,7 @@ impl SwarmLock {
     }
 
     /// pi-messenger's way: what is old is removed without a look at whose it is, and so is what it takes for its own.
-    fn step_of_pi(state: &State) -> Option<(Deed, State)> {
+    fn step_of_pi(state: &State) -> Option<(ActivityDelta, State)> {
         let mut to = state.clone();
         let (deed, next) = match state.pi {
             NextOfPi::Look if state.swarm_lock.is_some_and(|lock| lock.is_old) => {

@@ -70,9 +70,9 @@ pub enum Event {
         op: u64,
         text: String,
     },
-    Deed {
+    ActivityDelta {
         number: u64,
-        deed: Deed,
+        deed: ActivityDelta,
     },
     /// The nemesis is done with it.
     Did {
@@ -209,7 +209,7 @@ impl Handed {
 /// What the nemesis does.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Deed {
+pub enum ActivityDelta {
     KillAgent {
         who: String,
     },

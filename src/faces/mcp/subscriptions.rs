@@ -22,7 +22,7 @@ const QUEUE: usize = 16;
 
 pub(super) struct Subscriptions {
     desk: Handle,
-    lookout: Mutex<Option<Lookout>>,
+    lookout: Mutex<Option<SubscriptionWatcher>>,
     wanted: Arc<Mutex<Wanted>>,
 }
 
@@ -34,7 +34,7 @@ struct Wanted {
     is_told: bool,
 }
 
-struct Lookout {
+struct SubscriptionWatcher {
     changes: broadcast::Sender<Topic>,
     /// It goes on for as long as this is here.
     _end: oneshot::Receiver<Reply>,
@@ -89,7 +89,7 @@ impl Subscriptions {
         let told = changes.clone();
         // Where nobody listens any more nobody is told.
         let end = self.desk.look_out(sessions, move |matter| drop(told.send(Topic::of(matter))))?;
-        *lookout = Some(Lookout { changes, _end: end });
+        *lookout = Some(SubscriptionWatcher { changes, _end: end });
         Ok(receiver)
     }
 }

@@ -9,7 +9,7 @@ use crate::domain::AgentName;
 use crate::ops::feed::{self, Cursor, Wanted};
 use crate::ops::messages::chat::Chat;
 use crate::ops::overview::{Overview, overview};
-use crate::ops::watcher::screen_watcher::{Heard, Lookout, What};
+use crate::ops::watcher::screen_watcher::{Heard, ScreenWatcher, What};
 use crate::ops::{CommandError, Context, Kind, wake};
 use crate::sys::tmux;
 
@@ -74,7 +74,7 @@ pub(super) fn work(
         unseen: Vec::new(),
         cursor: None,
     };
-    let mut lookout = Lookout::new(ctx, &mesh);
+    let mut lookout = ScreenWatcher::new(ctx, &mesh);
     loop {
         for what in lookout.arm(desk.chat.agent(), &desk.chat.readers())? {
             desk.look_at(what)?;

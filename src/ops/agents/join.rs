@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::domain::words::Theme;
 use crate::domain::{
-    Agent, AgentName, EventKind, Harness, Liveness, Reservation, SessionId, Tally, TaskWait, Wait,
+    ActivityCounts, Agent, AgentName, EventKind, Harness, Liveness, Reservation, SessionId, TaskWait, Wait,
 };
 use crate::store::{Census, Locked, Mesh, Record, SessionRecord, config};
 use crate::sys::environment::variable;
@@ -337,7 +337,7 @@ impl Visit<'_> {
             status: last.and_then(|last| last.status),
             tmux: newcomer.is_ours.then(tmux_pane).flatten(),
             last_activity: Some(now),
-            tally: Tally::default(),
+            tally: ActivityCounts::default(),
             reservations: Vec::new(),
             waits_for: Vec::new(),
             waits_for_tasks: Vec::new(),

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::domain::{Agent, Liveness, Presence, Signs, Tally};
+use crate::domain::{ActivityCounts, Agent, Liveness, Presence, Signs};
 use crate::store::{Claim, Claims, Mesh, Record};
 use crate::sys::{clock, process};
 
@@ -66,7 +66,7 @@ impl Profile {
         let stuck_after = (holds && !is_silent).then(|| ctx.settings.stuck_threshold());
         let presence = Presence::of(liveness, quiet, stuck_after);
         let tally = mesh.tally(&agent)?;
-        let Tally { tool_calls, tokens, files_modified, activity, last_tool_call } = tally;
+        let ActivityCounts { tool_calls, tokens, files_modified, activity, last_tool_call } = tally;
         let signs = Signs {
             presence,
             quiet,

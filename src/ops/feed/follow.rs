@@ -9,8 +9,8 @@ use crate::ops::context::Context;
 use crate::ops::error::CommandError;
 use crate::ops::messages::receive::Reached;
 use crate::ops::messages::watch::End;
-use crate::ops::watcher::mesh_watcher::{Ear, Woken};
-use crate::store::{Project, Spot};
+use crate::ops::watcher::mesh_watcher::{MeshWatcher, Woken};
+use crate::store::{Project, WatchTarget};
 use crate::sys::signals::Stop;
 
 use super::{Cursor, since};
@@ -36,9 +36,9 @@ pub fn follow(
         }
     };
     let project = Project::of(&ctx.cwd);
-    let mut ear = Ear::new(ctx, &mesh);
+    let mut ear = MeshWatcher::new(ctx, &mesh);
     loop {
-        ear.arm(Spot::Feed(&project))?;
+        ear.arm(WatchTarget::Feed(&project))?;
         let news = since(ctx, &cursor)?;
         news.complain(ctx);
         cursor = news.cursor;

@@ -8,8 +8,8 @@
 mod aftermath;
 mod before;
 mod commands;
-mod deeds;
 mod mail;
+mod record_activity;
 mod session;
 
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::domain::{Agent, AgentName};
-use crate::store::{Filed, Mesh, Place, Sealed, Stem, Via, Whereabouts};
+use crate::store::{Filed, Mesh, MessageRef, Place, Stem, Via, Whereabouts};
 use crate::sys::clock;
 
 use super::receive::Desk;
@@ -81,7 +81,7 @@ enum Reach {
 
 impl Reach {
     /// Another page before the first so many.
-    fn before(all: &[Sealed], known: usize) -> Self {
+    fn before(all: &[MessageRef], known: usize) -> Self {
         match known.checked_sub(PAGE) {
             Some(first @ 1..) => Self::To(all[first].stem.clone()),
             _ => Self::Beginning,
@@ -164,9 +164,9 @@ impl Chat {
         self.tell(&mesh, &all)
     }
 
-    fn tell(&mut self, mesh: &Mesh, all: &[Sealed]) -> Result<Changes, CommandError> {
+    fn tell(&mut self, mesh: &Mesh, all: &[MessageRef]) -> Result<Changes, CommandError> {
         let from = self.reach.first().cloned();
-        let is_due = |sealed: &&Sealed| {
+        let is_due = |sealed: &&MessageRef| {
             from.as_ref().is_none_or(|from| sealed.stem >= *from) || sealed.place == Place::Inbox
         };
         let mut changes = Changes { has_older: from.is_some(), ..Changes::default() };
@@ -182,7 +182,7 @@ impl Chat {
                 continue;
             }
             // Somebody took it just now: it is looked for again the next time.
-            let Some(filed) = mesh.unseal(sealed)? else { continue };
+            let Some(filed) = mesh.load(sealed)? else { continue };
             there.insert(sealed.stem.clone(), standing);
             if let Place::Sent(sent) = &filed.place {
                 self.open.entry(sent.to.clone()).or_default().insert(filed.stem.clone(), Fate::Stored);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use crate::domain::AgentName;
-use crate::store::{Spot, Stem, Via, Waiting};
+use crate::store::{Stem, Via, Waiting, WatchTarget};
 use crate::sys::clock;
 use crate::sys::seams::{self, Bug};
 use crate::sys::signals::Stop;
@@ -16,7 +16,7 @@ use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::person;
 use crate::ops::reservations::waiting;
-use crate::ops::watcher::mesh_watcher::{Ear, Woken, current};
+use crate::ops::watcher::mesh_watcher::{MeshWatcher, Woken, current};
 
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 /// After so many failures a message is parked.
@@ -169,20 +169,20 @@ pub fn from_sender(name: Option<AgentName>) -> Selection {
 /// A desk with an ear at the door.
 struct Follower<'a> {
     desk: Desk<'a>,
-    ear: Ear<'a>,
+    ear: MeshWatcher<'a>,
     /// When something may be free for which the agent waits, and of which nobody else may ever tell.
     free_at: Option<Instant>,
 }
 
 impl<'a> Follower<'a> {
     fn new(desk: Desk<'a>) -> Self {
-        let ear = Ear::new(desk.ctx, desk.mesh);
+        let ear = MeshWatcher::new(desk.ctx, desk.mesh);
         Self { desk, ear, free_at: None }
     }
 
     /// Whoever arms looks next.
     fn arm(&mut self) -> Result<(), CommandError> {
-        self.ear.arm(Spot::Inbox(&self.desk.agent)).map(drop)
+        self.ear.arm(WatchTarget::Inbox(&self.desk.agent)).map(drop)
     }
 
     fn wait(&self, stop: &Stop, deadline: Option<Instant>) -> Woken {

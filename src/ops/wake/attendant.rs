@@ -16,8 +16,8 @@ use crate::ops::context::{Context, Globals};
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::messages::receive::Reached;
 use crate::ops::reservations::waiting::Reminder;
-use crate::ops::watcher::mesh_watcher::{Ear, Woken, current};
-use crate::store::{Activity, Attendant, Mesh, Spot};
+use crate::ops::watcher::mesh_watcher::{MeshWatcher, Woken, current};
+use crate::store::{Activity, Attendant, Mesh, WatchTarget};
 use crate::sys::signals::Stop;
 use crate::sys::{ancestry, process};
 
@@ -88,10 +88,10 @@ struct Round<'a> {
 impl Round<'_> {
     /// Stays with the agent until it leaves.
     fn stay(&self, mut me: Agent, stop: &Stop) -> Result<(), CommandError> {
-        let mut ear = Ear::new(self.ctx, self.mesh);
+        let mut ear = MeshWatcher::new(self.ctx, self.mesh);
         let mut pace = Pace { not_before: Instant::now(), left_to_others: None };
         loop {
-            ear.arm(Spot::Inbox(&me))?;
+            ear.arm(WatchTarget::Inbox(&me))?;
             match current(self.mesh, &me) {
                 Ok(now) => me = now.unwrap_or(me),
                 Err(error) if error.kind == Kind::NotJoined => return Ok(()),

@@ -12,8 +12,8 @@ use crate::ops::agents::identity;
 use crate::ops::context::{Context, Globals};
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::reservations::waiting::Reminder;
-use crate::ops::watcher::mesh_watcher::{Ear, Woken, current};
-use crate::store::{Activity, Mesh, Spot};
+use crate::ops::watcher::mesh_watcher::{MeshWatcher, Woken, current};
+use crate::store::{Activity, Mesh, WatchTarget};
 use crate::sys::signals::Stop;
 
 use super::{NUDGE, count_turn, is_wanted, is_worth_a_turn};
@@ -40,11 +40,11 @@ pub fn wait(globals: &Globals, session: &SessionId, stop: &Stop) -> Result<Waite
     let started = Instant::now();
     let Some((mesh, mut me)) = find(ctx, session, stop)? else { return Ok(Waited::Over) };
     mesh.begin_waiting(session)?;
-    let mut ear = Ear::new(ctx, &mesh);
+    let mut ear = MeshWatcher::new(ctx, &mesh);
     let reminder = Reminder::default();
     let mut has_rested = false;
     loop {
-        ear.arm(Spot::Inbox(&me))?;
+        ear.arm(WatchTarget::Inbox(&me))?;
         if !mesh.is_waiting(session)? {
             return Ok(Waited::Over);
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{after, never, select};
 
-use crate::store::{Marks, Spot};
+use crate::store::{Fingerprint, WatchTarget};
 use crate::sys::signals::Stop;
 use crate::sys::watch::DirWatch;
 
@@ -28,18 +28,18 @@ pub enum Matter {
 /// Tells of each change until it is stopped.
 pub fn look_out(ctx: &Context, stop: &Stop, tell: &mut dyn FnMut(Matter)) -> Result<(), CommandError> {
     let mut watch: Option<DirWatch> = None;
-    let mut before: Option<Marks> = None;
+    let mut before: Option<Fingerprint> = None;
     while !stop.is_asked() {
         // There may be no mesh yet, and whoever looks need not have joined it.
         if let Some(mesh) = ctx.mesh()? {
             let me = identity::glance(ctx, &mesh, &mesh.census()?);
             let is_sound = match &watch {
-                Some(watch) => mesh.is_sound(watch, Spot::Marks(me.as_ref()))?,
+                Some(watch) => mesh.is_sound(watch, WatchTarget::Fingerprint(me.as_ref()))?,
                 None => false,
             };
             if !is_sound {
                 // Where nothing can be watched the tick has to do.
-                watch = mesh.watch(Spot::Marks(me.as_ref()))?.ok();
+                watch = mesh.watch(WatchTarget::Fingerprint(me.as_ref()))?.ok();
             }
             let now = mesh.marks(me.as_ref())?;
             let then = before.replace(now.clone()).unwrap_or_else(|| now.clone());
@@ -55,7 +55,7 @@ pub fn look_out(ctx: &Context, stop: &Stop, tell: &mut dyn FnMut(Matter)) -> Res
     Ok(())
 }
 
-fn differences(before: &Marks, after: &Marks) -> Vec<Matter> {
+fn differences(before: &Fingerprint, after: &Fingerprint) -> Vec<Matter> {
     let mut matters = Vec::new();
     matters.extend((before.agents != after.agents).then_some(Matter::Agents));
     matters.extend((before.tasks != after.tasks).then_some(Matter::Tasks));

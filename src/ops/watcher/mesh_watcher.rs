@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, after, never, select};
 
 use crate::domain::{Agent, Liveness};
-use crate::store::{Mesh, Record, Spot, StoreError};
+use crate::store::{Mesh, Record, StoreError, WatchTarget};
 use crate::sys::process;
 use crate::sys::seams::{self, Bug};
 use crate::sys::signals::Stop;
@@ -33,7 +33,7 @@ pub(in crate::ops) enum Woken {
 }
 
 #[derive(Debug)]
-pub(in crate::ops) struct Ear<'a> {
+pub(in crate::ops) struct MeshWatcher<'a> {
     ctx: &'a Context,
     mesh: &'a Mesh,
     watch: Option<DirWatch>,
@@ -44,7 +44,7 @@ pub(in crate::ops) struct Ear<'a> {
     retry: Duration,
 }
 
-impl<'a> Ear<'a> {
+impl<'a> MeshWatcher<'a> {
     pub(in crate::ops) fn new(ctx: &'a Context, mesh: &'a Mesh) -> Self {
         let is_on_network = mesh.file_system().is_some_and(|kind| kind.network);
         let (watch, silence) = (None, never());
@@ -53,7 +53,7 @@ impl<'a> Ear<'a> {
 
     /// Arms the watch if there is none, or if the one there is has missed something. `true`: it hears only from now on,
     /// so it is time to look.
-    pub(in crate::ops) fn arm(&mut self, spot: Spot<'_>) -> Result<bool, CommandError> {
+    pub(in crate::ops) fn arm(&mut self, spot: WatchTarget<'_>) -> Result<bool, CommandError> {
         let was_armed = self.watch.is_some();
         if let Some(watch) = &self.watch
             && !self.mesh.is_sound(watch, spot)?

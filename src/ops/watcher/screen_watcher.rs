@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, after, select};
 
 use crate::domain::{Agent, AgentName};
-use crate::store::{Mesh, Project, Spot};
+use crate::store::{Mesh, Project, WatchTarget};
 
-use super::mesh_watcher::Ear;
+use super::mesh_watcher::MeshWatcher;
 use crate::ops::context::Context;
 use crate::ops::error::CommandError;
 
@@ -34,17 +34,17 @@ pub enum What {
 }
 
 #[derive(Debug)]
-pub struct Lookout<'a> {
-    mail: Ear<'a>,
-    crowd: Ear<'a>,
-    readers: Ear<'a>,
-    feed: Ear<'a>,
+pub struct ScreenWatcher<'a> {
+    mail: MeshWatcher<'a>,
+    crowd: MeshWatcher<'a>,
+    readers: MeshWatcher<'a>,
+    feed: MeshWatcher<'a>,
     project: Project,
 }
 
-impl<'a> Lookout<'a> {
+impl<'a> ScreenWatcher<'a> {
     pub fn new(ctx: &'a Context, mesh: &'a Mesh) -> Self {
-        let ear = || Ear::new(ctx, mesh);
+        let ear = || MeshWatcher::new(ctx, mesh);
         let project = Project::of(&ctx.cwd);
         Self { mail: ear(), crowd: ear(), readers: ear(), feed: ear(), project }
     }
@@ -52,10 +52,10 @@ impl<'a> Lookout<'a> {
     /// Arms whatever is not armed. Returns what was not heard until now: that has to be looked at.
     pub fn arm(&mut self, agent: &Agent, readers: &[AgentName]) -> Result<Vec<What>, CommandError> {
         let armed = [
-            (self.crowd.arm(Spot::Crowd)?, What::Crowd),
-            (self.mail.arm(Spot::Mail(agent))?, What::Mail),
-            (self.readers.arm(Spot::Readers(readers))?, What::Readers),
-            (self.feed.arm(Spot::Feed(&self.project))?, What::Feed),
+            (self.crowd.arm(WatchTarget::Crowd)?, What::Crowd),
+            (self.mail.arm(WatchTarget::Mail(agent))?, What::Mail),
+            (self.readers.arm(WatchTarget::Readers(readers))?, What::Readers),
+            (self.feed.arm(WatchTarget::Feed(&self.project))?, What::Feed),
         ];
         Ok(armed.into_iter().filter_map(|(is_new, what)| is_new.then_some(what)).collect())
     }

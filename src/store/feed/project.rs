@@ -20,10 +20,10 @@ pub struct Project {
 
 /// A place in the feeds of a project: all before it was seen.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct ProjectPlace(Vec<Spot>);
+pub struct ProjectPlace(Vec<FeedPosition>);
 
 #[derive(Clone, Debug, Eq, PartialEq)]
-struct Spot {
+struct FeedPosition {
     file: PathBuf,
     place: Place,
     /// When the last of what was seen happened.
@@ -62,7 +62,7 @@ impl Project {
             };
             if let Some((more, end, newest)) = unless_refused(patiently(read))?.flatten() {
                 given.merge(more);
-                place.0.push(Spot { file, place: end, newest });
+                place.0.push(FeedPosition { file, place: end, newest });
             }
         }
         given.keep_last(limit);
@@ -79,7 +79,7 @@ impl Project {
             let index = place.0.iter().position(|spot| spot.file == file);
             let mut spot = match index {
                 Some(index) => place.0.swap_remove(index),
-                None => Spot { file, place: Place::default(), newest: None },
+                None => FeedPosition { file, place: Place::default(), newest: None },
             };
             let read = || Lines::open(&spot.file)?.map(|lines| lines.since(&spot.place)).transpose();
             if let Some(since) = unless_refused(patiently(read))?.flatten() {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::process::recorded;
 use super::registration::ReservationKeys;
 use super::surrogates;
-use crate::domain::{Agent, AgentName, Reservation, SessionId, Tally};
+use crate::domain::{ActivityCounts, Agent, AgentName, Reservation, SessionId};
 
 /// What can be told of a registration of pi-messenger's, by its file's name without the extension. `None`: it is one of
 /// ours and damaged, or names no process.
@@ -47,7 +47,7 @@ pub(in crate::store) fn parse(bytes: &[u8], stem: &str) -> Option<Agent> {
         status: text("statusMessage"),
         tmux: None,
         last_activity: document.get("activity").and_then(last_activity),
-        tally: Tally::default(),
+        tally: ActivityCounts::default(),
         waits_for: Vec::new(),
         waits_for_tasks: Vec::new(),
         formerly: Vec::new(),

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::process::{ProcessKey, recorded};
 use super::time;
 use crate::domain::{
-    Agent, AgentName, FormerName, Harness, Reservation, SessionId, Tally, TaskRef, TaskWait, Wait,
+    ActivityCounts, Agent, AgentName, FormerName, Harness, Reservation, SessionId, TaskRef, TaskWait, Wait,
 };
 
 /// What we read. Everything that can be missing may be.
@@ -206,11 +206,11 @@ fn agent_of(known: Known) -> Result<Agent, String> {
     })
 }
 
-fn tally_of(session: Option<&Value>, activity: Option<&ActivityKeys>) -> Tally {
+fn tally_of(session: Option<&Value>, activity: Option<&ActivityKeys>) -> ActivityCounts {
     let number = |key: &str| session?.get(key)?.as_u64();
     let files = session.and_then(|session| session.get("filesModified")?.as_array());
     let text = |value: &Option<Value>| value.as_ref()?.as_str().map(str::to_string);
-    Tally {
+    ActivityCounts {
         tool_calls: number("toolCalls").unwrap_or(0),
         tokens: number("tokens").unwrap_or(0),
         files_modified: files
@@ -304,7 +304,7 @@ fn overlay_process(document: &mut Map<String, Value>, agent: &Agent) {
 /// What was counted stands there from the first time that it is written down.
 fn overlay_tally(document: &mut Map<String, Value>, agent: &Agent) {
     let Some(last) = agent.last_activity else { return };
-    let Tally { tool_calls, tokens, files_modified, activity, last_tool_call } = &agent.tally;
+    let ActivityCounts { tool_calls, tokens, files_modified, activity, last_tool_call } = &agent.tally;
     let session = [
         ("toolCalls", Some(Value::from(*tool_calls))),
         ("tokens", Some(Value::from(*tokens))),

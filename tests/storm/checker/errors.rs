@@ -2,7 +2,7 @@
 
 use super::story::{Outcome, Story};
 use super::{Promise, Violation};
-use crate::history::{Deed, Intent};
+use crate::history::{ActivityDelta, Intent};
 
 /// What a well-formed command may be answered with while names change hands, disks fill and files are cut short. Others
 /// are documented too, but for calls that nobody makes here.
@@ -60,7 +60,7 @@ pub(super) fn check(story: &Story<'_>) -> Vec<Violation> {
         };
         violations.push(Violation { promise: Promise::EverythingAnswers, text, proof: op.proof() });
     }
-    let touched = |deed: &Deed| matches!(deed, Deed::ClaimsKept { kept: false });
+    let touched = |deed: &ActivityDelta| matches!(deed, ActivityDelta::ClaimsKept { kept: false });
     for blow in story.blows.iter().filter(|blow| touched(blow.deed)) {
         violations.push(Violation {
             promise: Promise::UnreadableIsKept,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
 use super::story::{Outcome, Story};
-use crate::history::{Deed, Fate, Handed, Intent};
+use crate::history::{ActivityDelta, Fate, Handed, Intent};
 
 #[derive(Clone, Debug, Default)]
 pub struct Figures {
@@ -64,7 +64,7 @@ impl Figures {
             op.answer.handed.iter().for_each(|key| *handed.entry(key).or_default() += 1);
         }
         for blow in &story.blows {
-            figures.agents_killed += usize::from(matches!(blow.deed, Deed::KillAgent { .. }));
+            figures.agents_killed += usize::from(matches!(blow.deed, ActivityDelta::KillAgent { .. }));
             *figures.deeds.entry(first_word(blow.deed)).or_default() += 1;
         }
         figures.accepted = stems.len();

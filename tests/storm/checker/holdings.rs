@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::story::{Op, Outcome, Story};
 use super::{Promise, Violation};
-use crate::history::{Deed, Fate, Intent, Line, Time};
+use crate::history::{ActivityDelta, Fate, Intent, Line, Time};
 
 /// A command that nobody saw the end of has no effect after this long.
 const LONGEST: Time = 60_000_000;
@@ -338,7 +338,7 @@ fn cuts<'h>(story: &Story<'h>) -> Vec<(&'h str, Time, Time, &'h Line)> {
         _ => None,
     });
     let blows = story.blows.iter().filter_map(|blow| match blow.deed {
-        Deed::Foreign { name, .. } | Deed::Unregister { name } => {
+        ActivityDelta::Foreign { name, .. } | ActivityDelta::Unregister { name } => {
             Some((name.as_str(), blow.from, blow.until, blow.line))
         }
         _ => None,

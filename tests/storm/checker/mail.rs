@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::holdings::{Holdings, Thing};
 use super::story::{Op, Outcome, Story};
 use super::{Promise, Violation};
-use crate::history::{Deed, Handed, Intent, Line, Time};
+use crate::history::{ActivityDelta, Handed, Intent, Line, Time};
 
 /// A watcher that is left alone looks by itself more often than this, in microseconds.
 const HEARD_WITHIN: Time = 12_000_000;
@@ -106,7 +106,7 @@ fn letters<'s, 'h>(story: &'s Story<'h>) -> Vec<Letter<'s, 'h>> {
         }));
     }
     for blow in &story.blows {
-        let Deed::HalfMessage { name, token, stem, completed: true } = blow.deed else { continue };
+        let ActivityDelta::HalfMessage { name, token, stem, completed: true } = blow.deed else { continue };
         if blow.until == Time::MAX {
             continue;
         }

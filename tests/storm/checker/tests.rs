@@ -1,7 +1,7 @@
 //! Histories written by hand: what must be seen, and what must not be held against anyone.
 
 use crate::checker::{Promise, check};
-use crate::history::{Accepted, Answer, Deed, Event, Fate, Handed, Intent, Line, Time};
+use crate::history::{Accepted, ActivityDelta, Answer, Event, Fate, Handed, Intent, Line, Time};
 
 /// A history in the making. Times are milliseconds.
 #[derive(Default)]
@@ -48,9 +48,9 @@ impl Script {
         self.line(until, who, Event::No { op, code, kind, answer });
     }
 
-    fn deed(&mut self, from: Time, until: Time, deed: Deed) {
+    fn deed(&mut self, from: Time, until: Time, deed: ActivityDelta) {
         self.ops += 1;
-        self.line(from, "nemesis", Event::Deed { number: self.ops, deed });
+        self.line(from, "nemesis", Event::ActivityDelta { number: self.ops, deed });
         self.line(until, "nemesis", Event::Did { number: self.ops });
     }
 
@@ -229,7 +229,7 @@ fn what_is_sent_to_one_session_reaches_no_other() {
     script.breaks(&[Promise::ForTheRecipientAlone]);
     // Nobody knows whom it was for if the name changed hands meanwhile.
     let mut script = Script::of_two();
-    script.deed(8, 9, Deed::Foreign { name: "Bob".to_string(), alive: false });
+    script.deed(8, 9, ActivityDelta::Foreign { name: "Bob".to_string(), alive: false });
     script.send(10, 15, 1);
     script.read("0.1", 20, 30, &[1]);
     script.breaks_nothing();
@@ -273,12 +273,12 @@ fn a_task_has_one_owner() {
 fn a_death_ends_what_was_held_and_a_stop_does_not() {
     let mut script = Script::of_two();
     script.claim("0.1", "ann", 10, 20);
-    script.deed(25, 26, Deed::KillAgent { who: "0.1".to_string() });
+    script.deed(25, 26, ActivityDelta::KillAgent { who: "0.1".to_string() });
     script.claim("1.1", "bob", 30, 40);
     script.breaks_nothing();
     let mut script = Script::of_two();
     script.claim("0.1", "ann", 10, 20);
-    script.deed(25, 90, Deed::StopAgent { who: "0.1".to_string(), millis: 65 });
+    script.deed(25, 90, ActivityDelta::StopAgent { who: "0.1".to_string(), millis: 65 });
     script.claim("1.1", "bob", 30, 40);
     script.breaks(&[Promise::OneOwner]);
 }
@@ -403,6 +403,6 @@ fn every_error_is_a_documented_one() {
 #[test]
 fn damaged_claims_are_left_as_they_are() {
     let mut script = Script::of_two();
-    script.deed(10, 20, Deed::ClaimsKept { kept: false });
+    script.deed(10, 20, ActivityDelta::ClaimsKept { kept: false });
     script.breaks(&[Promise::UnreadableIsKept]);
 }

@@ -20,7 +20,7 @@ use super::error::StoreError;
 use super::lock_order::{Rank, Turn};
 use super::locked::Locked;
 use super::mesh::Mesh;
-use crate::domain::{Agent, AgentName, Deed, Now, Tally};
+use crate::domain::{ActivityCounts, ActivityDelta, Agent, AgentName, Now};
 use crate::sys::clock;
 use crate::sys::files::{self, Ledger};
 
@@ -65,7 +65,7 @@ fn is_zero(number: &u64) -> bool {
 /// All lines, added up.
 #[derive(Clone, Debug, Default)]
 struct Sum {
-    tally: Tally,
+    tally: ActivityCounts,
     told: BTreeMap<String, i64>,
     commit: Option<String>,
 }
@@ -82,7 +82,7 @@ impl Sum {
                 (None, true) => Now::Nothing,
                 (None, false) => Now::Same,
             };
-            sum.tally.add(Deed { tool_calls: calls, tokens, files, activity, last_tool_call: last });
+            sum.tally.add(ActivityDelta { tool_calls: calls, tokens, files, activity, last_tool_call: last });
             sum.told.extend(told);
             sum.commit = commit.or(sum.commit);
         }
@@ -91,7 +91,7 @@ impl Sum {
 
     /// As one line. What was told long ago is of no use.
     fn line(self, now: Timestamp) -> Line {
-        let Tally { tool_calls, tokens, files_modified, activity, last_tool_call } = self.tally;
+        let ActivityCounts { tool_calls, tokens, files_modified, activity, last_tool_call } = self.tally;
         let mut told: Vec<(String, i64)> = self.told.into_iter().collect();
         told.retain(|(_, at)| {
             now.as_millisecond().abs_diff(*at) < TOLD_FOR.unsigned_abs().as_millis() as u64
@@ -111,9 +111,9 @@ impl Sum {
     }
 }
 
-impl From<Deed> for Line {
-    fn from(deed: Deed) -> Self {
-        let Deed { tool_calls, tokens, files, activity, last_tool_call } = deed;
+impl From<ActivityDelta> for Line {
+    fn from(deed: ActivityDelta) -> Self {
+        let ActivityDelta { tool_calls, tokens, files, activity, last_tool_call } = deed;
         let (now, rests) = match activity {
             Now::Same => (None, false),
             Now::At(now) => (Some(now), false),
@@ -156,7 +156,7 @@ impl Account<'_> {
     }
 
     /// Writes down what was done, and what was told.
-    pub fn enter(mut self, deed: Deed) -> Result<(), StoreError> {
+    pub fn enter(mut self, deed: ActivityDelta) -> Result<(), StoreError> {
         let line = Line { told: self.told, commit: self.commit, ..Line::from(deed) };
         let length = self.ledger.add(&text(&line))?;
         add_up(self.mesh, self.ledger, length)
@@ -173,7 +173,7 @@ impl Mesh {
 
     /// Adds something that the agent did, which is a sign of life too. `false`: somebody else held the file all the
     /// while, and it is not counted.
-    pub fn count(&self, name: &AgentName, deed: Deed) -> Result<bool, StoreError> {
+    pub fn count(&self, name: &AgentName, deed: ActivityDelta) -> Result<bool, StoreError> {
         let Some(mut ledger) = self.ledger(name)? else { return Ok(false) };
         let length = ledger.add(&text(&Line::from(deed)))?;
         add_up(self, ledger, length)?;
@@ -181,7 +181,7 @@ impl Mesh {
     }
 
     /// What the agent has done so far: by its own account, or, where it keeps none, as its registration tells.
-    pub fn tally(&self, agent: &Agent) -> Result<Tally, StoreError> {
+    pub fn tally(&self, agent: &Agent) -> Result<ActivityCounts, StoreError> {
         let path = self.layout.presence(&agent.name);
         let has_lines = files::metadata(&path)?.is_some_and(|metadata| metadata.len() > 0);
         if agent.is_foreign() || !has_lines {
@@ -281,9 +281,9 @@ mod tests {
     fn adding_up_changes_nothing_and_keeps_the_file_short() {
         let dir = tempfile::tempdir().unwrap();
         let (mesh, name) = (mesh(&dir), AgentName::new("Alice").unwrap());
-        let mut expected = Tally::default();
+        let mut expected = ActivityCounts::default();
         for number in 0..500 {
-            let deed = Deed {
+            let deed = ActivityDelta {
                 tool_calls: 1,
                 tokens: 7,
                 files: vec![format!("src/file{}.rs", number % 30)],
@@ -307,7 +307,7 @@ mod tests {
         let is_due = |path: &str, seconds: i64| {
             let mut account = mesh.account(&name).unwrap().unwrap();
             let is_due = account.is_due(path, at(seconds), gathered);
-            account.enter(Deed::default()).unwrap();
+            account.enter(ActivityDelta::default()).unwrap();
             is_due
         };
         assert!(is_due("a", 0) && !is_due("a", 1) && is_due("b", 1) && !is_due("a", 4));
@@ -315,7 +315,7 @@ mod tests {
         assert!(!is_due("a", 4) && is_due("a", -100), "a clock that was set back");
         let mut account = mesh.account(&name).unwrap().unwrap();
         assert!(account.is_new_commit("1") && mesh.ledger(&name).unwrap().is_none());
-        account.enter(Deed::default()).unwrap();
+        account.enter(ActivityDelta::default()).unwrap();
         assert!(!mesh.account(&name).unwrap().unwrap().is_new_commit("1"));
         for number in 0..200 {
             assert!(is_due(&format!("file{number}"), 10));

@@ -13,7 +13,7 @@ use crate::sys::files;
 
 /// A message that was sent or received, unread.
 #[derive(Clone, Debug)]
-pub struct Sealed {
+pub struct MessageRef {
     pub stem: Stem,
     pub place: Place,
     path: PathBuf,
@@ -21,15 +21,15 @@ pub struct Sealed {
 
 impl Mesh {
     /// What the agent sent and received, oldest first: all of it, or from that message on; and whatever still waits.
-    pub fn correspondence(&self, agent: &Agent, from: Option<&Stem>) -> Result<Vec<Sealed>, StoreError> {
-        let sealed = |(path, stem, place)| Sealed { stem, place, path };
-        let mut all: Vec<Sealed> = self.files_of(agent, from)?.into_iter().map(sealed).collect();
+    pub fn correspondence(&self, agent: &Agent, from: Option<&Stem>) -> Result<Vec<MessageRef>, StoreError> {
+        let sealed = |(path, stem, place)| MessageRef { stem, place, path };
+        let mut all: Vec<MessageRef> = self.files_of(agent, from)?.into_iter().map(sealed).collect();
         all.sort_by(|a, b| a.stem.cmp(&b.stem));
         Ok(all)
     }
 
     /// What it says. `None`: it is not there any more, or can't be read.
-    pub fn unseal(&self, sealed: &Sealed) -> Result<Option<Filed>, StoreError> {
+    pub fn load(&self, sealed: &MessageRef) -> Result<Option<Filed>, StoreError> {
         let message = super::archive::read(&sealed.path)?;
         let (stem, place) = (sealed.stem.clone(), sealed.place.clone());
         Ok(message.map(|message| Filed { stem, message, place }))

@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use crate::domain::activity::{Commit, Errands, TestRun, activity};
 use crate::domain::hook::{Outcome, ToolUse};
 use crate::domain::shell::Run;
-use crate::domain::{Agent, Deed, EventKind, Now};
+use crate::domain::{ActivityDelta, Agent, EventKind, Now};
 use crate::ops::agents::activity::refresh;
 use crate::ops::agents::stuck;
 use crate::ops::error::CommandError;
@@ -34,7 +34,7 @@ impl Visit<'_> {
         let Some(me) = self.counted() else { return Ok(()) };
         let activity = self.activity(tool, runs);
         if activity != Now::Same {
-            self.count(me, Deed { activity, ..Deed::default() })?;
+            self.count(me, ActivityDelta { activity, ..ActivityDelta::default() })?;
         }
         Ok(())
     }
@@ -45,7 +45,7 @@ impl Visit<'_> {
         let runs = commands::runs(self.ctx, tool);
         let errands = Errands::of(&runs);
         let files = self.changed(tool);
-        let mut deed = Deed {
+        let mut deed = ActivityDelta {
             tool_calls: 1,
             tokens: self.call.event.tokens,
             activity: self.activity(tool, &runs),
@@ -84,7 +84,7 @@ impl Visit<'_> {
     pub(super) fn rests(&self) -> Result<(), CommandError> {
         let Some(me) = self.counted() else { return Ok(()) };
         let tokens = self.call.event.tokens;
-        self.count(me, Deed { activity: Now::Nothing, tokens, ..Deed::default() })?;
+        self.count(me, ActivityDelta { activity: Now::Nothing, tokens, ..ActivityDelta::default() })?;
         refresh(self.mesh, me)
     }
 
@@ -92,7 +92,7 @@ impl Visit<'_> {
     pub(super) fn is_asked(&self) -> Result<(), CommandError> {
         let Some(me) = self.counted() else { return Ok(()) };
         if self.call.event.tokens > 0 {
-            self.count(me, Deed { tokens: self.call.event.tokens, ..Deed::default() })?;
+            self.count(me, ActivityDelta { tokens: self.call.event.tokens, ..ActivityDelta::default() })?;
         }
         refresh(self.mesh, me)?;
         stuck::look_now_and_then(self.ctx, self.mesh)
@@ -103,7 +103,7 @@ impl Visit<'_> {
         self.me.as_ref().filter(|me| !me.is_foreign())
     }
 
-    fn count(&self, me: &Agent, deed: Deed) -> Result<(), CommandError> {
+    fn count(&self, me: &Agent, deed: ActivityDelta) -> Result<(), CommandError> {
         match self.mesh.count(&me.name, deed)? {
             true => Ok(()),
             false => {

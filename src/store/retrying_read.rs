@@ -33,7 +33,7 @@ const RENEWED_AFTER: Duration = Duration::from_millis(500);
 
 /// How long a file that can't be understood is looked at again and again.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Patience {
+pub(super) enum RetryBudget {
     /// As long as it is young.
     Own,
     /// As long as others of its kind leave something of the time for all.
@@ -44,9 +44,9 @@ pub(super) enum Patience {
 static USED: Mutex<Option<(Instant, Duration)>> = Mutex::new(None);
 
 /// Pauses before the next look. `false`: the time is used up.
-fn pause(patience: Patience) -> bool {
+fn pause(patience: RetryBudget) -> bool {
     let now = Instant::now();
-    if patience == Patience::Shared {
+    if patience == RetryBudget::Shared {
         let mut used = USED.lock().unwrap_or_else(PoisonError::into_inner);
         let (since, spent) = used
             .filter(|(since, _)| now.duration_since(*since) < RENEWED_AFTER)
@@ -73,7 +73,7 @@ fn is_young(modified: SystemTime) -> bool {
 /// `None`: there is no such file. An inner error says why it can't be understood.
 pub(super) fn read<T>(
     path: &Path,
-    patience: Patience,
+    patience: RetryBudget,
     parse: impl Fn(&[u8]) -> Result<T, String>,
 ) -> Result<Option<Result<T, String>>, FileError> {
     let give_up = Instant::now() + if IN_A_HURRY.load(Ordering::Relaxed) { HURRIED } else { YOUNG };
@@ -92,7 +92,7 @@ pub(super) fn read<T>(
         let reason = match parse(&bytes) {
             Ok(value) => {
                 // It was half written, and is whole now: nobody keeps it broken.
-                if has_paused && patience == Patience::Shared {
+                if has_paused && patience == RetryBudget::Shared {
                     *USED.lock().unwrap_or_else(PoisonError::into_inner) = None;
                 }
                 return Ok(Some(Ok(value)));

@@ -10,7 +10,7 @@ use crate::sys::watch::{DirWatch, Interest, WatchError};
 
 /// What somebody wants to hear of.
 #[derive(Clone, Copy, Debug)]
-pub enum Spot<'a> {
+pub enum WatchTarget<'a> {
     /// Mail for an agent.
     Inbox(&'a Agent),
     /// Mail for an agent, what it was handed over, and what it sent.
@@ -20,32 +20,34 @@ pub enum Spot<'a> {
     /// That those were handed something over.
     Readers(&'a [AgentName]),
     /// What [`Mesh::marks`] are of.
-    Marks(Option<&'a Agent>),
+    Fingerprint(Option<&'a Agent>),
     /// The timeline, and that of the project.
     Feed(&'a Project),
 }
 
 impl Mesh {
     /// Watches it. Armed before it is looked at, so that nothing falls in between.
-    pub fn watch(&self, spot: Spot<'_>) -> Result<Result<DirWatch, WatchError>, StoreError> {
+    pub fn watch(&self, spot: WatchTarget<'_>) -> Result<Result<DirWatch, WatchError>, StoreError> {
         let interest = match spot {
-            Spot::Inbox(_) | Spot::Feed(_) => Interest::Arrivals,
+            WatchTarget::Inbox(_) | WatchTarget::Feed(_) => Interest::Arrivals,
             _ => Interest::Changes,
         };
         Ok(DirWatch::arm(&self.directories(spot)?, interest))
     }
 
     /// Does that watch still watch what it has to?
-    pub fn is_sound(&self, watch: &DirWatch, spot: Spot<'_>) -> Result<bool, StoreError> {
+    pub fn is_sound(&self, watch: &DirWatch, spot: WatchTarget<'_>) -> Result<bool, StoreError> {
         Ok(watch.is_sound(&self.directories(spot)?))
     }
 
     /// The first is expected to be there. Others may come later: they are looked for each time.
-    fn directories(&self, spot: Spot<'_>) -> Result<Vec<PathBuf>, StoreError> {
+    fn directories(&self, spot: WatchTarget<'_>) -> Result<Vec<PathBuf>, StoreError> {
         let layout = &self.layout;
         let mut dirs = match spot {
-            Spot::Inbox(agent) => self.mailboxes(agent)?.iter().map(|name| layout.inbox(name)).collect(),
-            Spot::Mail(agent) => {
+            WatchTarget::Inbox(agent) => {
+                self.mailboxes(agent)?.iter().map(|name| layout.inbox(name)).collect()
+            }
+            WatchTarget::Mail(agent) => {
                 let names = self.mailboxes(agent)?;
                 let inboxes = names.iter().map(|name| layout.inbox(name));
                 let handed_over = names.iter().map(|name| layout.seen(name));
@@ -54,18 +56,20 @@ impl Mesh {
                 let sent = sent.into_iter().find(|dir| dir.is_dir());
                 inboxes.chain(handed_over).chain(sent).collect()
             }
-            Spot::Crowd => vec![layout.registry(), layout.directory("presence"), layout.root().to_path_buf()],
-            Spot::Readers(names) => {
+            WatchTarget::Crowd => {
+                vec![layout.registry(), layout.directory("presence"), layout.root().to_path_buf()]
+            }
+            WatchTarget::Readers(names) => {
                 let handed_over = names.iter().map(|name| layout.seen(name));
                 let around = [layout.root().to_path_buf(), layout.directory("seen")];
                 around.into_iter().chain(handed_over).collect::<Vec<PathBuf>>()
             }
-            Spot::Marks(agent) => {
+            WatchTarget::Fingerprint(agent) => {
                 let names = agent.map(|agent| self.mailboxes(agent)).transpose()?.unwrap_or_default();
                 let inboxes = names.into_iter().map(|name| layout.inbox(name));
                 [layout.root().to_path_buf(), layout.registry()].into_iter().chain(inboxes).collect()
             }
-            Spot::Feed(project) => {
+            WatchTarget::Feed(project) => {
                 // Until there is a feed, the directory in which it will be.
                 let feed = Some(layout.feed()).filter(|feed| feed.is_dir());
                 let own = feed.unwrap_or_else(|| layout.root().to_path_buf());

@@ -5,7 +5,7 @@ pub const MOST_FILES: usize = 20;
 
 /// All that is counted of an agent.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Tally {
+pub struct ActivityCounts {
     pub tool_calls: u64,
     pub tokens: u64,
     /// The files that it changed last, each once, the latest last.
@@ -16,14 +16,14 @@ pub struct Tally {
     pub last_tool_call: Option<String>,
 }
 
-impl Tally {
+impl ActivityCounts {
     /// Has anything been counted?
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
     /// Adds what was done after all that is counted here.
-    pub fn add(&mut self, deed: Deed) {
+    pub fn add(&mut self, deed: ActivityDelta) {
         self.tool_calls = self.tool_calls.saturating_add(deed.tool_calls);
         self.tokens = self.tokens.saturating_add(deed.tokens);
         for file in deed.files {
@@ -45,7 +45,7 @@ impl Tally {
 
 /// One thing to be counted.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Deed {
+pub struct ActivityDelta {
     pub tool_calls: u64,
     pub tokens: u64,
     pub files: Vec<String>,
@@ -70,8 +70,12 @@ mod tests {
 
     #[test]
     fn the_last_twenty_files_are_remembered_each_once() {
-        let mut tally = Tally::default();
-        let edit = |path: &str| Deed { files: vec![path.to_string()], tool_calls: 1, ..Deed::default() };
+        let mut tally = ActivityCounts::default();
+        let edit = |path: &str| ActivityDelta {
+            files: vec![path.to_string()],
+            tool_calls: 1,
+            ..ActivityDelta::default()
+        };
         for number in 0..25 {
             tally.add(edit(&format!("f{number}")));
         }
@@ -85,8 +89,8 @@ mod tests {
 
     #[test]
     fn an_activity_lasts_until_the_turn_ends() {
-        let mut tally = Tally::default();
-        let at = |activity| Deed { activity, ..Deed::default() };
+        let mut tally = ActivityCounts::default();
+        let at = |activity| ActivityDelta { activity, ..ActivityDelta::default() };
         tally.add(at(Now::At("reading a".to_string())));
         tally.add(at(Now::Same));
         assert_eq!(tally.activity.as_deref(), Some("reading a"));

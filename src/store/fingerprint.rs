@@ -13,7 +13,7 @@ type Listed = Vec<(String, Option<Stamp>)>;
 
 /// What things look like at one moment.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Marks {
+pub struct Fingerprint {
     /// Who is there.
     pub agents: Listed,
     /// Which tasks there are, who has them, what is done.
@@ -23,13 +23,14 @@ pub struct Marks {
 }
 
 impl Mesh {
-    pub fn marks(&self, agent: Option<&Agent>) -> Result<Marks, StoreError> {
+    pub fn marks(&self, agent: Option<&Agent>) -> Result<Fingerprint, StoreError> {
         let listed = |dir: PathBuf, names: Vec<String>| -> Result<Listed, StoreError> {
             let stamps = files::stamps(&dir, &names)?;
             Ok(names.into_iter().zip(stamps).collect())
         };
         let names = files::list(&self.layout.registry())?;
-        let mut marks = Marks { agents: listed(self.layout.registry(), names)?, ..Marks::default() };
+        let mut marks =
+            Fingerprint { agents: listed(self.layout.registry(), names)?, ..Fingerprint::default() };
         let ledgers = ["claims.json", "completions.json"].map(str::to_string).to_vec();
         marks.tasks = listed(self.layout.root().to_path_buf(), ledgers)?;
         if let Some(spec) = agent.and_then(|agent| agent.spec.clone()) {
