@@ -18,10 +18,10 @@
 //! | `quarantine/` | `store::quarantine` |
 //! | `sessions/<hash>.json` | `store::sessions` |
 //! | `graves/<Name>-<hash>/` | `store::graves` |
-//! | `presence/<Name>` | its time: `store::mesh`; its lines, what the agent did: `store::tally`, on `sys::files`' ledger |
+//! | `presence/<Name>` | its time: `store::mesh`; its lines, what the agent did: `store::activity_log`, on `sys::files`' ledger |
 //! | `presence/<Name>.stuck`, `presence/.looked` | `store::stuck` |
 //! | `index` | `store::index` |
-//! | `hooks/`, `trouble.jsonl` | `store::hooks`; what a session is at, and who waits at its side, `store::rest` |
+//! | `hooks/`, `trouble.jsonl` | `store::hooks`; what a session is at, and who waits at its side, `store::session_activity` |
 //! | `claims.json` | `store::swarm` |
 //! | `completions.json` | `store::completions`, `store::swarm` |
 //! | `mesh.lock` | `store::locked`, on `sys::flock` |

@@ -6,15 +6,15 @@
 //! [`step`] first, so that a test can kill the process before any one of them.
 
 mod append;
-mod beside;
+mod foreign_files;
 mod ledger;
 mod lines;
-mod look;
-mod mark;
+mod mtime;
+mod process_tag;
+mod read;
 mod scratch;
 #[cfg(test)]
 mod tests;
-mod touch;
 mod walk;
 
 use std::fs::Metadata;
@@ -33,23 +33,23 @@ use super::seams::{self, step};
 use super::{clock, process};
 
 pub use append::append_line;
-pub use beside::{
+pub use foreign_files::{
     destination, is_of_another, link, make_room, missing_above, publish_beside, publish_link, put_back,
     read_link, read_only, remove_through, replace_beside, replace_with_link, sweep_beside, sweep_in,
     write_through, write_through_if,
 };
 pub use ledger::Ledger;
 pub use lines::{Line, Lines, MAX_LINE, Place, Since};
-pub use look::{
+pub use mtime::{refresh, touch, touch_dir};
+pub use process_tag::{mark_of, own_mark, owner_of};
+pub use read::{
     Entry, FileId, Stamp, all_names, entries, exists, has_second_name, leads_nowhere, link_metadata, linked,
     list, list_from, metadata, read, read_at_most, read_large, read_note, stamps,
 };
-pub use mark::{mark_of, own_mark, owner_of};
 pub use scratch::Scratch;
-pub use touch::{refresh, touch, touch_dir};
 pub use walk::Walk;
 
-use look::absent_is_none;
+use read::absent_is_none;
 
 /// Mode of directories and files of ours: nobody else's business.
 pub const DIR_MODE: u32 = 0o700;

@@ -10,15 +10,15 @@
 
 mod answer;
 mod channel;
-mod desk;
-mod end;
+mod delivery_ack;
 mod hints;
+mod op_thread;
 mod resources;
 mod server;
+mod shutdown;
 mod subscriptions;
-mod ticket;
 mod tools;
-pub mod wire;
+pub mod transport;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -32,11 +32,11 @@ use crate::ops::Globals;
 use crate::sys::signals;
 
 use channel::Line;
-use desk::Desk;
-use end::End;
+use delivery_ack::Tickets;
+use op_thread::Desk;
 use server::Server;
-use ticket::Tickets;
-use wire::Wire;
+use shutdown::End;
+use transport::Wire;
 
 /// Is this `msg mcp`, and nothing that only the command line understands? Then how it was called.
 pub fn recognise(args: &[OsString]) -> Option<Globals> {

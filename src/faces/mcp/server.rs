@@ -18,10 +18,10 @@ use crate::ops::{CommandError, Kind};
 
 use super::answer::Answer;
 use super::channel::{self, Line};
-use super::desk::{Handle, Reply};
+use super::delivery_ack::Tickets;
+use super::op_thread::{Handle, Reply};
 use super::resources::Topic;
 use super::subscriptions::Subscriptions;
-use super::ticket::Tickets;
 use super::tools::{self, Call, Wait};
 
 /// How often a client that wants to know is told that a call still waits.

@@ -13,7 +13,7 @@ use tokio::sync::{broadcast, oneshot};
 use crate::domain::SessionId;
 use crate::ops::CommandError;
 
-use super::desk::{Handle, Reply};
+use super::op_thread::{Handle, Reply};
 use super::resources::Topic;
 use super::tools;
 

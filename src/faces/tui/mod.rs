@@ -4,22 +4,22 @@
 //! and changes nothing. `desk` is a thread that looks at the mesh and does what is asked for, `post` one that sends what was
 //! written. This module holds them together, and ends with the terminal given back.
 
-mod bubble;
 mod complete;
-mod desk;
+mod conversation;
 mod draft;
 mod geometry;
 mod list;
+mod list_rows;
+mod mesh_thread;
+mod message_view;
 mod model;
-mod paint;
-mod post;
-mod rows;
+mod send_thread;
 mod state;
-mod talk;
 mod terminal;
 mod theme;
 mod update;
 mod view;
+mod view_model;
 mod wrap;
 
 #[cfg(test)]
@@ -39,7 +39,7 @@ use crate::ops::{self, CommandError, Context, Globals, Kind, Request};
 use crate::sys::signals::{self, Asked};
 use crate::sys::{clock, environment, process, seams, stdin};
 
-use desk::{Ended, Errand};
+use mesh_thread::{Ended, Errand};
 use state::{Effect, News, State};
 use terminal::Screen;
 use theme::Theme;
@@ -128,12 +128,12 @@ fn show(globals: Globals, theme: Theme) -> Result<(), CommandError> {
     let (letters, for_post) = unbounded();
     let (tell, news) = unbounded();
     let (told, spoken_for) = (tell.clone(), globals.clone());
-    let post = start("post", move || post::work(&spoken_for, &for_post, &told))?;
+    let post = start("post", move || send_thread::work(&spoken_for, &for_post, &told))?;
     let desk = start("desk", move || {
         let mut globals = globals;
         loop {
             let ctx = Context::new(globals.clone())?;
-            match desk::work(&ctx, &for_desk, &letters, &tell)? {
+            match mesh_thread::work(&ctx, &for_desk, &letters, &tell)? {
                 Ended::Closed => return Ok(()),
                 Ended::Renamed(name) => globals.speaker = Some(name),
             }

@@ -6,10 +6,10 @@ use jiff::Timestamp;
 use ratatui::layout::Size;
 
 use super::complete::Completion;
+use super::conversation::Talk;
 use super::draft::Draft;
 use super::list::List;
 use super::model::{Happening, Note, Receipt, World};
-use super::talk::Talk;
 
 /// How much of the timeline is kept.
 const EVENTS_KEPT: usize = 2_000;

@@ -8,13 +8,13 @@ use ratatui::layout::{Position, Size};
 
 use crate::domain::AgentName;
 
-use super::bubble::Look;
 use super::complete::{Completion, addressed};
+use super::conversation::{Talk, Window};
 use super::draft::LONGEST;
 use super::geometry::areas;
-use super::rows;
+use super::list_rows;
+use super::message_view::Look;
 use super::state::{Effect, News, Recipients, State, Tab, Written};
-use super::talk::{Talk, Window};
 use super::theme::Theme;
 use super::view::{help, tabs};
 
@@ -312,7 +312,7 @@ impl State {
 
     fn open_chosen(&mut self) {
         if self.tab == Tab::Agents {
-            let chosen = rows::choosable(self).get(self.list().at).map(|peer| peer.name.clone());
+            let chosen = list_rows::choosable(self).get(self.list().at).map(|peer| peer.name.clone());
             if let Some(name) = chosen {
                 self.open(&name);
             }
@@ -344,15 +344,15 @@ impl State {
         match self.tab {
             Tab::Talk(_) | Tab::All => return self.scroll_talk(by),
             Tab::Agents => {
-                let count = rows::choosable(self).len();
+                let count = list_rows::choosable(self).len();
                 self.list_mut().step(by, count);
             }
             Tab::Feed => {
-                let count = rows::count(self);
+                let count = list_rows::count(self);
                 self.list_mut().scroll(by, count, height);
             }
             Tab::Tasks | Tab::Reservations => {
-                let beyond = rows::count(self).saturating_sub(height) + 1;
+                let beyond = list_rows::count(self).saturating_sub(height) + 1;
                 self.list_mut().step(by, beyond);
             }
         }
@@ -401,7 +401,8 @@ impl State {
     }
 
     fn keep_choice(&mut self) {
-        let count = if self.tab == Tab::Agents { rows::choosable(self).len() } else { rows::count(self) };
+        let count =
+            if self.tab == Tab::Agents { list_rows::choosable(self).len() } else { list_rows::count(self) };
         self.list_mut().step(0, count);
     }
 
@@ -428,10 +429,10 @@ impl State {
     /// The first click chooses, the second opens.
     fn click_agent(&mut self, row: usize) {
         let height = usize::from(areas(self).body.height);
-        let all = rows::agents(self);
+        let all = list_rows::agents(self);
         let first = super::view::agents::first_row(&all, self.list(), height);
-        let Some(rows::AgentRow::Agent(_)) = all.get(first + row) else { return };
-        let is_agent = |row: &&rows::AgentRow<'_>| matches!(row, rows::AgentRow::Agent(_));
+        let Some(list_rows::AgentRow::Agent(_)) = all.get(first + row) else { return };
+        let is_agent = |row: &&list_rows::AgentRow<'_>| matches!(row, list_rows::AgentRow::Agent(_));
         let number = all[..first + row].iter().filter(is_agent).count();
         if self.list().at == number {
             self.open_chosen();

@@ -12,7 +12,7 @@ use fs_err::os::unix::fs::OpenOptionsExt as _;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
-use super::look::LONGEST_NOTE;
+use super::read::LONGEST_NOTE;
 use super::{AS_PUT_THERE, FILE_MODE, FileError, Files, plain};
 use crate::sys::clock;
 use crate::sys::seams::step;

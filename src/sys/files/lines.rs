@@ -11,7 +11,7 @@ use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt as _;
 
 use super::FileError;
-use super::look::absent_is_none;
+use super::read::absent_is_none;
 
 /// A longer line is no line of ours, and is not kept in memory.
 pub const MAX_LINE: usize = 16 * 1024;

@@ -15,7 +15,7 @@ use ravenry::domain::shell::{Reading, World, read_command};
 use ravenry::domain::{Harness, What, visible};
 use ravenry::faces::hook::codec::{decode, encode, room};
 use ravenry::faces::mcp::takes_arguments;
-use ravenry::faces::mcp::wire::{Line, parse, read_line};
+use ravenry::faces::mcp::transport::{Line, parse, read_line};
 use ravenry::store::parse_event;
 
 /// The events of each harness. The first byte of an input chooses one; the rest is the payload.

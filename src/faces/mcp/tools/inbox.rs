@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::domain::{AgentName, Message, visible};
 use crate::faces::json;
 use crate::faces::mcp::answer::Answer;
-use crate::faces::mcp::desk::Outlet;
+use crate::faces::mcp::op_thread::Outlet;
 use crate::ops::{self, CommandError, Context, Kind, Letter, Reached, Reader, Selection};
 use crate::sys::signals::Stop;
 

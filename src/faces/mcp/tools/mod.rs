@@ -19,7 +19,7 @@ use crate::domain::SessionId;
 use crate::ops::{self, Arrival, CommandError, Context, Kind, Request};
 
 use super::answer::Answer;
-use super::desk::Outlet;
+use super::op_thread::Outlet;
 
 pub(super) use inbox::{Wait, look};
 

@@ -5,10 +5,10 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::domain::visible;
-use crate::faces::tui::bubble::ago;
 use crate::faces::tui::list::List;
+use crate::faces::tui::list_rows::{AgentRow, agents};
+use crate::faces::tui::message_view::ago;
 use crate::faces::tui::model::Peer;
-use crate::faces::tui::rows::{AgentRow, agents};
 use crate::faces::tui::state::State;
 use crate::faces::tui::theme::{Theme, dot};
 use crate::faces::tui::wrap::fit;

@@ -4,14 +4,14 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::domain::visible;
+use crate::faces::tui::conversation::Window;
 use crate::faces::tui::state::{State, Tab};
-use crate::faces::tui::talk::Window;
 use crate::faces::tui::theme::Theme;
 
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme) {
     let Some(talk) = state.talk() else { return };
     let window = state.window(&state.filter.text);
-    let window = Window { look: crate::faces::tui::bubble::Look { theme, ..window.look }, ..window };
+    let window = Window { look: crate::faces::tui::message_view::Look { theme, ..window.look }, ..window };
     let pieces = talk.pieces(window);
     if pieces.is_empty() {
         let text = match (&state.tab, state.filter.text.is_empty()) {

@@ -6,8 +6,8 @@ use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
 use crate::domain::visible;
-use crate::faces::tui::bubble::ago;
-use crate::faces::tui::rows::events;
+use crate::faces::tui::list_rows::events;
+use crate::faces::tui::message_view::ago;
 use crate::faces::tui::state::State;
 use crate::faces::tui::theme::Theme;
 use crate::faces::tui::wrap::cut;

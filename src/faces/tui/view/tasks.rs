@@ -6,8 +6,8 @@ use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
 use crate::domain::visible;
+use crate::faces::tui::list_rows::{TaskRow, progress_name, task_note, tasks};
 use crate::faces::tui::model::{Board, Progress, Task};
-use crate::faces::tui::rows::{TaskRow, progress_name, task_note, tasks};
 use crate::faces::tui::state::State;
 use crate::faces::tui::theme::Theme;
 use crate::faces::tui::wrap::{cut, fit};

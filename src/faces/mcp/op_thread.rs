@@ -20,7 +20,7 @@ use crate::sys::signals::{Asker, Stop};
 use super::answer::Answer;
 use super::channel::Line;
 use super::complain;
-use super::ticket::{self, Ticket};
+use super::delivery_ack::{self, Ticket};
 
 /// So many calls may wait for mail at once, or look out for changes.
 const MAX_WAITING: usize = 5;
@@ -328,7 +328,7 @@ pub(super) struct Outlet {
 impl Outlet {
     /// Gives the answer now, and waits until it was written, or will not be.
     pub(super) fn hand_over(&mut self, answer: Answer) -> Reached {
-        let (ticket, stub) = ticket::issue();
+        let (ticket, stub) = delivery_ack::issue();
         let Some(reply) = self.reply.take() else { return Reached::No };
         match reply.send(Reply { answer, ticket: Some(ticket) }) {
             Ok(()) => stub.outcome(&self.closing),

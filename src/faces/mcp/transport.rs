@@ -19,8 +19,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use crate::ops::Reached;
 
-use super::end::End;
-use super::ticket::{Ticket, Tickets};
+use super::delivery_ack::{Ticket, Tickets};
+use super::shutdown::End;
 
 /// The longest line. More than any text that may be sent, so that most of what is too long gets a proper answer.
 pub const MAX_LINE: usize = 16 * 1024 * 1024;

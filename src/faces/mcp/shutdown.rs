@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::domain::{Liveness, Recorded};
 use crate::sys::{ancestry, process, signals};
 
-use super::desk::Closer;
+use super::op_thread::Closer;
 
 /// So long after its client a server is gone at the latest.
 const LOOK_EVERY: Duration = Duration::from_secs(1);

@@ -6,8 +6,8 @@ use crossbeam_channel::{Receiver, Sender};
 use crate::domain::AgentName;
 use crate::ops::{CommandError, Context, Draft, Globals, SendReport, broadcast, send, wake};
 
-use super::paint;
 use super::state::{News, Recipients, Written};
+use super::view_model;
 
 /// What is to be sent, by whom, and as it stood in the line.
 #[derive(Debug)]
@@ -50,12 +50,14 @@ fn dispatch(
 fn answer(sent: Result<SendReport, CommandError>, written: Written) -> News {
     let report = match sent {
         Ok(report) => report,
-        Err(error) => return News::NotSent { why: paint::complaint(&error), written },
+        Err(error) => return News::NotSent { why: view_model::complaint(&error), written },
     };
     match report.error() {
-        Some(error) if report.sent.is_empty() => News::NotSent { why: paint::complaint(&error), written },
-        Some(error) => News::Notice(paint::complaint(&error)),
+        Some(error) if report.sent.is_empty() => {
+            News::NotSent { why: view_model::complaint(&error), written }
+        }
+        Some(error) => News::Notice(view_model::complaint(&error)),
         None if report.sent.is_empty() => News::NotSent { why: "nobody else is here".to_string(), written },
-        None => News::Sent(paint::sent(&report)),
+        None => News::Sent(view_model::sent(&report)),
     }
 }

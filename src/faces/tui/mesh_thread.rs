@@ -13,9 +13,9 @@ use crate::ops::watcher::screen_watcher::{Heard, ScreenWatcher, What};
 use crate::ops::{CommandError, Context, Kind, wake};
 use crate::sys::tmux;
 
-use super::paint;
-use super::post::Letter;
+use super::send_thread::Letter;
 use super::state::{News, Recipients, Written};
+use super::view_model;
 
 /// So often somebody looks who has ended, of which nothing in the mesh tells, and whose presence fades.
 const TICK: Duration = Duration::from_secs(5);
@@ -167,7 +167,7 @@ impl Desk<'_> {
         let told = recent.map(|recent| {
             self.cursor = Some(recent.cursor);
             if !recent.events.is_empty() {
-                self.tell(News::Events(recent.events.iter().map(paint::happening).collect()));
+                self.tell(News::Events(recent.events.iter().map(view_model::happening).collect()));
             }
         });
         self.unless_gone(told)
@@ -190,7 +190,7 @@ impl Desk<'_> {
     fn look_at_crowd(&mut self) -> Result<(), CommandError> {
         let started = Instant::now();
         let seen = overview(self.ctx).map(|seen| {
-            self.tell(News::World(Box::new(paint::world(self.ctx, &seen))));
+            self.tell(News::World(Box::new(view_model::world(self.ctx, &seen))));
             self.last = Some(seen);
         });
         // Whoever looks may have told somebody something.
@@ -228,7 +228,7 @@ impl Desk<'_> {
                 let keys = changes.gone.iter().map(|stem| stem.to_string()).collect();
                 self.tell(News::Forget(keys));
             }
-            let notes: Vec<_> = changes.messages.iter().map(paint::note).collect();
+            let notes: Vec<_> = changes.messages.iter().map(view_model::note).collect();
             if !notes.is_empty() {
                 self.tell(News::Notes(notes));
             }
@@ -239,7 +239,7 @@ impl Desk<'_> {
     fn look_at_fates(&mut self) -> Result<(), CommandError> {
         let fates = self.chat.fates(self.ctx).map(|fates| {
             let fates: Vec<_> =
-                fates.into_iter().map(|(stem, fate)| (stem.to_string(), paint::receipt(fate))).collect();
+                fates.into_iter().map(|(stem, fate)| (stem.to_string(), view_model::receipt(fate))).collect();
             if !fates.is_empty() {
                 self.tell(News::Receipts(fates));
             }

@@ -5,7 +5,7 @@ use std::path::Path;
 use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt as _;
 
-use super::look::absent_is_none;
+use super::read::absent_is_none;
 use super::{AS_PUT_THERE, FILE_MODE, FileError, plain, step};
 use crate::sys::clock;
 

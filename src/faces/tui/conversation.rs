@@ -6,7 +6,7 @@ use std::ops::Range;
 use jiff::SignedDuration;
 use ratatui::text::Line;
 
-use super::bubble::{self, Look};
+use super::message_view::{self, Look};
 use super::model::{Copy, Note, Receipt, Standing};
 
 /// Copies of one message to many are sent within that time.
@@ -157,7 +157,7 @@ impl Talk {
         let Some(top) = pieces.first() else { return true };
         let (key, mut row) = (top.note.key.clone(), top.range.start);
         let notes = self.matching(window.filter);
-        let height = |place: usize| bubble::height(notes[place], window.look.width);
+        let height = |place: usize| message_view::height(notes[place], window.look.width);
         let mut place = notes.partition_point(|note| note.key < key);
         if by < 0 {
             let mut left = by.unsigned_abs();
@@ -200,7 +200,7 @@ impl Talk {
         let in_sight: Vec<(String, usize, Range<usize>)> = self
             .pieces(window)
             .into_iter()
-            .filter(|piece| piece.note.is_unread() && !bubble::is_cut(piece.note))
+            .filter(|piece| piece.note.is_unread() && !message_view::is_cut(piece.note))
             .map(|piece| (piece.note.key.clone(), piece.rows.len(), piece.range))
             .collect();
         let mut done = Vec::new();
@@ -233,7 +233,7 @@ fn downwards<'a>(notes: &[&'a Note], anchor: &Anchor, window: Window<'_>) -> Vec
         if left == 0 {
             break;
         }
-        let rows = bubble::rows(note, window.look);
+        let rows = message_view::rows(note, window.look);
         let is_anchor = place == start && note.key == anchor.key;
         let first = if is_anchor { anchor.row.min(rows.len() - 1) } else { 0 };
         let last = rows.len().min(first + left);
@@ -250,7 +250,7 @@ fn upwards<'a>(notes: &[&'a Note], window: Window<'_>) -> Vec<Piece<'a>> {
         if left == 0 {
             break;
         }
-        let rows = bubble::rows(note, window.look);
+        let rows = message_view::rows(note, window.look);
         let first = rows.len().saturating_sub(left);
         left -= rows.len() - first;
         let range = first..rows.len();

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::domain::visible;
 
-use super::bubble::ago;
+use super::message_view::ago;
 use super::model::{Board, Happening, Hold, Peer, Progress, Task};
 use super::state::{State, Tab};
 

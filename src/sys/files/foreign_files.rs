@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use fs_err::os::unix::fs::OpenOptionsExt as _;
 
-use super::look::absent_is_none;
+use super::read::absent_is_none;
 use super::{
     FILE_MODE, FileError, Liveness, Private, Published, Recorded, Write, create_dir, fs, io, list, own_mark,
     owner_of, process, remove, step,
