@@ -1,20 +1,17 @@
 //! A dead agent is buried while an agent of pi-messenger, which takes no lock, takes its name.
 
-use crate::search::{ActivityDelta, DIES, Protocol, Step, explore};
+use crate::search::{Action, DIES, Protocol, Step, explore};
 
-const LOCKS: ActivityDelta = ActivityDelta::ours("gets mesh.lock", "sys/flock.rs", "acquire");
-const SETTLES: ActivityDelta =
-    ActivityDelta::ours("goes on with what a crash left", "store/burial.rs", "settle_taken");
-const FINDS: ActivityDelta = ActivityDelta::ours("looks whose registration it is", "store/burial.rs", "find");
-const TAKES: ActivityDelta =
-    ActivityDelta::ours("moves it to where nobody reads it", "store/burial.rs", "take_registration");
-const BURIES: ActivityDelta =
-    ActivityDelta::ours("moves it into the grave", "store/burial.rs", "take_registration");
-const PUTS_BACK: ActivityDelta =
-    ActivityDelta::ours("puts it back", "store/burial.rs", "put_back_registration");
-const TAKES_WHATEVER: ActivityDelta = ActivityDelta::other("moves whatever lies there into the grave");
-const REMOVES: ActivityDelta = ActivityDelta::other("removes the registration of the dead agent");
-const WRITES: ActivityDelta = ActivityDelta::other("writes its own");
+const LOCKS: Action = Action::ours("gets mesh.lock", "sys/flock.rs", "acquire");
+const SETTLES: Action = Action::ours("goes on with what a crash left", "store/burial.rs", "settle_taken");
+const FINDS: Action = Action::ours("looks whose registration it is", "store/burial.rs", "find");
+const TAKES: Action =
+    Action::ours("moves it to where nobody reads it", "store/burial.rs", "take_registration");
+const BURIES: Action = Action::ours("moves it into the grave", "store/burial.rs", "take_registration");
+const PUTS_BACK: Action = Action::ours("puts it back", "store/burial.rs", "put_back_registration");
+const TAKES_WHATEVER: Action = Action::other("moves whatever lies there into the grave");
+const REMOVES: Action = Action::other("removes the registration of the dead agent");
+const WRITES: Action = Action::other("writes its own");
 
 const PI: &str = "pi";
 
@@ -70,7 +67,7 @@ enum Way {
 struct Burying(Way);
 
 impl Burying {
-    fn step_of_command(&self, state: &State, who: usize) -> Option<(ActivityDelta, State)> {
+    fn step_of_command(&self, state: &State, who: usize) -> Option<(Action, State)> {
         let mut to = state.clone();
         let (deed, next) = match state.commands[who] {
             Next::Lock if state.is_locked.is_some() => return None,
@@ -121,7 +118,7 @@ impl Burying {
         Some((deed, to))
     }
 
-    fn step_of_pi(state: &State) -> Option<(ActivityDelta, State)> {
+    fn step_of_pi(state: &State) -> Option<(Action, State)> {
         let mut to = state.clone();
         let (deed, next) = match state.pi {
             PiNext::Remove => {

@@ -1,29 +1,27 @@
 //! A message from the sender's hands to the reader's: post; parse, take, hand over, record; and what the next one does
 //! with what a dead reader had taken.
 
-use crate::search::{ActivityDelta, DIES, Fault, Protocol, Step, explore};
+use crate::search::{Action, DIES, Fault, Protocol, Step, explore};
 
-const WRITES: ActivityDelta =
-    ActivityDelta::ours("writes the message under a private name", "sys/files.rs", "write_private");
-const POSTS: ActivityDelta = ActivityDelta::ours("links it into the inbox", "sys/files.rs", "publish_twice");
-const KEEPS: ActivityDelta =
-    ActivityDelta::ours("keeps it as sent, and is told so", "store/outbox.rs", "post_into");
-const LOOKS: ActivityDelta = ActivityDelta::ours("looks at the inbox", "store/inbox.rs", "look");
-const LISTS: ActivityDelta =
-    ActivityDelta::ours("lists what others have in hand", "store/inbox.rs", "put_back_of_dead");
-const LEAVES: ActivityDelta =
-    ActivityDelta::ours("leaves it: its reader lives, or it is gone", "store/inbox.rs", "dropped_by_dead");
-const PUTS_BACK: ActivityDelta = ActivityDelta::ours("puts it back", "store/inbox.rs", "put_at");
-const TAKES: ActivityDelta = ActivityDelta::ours("takes it", "sys/files.rs", "take");
-const COMES_LATE: ActivityDelta = ActivityDelta::ours("comes too late to take it", "sys/files.rs", "take");
-const HANDS_OVER: ActivityDelta = ActivityDelta::ours("hands it over", "ops/receive.rs", "finish");
-const FAILS: ActivityDelta = ActivityDelta::ours("finds that nobody reads", "ops/receive.rs", "finish");
-const RECORDS: ActivityDelta = ActivityDelta::ours("records it as seen", "store/inbox.rs", "record_one");
-const GIVES_BACK: ActivityDelta = ActivityDelta::ours("gives it back", "store/inbox.rs", "give_back");
+const WRITES: Action =
+    Action::ours("writes the message under a private name", "sys/files.rs", "write_private");
+const POSTS: Action = Action::ours("links it into the inbox", "sys/files.rs", "publish_twice");
+const KEEPS: Action = Action::ours("keeps it as sent, and is told so", "store/outbox.rs", "post_into");
+const LOOKS: Action = Action::ours("looks at the inbox", "store/inbox.rs", "look");
+const LISTS: Action = Action::ours("lists what others have in hand", "store/inbox.rs", "put_back_of_dead");
+const LEAVES: Action =
+    Action::ours("leaves it: its reader lives, or it is gone", "store/inbox.rs", "dropped_by_dead");
+const PUTS_BACK: Action = Action::ours("puts it back", "store/inbox.rs", "put_at");
+const TAKES: Action = Action::ours("takes it", "sys/files.rs", "take");
+const COMES_LATE: Action = Action::ours("comes too late to take it", "sys/files.rs", "take");
+const HANDS_OVER: Action = Action::ours("hands it over", "ops/messages/receive.rs", "finish");
+const FAILS: Action = Action::ours("finds that nobody reads", "ops/messages/receive.rs", "finish");
+const RECORDS: Action = Action::ours("records it as seen", "store/inbox.rs", "record_one");
+const GIVES_BACK: Action = Action::ours("gives it back", "store/inbox.rs", "give_back");
 
-const LINKS_BACK: ActivityDelta = ActivityDelta::other("links it back into the inbox");
-const UNLINKS: ActivityDelta = ActivityDelta::other("removes the name that its reader gave it");
-const DELETES: ActivityDelta = ActivityDelta::other("deletes it");
+const LINKS_BACK: Action = Action::other("links it back into the inbox");
+const UNLINKS: Action = Action::other("removes the name that its reader gave it");
+const DELETES: Action = Action::other("deletes it");
 
 const READERS: usize = 3;
 const NAMES: [&str; READERS + 1] = ["Ann", "Ben", "Cat", "Sweeper"];
@@ -95,7 +93,7 @@ struct Delivery {
 const REAL: Delivery = Delivery { way: Way::TakeHandOverRecord, at_once: true, asks_for_death: true };
 
 impl Delivery {
-    fn step_of_sender(state: &State) -> Option<(ActivityDelta, State)> {
+    fn step_of_sender(state: &State) -> Option<(Action, State)> {
         let mut to = state.clone();
         let (deed, next) = match state.sender {
             NextOfSender::Write => (WRITES, NextOfSender::Post),
@@ -110,7 +108,7 @@ impl Delivery {
         Some((deed, to))
     }
 
-    fn steps_of_reader(&self, state: &State, who: usize) -> Vec<(ActivityDelta, State)> {
+    fn steps_of_reader(&self, state: &State, who: usize) -> Vec<(Action, State)> {
         let mut to = state.clone();
         let after_tidying = if who < READERS { Next::LookAgain } else { Next::List };
         let seen = if state.inbox { Next::Take } else { self.after(state) };
@@ -184,7 +182,7 @@ impl Delivery {
         vec![(deed, to)]
     }
 
-    fn hand_over(&self, mut to: State, who: usize) -> (ActivityDelta, State) {
+    fn hand_over(&self, mut to: State, who: usize) -> (Action, State) {
         to.handed_over += 1;
         to.others[who] = if self.way == Way::DeleteBeforeDelivering { Next::Nothing } else { Next::Record };
         to.seen |= self.way == Way::DeleteBeforeDelivering;

@@ -3,24 +3,20 @@
 //! The slow tick that mends whatever else may go wrong is left out, so this shows that nothing has to wait for it. What
 //! no directory tells is not in here: that a reader died with a message in hand is found at a tick.
 
-use crate::search::{ActivityDelta, NO_WAY_ON, Protocol, Step, explore};
+use crate::search::{Action, NO_WAY_ON, Protocol, Step, explore};
 
-const FINDS_IT_SOUND: ActivityDelta =
-    ActivityDelta::ours("finds its watch sound", "sys/watch.rs", "is_sound");
-const WATCHES: ActivityDelta = ActivityDelta::ours("watches the directory", "sys/watch.rs", "arm");
-const FINDS_NO_DIRECTORY: ActivityDelta =
-    ActivityDelta::ours("finds no directory to watch", "sys/watch.rs", "arm");
-const NOTES_INODE: ActivityDelta =
-    ActivityDelta::ours("notes which directory that was", "sys/watch.rs", "inode");
-const LOOKS: ActivityDelta = ActivityDelta::ours("looks, and reads what is there", "store/inbox.rs", "look");
-const IS_WOKEN: ActivityDelta = ActivityDelta::ours("is woken by a hint", "ops/ear.rs", "wait");
-const TICKS: ActivityDelta = ActivityDelta::ours("has no watch and looks again soon", "ops/ear.rs", "wait");
-const FORGETS: ActivityDelta = ActivityDelta::other("takes the hint for done");
-const POSTS: ActivityDelta = ActivityDelta::ours("posts a message", "sys/files.rs", "publish_twice");
-const REMOVES: ActivityDelta =
-    ActivityDelta::ours("removes the empty directory", "sys/files.rs", "remove_dir");
-const MAKES_ANEW: ActivityDelta =
-    ActivityDelta::ours("makes the directory anew", "sys/files.rs", "create_dir");
+const FINDS_IT_SOUND: Action = Action::ours("finds its watch sound", "sys/watch.rs", "is_sound");
+const WATCHES: Action = Action::ours("watches the directory", "sys/watch.rs", "arm");
+const FINDS_NO_DIRECTORY: Action = Action::ours("finds no directory to watch", "sys/watch.rs", "arm");
+const NOTES_INODE: Action = Action::ours("notes which directory that was", "sys/watch.rs", "inode");
+const LOOKS: Action = Action::ours("looks, and reads what is there", "store/inbox.rs", "look");
+const IS_WOKEN: Action = Action::ours("is woken by a hint", "ops/watcher/mesh_watcher.rs", "wait");
+const TICKS: Action =
+    Action::ours("has no watch and looks again soon", "ops/watcher/mesh_watcher.rs", "wait");
+const FORGETS: Action = Action::other("takes the hint for done");
+const POSTS: Action = Action::ours("posts a message", "sys/files.rs", "publish_twice");
+const REMOVES: Action = Action::ours("removes the empty directory", "sys/files.rs", "remove_dir");
+const MAKES_ANEW: Action = Action::ours("makes the directory anew", "sys/files.rs", "create_dir");
 
 /// So many messages are posted, and so often the directory is removed.
 const MESSAGES: u8 = 3;
@@ -65,7 +61,7 @@ struct Following {
 const REAL: Following = Following { watches_first: true, forgets_first: true, asks_whether_sound: true };
 
 impl Following {
-    fn step_of_follower(&self, state: &State) -> Option<(ActivityDelta, State)> {
+    fn step_of_follower(&self, state: &State) -> Option<(Action, State)> {
         let mut to = state.clone();
         let after_arming = if self.watches_first { Next::Look } else { Next::Wait };
         let (deed, next) = match state.follower {

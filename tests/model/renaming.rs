@@ -3,25 +3,21 @@
 //! Listing the registry is one step here. The kernel keeps that promise for as many entries as fit into one call, which
 //! is some hundred.
 
-use crate::search::{ActivityDelta, DIES, Protocol, Step, explore};
+use crate::search::{Action, DIES, Protocol, Step, explore};
 
-const LOCKS: ActivityDelta = ActivityDelta::ours("gets mesh.lock", "sys/flock.rs", "acquire");
-const ASKS: ActivityDelta = ActivityDelta::ours("asks whether the name is free", "ops/names.rs", "holder");
-const IS_REFUSED: ActivityDelta =
-    ActivityDelta::ours("is told that the name is taken", "ops/names.rs", "name_taken");
-const PUBLISHES: ActivityDelta =
-    ActivityDelta::ours("publishes the new registration", "store/locked.rs", "register");
-const CARRIES: ActivityDelta =
-    ActivityDelta::ours("writes the new name into the claims", "store/swarm.rs", "carry_over");
-const REMOVES: ActivityDelta =
-    ActivityDelta::ours("removes the old registration", "store/locked.rs", "unregister");
-const JOINS: ActivityDelta = ActivityDelta::ours("takes the name", "store/locked.rs", "register");
-const LISTS: ActivityDelta = ActivityDelta::ours("lists the registry", "store/registry.rs", "take_census");
-const READS: ActivityDelta = ActivityDelta::ours("reads a registration", "store/registry.rs", "read");
-const LISTS_AGAIN: ActivityDelta =
-    ActivityDelta::ours("finds one gone and lists again", "store/registry.rs", "census");
-const COUNTS: ActivityDelta =
-    ActivityDelta::ours("leaves out what another stands for", "store/registry.rs", "set_superseded_aside");
+const LOCKS: Action = Action::ours("gets mesh.lock", "sys/flock.rs", "acquire");
+const ASKS: Action = Action::ours("asks whether the name is free", "ops/agents/names.rs", "holder");
+const IS_REFUSED: Action =
+    Action::ours("is told that the name is taken", "ops/agents/names.rs", "name_taken");
+const PUBLISHES: Action = Action::ours("publishes the new registration", "store/locked.rs", "register");
+const CARRIES: Action = Action::ours("writes the new name into the claims", "store/swarm.rs", "carry_over");
+const REMOVES: Action = Action::ours("removes the old registration", "store/locked.rs", "unregister");
+const JOINS: Action = Action::ours("takes the name", "store/locked.rs", "register");
+const LISTS: Action = Action::ours("lists the registry", "store/registry.rs", "take_census");
+const READS: Action = Action::ours("reads a registration", "store/registry.rs", "read");
+const LISTS_AGAIN: Action = Action::ours("finds one gone and lists again", "store/registry.rs", "census");
+const COUNTS: Action =
+    Action::ours("leaves out what another stands for", "store/registry.rs", "set_superseded_aside");
 
 const MOVER: &str = "Ann, who will be Eve";
 const JOINER: &str = "Ben, who would be Ann";
@@ -82,7 +78,7 @@ fn agents_in(found: [Option<Registration>; 2]) -> usize {
 }
 
 impl Renaming {
-    fn step_of_command(&self, state: &State, who: usize) -> Option<(ActivityDelta, State)> {
+    fn step_of_command(&self, state: &State, who: usize) -> Option<(Action, State)> {
         let mut to = state.clone();
         let is_movers = who < 2;
         let [old, new] = state.registry;
@@ -125,7 +121,7 @@ impl Renaming {
         Some((deed, to))
     }
 
-    fn step_of_look(state: &State, who: usize) -> Option<(ActivityDelta, State)> {
+    fn step_of_look(state: &State, who: usize) -> Option<(Action, State)> {
         let mut to = state.clone();
         let (deed, look) = match state.looks[who] {
             Look::List => {

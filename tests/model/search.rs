@@ -10,14 +10,14 @@ use std::time::Instant;
 
 /// What a process does at once, so that nobody sees half of it.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub struct ActivityDelta {
+pub struct Action {
     pub words: &'static str,
     /// The file in `src/` and the function there that does it; none for what is not ours, or is no more than a picture
     /// of how not to do it.
     pub code: Option<(&'static str, &'static str)>,
 }
 
-impl ActivityDelta {
+impl Action {
     pub const fn ours(words: &'static str, file: &'static str, function: &'static str) -> Self {
         Self { words, code: Some((file, function)) }
     }
@@ -27,12 +27,12 @@ impl ActivityDelta {
     }
 }
 
-pub const DIES: ActivityDelta = ActivityDelta::other("dies");
+pub const DIES: Action = Action::other("dies");
 
 /// One way on from a state.
 pub struct Step<S> {
     pub who: &'static str,
-    pub deed: ActivityDelta,
+    pub deed: Action,
     pub to: S,
 }
 
@@ -69,7 +69,7 @@ pub const NO_WAY_ON: &str = "somebody waits for ever";
 struct Visited {
     from: usize,
     who: &'static str,
-    deed: ActivityDelta,
+    deed: Action,
 }
 
 /// Looks at every state. Tells how many there are, and the first fault, if there is one.
@@ -135,7 +135,7 @@ fn first_without_end<P: Protocol>(protocol: &P, states: &[P::State], before: &[V
 }
 
 /// The functions that the steps name are there: else the model is of something that was.
-fn check_code(deeds: BTreeSet<ActivityDelta>) {
+fn check_code(deeds: BTreeSet<Action>) {
     for (file, function) in deeds.iter().filter_map(|deed| deed.code) {
         let path = format!("{}/src/{file}", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("`{path}`: {error}"));

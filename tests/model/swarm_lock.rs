@@ -2,32 +2,29 @@
 //!
 //! Time is a step of its own: a lock may become ten seconds old at any moment, however slow its holder is.
 
-use crate::search::{ActivityDelta, DIES, Fault, Protocol, Step, explore};
+use crate::search::{Action, DIES, Fault, Protocol, Step, explore};
 
-const WAITS: ActivityDelta = ActivityDelta::ours("gets mesh.lock", "sys/flock.rs", "acquire");
-const SHOWS: ActivityDelta = ActivityDelta::ours("links its own lock into place", "sys/files.rs", "show");
-const FINDS_ONE: ActivityDelta = ActivityDelta::ours("finds a lock in the way", "sys/files.rs", "show");
-const MARKS: ActivityDelta =
-    ActivityDelta::ours("notes which file that is", "store/swarm_lock.rs", "file_mark");
-const READS: ActivityDelta = ActivityDelta::ours("reads whose it is", "store/swarm_lock.rs", "examine");
-const JUDGES: ActivityDelta =
-    ActivityDelta::ours("asks whether its holder lives", "store/swarm_lock.rs", "examine");
-const COMPARES: ActivityDelta =
-    ActivityDelta::ours("looks whether it is still that file", "store/swarm_lock.rs", "acquire");
-const BREAKS: ActivityDelta =
-    ActivityDelta::ours("removes what lies there", "store/swarm_lock.rs", "acquire");
-const WORKS: ActivityDelta = ActivityDelta::ours("has changed the claims", "store/swarm.rs", "write");
-const COMPARES_OWN: ActivityDelta =
-    ActivityDelta::ours("looks whether the lock is its own", "store/swarm_lock.rs", "release");
-const RELEASES: ActivityDelta = ActivityDelta::ours("removes the lock", "store/swarm_lock.rs", "release");
+const WAITS: Action = Action::ours("gets mesh.lock", "sys/flock.rs", "acquire");
+const SHOWS: Action = Action::ours("links its own lock into place", "sys/files.rs", "show");
+const FINDS_ONE: Action = Action::ours("finds a lock in the way", "sys/files.rs", "show");
+const MARKS: Action = Action::ours("notes which file that is", "store/swarm_lock.rs", "file_mark");
+const READS: Action = Action::ours("reads whose it is", "store/swarm_lock.rs", "examine");
+const JUDGES: Action = Action::ours("asks whether its holder lives", "store/swarm_lock.rs", "examine");
+const COMPARES: Action =
+    Action::ours("looks whether it is still that file", "store/swarm_lock.rs", "acquire");
+const BREAKS: Action = Action::ours("removes what lies there", "store/swarm_lock.rs", "acquire");
+const WORKS: Action = Action::ours("has changed the claims", "store/swarm.rs", "write");
+const COMPARES_OWN: Action =
+    Action::ours("looks whether the lock is its own", "store/swarm_lock.rs", "release");
+const RELEASES: Action = Action::ours("removes the lock", "store/swarm_lock.rs", "release");
 /// By being dropped, or by the kernel.
-const FREES: ActivityDelta = ActivityDelta::other("lets go of mesh.lock");
+const FREES: Action = Action::other("lets go of mesh.lock");
 
-const CREATES: ActivityDelta = ActivityDelta::other("creates an empty lock");
-const WRITES: ActivityDelta = ActivityDelta::other("writes its pid into it");
-const FINDS_OLD: ActivityDelta = ActivityDelta::other("finds a lock that is ten seconds old");
-const FINDS_YOUNG: ActivityDelta = ActivityDelta::other("finds none, or a young one");
-const TIME_PASSES: ActivityDelta = ActivityDelta::other("shows ten seconds more");
+const CREATES: Action = Action::other("creates an empty lock");
+const WRITES: Action = Action::other("writes its pid into it");
+const FINDS_OLD: Action = Action::other("finds a lock that is ten seconds old");
+const FINDS_YOUNG: Action = Action::other("finds none, or a young one");
+const TIME_PASSES: Action = Action::other("shows ten seconds more");
 
 const OURS: usize = 3;
 const NAMES: [&str; OURS] = ["Ann", "Ben", "Cat"];
@@ -148,7 +145,7 @@ const NAIVE: SwarmLock = SwarmLock {
 
 impl SwarmLock {
     /// The next step of one of ours; `None` while it has to wait.
-    fn step_of(&self, state: &State, who: usize) -> Option<(ActivityDelta, State)> {
+    fn step_of(&self, state: &State, who: usize) -> Option<(Action, State)> {
         let mut to = state.clone();
         let (next, round) = state.ours[who];
         let mark = (Holder::Ours(who), round);
@@ -216,7 +213,7 @@ impl SwarmLock {
     }
 
     /// pi-messenger's way: what is old is removed without a look at whose it is, and so is what it takes for its own.
-    fn step_of_pi(state: &State) -> Option<(ActivityDelta, State)> {
+    fn step_of_pi(state: &State) -> Option<(Action, State)> {
         let mut to = state.clone();
         let (deed, next) = match state.pi {
             NextOfPi::Look if state.swarm_lock.is_some_and(|lock| lock.is_old) => {
