@@ -51,12 +51,13 @@ impl Mesh {
         Ok(files::exists(&self.layout.sent(from).join(sent.file()))?)
     }
 
-    /// Takes a message back that came too late: the recipient went away meanwhile. `false`: it is out of our hands.
+    /// Takes a message back that came too late: the recipient went away meanwhile. `false`: it is out of our hands. The
+    /// inbox decides: a record of it that can't be removed leads nowhere.
     pub fn take_back(&self, from: &AgentName, to: &AgentName, posted: &Posted) -> Result<bool, StoreError> {
         let removed = files::remove(&self.layout.inbox(to).join(posted.stem.file()))?;
         if removed {
             let sent = Sent { stem: posted.stem.clone(), to: to.clone(), rung: None };
-            files::remove(&self.layout.sent(from).join(sent.file()))?;
+            files::remove(&self.layout.sent(from).join(sent.file())).ok();
         }
         Ok(removed)
     }

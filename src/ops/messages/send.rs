@@ -129,6 +129,8 @@ struct Post<'a> {
     copies: Vec<Copy>,
     /// Whom this was for so far: one may be named by several of its names.
     tried: Vec<AgentName>,
+    /// The same of those who are gone. Somebody else may have the name of one of them now.
+    tried_gone: Vec<AgentName>,
 }
 
 /// What became of the copy for one recipient.
@@ -164,8 +166,8 @@ impl<'a> Post<'a> {
         reply_to: Option<MessageId>,
         thread: Option<String>,
     ) -> Self {
-        let (copies, tried) = (Vec::new(), Vec::new());
-        Self { ctx, mesh, from, draft, reply_to, thread, broadcast: false, copies, tried }
+        let (copies, tried, tried_gone) = (Vec::new(), Vec::new(), Vec::new());
+        Self { ctx, mesh, from, draft, reply_to, thread, broadcast: false, copies, tried, tried_gone }
     }
 
     /// Wakes those who rest, and tells the feed who wrote to whom.
@@ -245,10 +247,10 @@ impl<'a> Post<'a> {
     ) -> Result<Outcome, CommandError> {
         let wanted = recipient(to)?;
         let Some(record) = census.find(&wanted, clock::now()) else {
-            if self.tried.contains(&wanted) {
+            if self.tried_gone.contains(&wanted) {
                 return Ok(Outcome::Twice);
             }
-            self.tried.push(wanted.clone());
+            self.tried_gone.push(wanted.clone());
             return self.look_for_grave(wanted, census);
         };
         let agent = &record.agent;
@@ -322,10 +324,10 @@ impl<'a> Post<'a> {
             return Err(with_nearest(error, &name, census));
         };
         if agent.name != name {
-            if self.tried.contains(&agent.name) {
+            if self.tried_gone.contains(&agent.name) {
                 return Ok(Outcome::Twice);
             }
-            self.tried.push(agent.name.clone());
+            self.tried_gone.push(agent.name.clone());
         }
         match self.draft.hold {
             true => Ok(Outcome::Postponed(Postponed::Hold(agent.name))),

@@ -178,6 +178,26 @@ fn a_former_name_leads_into_the_grave() {
     assert_eq!(unknown.kind(), "unknown_agent");
 }
 
+/// A name that leads to somebody who is gone does not stand in the way of who has that name now.
+#[test]
+fn who_has_the_name_of_one_who_is_gone_gets_a_copy_too() {
+    let env = TestEnvironment::new();
+    env.join("Wren");
+    env.join("Ben");
+    env.ok(&["rename", "Bob", "--as", "Ben"]);
+    env.ok(&["leave", "--as", "Bob"]);
+    let host = env.host().to_string();
+    env.ok(&["join", "Bob", "--pid", &host, "--session", "another"]);
+    for names in ["Ben,Bob", "Bob,Ben"] {
+        let sent = env.ok(&["send", names, "hi", "--hold", "--as", "Wren"]);
+        assert_eq!(sent["sent"].as_array().unwrap().len(), 2, "{names}: {sent}");
+        let some = env.run(&["send", names, "hi", "--as", "Wren", "--json"]).expect_code(1).json();
+        assert_eq!(some["sent"].as_array().unwrap().len(), 1, "{names}: {some}");
+        assert_eq!(some["failed"].as_array().unwrap().len(), 1, "{names}: {some}");
+    }
+    assert_eq!(env.ok(&["read", "--as", "Bob"])["messages"].as_array().unwrap().len(), 4);
+}
+
 #[test]
 fn how_long_somebody_has_been_gone_is_said_in_words() {
     let env = TestEnvironment::new();
