@@ -71,10 +71,17 @@ pub struct Written {
     pub by: String,
 }
 
+impl Written {
+    /// Does this only take away a name of a file?
+    pub fn removes_a_name(&self) -> bool {
+        matches!(self.by.split(' ').next(), Some("rm" | "unlink"))
+    }
+}
+
 /// What is known about a command before it runs.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Reading {
-    /// Each path once, in the order in which they are written.
+    /// Each path once, in the order in which they are first written. What is removed and written is written.
     pub writes: Vec<Written>,
     /// There is something in it whose writes can't be known beforehand.
     pub opaque: bool,

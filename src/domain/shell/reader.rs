@@ -418,8 +418,15 @@ impl<'w> Reader<'w> {
     }
 
     fn note_once(&mut self, written: Written) {
-        if self.seen.insert((written.path.clone(), written.extent, written.is_pattern)) {
+        let key = |written: &Written| (written.path.clone(), written.extent, written.is_pattern);
+        if self.seen.insert(key(&written)) {
             self.reading.writes.push(written);
+        } else if !written.removes_a_name() {
+            // Whether an `rm` before it runs at all is not known.
+            let is_removed = |other: &&mut Written| other.removes_a_name() && key(other) == key(&written);
+            if let Some(removed) = self.reading.writes.iter_mut().find(is_removed) {
+                removed.by = written.by;
+            }
         }
     }
 

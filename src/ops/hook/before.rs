@@ -77,7 +77,7 @@ impl Visit<'_> {
         let refused = holdings.find_map(|(number, held)| {
             let change = &plan.changes[number];
             // Who removes one name of a file leaves the file, and its other names, as they are.
-            let holding = held.filter(|held| !(change.removes_a_name() && is_other_name(change, held)))?;
+            let holding = held.filter(|held| !(change.removes && is_other_name(change, held)))?;
             Some((number, holding))
         });
         Ok(Judgement { refused, doubts, has_uncompared })

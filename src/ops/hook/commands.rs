@@ -52,6 +52,8 @@ pub(super) struct Change {
     /// The path or pattern itself, absolute.
     path: String,
     is_pattern: bool,
+    /// It only takes away a name of a file.
+    pub(super) removes: bool,
 }
 
 impl Plan {
@@ -93,11 +95,12 @@ impl Change {
     fn edit(ctx: &Context, path: &str) -> Self {
         // Some harnesses know what `~` is; for the others nobody has reserved a directory of that name.
         let full = ctx.cwd.join(ctx.home.expand(path)).to_string_lossy().into_owned();
-        Self { target: check::file(&ctx.cwd, &full), by: None, path: full, is_pattern: false }
+        Self { target: check::file(&ctx.cwd, &full), by: None, path: full, is_pattern: false, removes: false }
     }
 
     /// `None`: it can't be said what that stands for.
     fn write(ctx: &Context, written: Written) -> Option<Self> {
+        let removes = written.removes_a_name();
         let Written { path, extent, is_pattern, by } = written;
         let target = match (is_pattern, extent) {
             (false, Extent::File) => check::file(&ctx.cwd, &path),
@@ -109,19 +112,13 @@ impl Change {
                 Target::Area(if led == read { vec![read] } else { vec![read, led] })
             }
         };
-        Some(Self { target, by: Some(by), path, is_pattern })
+        Some(Self { target, by: Some(by), path, is_pattern, removes })
     }
 
     /// Is it a directory in which that lies?
     pub(super) fn lies_above(&self, path: &PathForm) -> bool {
         let own = PathForm::absolute(&self.path);
         !self.is_pattern && *path != own && path.is_within(&own)
-    }
-
-    /// Does it only take away a name of a file?
-    pub(super) fn removes_a_name(&self) -> bool {
-        let program = self.by.as_deref().and_then(|by| by.split(' ').next());
-        matches!(program, Some("rm" | "unlink"))
     }
 
     /// As people here call it.

@@ -78,7 +78,14 @@ fn another_name_of_a_reserved_file_may_be_removed() {
     for command in ["rm other.rs", "rm -f other.rs", "unlink other.rs"] {
         assert_eq!(run(&env, command), Answer::Silence, "{command}");
     }
-    for command in ["rm src/deep/h.rs", "rm other.rs src/deep/h.rs", "truncate -s 0 other.rs"] {
+    for command in [
+        "rm src/deep/h.rs",
+        "rm other.rs src/deep/h.rs",
+        "truncate -s 0 other.rs",
+        "test -f nope && rm other.rs; echo x >> other.rs",
+        "rm -i other.rs; echo x > other.rs",
+        "rm other.rs | tee other.rs",
+    ] {
         assert!(is_denied(&run(&env, command)), "{command}");
     }
 }
