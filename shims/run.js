@@ -28,12 +28,12 @@ function run(args, payload, limit) {
       end(answer)
     }
     // A refusal that was said counts, whatever `msg` hangs in after that.
-    const timer = limit && setTimeout(() => stop(understand(said)), limit)
+    const timer = limit && setTimeout(() => stop(refusal(said)), limit)
     try {
       child = spawn(MSG, args, { stdio: ["pipe", "pipe", "ignore"], windowsHide: true })
       child.on("error", () => stop())
-      // Without a code it was killed, and what it said before that still counts.
-      child.on("close", (code) => end(code ? {} : understand(said)))
+      // Without a code it was killed. Of what it said before that only a refusal counts: mail is given again.
+      child.on("close", (code) => end(code === 0 ? understand(said) : code === null ? refusal(said) : {}))
       child.stdout.on("data", (chunk) => {
         length += chunk.length
         if (length > MOST_OUTPUT) stop()
@@ -51,6 +51,10 @@ function run(args, payload, limit) {
     }
   })
   return { answer, stop: () => stop() }
+}
+
+function refusal(said) {
+  return { deny: understand(said).deny }
 }
 
 function understand(said) {
