@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::settings::Source;
 use crate::domain::{Agent, Harness, Recorded, shell_word};
-use crate::store::Reason;
+use crate::store::{Reason, Survey};
 use crate::sys::environment::{self, variable};
 use crate::sys::git::WorkTree;
 use crate::sys::{ancestry, process};
 
-use crate::ops::agents::identity::Traces;
+use crate::ops::agents::identity::{Traces, is_tool_of_another};
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::setup::install::HARNESSES;
@@ -48,9 +48,12 @@ pub(super) fn required_for_another(
 }
 
 /// May a hook that was told of the end of this agent's session let it leave? Inside a harness only if that harness is the
-/// agent's own: a model can call the hook too, with the session id of another.
-pub(super) fn may_end(ctx: &Context, agent: &Agent) -> bool {
-    ancestry::nearest_harness(&ancestry::ancestors()).is_none() || is_caller(ctx, agent)
+/// agent's own: a model can call the hook too, with the session id of another. Among the agents of one process, only what is
+/// plainly a tool of another of them is kept from it: who is not let go keeps its name and its reservations.
+pub(super) fn may_end(ctx: &Context, survey: &Survey<'_>, agent: &Agent) -> bool {
+    let traces = Traces::gather();
+    let is_own_host = || traces.distance(agent).is_some() && !is_tool_of_another(&traces, survey, agent);
+    traces.harness.is_none() || is_caller(ctx, agent) || is_own_host()
 }
 
 /// The file that `--file` names. Inside a harness it must lie beneath the working directory, links resolved: a model that

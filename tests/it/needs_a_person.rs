@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::environment::{Ended, TestEnvironment, put};
 use crate::hooks::call::{Call, session_of};
 use crate::mcp::client::Client;
-use crate::terminal::{Shell, harness};
+use crate::terminal::{Shell, harness, harness_with};
 
 /// A mesh with Alice and Bob, and a harness in which a session has joined as Carol.
 fn stage(name: &str) -> (TestEnvironment, Shell) {
@@ -172,6 +172,47 @@ fn letting_another_agent_of_the_same_process_leave_by_a_hook() {
     shell.run(&format!("CODEX_THREAD_ID=t1 {}", end.line(&env)));
     assert_eq!(env.names(), ["Alice", "Bob"]);
     end.answer_in(&env, &mut shell);
+    assert_eq!(env.names(), ["Alice"]);
+}
+
+/// A harness that a tool of another session has started, or the terminal that it is in, has that session's variable, and
+/// so have its hooks. It says nothing about them.
+#[test]
+fn hooks_of_a_harness_that_inherited_the_session_variable_of_another() {
+    for (name, variable) in
+        [("codex", "CODEX_THREAD_ID"), ("codex", "CODEX_SESSION_ID"), ("opencode", "OPENCODE_SESSION_ID")]
+    {
+        let env = TestEnvironment::new();
+        let mut outer = harness(&env, name);
+        outer.msg(&format!("{variable}=t1 msg join Alice"));
+        let mut inner = harness_with(&env, name, &[(variable, "t1")]);
+        for (session, name) in [("t2", "Bob"), ("t3", "Carol")] {
+            inner.msg(&format!("{variable}={session} msg join {name}"));
+        }
+        // Its user goes on with that session here.
+        outer.kill();
+        let back = inner.msg("msg join --session t1");
+        assert_eq!((&back["arrival"], &back["agent"]["name"]), (&"back".into(), &"Alice".into()));
+        env.ok(&["send", "Bob", "for Bob", "--hold", "--as", "Alice"]);
+        let prompt = Call::new(&env, "claude/UserPromptSubmit", "t2");
+        assert!(matches!(prompt.answer_in(&env, &mut inner), Answer::Context(_)), "{variable}");
+        let end = Call::new(&env, "codex/SessionEnd", "t2");
+        inner.run(&format!("{variable}=t3 {}", end.line(&env)));
+        assert_eq!(env.names(), ["Alice", "Bob", "Carol"], "{variable}: what it tells its own tools counts");
+        end.answer_in(&env, &mut inner);
+        assert_eq!(env.names(), ["Alice", "Carol"], "{variable}");
+    }
+}
+
+/// Where it can't be told what the harness was started with, a session that is no agent of its process keeps nobody here.
+#[test]
+fn the_end_of_a_session_beside_one_that_is_no_agent_here() {
+    let env = TestEnvironment::new();
+    let mut shell = harness(&env, "codex");
+    shell.msg("CODEX_THREAD_ID=t2 msg join Bob");
+    env.join("Alice");
+    let end = Call::new(&env, "codex/SessionEnd", "t2");
+    shell.run(&format!("CODEX_THREAD_ID='{}' {}", session_of("Alice"), end.line(&env)));
     assert_eq!(env.names(), ["Alice"]);
 }
 

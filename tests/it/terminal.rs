@@ -97,8 +97,14 @@ fn stand_in(env: &TestEnvironment, name: &str) -> PathBuf {
 
 /// A process that looks like that harness, without a terminal of its own.
 pub fn harness(env: &TestEnvironment, name: &str) -> Shell {
+    harness_with(env, name, &[])
+}
+
+/// The same, which was started with these variables.
+pub fn harness_with(env: &TestEnvironment, name: &str, variables: &[(&str, &str)]) -> Shell {
     let program = stand_in(env, name);
     let mut command = surroundings(env, program);
+    command.envs(variables.iter().copied());
     let mut child = command.args(["-c", LOOP]).stdin(Stdio::piped()).spawn().unwrap();
     let input = Box::new(child.stdin.take().unwrap());
     Shell { child, input, dir: env.path().to_path_buf(), lines: 0 }
@@ -288,7 +294,8 @@ fn the_nearest_harness_counts_and_so_does_its_session_alone() {
     assert_eq!(agent["harness"], "codex");
     assert_eq!(agent["pid"].to_string(), fs::read_to_string(env.work().join("pid")).unwrap().trim());
     assert_ne!(agent["sessionId"], "of-claude", "that is the outer one's");
-    let agent = claude.run(&format!("CODEX_THREAD_ID=of-codex {in_codex}")).json()["agent"].clone();
+    let in_codex = "codex -c 'CODEX_THREAD_ID=of-codex msg join --json; true'";
+    let agent = claude.run(&format!("CODEX_THREAD_ID=of-another {in_codex}")).json()["agent"].clone();
     assert_eq!((&agent["harness"], &agent["sessionId"]), (&"codex".into(), &"of-codex".into()));
     let name = claude.run("CODEX_THREAD_ID=of-codex msg whoami -q").stdout;
     assert_eq!(name, "Outer\n", "no codex is among the ancestors now");

@@ -1,9 +1,10 @@
 //! Who is calling?
 //!
 //! The first that answers: `--as`; the session variable of the nearest harness among the ancestors (an outer one's is
-//! inherited and doesn't count); the nearest ancestor process that exactly one live registration names;
-//! `$MSG_AGENT`. The ancestors are followed up to the nearest harness and no further: beyond it is whoever started it,
-//! and a model must not speak as that person because it left, was evicted, or never joined.
+//! inherited and doesn't count, nor does one that the harness itself was started with); the nearest ancestor process that
+//! exactly one live registration names; `$MSG_AGENT`. The ancestors are followed up to the nearest harness and no
+//! further: beyond it is whoever started it, and a model must not speak as that person because it left, was evicted, or
+//! never joined.
 
 mod at_hook;
 mod traces;
@@ -24,7 +25,7 @@ use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::reservations::reserve;
 use crate::ops::tasks::claims;
-pub(in crate::ops) use at_hook::{Recognised, at_hook, is_called_by_another, recognise};
+pub(in crate::ops) use at_hook::{Recognised, at_hook, is_called_by_another, is_tool_of_another, recognise};
 use at_hook::{registered, stranger};
 pub(in crate::ops) use traces::{Teller, Traces, is_host};
 

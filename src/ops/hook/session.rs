@@ -175,7 +175,7 @@ fn held_here(ctx: &Context, others: &[Agent]) -> Vec<String> {
 impl Visit<'_> {
     /// Leaves, unless another session follows in the same process: that is the same agent.
     pub(super) fn ended(&self, goes_on: bool) -> Result<(), CommandError> {
-        if let Some(me) = self.me.as_ref().filter(|me| !person::may_end(self.ctx, me)) {
+        if let Some(me) = self.me.as_ref().filter(|me| !person::may_end(self.ctx, &self.survey, me)) {
             self.leave_trouble(&super::ignored(me));
             return Ok(());
         }

@@ -65,6 +65,11 @@ pub(super) fn is_stopped(pid: Pid) -> bool {
     read_stat(pid).is_some_and(|stat| stat.stopped)
 }
 
+/// The variables that it was started with, each with a zero byte behind it. What it sets later is not among them.
+pub(super) fn first_environment(pid: Pid) -> Option<Vec<u8>> {
+    fs::read(format!("/proc/{pid}/environ")).ok()
+}
+
 pub(super) fn owner(pid: Pid) -> Option<u32> {
     fs::metadata(format!("/proc/{pid}")).ok().map(|metadata| metadata.uid())
 }

@@ -123,6 +123,13 @@ pub fn is_stopped(pid: Pid) -> bool {
     imp::is_stopped(pid)
 }
 
+/// Had the process that variable, with that value, when it began? Not known is no.
+pub fn began_with(pid: Pid, name: &str, value: &str) -> bool {
+    let wanted = format!("{name}={value}");
+    imp::first_environment(pid)
+        .is_some_and(|all| all.split(|&byte| byte == 0).any(|one| one == wanted.as_bytes()))
+}
+
 /// The numerical user that `pid` runs as.
 pub fn owner(pid: Pid) -> Option<u32> {
     imp::owner(pid)

@@ -71,6 +71,12 @@ pub(super) fn uptime() -> Option<std::time::Duration> {
     None
 }
 
+/// Not told in a form that can be taken apart.
+#[cfg_attr(target_os = "linux", expect(dead_code, reason = "Linux has a better way"))]
+pub(super) fn first_environment(_: Pid) -> Option<Vec<u8>> {
+    None
+}
+
 pub(super) fn is_stopped(pid: Pid) -> bool {
     fields(pid, "state=").is_some_and(|state| state.trim_start().starts_with('T'))
 }

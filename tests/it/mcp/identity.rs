@@ -28,7 +28,7 @@ fn the_session_variable_of_the_nearest_harness() {
         ("pi", "PI_SESSION_ID"),
     ] {
         let env = TestEnvironment::new();
-        let mut client = after(&env, harness, &[(variable, "the-session")], ":");
+        let mut client = after(&env, harness, &[], &format!("export {variable}=the-session"));
         client.name();
         assert_eq!(agents(&env), [(harness.to_string(), "the-session".to_string())]);
     }
@@ -42,6 +42,11 @@ fn what_an_outer_harness_left_in_the_environment_does_not_count() {
     let [(harness, session)] = agents(&env).try_into().unwrap();
     assert_eq!(harness, "gemini");
     assert_ne!(session, "outer");
+    // Nor if it is the same harness, which a tool of another session has started.
+    let env = TestEnvironment::new();
+    let mut client = after(&env, "claude", &[("CLAUDE_CODE_SESSION_ID", "outer")], ":");
+    client.name();
+    assert_ne!(agents(&env)[0].1, "outer");
 }
 
 /// One Codex daemon serves many threads, and says with each call which it is.
@@ -92,8 +97,9 @@ fn who_joined_by_the_command_line_is_not_joined_again() {
 #[test]
 fn a_session_that_got_a_new_id_stays_who_it_was() {
     let env = TestEnvironment::new();
-    let line = "\"$1\" join Alice >/dev/null; CLAUDE_CODE_SESSION_ID=new \"$1\" whoami >/dev/null";
-    let mut client = after(&env, "claude", &[("CLAUDE_CODE_SESSION_ID", "old")], line);
+    let line = "export CLAUDE_CODE_SESSION_ID=old; \"$1\" join Alice >/dev/null; \
+                CLAUDE_CODE_SESSION_ID=new \"$1\" whoami >/dev/null";
+    let mut client = after(&env, "claude", &[], line);
     for _ in 0..2 {
         client.ok("reserve", json!({ "paths": ["src/"] }));
         assert_eq!(client.name(), "Alice");

@@ -121,10 +121,11 @@ fn written_again(
 /// can't be told, the session id is believed: a resumed session may have moved to a process that is not registered.
 pub(in crate::ops) fn is_called_by_another(ctx: &Context, survey: &Survey<'_>, agent: &Agent) -> bool {
     // `--as` is believed.
-    if ctx.speaker.is_some() {
-        return false;
-    }
-    let traces = Traces::gather();
+    ctx.speaker.is_none() && is_tool_of_another(&Traces::gather(), survey, agent)
+}
+
+/// Do the traces say that another live agent of the nearest harness process runs this?
+pub(in crate::ops) fn is_tool_of_another(traces: &Traces, survey: &Survey<'_>, agent: &Agent) -> bool {
     let Some(host) = &traces.harness else { return false };
     if traces.distance(agent).is_some() && !traces.knows_better(agent) {
         return false;

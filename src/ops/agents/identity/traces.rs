@@ -89,12 +89,7 @@ impl Traces {
     pub(in crate::ops) fn gather() -> Self {
         let ancestors = ancestry::ancestors();
         let harness = ancestry::nearest_harness(&ancestors);
-        let session = harness.as_ref().and_then(|host| {
-            host.harness.session_variables().iter().find_map(|name| {
-                let session = SessionId::new(variable(name)?).ok()?;
-                Some((session, Teller::Variable(name)))
-            })
-        });
+        let session = harness.as_ref().and_then(told_session);
         Self { ancestors, harness, session }
     }
 
@@ -113,6 +108,15 @@ impl Traces {
         let many = self.harness.as_ref().is_some_and(|host| host.harness.hosts_many());
         many && self.session.as_ref().is_some_and(|(session, _)| *session != agent.session)
     }
+}
+
+/// The session that the harness tells what it starts. One that the harness itself was started with is not its own: a tool
+/// of another session started it, or the terminal that it is in, and its hooks inherit the variable.
+fn told_session(host: &Host) -> Option<(SessionId, Teller)> {
+    host.harness.session_variables().iter().find_map(|name| {
+        let told = variable(name).filter(|told| !process::began_with(host.process.pid, name, told))?;
+        Some((SessionId::new(told).ok()?, Teller::Variable(name)))
+    })
 }
 
 /// A shell runs the last command of `bash -c '…'` in its own place, so that the process which it registered is ours.
