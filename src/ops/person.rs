@@ -4,6 +4,7 @@
 //! files elsewhere is therefore refused inside a harness, whatever `--as` says. Scripts and CI that run without a harness
 //! count as people. Everything else may be done as another agent, by `--as`: one user, one mesh.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::domain::settings::Source;
@@ -18,18 +19,52 @@ use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::setup::install::HARNESSES;
 
-/// The harness that this command runs in: by its ancestors, else by the session variables that harnesses give to what they
-/// start. In a sandbox with processes of its own the ancestors can't be seen.
-pub(super) fn harness() -> Option<Harness> {
-    let is_set = |harness: &Harness| harness.session_variables().iter().any(|name| variable(name).is_some());
-    let host = ancestry::nearest_harness(&ancestry::ancestors());
-    host.map(|host| host.harness).or_else(|| HARNESSES.into_iter().find(is_set))
+/// The harness that a command runs in.
+pub(super) struct Inside {
+    harness: Harness,
+    /// The variable that alone says so.
+    told_by: Option<&'static str>,
+}
+
+/// The harness that this command runs in: by its ancestors, or, where they can't all be seen, by the session variables that
+/// harnesses give to what they start. Where they can be, a variable says nothing: a terminal that an agent has started once
+/// keeps it for good, and a person types in it.
+pub(super) fn harness() -> Option<Inside> {
+    let (ancestors, is_all) = ancestry::walk();
+    if let Some(host) = ancestry::nearest_harness(&ancestors) {
+        return Some(Inside { harness: host.harness, told_by: None });
+    }
+    let is_set = |name: &&&'static str| variable(name).is_some();
+    let told = |harness: Harness| {
+        let name = harness.session_variables().iter().find(is_set)?;
+        Some(Inside { harness, told_by: Some(name) })
+    };
+    HARNESSES.into_iter().find_map(told).filter(|_| !is_all)
+}
+
+impl Inside {
+    /// A person whom only a variable makes look like a model learns how to do without it.
+    pub(super) fn refusal(&self, text: String, hint: String) -> CommandError {
+        let error = CommandError::new(Kind::InHarness, text).hint(hint);
+        match self.told_by {
+            Some(name) => error.hint(format!(
+                "only ${name} says so, for not all processes above can be seen here: a person types `env -u {name} msg …`"
+            )),
+            None => error,
+        }
+    }
+}
+
+impl fmt::Display for Inside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.harness.fmt(f)
+    }
 }
 
 /// Refuses a command inside a harness. `line` is what the person has to type.
 pub(super) fn required(line: impl FnOnce() -> String) -> Result<(), CommandError> {
     match harness() {
-        Some(harness) => Err(refusal(harness, &line())),
+        Some(inside) => Err(refusal(&inside, &line())),
         None => Ok(()),
     }
 }
@@ -42,7 +77,7 @@ pub(super) fn required_for_another(
 ) -> Result<(), CommandError> {
     let is_named = ctx.speaker.is_some() || variable("MSG_AGENT").is_some();
     match harness() {
-        Some(harness) if is_named && !is_caller(ctx, agent) => Err(refusal(harness, &line())),
+        Some(inside) if is_named && !is_caller(ctx, agent) => Err(refusal(&inside, &line())),
         _ => Ok(()),
     }
 }
@@ -59,7 +94,7 @@ pub(super) fn may_end(ctx: &Context, survey: &Survey<'_>, agent: &Agent) -> bool
 /// The file that `--file` names. Inside a harness it must lie beneath the working directory, links resolved: a model that
 /// must ask before it reads a file must not read it by sending it to itself.
 pub fn text_file(file: &str) -> Result<PathBuf, CommandError> {
-    let Some(harness) = harness() else { return Ok(PathBuf::from(file)) };
+    let Some(inside) = harness() else { return Ok(PathBuf::from(file)) };
     let real = |path: PathBuf| {
         fs_err::canonicalize(path).map_err(|error| CommandError::new(Kind::InvalidValue, error.to_string()))
     };
@@ -70,16 +105,15 @@ pub fn text_file(file: &str) -> Result<PathBuf, CommandError> {
     if path.starts_with(&top) {
         return Ok(path);
     }
-    let text = format!("inside {harness}, `--file` reads only files beneath the working directory: `{file}`");
-    Err(CommandError::new(Kind::InHarness, text)
-        .hint("pass the text itself, or ask a person to run this command at a terminal")
-        .fact("file", file))
+    let text = format!("inside {inside}, `--file` reads only files beneath the working directory: `{file}`");
+    let hint = "pass the text itself, or ask a person to run this command at a terminal".to_string();
+    Err(inside.refusal(text, hint).fact("file", file))
 }
 
 /// Refuses a spec that lies neither beneath the working directory nor in its work tree, nor in the main one, links resolved:
 /// tasks are read from it and ticked in it.
 pub(super) fn check_spec(ctx: &Context, file: &Path) -> Result<(), CommandError> {
-    let Some(harness) = harness() else { return Ok(()) };
+    let Some(inside) = harness() else { return Ok(()) };
     let path = fs_err::canonicalize(file)
         .map_err(|error| CommandError::new(Kind::InvalidValue, error.to_string()))?;
     let tree = WorkTree::containing(&ctx.cwd);
@@ -90,10 +124,9 @@ pub(super) fn check_spec(ctx: &Context, file: &Path) -> Result<(), CommandError>
     }
     let shown = file.display().to_string();
     let text =
-        format!("inside {harness}, a spec must lie in the working directory or its work tree: `{shown}`");
-    Err(CommandError::new(Kind::InHarness, text)
-        .hint("copy it there, or ask a person to run this command at a terminal")
-        .fact("file", shown))
+        format!("inside {inside}, a spec must lie in the working directory or its work tree: `{shown}`");
+    let hint = "copy it there, or ask a person to run this command at a terminal".to_string();
+    Err(inside.refusal(text, hint).fact("file", shown))
 }
 
 /// The line with `--mesh`, if that was given: without it, it would be about another mesh.
@@ -106,10 +139,10 @@ pub(super) fn with_mesh(ctx: &Context, line: &str) -> String {
     }
 }
 
-fn refusal(harness: Harness, line: &str) -> CommandError {
-    CommandError::new(Kind::InHarness, format!("`{line}` needs a person: it is refused inside {harness}"))
-        .hint(format!("ask a person to type this at a terminal: {line}"))
-        .fact("harness", harness.name())
+fn refusal(inside: &Inside, line: &str) -> CommandError {
+    let text = format!("`{line}` needs a person: it is refused inside {inside}");
+    let hint = format!("ask a person to type this at a terminal: {line}");
+    inside.refusal(text, hint).fact("harness", inside.harness.name())
 }
 
 /// Do the surroundings of the command say that it is this agent?

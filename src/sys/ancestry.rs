@@ -11,18 +11,30 @@ const MAX_DEPTH: usize = 64;
 /// The processes above this one, nearest first, up to and including the nearest harness: what lies beyond it is no
 /// business of what it started.
 pub fn ancestors() -> Vec<Details> {
+    walk().0
+}
+
+/// The same, and whether that is all: up to that harness, or to the first process of the machine. In a sandbox or a
+/// container with processes of its own, whoever started it can't be seen.
+pub fn walk() -> (Vec<Details>, bool) {
     let end = seams::value(seams::ANCESTRY_END).and_then(|text| text.parse().ok());
     let mut chain = Vec::new();
     let mut next = Pid::new(nix::unistd::getppid().as_raw().into()).ok();
     while let Some(pid) = next {
-        if Some(pid.get()) == end || chain.len() == MAX_DEPTH {
-            break;
+        if Some(pid.get()) == end {
+            return (chain, seams::value(seams::ANCESTRY_HIDDEN).is_none());
         }
-        let Some(details) = process::details(pid) else { break };
-        next = details.parent.filter(|_| Harness::recognise(&details.look).is_none());
+        let Some(details) = process::details(pid).filter(|_| chain.len() < MAX_DEPTH) else {
+            return (chain, false);
+        };
+        let (parent, is_harness) = (details.parent, Harness::recognise(&details.look).is_some());
         chain.push(details);
+        if is_harness {
+            return (chain, true);
+        }
+        next = parent;
     }
-    chain
+    (chain, process::sees_the_first())
 }
 
 /// That process and those above it, nearest first.

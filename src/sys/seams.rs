@@ -16,6 +16,8 @@ pub const NOW: &str = "MSG_TEST_NOW";
 pub const SEED: &str = "MSG_TEST_SEED";
 /// The pid at which the walk through the ancestors ends, so that whatever runs the tests is not found.
 pub const ANCESTRY_END: &str = "MSG_TEST_ANCESTRY_END";
+/// Set, the walk ends there because the next process can't be looked at, as in a sandbox with processes of its own.
+pub const ANCESTRY_HIDDEN: &str = "MSG_TEST_ANCESTRY_HIDDEN";
 /// Panic with this text, to see that a bug of ours is reported as one.
 pub const PANIC: &str = "MSG_TEST_PANIC";
 /// Panic with this text at the first key of the terminal chat.

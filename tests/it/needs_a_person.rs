@@ -4,9 +4,10 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use ravenry::domain::hook::Answer;
+use ravenry::sys::seams::ANCESTRY_HIDDEN;
 use serde_json::json;
 
-use crate::environment::{Ended, TestEnvironment, put};
+use crate::environment::{Ended, TestEnvironment, end, put};
 use crate::hooks::call::{Call, session_of};
 use crate::mcp::client::Client;
 use crate::terminal::{Shell, harness, harness_with};
@@ -57,25 +58,63 @@ fn changing_settings() {
     assert!(!env.work().join(".ravenry").exists());
 }
 
+const VARIABLES: [(&str, &str); 6] = [
+    ("claude", "CLAUDE_CODE_SESSION_ID"),
+    ("codex", "CODEX_THREAD_ID"),
+    ("gemini", "GEMINI_SESSION_ID"),
+    ("opencode", "OPENCODE_SESSION_ID"),
+    ("pi", "PI_SESSION_ID"),
+    ("copilot", "COPILOT_AGENT_SESSION_ID"),
+];
+
 /// In a sandbox with processes of its own no harness is among the ancestors, but its variable is there.
 #[test]
 fn where_the_ancestors_cannot_be_seen() {
     let env = TestEnvironment::new();
-    let variables = [
-        ("claude", "CLAUDE_CODE_SESSION_ID"),
-        ("codex", "CODEX_THREAD_ID"),
-        ("gemini", "GEMINI_SESSION_ID"),
-        ("opencode", "OPENCODE_SESSION_ID"),
-        ("pi", "PI_SESSION_ID"),
-        ("copilot", "COPILOT_AGENT_SESSION_ID"),
-    ];
-    for (name, variable) in variables {
-        let args = ["config", "set", "strict", "false", "--json"];
-        let ended = env.run_with(&args, &[(variable, "session-1")]).expect_code(1);
+    let args = ["config", "set", "strict", "false", "--json"];
+    for (name, variable) in VARIABLES {
+        let ended = env.run_with(&args, &[(variable, "session-1"), (ANCESTRY_HIDDEN, "1")]).expect_code(1);
         assert_eq!(ended.kind(), "in_harness", "{variable}: {ended}");
         assert_eq!(ended.json()["error"]["harness"], name);
+        let hints = ended.json()["error"]["hints"].to_string();
+        assert!(hints.contains(&format!("`env -u {variable} msg …`")), "{hints}");
     }
-    env.ok(&["config", "set", "strict", "false"]);
+    // A person in a container.
+    env.run_with(&args, &[(ANCESTRY_HIDDEN, "1")]).expect_code(0);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn in_a_sandbox_with_processes_of_its_own() {
+    let env = TestEnvironment::new();
+    let inside = |variables: &[(&str, &str)]| {
+        let msg = env.msg();
+        let mut command = std::process::Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "--"]);
+        command.arg(msg.get_program()).args(["config", "set", "strict", "false", "--json"]);
+        command.env_clear().envs(msg.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        end(command.envs(variables.iter().copied()).current_dir(env.work()))
+    };
+    if inside(&[]).code != Some(0) {
+        return crate::skip::skip("no pid namespace can be made");
+    }
+    let ended = inside(&[("CLAUDE_CODE_SESSION_ID", "session-1")]).expect_code(1);
+    assert_eq!(ended.kind(), "in_harness", "{ended}");
+}
+
+/// A terminal that a tool of an agent has started keeps the variable of that agent's session for good.
+#[test]
+fn a_person_in_a_terminal_that_an_agent_has_started() {
+    let env = TestEnvironment::new();
+    env.join("Bob");
+    env.join("Me");
+    for (_, variable) in VARIABLES {
+        env.run_with(&["config", "set", "strict", "false"], &[(variable, "session-1")]).expect_code(0);
+    }
+    let inherited = ("CLAUDE_CODE_SESSION_ID", "session-1");
+    env.run_with(&["evict", "Bob", "--force"], &[inherited]).expect_code(0);
+    env.run_with(&["leave"], &[inherited, ("MSG_AGENT", "Me")]).expect_code(0);
+    assert!(env.names().is_empty());
 }
 
 #[test]
@@ -178,6 +217,7 @@ fn letting_another_agent_of_the_same_process_leave_by_a_hook() {
 /// A harness that a tool of another session has started, or the terminal that it is in, has that session's variable, and
 /// so have its hooks. It says nothing about them.
 #[test]
+#[cfg(target_os = "linux")]
 fn hooks_of_a_harness_that_inherited_the_session_variable_of_another() {
     for (name, variable) in
         [("codex", "CODEX_THREAD_ID"), ("codex", "CODEX_SESSION_ID"), ("opencode", "OPENCODE_SESSION_ID")]

@@ -81,9 +81,9 @@ pub fn watch_each(
 
 /// A model may run `msg` without asking: that must not be a way to run anything else.
 fn refuse_in_harness() -> Result<(), CommandError> {
-    let Some(harness) = person::harness() else { return Ok(()) };
-    let text = format!("`--exec` runs commands, and inside {harness} that is for its own tools");
-    Err(CommandError::new(Kind::InHarness, text).hint("`msg watch --json` prints each message instead"))
+    let Some(inside) = person::harness() else { return Ok(()) };
+    let text = format!("`--exec` runs commands, and inside {inside} that is for its own tools");
+    Err(inside.refusal(text, "`msg watch --json` prints each message instead".to_string()))
 }
 
 fn run_one(

@@ -25,6 +25,11 @@ pub(super) fn pid_ns() -> Option<String> {
     fs::read_link("/proc/self/ns/pid").ok().map(|link| link.to_string_lossy().into_owned())
 }
 
+/// The number of the namespace that the kernel begins with is fixed (`PROC_PID_INIT_INO`).
+pub(super) fn is_first_namespace(pid_ns: Option<&str>) -> bool {
+    pid_ns == Some("pid:[4026531836]")
+}
+
 /// The one short line of a file.
 fn line(path: &str) -> Option<String> {
     let mut line = [0; 128];

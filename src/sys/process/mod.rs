@@ -49,6 +49,11 @@ fn boot() -> &'static Place {
     BOOT.get_or_init(|| Place { boot_id: imp::boot_id(), machine_id: None, pid_ns: imp::pid_ns() })
 }
 
+/// Is process 1 the first of the machine? In a pid namespace of its own it is only the first in there.
+pub fn sees_the_first() -> bool {
+    imp::is_first_namespace(boot().pid_ns.as_deref())
+}
+
 /// Everything about a process, or `None` if there is none or we may not look.
 pub fn details(pid: Pid) -> Option<Details> {
     imp::details(pid)

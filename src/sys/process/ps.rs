@@ -26,6 +26,12 @@ pub(super) fn pid_ns() -> Option<String> {
     None
 }
 
+/// There are none.
+#[cfg_attr(target_os = "linux", expect(dead_code, reason = "Linux has a better way"))]
+pub(super) fn is_first_namespace(_: Option<&str>) -> bool {
+    true
+}
+
 pub(super) fn sight(pid: Pid) -> Sighting {
     match details(pid) {
         Some(details) if details.zombie => Sighting::Zombie,

@@ -42,7 +42,12 @@ fn what_an_outer_harness_left_in_the_environment_does_not_count() {
     let [(harness, session)] = agents(&env).try_into().unwrap();
     assert_eq!(harness, "gemini");
     assert_ne!(session, "outer");
-    // Nor if it is the same harness, which a tool of another session has started.
+}
+
+/// Nor if it is the same harness, which a tool of another session has started.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_the_harness_itself_was_started_with_does_not_count() {
     let env = TestEnvironment::new();
     let mut client = after(&env, "claude", &[("CLAUDE_CODE_SESSION_ID", "outer")], ":");
     client.name();
