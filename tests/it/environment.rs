@@ -30,9 +30,9 @@ pub fn is_whole() -> bool {
     sweep_stride().is_some()
 }
 
-/// All of the rounds, or a tenth of them.
+/// All of the rounds, or a quarter of them.
 pub fn rounds(whole: usize) -> usize {
-    if is_whole() { whole } else { whole / 10 }
+    if is_whole() { whole } else { whole / 4 }
 }
 
 /// Waits until something is so.

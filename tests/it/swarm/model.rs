@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::crowd::{Caller, Host, entries, ledger, number};
 use crate::environment::{TestEnvironment, put, rounds};
 
-const CASES: usize = 120;
+const CASES: usize = 80;
 const FLAG: &str = "RAVENRY_SWARM_CASES";
 const AGENTS: usize = 3;
 const SPEC: &str = "- [ ] T-1: a\n- [ ] T-2: b\n- [ ] T-3: c (needs T-1)\n- [ ] T-4: d (needs T-2, T-3)\n";
