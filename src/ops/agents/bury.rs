@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::domain::{Agent, AgentName, Liveness};
+use crate::domain::{Agent, AgentName, Liveness, SessionId};
 use crate::store::{Census, Locked, Mesh, Record, StoreError, Why};
 use crate::sys::{clock, process};
 
@@ -74,6 +74,20 @@ pub(in crate::ops) fn bury_dead(
     drop_expired(locked, &census, now)?;
     locked.forward_orphans(&census)?;
     Ok(buried)
+}
+
+/// Buries who had that session in a process that is gone. Its mail is the session's: whoever goes on with the session
+/// collects it from the grave.
+pub(in crate::ops) fn bury_dead_of(locked: &Locked<'_>, session: &SessionId) -> Result<(), StoreError> {
+    let is_due = |agent: &Agent| {
+        !agent.is_foreign()
+            && agent.session == *session
+            && process::liveness(&agent.process) == Liveness::Gone
+    };
+    for record in settled_census(locked)?.records.iter().filter(|record| is_due(&record.agent)) {
+        locked.bury(record, Why::Died, clock::now(), None)?;
+    }
+    Ok(())
 }
 
 /// What whoever passes by does if the lock is free at once. Looks again under the lock.

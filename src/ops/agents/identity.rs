@@ -18,7 +18,7 @@ use crate::sys::environment::variable;
 use crate::sys::{clock, process};
 
 use super::activity::refresh;
-use super::bury::{finish_renames, settled_census};
+use super::bury::{bury_dead_of, finish_renames, settled_census};
 use super::names;
 use super::profile::Profile;
 use crate::ops::context::Context;
@@ -280,6 +280,7 @@ fn mend(mesh: &Mesh, census: &Census, traces: &Traces, caller: Caller) -> Result
     let after = Agent { session: session.clone(), ..agent.clone() };
     if agent.restores.is_some() || session != agent.session {
         claims::carry_over(&locked, &agent, &after)?;
+        bury_dead_of(&locked, &after.session)?;
         collect_mail(mesh, &locked, &agent)?;
         collect_mail(mesh, &locked, &after)?;
     }

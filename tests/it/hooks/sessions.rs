@@ -209,6 +209,23 @@ fn a_session_that_is_resumed_in_the_process_of_an_agent_keeps_its_reservations()
     }
 }
 
+/// Also if nobody has noticed yet that the agent of the resumed session is gone.
+#[test]
+fn a_session_that_is_resumed_in_the_process_of_an_agent_brings_its_mail() {
+    let env = two();
+    let mut shell = harness(&env, "claude");
+    shell.msg("CLAUDE_CODE_SESSION_ID=s1 msg join Carol");
+    let mut other = harness(&env, "claude");
+    other.msg("CLAUDE_CODE_SESSION_ID=gone msg join Dan");
+    post(&env.store(), "Dan", "for the session");
+    other.kill();
+    let prompt = Call::new(&env, "claude/UserPromptSubmit", "gone");
+    let text = context(prompt.answer_in(&env, &mut shell));
+    assert!(text.ends_with("> for the session"), "{text}");
+    assert_eq!(env.registration("Carol")["sessionId"], "gone");
+    assert_eq!(env.names(), ["Alice", "Bob", "Carol"]);
+}
+
 #[test]
 fn at_its_end_all_becomes_free_and_who_waits_is_told() {
     let env = two();
