@@ -33,7 +33,11 @@ pub(super) fn examine(dir: &Path) -> Result<Ground, FileError> {
         let is_part = is_among(&DIRECTORIES, name) || (is_among(&LATER, name) && !is_among(&PLAIN, name));
         is_among(&NOT_CONTENT, name) || (is_part && is_empty_dir(&dir.join(name)))
     };
-    Ok(if files::all_names(dir, is_ours)? { Ground::Free } else { Ground::Foreign })
+    if files::all_names(dir, is_ours)? {
+        return Ok(Ground::Free);
+    }
+    // Another process may have made a mesh of it since the first look: its marks come before any content.
+    Ok(if bears_marks(dir)? { Ground::Mesh } else { Ground::Foreign })
 }
 
 /// Is it a directory itself, not a link to one, with nothing in it? What can't be looked at is not ours to decide about.
