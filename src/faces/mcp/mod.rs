@@ -2,7 +2,7 @@
 //!
 //! The one place with async code. The protocol is the SDK's, on a runtime of a single thread; the ops block, so they are
 //! run elsewhere: one at a time at the `desk`, and those that wait for mail each beside it. Every call gets a fresh
-//! context, so settings and mesh are as they are now. Lines come in and go out by [`wire`], which knows when an answer
+//! context, so settings and mesh are as they are now. Lines come in and go out by [`transport`], which knows when an answer
 //! was written: mail counts as handed over only then.
 //!
 //! A server lives no longer than its client: it ends when its input does, when a signal asks for it, or when the client's
