@@ -51,15 +51,16 @@ impl Mesh {
         Ok(files::exists(&self.layout.sent(from).join(sent.file()))?)
     }
 
-    /// Takes a message back that came too late: the recipient went away meanwhile. `false`: it is out of our hands. The
-    /// inbox decides: a record of it that can't be removed leads nowhere.
-    pub fn take_back(&self, from: &AgentName, to: &AgentName, posted: &Posted) -> Result<bool, StoreError> {
-        let removed = files::remove(&self.layout.inbox(to).join(posted.stem.file()))?;
-        if removed {
-            let sent = Sent { stem: posted.stem.clone(), to: to.clone(), rung: None };
-            files::remove(&self.layout.sent(from).join(sent.file())).ok();
-        }
-        Ok(removed)
+    /// Takes a message back that came too late: the recipient went away meanwhile. `false`: it is out of our hands.
+    pub fn take_back(&self, to: &AgentName, posted: &Posted) -> Result<bool, StoreError> {
+        Ok(files::remove(&self.layout.inbox(to).join(posted.stem.file()))?)
+    }
+
+    /// Removes the record of a message that was taken back.
+    pub fn forget_sent(&self, from: &AgentName, to: &AgentName, posted: &Posted) -> Result<(), StoreError> {
+        let sent = Sent { stem: posted.stem.clone(), to: to.clone(), rung: None };
+        files::remove(&self.layout.sent(from).join(sent.file()))?;
+        Ok(())
     }
 
     /// What an agent sends under a new name comes after what it sent under the old one, whatever the clock says.

@@ -387,7 +387,7 @@ impl<'a> Post<'a> {
             // where nobody will look: it is taken back.
             Postponed::Unsure(agent, posted, rung) => match self.is_there(locked, &agent) {
                 Ok(true) => Ok(self.sent(&agent, posted, rung)),
-                Ok(false) if self.mesh.take_back(&self.from.name, &agent.name, &posted)? => {
+                Ok(false) if self.take_back(&agent.name, &posted)? => {
                     Err(not_running(&agent.name, "it has just left", clock::now()))
                 }
                 Ok(false) => Ok(self.sent(&agent, posted, rung)),
@@ -406,6 +406,15 @@ impl<'a> Post<'a> {
         Ok(census.records.iter().any(|record| is_of(&record.agent, agent)))
     }
 
+    /// `false`: it is out of our hands. What is not in the inbox any more is not sent, whatever its record says.
+    fn take_back(&self, to: &AgentName, posted: &Posted) -> Result<bool, CommandError> {
+        let is_back = self.mesh.take_back(to, posted)?;
+        if is_back && let Err(error) = self.mesh.forget_sent(&self.from.name, to, posted) {
+            self.ctx.notice(format!("the record of a message that was taken back is left: {error}"));
+        }
+        Ok(is_back)
+    }
+
     /// It can't be told whether anybody will look where the message lies. Only what is taken back is not sent.
     fn withdraw(
         &self,
@@ -414,8 +423,10 @@ impl<'a> Post<'a> {
         rung: Rung,
         why: CommandError,
     ) -> Result<Outcome, CommandError> {
-        if self.mesh.take_back(&self.from.name, &agent.name, &posted).unwrap_or(false) {
-            return Err(why);
+        match self.take_back(&agent.name, &posted) {
+            Ok(true) => return Err(why),
+            Ok(false) => {}
+            Err(error) => self.ctx.notice(format!("the message could not be taken back: {error}")),
         }
         let name = &agent.name;
         self.ctx.notice(format!("the message was sent, but it is not known whether {name} has left: {why}"));

@@ -98,6 +98,11 @@ impl<'a> Original<'a> {
     }
 }
 
+/// Is there something at that path?
+fn has(document: Option<&Document>, path: &[String]) -> bool {
+    document.is_some_and(|document| document.get(path).is_ok_and(|node| node.is_some()))
+}
+
 impl Part {
     /// The content with ours in it.
     pub(super) fn put(
@@ -111,9 +116,7 @@ impl Part {
             Self::Entries { harness, dialect, entries } => {
                 let mut document = Document::parse(bytes, *dialect)?;
                 let before = original.outline(*dialect);
-                let was_there = |path: &[String]| {
-                    before.as_ref().is_some_and(|before| before.get(path).is_ok_and(|node| node.is_some()))
-                };
+                let was_there = |path: &[String]| has(before.as_ref(), path);
                 for entry in entries {
                     match entry {
                         Entry::Leave { command, plugin } => {
@@ -163,9 +166,7 @@ impl Part {
             Self::Entries { harness, dialect, entries } => {
                 let mut document = Document::parse(bytes, *dialect)?;
                 let before = original.outline(*dialect);
-                let was_there = |path: &[String]| {
-                    before.as_ref().is_some_and(|before| before.get(path).is_ok_and(|node| node.is_some()))
-                };
+                let was_there = |path: &[String]| has(before.as_ref(), path);
                 let (hooks, rest): (Vec<&Entry>, Vec<&Entry>) = entries
                     .iter()
                     .rev()
