@@ -181,7 +181,8 @@ impl Files {
     /// [`Files::take`] into a directory that may have to be made first.
     pub fn take_into(&self, from: &Path, dir: &Path, to: &Path) -> Result<bool, FileError> {
         match self.take(from, to) {
-            Err(error) if error.source.kind() == io::ErrorKind::NotFound && !exists(dir)? => {
+            // It may be there by now: then it was made between the two looks.
+            Err(error) if error.source.kind() == io::ErrorKind::NotFound => {
                 create_dir(dir)?;
                 self.take(from, to)
             }
@@ -199,7 +200,12 @@ impl Files {
                 self.sync_parent(from)?;
                 Ok(true)
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound && !exists(from)? => Ok(false),
+            // Where there is a place for it, it was the file that was missing, even if the one who was first has put it
+            // back by now.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let has_place = to.parent().map_or(Ok(true), exists)?;
+                if has_place || !exists(from)? { Ok(false) } else { Err(error.into()) }
+            }
             Err(error) => Err(error.into()),
         }
     }

@@ -28,6 +28,28 @@ fn one_of_two_takes() {
     assert!(files.take(&to, &dir.path().join("no/such/dir")).is_err(), "that is no lost race");
 }
 
+/// What dead readers had in hand is put back all the time.
+#[test]
+fn who_takes_while_others_take_and_put_back_only_comes_too_late() {
+    let (dir, files) = files();
+    let from = dir.path().join("from");
+    files.replace(&from, b"").unwrap();
+    std::thread::scope(|scope| {
+        for taker in ["a", "b", "c"] {
+            let (from, files, to) = (&from, &files, dir.path().join(taker));
+            scope.spawn(move || {
+                let mut taken = 0;
+                while taken < 500 {
+                    if files.take(from, &to).unwrap() {
+                        taken += 1;
+                        assert_eq!(files.put_back(&to, from).unwrap(), Published::Done);
+                    }
+                }
+            });
+        }
+    });
+}
+
 #[test]
 fn private_files_are_swept_when_their_process_is_gone() {
     let (dir, files) = files();
