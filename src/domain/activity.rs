@@ -1,20 +1,21 @@
-//! What an agent is at, read from the tools that it uses; and what of it others want to know: tests and commits.
+//! Derives an agent's current activity from its tool calls, and finds the tests and commits that others want to know
+//! about.
 
 use super::activity_counts::Now;
 use super::hook::{Outcome, ToolUse};
 use super::shell::{Run, Tells};
 
-/// What a command line does that others want to know of.
+/// Parts of a command line that others want to know about.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Errands {
     pub test: Option<TestRun>,
     pub commit: Option<Commit>,
 }
 
-/// Tests that are run.
+/// A test run.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct TestRun {
-    /// In short: `cargo test`.
+    /// Short form: `cargo test`.
     pub shown: String,
     tells: Tells,
 }
@@ -22,9 +23,9 @@ pub struct TestRun {
 /// A `git commit`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Commit {
-    /// Where, if that is known.
+    /// The working directory, if known.
     pub dir: Option<String>,
-    /// The first line of its message, where the command says it.
+    /// The first line of its message, if the command contains it.
     pub subject: Option<String>,
     tells: Tells,
 }
@@ -44,14 +45,14 @@ impl Errands {
 }
 
 impl TestRun {
-    /// Did they pass? `None` if the outcome of the whole command doesn't say.
+    /// Whether the tests passed; `None` if the outcome of the whole command does not say.
     pub fn passed(&self, outcome: Option<Outcome>) -> Option<bool> {
         went_well(self.tells, outcome)
     }
 }
 
 impl Commit {
-    /// Was it made? `None` if the outcome of the whole command doesn't say.
+    /// Whether the commit was made; `None` if the outcome of the whole command does not say.
     pub fn was_made(&self, outcome: Option<Outcome>) -> Option<bool> {
         went_well(self.tells, outcome)
     }
@@ -64,7 +65,7 @@ fn went_well(tells: Tells, outcome: Option<Outcome>) -> Option<bool> {
     }
 }
 
-/// What an agent is at that uses this tool. `shorten` makes a path what people call it.
+/// The activity of an agent that uses this tool. `shorten` turns a path into its short form for people.
 pub fn activity(tool: &ToolUse, runs: &[Run], shorten: impl Fn(&str) -> String) -> Now {
     if let Some(path) = tool.edits.first() {
         return Now::At(format!("editing {}", shorten(path)));
@@ -83,7 +84,7 @@ pub fn activity(tool: &ToolUse, runs: &[Run], shorten: impl Fn(&str) -> String) 
     }
 }
 
-/// What is not worth telling: what goes before a command, and what merely runs another.
+/// Whether a program is not worth showing: it prepares another command, or merely runs one.
 fn is_small(run: &Run) -> bool {
     const SMALL: &str = "cd pushd popd export echo printf true false : pwd set unset sleep test [ env sudo doas time nohup \
                          nice timeout gtimeout command builtin exec sh bash zsh dash eval source . msg exit return npx bunx \
@@ -91,7 +92,7 @@ fn is_small(run: &Run) -> bool {
     SMALL.split_ascii_whitespace().any(|small| small == run.program)
 }
 
-/// The program, and the word after it where that says what it does. No more: what follows may be nobody's business.
+/// The program, plus its subcommand where it has one. The rest is left out because it may be confidential.
 fn shown(run: &Run) -> String {
     const HAVE_COMMANDS: &str = "apt brew bun bundle cargo composer conda deno docker dotnet flutter gh git go gradle gradlew \
                                  helm just kubectl make mix mvn mvnw npm php pip pip3 pnpm podman poetry rails rake rustup \
@@ -103,24 +104,24 @@ fn shown(run: &Run) -> String {
     }
 }
 
-/// A short word without anything in it that would have to be quoted.
+/// Whether a word has 1 to 40 characters and nothing that needs quoting.
 fn is_plain(word: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.+:".contains(&byte);
     (1..=40).contains(&word.len()) && word.bytes().all(plain)
 }
 
-/// How to tell that a program runs tests.
+/// How to recognise that a program runs tests.
 #[derive(Clone, Copy)]
 enum Runs {
-    /// That is what it is for.
+    /// It always runs tests.
     Always,
-    /// The first word after it is one of these.
+    /// The first operand is one of these.
     First(&'static str),
-    /// Any of the words after it is one of these, without what stands before a colon.
+    /// Any operand, without what precedes its last colon, is one of these.
     Any(&'static str),
-    /// It runs the script of that name, by itself or after `run`.
+    /// It runs the script named `test`, directly or after `run`.
     Script,
-    /// The words after this one are a command of their own.
+    /// The words after this one are a command themselves.
     After(&'static str),
 }
 
@@ -147,7 +148,7 @@ const PROGRAMS: &[(&str, Runs)] = &[
     ("php", Runs::After("artisan")),
 ];
 
-/// With one of these, nothing is run.
+/// Options with which a program runs no tests.
 const ASKS: [&str; 9] =
     ["--help", "-h", "--version", "-V", "--no-run", "--collect-only", "--listTests", "--list", "--dry-run"];
 
@@ -200,7 +201,7 @@ impl Runs {
     }
 }
 
-/// A command within a command; modules of Python and commands of artisan have names of their own.
+/// Whether a nested command runs tests; Python modules and artisan commands have names of their own.
 fn inner_runs_tests(after: &str, program: &str, words: &[&str]) -> bool {
     match (after, program) {
         ("-m", "unittest") | ("artisan", "test") => true,
@@ -208,12 +209,12 @@ fn inner_runs_tests(after: &str, program: &str, words: &[&str]) -> bool {
     }
 }
 
-/// `test`, and what is named like a part of it: `test:unit`.
+/// Whether a script is `test` or a variant of it: `test:unit`.
 fn is_test_script(script: &str) -> bool {
     script == "test" || script.starts_with("test:") || script.starts_with("test-")
 }
 
-/// The words that are no options, nor what follows an option that takes a value.
+/// The words that are neither options nor values of options.
 fn operands<'a>(words: &[&'a str]) -> Vec<&'a str> {
     const TAKE: &str = "--manifest-path --config -C -Z --color --prefix -w --workspace --filter -F --cwd -f --file -j \
                         --directory -p --project --dir -scheme -destination -project -workspace -pl";
@@ -268,7 +269,7 @@ fn subject(words: &[Option<&str>]) -> Option<String> {
                 Some(text) => text,
                 None => continue,
             },
-            // `-m text`, `-am text`, `-mtext`; what follows another letter that takes a value is that value.
+            // `-m text`, `-am text`, `-mtext`. After another letter that takes a value, the rest is that value.
             short if short.starts_with('-') => match short[1..].split_once('m') {
                 Some((before, _)) if before.contains(['F', 'C', 'c', 't', 'u', 'S']) => continue,
                 Some((_, "")) => (*words.next()?)?,

@@ -1,28 +1,27 @@
-//! What an agent has done so far: what pi-messenger counts, counted in the same way.
+//! Counts of what an agent has done, with the same rules as pi-messenger.
 
-/// So many changed files are remembered of an agent.
+/// Maximum number of changed files remembered per agent.
 pub const MOST_FILES: usize = 20;
 
-/// All that is counted of an agent.
+/// Everything that is counted for an agent.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ActivityCounts {
     pub tool_calls: u64,
     pub tokens: u64,
-    /// The files that it changed last, each once, the latest last.
+    /// The files that it changed last, each once, the most recent last.
     pub files_modified: Vec<String>,
-    /// What it is at, until its turn ends.
+    /// Its current activity, until its turn ends.
     pub activity: Option<String>,
-    /// What it did last, in pi-messenger's words: `edit: src/a.rs`, `commit: fix it`, `test: passed`.
+    /// Its last notable action, as pi-messenger words it: `edit: src/a.rs`, `commit: fix it`, `test: passed`.
     pub last_tool_call: Option<String>,
 }
 
 impl ActivityCounts {
-    /// Has anything been counted?
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Adds what was done after all that is counted here.
+    /// Adds something that happened after everything counted so far.
     pub fn add(&mut self, deed: ActivityDelta) {
         self.tool_calls = self.tool_calls.saturating_add(deed.tool_calls);
         self.tokens = self.tokens.saturating_add(deed.tokens);
@@ -43,7 +42,7 @@ impl ActivityCounts {
     }
 }
 
-/// One thing to be counted.
+/// One change to the counts.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ActivityDelta {
     pub tool_calls: u64,
@@ -53,14 +52,14 @@ pub struct ActivityDelta {
     pub last_tool_call: Option<String>,
 }
 
-/// What an agent is at from now on.
+/// How the current activity changes.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub enum Now {
-    /// What it was at before.
+    /// Unchanged.
     #[default]
     Same,
     At(String),
-    /// Its turn is over.
+    /// The turn is over.
     Nothing,
 }
 

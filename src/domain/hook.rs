@@ -1,53 +1,53 @@
-//! What a harness tells at a hook, and what it can be answered, in our own words.
+//! Hook events and answers, independent of any harness.
 //!
-//! Every harness says this in its own way: the codecs in `faces::hook` turn it into these values and back, and the
-//! engine knows no harness.
+//! Each harness has its own format: the codecs in `faces::hook` translate it to these values and back, so the hook
+//! engine does not know any harness.
 
 use super::SessionId;
 
 /// One call of a hook.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct HookEvent {
-    /// The session that it is about, where the harness tells.
+    /// The session it is about, if the harness reports it.
     pub session: Option<SessionId>,
-    /// The session that started this one as a subagent: what holds for it holds for its subagents.
+    /// The session that started this one as a subagent: what applies to it applies to its subagents.
     pub parent: Option<SessionId>,
     /// It happens inside a subagent, whose context is not the agent's.
     pub in_subagent: bool,
-    /// What tells this turn from other turns of the session, where the harness tells.
+    /// Identifies the turn within the session, if the harness reports it.
     pub turn: Option<String>,
-    /// A turn ends in which the model said nothing, as when its user interrupted it.
+    /// A turn ended without output from the model, for example because its user interrupted it.
     pub is_silent: bool,
-    /// It acts without asking its user for leave, as far as the harness tells.
+    /// The agent acts without asking its user for permission, as far as the harness reports it.
     pub is_unasked: bool,
     pub cwd: Option<String>,
     pub model: Option<String>,
-    /// How many tokens were used since the last call, where the harness tells.
+    /// Tokens used since the last call, if the harness reports them.
     pub tokens: u64,
     pub moment: Moment,
 }
 
-/// At what moment a hook is called.
+/// The moment at which a hook is called.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub enum Moment {
     SessionStarted,
-    /// `goes_on`: another session follows in the same process, as after `/clear`.
+    /// `goes_on`: another session follows in the same process, for example after `/clear`.
     SessionEnded {
         goes_on: bool,
     },
-    /// The user, or whatever the harness shows as the user, said this.
+    /// The user, or whatever the harness presents as the user, said this.
     PromptSubmitted {
         prompt: String,
     },
     /// About to use a tool.
     BeforeTool(ToolUse),
-    /// A tool was used, with or without success.
+    /// A tool was used, successfully or not.
     AfterTool(ToolUse),
-    /// About to ask the user whether it may use a tool.
+    /// About to ask the user for permission to use a tool.
     AskingLeave(ToolUse),
     /// About to stop and wait for the user.
     Stopping,
-    /// Nothing that we care about.
+    /// Nothing that matters to us.
     #[default]
     Other,
 }
@@ -55,23 +55,23 @@ pub enum Moment {
 /// One use of a tool.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ToolUse {
-    /// As the harness calls the tool.
+    /// The harness's name for the tool.
     pub tool: String,
-    /// What tells this call from others of the session, where the harness tells.
+    /// Identifies the call within the session, if the harness reports it.
     pub call: Option<String>,
-    /// Paths that the tool edits, as they were given.
+    /// Paths that the tool edits, as given.
     pub edits: Vec<String>,
-    /// Paths that the tool shows to the model, as they were given.
+    /// Paths that the tool shows to the model, as given.
     pub reads: Vec<String>,
-    /// The command line that it gives to a shell.
+    /// The command line that it passes to a shell.
     pub command: Option<String>,
-    /// After it: files that the harness saw changed by the command, where it tells.
+    /// Afterwards: files that the harness saw the command change, if it reports them.
     pub changed: Option<Vec<String>>,
-    /// After it: how long it ran, where the harness tells.
+    /// Afterwards: how long it ran, in milliseconds, if the harness reports it.
     pub duration_ms: Option<u64>,
-    /// After it: how it ended, where the harness tells; of a shell, how the command line did.
+    /// Afterwards: how it ended, if the harness reports it; for a shell tool, how the command line ended.
     pub outcome: Option<Outcome>,
-    /// After it: its user interrupted it, so that what is said now may not reach the model.
+    /// Afterwards: its user interrupted it, so that text in the answer may not reach the model.
     pub was_interrupted: bool,
 }
 
@@ -82,18 +82,18 @@ pub enum Outcome {
     Failed,
 }
 
-/// What a hook answers.
+/// The answer of a hook.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub enum Answer {
-    /// Nothing: everything goes its way.
+    /// No output: everything proceeds as usual.
     #[default]
     Silence,
     /// The tool must not be used, for this reason.
     Deny(String),
-    /// The user need not be asked.
+    /// Permit the tool without asking the user.
     Allow,
-    /// Let the model know this, and go on.
+    /// Give this text to the model and continue.
     Context(String),
-    /// Don't stop: there is this to be done.
+    /// Do not stop; continue with this text.
     GoOn(String),
 }

@@ -1,33 +1,33 @@
-//! The command line that harnesses call at their hooks.
+//! The command line that harnesses run as a hook.
 //!
-//! It is such that a binary which was removed, moved or broken is silence and success in every harness: some take
-//! anything else for a refusal of every tool. `sh`, `bash`, `zsh` and `fish` read it alike.
+//! If the binary was removed, moved or broken, the line prints nothing and exits 0: some harnesses treat anything
+//! else as a refusal of every tool. `sh`, `bash`, `zsh` and `fish` all accept it.
 
 use super::Harness;
 
-/// Ends every line: the harness hears of success alone.
+/// Ends every line but a waiter's, so that it always exits 0.
 const TAIL: &str = " || :";
-/// What the program says is passed on only if it succeeds. Some harnesses take words on standard output that are no answer
-/// for a refusal of every tool.
+/// Prints the program's output only if it succeeds. Some harnesses treat output that is not a valid answer as a
+/// refusal of every tool.
 const PASS_ON: &str = " 2>/dev/null) && printf %s \"$o\"";
 /// Ends the lines that earlier versions wrote.
 const EARLIER_TAIL: &str = " 2>/dev/null || :";
-/// Ends the line of a waiter: what it says is for the harness, and so is an end with 2. Any other end is none.
+/// Ends the line of a waiter. Its output and exit code 2 are passed to the harness; any other exit code becomes 0.
 const WAITER_TAIL: &str = "; [ $? -ne 2 ] || exit 2";
-/// What is shown in the status line of Claude Code, which understands colours and tells its session.
+/// The command for the status line of Claude Code, which accepts colours and passes its session.
 const SHOW: &str = "statusline --color always";
 const FIND_ON_PATH: &str = "command -v msg >/dev/null 2>&1 && ";
 
 /// How a hook finds `msg`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Program {
-    /// It is the `msg` that a shell finds.
+    /// The `msg` on the shell's `PATH`.
     OnPath,
     /// At this absolute path.
     At(String),
 }
 
-/// A hook of ours.
+/// One of our hooks.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct HookLine {
     pub program: Program,
@@ -35,14 +35,14 @@ pub struct HookLine {
     pub errand: Errand,
 }
 
-/// What a hook of ours is there for.
+/// The purpose of one of our hooks.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Errand {
-    /// To tell of this event, as the harness calls it.
+    /// Report this event, by the harness's name for it.
     Tell(String),
-    /// To wait at the side of the session while it rests.
+    /// Wait for mail beside an idle session.
     Wait,
-    /// To be shown in its status line.
+    /// Show the status line.
     Show,
 }
 
@@ -60,7 +60,7 @@ impl HookLine {
         let call = self.call();
         match (&self.errand, self.harness) {
             (Errand::Wait, _) => format!("{find}{program} {call}{WAITER_TAIL}"),
-            // Codex uses the login shell of the user, which may be one that has no such assignment.
+            // Codex uses the user's login shell, which may not support this assignment.
             (Errand::Tell(_), Harness::Codex) => {
                 let (name, word) = match &self.program {
                     Program::OnPath => ("msg", String::new()),
@@ -72,14 +72,14 @@ impl HookLine {
         }
     }
 
-    /// As earlier versions wrote it.
+    /// The line as earlier versions wrote it.
     fn render_earlier(&self) -> String {
         let (find, program) = self.found();
         let tail = if self.errand == Errand::Wait { WAITER_TAIL } else { EARLIER_TAIL };
         format!("{find}{program} {}{tail}", self.call())
     }
 
-    /// What looks for the program, and the program as a word.
+    /// The check that the program exists, and the program as a shell word.
     fn found(&self) -> (String, String) {
         match &self.program {
             Program::OnPath => (FIND_ON_PATH.to_string(), "msg".to_string()),
@@ -95,7 +95,7 @@ impl HookLine {
         }
     }
 
-    /// The inverse: is this a line of ours? Only what is exactly so is; somebody's own call of `msg` is theirs.
+    /// Parses one of our lines. It must match exactly: a user's own call of `msg` is not ours.
     pub fn parse(line: &str) -> Option<Self> {
         let (program, rest) = if let Some(rest) = line.strip_prefix(FIND_ON_PATH) {
             (Program::OnPath, rest)
@@ -119,12 +119,12 @@ impl HookLine {
     }
 }
 
-/// One word to a shell, whatever is in it.
+/// Quotes any text as one shell word.
 fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// What [`quote`] made, at the start of a text, and the rest.
+/// Parses what [`quote`] produced at the start of a text, and returns the rest.
 fn unquote(text: &str) -> Option<(String, &str)> {
     let (mut out, mut rest) = (String::new(), text);
     loop {

@@ -1,4 +1,4 @@
-//! Messages, their ids and the order they come in.
+//! Messages, their ids, and the stamps that order them.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::AgentName;
 
-/// The longest text, in bytes.
+/// Maximum length of a text, in bytes.
 pub const MAX_TEXT: usize = 1024 * 1024;
 
 /// One message to one recipient.
@@ -25,12 +25,12 @@ pub struct Message {
 }
 
 impl Message {
-    /// Does it say that it is a notice of the program's own? There is nobody to answer then.
+    /// Whether the sender name is the program's own. There is nobody to reply to then.
     pub fn is_notice(&self) -> bool {
         AgentName::is_program(&self.from)
     }
 
-    /// A plain one: to one, about nothing that was said before, of no special importance.
+    /// A message to one recipient with normal importance that is not a reply.
     pub fn new(stamp: Stamp, from: &AgentName, to: &AgentName, text: impl Into<String>) -> Self {
         Self {
             id: stamp.id(),
@@ -47,7 +47,7 @@ impl Message {
     }
 }
 
-/// How much a message matters. `Low` never wakes anyone; `High` and `Urgent` come first.
+/// How important a message is. `Low` never wakes anyone; `High` and `Urgent` are delivered first.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Importance {
     Low,
@@ -73,13 +73,13 @@ impl Importance {
         Self::ALL.into_iter().find(|importance| importance.name() == text)
     }
 
-    /// Comes before whatever else waits.
+    /// Whether it is delivered before other waiting messages.
     pub fn goes_first(self) -> bool {
         self >= Self::High
     }
 }
 
-/// What a message is called: any 1 to 128 printable ASCII characters; ours are UUIDs that tell their [`Stamp`].
+/// The id of a message: 1 to 128 printable ASCII characters. Ours are UUIDs that encode a [`Stamp`].
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct MessageId(String);
 
@@ -105,7 +105,7 @@ impl fmt::Display for MessageId {
     }
 }
 
-/// When a message was sent, to the microsecond, and chance: what its file is called. Names sort by time.
+/// The sending time of a message in microseconds plus a random number; it is the file name. Names sort by time.
 ///
 /// ```
 /// use ravenry::domain::Stamp;
@@ -117,21 +117,21 @@ impl fmt::Display for MessageId {
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Stamp {
     millis: u64,
-    /// The six letters as a number in base 36.
+    /// The six characters after the hyphen, as a base-36 number.
     letters: u32,
 }
 
 const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
-/// Four letters of chance.
+/// Number of values that the four random characters can take.
 const CHANCES: u32 = 36 * 36 * 36 * 36;
 const ALL_LETTERS: u32 = CHANCES * 36 * 36;
-/// Thirteen digits of milliseconds last until the year 2286.
+/// 13 digits of milliseconds last until the year 2286.
 const MAX_MILLIS: u64 = 9_999_999_999_999;
-/// What stands in those bits of our UUIDs that mean nothing.
+/// Fixed value of the otherwise unused bits in our UUIDs.
 const MARK: u16 = 0x7a5;
 
 impl Stamp {
-    /// No time is as late as this, in microseconds.
+    /// First time that a stamp cannot represent, in microseconds.
     pub const END: u64 = (MAX_MILLIS + 1) * 1000;
 
     pub fn new(micros: u64, chance: u32) -> Self {
@@ -139,7 +139,7 @@ impl Stamp {
         Self { millis, letters: (micros % 1000) as u32 * CHANCES + chance % CHANCES }
     }
 
-    /// A file name without its extension; foreign ones have the same form, but their letters are all chance.
+    /// Parses a file name without its extension. Foreign names have the same form, but all six characters are random.
     pub fn parse(stem: &str) -> Option<Self> {
         let (millis, letters) = stem.split_once('-')?;
         if millis.len() != 13 || letters.len() != 6 || !millis.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -164,7 +164,7 @@ impl Stamp {
         Timestamp::from_millisecond(self.millis as i64).unwrap_or(Timestamp::MAX)
     }
 
-    /// The UUID (version 8) that is made of the stamp.
+    /// The UUID (version 8) that encodes the stamp.
     pub fn id(self) -> MessageId {
         let millis = self.millis.to_be_bytes();
         let letters = self.letters.to_be_bytes();
@@ -176,7 +176,7 @@ impl Stamp {
         MessageId(uuid::Builder::from_custom_bytes(bytes).into_uuid().to_string())
     }
 
-    /// The stamp that an id of ours was made of.
+    /// The stamp that an id of ours encodes; `None` for any other id.
     pub fn of_id(id: &MessageId) -> Option<Self> {
         let bytes = *uuid::Uuid::try_parse(&id.0).ok()?.as_bytes();
         let mut millis = [0; 8];

@@ -1,4 +1,4 @@
-//! Values and rules. Nothing here does I/O, reads a clock or knows how we keep things on disk.
+//! Domain types and rules. Nothing here does I/O, reads a clock or knows the formats of the mesh's own files.
 
 pub mod activity;
 mod activity_counts;

@@ -1,6 +1,6 @@
-//! Which files a patch is about.
+//! Reads from a patch which files it changes.
 
-/// The files that a patch in the form of `apply_patch` adds, updates, deletes or moves: each once, in its order.
+/// The files that an `apply_patch` patch adds, updates, deletes or moves: each once, in order of appearance.
 ///
 /// ```
 /// use ravenry::domain::patch::apply_patch_paths;
@@ -11,7 +11,7 @@ pub fn apply_patch_paths(text: &str) -> Vec<String> {
     const HEADERS: [&str; 4] = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
     let mut paths = Paths::default();
     for line in text.lines() {
-        // What is added, removed or kept begins with a sign of its own, or with a blank.
+        // Added and removed lines start with `+` or `-`, so they are not taken for headers.
         let line = line.trim();
         if let Some(path) = HEADERS.iter().find_map(|header| line.strip_prefix(header)) {
             paths.add(path.trim().to_string());
@@ -20,7 +20,7 @@ pub fn apply_patch_paths(text: &str) -> Vec<String> {
     paths.all
 }
 
-/// The files that a unified diff, of git's or any other, changes: each once, in its order, without their first
+/// The files that a unified diff (git's or any other) changes: each once, in order of appearance, without their first
 /// `strip` directories.
 pub fn diff_paths(text: &str, strip: usize) -> Vec<String> {
     let mut reader = DiffReader { strip, ..DiffReader::default() };
@@ -47,10 +47,11 @@ impl Paths {
 struct DiffReader {
     strip: usize,
     paths: Paths,
-    /// Lines of the hunk that are still to come, of the old and of the new file.
+    /// Lines left in the current hunk, of the old and of the new file.
     old_left: u64,
     new_left: u64,
-    /// The names in `diff --git`, for changes that have no other line with a name: a new mode, an empty or binary file.
+    /// The names in `diff --git`, for changes without any other line that has a name: a mode change, an empty or
+    /// binary file.
     git: Option<(String, String)>,
     has_names: bool,
 }
@@ -80,12 +81,12 @@ impl DiffReader {
             Some(b'-') => self.old_left = self.old_left.saturating_sub(1),
             Some(b'+') => self.new_left = self.new_left.saturating_sub(1),
             Some(b'\\') => {}
-            // An empty line is one that lost its blank on the way.
+            // A context line whose leading blank was stripped on the way.
             Some(b' ') | None => {
                 self.old_left = self.old_left.saturating_sub(1);
                 self.new_left = self.new_left.saturating_sub(1);
             }
-            // No line of a hunk: its lengths are wrong.
+            // Not a hunk line: the lengths in the hunk header are wrong.
             Some(_) => {
                 (self.old_left, self.new_left) = (0, 0);
                 self.line(line);
@@ -93,7 +94,7 @@ impl DiffReader {
         }
     }
 
-    /// Lines that only git's diffs have. The names in them bear no `a/` or `b/`.
+    /// Reads lines that only git diffs have. The names in them have no `a/` or `b/` prefix.
     fn git_line(&mut self, line: &str) {
         for header in ["rename from ", "rename to ", "copy to "] {
             if let Some(name) = line.strip_prefix(header) {
@@ -120,7 +121,7 @@ impl DiffReader {
     }
 }
 
-/// `5,7 +5,8 @@` → how many lines of the old and of the new file.
+/// Parses `5,7 +5,8 @@`: the number of lines in the old and in the new file.
 fn hunk_lengths(range: &str) -> Option<(u64, u64)> {
     let mut parts = range.split(' ');
     let length = |part: &str| match part.split_once(',') {
@@ -130,7 +131,7 @@ fn hunk_lengths(range: &str) -> Option<(u64, u64)> {
     Some((length(parts.next()?)?, length(parts.next()?.strip_prefix('+')?)?))
 }
 
-/// The name in a line with `---` or `+++`: a time may follow behind a tab.
+/// The name in a `---` or `+++` line, without a timestamp that may follow a tab.
 fn header_name(text: &str) -> String {
     if text.starts_with('"') {
         return unquote(text);
@@ -138,7 +139,7 @@ fn header_name(text: &str) -> String {
     text.split('\t').next().unwrap_or_default().trim_end().to_string()
 }
 
-/// `a/x b/x`, either of which may be quoted. Without quotes both have the same name behind `a/` and `b/`.
+/// Splits `a/x b/x`; each name may be quoted. Unquoted, both have the same name after `a/` and `b/`.
 fn split_git_names(text: &str) -> Option<(String, String)> {
     if text.starts_with('"') {
         let end = closing_quote(text)?;
@@ -165,7 +166,7 @@ fn closing_quote(text: &str) -> Option<usize> {
     None
 }
 
-/// A name as git quotes it: `"a\303\244\t"`.
+/// Decodes a name as git quotes it: `"a\303\244\t"`.
 fn unquote(text: &str) -> String {
     let Some(end) = closing_quote(text).filter(|_| text.starts_with('"')) else {
         return text.trim_end().to_string();
@@ -201,7 +202,7 @@ fn unquote(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Without its first directories; a name that hasn't so many keeps its last part.
+/// Removes the first `strip` directories; a name with fewer keeps its last component.
 fn strip_dirs(name: &str, strip: usize) -> String {
     let mut rest = name;
     for _ in 0..strip {
@@ -244,7 +245,7 @@ mod tests {
             ("--- \"a/\\303\\244\\tb\"\n+++ \"b/\\303\\244\\tb\"\n", 1, &["ä\tb"]),
             ("diff --git \"a/\\303\\244\" \"b/\\303\\244\"\nnew file mode 100644\n", 1, &["ä"]),
             ("--- a/x\r\n+++ b/x\r\n@@ -1 +1 @@\r\n-a\r\n+b\r\n--- a/y\r\n+++ b/y\r\n", 1, &["x", "y"]),
-            // Lines of a hunk that look like headers: how many lines it has tells.
+            // Hunk lines that look like headers: only the hunk lengths tell them apart.
             ("--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n--- a/no\n+++ b/no\n c\n--- a/y\n+++ b/y\n", 1, &["x", "y"]),
             (
                 "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n\\ No newline\n+b\n\\ No newline\n--- a/y\n+++ b/y\n",

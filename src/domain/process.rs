@@ -1,14 +1,14 @@
-//! Which process, and is it still that one?
+//! Identifies processes and decides whether a recorded one is still alive.
 //!
-//! A pid alone says little: it is reused, it means another process in another container, and after a reboot
-//! it means nothing. [`Identity`] pins a process down, and [`judge`] is the only place that decides from what
-//! was recorded and what can be seen now whether it lives.
+//! A pid alone is not enough: it is reused, it means another process in another container, and after a reboot it
+//! means nothing. [`Identity`] identifies a process uniquely. [`judge`] is the only place that decides whether a
+//! process is alive, from the record and what can be observed now.
 
 use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 
-/// A process id that can be one: positive, and no larger than any kernel gives out.
+/// A valid process id: positive, and not larger than any kernel assigns.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Pid(i32);
 
@@ -20,7 +20,7 @@ const MAX_PID: i64 = 1 << 22;
 pub struct PidError(pub i64);
 
 impl Pid {
-    /// Zero and negative numbers address groups of processes when they reach `kill`: they are refused here.
+    /// Rejects zero and negative numbers, because `kill` would take them for process groups.
     pub fn new(number: i64) -> Result<Self, PidError> {
         if (1..=MAX_PID).contains(&number) { Ok(Self(number as i32)) } else { Err(PidError(number)) }
     }
@@ -36,7 +36,7 @@ impl fmt::Display for Pid {
     }
 }
 
-/// The machine, boot and pid namespace that pids are read in. `None` where the system doesn't tell.
+/// The machine, boot and pid namespace in which a pid is valid. `None` where the system does not report it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Place {
     pub boot_id: Option<String>,
@@ -44,21 +44,21 @@ pub struct Place {
     pub pid_ns: Option<String>,
 }
 
-/// One process, for as long as the world lasts.
+/// Identifies one process uniquely, across reboots and machines.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Identity {
     pub pid: Pid,
-    /// When it started, in the ticks of its system's clock. Together with the pid it is unique within a boot.
+    /// Start time in clock ticks of its system. Together with the pid it is unique within a boot.
     pub start_ticks: u64,
     pub place: Place,
 }
 
-/// A process as somebody recorded it.
+/// A process as recorded in a file.
 #[derive(Clone, Debug)]
 pub enum Recorded {
-    /// With all that pins it down.
+    /// With everything that identifies it.
     Pinned(Identity),
-    /// A pid, as pi-messenger writes it, and a time at which that process ran already, where one is known.
+    /// Only a pid, as pi-messenger writes it, and a time at which that process was already running, if known.
     Bare { pid: Pid, ran_at: Option<Timestamp> },
 }
 
@@ -75,7 +75,7 @@ impl Recorded {
     }
 }
 
-/// At which moment a process was seen doesn't make it another.
+/// `ran_at` is ignored: when a process was seen does not change which process it is.
 impl PartialEq for Recorded {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -88,29 +88,30 @@ impl PartialEq for Recorded {
 
 impl Eq for Recorded {}
 
-/// The wall clock may be set, by a little often and by much sometimes.
+/// Tolerance for adjustments of the wall clock.
 const CLOCK_SLACK: SignedDuration = SignedDuration::from_secs(60);
 
-/// Has the pid gone to another process? One that started clearly after the recorded one ran is another, unless it may be
-/// the recorded program: then it is the clock that may have been set forward since.
+/// Whether the pid was reused: the present process started more than 60 s after the recorded one was
+/// running. A process that may be the recorded program is not counted as another: the clock may have been set
+/// forward.
 pub fn is_reused(ran_at: Timestamp, started: Timestamp, may_be_the_program: impl FnOnce() -> bool) -> bool {
     started.duration_since(ran_at) > CLOCK_SLACK && !may_be_the_program()
 }
 
-/// What the system says of a pid, here and now.
+/// What the system reports about a pid now.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Sighting {
-    /// No process has that pid.
+    /// No process has this pid.
     Absent,
-    /// It has ended and waits for its parent to notice.
+    /// It has exited and its parent has not reaped it yet.
     Zombie,
-    /// It runs (or sleeps, or is stopped) since then.
+    /// It is running, sleeping or stopped, and started at this time.
     Running { start_ticks: u64 },
-    /// Something has that pid, but we may not look at it.
+    /// A process has this pid, but we are not permitted to inspect it.
     Hidden,
 }
 
-/// Does it live? Only [`Liveness::Gone`] is proof of death: what can't be known keeps what it has.
+/// Whether a process is alive. Only [`Liveness::Gone`] is proof of death; an `Unknown` agent keeps everything it has.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Liveness {
     Alive,
@@ -118,14 +119,14 @@ pub enum Liveness {
     Unknown,
 }
 
-/// Where a recorded process has to be looked for.
+/// Whether a recorded pid can be looked up here.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Jurisdiction {
-    /// Its pid means here what it meant to the writer.
+    /// Same boot and pid namespace: the pid means the same here.
     Here,
-    /// The machine was started anew since.
+    /// Same machine, but it was rebooted since.
     EarlierBoot,
-    /// Another machine or pid namespace: nothing that we see says anything about it.
+    /// Another machine or pid namespace: nothing we observe says anything about it.
     Elsewhere,
 }
 
@@ -145,7 +146,7 @@ pub fn jurisdiction(recorded: &Place, here: &Place) -> Jurisdiction {
     }
 }
 
-/// Decides whether `recorded` lives, given the place we are in and a way to look at a pid.
+/// Decides whether `recorded` is alive, given where we are and a function that looks up a pid.
 pub fn judge(recorded: &Recorded, here: &Place, look: impl FnOnce(Pid) -> Sighting) -> Liveness {
     match recorded {
         Recorded::Bare { pid, .. } => match look(*pid) {

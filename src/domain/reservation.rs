@@ -1,26 +1,26 @@
-//! What an agent has to itself, and what it was refused.
+//! Reservations of paths, and the requests that were refused because of them.
 
 use jiff::Timestamp;
 
 use super::pattern::{Budget, Overlap, PathForm, Pattern};
 
-/// A path pattern that one agent alone may change.
+/// A path pattern that only one agent may change.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Reservation {
-    /// As its holder wrote it.
+    /// As the holder wrote it.
     pub pattern: String,
     pub reason: Option<String>,
     pub since: Timestamp,
-    /// The directory that a relative pattern starts from; pi-messenger's start from the agent's `cwd`.
+    /// The directory that a relative pattern starts from; pi-messenger's patterns start from the agent's `cwd`.
     pub root: Option<String>,
     pub expires_at: Option<Timestamp>,
-    /// Where links led from the pattern's part before the first wildcard when it was reserved, if that is elsewhere.
+    /// The resolved path of the part before the first wildcard at reservation time, if links lead elsewhere.
     pub head: Option<String>,
-    /// The pattern is a path as it stands, although there are wildcards in it.
+    /// The pattern is a literal path, even if it contains wildcard characters.
     pub literal: bool,
-    /// The file system there doesn't tell upper from lower case.
+    /// The file system there is case-insensitive.
     pub ignore_case: bool,
-    /// It was taken with this task, and binds only while its holder has that.
+    /// Reserved together with this task; binds only while the holder has the claim.
     pub task: Option<TaskRef>,
 }
 
@@ -32,39 +32,39 @@ pub struct TaskRef {
     pub id: String,
 }
 
-/// A task that an agent wanted and another had.
+/// A task that an agent wanted while another agent had it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct TaskWait {
     pub task: TaskRef,
-    /// Who had it.
+    /// The agent that had it.
     pub holder: String,
     pub since: Timestamp,
 }
 
-/// Something that an agent wanted and another held.
+/// A pattern that an agent wanted while another agent held it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Wait {
     pub pattern: String,
-    /// What the agent called it, where that is another name of the same file; then the pattern is the holder's.
+    /// The name the agent used, if it is another name for the same file; `pattern` is the holder's name then.
     pub named: Option<String>,
     pub root: Option<String>,
     pub literal: bool,
-    /// Who held it.
+    /// The agent that held it.
     pub holder: String,
     pub since: Timestamp,
 }
 
-/// Whether a reservation is in the way of something.
+/// Whether a reservation conflicts with something.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Hit {
     No,
-    /// Comparing them takes too long, so it counts as being in the way.
+    /// The comparison takes too long, so it counts as a conflict.
     Assumed,
     Yes,
 }
 
 impl Hit {
-    /// Does any of these overlap any of those?
+    /// Whether any of `these` overlaps any of `those`.
     pub fn of(these: &[Pattern], those: &[Pattern], budget: &Budget) -> Self {
         let mut hit = Self::No;
         for (this, that) in these.iter().flat_map(|this| those.iter().map(move |that| (this, that))) {
@@ -78,22 +78,22 @@ impl Hit {
     }
 }
 
-/// What somebody is about to change.
+/// Something that is about to be changed.
 #[derive(Clone, Debug)]
 pub enum Target {
     /// One file, in every spelling that counts.
     File(Vec<PathForm>),
-    /// Whatever there is: a directory with all beneath it, or what a wildcard leads to.
+    /// Many possible files: a directory tree, or everything that a wildcard matches.
     Area(Vec<Pattern>),
 }
 
 impl Target {
-    /// A directory and all beneath it, in every spelling that counts.
+    /// A directory and everything below it, in every spelling that counts.
     pub fn tree(spellings: Vec<PathForm>) -> Self {
         Self::Area(spellings.into_iter().map(Pattern::literal).collect())
     }
 
-    /// Whether the pattern is in the way, with no more steps of comparison than the budget has left.
+    /// Whether the pattern conflicts, using no more comparison steps than the budget has left.
     pub fn hit_by(&self, pattern: &Pattern, budget: &Budget) -> Hit {
         match self {
             Self::File(spellings) => match spellings.iter().any(|path| pattern.covers(path)) {
@@ -104,7 +104,7 @@ impl Target {
         }
     }
 
-    /// The paths that it starts from: what holds none of them, and lies beneath none, can't hit it.
+    /// The paths it starts from: a pattern neither above nor below any of them cannot conflict.
     pub fn heads(&self) -> Vec<&PathForm> {
         match self {
             Self::File(spellings) => spellings.iter().collect(),
@@ -118,7 +118,7 @@ impl Reservation {
         self.expires_at.is_none_or(|end| end > now)
     }
 
-    /// The patterns that it stands for: as it reads, and where links led, if that differs. `cwd` is its holder's.
+    /// The patterns it covers: as written, and with links resolved if that differs. `cwd` is the holder's.
     pub fn patterns(&self, cwd: &str) -> Vec<Pattern> {
         let read = read(&self.pattern, self.root.as_deref().unwrap_or(cwd), self.literal);
         let read = read.ignoring_case(self.ignore_case);
@@ -128,13 +128,13 @@ impl Reservation {
 }
 
 impl Wait {
-    /// The pattern as it reads. `cwd` is that of the agent that waits.
+    /// The pattern, parsed. `cwd` is that of the waiting agent.
     pub fn read(&self, cwd: &str) -> Pattern {
         read(&self.pattern, self.root.as_deref().unwrap_or(cwd), self.literal)
     }
 }
 
-/// Others may write patterns that we would refuse: what is no glob is a path.
+/// Parses a pattern. Others may write patterns that we would reject: an invalid glob counts as a literal path.
 fn read(pattern: &str, root: &str, literal: bool) -> Pattern {
     let root = PathForm::absolute(root);
     let as_path = || Pattern::literal(root.join(pattern));

@@ -1,9 +1,9 @@
-//! A word in a command that we tell somebody to run.
+//! Quotes a word for a command that we suggest to somebody.
 
 use std::borrow::Cow;
 
-/// The text as one word that any shell takes for just that: as it is where nothing in it means anything to one, in single
-/// quotes else.
+/// Returns the text as a single shell word: unchanged if no character is special to a shell, otherwise in single
+/// quotes.
 pub fn shell_word(text: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%,:".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {

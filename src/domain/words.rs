@@ -1,17 +1,17 @@
-//! The words that generated names are made of.
+//! Word lists and the rule by which names are generated from them.
 
 use super::name::RESERVED;
 use super::{AgentName, MAX_NAME, NameError};
 
-/// Where generated names come from.
+/// The word lists that names are generated from.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Theme {
     first: Vec<String>,
-    /// Empty for themes of single words.
+    /// Empty for themes with single words.
     second: Vec<String>,
 }
 
-/// Why a word list can't be used.
+/// Why a word list cannot be used.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum WordsError {
     #[error("the list `{0}` is empty")]
@@ -24,13 +24,13 @@ pub enum WordsError {
     BadName(String, super::NameError),
 }
 
-/// The most words of a list. They come with every command, and names are drawn from all pairs.
+/// Maximum number of words in a list: every command reads them, and names are drawn from all pairs.
 pub const MOST_WORDS: usize = 500;
 
-/// The largest number that is put behind a name when all names of a theme are taken.
+/// The largest number appended to a name when all names of a theme are taken.
 pub const MAX_SUFFIX: u32 = 99;
 
-/// The built-in themes, by name. `custom` is not among them: its words come from the configuration.
+/// The names of the built-in themes. `custom` is not one of them: its words come from the configuration.
 pub const BUILT_IN: [&str; 4] = ["default", "nature", "space", "minimal"];
 
 impl Default for Theme {
@@ -54,7 +54,7 @@ impl Theme {
         Some(Self { first: owned(first), second: owned(second) })
     }
 
-    /// Words of the user's own. Every name that they could give must be one.
+    /// A theme from the user's word lists. Every name that they could yield must be valid.
     pub fn custom(adjectives: Vec<String>, nouns: Vec<String>) -> Result<Self, WordsError> {
         for (list, words) in [("adjectives", &adjectives), ("nouns", &nouns)] {
             if words.is_empty() {
@@ -63,7 +63,7 @@ impl Theme {
             if words.len() > MOST_WORDS {
                 return Err(WordsError::TooMany(list));
             }
-            // Two digits have to fit behind the longest name.
+            // Leave room for two digits after the longest name.
             let bad = |word: &&String| {
                 word.len() > MAX_NAME - 2 || AgentName::new(format!("x{word}")).is_err() || word.is_empty()
             };
@@ -71,7 +71,7 @@ impl Theme {
                 return Err(WordsError::BadWord { list, word: word.clone() });
             }
         }
-        // What a name may begin with is a matter of its first word, and how long it may be one of the longest.
+        // Only the first word decides how a name starts, and only the longest noun how long it gets.
         let longest = nouns.iter().max_by_key(|noun| noun.len()).cloned().unwrap_or_default();
         for first in &adjectives {
             let name = format!("{first}{longest}{MAX_SUFFIX}");
@@ -83,7 +83,7 @@ impl Theme {
         Ok(Self { first: adjectives, second: nouns })
     }
 
-    /// How many different names there are before numbers are put behind them.
+    /// The number of different names without a number at the end.
     pub fn len(&self) -> usize {
         self.first.len() * self.second.len().max(1)
     }
@@ -92,8 +92,8 @@ impl Theme {
         self.len() == 0
     }
 
-    /// A free name. `order` is a permutation of `0..len()`: the order in which names are tried; numbers come
-    /// only when every plain name is taken, because `SwiftRaven2` is easily mistaken for `SwiftRaven`.
+    /// Picks a free name. `order` is a permutation of `0..len()`, the order in which names are tried. Numbers are
+    /// used only when every plain name is taken, because `SwiftRaven2` is easily mistaken for `SwiftRaven`.
     pub fn pick(&self, order: &[usize], taken: impl Fn(&AgentName) -> bool) -> Option<AgentName> {
         let free = |text: String| AgentName::new(text).ok().filter(|name| !taken(name));
         order.iter().find_map(|&index| free(self.word(index))).or_else(|| {
@@ -112,7 +112,7 @@ impl Theme {
     }
 }
 
-/// A reserved name that two of those words make.
+/// A reserved name that an adjective and a noun of these lists form.
 fn reserved(adjectives: &[String], nouns: &[String]) -> Option<&'static str> {
     let is_made = |name: &&&str| {
         adjectives.iter().any(|first| {

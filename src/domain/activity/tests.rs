@@ -1,4 +1,4 @@
-//! Tables: tools and what an agent is at that uses them; commands and what others want to know of them.
+//! Tables of tools and commands with the activity, test run or commit that they must yield.
 
 use super::*;
 use crate::domain::shell::{self, World};
