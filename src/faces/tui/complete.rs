@@ -1,13 +1,13 @@
-//! `@Name text`: whom something is for, and finishing a name that was begun.
+//! `@Name text`: finds out the recipients of a message, and completes names.
 
 use super::model::World;
 use super::state::Recipients;
 
-/// As many names are offered at once.
+/// Maximum number of names offered at once.
 const OFFERED: usize = 6;
 pub(super) const ALL: &str = "all";
 
-/// Names that what was typed may become.
+/// Names that complete what was typed.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Completion {
     pub(super) names: Vec<String>,
@@ -15,7 +15,7 @@ pub(super) struct Completion {
 }
 
 impl Completion {
-    /// What can be offered when `before` stands before the cursor.
+    /// The names to offer when `before` is the text before the cursor.
     pub(super) fn of(before: &str, world: &World) -> Option<Self> {
         let begun = before.strip_prefix('@')?;
         if begun.contains(char::is_whitespace) {
@@ -47,7 +47,8 @@ impl Completion {
     }
 }
 
-/// Whom a text names at its beginning, and what is left of it. The error names whom nobody knows.
+/// The recipients named at the start of a text, and the rest of the text. The error is a text after `@` that is not a
+/// valid name.
 pub(super) fn addressed<'t>(text: &'t str, world: &World) -> Result<Option<(Recipients, &'t str)>, String> {
     let mut names: Vec<String> = Vec::new();
     let mut rest = text;
@@ -57,7 +58,7 @@ pub(super) fn addressed<'t>(text: &'t str, world: &World) -> Result<Option<(Reci
         if name.eq_ignore_ascii_case(ALL) {
             return Ok(Some((Recipients::All, mention[end..].trim_start())));
         }
-        // Who is not there may be known all the same; but nobody is called what can't be a name.
+        // An agent that is not present may still be known, so only names that are not valid are rejected here.
         if crate::domain::AgentName::new(name).is_err() {
             return Err(name.to_string());
         }

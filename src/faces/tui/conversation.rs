@@ -1,4 +1,4 @@
-//! A conversation: its messages, which of them are in sight, and which have been.
+//! A conversation: its messages, the scroll position, and which messages have been seen.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use ratatui::text::Line;
 use super::message_view::{self, Look};
 use super::model::{Copy, Note, Receipt, Standing};
 
-/// Copies of one message to many are sent within that time.
+/// Copies of one broadcast are sent within this time.
 const ONE_BREATH: SignedDuration = SignedDuration::from_secs(5);
 
 #[derive(Clone, Debug)]
@@ -17,9 +17,9 @@ pub(super) struct Talk {
     pub(super) with: String,
     /// Oldest first.
     pub(super) notes: Vec<Note>,
-    /// The first row in sight; `None`: whatever comes last is in sight.
+    /// The first visible row; `None` while the conversation follows its end.
     anchor: Option<Anchor>,
-    /// Of what is unread: which of its rows have been on the screen.
+    /// For unread messages: which of their rows have been on the screen.
     seen: HashMap<String, Seen>,
 }
 
@@ -35,7 +35,7 @@ struct Seen {
     is_told: bool,
 }
 
-/// Through what a conversation is looked at.
+/// The visible part of a conversation: look, height in rows, and filter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window<'a> {
     pub(super) look: Look,
@@ -43,7 +43,7 @@ pub(super) struct Window<'a> {
     pub(super) filter: &'a str,
 }
 
-/// What of a message is in sight.
+/// The visible rows of one message.
 #[derive(Debug)]
 pub(super) struct Piece<'a> {
     pub(super) note: &'a Note,
@@ -64,7 +64,7 @@ impl Talk {
         self.notes.iter().rev().filter(|note| note.is_unread()).count()
     }
 
-    /// The letters of those that were read and want an ack.
+    /// The ids of messages that were read and ask for an ack.
     pub(super) fn owed_acks(&self) -> Vec<String> {
         let owed = self.notes.iter().filter(|note| note.wants_ack && note.standing == Standing::Read);
         owed.map(|note| note.letters().to_string()).collect()
@@ -74,7 +74,7 @@ impl Talk {
         self.anchor.is_none()
     }
 
-    /// Adds a message, or what is new about it.
+    /// Adds a message or updates a known one.
     pub(super) fn put(&mut self, note: Note) {
         if let Standing::Mine(copies) = &note.standing
             && note.broadcast
@@ -98,7 +98,7 @@ impl Talk {
         }
     }
 
-    /// The message that this is another copy of: the same said twice to one is two messages.
+    /// The broadcast that this note is another copy of. The same text sent twice to one recipient is two messages.
     fn same_breath(&mut self, note: &Note, copies: &[Copy]) -> Option<&mut Note> {
         let is_same = |known: &&mut Note| {
             let Standing::Mine(kept) = &known.standing else { return false };
@@ -121,7 +121,7 @@ impl Talk {
         }
     }
 
-    /// Nobody saw them when they were drawn: they have to be drawn again.
+    /// Forgets that these were drawn, because nobody saw it: they must be drawn again.
     pub(super) fn mark_unseen(&mut self, keys: &[String]) {
         self.seen.retain(|key, _| !keys.contains(key));
     }
@@ -140,18 +140,18 @@ impl Talk {
         self.notes.iter().filter(fits).collect()
     }
 
-    /// What is in sight, from top to bottom.
+    /// The visible pieces, from top to bottom.
     pub(super) fn pieces(&self, window: Window<'_>) -> Vec<Piece<'_>> {
         let notes = self.matching(window.filter);
         let from_anchor = self.anchor.as_ref().map(|anchor| downwards(&notes, anchor, window));
         match from_anchor {
-            // Nothing is left empty below as long as there is something above.
+            // Leave no empty rows at the bottom while there are messages above.
             Some(pieces) if count(&pieces) >= window.height => pieces,
             _ => upwards(&notes, window),
         }
     }
 
-    /// Moves by so many rows; up is negative. Is it at the beginning then?
+    /// Scrolls by `by` rows; up is negative. Returns whether the beginning is reached.
     pub(super) fn scroll(&mut self, by: isize, window: Window<'_>) -> bool {
         let pieces = self.pieces(window);
         let Some(top) = pieces.first() else { return true };
@@ -176,7 +176,7 @@ impl Talk {
         }
         let anchor = notes.get(place).map(|note| Anchor { key: note.key.clone(), row });
         let is_full = anchor.as_ref().is_some_and(|anchor| {
-            // One row more than the window: else it is at the end.
+            // There must be more rows than the window has: otherwise this is the end.
             let more = Window { height: window.height + 1, ..window };
             count(&downwards(&notes, anchor, more)) > window.height
         });
@@ -195,7 +195,7 @@ impl Talk {
         self.anchor = None;
     }
 
-    /// These rows are on the screen now. Which messages have been there as a whole, and are told of the first time?
+    /// Records the visible rows as seen. Returns the messages that have now been seen completely, each only once.
     pub(super) fn mark_seen(&mut self, window: Window<'_>) -> Vec<String> {
         let in_sight: Vec<(String, usize, Range<usize>)> = self
             .pieces(window)
@@ -207,11 +207,11 @@ impl Talk {
         for (key, total, range) in in_sight {
             let seen = self.seen.entry(key.clone()).or_default();
             if seen.rows.len() != total {
-                // Another width: its rows are others now.
+                // The width changed, so the text was wrapped again.
                 seen.rows = vec![false; total];
             }
             seen.rows[range].fill(true);
-            // The first row is empty: it may be out of sight.
+            // The first row is empty and need not be seen.
             if !seen.is_told && seen.rows.iter().skip(1).all(|row| *row) {
                 seen.is_told = true;
                 done.push(key);

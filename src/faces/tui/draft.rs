@@ -1,16 +1,16 @@
-//! What a person is writing: text and a cursor.
+//! The message being typed: text and a cursor.
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// More than that is better kept in a file.
+/// Maximum length in bytes; a longer text belongs in a file.
 pub(super) const LONGEST: usize = 64 * 1024;
 
-/// Text with a cursor in it, and what was cut out of it last.
+/// Text with a cursor, and what was last cut from it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Draft {
     text: String,
-    /// Where the next letter goes: a byte between two graphemes.
+    /// Where the next character goes: a byte offset between two graphemes.
     cursor: usize,
     cut: String,
 }
@@ -32,8 +32,8 @@ impl Draft {
         &self.text[..self.cursor]
     }
 
-    /// Puts text where the cursor is. `false`: there is too much of it. Line ends become one kind; what else a terminal
-    /// would obey has no place in a message.
+    /// Inserts text at the cursor; `false` if the draft would become too long. Line ends become `\n`; other control
+    /// characters, except tabs, are dropped, because a terminal would obey them.
     pub(super) fn insert(&mut self, text: &str) -> bool {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let text: String = text.chars().filter(|c| !c.is_control() || "\n\t".contains(*c)).collect();
@@ -45,13 +45,13 @@ impl Draft {
         true
     }
 
-    /// Replaces everything; the cursor stands at the end.
+    /// Replaces the text and puts the cursor at its end.
     pub(super) fn set(&mut self, text: String) {
         self.cursor = text.len();
         self.text = text;
     }
 
-    /// What was taken out comes back; if something else is being written by now, [`Self::paste`] brings it.
+    /// Restores a text that was taken out. If something else has been typed since, [`Self::paste`] inserts it.
     pub(super) fn give_back(&mut self, text: String) {
         match self.text.is_empty() {
             true => self.set(text),
@@ -59,19 +59,19 @@ impl Draft {
         }
     }
 
-    /// Replaces what stands before the cursor.
+    /// Replaces the text before the cursor.
     pub(super) fn complete(&mut self, text: &str) {
         self.text.replace_range(..self.cursor, text);
         self.cursor = text.len();
     }
 
-    /// Gives the text away.
+    /// Takes the text out.
     pub(super) fn take(&mut self) -> String {
         self.cursor = 0;
         std::mem::take(&mut self.text)
     }
 
-    /// Takes it all out; [`Self::paste`] brings it back.
+    /// Cuts the whole text; [`Self::paste`] inserts it again.
     pub(super) fn cut_all(&mut self) {
         if !self.text.is_empty() {
             self.cut = self.take();
@@ -101,7 +101,7 @@ impl Draft {
         }
     }
 
-    /// What was cut out last.
+    /// Inserts what was last cut; `false` if the draft would become too long.
     pub(super) fn paste(&mut self) -> bool {
         let cut = self.cut.clone();
         self.insert(&cut)
@@ -145,7 +145,7 @@ impl Draft {
         self.cursor = self.line_end();
     }
 
-    /// One line up, as near to this column as may be. `false`: it is the first.
+    /// Moves one line up, as close to this column as possible; `false` on the first line.
     pub(super) fn up(&mut self) -> bool {
         let start = self.line_start();
         let column = self.text[start..self.cursor].width();
@@ -190,7 +190,7 @@ impl Draft {
         blank.map_or(0, |(at, c)| at + c.len_utf8())
     }
 
-    /// The text in rows of that width, and row and column of the cursor.
+    /// The text in rows of `width` columns, and the cursor's row and column.
     pub(super) fn rows(&self, width: usize) -> (Vec<String>, (usize, usize)) {
         let width = width.max(1);
         let mut rows = vec![String::new()];

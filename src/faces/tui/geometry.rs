@@ -1,14 +1,14 @@
-//! Where on the screen things are.
+//! Layout: the areas of the screen.
 
 use ratatui::layout::{Rect, Size};
 
 use super::state::State;
 
-/// An input that is longer than this scrolls.
+/// Maximum number of visible input rows; a longer input scrolls.
 const INPUT_ROWS: usize = 6;
-/// Below so many rows there is no rule above the input.
+/// Minimum screen height for a rule above the input.
 const RULE_FROM: u16 = 8;
-/// What stands before what is typed.
+/// Shown before the input.
 pub(super) const PROMPT: &str = "› ";
 const PROMPT_WIDTH: u16 = 2;
 
@@ -17,16 +17,16 @@ pub(super) struct Areas {
     pub(super) title: Rect,
     pub(super) tabs: Rect,
     pub(super) body: Rect,
-    /// A line with what there is to say; no row on a low screen.
+    /// A line with the current notice; it has no row on a low screen.
     pub(super) rule: Rect,
     pub(super) input: Rect,
 }
 
-/// The parts of the screen. Every part is there, but some may have no rows.
+/// The parts of the screen; some may have no rows.
 pub(super) fn areas(state: &State) -> Areas {
     let Size { width, height } = state.size;
     let rows = state.draft().rows(input_width(width)).0.len().clamp(1, INPUT_ROWS);
-    // The body keeps two rows as long as it can.
+    // Keep two rows for the body if possible.
     let input = u16::try_from(rows).unwrap_or(1).min(height.saturating_sub(4).max(1)).min(height);
     let rule = u16::from(height >= RULE_FROM);
     let title = u16::from(height > input + rule);
@@ -42,7 +42,7 @@ pub(super) fn areas(state: &State) -> Areas {
     Areas { title, tabs, body, rule, input }
 }
 
-/// How many columns there are to type in.
+/// The number of columns for typing.
 pub(super) fn input_width(width: u16) -> usize {
     width.saturating_sub(PROMPT_WIDTH).max(1).into()
 }

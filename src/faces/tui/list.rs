@@ -1,15 +1,15 @@
-//! Where a list stands: which row is chosen, and which is the first that is shown.
+//! Selection and scroll position of a list.
 
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct List {
-    /// The row that is chosen; in a list in which nothing is, the first that is shown.
+    /// The selected row; in a list without selection, the first visible row.
     pub(super) at: usize,
-    /// The last row is to be in sight whatever comes.
+    /// The user scrolled back, so the list does not follow its end.
     pub(super) is_released: bool,
 }
 
 impl List {
-    /// Moves by so many rows of `rows`, of which `height` are in sight.
+    /// Scrolls by `by` rows in a list of `rows`, of which `height` are visible.
     pub(super) fn scroll(&mut self, by: isize, rows: usize, height: usize) {
         let last = rows.saturating_sub(height);
         let from = if self.is_released { self.at.min(last) } else { last };
@@ -17,13 +17,13 @@ impl List {
         self.is_released = self.at < last;
     }
 
-    /// The first row that is shown of a list that follows its end.
+    /// The first visible row of a list that follows its end.
     pub(super) fn first_of_tail(self, rows: usize, height: usize) -> usize {
         let last = rows.saturating_sub(height);
         if self.is_released { self.at.min(last) } else { last }
     }
 
-    /// Moves from the top, for a list that starts there.
+    /// Moves the selection by `by` rows.
     pub(super) fn step(&mut self, by: isize, rows: usize) {
         self.at = self.at.saturating_add_signed(by).min(rows.saturating_sub(1));
     }

@@ -1,4 +1,4 @@
-//! What the lists show: each row as plain text, so that a filter finds what is seen.
+//! The rows of the lists. Filters match the text that is shown.
 
 use jiff::Timestamp;
 
@@ -11,7 +11,7 @@ use super::state::{State, Tab};
 /// A row of the list of agents.
 #[derive(Clone, Debug)]
 pub(super) enum AgentRow<'a> {
-    /// The spec of those who follow.
+    /// The spec of the agents that follow.
     Group(String),
     Agent(&'a Peer),
 }
@@ -31,7 +31,7 @@ fn fits(filter: &str, words: &[&str]) -> bool {
     }
 }
 
-/// Agents by spec; those without one last.
+/// Agents grouped by spec; agents without one come last.
 pub(super) fn agents(state: &State) -> Vec<AgentRow<'_>> {
     let filter = &state.filter.text;
     let matches = |peer: &&Peer| {
@@ -93,19 +93,19 @@ pub(super) fn events(state: &State) -> Vec<&Happening> {
     state.events.iter().filter(|event| fits(filter, &[&event.who, &event.what])).collect()
 }
 
-/// How many rows the list of the open tab has.
+/// The number of rows in the list of the open tab.
 pub(super) fn count(state: &State) -> usize {
     match state.tab {
         Tab::Agents => agents(state).len(),
         Tab::Tasks => tasks(state).len(),
-        // A heading stands above them.
+        // One more for the heading.
         Tab::Reservations => holds(state).len() + 1,
         Tab::Feed => events(state).len(),
         Tab::Talk(_) | Tab::All => 0,
     }
 }
 
-/// The agents that can be chosen, in the order of their rows.
+/// The agents that can be selected, in the order of their rows.
 pub(super) fn choosable(state: &State) -> Vec<&Peer> {
     let agent = |row| match row {
         AgentRow::Agent(peer) => Some(peer),
@@ -123,7 +123,7 @@ pub(super) fn progress_name(state: &Progress) -> &'static str {
     }
 }
 
-/// What is to be said beside a task.
+/// The text shown next to a task.
 pub(super) fn task_note(task: &Task, now: Timestamp) -> String {
     match &task.state {
         Progress::Open => String::new(),

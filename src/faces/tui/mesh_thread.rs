@@ -1,5 +1,5 @@
-//! The other side of the screen: a thread of its own that looks at the mesh and does what is asked for, so that no key
-//! ever waits for a disk or a lock. Letters it hands in at the post.
+//! The thread that reads the mesh and carries out requests of the chat, so that no key press waits for a disk or a
+//! lock. It passes messages to be sent on to `send_thread`.
 
 use std::time::{Duration, Instant};
 
@@ -17,20 +17,21 @@ use super::send_thread::Letter;
 use super::state::{News, Recipients, Written};
 use super::view_model;
 
-/// So often somebody looks who has ended, of which nothing in the mesh tells, and whose presence fades.
+/// Interval of checks for what no file-system event reports: agents whose process ended, and presence that fades.
 const TICK: Duration = Duration::from_secs(5);
-/// So often everything is looked at if nothing tells of changes.
+/// Polling interval when file-system events are not available for everything.
 const DEAF_TICK: Duration = Duration::from_millis(250);
-/// A busy mesh is looked at again after this pause, or after so many times what a look takes.
+/// Minimum pause between two reads of a busy mesh; the pause is longer if [`RESPITE`] times the last read's duration is
+/// more.
 const PAUSE: Duration = Duration::from_millis(40);
 const RESPITE: u32 = 4;
-/// Presence fades without anybody doing anything: so often it is looked at anew.
+/// Age after which agents are read again although nothing changed, because presence fades with time.
 const FADE: Duration = Duration::from_secs(30);
 
-/// So much of the timeline is shown at first.
+/// Number of feed events that are loaded at first.
 const EVENTS: usize = 500;
 
-/// What the desk is asked to do.
+/// A request to the mesh thread.
 #[derive(Clone, Debug)]
 pub(super) enum Errand {
     Send {
@@ -39,22 +40,22 @@ pub(super) enum Errand {
         written: Written,
     },
     Surface(Vec<String>),
-    /// Confirms the messages with these letters.
+    /// Acknowledges the messages with these ids.
     Ack(Vec<String>),
     Older,
-    /// Somebody is at the keyboard, or looks here again.
+    /// Somebody typed, or the terminal got the focus back.
     SignOfLife,
 }
 
-/// Why the desk has nothing more to do.
+/// Why the mesh thread stopped.
 pub(super) enum Ended {
-    /// Nobody asks any more.
+    /// The chat was closed.
     Closed,
-    /// Its agent has another name now, and is to be spoken for by that.
+    /// The agent was renamed; the thread has to start again under this name.
     Renamed(AgentName),
 }
 
-/// Works until it has nothing more to do. The error is why it can't go on.
+/// Runs until the chat is closed or the agent is renamed. An error means that it cannot continue.
 pub(super) fn work(
     ctx: &Context,
     errands: &Receiver<Errand>,
@@ -104,18 +105,18 @@ struct Desk<'a> {
     news: &'a Sender<News>,
     chat: Chat,
     last: Option<Overview>,
-    /// Something changed, and then is the time to look.
+    /// When to read agents, tasks and reservations again, if something changed since the last read.
     crowd_due: Option<Instant>,
     looked_at: Instant,
-    /// Messages that were drawn where nobody could see it.
+    /// Messages that were drawn while the tmux pane was not visible.
     unseen: Vec<String>,
-    /// How much of the timeline was told.
+    /// How far the feed has been reported.
     cursor: Option<Cursor>,
 }
 
 impl Desk<'_> {
     fn tell(&self, news: News) {
-        // If nobody listens any more, the next errand says so.
+        // If nobody listens any more, the next wait for an errand returns `Closed`.
         drop(self.news.send(news));
     }
 
@@ -125,7 +126,7 @@ impl Desk<'_> {
         }
     }
 
-    /// Goes on after an error, unless it means that this agent is not here any more.
+    /// Reports an error and continues, unless it means that this agent or its mesh is gone.
     fn unless_gone(&self, done: Result<(), CommandError>) -> Result<(), CommandError> {
         match done {
             Err(error)
@@ -173,7 +174,8 @@ impl Desk<'_> {
         self.unless_gone(told)
     }
 
-    /// There is something to see, but a busy mesh must not keep us busy.
+    /// Schedules a read of the agents, not before the pause is over, so that a busy mesh does not keep this thread
+    /// busy.
     fn note_crowd(&mut self) {
         if self.crowd_due.is_none() {
             self.crowd_due = Some(self.looked_at.max(Instant::now()));
@@ -193,16 +195,16 @@ impl Desk<'_> {
             self.tell(News::World(Box::new(view_model::world(self.ctx, &seen))));
             self.last = Some(seen);
         });
-        // Whoever looks may have told somebody something.
+        // Reading the overview may have posted notices to others.
         wake::those_who_were_told(self.ctx);
         self.crowd_due = None;
         let took = started.elapsed();
-        // From when on it may be looked at again.
+        // Earliest time of the next read.
         self.looked_at = Instant::now() + PAUSE.max(took * RESPITE);
         self.unless_gone(seen)
     }
 
-    /// What no directory tells of: who has ended, and whose presence fades.
+    /// Checks for what no file-system event reports: processes that ended, and presence that fades.
     fn tick(&mut self) -> Result<(), CommandError> {
         let is_old = self.looked_at.elapsed() >= FADE;
         if is_old || self.last.as_ref().is_none_or(Overview::is_anyone_gone) {
@@ -277,7 +279,7 @@ impl Desk<'_> {
         self.unless_gone(done)
     }
 
-    /// What was drawn counts as surfaced only if it could be seen.
+    /// Marks drawn messages as surfaced, but only if the tmux pane was visible.
     fn surface(&mut self, shown: Vec<String>) -> Result<(), CommandError> {
         if !tmux::is_in_sight() {
             self.unseen.extend(shown);
@@ -297,7 +299,8 @@ impl Desk<'_> {
         self.look_at_mail()
     }
 
-    /// Somebody may look again: what is on the screen now counts, not what was there when nobody saw it.
+    /// Once the pane is visible again, reports the messages that were drawn while it was not: they count only when
+    /// drawn again.
     fn show_unseen(&mut self) {
         if !self.unseen.is_empty() && tmux::is_in_sight() {
             let unseen = std::mem::take(&mut self.unseen);

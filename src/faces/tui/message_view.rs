@@ -1,4 +1,4 @@
-//! One message as rows on the screen: who and when, then the text; my own at the right.
+//! Renders one message as rows: sender and age, then the text. My own messages are aligned right.
 
 use jiff::Timestamp;
 use ratatui::text::{Line, Span};
@@ -11,13 +11,13 @@ use super::model::{Copy, Note, Receipt, Standing, shown_name};
 use super::theme::Theme;
 use super::wrap::wrap;
 
-/// Of a longer text the beginning is shown, with a word on how to see the rest.
+/// Maximum number of bytes of a text that are shown; a last row says how to see the rest.
 const LONGEST: usize = 16 * 1024;
-/// The widest text, as a part of the screen.
+/// The widest text, as a fraction of the screen width.
 const PART: (usize, usize) = (4, 5);
 const NARROWEST: usize = 24;
 
-/// What a bubble depends on besides its message.
+/// Everything besides the message that its rows depend on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look {
     pub(super) theme: Theme,
@@ -25,7 +25,7 @@ pub(super) struct Look {
     pub(super) width: usize,
 }
 
-/// The rows of a message: an empty one, a header, and its text. Their number depends on nothing but text and width.
+/// The rows of a message: an empty one, a header, and its text. Their number depends only on text and width.
 pub(super) fn rows(note: &Note, look: Look) -> Vec<Line<'static>> {
     let width = look.width.max(2);
     let widest = (width * PART.0 / PART.1).max(NARROWEST).min(width - 1);
@@ -55,14 +55,14 @@ pub(super) fn rows(note: &Note, look: Look) -> Vec<Line<'static>> {
     rows
 }
 
-/// How many rows that makes.
+/// The number of rows that [`rows`] returns.
 pub(super) fn height(note: &Note, width: usize) -> usize {
     let width = width.max(2);
     let widest = (width * PART.0 / PART.1).max(NARROWEST).min(width - 1);
     text_rows(note, widest.saturating_sub(2)).len() + 2
 }
 
-/// Is a part of it left out? Then it is not all on the screen, however far somebody scrolls.
+/// Whether the text is truncated. Then the message is never shown completely, however far the user scrolls.
 pub(super) fn is_cut(note: &Note) -> bool {
     note.text.trim_end().len() > LONGEST
 }
@@ -74,7 +74,7 @@ fn text_rows(note: &Note, width: usize) -> Vec<String> {
     }
     let end = text.floor_char_boundary(LONGEST);
     let letters = note.letters();
-    // What was not shown as a whole stays in the inbox.
+    // A message that was not shown completely stays in the inbox.
     let way = if note.is_unread() { "read".to_string() } else { format!("show {letters}") };
     let mut rows = wrap(&text[..end], width);
     rows.extend(wrap(&format!("… {} more bytes: `msg {way}`", text.len() - end), width));
@@ -107,7 +107,7 @@ fn header(note: &Note, look: Look) -> Line<'static> {
     Line::from(spans)
 }
 
-/// What became of all copies, and the least of it.
+/// What became of the copies, as text, and the furthest receipt of any copy.
 fn summary(copies: &[Copy]) -> (String, Receipt) {
     let least = copies.iter().map(|copy| copy.receipt).min().unwrap_or(Receipt::Stored);
     let best = copies.iter().map(|copy| copy.receipt).max().unwrap_or(Receipt::Stored);
@@ -125,7 +125,7 @@ fn to_the_right(line: Line<'static>, width: usize) -> Line<'static> {
     Line::from(spans)
 }
 
-/// An age that changes once a minute at the most, so that nothing has to be drawn for the sake of a clock.
+/// An age that changes at most once a minute, so that the clock rarely causes a redraw.
 pub(super) fn ago(then: Timestamp, now: Timestamp) -> String {
     match now.duration_since(then).as_secs() {
         ..60 => "now".to_string(),

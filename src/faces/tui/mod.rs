@@ -1,8 +1,8 @@
-//! The terminal chat: who is here, what they are at, what happened, and talking to them.
+//! Terminal chat (`msg tui`): shows agents, messages, tasks, reservations and the feed, and sends messages.
 //!
-//! `state` and `update` are pure: keys, news and the time go in, what is to be done comes out. `view` draws the state
-//! and changes nothing. `desk` is a thread that looks at the mesh and does what is asked for, `post` one that sends what was
-//! written. This module holds them together, and ends with the terminal given back.
+//! `state` and `update` are pure: keys, news from the mesh and the time go in, effects to carry out come out. `view`
+//! draws the state and changes nothing. `mesh_thread` reads the mesh and carries out requests; `send_thread` sends
+//! messages. This module connects them and restores the terminal at the end.
 
 mod complete;
 mod conversation;
@@ -45,17 +45,17 @@ use terminal::Screen;
 use theme::Theme;
 use update::Input;
 
-/// Ages are told in minutes, so nothing has to be drawn for their sake more often than that.
+/// Redraw interval when nothing happens. Ages are shown in minutes, so they need no more than that.
 const AGES: Duration = Duration::from_secs(30);
-/// Signs of life of a person who types are told so often.
+/// Minimum interval between signs of life that are recorded for a person who is typing.
 const LIFE: Duration = Duration::from_secs(10);
-/// Keys that were read together come within that.
+/// Wait for further events of the same read.
 const SAME_BREATH: Duration = Duration::from_millis(1);
-/// So much of what waits is taken in before something is drawn.
+/// Maximum number of queued events that are processed before the next redraw.
 const AT_ONCE: usize = 256;
 
-/// Opens the chat for the person at this terminal. Who has not joined joins, under `name` or a made-up one, and leaves
-/// when it is closed.
+/// Opens the chat for the person at this terminal. A person who has not joined joins as `name`, or under a generated
+/// name, and leaves when the chat is closed.
 pub fn run(globals: Globals, name: Option<AgentName>, colour: bool) -> Result<(), CommandError> {
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         return Err(CommandError::new(Kind::NoTerminal, "`tui` needs a terminal to draw on")
@@ -78,13 +78,13 @@ pub fn run(globals: Globals, name: Option<AgentName>, colour: bool) -> Result<()
         left
     });
     shown.and(left.or_else(|error| match error.kind {
-        // Somebody was faster.
+        // Already left or evicted meanwhile.
         Kind::NotJoined | Kind::Evicted => Ok(()),
         _ => Err(error),
     }))
 }
 
-/// Who looks at the screen.
+/// The agent that this chat runs as.
 struct Seat {
     name: AgentName,
     joined_for_this: bool,
@@ -112,7 +112,7 @@ fn sit_down(ctx: &Context, name: Option<AgentName>) -> Result<Seat, CommandError
             _ => Ok(Seat { name: agent.name, joined_for_this: false }),
         },
         None => {
-            // It lives as long as this process, so that whatever ends the process leaves nobody behind.
+            // The agent is bound to this process, so it does not outlive the process however that ends.
             let pid = Some(process::own_pid().get().into());
             let request = Request { name, pid, harness: Some(Harness::Terminal), ..Request::default() };
             let joined = ops::join(ctx, &request)?;
@@ -121,7 +121,7 @@ fn sit_down(ctx: &Context, name: Option<AgentName>) -> Result<Seat, CommandError
     }
 }
 
-/// Shows it until it is closed.
+/// Runs the chat until it is closed.
 fn show(globals: Globals, theme: Theme) -> Result<(), CommandError> {
     let asked = signals::listen_with_terminal().map_err(|error| failure("signals can't be heard", &error))?;
     let (errands, for_desk) = unbounded();
@@ -142,10 +142,11 @@ fn show(globals: Globals, theme: Theme) -> Result<(), CommandError> {
     let screen = Screen::open().map_err(|error| failure("the terminal can't be taken over", &error))?;
     let unheard = news.clone();
     let ended = Show { screen, theme, errands, news, asked, alive_at: Cell::default() }.run();
-    // The errands are closed now, so the desk comes to an end, and with it the post, which sends what it has before.
+    // The errand channel is closed now, so the mesh thread ends. That closes the letter channel, and the send thread
+    // ends after sending what is still queued.
     let worked = desk.join().unwrap_or_else(|_| Err(bug()));
     let posted = post.join().map_err(|_| bug());
-    // Who closes it right after Enter must learn all the same that nothing was sent.
+    // If the chat is closed right after Enter, the user must still learn that the message was not sent.
     let unsent = unheard.try_iter().find_map(|news| match news {
         News::NotSent { why, written } => Some(not_sent(&why, &written.text)),
         _ => None,
@@ -180,11 +181,11 @@ struct Show {
     errands: Sender<Errand>,
     news: Receiver<News>,
     asked: Receiver<Asked>,
-    /// When the desk was told last that somebody types.
+    /// When the mesh thread was last sent a sign of life.
     alive_at: Cell<Option<Instant>>,
 }
 
-/// What follows for the program.
+/// Whether the main loop goes on.
 enum Next {
     GoOn,
     End,
@@ -197,7 +198,7 @@ impl Show {
         let mut state = State::new(size, clock::now());
         loop {
             if self.screen.draw(&mut state, self.theme).is_err() {
-                // The terminal is gone, and there is nobody to tell.
+                // The terminal is gone, so there is nobody to report this to.
                 return Ok(());
             }
             let seen = state.update(Input::Drawn);
@@ -206,13 +207,13 @@ impl Show {
         }
     }
 
-    /// Waits until something happens, and takes in whatever else has happened by then.
+    /// Waits for an event, then processes all that are queued by then, at most [`AT_ONCE`].
     fn wait(&mut self, keys: &Receiver<Event>, state: &mut State) -> Result<Next, CommandError> {
         let mut effects = Vec::new();
         select! {
             recv(self.news) -> news => match news {
                 Ok(news) => effects.extend(state.update(Input::News(news))),
-                // The desk has ended, and knows why.
+                // The mesh thread has ended; its result says why.
                 Err(_) => return Ok(Next::End),
             },
             recv(keys) -> key => match key {
@@ -247,9 +248,9 @@ impl Show {
         Ok(self.carry_out(effects))
     }
 
-    /// Of several changes at once only the last is seen, which may be the size that it was: everything is drawn anew.
+    /// Redraws everything: of several resizes at once only the last is seen, and it may equal the old size.
     fn resize(&mut self) {
-        // Where this fails the next drawing fails too, and ends it.
+        // If this fails, the next draw fails too and ends the chat.
         drop(self.screen.start_over());
     }
 
@@ -276,7 +277,7 @@ impl Show {
                 }
                 Effect::Focus => Errand::SignOfLife,
             };
-            // If the desk has ended, its news end too, which is seen next.
+            // If the mesh thread has ended, its news channel is closed too, which the next wait notices.
             drop(self.errands.send(errand));
         }
         Next::GoOn
@@ -291,7 +292,7 @@ impl Show {
     }
 
     fn come_back(&mut self, state: &mut State) {
-        // Where this fails the next drawing fails too, and ends it.
+        // If this fails, the next draw fails too and ends the chat.
         drop(self.screen.come_back());
         if let Ok(size) = self.screen.size() {
             state.update(Input::Resize(size));
@@ -299,18 +300,18 @@ impl Show {
     }
 }
 
-/// Keys come from a thread of their own, which ends with the process or with the terminal.
+/// Starts a thread that reads terminal events. It ends with the process or with the terminal.
 fn read_keys() -> io::Result<Receiver<Event>> {
     let (sender, keys) = bounded(AT_ONCE);
     std::thread::Builder::new().name("keys".to_string()).spawn(move || {
-        // A terminal that is gone has to be noticed here: reading it would go on and on.
+        // Check here whether the terminal is still there: reading from one that is gone would loop forever.
         while let Ok(true) = stdin::wait_for_keys() {
             loop {
                 let Ok(event) = event::read() else { return };
                 if sender.send(event).is_err() {
                     return;
                 }
-                // What was read with it.
+                // Further events that were read together with it.
                 let Ok(true) = event::poll(SAME_BREATH) else { break };
             }
         }

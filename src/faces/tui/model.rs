@@ -1,4 +1,4 @@
-//! What there is to show, as plain values. The desk makes them of the mesh; state and views know nothing else.
+//! Plain values to show. `view_model` makes them from what ops return; state and views know nothing else.
 
 use std::borrow::Cow;
 
@@ -6,13 +6,13 @@ use jiff::Timestamp;
 
 use crate::domain::{AgentName, Importance, Presence, visible};
 
-/// The mesh at one moment, but for its messages and its timeline.
+/// The mesh at one moment, except messages and feed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct World {
-    /// Where the mesh is, as a person would write it.
+    /// The path of the mesh, shortened for display.
     pub(super) mesh: String,
     pub(super) me: String,
-    /// Everyone else who is there, by name.
+    /// All other agents that are present, by name.
     pub(super) peers: Vec<Peer>,
     pub(super) boards: Vec<Board>,
     pub(super) holds: Vec<Hold>,
@@ -33,11 +33,11 @@ pub(super) struct Peer {
     pub(super) harness: String,
     pub(super) model: String,
     pub(super) branch: Option<String>,
-    /// The spec that it works through, as a person here would write it.
+    /// The spec it works on, shortened for display.
     pub(super) spec: Option<String>,
-    /// The task that it has, and why it took it.
+    /// The task it has claimed, and the reason it gave.
     pub(super) task: Option<(String, Option<String>)>,
-    /// What it says of itself, or what can be told of it.
+    /// What it is doing and its own status text, or else its automatic status.
     pub(super) status: Option<String>,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Peer {
 pub(super) struct Board {
     pub(super) spec: String,
     pub(super) tasks: Vec<Task>,
-    /// Why nothing is known of them.
+    /// Why its tasks cannot be shown.
     pub(super) trouble: Option<String>,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Task {
     pub(super) state: Progress,
 }
 
-/// How far a task is.
+/// The state of a task.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Progress {
     Open,
@@ -73,21 +73,21 @@ pub(super) struct Hold {
     pub(super) holder: String,
     pub(super) since: Timestamp,
     pub(super) reason: Option<String>,
-    /// The task that it goes with.
+    /// The task that it belongs to.
     pub(super) task: Option<String>,
-    /// Who was refused, and waits for it.
+    /// Agents that were refused and are waiting for it.
     pub(super) refused: Vec<String>,
 }
 
-/// A line of the timeline.
+/// A line of the feed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Happening {
     pub(super) at: Timestamp,
     pub(super) who: String,
-    /// What it did, in words.
+    /// What the agent did, as text.
     pub(super) what: String,
     pub(super) tone: Tone,
-    /// How often in a row.
+    /// How many times in a row.
     pub(super) times: usize,
 }
 
@@ -97,7 +97,7 @@ impl Happening {
     }
 }
 
-/// How a line of the timeline is meant.
+/// How a line of the feed is coloured.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Tone {
     Plain,
@@ -108,14 +108,14 @@ pub(super) enum Tone {
 /// A message, sent or received.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Note {
-    /// Sorts by time, and names the message.
+    /// Sorts by time, and identifies the message.
     pub(super) key: String,
     pub(super) from: String,
     pub(super) to: String,
     pub(super) text: String,
     pub(super) at: Timestamp,
     pub(super) importance: Importance,
-    /// It wants an ack, and has none yet.
+    /// It asks for an ack and has none yet.
     pub(super) wants_ack: bool,
     pub(super) broadcast: bool,
     pub(super) standing: Standing,
@@ -126,7 +126,7 @@ impl Note {
         self.standing == Standing::Unread
     }
 
-    /// By what commands name it.
+    /// The short id that commands take.
     pub(super) fn letters(&self) -> &str {
         self.key.rsplit('-').next().unwrap_or(&self.key)
     }
@@ -136,15 +136,15 @@ impl Note {
     }
 }
 
-/// The other side of a conversation, as it is shown. Notices of the program are no peer's.
+/// The displayed name of the other side. Notices come from `msg` itself, not from a peer.
 pub(super) fn shown_name(name: &str) -> Cow<'_, str> {
     if AgentName::is_program(name) { "msg".into() } else { visible(name) }
 }
 
-/// Where a message stands.
+/// Whether a message was received or sent, and what became of it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Standing {
-    /// Received, and not yet on the screen.
+    /// Received, and not yet shown.
     Unread,
     Read,
     /// Sent by me: one copy for each recipient.

@@ -1,5 +1,5 @@
-//! What was written is sent by a thread of its own: waking its recipients may take seconds, and the mesh is followed
-//! meanwhile.
+//! The thread that sends messages. Waking the recipients may take seconds; meanwhile `mesh_thread` keeps reading the
+//! mesh.
 
 use crossbeam_channel::{Receiver, Sender};
 
@@ -9,7 +9,7 @@ use crate::ops::{CommandError, Context, Draft, Globals, SendReport, broadcast, s
 use super::state::{News, Recipients, Written};
 use super::view_model;
 
-/// What is to be sent, by whom, and as it stood in the line.
+/// A message to be sent, and the text as it was typed.
 #[derive(Debug)]
 pub(super) struct Letter {
     pub(super) from: AgentName,
@@ -18,12 +18,12 @@ pub(super) struct Letter {
     pub(super) written: Written,
 }
 
-/// Sends letters, in the order in which they were handed in, until there will be no more.
+/// Sends messages in order until the channel is closed.
 pub(super) fn work(globals: &Globals, letters: &Receiver<Letter>, news: &Sender<News>) {
     for letter in letters {
         let Letter { from, to, text, written } = letter;
         let sent = dispatch(Globals { speaker: Some(from), ..globals.clone() }, &to, text, news);
-        // If nobody listens any more, it was sent nevertheless.
+        // The message was sent even if nobody listens for the result.
         drop(news.send(answer(sent, written)));
     }
 }

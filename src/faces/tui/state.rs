@@ -1,4 +1,5 @@
-//! What the program knows and shows. No terminal, no mesh and no clock is in here: all three come in as values.
+//! State of the chat: what is known and what is shown. It contains no terminal, no mesh and no clock: all three come in
+//! as values.
 
 use std::collections::HashMap;
 
@@ -11,24 +12,24 @@ use super::draft::Draft;
 use super::list::List;
 use super::model::{Happening, Note, Receipt, World};
 
-/// How much of the timeline is kept.
+/// Maximum number of feed events that are kept.
 const EVENTS_KEPT: usize = 2_000;
 
-/// What is open.
+/// The tabs of the chat.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub(super) enum Tab {
     #[default]
     Agents,
-    /// The conversation with that one.
+    /// The conversation with this agent.
     Talk(String),
-    /// What was said to all.
+    /// Broadcasts.
     All,
     Tasks,
     Reservations,
     Feed,
 }
 
-/// What is to be done outside.
+/// Work for the outside that follows from an input.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Effect {
     Send {
@@ -36,23 +37,23 @@ pub(super) enum Effect {
         text: String,
         written: Written,
     },
-    /// These were on the screen.
+    /// These messages were on the screen.
     Surface(Vec<String>),
-    /// Confirms the messages with these letters.
+    /// Acknowledges the messages with these ids.
     Ack(Vec<String>),
-    /// Draws everything anew.
+    /// Redraws the whole screen.
     Redraw,
-    /// Somebody scrolled to the beginning of what is loaded.
+    /// The user scrolled to the oldest loaded message.
     LoadOlder,
-    /// Somebody is at the keyboard.
+    /// The user pressed a key.
     SignOfLife,
-    /// Somebody looks here again.
+    /// The terminal got the focus back.
     Focus,
     Suspend,
     Quit,
 }
 
-/// What was written, and where: if it can't be sent, it comes back as it was.
+/// A message as typed, and the tab it was typed in: if it cannot be sent, the text is put back there.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Written {
     pub(super) tab: Tab,
@@ -65,38 +66,38 @@ pub(super) enum Recipients {
     All,
 }
 
-/// What comes from the mesh.
+/// Reports from the mesh thread and the send thread.
 #[derive(Clone, Debug)]
 pub(super) enum News {
     World(Box<World>),
-    /// Messages that are new, or stand otherwise than before.
+    /// Messages that are new or whose standing changed.
     Notes(Vec<Note>),
-    /// Whether there are older messages than those that were told.
+    /// Whether there are messages older than those reported so far.
     Older(bool),
-    /// Messages that are nowhere any more.
+    /// Messages that no longer exist.
     Forget(Vec<String>),
     Events(Vec<Happening>),
-    /// What became of messages of mine.
+    /// Receipts of messages of mine.
     Receipts(Vec<(String, Receipt)>),
-    /// It is sent; this can be said of it.
+    /// The message was sent; the text says what became of it.
     Sent(String),
     NotSent {
         why: String,
         written: Written,
     },
-    /// These were drawn, but nobody could see it.
+    /// These messages were drawn while the screen was not visible.
     Unseen(Vec<String>),
     Notice(String),
 }
 
-/// Something that a person should know.
+/// A one-line text for the user.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Notice {
     pub(super) text: String,
     pub(super) is_error: bool,
 }
 
-/// What is looked for in a tab.
+/// The search text of a tab.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Filter {
     pub(super) text: String,
@@ -107,14 +108,14 @@ pub(super) struct Filter {
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) world: World,
-    /// Has the mesh been looked at yet?
+    /// Whether the mesh has been read yet.
     pub(super) is_loaded: bool,
     /// In the order of their tabs.
     pub(super) talks: Vec<Talk>,
     pub(super) all: Talk,
     pub(super) events: Vec<Happening>,
     pub(super) has_older: bool,
-    /// Older messages were asked for, and have not come yet.
+    /// Older messages were requested and have not arrived yet.
     pub(super) awaits_older: bool,
     pub(super) tab: Tab,
     pub(super) drafts: HashMap<Tab, Draft>,
@@ -185,7 +186,7 @@ impl State {
         self.drafts.entry(self.tab.clone()).or_default()
     }
 
-    /// Where a list of this tab stands.
+    /// Selection and scroll position of the list in the open tab.
     pub(super) fn list(&self) -> List {
         self.lists.get(&self.tab).copied().unwrap_or_default()
     }
@@ -223,7 +224,7 @@ impl State {
         &mut self.talks[place]
     }
 
-    /// Takes in what the mesh has to say.
+    /// Applies a report from the mesh.
     pub(super) fn hear(&mut self, news: News) {
         match news {
             News::World(world) => {
@@ -271,7 +272,7 @@ impl State {
         }
     }
 
-    /// Puts each message where it belongs.
+    /// Adds each message to its conversation.
     fn file(&mut self, notes: Vec<Note>) {
         for note in notes {
             if note.broadcast {

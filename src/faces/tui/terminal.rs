@@ -1,4 +1,4 @@
-//! The terminal: taken over, and always given back.
+//! Takes the terminal over and always restores it.
 
 use std::io::{self, BufWriter, Stdout, Write};
 
@@ -17,21 +17,21 @@ use super::state::State;
 use super::theme::Theme;
 use super::view;
 
-/// A frame is written in one go.
+/// Buffer size in bytes: a frame is written at once.
 const BUFFER: usize = 64 * 1024;
 
 pub(super) struct Screen {
     terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
-    /// Terminals disagree about the width of something that is on the screen now.
+    /// The screen contains characters whose width differs between terminals.
     is_unsettled: bool,
 }
 
 impl Screen {
-    /// Takes the terminal over. Whatever happens from now on, a panic too, it is given back.
+    /// Takes the terminal over. It is restored whatever happens, including a panic.
     pub(super) fn open() -> io::Result<Self> {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            // What is to be said then has to be seen.
+            // Restore it first, so that the panic message is visible.
             drop(give_back());
             before(info);
         }));
@@ -45,15 +45,14 @@ impl Screen {
         self.terminal.size()
     }
 
-    /// Draws what changed, at the size that the terminal has now, whatever was said of it before. When this returns, the
-    /// terminal has it.
+    /// Draws what changed, at the terminal's current size. When this returns, the terminal has the output.
     pub(super) fn draw(&mut self, state: &mut State, theme: Theme) -> io::Result<()> {
         let draw = |frame: &mut Frame<'_>| {
             state.size = frame.area().as_size();
             view::draw(frame, state, theme);
         };
         if self.is_unsettled {
-            // What is to be replaced may be in other columns than it was drawn to.
+            // Old text may be in other columns than it was drawn to.
             self.start_over()?;
         }
         let drawn = self.terminal.draw(draw)?;
@@ -61,25 +60,26 @@ impl Screen {
         Ok(())
     }
 
-    /// Gives the terminal back for a while.
+    /// Restores the terminal temporarily.
     pub(super) fn leave(&mut self) -> io::Result<()> {
         give_back()
     }
 
-    /// Takes it over again, whatever others have done to it.
+    /// Takes the terminal over again and redraws it, because others may have written to it.
     pub(super) fn come_back(&mut self) -> io::Result<()> {
         take_over()?;
         self.start_over()
     }
 
-    /// The next time everything is drawn, not only what changed: nobody knows what the terminal shows.
+    /// Makes the next draw a full redraw: what the terminal shows is not known.
     pub(super) fn start_over(&mut self) -> io::Result<()> {
         let size = self.terminal.size()?;
         self.terminal.resize(Rect::from((Position::ORIGIN, size)))
     }
 }
 
-/// Is there a flag, or a character that is an emoji by a selector only? Of both, terminals disagree how wide they are.
+/// Whether a flag, a joined emoji or a character with an emoji selector is on the screen: terminals disagree about
+/// their width.
 fn has_unsettled_width(buffer: &Buffer) -> bool {
     let is_unsettled = |c: char| matches!(c, '\u{fe0f}' | '\u{200d}' | '\u{1f1e6}'..='\u{1f1ff}');
     buffer.content().iter().any(|cell| cell.symbol().contains(is_unsettled))
@@ -87,7 +87,7 @@ fn has_unsettled_width(buffer: &Buffer) -> bool {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // Where this fails there is no terminal any more.
+        // If this fails, the terminal is gone.
         drop(give_back());
     }
 }

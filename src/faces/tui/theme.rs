@@ -1,5 +1,5 @@
-//! Colours. They are the terminal's own sixteen, so that they can be read on light and on dark; and none where none is
-//! wanted: then bold, faint and reverse have to do.
+//! Colours. They are the terminal's own sixteen, so they are readable on light and dark backgrounds. Without colour,
+//! only bold, faint and reverse are used.
 
 use ratatui::style::{Color, Modifier, Style};
 
@@ -21,7 +21,7 @@ impl Theme {
         Style::new().add_modifier(Modifier::REVERSED)
     }
 
-    /// The tab that is open, the row that is chosen.
+    /// The open tab and the selected row.
     pub(super) fn chosen(self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }
@@ -86,7 +86,7 @@ impl Theme {
     }
 }
 
-/// A dot that tells without colour, too.
+/// A dot whose shape shows the presence without colour.
 pub(super) fn dot(presence: Presence) -> &'static str {
     match presence {
         Presence::Active => "●",

@@ -1,4 +1,4 @@
-//! What follows from what happens: keys, the mouse, a paste, news of the mesh.
+//! Handles input: keys, mouse, pastes and news from the mesh change the state and return effects.
 
 use crossterm::event::{
     KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
@@ -18,24 +18,24 @@ use super::state::{Effect, News, Recipients, State, Tab, Written};
 use super::theme::Theme;
 use super::view::{help, tabs};
 
-/// How far a turn of the wheel goes.
+/// Rows per step of the mouse wheel.
 const WHEEL: isize = 3;
-/// Said when the next Esc quits.
+/// Shown when the next Esc quits.
 const QUITS_NEXT: &str = "press Esc again to quit";
 
-/// Something that happened.
+/// An input of the chat.
 #[derive(Debug)]
 pub(super) enum Input {
     Key(KeyEvent),
     Mouse(MouseEvent),
     Paste(String),
     Resize(Size),
-    /// Somebody looks here again.
+    /// The terminal got the focus back.
     Focus,
     News(News),
-    /// It is that late now.
+    /// The current time.
     Time(Timestamp),
-    /// What is to be seen is on the screen.
+    /// The state has been drawn.
     Drawn,
 }
 
@@ -72,7 +72,7 @@ impl State {
             KeyCode::Char('l') if control => return vec![Effect::SignOfLife, Effect::Redraw],
             _ => {}
         }
-        // It counts for as long as it is on the screen.
+        // The second Esc counts only while the notice is on the screen.
         let was_closing = self.notice.take().is_some_and(|notice| notice.text == QUITS_NEXT);
         if self.help {
             self.key_in_help(key);
@@ -87,7 +87,7 @@ impl State {
         effects
     }
 
-    /// Keys that scroll show the rest of the help, if there is more; any other closes it.
+    /// Scroll keys show the rest of the help if there is more; any other key closes it.
     fn key_in_help(&mut self, key: KeyEvent) {
         let height = usize::from(areas(self).body.height);
         let page = height.saturating_sub(2).max(1);
@@ -113,7 +113,7 @@ impl State {
             KeyCode::Enter => self.filter.open = false,
             KeyCode::Backspace if self.filter.text.is_empty() => self.filter.open = false,
             KeyCode::Backspace => drop(self.filter.text.pop()),
-            // Twice: it was meant as a letter.
+            // A second `/` means that a literal slash was wanted.
             KeyCode::Char('/') if self.filter.text.is_empty() => {
                 self.filter.open = false;
                 self.type_text("/");
@@ -130,7 +130,7 @@ impl State {
         self.keep_choice();
     }
 
-    /// Did it choose one of the names that are offered?
+    /// Handles a key while names are offered; `true` if the key was used for that.
     fn key_in_completion(&mut self, key: KeyEvent) -> bool {
         let Some(completion) = &mut self.completion else { return false };
         match key.code {
@@ -218,7 +218,7 @@ impl State {
         self.offer();
     }
 
-    /// Offers names if one was begun.
+    /// Offers names if the text before the cursor begins one.
     fn offer(&mut self) {
         self.completion = Completion::of(self.draft().before_cursor(), &self.world);
     }
@@ -234,7 +234,7 @@ impl State {
         vec![Effect::SignOfLife]
     }
 
-    /// Confirms what the open conversation wants confirmed.
+    /// Acknowledges every message of the open conversation that asks for it.
     fn ack(&mut self) -> Vec<Effect> {
         let owed = self.talk().map(Talk::owed_acks).unwrap_or_default();
         if owed.is_empty() {
@@ -244,7 +244,7 @@ impl State {
         vec![Effect::Ack(owed)]
     }
 
-    /// Closes what is open, goes back to the agents, and at last, if pressed twice there, quits.
+    /// Clears the filter or the draft, else goes back to the agents; pressed twice there, it quits.
     fn escape(&mut self, was_closing: bool) -> Vec<Effect> {
         if !self.filter.text.is_empty() {
             self.filter = Default::default();
@@ -374,7 +374,7 @@ impl State {
             }
             by => talk.scroll(by, window),
         };
-        // Once is enough until they come.
+        // Do not ask again until they arrive.
         if !is_at_start || by >= 0 || !self.has_older || self.awaits_older {
             return Vec::new();
         }
@@ -382,7 +382,7 @@ impl State {
         vec![Effect::LoadOlder]
     }
 
-    /// How a conversation is looked at. The number of rows doesn't depend on colours.
+    /// The visible part of a conversation. Colour is left out because it does not affect the number of rows.
     pub(super) fn window<'a>(&self, filter: &'a str) -> Window<'a> {
         let body = areas(self).body;
         let look = Look { theme: Theme { colour: false }, now: self.now, width: body.width.into() };
@@ -390,7 +390,7 @@ impl State {
     }
 
     fn drawn(&mut self) -> Vec<Effect> {
-        // What lies on top hides something.
+        // An overlay hides part of the conversation.
         if self.help || self.completion.is_some() {
             return Vec::new();
         }
@@ -426,7 +426,7 @@ impl State {
         vec![Effect::SignOfLife]
     }
 
-    /// The first click chooses, the second opens.
+    /// The first click selects an agent, the second opens the conversation.
     fn click_agent(&mut self, row: usize) {
         let height = usize::from(areas(self).body.height);
         let all = list_rows::agents(self);

@@ -1,4 +1,4 @@
-//! What the ops tell, as the plain values that are shown.
+//! Converts what ops return into the plain values of `model`.
 
 use std::path::Path;
 
@@ -40,16 +40,16 @@ fn peer(ctx: &Context, profile: &Profile) -> Peer {
     }
 }
 
-/// Nothing where it is not known, or a person.
+/// The model's name; empty for a person or if unknown.
 fn model(name: &str) -> String {
     if matches!(name, "unknown" | "human") { String::new() } else { name.to_string() }
 }
 
-/// What it is at, and what it says of itself; else what can be told of it.
+/// What the agent is doing and its own status text, or else its automatic status.
 fn status(profile: &Profile) -> Option<String> {
     let said: Vec<&str> =
         [&profile.activity, &profile.agent.status].into_iter().flatten().map(String::as_str).collect();
-    // The task is shown anyway.
+    // Left out, because the task has a column of its own.
     let is_task = |status: &&String| {
         profile.claims.first().is_some_and(|claim| **status == format!("on {}", claim.task))
     };
@@ -59,7 +59,7 @@ fn status(profile: &Profile) -> Option<String> {
     }
 }
 
-/// A path as a person in this folder would write it.
+/// A path relative to this folder, or shortened for display.
 fn path(ctx: &Context, path: &str) -> String {
     match Path::new(path).strip_prefix(&ctx.cwd) {
         Ok(rest) if rest.as_os_str().is_empty() => ".".to_string(),
@@ -114,7 +114,7 @@ pub(super) fn note(filed: &Filed) -> Note {
             Standing::Mine(vec![Copy { key, to, receipt: Receipt::Stored }])
         }
     };
-    // A message goes to the name that it was sent to; where that led is in its record.
+    // The recipient of a message of mine is the one in its sent record.
     let to = match &filed.place {
         Place::Sent(sent) => sent.to.to_string(),
         _ => message.to.clone(),
@@ -153,7 +153,7 @@ pub(super) fn happening(event: &Event) -> Happening {
     Happening { at: event.at, who: event.subject(), what: event.phrase(), tone, times: 1 }
 }
 
-/// What is said after sending.
+/// The text shown after sending.
 pub(super) fn sent(report: &SendReport) -> String {
     match report.sent.as_slice() {
         [one] => match one.rung {
@@ -164,7 +164,7 @@ pub(super) fn sent(report: &SendReport) -> String {
     }
 }
 
-/// An error in one line, with its first way out.
+/// An error in one line, with its first hint.
 pub(super) fn complaint(error: &CommandError) -> String {
     match error.hints.first() {
         Some(hint) => format!("{}; {hint}", error.message),

@@ -1,11 +1,11 @@
-//! Text in rows of so many columns. Wide characters are two columns, what a terminal would obey is written out.
+//! Wraps and truncates text to a number of columns. Wide characters take two columns; control characters are escaped.
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 use crate::domain::visible;
 
-/// Rows that a text takes, each no wider than `width` columns, broken between words where that is possible.
+/// The rows of a text, each at most `width` columns wide, broken between words where possible.
 pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut rows = Vec::new();
     for line in text.split('\n') {
@@ -18,7 +18,7 @@ pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
 fn wrap_line(line: &str, width: usize, rows: &mut Vec<String>) {
     let mut row = String::new();
     let mut columns = 0;
-    // Where a word ended last in this row.
+    // The end of the last blank after a word in this row, where the row may be broken.
     let mut seam = None;
     for grapheme in line.graphemes(true) {
         let wide = grapheme.width();
@@ -43,7 +43,7 @@ fn wrap_line(line: &str, width: usize, rows: &mut Vec<String>) {
     rows.push(row);
 }
 
-/// The beginning of a text that fits into so many columns, with an ellipsis where something is left out.
+/// The beginning of a text that fits into `width` columns, with an ellipsis if something is left out.
 pub(super) fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_string();
@@ -63,7 +63,7 @@ pub(super) fn cut(text: &str, width: usize) -> String {
     kept
 }
 
-/// The same, filled up with blanks.
+/// Like [`cut`], padded with spaces.
 pub(super) fn fit(text: &str, width: usize) -> String {
     let mut text = cut(text, width);
     text.extend(std::iter::repeat_n(' ', width.saturating_sub(text.width())));

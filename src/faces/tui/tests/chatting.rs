@@ -1,8 +1,8 @@
-//! Conversations: scrolling, and what counts as seen.
+//! Tests of conversations: scrolling, and what counts as seen.
 
 use super::*;
 
-/// A conversation of so many short messages.
+/// A conversation of `count` short messages.
 fn long(count: usize, height: u16) -> State {
     let mut state = empty(60, height);
     state.hear(News::World(Box::new(world())));

@@ -1,4 +1,4 @@
-//! What peers write is shown, never obeyed.
+//! Control sequences in text from peers are escaped and never reach the terminal.
 
 use super::*;
 
@@ -32,7 +32,7 @@ fn nothing_of_a_peers_reaches_the_terminal_as_a_command() {
         let shown = picture(&state);
         let obeyed = |c: char| (c.is_control() && c != '\n') || "\u{202e}\u{200b}".contains(c);
         assert!(!shown.contains(obeyed), "{shown:?}");
-        // The screen drops control characters by itself: what was not written out would stand there without them.
+        // The screen drops control characters itself: text that was not escaped would appear without them.
         assert!(shown.contains("\\u{1b}]0;"), "it is shown, written out: {shown}");
         assert!(!shown.replace("\\u{1b}]0;", "").contains("]0;"), "{shown}");
         press(&mut state, KeyCode::Tab);

@@ -1,10 +1,10 @@
-//! What each key does.
+//! Tests of keys and the mouse.
 
 use super::*;
 use crate::faces::tui::state::{Recipients, Tab};
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 
-/// What is sent, without where it was written.
+/// The messages sent, without where they were typed.
 fn sent(effects: Vec<Effect>) -> Vec<(Recipients, String)> {
     let of = |effect| match effect {
         Effect::Send { to, text, .. } => (to, text),
@@ -124,7 +124,7 @@ fn escape_closes_one_thing_at_a_time() {
     assert_eq!(press(&mut state, KeyCode::Esc), []);
     assert_eq!(press(&mut state, KeyCode::Esc), []);
     assert!(state.notice.as_ref().unwrap().text.contains("Esc again"));
-    // It counts for as long as it can be read.
+    // The second Esc counts only while the notice is shown.
     state.say("something else");
     assert_eq!(press(&mut state, KeyCode::Esc), []);
     assert_eq!(press(&mut state, KeyCode::Esc), [Effect::Quit]);

@@ -1,4 +1,4 @@
-//! The screen without a terminal: keys go in, pictures come out.
+//! Tests of the chat without a terminal: keys go in, screens come out.
 
 mod chatting;
 mod hostile;
@@ -119,7 +119,7 @@ fn happened(minutes: i64, who: &str, what: &str, tone: Tone) -> Happening {
     Happening { at: ago(minutes), who: who.to_string(), what: what.to_string(), tone, times: 1 }
 }
 
-/// A screen with something in every tab.
+/// A state with something in every tab.
 fn full(width: u16, height: u16) -> State {
     let mut state = empty(width, height);
     state.hear(News::World(Box::new(world())));
@@ -171,7 +171,7 @@ fn type_in(state: &mut State, text: &str) {
     }
 }
 
-/// Goes to the tab of that name as a person does.
+/// Presses Tab until the tab of that name is open.
 fn go(state: &mut State, name: &str) {
     for _ in 0..state.tabs().len() {
         let open = match &state.tab {

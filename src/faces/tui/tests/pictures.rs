@@ -1,4 +1,4 @@
-//! What each tab looks like, at three sizes.
+//! Snapshots of each tab at three sizes, and of overlays.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Who is here, by spec.
+//! Draws the list of agents, grouped by spec.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -13,7 +13,7 @@ use crate::faces::tui::state::State;
 use crate::faces::tui::theme::{Theme, dot};
 use crate::faces::tui::wrap::fit;
 
-/// From this width on there are columns for branch, model and harness.
+/// Minimum width for the columns branch, model and harness.
 const WIDE: usize = 72;
 
 struct Columns {
@@ -80,14 +80,14 @@ fn agent_of<'a>(row: &AgentRow<'a>) -> Option<&'a Peer> {
     }
 }
 
-/// The row of the agent that is chosen.
+/// The row of the selected agent.
 fn chosen_row(all: &[AgentRow<'_>], list: List) -> Option<usize> {
     let mut agents =
         all.iter().enumerate().filter(|(_, row)| agent_of(row).is_some()).map(|(number, _)| number);
     agents.nth(list.at)
 }
 
-/// The first row in sight: the chosen one is in sight, and what it belongs to if that is next to it.
+/// The first visible row, chosen so that the selected agent and the row after it are visible.
 pub(in crate::faces::tui) fn first_row(all: &[AgentRow<'_>], list: List, height: usize) -> usize {
     let chosen = chosen_row(all, list).unwrap_or(0);
     let last = all.len().saturating_sub(height);
@@ -119,7 +119,7 @@ fn line(peer: &Peer, columns: &Columns, state: &State, theme: Theme) -> Line<'st
     Line::from(spans)
 }
 
-/// What it is at: its task and why it took it, else what it says of itself.
+/// What the agent is doing: its task and the reason for it, or else its status.
 fn work(peer: &Peer, width: usize, theme: Theme) -> Vec<Span<'static>> {
     let said = peer.status.as_deref().map(visible).unwrap_or_default();
     let Some((task, reason)) = &peer.task else { return vec![Span::raw(fit(&said, width))] };

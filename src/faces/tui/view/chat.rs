@@ -1,4 +1,4 @@
-//! A conversation.
+//! Draws a conversation.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

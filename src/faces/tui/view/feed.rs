@@ -1,4 +1,4 @@
-//! What happened.
+//! Draws the feed.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

@@ -1,4 +1,4 @@
-//! The keys.
+//! Draws the list of keys.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -26,9 +26,9 @@ const KEYS: [(&str, &str); 16] = [
     ("?", "these keys"),
 ];
 
-/// The first key of the last page, where so many rows show them.
+/// The first key on the last page, for a screen of `height` rows.
 pub(in crate::faces::tui) fn last_start(height: usize) -> usize {
-    // A row says that there is more.
+    // One row says that there is more.
     if KEYS.len() <= height { 0 } else { KEYS.len() + 1 - height.max(2) }
 }
 

@@ -1,4 +1,4 @@
-//! What is being written, what there is to say about it, and names that are offered.
+//! Draws the input, the notice above it, and the names that are offered.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -49,7 +49,7 @@ fn hint(state: &State) -> String {
     format!("{what}{more} · ? keys")
 }
 
-/// Draws what is typed, and says where the cursor is.
+/// Draws what is typed, and returns the position of the cursor.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme) -> Position {
     if state.filter.open {
         let text = format!("/{}", visible(&state.filter.text));
@@ -58,7 +58,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme)
         super::put_rows(buffer, area, [Line::raw(shown)]);
         return Position::new(area.x + column, area.y);
     }
-    // Without a rule there is no other place for it, and what was typed is gone or comes back with the next key.
+    // A screen without a rule has no other place for the notice, so it takes that of an empty draft.
     if let Some(notice) = state.notice.as_ref().filter(|_| state.size.height < 8 && state.draft().is_empty())
     {
         let style = if notice.is_error { theme.error() } else { theme.strong() };
@@ -78,7 +78,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme)
     Position::new(x.min(area.right().saturating_sub(1)), y)
 }
 
-/// Names that are offered, just above where they are typed.
+/// Draws the offered names, just above the input.
 pub(super) fn draw_completion(buffer: &mut Buffer, areas: Areas, state: &State, theme: Theme) {
     let Some(completion) = &state.completion else { return };
     let body = areas.body;

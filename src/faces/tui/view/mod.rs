@@ -1,4 +1,4 @@
-//! The state as a picture. Nothing here changes anything.
+//! Draws the state. Nothing here changes it.
 
 pub(super) mod agents;
 mod chat;
@@ -43,20 +43,20 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, theme: Theme) {
     }
 }
 
-/// Rows from the top of an area; what does not fit is left out.
+/// Draws rows from the top of an area; rows that do not fit are left out.
 fn put_rows<'a>(buffer: &mut Buffer, area: Rect, rows: impl IntoIterator<Item = Line<'a>>) {
     for (y, row) in (area.top()..area.bottom()).zip(rows) {
         buffer.set_line(area.x, y, &row, area.width);
     }
 }
 
-/// A line that stands out as a whole: colours of its parts would be patches in it.
+/// Highlights a line as a whole, without the colours of its parts.
 fn chosen(line: Line<'_>, theme: Theme) -> Line<'_> {
     let spans = line.spans.into_iter().map(|span| span.style(Style::new()));
     Line::from(spans.collect::<Vec<_>>()).style(theme.chosen())
 }
 
-/// A word in the middle, where there is nothing else.
+/// Centres a text in an area that is otherwise empty.
 fn put_empty(buffer: &mut Buffer, area: Rect, text: &str, theme: Theme) {
     if area.height > 0 {
         let middle = Rect { y: area.y + (area.height - 1) / 2, height: 1, ..area };

@@ -1,4 +1,4 @@
-//! Who has which paths, and who was refused.
+//! Draws the reservations: who holds which paths, and who was refused.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -41,7 +41,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme)
 struct Widths {
     pattern: usize,
     holder: usize,
-    /// None where nobody was.
+    /// Zero if nobody was refused.
     refused: usize,
     why: usize,
 }

@@ -1,4 +1,4 @@
-//! The tabs: agents, all, tasks, reservations, feed, then a conversation each.
+//! Draws the tabs: agents, all, tasks, reservations, feed, then one per conversation.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -67,17 +67,17 @@ fn labels(state: &State, theme: Theme) -> Vec<Label> {
     state.tabs().into_iter().map(label).collect()
 }
 
-/// The labels that fit as a whole, where each starts, and whether there are more on either side.
+/// The visible labels with their start columns, and whether there are more on either side.
 struct Strip {
     labels: Vec<(u16, Label)>,
     before: bool,
     after: bool,
 }
 
-/// The width of a mark that says that there are more.
+/// The width of the mark that shows that there are more.
 const MORE: u16 = 2;
 
-/// As much of the strip as fits; the open tab is in it.
+/// The part of the tab bar that fits; it contains the open tab.
 fn strip(state: &State, area: Rect, theme: Theme) -> Strip {
     let mut labels = labels(state, theme);
     let open = labels.iter().position(|label| label.tab == state.tab).unwrap_or(0);
@@ -96,7 +96,7 @@ fn strip(state: &State, area: Rect, theme: Theme) -> Strip {
     for (number, label) in labels.into_iter().enumerate() {
         let end = x.saturating_add(label.width());
         let room = area.right().saturating_sub(mark(first + number < last));
-        // The open one is there, even if there is not enough room for it.
+        // The open tab is shown even if there is not enough room for it.
         if end > room && first + number != open {
             strip.after = true;
             break;
@@ -122,7 +122,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme)
     }
 }
 
-/// The tab in that column.
+/// The tab at a column.
 pub(in crate::faces::tui) fn at(state: &State, area: Rect, column: u16) -> Option<Tab> {
     let theme = Theme { colour: false };
     let mut placed = strip(state, area, theme).labels.into_iter();

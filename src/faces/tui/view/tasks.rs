@@ -1,4 +1,4 @@
-//! The tasks of every spec that somebody works through.
+//! Draws the tasks of every spec that agents work on.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

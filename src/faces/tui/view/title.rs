@@ -1,4 +1,4 @@
-//! The title bar: which mesh, who I am, how many others.
+//! Draws the title bar: the mesh, my name, and the number of other agents.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -25,7 +25,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme)
     };
     let right = format!("{} · {peers}{unread} ", world.me);
     let room = width.saturating_sub(right.width());
-    // Who I am matters more than where the mesh is.
+    // My name matters more than the path of the mesh.
     let left = cut(&format!(" ravenry {}", visible(&world.mesh)), room.saturating_sub(1));
     let text = format!("{}{right}", fit(&left, room));
     super::put_rows(buffer, area, [Line::styled(fit(&text, width), theme.bar())]);
