@@ -1,4 +1,4 @@
-//! What is wrong with the mesh, and what of it can be mended without a risk.
+//! `msg doctor`: finds out what is wrong with the mesh and repairs what can be repaired without risk.
 
 mod check;
 mod machine;
@@ -29,7 +29,7 @@ use machine::{inotify, permissions};
 
 const REPAIR: &str = "`msg doctor --repair` does it";
 
-/// Looks at everything. With `repair`, mends what is safe to mend and says so.
+/// Runs all checks. With `repair`, repairs what is safe to repair and says so.
 pub fn doctor(globals: &Globals, repair: bool) -> Result<Vec<Check>, CommandError> {
     let mut checks = Vec::new();
     let (ctx, errors) = Context::tolerant(globals.clone())?;
@@ -59,7 +59,7 @@ pub fn doctor(globals: &Globals, repair: bool) -> Result<Vec<Check>, CommandErro
     Ok(checks)
 }
 
-/// Tries to reach an agent in the way that would wake it, without costing it a turn.
+/// Tries the way that would wake an agent, without costing it a turn.
 pub fn try_to_wake(globals: &Globals, name: &AgentName) -> Result<Vec<Check>, CommandError> {
     let ctx = Context::new(globals.clone())?;
     let unknown = || CommandError::new(Kind::UnknownAgent, format!("no agent is called {name}"));
@@ -269,7 +269,7 @@ impl Visit<'_> {
         self.ledger("completions", whole, |swarm| swarm.salvage_completions())
     }
 
-    /// A file of the swarm: what it has, or what is saved of it.
+    /// Checks a file of the swarm: reports its content, or, with `repair`, what could be saved of a damaged one.
     fn ledger(
         &self,
         name: &'static str,
@@ -295,7 +295,7 @@ impl Visit<'_> {
         }])
     }
 
-    /// What is wrong with the specs that live agents work through.
+    /// Checks the specs that live agents work on.
     fn specs(&self) -> Result<Vec<Check>, StoreError> {
         const NAME: &str = "specs";
         let census = self.mesh.census()?;
@@ -383,7 +383,7 @@ impl Visit<'_> {
         }])
     }
 
-    /// Hooks fail in silence, where nobody sees it.
+    /// Reports failures of hooks: a hook fails silently, so nobody else sees them.
     fn hooks(&self) -> Result<Vec<Check>, StoreError> {
         const NAME: &str = "hooks";
         let troubles = self.mesh.troubles()?;

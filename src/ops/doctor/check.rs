@@ -1,4 +1,4 @@
-//! What a check of `doctor` says, and what follows from all of them.
+//! The result of one check of `doctor`, and the verdict over all of them.
 
 use crate::ops::error::{CommandError, Kind};
 
@@ -19,7 +19,7 @@ impl State {
     }
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Clone, Debug)]
 pub struct Check {
     pub name: &'static str,
@@ -27,7 +27,7 @@ pub struct Check {
     pub message: String,
     /// What to do about it.
     pub fix: Option<String>,
-    /// It was wrong, and `--repair` has mended it.
+    /// It was wrong, and `--repair` has repaired it.
     pub is_mended: bool,
 }
 
@@ -66,7 +66,7 @@ impl Check {
     }
 }
 
-/// The error that `doctor` ends in when something failed.
+/// The error that `doctor` ends with if a check failed.
 pub fn verdict(checks: &[Check]) -> Option<CommandError> {
     let mut failed: Vec<&str> = Vec::new();
     let of_failed = checks.iter().filter(|check| check.state == State::Fail);

@@ -1,4 +1,4 @@
-//! What `doctor` checks of the machine: who may open the directory, and what the kernel allows.
+//! `doctor` checks of the machine: who may open the mesh directory, and the kernel's inotify limits.
 
 use crate::ops::context::Context;
 use crate::ops::doctor::Check;
@@ -25,7 +25,7 @@ pub(super) fn permissions(ctx: &Context, mesh: &Mesh, repair: bool) -> Check {
     }
 }
 
-/// `watch` needs one watch and one instance; harnesses and editors use them up by the thousand.
+/// Checks the inotify limits: `watch` needs one watch and one instance; harnesses and editors use up thousands.
 pub(super) fn inotify() -> Check {
     const NAME: &str = "inotify";
     let limit = |name: &str| -> Option<u64> {

@@ -1,4 +1,4 @@
-//! What is to be said of agents of pi-messenger's that share the mesh.
+//! `doctor` checks of pi-messenger's agents that share the mesh.
 
 use crate::domain::AgentName;
 use crate::store::{Census, Mesh, Orphaned, Record, StoreError, Unreadable};
@@ -20,7 +20,7 @@ pub(super) fn odd_registration(file: &Unreadable, record: &Record) -> Check {
     Check::warn("registry", text, "let that agent take another name, so that it can be written to")
 }
 
-/// Names that pi-messenger tells apart and people may not.
+/// Names that differ only in case: pi-messenger tells them apart, people may not.
 pub(super) fn differ_in_case(census: &Census) -> Vec<Check> {
     let names: Vec<&AgentName> = census.records.iter().map(|record| &record.agent.name).collect();
     let mut checks = Vec::new();
@@ -37,7 +37,7 @@ pub(super) fn differ_in_case(census: &Census) -> Vec<Check> {
     checks
 }
 
-/// Mail that nobody looks at.
+/// Mail that nobody reads.
 pub(super) fn orphans(mesh: &Mesh, census: &Census) -> Result<Vec<Check>, StoreError> {
     let check = |orphaned: Orphaned| {
         let Orphaned { name, unread, now_called } = orphaned;

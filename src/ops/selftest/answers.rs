@@ -1,5 +1,5 @@
-//! Promise 5: everything answers. A dead holder of a lock delays nobody, a stopped one only until the limit, and whoever
-//! follows an inbox is told at once.
+//! Promise 5: every command answers in bounded time. A dead lock holder delays nobody, a stopped one delays
+//! others only until their timeout, and `watch` reports a message as soon as it arrives.
 
 use std::time::{Duration, Instant};
 
@@ -10,13 +10,13 @@ use crate::sys::children::{Child, Hear, Input};
 use super::owners::hold;
 use super::stage::{Fault, Held, LIMIT, Stage, demand};
 
-/// How long commands are told to wait for a lock here.
+/// The lock timeout that commands get here.
 const PATIENCE: Duration = Duration::from_millis(300);
-/// Starting a process is not waiting for a lock, and a machine may be busy.
+/// Added to a limit because starting a process takes time too, and the machine may be busy.
 const SLACK: Duration = Duration::from_secs(5);
-/// Told later than that is told by the slow tick (5 s), not by the file system.
+/// A message reported later than this was found by the slow tick (5 s), not by a file system event.
 const AT_ONCE: Duration = Duration::from_secs(3);
-/// Told later than that is not told.
+/// A message not reported within this time counts as never reported.
 const AT_LAST: Duration = Duration::from_secs(12);
 const LETTERS: usize = 5;
 
@@ -35,7 +35,7 @@ pub(super) fn come(stage: &Stage<'_>) -> Result<Held, Fault> {
     if cfg!(target_os = "linux") {
         demand(told == json!(holder.pid().get()), || format!("the error names {told} as the holder"))?;
     }
-    // Whoever only looks, and whoever must not be in the way, does not wait for it.
+    // Commands that only read, and `check`, must not wait for the lock.
     stage.msg(&["agents"])?.expect(0)?;
     stage.msg(&["check", "x", "--as", "Ada"])?.expect(0)?;
     drop(holder);
@@ -71,7 +71,8 @@ pub(super) fn watching(stage: &Stage<'_>) -> Result<Held, Fault> {
         })?;
         Ok(heard.duration_since(sent))
     };
-    // Only who has seen one follows: it may have been there before the watch was.
+    // Only the first message proves that the watch is running: it may have been sent before the watch was
+    // armed.
     send("before anything else")?;
     let mut slowest = Duration::ZERO;
     for number in 1..=LETTERS {

@@ -1,4 +1,5 @@
-//! Promise 6: nobody gets out of the mesh, and text of peers reaches a terminal without anything that it would obey.
+//! Promise 6: no name or link leads out of the mesh, and text from peers reaches a terminal without control
+//! sequences.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,10 +12,10 @@ use crate::sys::files::{self, Published, Walk};
 
 use super::stage::{Fault, Held, Stage, demand};
 
-/// What must never be a name.
+/// Names that must be rejected.
 const BAD_NAMES: [&str; 8] =
     ["../x", "../../x", "/etc/x", "a/b", ".hidden", "a\nb", "x.json", "\u{1b}[31mRed"];
-/// What a terminal would obey, or a reader would not see.
+/// Characters that a terminal would interpret, or that hide text from a reader.
 const HOSTILE: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}evil\r\u{8}";
 
 pub(super) fn holds(stage: &Stage<'_>) -> Result<Held, Fault> {
@@ -33,7 +34,7 @@ pub(super) fn holds(stage: &Stage<'_>) -> Result<Held, Fault> {
     )))
 }
 
-/// Names, wherever one can enter; and what else becomes a file name.
+/// Tries bad names in every command that takes one, and a session id that looks like a path.
 fn names(stage: &Stage<'_>) -> Result<usize, Fault> {
     let host = stage.host()?;
     let pid = host.pid().to_string();
@@ -46,21 +47,21 @@ fn names(stage: &Stage<'_>) -> Result<usize, Fault> {
             &["whois", "--", name],
             &[&speaker, "whoami"],
         ] {
-            // `--json` would stand behind the `--`.
+            // `--json` comes first because the arguments end in `--`.
             let args = [&["--json"], args].concat();
             let answer = stage.speak(&args, Input::Nothing, Hear::Answer)?;
             answer.expect_kind(2, "invalid_name")?;
             refused += 1;
         }
     }
-    // A session id may be any text: it is a name for nothing.
+    // A session id may be any text: it is never used as a file name.
     let host = stage.host()?;
     let args = ["join", "Cleo", "--pid", &host.pid().to_string(), "--session", "../../../x"];
     stage.msg(&args)?.expect(0)?;
     Ok(refused)
 }
 
-/// What a peer says, in every place where it is shown.
+/// Shows a peer's hostile text with every command that displays it.
 fn escapes(stage: &Stage<'_>) -> Result<usize, Fault> {
     stage.msg(&["send", "Ben", HOSTILE, "--as", "Ada"])?.expect(0)?;
     plant_reason(stage)?;
@@ -74,7 +75,7 @@ fn escapes(stage: &Stage<'_>) -> Result<usize, Fault> {
         (false, &["feed"]),
     ] {
         let answer = stage.speak(args, Input::Nothing, Hear::Everything)?;
-        // Else nothing would be shown that could be obeyed.
+        // Without the text on the screen, the test below would prove nothing.
         let is_shown = !shows_text || answer.said.contains("evil");
         demand(is_shown, || format!("`{}` does not show what was said", answer.line))?;
         let obeyed = answer.said.chars().find(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}');
@@ -87,7 +88,7 @@ fn escapes(stage: &Stage<'_>) -> Result<usize, Fault> {
     Ok(shown)
 }
 
-/// A reason that nobody could give by command, put into a registration as a hostile peer would.
+/// Puts a reason that no command accepts into a registration, as a hostile peer would.
 fn plant_reason(stage: &Stage<'_>) -> Result<(), Fault> {
     stage.msg(&["reserve", "src/", "--reason", "work", "--as", "Ada"])?.expect(0)?;
     let path = stage.mesh().join("registry/Ada.json");
@@ -97,7 +98,8 @@ fn plant_reason(stage: &Stage<'_>) -> Result<(), Fault> {
     stage.put(&path, registration.to_string().as_bytes())
 }
 
-/// A file of the mesh that is also another file elsewhere: what we write goes into a new one.
+/// Replaces a mesh file by a hard link to a file outside: a write must create a new file and leave that one
+/// alone.
 fn links(stage: &Stage<'_>, precious: &Path) -> Result<(), Fault> {
     let claims = stage.mesh().join("claims.json");
     files::remove(&claims)?;
@@ -108,7 +110,7 @@ fn links(stage: &Stage<'_>, precious: &Path) -> Result<(), Fault> {
     demand(content == b"{}", || "a file outside of the mesh was changed by way of a hard link".to_string())
 }
 
-/// A mesh that everybody may write to is nobody's.
+/// A mesh that everybody may write to is refused.
 fn open_to_others(stage: &Stage<'_>) -> Result<(), Fault> {
     files::set_mode(&stage.mesh(), 0o777)?;
     stage.msg(&["agents"])?.expect_kind(4, "unsafe_mesh")?;
@@ -116,7 +118,7 @@ fn open_to_others(stage: &Stage<'_>) -> Result<(), Fault> {
     stage.msg(&["agents"])?.expect(0).map(drop)
 }
 
-/// Every file on the stage that is not in the mesh, nor where we put our own.
+/// Every file on the stage that is neither in the mesh nor one of our own props.
 fn outside(stage: &Stage<'_>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let (mesh, props) = (stage.mesh(), stage.dir().join("props"));

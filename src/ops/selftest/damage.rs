@@ -6,7 +6,7 @@ use crate::sys::files;
 
 use super::stage::{Fault, Held, Stage, demand};
 
-/// Files as a crash, a full disk or a careless hand leaves them.
+/// Files as a crash, a full disk or a mistaken edit leaves them.
 const DAMAGED: [(&str, &[u8]); 6] = [
     ("claims.json", b""),
     ("claims.json", b"{\"/spec.md\": {\"T-1\": {\"agent\": \"Ad"),
@@ -17,7 +17,8 @@ const DAMAGED: [(&str, &[u8]); 6] = [
 ];
 
 pub(super) fn stops(stage: &Stage<'_>) -> Result<Held, Fault> {
-    // What is young may be half written and is looked at again for a second: all at once, that is one second.
+    // A damaged file is read again for a second while it is young, in case it is half written. In parallel, all
+    // of that takes one second.
     let stopped: Vec<Result<(), Fault>> = std::thread::scope(|scope| {
         let check = |(number, (file, content))| scope.spawn(move || stops_at(stage, number, file, content));
         let running: Vec<_> = DAMAGED.into_iter().enumerate().map(check).collect();

@@ -8,10 +8,10 @@ use crate::sys::children::{Hear, Input};
 use super::owners::hold;
 use super::stage::{Fault, Held, Stage, demand};
 
-/// Longer than that is too long for whoever waits, on the slowest machine.
+/// No hook may take longer, even on the slowest machine.
 const SLOW: Duration = Duration::from_secs(5);
 
-/// What may stand at the standard input of a hook when something went wrong.
+/// Broken inputs that a hook may get on its standard input.
 fn payloads() -> [Vec<u8>; 6] {
     [
         Vec::new(),
@@ -43,7 +43,7 @@ pub(super) fn are_harmless(stage: &Stage<'_>) -> Result<Held, Fault> {
     }
     call(&["hook"], b"{}".to_vec())?;
     call(&["hook", "nobody", "Nothing", "--no-such-flag"], b"{}".to_vec())?;
-    // Not even a mesh that is damaged, with a lock that is held by somebody who is stopped.
+    // A damaged mesh and a lock held by a stopped process must not break a hook either.
     stage.put(&stage.mesh().join("claims.json"), b"damaged")?;
     let holder = hold(stage, &stage.mesh().join("mesh.lock"))?;
     holder.stop()?;

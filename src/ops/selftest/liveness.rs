@@ -41,8 +41,8 @@ pub(super) fn is_proven(stage: &Stage<'_>) -> Result<Held, Fault> {
     )))
 }
 
-/// Lets the registration say, for a moment, that its process is another one; then all is as it was, but for that key. A
-/// process on another machine was started there, so that takes another boot too.
+/// Changes one key of the process in the registration; all other keys are as in the original. For another
+/// `machineId` the `bootId` changes too, because a process on another machine belongs to another boot.
 fn move_away(stage: &Stage<'_>, name: &str, key: &str, value: Value) -> Result<(), Fault> {
     let path = stage.mesh().join(format!("registry/{name}.json"));
     let kept = stage.dir().join(format!("{name}.json"));

@@ -1,4 +1,4 @@
-//! Promise 1: a message that was accepted is delivered at least once, whoever is killed, and twice only after a crash.
+//! Promise 1: an accepted message is delivered at least once, whoever is killed, and twice only after a crash.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -11,22 +11,22 @@ use super::stage::{Answer, Fault, Held, Stage, demand};
 const TIME: Duration = Duration::from_millis(1500);
 const SENDERS: [&str; 2] = ["Ada", "Ben"];
 const READERS: usize = 2;
-/// One command in so many is killed.
+/// One command in this many is killed.
 const KILLED: u32 = 2;
 
-/// One empties the inbox, if nobody sends any more.
+/// Reads at the end: one empties the inbox when nobody sends any more.
 const LAST_READS: usize = 10;
 
 /// What happened to one message.
 #[derive(Debug, Default)]
 struct Fate {
     accepted: bool,
-    /// How often it was handed over by a reader that lived, and by one that was killed on the way.
+    /// How often a reader that survived handed it over, and how often one that was killed did.
     handed_over: usize,
     handed_over_dying: usize,
 }
 
-/// What all threads write down.
+/// What all threads record.
 #[derive(Debug, Default)]
 struct Book {
     fates: Mutex<HashMap<String, Fate>>,
@@ -40,7 +40,8 @@ impl Book {
         change(fates.entry(text.to_string()).or_default());
     }
 
-    /// Every message in what a reader printed. One that was killed while it printed has said nothing.
+    /// Records every message that a reader printed. A reader killed before its JSON was complete counts as
+    /// having printed nothing.
     fn read(&self, answer: &Answer) -> usize {
         let messages = answer.json["messages"].as_array().map_or(&[][..], Vec::as_slice);
         for text in messages.iter().filter_map(|message| message["text"].as_str()) {
@@ -80,7 +81,7 @@ pub(super) fn survive(stage: &Stage<'_>) -> Result<Held, Fault> {
     judge(&book)
 }
 
-/// Sends message after message. What a killed `send` had to say is not known, so nothing is expected of it.
+/// Sends message after message. Whether a killed `send` was accepted is unknown, so nothing is expected of it.
 fn send(stage: &Stage<'_>, sender: &str, tempo: Tempo, book: &Book) -> Result<(), Fault> {
     let mut rounds = Rounds::new(TIME, 12, 200);
     while rounds.next(stage) {
@@ -109,7 +110,7 @@ fn read(stage: &Stage<'_>, tempo: Tempo, book: &Book, over: &AtomicBool) -> Resu
     Ok(())
 }
 
-/// Takes whatever is left.
+/// Reads whatever is left in the inbox.
 fn empty(stage: &Stage<'_>, book: &Book) -> Result<(), Fault> {
     for _ in 0..LAST_READS {
         if book.read(&stage.msg(&["read", "--as", "Cleo"])?.expect(0)?) == 0 {

@@ -1,8 +1,8 @@
-//! The promises, on this disk: each is put to the test with real processes that are really killed, in a mesh that is
-//! thrown away.
+//! `msg selftest`: tests the promises on this disk, with real processes that are really killed, in throw-away
+//! meshes.
 //!
-//! One file per promise. A check is a function that plays on a `Stage` and says what it counted, or what broke; it
-//! uses the program as everybody else does, by its commands, so what is tested is what is installed.
+//! There is one file per promise. A check is a function that works on a `Stage` and returns what it counted or
+//! what broke. It runs the program's own commands, so it tests the program that is installed.
 
 mod answers;
 mod confinement;
@@ -30,18 +30,18 @@ use stage::{Fault, Held, Stage};
 
 pub use worker::{Role, work};
 
-/// Where to test, and what is left behind.
+/// Options of `selftest`.
 #[derive(Clone, Debug, Default)]
 pub struct Wish {
-    /// Instead of beside the mesh.
+    /// The directory to test in; `None`: the disk of the mesh.
     pub place: Option<PathBuf>,
-    /// Only these promises; none: all.
+    /// Only these promises; empty: all.
     pub promises: Vec<u8>,
-    /// Leave the throw-away meshes there if a promise broke.
+    /// Keep the throw-away meshes if a promise broke.
     pub keep: bool,
 }
 
-/// One thing that was put to the test.
+/// The result of one check.
 #[derive(Clone, Debug)]
 pub struct Check {
     /// The number of the promise.
@@ -54,23 +54,23 @@ pub struct Check {
     pub took: Duration,
 }
 
-/// What came of it.
+/// The result of a selftest.
 #[derive(Clone, Debug)]
 pub struct Tested {
     pub directory: PathBuf,
-    /// `None` where the system doesn't tell.
+    /// `None` if the system does not say.
     pub file_system: Option<String>,
     pub checks: Vec<Check>,
     /// Where the throw-away meshes are, if they were kept.
     pub kept: Option<PathBuf>,
 }
 
-/// How far it is.
+/// Progress, reported before each check.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     pub done: usize,
     pub of: usize,
-    /// What is tested now.
+    /// The check that runs now.
     pub name: &'static str,
 }
 
@@ -91,7 +91,7 @@ const CHECKS: [(u8, &str, Play); 11] = [
     (7, "hooks", hooks::are_harmless),
 ];
 
-/// Runs them all. What breaks is in the result; an error means that nothing could be tested.
+/// Runs the checks. Broken promises are in the result; an error means that nothing could be tested.
 pub fn selftest(
     globals: &Globals,
     wish: &Wish,
@@ -110,7 +110,8 @@ pub fn selftest(
         let played = Stage::set(scratch.path(), name, stop).and_then(|stage| play(&stage));
         let took = started.elapsed();
         if stop.is_asked() {
-            // Whatever broke was broken by that: those who wait end at once, and what they wait for is killed.
+            // The interruption itself may have broken the check: waits end at once, and the processes waited
+            // for are killed.
             scratch.remove()?;
             return Err(CommandError::new(Kind::Interrupted, "interrupted; nothing is left behind"));
         }
@@ -150,9 +151,9 @@ pub fn verdict(tested: &Tested) -> Option<CommandError> {
     )
 }
 
-/// Where the throw-away meshes are made: beside the mesh, or where it would be.
+/// The directory for the throw-away meshes: `--in`, or one on the disk of the mesh.
 fn place(globals: &Globals, wish: &Wish) -> Result<PathBuf, CommandError> {
-    // Settings that can't be read are `doctor`'s affair.
+    // `doctor` reports settings that can't be read.
     let (ctx, _) = Context::tolerant(globals.clone())?;
     let directory = match &wish.place {
         Some(place) => std::path::absolute(ctx.cwd.join(place)).map_err(FileError::from)?,

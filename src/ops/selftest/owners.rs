@@ -1,5 +1,5 @@
-//! Promise 2: a name, a task and a path have one live owner, whoever races for it and whoever is killed; and the locks
-//! that this stands on.
+//! Promise 2: a name, a task and a path have one live owner each, whoever races for them and whoever is killed.
+//! Also tests the locks that this depends on.
 
 use std::time::{Duration, Instant};
 
@@ -15,11 +15,12 @@ use super::stage::{Answer, Fault, Held, LIMIT, Stage, demand};
 use super::worker::HELD;
 
 const TIME: Duration = Duration::from_millis(900);
-/// A lock that outlives its holder by that much was not freed with it.
+/// If a lock is held for longer than this after its holder's death, it was not freed with the holder.
 const SLOW: Duration = Duration::from_secs(5);
 const RACERS: [&str; 4] = ["Ada", "Ben", "Cleo", "Dora"];
 
-/// The lock keeps others out, dies with its holder, and a file that must be new is made once.
+/// Tests that the lock excludes others, that it dies with its holder, and that a file that must be new is
+/// created once.
 pub(super) fn locks(stage: &Stage<'_>) -> Result<Held, Fault> {
     let path = stage.work().join("lock");
     let fault = |error: crate::sys::flock::LockError| Fault(error.to_string());
@@ -54,7 +55,7 @@ pub(super) fn locks(stage: &Stage<'_>) -> Result<Held, Fault> {
     )))
 }
 
-/// A child that holds a lock, and has it.
+/// Starts a child that holds a lock, and waits until it does.
 pub(super) fn hold(stage: &Stage<'_>, path: &std::path::Path) -> Result<Child, Fault> {
     let path = path.to_string_lossy();
     let mut command = stage.command(&["selftest", "--role", "holder", "--lock", &path]);
@@ -64,7 +65,7 @@ pub(super) fn hold(stage: &Stage<'_>, path: &std::path::Path) -> Result<Child, F
     Ok(holder)
 }
 
-/// Everybody joins under one name.
+/// Races for one name: everybody joins under it.
 pub(super) fn names(stage: &Stage<'_>) -> Result<Held, Fault> {
     let mut tally = Tally::default();
     let host = stage.host()?;
@@ -90,12 +91,12 @@ pub(super) fn names(stage: &Stage<'_>) -> Result<Held, Fault> {
         let pids: Vec<&str> = who.iter().map(|(pid, _)| pid.as_str()).collect();
         let owners: Vec<String> = owners.iter().map(|agent| agent["pid"].to_string()).collect();
         tally.count("the name `Robin`", &answers, "name_taken", &pids, &owners)?;
-        // With this round's processes their agent dies, and the name is free.
+        // This round's processes end here, their agent dies, and the name is free again.
     }
     Ok(tally.held(&rounds))
 }
 
-/// Everybody claims one task.
+/// Races for one task: everybody claims it.
 pub(super) fn tasks(stage: &Stage<'_>) -> Result<Held, Fault> {
     let tasks: String = (1..=60).map(|number| format!("- [ ] T-{number}: number {number}\n")).collect();
     stage.put(&stage.work().join("spec.md"), tasks.as_bytes())?;
@@ -128,7 +129,7 @@ pub(super) fn tasks(stage: &Stage<'_>) -> Result<Held, Fault> {
     Ok(tally.held(&rounds))
 }
 
-/// Everybody reserves what overlaps.
+/// Races for one path: everybody reserves a pattern that covers it.
 pub(super) fn paths(stage: &Stage<'_>) -> Result<Held, Fault> {
     let mut hosts = enter(stage)?;
     let absolute = stage.work().join("shared/a.rs").to_string_lossy().into_owned();
@@ -164,7 +165,7 @@ pub(super) fn paths(stage: &Stage<'_>) -> Result<Held, Fault> {
     Ok(tally.held(&rounds))
 }
 
-/// All racers join, each with a process of its own.
+/// Lets all racers join, each with a process of its own.
 fn enter(stage: &Stage<'_>) -> Result<Vec<Child>, Fault> {
     RACERS.iter().map(|name| stage.join(name)).collect()
 }
@@ -173,7 +174,7 @@ fn all<'a>(answer: &'a Answer, member: &str) -> impl Iterator<Item = &'a Value> 
     answer.json[member].as_array().into_iter().flatten()
 }
 
-/// What came of the races so far.
+/// Totals over the races so far.
 #[derive(Debug, Default)]
 struct Tally {
     commands: usize,
@@ -181,8 +182,8 @@ struct Tally {
 }
 
 impl Tally {
-    /// One race: `racers` and `answers` are in one order, `owners` is what the program says afterwards. Who was killed may
-    /// have been first all the same.
+    /// Judges one race. `racers` and `answers` are in the same order; `owners` is what the program reports
+    /// afterwards. A killed racer may have won all the same.
     fn count(
         &mut self,
         what: &str,

@@ -1,4 +1,4 @@
-//! Several commands at once, some of them killed at an instant of chance's choosing.
+//! Runs several commands at once and kills some of them at a random instant.
 
 use std::time::{Duration, Instant};
 
@@ -6,10 +6,10 @@ use crate::sys::random;
 
 use super::stage::{Answer, Fault, Stage};
 
-/// One racer in so many is killed: two or more should be left.
+/// One racer in this many is killed, so that two or more of the four usually survive.
 const KILLED: u32 = 3;
 
-/// Commands for as long as there is time, and never fewer rounds than that.
+/// Counts rounds: at least `least`, then as long as there is time, at most `most`.
 #[derive(Debug)]
 pub(super) struct Rounds {
     until: Instant,
@@ -23,7 +23,7 @@ impl Rounds {
         Self { until: Instant::now() + time, least, most, count: 0 }
     }
 
-    /// Is there another one?
+    /// Starts another round if there is one.
     pub(super) fn next(&mut self, stage: &Stage<'_>) -> bool {
         let has_time = self.count < self.most && Instant::now() < self.until;
         let goes_on = (has_time || self.count < self.least) && !stage.stop.is_asked();
@@ -32,25 +32,25 @@ impl Rounds {
     }
 }
 
-/// How long commands take here, so that they are killed while they run and not before or after.
+/// How long a command takes here, so that commands are killed while they run and not before or after.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tempo(Duration);
 
 impl Tempo {
-    /// Of a command that was let run.
+    /// Measures a command that ran to its end.
     pub(super) fn of(answer: &Answer) -> Self {
         Self(answer.took)
     }
 
-    /// The instant in which a command is to be killed: somewhere in its run, one time in `n`; else never.
+    /// When to kill a command: a random instant of its run one time in `n`, otherwise `None`.
     pub(super) fn instant(self, n: u32) -> Option<Duration> {
         let thousandths = f64::from(random::number() % 1000);
         random::number().is_multiple_of(n).then(|| self.0.mul_f64(thousandths / 1000.0))
     }
 }
 
-/// Runs commands at the same moment, one in three of them to an instant in its middle. The answers are in the
-/// order of the commands.
+/// Runs commands at the same time and kills about one in three of them in mid-run. The answers are in the order
+/// of the commands.
 pub(super) fn race(stage: &Stage<'_>, commands: &[Vec<&str>], tempo: Tempo) -> Result<Vec<Answer>, Fault> {
     std::thread::scope(|scope| {
         let running: Vec<_> = commands

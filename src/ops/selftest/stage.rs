@@ -1,4 +1,5 @@
-//! What a check plays on: a mesh, a home and a folder of its own, and agents whose processes are children of ours.
+//! The environment of a check: a mesh, a home and a folder of its own, and agents whose processes are our
+//! children.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,10 +16,10 @@ use crate::sys::files::{self, FileError, Files};
 use crate::sys::signals::Stop;
 use crate::sys::{program, seams};
 
-/// No command may take longer.
+/// Time limit of a command.
 pub(super) const LIMIT: Duration = Duration::from_secs(15);
 
-/// The promise holds: what was counted, and what makes one doubt if it does everywhere.
+/// The promise held: `message` says what was counted, `doubt` is a warning about this disk.
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) message: String,
@@ -31,7 +32,7 @@ impl Held {
     }
 }
 
-/// The promise broke, or could not be put to the test; the text says how.
+/// The promise broke or could not be tested; the text says how.
 #[derive(Debug)]
 pub(super) struct Fault(pub(super) String);
 
@@ -47,20 +48,20 @@ impl From<FileError> for Fault {
     }
 }
 
-/// Breaks off with a fault unless something is so.
+/// Returns a fault unless `is_so` is true.
 pub(super) fn demand(is_so: bool, otherwise: impl FnOnce() -> String) -> Result<(), Fault> {
     if is_so { Ok(()) } else { Err(Fault(otherwise())) }
 }
 
-/// What a command answered.
+/// A command's answer.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) line: String,
     pub(super) code: Option<i32>,
-    /// Null if it answered with no whole object.
+    /// Null if the output is not one whole JSON value.
     pub(super) json: Value,
     pub(super) said: String,
-    /// It was killed before it was done.
+    /// It was killed before it ended.
     pub(super) killed: bool,
     pub(super) took: Duration,
 }
@@ -72,7 +73,7 @@ impl Answer {
         Self { line, code, json, said: String::from_utf8_lossy(&said).into_owned(), killed, took }
     }
 
-    /// The error that it answered with.
+    /// The kind of the error it answered with, or an empty string.
     pub(super) fn kind(&self) -> &str {
         self.json["error"]["kind"].as_str().unwrap_or_default()
     }
@@ -87,7 +88,7 @@ impl Answer {
         Ok(self)
     }
 
-    /// How it ended, in words.
+    /// Describes how it ended.
     pub(super) fn outcome(&self) -> String {
         let said = self.json["error"]["message"].as_str().unwrap_or(&self.said).trim();
         let end = match self.code {
@@ -133,7 +134,7 @@ impl<'a> Stage<'a> {
         self.dir.join("mesh")
     }
 
-    /// Puts a whole file somewhere on the stage, as another program would.
+    /// Writes a whole file on the stage, as another program would.
     pub(super) fn put(&self, path: &Path, content: &[u8]) -> Result<(), Fault> {
         if let Some(parent) = path.parent() {
             files::create_dir(parent)?;
@@ -141,7 +142,7 @@ impl<'a> Stage<'a> {
         Ok(Files::new(self.dir.join("props"), Durability::Process).replace(path, content)?)
     }
 
-    /// The program with these arguments, and nothing of our surroundings.
+    /// The program with these arguments, without our environment variables (except `PATH`).
     pub(super) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command.args(args).env_clear().env("HOME", self.dir.join("home")).current_dir(self.work());
@@ -152,37 +153,38 @@ impl<'a> Stage<'a> {
         command
     }
 
-    /// Runs a command and hears its answer, in JSON.
+    /// Runs a command with `--json` and returns its answer.
     pub(super) fn msg(&self, args: &[&str]) -> Result<Answer, Fault> {
         self.run(&mut self.command(args), args, LIMIT)
     }
 
-    /// The same, but it is killed in that instant, unless it is done by then. `None`: it may take its time.
+    /// Like [`Self::msg`], but kills the command at `instant` unless it has ended by then. `None`: runs it to
+    /// its end.
     pub(super) fn msg_until(&self, args: &[&str], instant: Option<Duration>) -> Result<Answer, Fault> {
         let Some(instant) = instant else { return self.msg(args) };
         let child = Child::start(self.command(args).arg("--json"), Input::Nothing, Hear::Answer)?;
         Ok(Answer::new(line(args), child.kill_at(instant, self.stop)?))
     }
 
-    /// The same with a command that was told more.
+    /// Like [`Self::msg`], for a command with more environment and another limit.
     pub(super) fn run(&self, command: &mut Command, args: &[&str], limit: Duration) -> Result<Answer, Fault> {
         let child = Child::start(command.arg("--json"), Input::Nothing, Hear::Answer)?;
         Ok(Answer::new(line(args), child.end_within(limit, self.stop)?))
     }
 
-    /// Runs a command as a person or a harness does, with something on its standard input.
+    /// Runs a command without `--json`, as a person or a harness does, with `input` on its standard input.
     pub(super) fn speak(&self, args: &[&str], input: Input, hear: Hear) -> Result<Answer, Fault> {
         let child = Child::start(&mut self.command(args), input, hear)?;
         Ok(Answer::new(line(args), child.end_within(LIMIT, self.stop)?))
     }
 
-    /// A process that lives until it is killed, or until we are gone.
+    /// Starts a process that lives until it is killed or we end.
     pub(super) fn host(&self) -> Result<Child, Fault> {
         let mut command = self.command(&["selftest", "--role", "host"]);
         Ok(Child::start(&mut command, Input::Lifeline, Hear::Answer)?)
     }
 
-    /// An agent of that name; it lives as long as the process that is returned.
+    /// Registers an agent of that name; it lives as long as the returned process.
     pub(super) fn join(&self, name: &str) -> Result<Child, Fault> {
         let host = self.host()?;
         let (pid, session) = (host.pid().to_string(), format!("session of {name}"));
@@ -191,7 +193,7 @@ impl<'a> Stage<'a> {
         Ok(host)
     }
 
-    /// The names of those who are there.
+    /// The names of all live agents.
     pub(super) fn names(&self) -> Result<BTreeSet<String>, Fault> {
         let answer = self.msg(&["agents"])?.expect(0)?;
         let agents = answer.json["agents"].as_array().cloned().unwrap_or_default();
@@ -199,7 +201,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// A command as it is typed.
+/// The command line as a person would type it.
 fn line(args: &[&str]) -> String {
     let quoted = |arg: &&str| match arg.is_empty() || arg.contains(char::is_whitespace) {
         true => format!("'{arg}'"),

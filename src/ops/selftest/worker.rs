@@ -1,4 +1,5 @@
-//! What our own children do on a stage, beside ordinary commands: be somebody's process, or hold a lock.
+//! What our own child processes do on a stage, besides ordinary commands: be an agent's process, or hold a
+//! lock.
 
 use std::io;
 use std::path::Path;
@@ -9,19 +10,19 @@ use crate::sys::flock::FileLock;
 
 use crate::ops::error::CommandError;
 
-/// What a child is there for.
+/// The task of a child process.
 #[derive(Clone, Copy, Debug)]
 pub enum Role<'a> {
-    /// To live.
+    /// Only stay alive.
     Host,
-    /// To hold the lock at that path.
+    /// Hold the lock at that path.
     Holder(&'a Path),
 }
 
-/// What a holder says once it has the lock.
+/// What a holder prints once it has the lock.
 pub(super) const HELD: &str = "held\n";
 
-/// Plays the role until whoever gave it is gone, which its standard input tells.
+/// Plays the role until standard input ends, which happens when the parent is gone.
 pub fn work(role: Role<'_>, say: impl FnOnce(&str)) -> Result<(), CommandError> {
     let _held = match role {
         Role::Host => None,
