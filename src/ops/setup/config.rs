@@ -31,7 +31,7 @@ pub fn get(ctx: &Context, name: &str) -> Result<Entry, CommandError> {
     list(ctx).into_iter().find(|entry| entry.key == name).ok_or_else(|| unknown(name))
 }
 
-/// Checks the value and writes it. Returns the entry as it holds now, and the file.
+/// Checks the value and writes it. Returns the entry as it is now in effect, and the file.
 pub fn set(ctx: &Context, scope: Scope, name: &str, text: &str) -> Result<(Entry, String), CommandError> {
     person::required(|| line(&["set", name, text], scope))?;
     let (_, key) = find_key(name).map_err(|_| unknown(name))?;
@@ -50,12 +50,12 @@ pub fn unset(ctx: &Context, scope: Scope, name: &str) -> Result<(Entry, String),
     Ok((reloaded(ctx, name)?, file))
 }
 
-/// Do the user's own settings let sessions join by themselves?
+/// Whether the user's own settings let sessions join automatically.
 pub fn lets_sessions_join(ctx: &Context) -> bool {
     config::user(&ctx.home).joins_sessions()
 }
 
-/// The setting that keeps sessions from joining here although the user's own settings let them: which, and from where.
+/// The setting that keeps sessions from joining here although the user's own settings allow it: its key and its source.
 pub fn keeps_sessions_out(ctx: &Context) -> Option<(&'static str, Source)> {
     let (user, here) = (config::user(&ctx.home), config::load(&ctx.home, &ctx.cwd, None).settings);
     if !user.joins_sessions() || here.joins_sessions() {
@@ -74,7 +74,7 @@ fn line(words: &[&str], scope: Scope) -> String {
     format!("msg config {}{flag}", words.join(" "))
 }
 
-/// A directory is meant from here; whoever reads the file is elsewhere.
+/// A relative directory is resolved against the current one, because the file is read from other directories.
 fn absolute(ctx: &Context, path: &str) -> String {
     if path.is_empty() || path.starts_with('~') {
         return path.to_string();

@@ -1,4 +1,4 @@
-//! Setting up: settings, the hooks of harnesses, the git guard.
+//! Setup: settings, the hooks of harnesses, the git guard.
 
 pub mod config;
 pub mod guard;

@@ -1,4 +1,4 @@
-//! What each harness gets, and where. The rest of `install` knows no harness.
+//! What each harness gets, and in which files. No other file of `install` knows a harness.
 
 use std::path::{Path, PathBuf};
 
@@ -15,21 +15,22 @@ use crate::ops::setup::install::server::Server;
 use crate::ops::setup::install::tmux;
 use crate::ops::setup::install::trust::{Trust, Trusted};
 
-/// Those that can be installed into.
+/// The harnesses that can be installed into.
 pub const HARNESSES: [Harness; 6] =
     [Harness::Claude, Harness::Codex, Harness::Gemini, Harness::Opencode, Harness::Pi, Harness::Copilot];
 
-/// A hook answers in milliseconds and gives up after five seconds; whatever takes longer is a machine that stands still.
+/// Timeout of a hook, in seconds. A hook answers in milliseconds and gives up after five seconds; only a stalled
+/// machine takes longer.
 const SECONDS: u64 = 10;
-/// Codex gives the end of a session three seconds at the most.
+/// Timeout at the end of a session, in seconds: Codex allows three at most.
 const LAST_SECONDS: u64 = 3;
-/// As long as an agent may rest and still be woken, in seconds.
+/// Timeout of a waiter, in seconds: how long an agent may be idle and still be woken.
 const WEEK: u64 = 7 * 24 * 3600;
-/// Claude Code's tools that only look. A tool that we don't know may write.
+/// Excludes Claude Code's read-only tools. A tool we don't know may write.
 const CLAUDE_CHANGES: &str = "^(?!(?:Read|Glob|Grep|LS|WebFetch|WebSearch|ToolSearch|TodoWrite)$)";
 const GEMINI_CHANGES: &str = "^(?:replace|write_file|run_shell_command)$";
 
-/// What stands for the program in our plugins, as a string of JavaScript.
+/// The placeholder for the program in our plugins, as a JavaScript string.
 const PLACE_OF_PROGRAM: &str = "\"@MSG@\"";
 const OPENCODE_PLUGIN: &str = concat!(
     include_str!("../../../../shims/opencode/ravenry.js"),
@@ -38,7 +39,8 @@ const OPENCODE_PLUGIN: &str = concat!(
 );
 const PI_EXTENSION: &str =
     concat!(include_str!("../../../../shims/pi/ravenry.ts"), "\n", include_str!("../../../../shims/run.js"));
-/// Codex compares base names, so the rule alone would let any program called `msg` out of the sandbox.
+/// Codex compares base names, so the rule without `host_executable` would let any program called `msg` out of the
+/// sandbox.
 const CODEX_RULES: &str = "\
 # Lets the agent run `msg` without asking. Put here by `msg install codex`, taken away by `msg uninstall codex`.
 
@@ -63,29 +65,29 @@ decision = \"allow\"
 priority = 100
 ";
 
-/// Whose files.
+/// Whose settings files are changed.
 #[derive(Clone, Debug)]
 pub(super) enum Scope<'a> {
     /// The user's.
     User,
-    /// Those of the project at this directory that stay out of its repository.
+    /// Those of the project in this directory that stay out of its repository.
     Project(&'a Path),
 }
 
-/// For whom and how something is installed. `program` is how hooks call it.
+/// Where and how something is installed. `program` is how hooks call `msg`.
 #[derive(Clone, Debug)]
 pub(super) struct Place<'a> {
     pub(super) home: &'a Home,
     pub(super) scope: Scope<'a>,
     pub(super) program: Program,
-    /// Claude Code's status line is wanted too.
+    /// Also install Claude Code's status line.
     pub(super) statusline: bool,
-    /// With the MCP server, for those who want it.
+    /// Also install the MCP server.
     pub(super) mcp: bool,
 }
 
 impl Place<'_> {
-    /// What `install` has to be told to install it here.
+    /// The arguments by which `install` installs this harness here.
     pub(super) fn name(&self, harness: Harness) -> String {
         match self.scope {
             Scope::User => harness.to_string(),
@@ -93,14 +95,14 @@ impl Place<'_> {
         }
     }
 
-    /// tmux's, or `Err` if ours can't stand there.
+    /// tmux's configuration files, or `Err` if our line can't be written in them.
     pub(super) fn tmux(&self, way: Way) -> Result<Vec<Target>, CommandError> {
         let line = tmux::line(&self.program)?;
         let target = |path| Target::new(path, Part::Tmux(line.clone()));
         Ok(tmux::files(self.home, way).into_iter().map(target).collect())
     }
 
-    /// The files of a harness, in the order in which they are written; `Err` says what there is instead.
+    /// The files of a harness, in the order in which they are written; `Err` says why there are none for a project.
     pub(super) fn targets(&self, harness: Harness) -> Result<Vec<Target>, String> {
         let Scope::Project(root) = &self.scope else { return Ok(self.user_targets(harness)) };
         match harness {
@@ -128,7 +130,7 @@ impl Place<'_> {
         targets
     }
 
-    /// Files that hold servers, and nothing else of ours.
+    /// Files that hold servers and nothing else of ours.
     pub(super) fn server_targets(&self, harness: Harness) -> Vec<Target> {
         let dir = config_dir(harness, self.home);
         let target = |path: PathBuf, dialect: Dialect| {
@@ -141,7 +143,7 @@ impl Place<'_> {
             (Scope::User, Harness::Opencode) => {
                 let path = opencode_configs(&dir).into_iter().rfind(|path| path.is_file());
                 match path {
-                    // It is written together with what else is in that file.
+                    // The server is written together with our other entries in that file.
                     Some(_) => Vec::new(),
                     None => vec![target(dir.join("opencode.json"), Dialect::CommentsAndTrailingCommas)],
                 }
@@ -182,13 +184,13 @@ impl Place<'_> {
             Harness::Opencode => {
                 let plugin = dir.join("plugins/ravenry.js");
                 let mut targets = vec![self.plugin(OPENCODE_PLUGIN, plugin.clone())];
-                // Where there is no such file nothing is asked, and there is nothing to say.
+                // Without such a file OpenCode never asks, so no rule is needed.
                 let configs: Vec<PathBuf> =
                     opencode_configs(&dir).into_iter().filter(|path| path.is_file()).collect();
                 let last = configs.last().cloned();
                 targets.extend(configs.into_iter().map(|path| {
                     let mut entries = vec![Entry::Leave { command: "msg", plugin: plugin.clone() }];
-                    // The last of them has the last word.
+                    // OpenCode reads this file last, so it wins.
                     if last.as_ref() == Some(&path) {
                         entries.push(Entry::Server(self.server()));
                     }
@@ -225,7 +227,7 @@ impl Place<'_> {
         let shown = HookLine::new(&self.program, harness, Errand::Show).render();
         let value = Json::object([("type", "command".into()), ("command", shown.as_str().into())]);
         entries.push(Entry::StatusLine { value, wanted: self.statusline });
-        // It passes by the whole file, without a word, if there is a comment in it.
+        // Claude Code silently ignores the whole file if it contains a comment.
         Target::new(path, settings(harness, Dialect::Strict, entries))
     }
 
@@ -276,7 +278,7 @@ impl Place<'_> {
             ("SessionEnd", None),
         ]
         .into_iter()
-        // Milliseconds.
+        // Gemini's timeouts are in milliseconds.
         .map(|(event, matcher)| Entry::Hook(self.group(harness, event, matcher, SECONDS * 1000)))
         .chain([Entry::Server(self.server())])
         .collect();
@@ -324,7 +326,7 @@ impl Place<'_> {
         Target::new(path, Part::Own(template.replacen(PLACE_OF_PROGRAM, &quoted(program), 1)))
     }
 
-    /// A hook in a group of its own, as Claude Code has it, and those who took it over.
+    /// A hook in a group of its own: the format of Claude Code and of the harnesses that adopted it.
     fn group(&self, harness: Harness, event: &str, matcher: Option<&str>, timeout: u64) -> Hook {
         let mut handler = vec![("type", Json::from("command"))];
         if harness == Harness::Gemini {
@@ -339,8 +341,8 @@ impl Place<'_> {
         Hook { list: hook_list(event), within: Some("hooks"), field: "command", waits: false, value }
     }
 
-    /// What Claude Code keeps running beside a session that rests. One that doesn't know `asyncRewake` knows `async`, and
-    /// is merely not woken.
+    /// The process that Claude Code keeps running beside an idle session. A version that doesn't know `asyncRewake`
+    /// still knows `async`; its sessions are just not woken.
     fn waiter(&self, event: &str) -> Hook {
         let line = HookLine::new(&self.program, Harness::Claude, Errand::Wait).render();
         let handler = Json::object([
@@ -367,7 +369,7 @@ fn hook_list(event: &str) -> Vec<String> {
     vec!["hooks".to_string(), event.to_string()]
 }
 
-/// Where a harness keeps what is the user's.
+/// The directory of a harness's user settings.
 pub(in crate::ops) fn config_dir(harness: Harness, home: &Home) -> PathBuf {
     let absolute = |path: &PathBuf| path.is_absolute();
     let told = |name: &str| variable(name).map(PathBuf::from).filter(absolute);
@@ -386,18 +388,19 @@ pub(in crate::ops) fn config_dir(harness: Harness, home: &Home) -> PathBuf {
     }
 }
 
-/// Where Claude Code keeps what it knows, and its user's MCP servers: beside its directory, unless that was named.
+/// Claude Code's state file, which holds the user's MCP servers: in the home directory, or in `CLAUDE_CONFIG_DIR` if
+/// that is set.
 fn claude_state(dir: &Path, home: &Home) -> PathBuf {
     let parent = if variable("CLAUDE_CONFIG_DIR").is_some() { dir } else { &home.home };
     parent.join(".claude.json")
 }
 
-/// OpenCode's own settings, in the order in which it reads them.
+/// OpenCode's own settings files, in the order in which it reads them.
 fn opencode_configs(dir: &Path) -> [PathBuf; 3] {
     ["config.json", "opencode.json", "opencode.jsonc"].map(|name| dir.join(name))
 }
 
-/// What Codex calls its directory: where links lead if it was told which, else as it reads.
+/// Codex's name for its directory: with links resolved if `CODEX_HOME` is set, otherwise as written.
 fn codex_name(dir: &Path) -> PathBuf {
     if variable("CODEX_HOME").is_some() { files::destination(dir) } else { dir.to_path_buf() }
 }

@@ -1,4 +1,4 @@
-//! What `doctor` says of what is installed: hooks fail in silence, so a binary that moved is noticed by nobody else.
+//! `doctor` checks of what is installed. Hooks fail silently, so nothing else reports that the binary was moved.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ use crate::ops::setup::install::{absence, outline, program, shown};
 const NAME: &str = "installed";
 const RECORDS: &str = "install records";
 
-/// One check for all that is well, and one for each thing that is not.
+/// Returns one check for all harnesses that are fine, and one for each problem.
 pub(in crate::ops) fn checks(ctx: &Context, repair: bool) -> Vec<Check> {
     let mut checks = of_harnesses(ctx);
     match copies(&Installs::of(&ctx.home), repair) {
@@ -30,7 +30,8 @@ pub(in crate::ops) fn checks(ctx: &Context, repair: bool) -> Vec<Check> {
     checks
 }
 
-/// Records of the first format hold whole settings files, and the tokens in them.
+/// Reports, or with `repair` removes, copies of settings files. Records of the first format hold whole files, with any
+/// tokens in them.
 fn copies(installs: &Installs, repair: bool) -> Result<Option<Check>, StoreError> {
     let is_copy = |record: &Install| matches!(record.before, OriginalFile::Copy(_));
     let count = installs.all()?.iter().filter(|record| is_copy(record)).count();
@@ -52,12 +53,13 @@ fn copies(installs: &Installs, repair: bool) -> Result<Option<Check>, StoreError
     Ok(Some(Check::mended(RECORDS, format!("{count} copies of settings files were removed"))))
 }
 
-/// The harnesses that have something of ours in them, as `install` has to be told.
+/// The harnesses that have something of ours installed, named as `install` takes them.
 pub fn installed(ctx: &Context) -> Vec<String> {
     survey(ctx).map_or_else(|_| Vec::new(), |survey| survey.installed)
 }
 
-/// The harnesses that can be installed into: is each of them there, and is it installed in, for the user?
+/// For each harness that can be installed into: whether it is on this machine, and whether it is installed for the
+/// user.
 pub fn overview(ctx: &Context) -> Vec<(Harness, bool, bool)> {
     let installed = installed(ctx);
     let seen = |harness: Harness| {
@@ -91,7 +93,7 @@ fn of_harnesses(ctx: &Context) -> Vec<Check> {
     checks
 }
 
-/// What was found in all of them.
+/// The findings for all harnesses.
 struct Survey {
     installed: Vec<String>,
     well: Vec<String>,
@@ -120,18 +122,18 @@ fn survey(ctx: &Context) -> Result<Survey, CommandError> {
     Ok(survey)
 }
 
-/// What was found in one harness.
+/// The findings for one harness.
 #[derive(Default)]
 struct Found {
     is_installed: bool,
     is_well: bool,
-    /// What is wrong, and what to do about it.
+    /// Each problem, and what to do about it.
     troubles: Vec<(String, String)>,
 }
 
 fn look(place: &Place<'_>, harness: Harness, installs: &Installs) -> Found {
     let Ok(mut targets) = place.targets(harness) else { return Found::default() };
-    // Who wanted no server is not told that it is missing.
+    // Don't report a missing server to a user who did not want one.
     if !targets.iter().any(has_server) {
         let without = Place { mcp: false, ..place.clone() };
         targets = without.targets(harness).unwrap_or(targets);
@@ -142,7 +144,7 @@ fn look(place: &Place<'_>, harness: Harness, installs: &Installs) -> Found {
     let steps = match plan.steps(installs) {
         Ok(steps) => steps,
         Err(error) => {
-            // Settings of a harness that is not used are nobody's trouble, and neither is a file that is not ours.
+            // Don't report settings of a harness that is not used, nor a file that is not ours.
             let is_used = is_project || absence(harness, place.home).is_none();
             let fix = match error.kind {
                 Kind::Corrupt => error.hints.first().cloned(),
@@ -173,15 +175,15 @@ fn look(place: &Place<'_>, harness: Harness, installs: &Installs) -> Found {
     Found { is_installed: true, is_well: troubles.is_empty(), troubles }
 }
 
-/// Is our server in the file?
+/// Whether our MCP server is in the file.
 fn has_server(target: &Target) -> bool {
-    // To read from a pipe may take for ever.
+    // Reading a pipe might block forever.
     let is_file = matches!(files::metadata(&target.path), Ok(Some(metadata)) if metadata.is_file());
     let bytes = if is_file { files::read_large(&target.path).ok().flatten() } else { None };
     bytes.is_some_and(|bytes| target.part.server(&bytes).is_ok_and(|server| server.is_some()))
 }
 
-/// Hooks that call a program which is not there, or is not this one.
+/// Describes hooks, rules or a server that call a program which is gone or is not this one.
 fn trouble(step: &Step, harness: Harness) -> Option<String> {
     let bytes = step.before.as_deref()?;
     let lines = step.target.part.lines(bytes).ok()?;

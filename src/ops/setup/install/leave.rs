@@ -1,12 +1,12 @@
-//! OpenCode's permissions. It lets everything through unless it is told otherwise, so only where it would ask is there
-//! something to say. The last rule that fits counts. It takes a redirection for a part of the command, so a second rule
-//! behind ours asks about those: without it, `msg show ID > FILE` would write any file.
+//! OpenCode's permission to run `msg` without asking. OpenCode allows everything by default, so a rule is needed only
+//! where it would ask. The last matching rule wins. A redirection is matched as part of the command, so a second rule
+//! after ours asks about redirections: without it, `msg show ID > FILE` could write any file.
 
 use crate::domain::edit::Refusal;
 use crate::domain::edit::json::{Document, Json, Kind, Member, Node};
 
-/// Lets a command run where OpenCode would ask. What is denied stays so. `is_ours` tells whether a permission that is
-/// there already is one that we put there: an earlier version did not ask about redirections.
+/// Allows a command where OpenCode would ask. What is denied stays denied. `is_ours` says whether a permission that is
+/// already there is one we put there: an earlier version did not ask about redirections.
 pub(super) fn put(document: &mut Document, command: &str, is_ours: bool) -> Result<(), Refusal> {
     let Names { pattern, redirected } = Names::of(command);
     let rules = || [(pattern.as_str(), Json::from("allow")), (redirected.as_str(), Json::from("ask"))];
@@ -45,7 +45,7 @@ pub(super) fn put(document: &mut Document, command: &str, is_ours: bool) -> Resu
     }
 }
 
-/// Puts the rule about redirections behind the one that allows the command, with the value that it has already, if any.
+/// Puts the rule about redirections after the one that allows the command, keeping the value it already has, if any.
 fn rule_redirections(document: &mut Document, command: &str) -> Result<(), Refusal> {
     let Names { pattern, redirected } = Names::of(command);
     let place = path(&["permission", "bash", &redirected]);
@@ -59,7 +59,7 @@ fn rule_redirections(document: &mut Document, command: &str) -> Result<(), Refus
     document.set(&place, &value.as_str().into())
 }
 
-/// The rule of the user's that keeps us from allowing the command.
+/// The user's rule that keeps us from allowing the command.
 pub(super) fn denied(document: &Document, command: &str) -> Result<Option<String>, Refusal> {
     let (all, bash) = (path(&["permission"]), path(&["permission", "bash"]));
     Ok(match document.get(&all)?.map(|node| &node.kind) {
@@ -75,7 +75,7 @@ pub(super) fn denied(document: &Document, command: &str) -> Result<Option<String
     })
 }
 
-/// The rule that denies the command, or that denies a part of it and would not count behind a rule that allows it.
+/// The rule that denies the command, or denies part of it and would have no effect after a rule that allows it.
 fn denial<'m>(present: &'m [Member], command: &str) -> Option<&'m str> {
     let Names { pattern, redirected } = Names::of(command);
     let denies = |rule: &&Member| rule.value.text() == Some("deny");
@@ -92,7 +92,7 @@ fn denial<'m>(present: &'m [Member], command: &str) -> Option<&'m str> {
     })
 }
 
-/// The last rule that is about every call of the command: where it is, and what it says.
+/// The last rule that matches every call of the command: its index and its value.
 fn last_fitting<'m>(present: &'m [Member], command: &str) -> Option<(usize, &'m str)> {
     let fits = |rule: &Member| {
         rule.name == "*" || rule.name == format!("{command} *") || rule.name == format!("{command}*")
@@ -101,19 +101,20 @@ fn last_fitting<'m>(present: &'m [Member], command: &str) -> Option<(usize, &'m 
     Some((at, present[at].value.text()?))
 }
 
-/// May a rule be about some call of the command, by what stands before its first wildcard?
+/// Whether a rule may match some call of the command, judged by the text before its first wildcard.
 fn may_fit(rule: &str, command: &str) -> bool {
     let (start, call) = (rule.split(['*', '?']).next().unwrap_or_default(), format!("{command} "));
     start.starts_with(&call) || call.starts_with(start)
 }
 
-/// Was the command allowed in a file of which this is kept? An earlier version kept no values: then nobody knows.
+/// Whether the original file allowed the command, as far as its outline tells. An earlier version kept no values: then
+/// `true`.
 pub(super) fn may_have_allowed(before: &Document, command: &str) -> bool {
     let place = path(&["permission", "bash", &Names::of(command).pattern]);
     before.get(&place).is_ok_and(|node| node.is_some_and(|node| !matches!(node.text(), Some("ask" | "deny"))))
 }
 
-/// Takes that back, and makes one word again of what was one word.
+/// Undoes [`put`]. An object that was the single word `ask` before becomes that word again.
 pub(super) fn take(
     document: &mut Document,
     command: &str,
@@ -150,7 +151,7 @@ pub(super) fn take(
     Ok(())
 }
 
-/// Gives a rule the value that it had, or takes it out if there was none.
+/// Sets a rule to its original value, or removes it if it had none.
 fn restore(
     document: &mut Document,
     place: &[String],
@@ -168,7 +169,7 @@ fn restore(
     }
 }
 
-/// What our two rules are called.
+/// The names of our two rules.
 struct Names {
     pattern: String,
     redirected: String,

@@ -1,5 +1,5 @@
-//! Codex runs its model's commands in a login shell, whose PATH is what the profiles say: there `msg` may be missing
-//! although the hooks find it.
+//! Checks the PATH of a login shell. Codex runs its model's commands in one, whose PATH comes from the profiles: `msg`
+//! may be missing there although the hooks find it.
 
 use std::process::Command;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::sys::environment::variable;
 use crate::sys::program::{is_on_path, run_within};
 
-/// Profiles may do much. One that takes longer proves nothing.
+/// Profiles may be slow. A shell that takes longer than this proves nothing.
 const LIMIT: Duration = Duration::from_secs(3);
 
 /// What is wrong with the PATH of a login shell, and what to do about it.
@@ -20,7 +20,7 @@ pub(super) fn trouble() -> Option<(String, String)> {
         let script = format!("command -v {name} >/dev/null && echo found || echo missing");
         run_within(Command::new(&shell).args(["-lc", &script]), LIMIT)
     };
-    // A profile may say something first.
+    // A profile may print something first.
     let is_missing = knows("msg").is_ok_and(|said| said.lines().last() == Some("missing"));
     is_missing.then(|| {
         let text = "codex runs commands in a login shell, whose PATH has no `msg`: its model can't run it"

@@ -1,8 +1,8 @@
-//! In and out of harnesses: their hooks, plugins and permissions.
+//! `msg install` and `msg uninstall`: put our hooks, plugins and permissions into harnesses, and take them out.
 //!
-//! `harnesses` says what goes where, `part` how it is put into the content of a file and taken out again, `plan` what
-//! follows for the files that are there, and this is the use case. Nothing of a harness is written before all of it is
-//! known to fit; each record is written before the file that it is about.
+//! `harnesses` says what goes where, `part` puts it into a file's content and takes it out again, `plan` decides what
+//! to do with the files that exist, and this file is the use case. Nothing of a harness is written before all of it is
+//! known to fit; each record is written before the file that it describes.
 
 mod harnesses;
 mod health;
@@ -38,11 +38,11 @@ pub(in crate::ops) use health::checks;
 pub use health::{installed, overview};
 pub use plan::Change;
 
-/// What something of ours is put into.
+/// What `install` can install into.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Recipient {
     Harness(Harness),
-    /// Its status bar.
+    /// tmux's status bar.
     Tmux,
 }
 
@@ -71,25 +71,26 @@ impl std::fmt::Display for Recipient {
     }
 }
 
-/// What is wanted.
+/// Options of `install` and `uninstall`.
 #[derive(Clone, Copy, Debug)]
 pub struct Wish {
-    /// `None`: all harnesses that there are.
+    /// `None`: every harness on this machine.
     pub recipient: Option<Recipient>,
-    /// Claude Code's status line too.
+    /// Also install Claude Code's status line.
     pub statusline: bool,
-    /// In the project's own files that stay out of its repository, instead of the user's.
+    /// Use the project's files that stay out of its repository, instead of the user's.
     pub project: bool,
-    /// Only say what would be done.
+    /// Only show what would be done.
     pub dry_run: bool,
-    /// With the MCP server.
+    /// Also install the MCP server.
     pub mcp: bool,
-    /// Sessions shall join by themselves. `install` leaves that to its caller, and only names it to a person.
+    /// Let sessions join automatically. The caller does that; here it only appears in the command line shown to a
+    /// person.
     pub join: bool,
 }
 
 impl Wish {
-    /// The command as a person types it.
+    /// The command line as a person would type it.
     fn line(self, way: Way) -> String {
         let verb = if way == Way::In { "install" } else { "uninstall" };
         let mut line = format!("msg {verb} {}", self.recipient.map_or("all", Recipient::name));
@@ -106,20 +107,20 @@ impl Wish {
     }
 }
 
-/// What came of it.
+/// The result.
 #[derive(Debug, Default)]
 pub struct Done {
-    /// Those that were seen to.
+    /// The recipients that were processed.
     pub recipients: Vec<Recipient>,
     pub changes: Vec<Change>,
-    /// Which were passed by, and why.
+    /// Recipients that were skipped, and why.
     pub skipped: Vec<(Recipient, String)>,
     /// What was left as it is, and why.
     pub notes: Vec<(Recipient, String)>,
     pub failed: Vec<(Recipient, CommandError)>,
 }
 
-/// Puts our hooks into a harness, or into all that are there.
+/// Puts our hooks into one harness, or into every one on this machine.
 pub fn install(wish: Wish) -> Result<Done, CommandError> {
     run(wish, Way::In)
 }
@@ -165,7 +166,7 @@ fn run(wish: Wish, way: Way) -> Result<Done, CommandError> {
         let plan = targets.map(|targets| Plan { recipient, targets, tree, way });
         let carried_out = plan.and_then(|plan| {
             let mut changes = plan.carry_out(&installs, wish.dry_run)?;
-            // A server that was put in before, and is not wanted now.
+            // Remove a server that was installed before and is not wanted now.
             if let Recipient::Harness(harness) = recipient
                 && !wish.mcp
                 && way == Way::In
@@ -189,7 +190,7 @@ fn run(wish: Wish, way: Way) -> Result<Done, CommandError> {
     Ok(done)
 }
 
-/// The files; `Err` says what there is instead of those of a project.
+/// The files to change; the inner `Err` says why there are none for a project.
 fn targets(
     place: &Place<'_>,
     recipient: Recipient,
@@ -202,7 +203,7 @@ fn targets(
     }
 }
 
-/// The error that `install all` ends in when not all went well.
+/// The error that `install all` ends with if a recipient failed.
 pub fn verdict(done: &Done) -> Option<CommandError> {
     let names: Vec<String> = done.failed.iter().map(|(recipient, _)| recipient.to_string()).collect();
     if names.is_empty() {
@@ -214,7 +215,7 @@ pub fn verdict(done: &Done) -> Option<CommandError> {
     Some(done.failed.iter().map(reason).fold(error, CommandError::hint))
 }
 
-/// Rules of the user's that keep a harness from running msg. They stay.
+/// The user's rules that keep a harness from running `msg`. They stay.
 fn denials(recipient: Recipient, targets: &[Target]) -> Vec<(Recipient, String)> {
     let denial = |target: &Target| {
         let rule = target.part.denied(&files::read_large(&target.path).ok()??)?;
@@ -224,7 +225,7 @@ fn denials(recipient: Recipient, targets: &[Target]) -> Vec<(Recipient, String)>
     targets.iter().filter_map(denial).collect()
 }
 
-/// Why a harness counts as not there.
+/// Why a harness counts as absent; `None` if it is on this machine.
 fn absence(recipient: impl Into<Recipient>, home: &Home) -> Option<String> {
     let Recipient::Harness(harness) = recipient.into() else { return None };
     let dir = config_dir(harness, home);
@@ -241,12 +242,12 @@ fn no_project_settings(recipient: Recipient, instead: &str) -> CommandError {
         .hint(format!("`msg install {recipient}` installs it for yourself, in every project"))
 }
 
-/// A path as people read it.
+/// The path as text for people.
 fn shown(path: &std::path::Path) -> String {
     path.display().to_string()
 }
 
-/// Where a project's file is kept out of its repository: which file says so, and what it says.
+/// How to keep a project's file out of its repository: the exclude file and the line to put into it.
 fn exclusion(tree: &WorkTree, path: &std::path::Path) -> Option<(PathBuf, String)> {
     let inside = path.strip_prefix(&tree.root).ok()?.to_str()?;
     Some((tree.repository()?.join("info/exclude"), format!("/{inside}")))

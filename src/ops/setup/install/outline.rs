@@ -1,7 +1,7 @@
-//! What a record keeps of a file that was there before us, besides its hash: which of the members that we touch it had.
+//! What an install record keeps of the original file besides its hash: which of the members we touch it had.
 //!
-//! Values are left out, but for words that permit or deny: settings hold tokens. Where the file was edited since, this is enough to take out what is ours and
-//! to leave a list or an object that was there, empty or not.
+//! Values are left out, except for the words that permit or deny, because settings hold tokens. If the file was edited
+//! since, this is enough to remove what is ours and to keep a list or an object that was there, empty or not.
 
 use serde_json::{Map, Value};
 
@@ -11,7 +11,7 @@ use crate::store::{Install, KnownFile, OriginalFile, WrittenFile};
 
 use crate::ops::setup::install::server;
 
-/// Members that `install` puts something into, or that it makes. `*` stands for any name.
+/// Members that `install` adds to or creates. `*` stands for any name.
 const MEMBERS: [&[&str]; 8] = [
     &["hooks", "*"],
     &["permissions", "allow"],
@@ -22,13 +22,13 @@ const MEMBERS: [&[&str]; 8] = [
     &["permission", "bash", "msg *"],
     &["permission", "bash", "msg *>*"],
 ];
-/// Items of lists that are ours.
+/// List items that are ours.
 pub(super) const ITEMS: [&str; 2] = ["Bash(msg:*)", "mcp__ravenry"];
 
-/// Words of permissions. They are kept, so that a rule of the user's gets its own again.
+/// The words of permissions. They are kept so that the user's own rule can be restored.
 const RULES: [&str; 3] = ["allow", "ask", "deny"];
 
-/// What a record tells of the file, in the present format.
+/// What a record says about the original file, in the current format.
 pub(super) fn kept(record: &Install) -> OriginalFile {
     match &record.before {
         OriginalFile::Copy(copy) => OriginalFile::Known(known(copy.as_bytes())),
@@ -41,7 +41,8 @@ pub(super) fn known(content: &[u8]) -> KnownFile {
     KnownFile::new(&text, outline(&text))
 }
 
-/// A record without the copy that one of the first format has; `None` if it has none. `current` is what the file holds.
+/// A record of the first format without its copy of the file; `None` if it has no copy. `current` is the file's
+/// content.
 pub(super) fn without_copy(record: &Install, current: Option<&[u8]>) -> Option<Install> {
     let OriginalFile::Copy(copy) = &record.before else { return None };
     let wrote = |wrote: &WrittenFile| match current {
@@ -69,7 +70,7 @@ fn outline(text: &str) -> String {
             .map_or(Value::Null, |root| of_node(root, &MEMBERS))
             .to_string();
     }
-    // Codex's `config.toml`; the other files are lines, of which nothing is asked.
+    // Codex's `config.toml`. The other files are plain lines, of which no outline is needed.
     match server::found_table(text.as_bytes()) {
         Ok(Some(program)) => {
             let command = match &program {
@@ -87,7 +88,7 @@ fn outline(text: &str) -> String {
     }
 }
 
-/// The node with nothing but the members that these paths lead to.
+/// The node reduced to the members that these paths lead to.
 fn of_node(node: &Node, paths: &[&[&str]]) -> Value {
     match &node.kind {
         Kind::Object(members) => {
@@ -111,7 +112,7 @@ fn of_node(node: &Node, paths: &[&[&str]]) -> Value {
     }
 }
 
-/// Does an outline tell of this member?
+/// Whether an outline includes this member.
 #[cfg(test)]
 pub(super) fn covers(path: &[String]) -> bool {
     MEMBERS.iter().any(|known| {

@@ -1,4 +1,4 @@
-//! A file that a harness reads, and what of ours is in it: how it is put in, and how it is taken out again.
+//! A file that a harness reads, and our part of it: how that is put in and taken out again.
 //!
 //! Nothing here touches a file: content comes in, content goes out.
 
@@ -13,7 +13,7 @@ use crate::ops::setup::install::server::{self, Server};
 use crate::ops::setup::install::trust::Trust;
 use crate::ops::setup::install::{leave, tmux};
 
-/// A file, and what we want in it.
+/// A file, and our part of it.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     pub(super) path: PathBuf,
@@ -32,28 +32,28 @@ pub(super) enum Part {
     Entries { harness: Harness, dialect: Dialect, entries: Vec<Entry> },
     /// Codex's trust in the hooks of another file.
     Trust(Trust),
-    /// A file that is ours alone. Its first line is how it is known.
+    /// A file that is ours alone, recognised by its first line.
     Own(String),
     /// A line in a file of lines.
     Line(String),
-    /// The line in tmux's configuration.
+    /// Our line in tmux's configuration.
     Tmux(String),
 }
 
-/// One thing in a settings file.
+/// One entry in a settings file.
 #[derive(Clone, Debug)]
 pub(super) enum Entry {
-    /// A hook, known by its command line.
+    /// A hook, recognised by its command line.
     Hook(Hook),
     /// A text in a list.
     Item { list: Vec<String>, text: String },
-    /// A member that has to be there, with that value if nobody gave it another.
+    /// A member that must exist; it gets this value only if it has none.
     Member { path: Vec<String>, value: Json },
-    /// The command of Claude Code's status line, if it is wanted; one that is there already is kept up to date.
+    /// The command of Claude Code's status line, if it is wanted. Ours is kept up to date if it is already there.
     StatusLine { value: Json, wanted: bool },
-    /// Our MCP server, known by how it is called.
+    /// Our MCP server, recognised by its command.
     Server(Server),
-    /// OpenCode's leave to run a command, where it would ask; it comes and goes with that plugin.
+    /// OpenCode's permission to run a command without asking; it is installed and removed together with that plugin.
     Leave { command: &'static str, plugin: PathBuf },
 }
 
@@ -61,19 +61,19 @@ pub(super) enum Entry {
 #[derive(Clone, Debug)]
 pub(super) struct Hook {
     pub(super) list: Vec<String>,
-    /// The list holds groups, and hooks are in the list of that name in them.
+    /// If set, the list holds groups, and each group holds its hooks in the list of this name.
     pub(super) within: Option<&'static str>,
     /// The member that holds the command line.
     pub(super) field: &'static str,
-    /// It is a waiter; the list may have a hook of ours besides it.
+    /// It is a waiter; the list may hold another hook of ours.
     pub(super) waits: bool,
     pub(super) value: Json,
 }
 
-/// What the content of a file was and is to be, by its path.
+/// Looks up a file's content before and after the change, by its path.
 pub(super) type View<'a> = &'a dyn Fn(&Path) -> (Option<Vec<u8>>, Option<Vec<u8>>);
 
-/// What was there before us: unknown, no file, or a file of which this is kept.
+/// The file before us: unknown, absent, or a file of which a hash and an outline are kept.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Original<'a> {
     Unknown,
@@ -82,7 +82,7 @@ pub(super) enum Original<'a> {
 }
 
 impl<'a> Original<'a> {
-    /// What a record tells.
+    /// Reads it from a record.
     pub(super) fn of(kept: Option<&'a OriginalFile>) -> Self {
         match kept {
             Some(OriginalFile::Nothing) => Self::Nothing,
@@ -91,20 +91,20 @@ impl<'a> Original<'a> {
         }
     }
 
-    /// What is kept of a settings file that was there.
+    /// The outline of a settings file that existed.
     fn outline(self, dialect: Dialect) -> Option<Document> {
         let Self::Known(known) = self else { return None };
         Document::parse(known.outline.as_bytes(), dialect).ok()
     }
 }
 
-/// Is there something at that path?
+/// Whether there is something at that path.
 fn has(document: Option<&Document>, path: &[String]) -> bool {
     document.is_some_and(|document| document.get(path).is_ok_and(|node| node.is_some()))
 }
 
 impl Part {
-    /// The content with ours in it.
+    /// The content with our part in it.
     pub(super) fn put(
         &self,
         current: Option<&[u8]>,
@@ -145,7 +145,7 @@ impl Part {
         }
     }
 
-    /// Is a status line wanted where its user has one already?
+    /// Whether our status line is wanted but the user has their own.
     pub(super) fn has_rival(&self, bytes: &[u8]) -> Result<bool, Refusal> {
         let Self::Entries { dialect, entries, .. } = self else { return Ok(false) };
         if !entries.iter().any(|entry| matches!(entry, Entry::StatusLine { wanted: true, .. })) {
@@ -155,7 +155,7 @@ impl Part {
         Ok(document.get(&status_line())?.is_some_and(|node| shown_by(node).is_none()))
     }
 
-    /// The content without ours; `None` if nothing is left that anyone wants.
+    /// The content without our part; `None` if the file should be removed.
     pub(super) fn take(
         &self,
         bytes: &[u8],
@@ -175,7 +175,7 @@ impl Part {
                     entry.take(&mut document, *harness, before.as_ref(), &was_there)?;
                 }
                 take_strays(&mut document, *harness, entries, &was_there)?;
-                // The rest may be somebody's own, unless we know that we were here.
+                // The rest may be the user's own, unless we know that we were installed.
                 let is_known = !matches!(original, Original::Unknown) || document.is_changed();
                 for entry in rest.into_iter().filter(|entry| is_known || entry.goes_with_plugin(view)) {
                     entry.take(&mut document, *harness, before.as_ref(), &was_there)?;
@@ -203,19 +203,19 @@ impl Part {
         }
     }
 
-    /// Do other harnesses have something of ours in the same file?
+    /// Whether several harnesses may have something of ours in the same file.
     pub(super) fn is_shared(&self) -> bool {
         matches!(self, Self::Line(_))
     }
 
-    /// The same without OpenCode's leave.
+    /// The same part without OpenCode's permission.
     pub(super) fn without_leave(&self) -> Self {
         let Self::Entries { harness, dialect, entries } = self else { return self.clone() };
         let rest = entries.iter().filter(|entry| !matches!(entry, Entry::Leave { .. })).cloned().collect();
         Self::Entries { harness: *harness, dialect: *dialect, entries: rest }
     }
 
-    /// The rule of the user's that keeps OpenCode's leave out.
+    /// The user's rule that keeps us from adding OpenCode's permission.
     pub(super) fn denied(&self, bytes: &[u8]) -> Option<String> {
         let Self::Entries { dialect, entries, .. } = self else { return None };
         let document = Document::parse(bytes, *dialect).ok()?;
@@ -225,7 +225,7 @@ impl Part {
         })
     }
 
-    /// The hooks of ours that are in it.
+    /// Our hooks in the file.
     pub(super) fn lines(&self, bytes: &[u8]) -> Result<Vec<HookLine>, Refusal> {
         let Self::Entries { harness, dialect, entries } = self else { return Ok(Vec::new()) };
         let document = Document::parse(bytes, *dialect)?;
@@ -244,7 +244,7 @@ impl Part {
         Ok(found)
     }
 
-    /// The program of our MCP server, if that is in it.
+    /// The program that our MCP server calls, if it is in the file.
     pub(super) fn server(&self, bytes: &[u8]) -> Result<Option<Program>, Refusal> {
         match self {
             Self::Entries { harness, dialect, entries } => {
@@ -263,7 +263,7 @@ impl Part {
         }
     }
 
-    /// The program that a plugin of ours calls.
+    /// The program that our plugin calls.
     pub(super) fn called(&self, bytes: &[u8]) -> Option<Program> {
         let Self::Own(content) = self else { return None };
         if !is_own(bytes, content) {
@@ -277,7 +277,7 @@ impl Part {
         }
     }
 
-    /// The programs that a rule of ours lets out of Codex's sandbox.
+    /// The programs that our rule lets out of Codex's sandbox.
     pub(super) fn allowed(&self, bytes: &[u8]) -> Vec<String> {
         let Self::Own(content) = self else { return Vec::new() };
         let text = String::from_utf8_lossy(bytes);
@@ -286,7 +286,7 @@ impl Part {
         list.and_then(|list| serde_json::from_str(list).ok()).unwrap_or_default()
     }
 
-    /// Is anything of ours in it, as far as that can be told without a record?
+    /// Whether anything of ours is in the file, as far as that can be known without a record.
     pub(super) fn is_in(&self, bytes: &[u8]) -> Result<bool, Refusal> {
         match self {
             Self::Entries { .. } => Ok(!self.lines(bytes)?.is_empty() || self.server(bytes)?.is_some()),
@@ -297,7 +297,8 @@ impl Part {
         }
     }
 
-    /// A file that can't be read may have nothing to do with us.
+    /// Whether a file that can't be parsed seems to contain something of ours. If not, it is no obstacle to
+    /// `uninstall`.
     pub(super) fn is_mentioned(&self, bytes: &[u8]) -> bool {
         let text = String::from_utf8_lossy(bytes);
         match self {
@@ -312,7 +313,7 @@ impl Part {
     }
 }
 
-/// Takes out hooks of events that we don't use: another version did.
+/// Removes our hooks from events that this version doesn't use: another version did.
 fn take_strays(
     document: &mut Document,
     harness: Harness,
@@ -332,7 +333,7 @@ fn take_strays(
     for event in events.into_iter().filter(|event| hooks.iter().all(|hook| hook.list.last() != Some(event))) {
         let list = above.iter().cloned().chain([event]).collect();
         let stray = Hook { list, ..first.clone() };
-        // A list of another shape has nothing of ours in it.
+        // A list of another shape contains nothing of ours.
         if stray.slot(harness, |slot| document.places(slot)).is_ok_and(|places| !places.is_empty()) {
             stray.slot(harness, |slot| document.take(slot, stays))?;
         }
@@ -340,7 +341,7 @@ fn take_strays(
     Ok(())
 }
 
-/// What is left of a file of lines; if that is what was there, it is so to the last blank.
+/// What is left of a file of lines. If that is the original text, its trailing whitespace is restored too.
 fn without(rest: Vec<u8>, original: Original<'_>) -> Result<Option<Vec<u8>>, Refusal> {
     match original {
         Original::Known(known) if known.stem == hash(rest.trim_ascii_end()) => {
@@ -354,13 +355,13 @@ fn status_line() -> [String; 1] {
     ["statusLine".to_string()]
 }
 
-/// The line of ours that a status line shows.
+/// Our command line in the status line, if it is ours.
 fn shown_by(node: &Node) -> Option<HookLine> {
     let line = HookLine::parse(node.member("command")?.text()?)?;
     (line.errand == Errand::Show).then_some(line)
 }
 
-/// A file that was made for us alone and is empty now goes.
+/// `None` if the file was created for us and is now empty.
 fn leftover(bytes: Vec<u8>, original: Original<'_>) -> Result<Option<Vec<u8>>, Refusal> {
     let is_bare = matches!(original, Original::Nothing) && bytes.iter().all(u8::is_ascii_whitespace);
     Ok((!is_bare).then_some(bytes))
@@ -403,12 +404,12 @@ impl Entry {
                 None | Some(_) => document.set(&status_line(), value),
             },
             Self::Server(server) => server.put(document, harness, stays),
-            // It depends on what was there before: `Part::put`.
+            // `Part::put` does it, because it depends on what was there before.
             Self::Leave { .. } => Ok(()),
         }
     }
 
-    /// Does a plugin go that was put in with it?
+    /// Whether the plugin that it belongs to is being added or removed.
     fn goes_with_plugin(&self, view: View<'_>) -> bool {
         let Self::Leave { plugin, .. } = self else { return false };
         let (before, after) = view(plugin);
@@ -448,7 +449,7 @@ impl Entry {
 }
 
 impl Hook {
-    /// Where it is in its list, and the line as it stands there.
+    /// Our hooks in the list: their positions and their command lines.
     pub(super) fn found(
         &self,
         document: &Document,

@@ -1,4 +1,4 @@
-//! What is to be done with the files of one harness, and doing it.
+//! Plans the changes to the files of one recipient, and carries them out.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub(super) enum Way {
     Out,
 }
 
-/// A file that changes. No content: there is no file.
+/// A file that changes. `None` as content: there is no file.
 #[derive(Clone, Debug)]
 pub struct Change {
     pub recipient: Recipient,
@@ -26,29 +26,29 @@ pub struct Change {
     pub after: Option<Vec<u8>>,
 }
 
-/// What is wanted of one harness.
+/// The changes wanted for one recipient.
 #[derive(Debug)]
 pub(super) struct Plan<'a> {
     pub(super) recipient: Recipient,
     pub(super) targets: Vec<Target>,
-    /// The files are a project's, and must stay out of this repository.
+    /// Set if the files belong to a project; they must stay out of this repository.
     pub(super) tree: Option<&'a WorkTree>,
     pub(super) way: Way,
 }
 
-/// A file, what it holds, what it shall hold, and what is known of it.
+/// A file, its present and its new content, and its record.
 #[derive(Debug)]
 pub(super) struct Step {
     pub(super) target: Target,
     pub(super) before: Option<Vec<u8>>,
     pub(super) after: Option<Vec<u8>>,
     record: Option<Install>,
-    /// What `uninstall` will put back.
+    /// The content without our part, which `uninstall` will restore.
     original: Option<Vec<u8>>,
 }
 
 impl Plan<'_> {
-    /// Does it, unless it is only to be looked at. Returns what changed, or would.
+    /// Carries out the plan unless `dry_run` is set. Returns what changed or would change.
     pub(super) fn carry_out(
         mut self,
         installs: &Installs,
@@ -60,7 +60,7 @@ impl Plan<'_> {
             return Ok(self.changes(&self.steps(installs)?));
         }
         self.targets.iter().try_for_each(|target| files::sweep_beside(&target.path))?;
-        // Who has nothing to do leaves nothing behind, not even a lock.
+        // With nothing to do, leave nothing behind, not even a lock file.
         let steps = self.steps(installs)?;
         if steps.iter().all(|step| step.is_settled(self.way)) {
             return Ok(Vec::new());
@@ -79,7 +79,7 @@ impl Plan<'_> {
         Ok(self.changes(&steps))
     }
 
-    /// What follows for each file, all of it before anything is written.
+    /// Plans all files before any of them is written.
     pub(super) fn steps(&self, installs: &Installs) -> Result<Vec<Step>, CommandError> {
         let mut steps: Vec<Step> = Vec::new();
         for target in &self.targets {
@@ -98,7 +98,8 @@ impl Plan<'_> {
             step.map_or((None, None), |step| (step.before.clone(), step.after.clone()))
         };
         let refused = |refusal: Refusal| refuse(path, self.recipient, &target.part, &refusal);
-        // Where the plugin is known and this is not, there was nothing to write to this: a permission in it is theirs.
+        // If another file of this harness has a record and this one has none, there was nothing to write here: a
+        // permission in it is the user's.
         let is_theirs = record.is_none() && done.iter().any(|step| step.record.is_some());
         let part = if is_theirs { target.part.without_leave() } else { target.part.clone() };
         let kept = match (&record, &before) {
@@ -112,7 +113,7 @@ impl Plan<'_> {
         };
         let after = match self.way {
             Way::In => {
-                // A file that is ours alone, from whatever version, makes room for this one's.
+                // A file that is ours alone is replaced, whichever version wrote it.
                 let is_old = matches!(target.part, Part::Own(_)) && is_untouched(record.as_ref(), &before);
                 let current = before.as_deref().filter(|_| !is_old);
                 if target.part.has_rival(before.as_deref().unwrap_or_default()).map_err(refused)? {
@@ -125,8 +126,8 @@ impl Plan<'_> {
         Ok(Step { target: target.clone(), before, after, record, original })
     }
 
-    /// What the file would be without us: what was there before, if nobody has changed it since, else what is there now
-    /// without our entries. `None`: no file.
+    /// The file without us: the original if nobody has changed it since, otherwise the present content without our
+    /// entries. `None`: no file.
     fn original(
         &self,
         part: &Part,
@@ -134,13 +135,13 @@ impl Plan<'_> {
         record: Option<&Install>,
         view: View<'_>,
     ) -> Result<Option<Vec<u8>>, Refusal> {
-        // Of a file that others need too, only what is ours goes.
+        // In a file that other harnesses use too, only our own part is removed.
         let is_whole = !(part.is_shared() && self.way == Way::Out);
         if let Some(first) = record.filter(|_| is_whole).and_then(|record| record.original(bytes)) {
             return Ok(first);
         }
         let kept = record.map(outline::kept);
-        // What looks like ours may be somebody's own where we have never been.
+        // Without a record, what looks like ours may be the user's own.
         if self.way == Way::In && record.is_none() && !part.is_in(bytes)? {
             return Ok(Some(bytes.to_vec()));
         }
@@ -152,7 +153,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Files of a project that is under version control are named where git is told what to pass by.
+    /// Adds a project's files to the repository's exclude file, and refuses those that are committed.
     fn keep_out_of_repository(&mut self) -> Result<(), CommandError> {
         let Some(tree) = self.tree else { return Ok(()) };
         for Target { path, part } in self.targets.clone() {
@@ -189,14 +190,14 @@ impl Plan<'_> {
 }
 
 impl Step {
-    /// Is anything of ours in the file?
+    /// Whether anything of ours is in the file.
     pub(super) fn is_installed(&self) -> bool {
         let is_old =
             matches!(self.target.part, Part::Own(_)) && is_untouched(self.record.as_ref(), &self.before);
         is_old || self.before.as_deref().is_some_and(|bytes| self.target.part.is_in(bytes).unwrap_or(false))
     }
 
-    /// A file that is ours alone may have been added to: what somebody wrote there is not ours to remove.
+    /// Refuses to touch a file of ours that was edited: what somebody added is not ours to remove.
     fn refuse_edited(&self) -> Result<(), CommandError> {
         let (Part::Own(content), Some(bytes), Some(record)) = (&self.target.part, &self.before, &self.record)
         else {
@@ -212,7 +213,7 @@ impl Step {
             .fact("file", path))
     }
 
-    /// Is there nothing to write, also of what is known?
+    /// Whether there is nothing to write, neither in the file nor in its record.
     fn is_settled(&self, way: Way) -> bool {
         let is_copy =
             self.record.as_ref().is_some_and(|record| matches!(record.before, OriginalFile::Copy(_)));
@@ -244,7 +245,7 @@ impl Step {
         self.write(after)
     }
 
-    /// What we wrote before, in case that we die before the new content is in place.
+    /// What we wrote before, in case we die before the new content is in place.
     fn earlier(&self) -> Option<WrittenFile> {
         let record = self.record.as_ref()?;
         match self.before.as_deref().filter(|bytes| record.is_untouched(bytes)) {
@@ -253,14 +254,14 @@ impl Step {
         }
     }
 
-    /// A record of the first format has a copy of the whole file.
+    /// Removes the copy of the whole file that a record of the first format holds.
     fn drop_copy(&self, lock: &InstallsLock) -> Result<(), CommandError> {
         let record = self.record.as_ref();
         let rest = record.and_then(|record| outline::without_copy(record, self.before.as_deref()));
         Ok(rest.map_or(Ok(()), |record| lock.note(&record))?)
     }
 
-    /// The last look is as late as can be.
+    /// Writes the content. Checks as late as possible that the file has not changed.
     fn write(&self, content: &[u8]) -> Result<(), CommandError> {
         let path = &self.target.path;
         let is_same = || Ok(files::read_large(path)? == self.before);
@@ -271,7 +272,7 @@ impl Step {
         }
     }
 
-    /// The harness writes to its settings too, and knows nothing of our lock.
+    /// The harness writes to its settings too, and does not know our lock.
     fn refuse_if_changed(&self) -> Result<(), CommandError> {
         let path = &self.target.path;
         if files::read_large(path)? == self.before { Ok(()) } else { Err(self.changed_meanwhile()) }
@@ -295,13 +296,13 @@ impl Step {
         let Some(record) = &self.record else { return Ok(()) };
         if self.after.is_none() {
             for dir in record.made.iter().rev() {
-                // What somebody else has put something into stays, and so does what is above it.
+                // A directory that others have put something into stays, and so do its parents.
                 if !files::remove_dir(Path::new(dir))? && files::exists(Path::new(dir))? {
                     break;
                 }
             }
         }
-        // Of a file that several harnesses need, the last to go gives back what was.
+        // A record of a shared file stays until the last harness has restored the original.
         if record.is_original(self.after.as_deref()) || !self.target.part.is_shared() {
             lock.forget(path)?;
             return Ok(());
@@ -314,12 +315,12 @@ fn is_untouched(record: Option<&Install>, content: &Option<Vec<u8>>) -> bool {
     record.zip(content.as_deref()).is_some_and(|(record, bytes)| record.is_untouched(bytes))
 }
 
-/// Is the same in another work tree of the repository? They all have one file that says what git passes by.
+/// Whether another work tree of the repository has the same file with our part. All work trees share one exclude file.
 fn is_elsewhere(tree: &WorkTree, path: &Path, part: &Part) -> Result<bool, CommandError> {
     let Ok(inside) = path.strip_prefix(&tree.root) else { return Ok(false) };
     for root in tree.others() {
         let other = root.join(inside);
-        // What can't be read may have ours in it.
+        // A file that can't be parsed may contain our part.
         let is_file = files::metadata(&other)?.is_some_and(|metadata| metadata.is_file());
         if is_file && files::read_large(&other)?.is_some_and(|bytes| part.is_in(&bytes).unwrap_or(true)) {
             return Ok(true);
@@ -342,7 +343,7 @@ fn refuse(path: &Path, recipient: Recipient, part: &Part, refusal: &Refusal) -> 
         .number("column", refusal.column as u64)
 }
 
-/// There is one status line, and whoever has made one of their own wants to keep it.
+/// There is only one status line, and a user who has made their own wants to keep it.
 fn rival(path: &Path) -> CommandError {
     CommandError::new(Kind::StatusLineInUse, format!("`{}` has a status line of your own", shown(path)))
         .hint("call `msg statusline` in it, with the JSON that it gets; `msg statusline --help` shows how")
@@ -350,7 +351,7 @@ fn rival(path: &Path) -> CommandError {
         .fact("file", shown(path))
 }
 
-/// Records are text, and so are settings that name a path.
+/// Refuses paths that are not UTF-8: records and settings that name a path are text.
 fn refuse_no_text(path: &Path) -> Result<(), CommandError> {
     let real = files::destination(path);
     let Some(odd) = [path, &real].into_iter().find(|path| path.to_str().is_none()) else { return Ok(()) };
@@ -358,8 +359,8 @@ fn refuse_no_text(path: &Path) -> Result<(), CommandError> {
     Err(CommandError::new(Kind::InvalidValue, text).hint("give it a name that is UTF-8".to_string()))
 }
 
-/// Some link a settings file to `/dev/null`, so that nobody writes to it. To rename a file onto that would do harm, and to
-/// read from a pipe may take for ever.
+/// Refuses anything but plain files. Some users link a settings file to `/dev/null` so that nobody writes to it:
+/// renaming a file onto that would do harm. Reading from a pipe might block forever.
 fn refuse_odd(path: &Path) -> Result<(), CommandError> {
     if files::metadata(path)?.is_none_or(|metadata| metadata.is_file()) {
         return Ok(());
@@ -374,7 +375,7 @@ fn refuse_odd(path: &Path) -> Result<(), CommandError> {
         .fact("file", shown(path)))
 }
 
-/// Who made a file or its directory read-only had a reason; a rename would pass over it.
+/// Refuses read-only files and directories: somebody had a reason to make them so, and a rename would ignore it.
 fn refuse_read_only(path: &Path) -> Result<(), CommandError> {
     let Some(what) = files::read_only(path)? else { return Ok(()) };
     let text = match what == *path {
@@ -389,7 +390,8 @@ fn refuse_read_only(path: &Path) -> Result<(), CommandError> {
         .fact("file", shown(path)))
 }
 
-/// A file that is written anew is its writer's, and its owner may not be able to read it any more.
+/// Refuses files of another user: a file that is rewritten belongs to its writer, and the owner might lose access to
+/// it.
 fn refuse_of_another(path: &Path) -> Result<(), CommandError> {
     if !files::is_of_another(path)? {
         return Ok(());
@@ -400,7 +402,7 @@ fn refuse_of_another(path: &Path) -> Result<(), CommandError> {
         .fact("file", shown(path)))
 }
 
-/// The only copy of somebody's settings may be in it.
+/// The damaged record may hold the only copy of somebody's settings.
 fn damaged(error: StoreError) -> CommandError {
     let StoreError::Corrupt { path, .. } = &error else { return error.into() };
     CommandError::new(Kind::Corrupt, error.to_string())

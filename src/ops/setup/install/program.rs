@@ -1,11 +1,11 @@
-//! Which `msg` hooks are to call.
+//! Decides how hooks call `msg`: by name or by path.
 
 use crate::domain::Program;
 use crate::sys::program;
 
 use crate::ops::error::{CommandError, Kind};
 
-/// By its name where that leads to this very binary, else by its path.
+/// By name if that leads to this very binary, otherwise by its path.
 pub(super) fn find() -> Result<Program, CommandError> {
     let this = program::own().map_err(|error| {
         let text = format!("the path of this program can't be found: {error}");
@@ -14,7 +14,7 @@ pub(super) fn find() -> Result<Program, CommandError> {
     if program::on_path("msg").is_some_and(|found| program::is_same(&found, &this)) {
         return Ok(Program::OnPath);
     }
-    // A link is kept: it outlives the version that it leads to.
+    // Keep a link as it is: it outlives the version it points to.
     let path = program::called_as().filter(|path| program::is_same(path, &this)).unwrap_or(this);
     match path.to_str() {
         Some(path) => Ok(Program::At(path.to_string())),

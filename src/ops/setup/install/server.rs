@@ -1,22 +1,22 @@
-//! `msg mcp` among the MCP servers of a harness. It is known by how it is called, like hooks are.
+//! The entry for `msg mcp` among a harness's MCP servers. It is recognised by its command, like our hooks.
 
 use crate::domain::edit::Refusal;
 use crate::domain::edit::json::{Document, Json, Node, quoted};
 use crate::domain::edit::toml::Tables;
 use crate::domain::{Harness, Program};
 
-/// What it is called there.
+/// The server's name in the settings.
 pub(super) const NAME: &str = "ravenry";
-/// The one word that it is called with.
+/// Its only argument.
 pub(super) const WORD: &str = "mcp";
-/// Codex's servers.
+/// The table of Codex's servers.
 const ABOVE: [&str; 1] = ["mcp_servers"];
 
-/// The server, as it is to be in a file.
+/// The server as it should be in a file.
 #[derive(Clone, Debug)]
 pub(super) struct Server {
     pub(super) program: Program,
-    /// `false`: the user wants none, so one of ours that is there goes.
+    /// `false`: the user does not want it, so ours is removed if it is there.
     pub(super) is_wanted: bool,
 }
 
@@ -28,7 +28,7 @@ impl Server {
         }
     }
 
-    /// Which member of a settings file it is, and what it says there.
+    /// The path and the value of its member in a settings file.
     fn member(&self, harness: Harness) -> (Vec<String>, Json) {
         let path = |list: &str| vec![list.to_string(), NAME.to_string()];
         let command = || ("command", Json::from(self.command()));
@@ -43,7 +43,7 @@ impl Server {
                 let tools = ("tools", Json::List(vec!["*".into()]));
                 (path("mcpServers"), Json::object([("type", "local".into()), command(), args(), tools]))
             }
-            // What it does it may do without asking, as the command may.
+            // Its tools may run without asking, like the command.
             Harness::Gemini => {
                 (path("mcpServers"), Json::object([command(), args(), ("trust", Json::Bool(true))]))
             }
@@ -56,7 +56,7 @@ impl Server {
         self.member(harness).0
     }
 
-    /// Somebody's own server of that name stays.
+    /// Adds the server, updates its command, or removes it if it is not wanted. A user's own server of that name stays.
     pub(super) fn put(
         &self,
         document: &mut Document,
@@ -66,7 +66,7 @@ impl Server {
         let (path, value) = self.member(harness);
         match (document.get(&path)?.map(program_of), self.is_wanted) {
             (None, true) => document.set(&path, &value),
-            // Whatever else stands there may be the user's own: another mesh, for one.
+            // Change only the command: other members may be the user's own, for example another mesh.
             (Some(Some(program)), true) if program != self.program => {
                 let command = match harness {
                     Harness::Opencode => Json::List(vec![self.command().into(), WORD.into()]),
@@ -90,12 +90,12 @@ impl Server {
         if is_ours && !stays(&path) { document.unset(&path, stays) } else { Ok(()) }
     }
 
-    /// The program that a server of ours calls, if there is one.
+    /// The program that our server calls, if it is there.
     pub(super) fn found(&self, document: &Document, harness: Harness) -> Result<Option<Program>, Refusal> {
         Ok(document.get(&self.member(harness).0)?.and_then(program_of))
     }
 
-    /// The same in Codex's `config.toml`.
+    /// Like [`Self::put`], for Codex's `config.toml`.
     pub(super) fn put_table(&self, bytes: &[u8]) -> Result<Vec<u8>, Refusal> {
         let mut tables = Tables::parse(bytes, &ABOVE, "command")?;
         let is_there = tables.entries()?.iter().any(|entry| entry.name == NAME);
@@ -104,7 +104,7 @@ impl Server {
                 let body = [
                     ("command", quoted(self.command())),
                     ("args", format!("[{}]", quoted(WORD))),
-                    // What it does it may do without asking, as the command may.
+                    // Its tools may run without asking, like the command.
                     ("default_tools_approval_mode", quoted("approve")),
                 ];
                 tables.add_whole(NAME, &body)?;
@@ -116,7 +116,7 @@ impl Server {
         Ok(tables.into_bytes())
     }
 
-    /// One that was there before us stays.
+    /// Removes our server from Codex's `config.toml`, unless it was there before us.
     pub(super) fn take_table(&self, bytes: &[u8], before: Option<&[u8]>) -> Result<Vec<u8>, Refusal> {
         let was_there = match before.map(|before| Tables::parse(before, &ABOVE, "command")) {
             Some(Ok(before)) => table_program(&before)?.is_some(),
@@ -130,7 +130,7 @@ impl Server {
     }
 }
 
-/// The program that a server of ours in Codex's `config.toml` calls, if there is one.
+/// The program that our server in Codex's `config.toml` calls, if it is there.
 pub(super) fn found_table(bytes: &[u8]) -> Result<Option<Program>, Refusal> {
     table_program(&Tables::parse(bytes, &ABOVE, "command")?)
 }
@@ -141,7 +141,7 @@ fn table_program(tables: &Tables<'_>) -> Result<Option<Program>, Refusal> {
     Ok(entry.and_then(|entry| entry.text).filter(|_| is_ours).map(|command| program(&command)))
 }
 
-/// The program, if it is called as ours is: `command` and `args`, or all in one list.
+/// The program, if it is called the way ours is: `command` and `args`, or all in one list.
 fn program_of(node: &Node) -> Option<Program> {
     let command = node.member("command")?;
     let list = node.member("args").unwrap_or(command);

@@ -1,4 +1,4 @@
-//! tmux's status bar: one line in its configuration, known by its form.
+//! tmux's status bar: one line in its configuration, recognised by its form.
 
 use std::path::PathBuf;
 
@@ -9,9 +9,9 @@ use crate::sys::environment::Home;
 
 use crate::ops::setup::install::plan::Way;
 
-/// Whoever loads the configuration again has it once all the same.
+/// The condition adds our part only once, even if the configuration is loaded again.
 const HEAD: &str = "if -F \"#{m:*statusline --tmux*,#{status-right}}\" \"\" 'set -ag status-right \" #(";
-/// tmux cuts off what is longer than its default, which its own clock fills.
+/// tmux truncates the status at its default length, which its own clock already fills; so this raises it to 100.
 const TAIL: &str = " statusline --tmux --pane #{pane_pid} 2>/dev/null)\"'; \
                     if -F \"#{e|<:#{status-right-length},100}\" \"set -g status-right-length 100\"";
 
@@ -19,7 +19,7 @@ const TAIL: &str = " statusline --tmux --pane #{pane_pid} 2>/dev/null)\"'; \
 pub(super) fn line(program: &Program) -> Result<String, CommandError> {
     let program = match program {
         Program::OnPath => "msg",
-        // Both tmux and a shell read it, and what they make of quotation marks within quotation marks is nobody's wish.
+        // Both tmux and a shell parse this, and nested quotes would not survive both.
         Program::At(path) if path.chars().all(|c| c.is_ascii_alphanumeric() || "/._+-".contains(c)) => path,
         Program::At(path) => {
             let text = format!("the path of this program can't stand in tmux's configuration: `{path}`");
@@ -30,7 +30,7 @@ pub(super) fn line(program: &Program) -> Result<String, CommandError> {
     Ok(format!("{HEAD}{program}{TAIL}"))
 }
 
-/// The files that tmux reads: of one's own, the one that is there. Ours may be in either.
+/// tmux's configuration files: for `In`, the one that exists; for `Out`, both, because ours may be in either.
 pub(super) fn files(home: &Home, way: Way) -> Vec<PathBuf> {
     let (old, new) = (home.home.join(".tmux.conf"), home.config.join("tmux/tmux.conf"));
     match way {
@@ -40,7 +40,7 @@ pub(super) fn files(home: &Home, way: Way) -> Vec<PathBuf> {
     }
 }
 
-/// The content with the line at its end, or where it was; those of another version go.
+/// The content with the line at its end, or where it was. Lines of other versions are removed.
 pub(super) fn put(bytes: &[u8], line: &str) -> Result<Vec<u8>, Refusal> {
     lines::put(&lines::take_those(bytes, &|other| is_ours(other) && other != line)?, line)
 }
@@ -49,12 +49,12 @@ pub(super) fn take(bytes: &[u8]) -> Result<Vec<u8>, Refusal> {
     lines::take_those(bytes, &is_ours)
 }
 
-/// Is anything of ours in it?
+/// Whether anything of ours is in it.
 pub(super) fn is_in(bytes: &[u8]) -> bool {
     String::from_utf8_lossy(bytes).lines().any(|line| is_ours(line.trim_end()))
 }
 
-/// Only what is exactly so is; somebody's own call of `msg` is theirs.
+/// Only our exact form is ours; a user's own call of `msg` is not.
 fn is_ours(line: &str) -> bool {
     line.strip_prefix(HEAD).and_then(|rest| rest.strip_suffix(TAIL)).is_some()
 }

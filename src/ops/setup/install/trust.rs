@@ -1,5 +1,5 @@
-//! Codex's trust in hooks: it runs only those whose hash stands in the user's `config.toml`, under the place that they
-//! have in their file. Our MCP server stands there too.
+//! Codex's trust in our hooks. Codex runs only hooks whose hash is in the user's `config.toml`, under a key that
+//! includes their position in the hooks file. Our MCP server is in `config.toml` too.
 
 use std::path::PathBuf;
 
@@ -15,29 +15,29 @@ use crate::ops::setup::install::server::Server;
 const ABOVE: [&str; 2] = ["hooks", "state"];
 const KEY: &str = "trusted_hash";
 
-/// What is to be trusted.
+/// The hooks to trust, and the server that goes into the same file.
 #[derive(Clone, Debug)]
 pub(super) struct Trust {
-    /// The file with the hooks, as it is named.
+    /// The file with the hooks, by the path we use.
     pub(super) hooks: PathBuf,
-    /// The same as Codex calls it.
+    /// The same file, by the path Codex uses.
     pub(super) source: String,
     pub(super) events: Vec<Trusted>,
     pub(super) server: Server,
 }
 
-/// A hook, and how it stands in a hash.
+/// A hook, and the values that go into its hash.
 #[derive(Clone, Debug)]
 pub(super) struct Trusted {
     pub(super) hook: Hook,
-    /// As Codex calls it there.
+    /// Codex's name for the event in hashes and keys.
     pub(super) event: &'static str,
     pub(super) line: String,
     pub(super) timeout: u64,
 }
 
 impl Trust {
-    /// Trusts the hooks that are in the file now, where they are now.
+    /// Trusts the hooks that are in the file now, at their present positions.
     pub(super) fn put(&self, bytes: &[u8], view: View<'_>) -> Result<Vec<u8>, Refusal> {
         let (before, after) = view(&self.hooks);
         let mut tables = Tables::parse(bytes, &ABOVE, KEY)?;
@@ -53,7 +53,8 @@ impl Trust {
         self.server.put_table(&tables.into_bytes())
     }
 
-    /// Takes that back, from what was `first` before us. Hooks of others that move up in their list stay trusted.
+    /// Undoes [`Self::put`]; `first` is the outline of the original file. Hooks of others whose position changes stay
+    /// trusted.
     pub(super) fn take(
         &self,
         bytes: &[u8],
@@ -87,7 +88,7 @@ impl Trust {
         (text.contains(KEY) && text.contains(&self.source)) || text.contains("ravenry")
     }
 
-    /// The keys and hashes of ours in the file.
+    /// The keys and hashes of our hooks in the file.
     pub(super) fn keys(&self, hooks: Option<&[u8]>) -> Result<Vec<(String, String)>, Refusal> {
         let Some(document) = parse(hooks)? else { return Ok(Vec::new()) };
         let mut keys = Vec::new();
@@ -101,7 +102,7 @@ impl Trust {
         Ok(keys)
     }
 
-    /// Every hash that may be one of ours: of what is in the file, and of what we would write.
+    /// Every hash that may be ours: of our hooks in the file, and of what we would write.
     fn hashes(&self, hooks: Option<&[u8]>) -> Result<Vec<String>, Refusal> {
         let mut hashes: Vec<String> = self.keys(hooks)?.into_iter().map(|(_, hash)| hash).collect();
         hashes.extend(self.events.iter().map(|it| hash(it.event, None, &it.line, it.timeout)));
@@ -113,7 +114,7 @@ impl Trust {
             && text.is_some_and(|text| known.iter().any(|hash| hash == text))
     }
 
-    /// Where hooks of others were, and where they are when ours are gone.
+    /// Old and new keys of others' hooks whose position changes when ours are removed.
     fn moves(&self, before: Option<&[u8]>, after: Option<&[u8]>) -> Result<Vec<(String, String)>, Refusal> {
         let mut moves = Vec::new();
         for Trusted { hook, event, .. } in &self.events {
@@ -146,7 +147,7 @@ fn parse(hooks: Option<&[u8]>) -> Result<Option<Document>, Refusal> {
     hooks.map(|bytes| Document::parse(bytes, Dialect::Strict)).transpose()
 }
 
-/// The hash of a hook as it stands in its group.
+/// The hash of the handler at this position in its group.
 fn hash_of(event: &str, group: &Node, inner: usize) -> Option<String> {
     let handler = group.member("hooks")?.item(inner)?;
     let timeout = handler.member("timeout").and_then(Node::number)?;
@@ -154,7 +155,8 @@ fn hash_of(event: &str, group: &Node, inner: usize) -> Option<String> {
     Some(hash(event, matcher, handler.member("command")?.text()?, timeout))
 }
 
-/// As Codex does it: the event, the matcher and the one handler with its defaults filled in, as JSON with sorted keys.
+/// Hashes as Codex does: the event, the matcher and the one handler with its defaults filled in, as JSON with sorted
+/// keys.
 fn hash(event: &str, matcher: Option<&str>, command: &str, timeout: u64) -> String {
     let handler = serde_json::json!({
         "async": false, "command": command, "timeout": timeout, "type": "command",
@@ -173,7 +175,7 @@ fn hash(event: &str, matcher: Option<&str>, command: &str, timeout: u64) -> Stri
 mod tests {
     use super::*;
 
-    /// What `codex app-server` 0.166.0 answered to `hooks/list`.
+    /// The expected hashes are what `codex app-server` 0.166.0 answered to `hooks/list`.
     #[test]
     fn the_hash_is_codexs() {
         let line = "[ -x '/a b/msg' ] && '/a b/msg' hook codex PreToolUse 2>/dev/null || :";
