@@ -1,4 +1,5 @@
-//! `presence/<Name>`: its time is the agent's last sign of life, its lines are what the agent did.
+//! `presence/<Name>`, the activity log of an agent: its modification time is the last sign of life, its lines count
+//! what the agent did.
 //!
 //! ```text
 //! {"calls":31,"files":["src/a.rs"],"last":"test: passed"}          what earlier lines said, added up
@@ -7,8 +8,9 @@
 //! {"rests":true}
 //! ```
 //!
-//! Every hook is a process of its own, and several of one agent run at once: each adds a line, and one that finds many
-//! adds them up. So nothing that was counted is lost, and the registration is rewritten only now and then.
+//! Every hook is a separate process, and several hooks of one agent run at once. Each appends a line; a hook that finds
+//! the file longer than `LONG` replaces its lines by their sum. So no count is lost, and the registration needs
+//! rewriting only every `REWRITE_EVERY`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -24,17 +26,17 @@ use crate::domain::{ActivityCounts, ActivityDelta, Agent, AgentName, Now};
 use crate::sys::clock;
 use crate::sys::files::{self, Ledger};
 
-/// The registration is rewritten no more often than this for the sake of what is counted.
+/// Minimum time between two rewrites of the registration for the counts alone.
 const REWRITE_EVERY: SignedDuration = SignedDuration::from_secs(10);
-/// Longer than this, the lines are added up.
+/// Size in bytes above which the lines are replaced by their sum.
 const LONG: u64 = 4096;
-/// So long the file is waited for. Nobody holds it for longer than it takes to write a line.
+/// How long to wait for the lock on the file. Nobody holds it longer than it takes to write a line.
 const PATIENCE: Duration = Duration::from_millis(300);
-/// Of so many paths is kept when it was told last that they were edited, and for so long.
+/// How many edited paths are kept with the time at which the feed last reported them, and for how long.
 const MOST_TOLD: usize = 64;
 const TOLD_FOR: SignedDuration = SignedDuration::from_secs(10);
 
-/// One line.
+/// One line of the file.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 struct Line {
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -49,10 +51,10 @@ struct Line {
     rests: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     last: Option<String>,
-    /// Of which paths the feed was told, and when, in milliseconds.
+    /// Paths whose edits were reported to the feed, with the time in milliseconds.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     told: BTreeMap<String, i64>,
-    /// The commit that the feed was told of last.
+    /// The last commit that was reported to the feed.
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<String>,
 }
@@ -62,7 +64,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// All lines, added up.
+/// The sum of all lines.
 #[derive(Clone, Debug, Default)]
 struct Sum {
     tally: ActivityCounts,
@@ -71,7 +73,7 @@ struct Sum {
 }
 
 impl Sum {
-    /// What can't be read is left out: it was cut short, or is somebody else's.
+    /// Skips lines that cannot be parsed: they were cut short or written by somebody else.
     fn of(content: &[u8]) -> Self {
         let mut sum = Self::default();
         let lines = content.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
@@ -89,7 +91,7 @@ impl Sum {
         sum
     }
 
-    /// As one line. What was told long ago is of no use.
+    /// The sum as one line. Reports older than `TOLD_FOR` are dropped.
     fn line(self, now: Timestamp) -> Line {
         let ActivityCounts { tool_calls, tokens, files_modified, activity, last_tool_call } = self.tally;
         let mut told: Vec<(String, i64)> = self.told.into_iter().collect();
@@ -123,7 +125,7 @@ impl From<ActivityDelta> for Line {
     }
 }
 
-/// What an agent did, held so that nobody else of it adds anything meanwhile.
+/// The activity log of an agent with its lock held, so no other process of that agent can append.
 #[derive(Debug)]
 #[must_use = "it is free again as soon as this is dropped"]
 pub struct Account<'m> {
@@ -135,7 +137,8 @@ pub struct Account<'m> {
 }
 
 impl Account<'_> {
-    /// Has it been so long since the feed was told that this path was edited? Then it is told again, from now on.
+    /// Whether an edit of this path is due for the feed: none was reported within `gathered`. If so, it counts as
+    /// reported at `now`.
     pub fn is_due(&mut self, path: &str, now: Timestamp, gathered: SignedDuration) -> bool {
         let now = now.as_millisecond();
         let told = self.told.get(path).or_else(|| self.sum.told.get(path)).copied();
@@ -146,7 +149,7 @@ impl Account<'_> {
         is_due
     }
 
-    /// Is that a commit which the feed was not told of?
+    /// Whether this commit has not been reported to the feed yet. If so, it counts as reported.
     pub fn is_new_commit(&mut self, id: &str) -> bool {
         let is_new = self.sum.commit.as_deref() != Some(id);
         if is_new {
@@ -155,7 +158,7 @@ impl Account<'_> {
         is_new
     }
 
-    /// Writes down what was done, and what was told.
+    /// Appends the activity and what was reported to the feed.
     pub fn enter(mut self, deed: ActivityDelta) -> Result<(), StoreError> {
         let line = Line { told: self.told, commit: self.commit, ..Line::from(deed) };
         let length = self.ledger.add(&text(&line))?;
@@ -164,15 +167,16 @@ impl Account<'_> {
 }
 
 impl Mesh {
-    /// What the agent did, for one that decides by it what to add. `None`: somebody else held it all the while.
+    /// Locks the agent's activity log, for a caller whose next line depends on its content. `None`: the lock was held
+    /// by another process for the whole wait.
     pub fn account(&self, name: &AgentName) -> Result<Option<Account<'_>>, StoreError> {
         let Some(mut ledger) = self.ledger(name)? else { return Ok(None) };
         let sum = Sum::of(&ledger.read()?);
         Ok(Some(Account { mesh: self, ledger, sum, told: BTreeMap::new(), commit: None }))
     }
 
-    /// Adds something that the agent did, which is a sign of life too. `false`: somebody else held the file all the
-    /// while, and it is not counted.
+    /// Appends an activity, which is also a sign of life. `false`: the lock was held by another process for the whole
+    /// wait, and the activity is not counted.
     pub fn count(&self, name: &AgentName, deed: ActivityDelta) -> Result<bool, StoreError> {
         let Some(mut ledger) = self.ledger(name)? else { return Ok(false) };
         let length = ledger.add(&text(&Line::from(deed)))?;
@@ -180,7 +184,7 @@ impl Mesh {
         Ok(true)
     }
 
-    /// What the agent has done so far: by its own account, or, where it keeps none, as its registration tells.
+    /// The agent's counts so far: from its activity log, or from its registration if the log has no lines.
     pub fn tally(&self, agent: &Agent) -> Result<ActivityCounts, StoreError> {
         let path = self.layout.presence(&agent.name);
         let has_lines = files::metadata(&path)?.is_some_and(|metadata| metadata.len() > 0);
@@ -203,7 +207,7 @@ impl Mesh {
     }
 }
 
-/// Makes one line of many.
+/// Replaces the lines by their sum if the file is longer than `LONG`.
 fn add_up(mesh: &Mesh, mut ledger: Ledger, length: u64) -> Result<(), StoreError> {
     if length <= LONG {
         return Ok(());
@@ -219,16 +223,16 @@ fn text(line: &Line) -> Vec<u8> {
     serde_json::to_vec(line).expect("plain data")
 }
 
-/// Is it time to write into the registration what was done since?
+/// Whether the registration is due to be rewritten with the current counts.
 pub fn is_rewrite_due(agent: &Agent, now: Timestamp) -> bool {
-    // A clock that was set back must not stop it for as long as it was ahead.
+    // `abs`, because after the clock was set back the last rewrite lies in the future and would block further ones.
     let is_old = |last: Timestamp| now.duration_since(last).abs() >= REWRITE_EVERY;
     !agent.is_foreign() && agent.last_activity.is_none_or(is_old)
 }
 
 impl Locked<'_> {
-    /// Writes into the registration when the agent was active last and what it has done, for pi-messenger's sake, unless
-    /// that was done a moment ago. The session's record is left alone: nobody needs it there.
+    /// Writes the last activity time and the counts into the registration, for pi-messenger, unless that was done less
+    /// than `REWRITE_EVERY` ago. The session record is not updated: nobody reads counts from it.
     pub fn note_activity(&self, who: &Agent, now: Timestamp) -> Result<bool, StoreError> {
         let mut record = self.own_record(who)?;
         if !is_rewrite_due(&record.agent, now) {
@@ -242,7 +246,7 @@ impl Locked<'_> {
         Ok(true)
     }
 
-    /// What an agent did under its old name, it did.
+    /// Moves the counts of a renamed agent from its old name to its new one.
     pub(super) fn carry_tally(&self, from: &AgentName, to: &AgentName) -> Result<(), StoreError> {
         let (old, new) = (self.mesh.layout.presence(from), self.mesh.layout.presence(to));
         let has_lines = files::metadata(&new)?.is_some_and(|metadata| metadata.len() > 0);

@@ -1,4 +1,4 @@
-//! What was sent and what was seen: history, receipts, and finding a message by what people call it.
+//! Messages that were sent and messages that were seen: history, receipts, and finding a message by a short id.
 
 use std::path::PathBuf;
 
@@ -21,28 +21,28 @@ pub struct Filed {
     pub place: Place,
 }
 
-/// Where it was found.
+/// Where the message was found.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Place {
-    /// Waits in the caller's inbox.
+    /// Unread, in the caller's inbox.
     Inbox,
-    /// A reader has it: perhaps the one that runs this command for it.
+    /// Taken by a reader, possibly by the one that runs this command.
     InHand,
     Seen(Seen),
     Sent(Sent),
 }
 
-/// Where a message that was sent is now.
+/// Where a sent message is now.
 #[derive(Clone, Debug)]
 pub enum Whereabouts {
     Stored,
-    /// In the hands of a reader.
+    /// Taken by a reader.
     InHand,
-    /// A hook said it to the model, which has not gone on since.
+    /// A hook gave it to the model, and nothing shows yet that the model has it.
     Offered(Offer),
     Parked,
     Seen(Seen),
-    /// In the grave of that name.
+    /// In the grave with this id.
     Grave(String),
     Quarantine,
     /// Nowhere in the mesh.
@@ -50,13 +50,14 @@ pub enum Whereabouts {
 }
 
 impl Mesh {
-    /// The agent's messages that `text` may mean: a whole id, the six letters, or the start of either. What it names
-    /// in full is meant, whatever else begins like that.
+    /// The agent's messages that `text` may refer to: a whole id, the six letters, or a prefix of either. If `text` is
+    /// a whole id or all six letters of some message, only exact matches are returned.
     pub fn find_messages(&self, agent: &Agent, text: &str) -> Result<Vec<Filed>, StoreError> {
         self.find(agent, text, |_| true)
     }
 
-    /// Those of them that the agent sent. One to itself is among them, and in its inbox too.
+    /// Like [`Self::find_messages`], but only messages that the agent sent. A message to itself is included; it is in
+    /// its inbox too.
     pub fn find_sent(&self, agent: &Agent, text: &str) -> Result<Vec<Filed>, StoreError> {
         self.find(agent, text, |place| matches!(place, Place::Sent(_)))
     }
@@ -72,7 +73,7 @@ impl Mesh {
             if !is_wanted(&place) {
                 continue;
             }
-            // The id of a foreign message stands only inside it.
+            // A foreign message has its id only in its content.
             let by_name = stem.is_meant_by(text);
             let Some(message) = read(&path)? else { continue };
             if by_name || is_prefix(text, message.id.as_str()) {
@@ -91,7 +92,8 @@ impl Mesh {
         Ok(found)
     }
 
-    /// The agent's conversation, oldest first: all, or that with one peer. At most `limit` messages, the latest.
+    /// The agent's conversation, oldest first, with everyone or with one peer. At most `limit` messages, the latest
+    /// ones.
     pub fn history(
         &self,
         agent: &Agent,
@@ -106,7 +108,7 @@ impl Mesh {
             if history.len() == limit {
                 break;
             }
-            // Whom a message was sent to stands in the name of its record.
+            // The recipient is part of the record's file name.
             let is_anothers = |peer: &AgentName| matches!(&place, Place::Sent(sent) if sent.to != *peer);
             if peer.is_some_and(is_anothers) {
                 continue;
@@ -124,14 +126,14 @@ impl Mesh {
         Ok(history)
     }
 
-    /// With `from`, of what was handed over or sent only what is not older.
+    /// The agent's message files. With `from`, records in `seen/` and `sent/` that are older are left out.
     pub(super) fn files_of(
         &self,
         agent: &Agent,
         from: Option<&Stem>,
     ) -> Result<Vec<(PathBuf, Stem, Place)>, FileError> {
-        // A record begins with the stem, and goes on with a comma, which comes before all that a stem is made of: so
-        // records stand in the order of their stems.
+        // A record's file name is the stem followed by a comma, which sorts before every character of a stem. So
+        // records sort by their stems.
         let from = from.map_or("", Stem::as_str);
         let mut found = Vec::new();
         for name in agent.all_names() {
@@ -157,7 +159,7 @@ impl Mesh {
                 );
             }
         }
-        // Whoever had the name before has messages of its own.
+        // Leave out messages of an earlier agent with the same name.
         found.retain(|(_, stem, place)| match place {
             Place::Inbox | Place::InHand => true,
             Place::Seen(seen) => seen.at >= agent.joined_at,
@@ -166,7 +168,7 @@ impl Mesh {
         Ok(found)
     }
 
-    /// Acks a message that was surfaced: one rename. `false`: it was acked already.
+    /// Acks a surfaced message, by one rename. `false`: it was acked already.
     pub fn ack(&self, agent: &Agent, seen: &Seen, at: Timestamp) -> Result<bool, StoreError> {
         if seen.acked.is_some() {
             return Ok(false);
@@ -181,7 +183,7 @@ impl Mesh {
         Ok(false)
     }
 
-    /// Messages that the agent was handed over and still owes an ack.
+    /// Messages that the agent received and has not acked although their senders asked for it.
     pub fn owed_acks(&self, agent: &Agent) -> Result<Vec<Filed>, StoreError> {
         let mut owed = Vec::new();
         for (path, stem, place) in self.files_of(agent, None)? {
@@ -195,7 +197,7 @@ impl Mesh {
         Ok(owed)
     }
 
-    /// Keeps what was seen and sent within bounds of age and number. Undelivered mail is elsewhere, and stays.
+    /// Limits `seen/` and `sent/` in age and number. Undelivered mail is in other directories and is not touched.
     pub fn prune(&self, name: &AgentName, oldest: Timestamp, most: usize) -> Result<usize, StoreError> {
         let mut pruned = 0;
         for dir in [self.layout.seen(name), self.layout.sent(name)] {

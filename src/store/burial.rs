@@ -1,8 +1,8 @@
-//! Burying: the registration and the unread mail of an agent move into a grave.
+//! Burial: moves the registration and the unread mail of an agent into a grave.
 //!
 //! pi-messenger takes no lock and may take the name of a dead agent at any moment. So a registration is first moved to
-//! `registry/.<Name>.taken`, which nobody reads, and looked at there: the agent's own goes into the grave, anybody
-//! else's goes back. Whoever has the lock next goes on with what a crash left there.
+//! `registry/.<Name>.taken`, which nobody reads, and checked there: if it is the agent's own it goes into the grave,
+//! otherwise it goes back. If a crash leaves a file there, the next process that holds the lock finishes the burial.
 
 use std::path::Path;
 
@@ -17,21 +17,21 @@ use crate::domain::{Agent, AgentName, Liveness};
 use crate::sys::files::{self, Published};
 use crate::sys::{clock, process};
 
-/// Files are dated by a clock that moves in steps, the longest of which are these.
+/// The longest step of the coarse clock that dates files.
 const TICK: SignedDuration = SignedDuration::from_millis(10);
 
-/// What lies in the place of a registration.
+/// Which registration was found under the agent's name.
 enum Found {
     Nothing,
     /// The agent's own.
     Own,
-    /// Somebody else's, with the time at which it started if that can be read.
+    /// Another agent's, with its start time if it can be read.
     Others(Option<Timestamp>),
 }
 
 impl Locked<'_> {
-    /// Moves registration and unread mail into a grave. The registration goes last: until then a burial that was
-    /// cut short is done again, or, if the agent lives and comes first, undone.
+    /// Moves the registration and unread mail into a grave. The registration goes last: until then an interrupted
+    /// burial is repeated, or undone if the agent is alive and acts first.
     pub fn bury(
         &self,
         record: &Record,
@@ -57,7 +57,7 @@ impl Locked<'_> {
             self.remember(SessionRecord { last: record.clone(), left, evicted })?;
         }
         let names = self.mesh.mailboxes(agent)?;
-        // What a rename that was cut short left under a former name would be the agent again.
+        // A registration that an interrupted rename left under a former name would bring the agent back.
         for name in names.iter().filter(|name| ***name != agent.name) {
             files::remove(&layout.registration(name))?;
         }
@@ -70,7 +70,7 @@ impl Locked<'_> {
             match others_since {
                 Some(since) if **name == agent.name => self.give_mail_back(&there, name, since)?,
                 _ => {
-                    // Mail that came in meanwhile.
+                    // Mail that arrived in the meantime.
                     self.move_mail(&layout.inbox(name), &there)?;
                     files::remove_dir(&layout.inbox(name))?;
                 }
@@ -82,8 +82,8 @@ impl Locked<'_> {
         Ok(grave)
     }
 
-    /// Moves the agent's registration into its grave. Returns since when somebody else has the name, if so: then what
-    /// lies in the registry stays there.
+    /// Moves the agent's registration into its grave. If another agent has the name by now, its registration stays, and
+    /// the time since which it has the name is returned.
     fn take_registration(&self, record: &Record, grave: &GraveId) -> Result<Option<Timestamp>, StoreError> {
         let layout = &self.mesh.layout;
         let agent = &record.agent;
@@ -123,7 +123,8 @@ impl Locked<'_> {
         })
     }
 
-    /// Unless there is another by now: then this one was replaced, as pi-messenger replaces its own.
+    /// Puts a registration back, unless there is another one by now. Then it goes to quarantine: it was replaced, as
+    /// pi-messenger replaces its own.
     fn put_back_registration(&self, taken: &Path, path: &Path) -> Result<(), StoreError> {
         match self.mesh.files.put_back(taken, path)? {
             Published::Done => {}
@@ -134,7 +135,7 @@ impl Locked<'_> {
         Ok(())
     }
 
-    /// Mail that arrived since somebody else has the name is for that one.
+    /// Returns mail to the inbox that arrived after another agent took the name: it is for that agent.
     fn give_mail_back(&self, grave: &Path, name: &AgentName, since: Timestamp) -> Result<(), StoreError> {
         let inbox = self.mesh.layout.inbox(name);
         for file in files::list(grave)? {
@@ -147,7 +148,7 @@ impl Locked<'_> {
         Ok(())
     }
 
-    /// Goes on with burials that were cut short while a registration was being looked at.
+    /// Finishes burials that were interrupted while a registration was being checked.
     pub fn settle_all_taken(&self) -> Result<(), StoreError> {
         for file in files::list(&self.mesh.layout.registry())? {
             if let Some(name) = registry::taken_name(&file) {
@@ -157,7 +158,7 @@ impl Locked<'_> {
         Ok(())
     }
 
-    /// The same for one name. Who is alive and did not say good-bye is put back; who was being buried is buried.
+    /// Does that for one name: buries the agent if it was being buried, otherwise puts its registration back.
     fn settle_taken(&self, name: &AgentName) -> Result<(), StoreError> {
         let layout = &self.mesh.layout;
         let taken = layout.taken(name);

@@ -1,7 +1,7 @@
-//! Configuration files, in layers: each has the last word over those before it.
+//! Configuration files, read in layers: a later layer overrides the earlier ones.
 //!
-//! Our own files are held to account: what doesn't fit is an error that names file, line and column, and a key that
-//! we don't know gets a hint. pi-messenger's are read for what they have in common with ours.
+//! Our own files are checked strictly: a value that doesn't fit is an error, a syntax error names file, line and
+//! column, and an unknown key gets a hint. From pi-messenger's files only the keys that both programs have are read.
 
 use std::path::{Path, PathBuf};
 
@@ -16,25 +16,25 @@ use crate::sys::files::{self, FileError, Files};
 use crate::sys::flock::FileLock;
 use crate::sys::git::WorkTree;
 
-/// The settings that hold here and now.
+/// The effective settings, and the problems found while reading them.
 #[derive(Debug)]
 pub struct Loaded {
     pub settings: Settings,
-    /// What was not taken as it stands, and why.
+    /// Values that were ignored or not taken as written, and why.
     pub warnings: Vec<String>,
-    /// Files and variables that can't be used at all. What the others say holds.
+    /// Files, values and variables that cannot be used. All others still apply.
     pub errors: Vec<StoreError>,
-    /// Why the user's own configuration can't be used. The mesh and `strict` are then what it said last.
+    /// Why the user's own configuration cannot be used. `mesh` and `strict` then have the last good values.
     pub broken: Option<String>,
-    /// It is not known what the user's configuration says about the mesh, now or before.
+    /// Whether the user's configuration of the mesh is unknown: it cannot be read now, and no earlier value was kept.
     pub mesh_is_unknown: bool,
-    /// Why it could not be kept for later what the user's configuration says.
+    /// Why the current values could not be kept as last good values.
     pub not_kept: Option<StoreError>,
-    /// The keys of [`KEPT`] that a file of the user's sets, and none that can't be read could set otherwise.
+    /// The keys of [`KEPT`] that a file of the user sets, and that no unreadable file could override.
     known: Vec<&'static str>,
 }
 
-/// Whose file it is.
+/// Whether a file belongs to the user or to a project.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Scope {
     User,
@@ -44,7 +44,7 @@ pub enum Scope {
 /// A file that may hold settings.
 struct Layer {
     path: PathBuf,
-    /// The key beneath which the settings are, if they are not the whole file.
+    /// The key that holds the settings, if they are not the whole file.
     beneath: Option<&'static str>,
     ours: bool,
     scope: Scope,
@@ -62,7 +62,7 @@ fn user_layers(home: &Home) -> [Layer; 3] {
 
 fn project_layers(home: &Home, cwd: &Path) -> Vec<Layer> {
     let mut layers = Vec::new();
-    // A project that is the home directory is no project: its files are the user's.
+    // If the home directory is a project root, its files are the user's, not a project's.
     let dirs: Vec<PathBuf> = project_dirs(cwd).into_iter().filter(|dir| *dir != home.home).collect();
     for (name, ours) in [(".pi/pi-messenger.json", false), (".ravenry/config.json", true)] {
         let found = dirs.iter().map(|dir| dir.join(name)).find(|path| path.is_file());
@@ -71,7 +71,7 @@ fn project_layers(home: &Home, cwd: &Path) -> Vec<Layer> {
     layers
 }
 
-/// From here up to the root of the work tree, which are the directories that a project's file may be in.
+/// The directories that may hold a project's file: from `cwd` up to the root of the work tree.
 fn project_dirs(cwd: &Path) -> Vec<PathBuf> {
     match WorkTree::containing(cwd) {
         Some(tree) => {
@@ -90,7 +90,7 @@ fn project_file(cwd: &Path) -> PathBuf {
     root.join(".ravenry/config.json")
 }
 
-/// Reads all layers. `mesh_flag` is what `--mesh` said.
+/// Reads all layers. `mesh_flag` is the value of `--mesh`.
 pub fn load(home: &Home, cwd: &Path, mesh_flag: Option<&str>) -> Loaded {
     let mut loaded = load_user(home);
     for layer in project_layers(home, cwd) {
@@ -109,15 +109,15 @@ pub fn load(home: &Home, cwd: &Path, mesh_flag: Option<&str>) -> Loaded {
     loaded
 }
 
-/// What the user's own files say, whatever a project or a variable says here.
+/// The settings from the user's own files, without project files and variables.
 pub fn user(home: &Home) -> Settings {
     let mut loaded = load_user(home);
     loaded.settings.apply_shortcuts();
     loaded.settings
 }
 
-/// Reads what the user configured. Where that can't be read, the mesh and `strict` are what it said last; where it can,
-/// they are kept for such a time.
+/// Reads the user's files. If one cannot be used, `mesh` and `strict` get the last good values; otherwise their values
+/// are kept as such.
 fn load_user(home: &Home) -> Loaded {
     let mut loaded = Loaded {
         settings: Settings::default(),
@@ -156,7 +156,7 @@ fn bad_setting(place: &str, reason: &impl ToString) -> StoreError {
 }
 
 impl Loaded {
-    /// Takes over what the file says. `false`: there is none.
+    /// Applies the settings of a file. `false`: there is no such file.
     fn add(&mut self, layer: &Layer, home: &Home) -> Result<bool, StoreError> {
         let Some(mut document) = read(&layer.path)? else { return Ok(false) };
         if let Some(key) = layer.beneath {
@@ -198,7 +198,7 @@ impl Loaded {
         Ok(true)
     }
 
-    /// Puts in what the user's configuration said last, unless it says so now.
+    /// Fills in the last good values of the keys that are not known now.
     fn recall(&mut self, home: &Home) {
         let kept = LastGood::recall(home);
         let shown = home.shorten(&user_file(home).to_string_lossy());
@@ -230,7 +230,7 @@ impl Loaded {
     }
 }
 
-/// In a file, a relative path would be another directory for each who reads it.
+/// Rejects a relative path in a file: it would mean a different directory for each working directory.
 fn check_absolute(name: &str, json: &Json) -> Result<(), String> {
     match json.as_str() {
         Some(path) if name == "mesh" && !path.is_empty() && !path.starts_with(['/', '~']) => {
@@ -260,14 +260,14 @@ pub fn did_you_mean(name: &str) -> String {
     }
 }
 
-/// What an argument or a variable says: JSON where the key takes more than text.
+/// Parses an argument or a variable: as JSON if the key takes more than text.
 pub fn raw_from_text(key: &str, text: &str) -> Raw {
     let plain = find_key(key).is_ok_and(|(_, key)| key.is_plain_text());
     let json = if plain { None } else { serde_json::from_str::<Json>(text).ok() };
     json.map_or_else(|| Raw::Text(text.to_string()), |json| raw(&json))
 }
 
-/// Writes one value into a file of ours, which is made if there is none. Returns the file.
+/// Writes one value into a file of ours, which is created if necessary. Returns its path.
 pub fn set(home: &Home, cwd: &Path, scope: Scope, name: &str, raw: &Raw) -> Result<String, StoreError> {
     rewrite(home, cwd, scope, true, |document| {
         let value = match (document.get(name), json(raw)) {
@@ -283,14 +283,14 @@ pub fn set(home: &Home, cwd: &Path, scope: Scope, name: &str, raw: &Raw) -> Resu
     })
 }
 
-/// Takes one value out of a file of ours. Returns the file.
+/// Removes one value from a file of ours. Returns its path.
 pub fn unset(home: &Home, cwd: &Path, scope: Scope, name: &str) -> Result<String, StoreError> {
     rewrite(home, cwd, scope, false, |document| {
         document.shift_remove(name);
     })
 }
 
-/// Changes a file of ours. Where nothing is left in it, or nothing was, there need not be one (`keep_empty`).
+/// Changes a file of ours. Without `keep_empty`, no file is created, and one that becomes empty is removed.
 fn rewrite(
     home: &Home,
     cwd: &Path,
@@ -302,7 +302,7 @@ fn rewrite(
         Scope::User => user_file(home),
         Scope::Project => project_file(cwd),
     };
-    // Dotfiles are often links into a repository: the file is written where it is.
+    // Dotfiles are often links into a repository: replace the target, not the link.
     let is_link = named.is_symlink();
     let path = if is_link { fs_err::canonicalize(&named).map_err(FileError::from)? } else { named };
     let shown = home.shorten(&path.to_string_lossy());
@@ -325,7 +325,7 @@ fn rewrite(
     }
     files.sweep()?;
     if scope == Scope::User {
-        // It is kept for a time when it can't be read. Where it can't be kept, `doctor` tells so.
+        // Keeps the last good values. If that fails, `doctor` reports it.
         drop(load_user(home));
     }
     files::remove(&lock)?;
@@ -380,7 +380,7 @@ fn json(raw: &Raw) -> Json {
     }
 }
 
-/// Whole numbers without a fraction.
+/// A JSON number; whole numbers are written without a fraction.
 pub fn number_json(number: f64) -> Json {
     if number.fract() == 0.0 && number.abs() < 1e15 { Json::from(number as i64) } else { Json::from(number) }
 }

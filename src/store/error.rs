@@ -1,4 +1,4 @@
-//! What can go wrong with the mesh on disk.
+//! `StoreError`: the errors of the mesh on disk.
 
 use std::path::PathBuf;
 
@@ -12,26 +12,26 @@ pub enum StoreError {
     File(#[from] FileError),
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// The mesh is no place for private files.
+    /// The directory is not safe for private files.
     #[error("the mesh is not safe: {distrust}")]
     Unsafe {
         #[source]
         distrust: Distrust,
-        /// The command that makes it safe, where it is a mesh of the user's.
+        /// The command that makes it safe, if it is the user's own mesh.
         remedy: Option<String>,
     },
     #[error("`{}` is not a mesh: it holds other files", .0.display())]
     NotAMesh(PathBuf),
     #[error("`{}` has been held by {holder} for more than {limit} s", .path.display())]
     SwarmLockTimedOut { path: PathBuf, holder: String, limit: f64 },
-    /// A file that can't be understood. It is left as it is.
+    /// A file that cannot be parsed. It is left unchanged.
     #[error("`{}` can't be read: {reason}", .path.display())]
     Corrupt { path: PathBuf, reason: String },
     #[error("`{}` can't be read: {reason} (line {line}, column {column})", .path.display())]
     BadConfig { path: PathBuf, reason: String, line: usize, column: usize },
     #[error("`{}`: {reason}", .path.display())]
     BadSetting { path: PathBuf, reason: String },
-    /// pi-messenger registered it: it is not ours to rewrite.
+    /// pi-messenger registered this agent, so the registration is not ours to rewrite.
     #[error("{0} is an agent of pi-messenger, which keeps its own registration")]
     Foreign(String),
     #[error("the registration of {0} is gone")]

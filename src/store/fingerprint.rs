@@ -1,4 +1,4 @@
-//! By what it shows that something changed, for those who tell others of it: cheap to look at, and to compare.
+//! `Fingerprint`: file names and `stat` results that show cheaply whether agents, tasks or mail changed.
 
 use std::path::PathBuf;
 
@@ -8,17 +8,17 @@ use crate::sys::files::{self, Stamp};
 use super::error::StoreError;
 use super::mesh::Mesh;
 
-/// Files by name, with what `stat` says of them.
+/// File names with their `stat` results.
 type Listed = Vec<(String, Option<Stamp>)>;
 
-/// What things look like at one moment.
+/// The state at one moment, to be compared with a later one.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Fingerprint {
-    /// Who is there.
+    /// The registrations.
     pub agents: Listed,
-    /// Which tasks there are, who has them, what is done.
+    /// Claims, completions and the agent's spec file.
     pub tasks: Listed,
-    /// The agent's mail.
+    /// The names of the agent's unread messages.
     pub mail: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! `graves/<Name>-<hash of the session>/`: what an agent that is gone left behind, until its session comes back.
+//! `graves/<Name>-<hash of the session>/`: what an agent that is gone left behind, kept until its session comes back.
 //!
 //! ```text
 //! grave.json           who, when and why
@@ -19,7 +19,7 @@ use super::wire::time;
 use crate::domain::{Agent, AgentName, SessionId};
 use crate::sys::files::{self, FileError};
 
-/// How much of a session's hash tells its grave from others of the name.
+/// Number of hex digits of the session's hash in a grave's name.
 const HASH: usize = 12;
 
 /// The name of a grave's directory.
@@ -31,18 +31,19 @@ impl GraveId {
         Self(format!("{}-{}", agent.name, short_hash(&agent.session)))
     }
 
-    /// Where mail goes that lay in the inbox of a name that nobody had.
+    /// The grave for mail that was in the inbox of an unregistered name.
     pub(super) fn of_lost_mail(name: &AgentName, now: Timestamp) -> Self {
         Self(format!("{name}-lost-{}", now.as_millisecond()))
     }
 
-    /// A grave's name as a directory or a registration tells it; whatever else stands there leads nowhere.
+    /// Parses a grave's name as found in a directory or a registration. `None`: it is not valid, so no path is built
+    /// from it.
     pub fn parse(text: &str) -> Option<Self> {
         let grave = Self(text.to_string());
         AgentName::new(grave.name_part()?).is_ok().then_some(grave)
     }
 
-    /// When mail of nobody was put there; `None` for the grave of a session.
+    /// When lost mail was put there; `None` for the grave of a session.
     fn lost_at(&self) -> Option<Timestamp> {
         let (name, ending) = self.0.rsplit_once('-')?;
         if !name.ends_with("-lost") {
@@ -51,12 +52,12 @@ impl GraveId {
         Timestamp::from_millisecond(ending.parse().ok()?).ok()
     }
 
-    /// Does it hold mail that lay in the inbox of a name that nobody had?
+    /// Whether it holds mail from the inbox of an unregistered name.
     pub fn is_of_lost_mail(&self) -> bool {
         self.lost_at().is_some()
     }
 
-    /// Whose grave it is. Names may have dashes, so they are read from the end.
+    /// The name of the buried agent. Names may contain dashes, so the ending is split off from the end.
     pub fn name(&self) -> &str {
         self.name_part().unwrap_or(&self.0)
     }
@@ -86,7 +87,7 @@ fn short_hash(session: &SessionId) -> String {
     session_hash(session)[..HASH].to_string()
 }
 
-/// Why an agent is no longer there.
+/// Why an agent is gone.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Why {
@@ -94,19 +95,19 @@ pub enum Why {
     Died,
     Left,
     Evicted,
-    /// Mail that lay in the inbox of nobody.
+    /// Lost mail: it was in the inbox of an unregistered name.
     Lost,
 }
 
-/// What is known of an agent that is gone.
+/// The content of a grave.
 #[derive(Clone, Debug)]
 pub struct Grave {
     pub id: GraveId,
     pub why: Why,
     pub at: Timestamp,
-    /// Who evicted it.
+    /// The agent that evicted it.
     pub by: Option<String>,
-    /// Not there for lost mail, nor while burying is under way.
+    /// `None` for lost mail, and while the burial is in progress.
     pub record: Option<Record>,
     pub unread: usize,
 }
@@ -120,7 +121,7 @@ pub(super) struct Inscription {
     pub(super) by: Option<String>,
 }
 
-/// The graves of that session, whatever name it had.
+/// The graves of a session, under whatever names it had.
 pub(super) fn of_session(layout: &Layout, session: &SessionId) -> Result<Vec<GraveId>, FileError> {
     let ending = format!("-{}", short_hash(session));
     let mut own = Vec::new();
@@ -136,7 +137,7 @@ fn is_lost_mail_of(layout: &Layout, id: &GraveId, session: &SessionId) -> Result
     if !id.is_of_lost_mail() {
         return Ok(false);
     }
-    // One file tells in most cases that it is not.
+    // Usually the session's own file is enough to rule it out.
     let known = sessions::read(layout, session).ok().flatten();
     if !known.is_some_and(|known| had_name_of(&known, id)) {
         return Ok(false);
@@ -144,7 +145,7 @@ fn is_lost_mail_of(layout: &Layout, id: &GraveId, session: &SessionId) -> Result
     Ok(lost_mail_owner(layout, id)?.is_some_and(|owner| owner.last.agent.session == *session))
 }
 
-/// The session that lost mail is for: the only one that had the name and joined before the mail was put there.
+/// The session that lost mail is for: the only one that had the name and joined before the mail was moved there.
 pub(super) fn lost_mail_owner(layout: &Layout, id: &GraveId) -> Result<Option<SessionRecord>, FileError> {
     let mut owners = sessions::all(layout)?.records.into_iter().filter(|known| had_name_of(known, id));
     let first = owners.next();
@@ -154,11 +155,11 @@ pub(super) fn lost_mail_owner(layout: &Layout, id: &GraveId) -> Result<Option<Se
 fn had_name_of(known: &SessionRecord, id: &GraveId) -> bool {
     let agent = &known.last.agent;
     let had_name = agent.all_names().any(|name| name.as_str() == id.name());
-    // Whoever takes a name puts the mail aside at that very moment, so a newcomer's time is the grave's.
+    // A newcomer moves the mail away at the moment it takes the name, so its join time equals the grave's time.
     had_name && id.lost_at().is_some_and(|at| agent.joined_at.as_millisecond() < at.as_millisecond())
 }
 
-/// Every grave, and those whose inscription can't be read: their mail is still there.
+/// Every grave, and those whose `grave.json` cannot be read. Their mail is still there.
 #[derive(Clone, Debug, Default)]
 pub struct Graves {
     pub graves: Vec<Grave>,

@@ -1,4 +1,4 @@
-//! What a directory is before it is used as a mesh: a mesh, empty, or something else that must not be changed.
+//! Classifies a directory before it is used as a mesh: a mesh, empty, or something else that must not be changed.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use super::layout::{DIRECTORIES, LATER};
 use crate::sys::files::{self, FileError};
 
-/// What a mesh has later that is no directory.
+/// The names in `LATER` that are plain files.
 const PLAIN: [&str; 6] =
     ["mesh.lock", "swarm.lock", "claims.json", "completions.json", "trouble.jsonl", "trouble.old.jsonl"];
 
@@ -15,15 +15,15 @@ const NOT_CONTENT: [&str; 2] = ["lost+found", ".DS_Store"];
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Ground {
-    /// It bears the marks of a mesh, ours or pi-messenger's.
+    /// It has the marks of a mesh, ours or pi-messenger's.
     Mesh,
-    /// It is empty, or holds empty directories of a mesh that was begun, and nothing else.
+    /// It is empty, or contains only empty directories of a mesh that was being created.
     Free,
-    /// It holds something else.
+    /// It contains something else.
     Foreign,
 }
 
-/// One `stat` for a mesh of ours; the directory is listed only if it bears no marks.
+/// Takes one `stat` for a mesh of ours; the directory is listed only if it has no marks.
 pub(super) fn examine(dir: &Path) -> Result<Ground, FileError> {
     if bears_marks(dir)? {
         return Ok(Ground::Mesh);
@@ -36,17 +36,18 @@ pub(super) fn examine(dir: &Path) -> Result<Ground, FileError> {
     if files::all_names(dir, is_ours)? {
         return Ok(Ground::Free);
     }
-    // Another process may have made a mesh of it since the first look: its marks come before any content.
+    // Another process may have made it a mesh since the first check: the marks of a mesh come before any content.
     Ok(if bears_marks(dir)? { Ground::Mesh } else { Ground::Foreign })
 }
 
-/// Is it a directory itself, not a link to one, with nothing in it? What can't be looked at is not ours to decide about.
+/// Whether it is an empty directory, not a link to one. `false` if it cannot be examined.
 fn is_empty_dir(path: &Path) -> bool {
     let is_dir = files::link_metadata(path).is_ok_and(|found| found.is_some_and(|it| it.is_dir()));
     is_dir && files::all_names(path, |_| false).unwrap_or(false)
 }
 
-/// `mesh.lock` is ours alone; pi-messenger's mesh has none before our first command, but `registry/` and `inbox/`.
+/// Whether it has the marks of a mesh: `mesh.lock`, which only we create, or `registry/` and `inbox/`, which
+/// pi-messenger has even before our first command.
 pub(super) fn bears_marks(dir: &Path) -> Result<bool, FileError> {
     let is_there = |name: &str| Ok::<_, FileError>(files::link_metadata(&dir.join(name))?.is_some());
     let is_dir = |name: &str| {

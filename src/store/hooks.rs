@@ -1,4 +1,4 @@
-//! What hooks keep from one call to the next.
+//! State that hooks keep from one call to the next.
 //!
 //! ```text
 //! hooks/<session>.turns           how often mail has kept that session going since its user last spoke
@@ -19,28 +19,28 @@ use crate::domain::SessionId;
 use crate::sys::files::{self, Stamp};
 use crate::sys::{clock, random};
 
-/// A log that is longer than this starts anew; the old one is kept once.
+/// Size in bytes above which a new log is started. One old log is kept.
 const MAX_TROUBLE: u64 = 128 * 1024;
-/// What a session is at is kept so many times as long as the rest.
+/// The state of a session is kept this many times as long as other files.
 const SESSIONS_LAST: u32 = 60;
 
-/// How often mail has kept a session going.
+/// How often mail has kept a session going since its user last spoke.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Turns {
     pub count: u32,
-    /// How the text began that kept it going last: some harnesses show it as if the user had said it.
+    /// The start of the text that kept it going last: some harnesses present it as if the user had said it.
     pub said: String,
 }
 
-/// What reserved files looked like before a command ran.
+/// The stamps of reserved files before a command ran.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Before {
     #[serde(with = "time")]
     pub at: Timestamp,
     pub files: BTreeMap<String, Stamp>,
-    /// There were too many to look at all of them.
+    /// Whether there were too many files to examine them all.
     pub partial: bool,
 }
 
@@ -57,7 +57,7 @@ pub struct Trouble {
 impl Mesh {
     pub fn turns(&self, session: &SessionId) -> Result<Turns, StoreError> {
         let bytes = files::read_note(&self.hook_file(session, "turns"))?;
-        // Worth no more than a count that starts anew.
+        // If it cannot be read, counting starts again.
         Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default())
     }
 
@@ -71,14 +71,14 @@ impl Mesh {
         Ok(self.files.replace(&path, &pretty(turns))?)
     }
 
-    /// Keeps what files looked like before that call.
+    /// Keeps the stamps taken before that tool call.
     pub fn keep_before(&self, session: &SessionId, call: &str, before: &Before) -> Result<(), StoreError> {
         self.make_hooks_dir()?;
         let path = self.layout.hooks().join(before_name(session, call));
         Ok(self.files.replace(&path, &pretty(before))?)
     }
 
-    /// What was kept before that call; it is asked for once.
+    /// The stamps kept before that tool call. Removes them.
     pub fn take_before(&self, session: &SessionId, call: &str) -> Result<Option<Before>, StoreError> {
         let path = self.layout.hooks().join(before_name(session, call));
         let Some(bytes) = files::read_note(&path)? else { return Ok(None) };
@@ -86,7 +86,7 @@ impl Mesh {
         Ok(serde_json::from_slice(&bytes).ok())
     }
 
-    /// Forgets what was kept for a session that ends.
+    /// Removes the files of a session that ends.
     pub fn forget_hooks(&self, session: &SessionId) -> Result<(), StoreError> {
         let own = format!("{}.", session_hash(session));
         for name in files::list(&self.layout.hooks())? {
@@ -97,13 +97,13 @@ impl Mesh {
         Ok(())
     }
 
-    /// Removes, now and then, what sessions left behind that never said goodbye.
+    /// Removes old files of sessions that ended without notice, in one of `one_in` calls on average.
     pub fn sweep_hooks(&self, older_than: std::time::Duration, one_in: u32) -> Result<(), StoreError> {
         if !random::number().is_multiple_of(one_in) {
             return Ok(());
         }
         for name in files::list(&self.layout.hooks())? {
-            // What a session is at is true for as long as it lasts, and some last for weeks.
+            // The state of a session stays valid as long as the session, which may last for weeks.
             let kinds = ["working", "resting", "roused", "unasked", "waiter", "server"];
             let lasts = kinds.iter().any(|kind| name.ends_with(kind));
             let limit = if lasts { older_than * SESSIONS_LAST } else { older_than };
@@ -149,7 +149,7 @@ impl Mesh {
     }
 }
 
-/// A call's id is the harness's text: the file is named after a hash of it.
+/// The file name for a call. The call's id comes from the harness, so the name is a hash of it.
 fn before_name(session: &SessionId, call: &str) -> String {
     let call = uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_OID, call.as_bytes()).simple();
     format!("{}.{call}.before", session_hash(session))

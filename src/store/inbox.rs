@@ -1,7 +1,7 @@
-//! Inboxes: looking, taking, handing over, recording.
+//! Inboxes: listing messages, taking them, recording or putting them back.
 //!
-//! A message is parsed first and taken second, so that nothing unreadable is ever in anyone's hands. Taking is a rename
-//! to a name that bears our process, which one reader wins. A [`Delivery`] is what was taken: it is recorded once it
+//! A message is parsed before it is taken, so nobody ever takes an unreadable one. Taking is a rename to a name that
+//! contains our process's mark; only one reader wins it. A [`Delivery`] holds what was taken. It is recorded once it
 //! was handed over, or put back; if we die in between, the next reader puts it back.
 
 use std::path::Path;
@@ -17,42 +17,42 @@ use crate::domain::{Agent, AgentName, Liveness, Message, Recorded};
 use crate::sys::files::{self, Entry, FileError};
 use crate::sys::{clock, process};
 
-/// A foreign writer may be in the middle of a file for so long; after that what can't be read is set aside.
+/// How long a foreign writer may take for a file. An unreadable file older than this goes to quarantine.
 const BEING_WRITTEN: Duration = Duration::from_secs(10);
 
-/// Files larger than any message could be are not read.
+/// The largest file that is read, in bytes. No message is larger.
 pub(super) const MAX_FILE: u64 = 8 * 1024 * 1024;
 
-/// No file name is longer.
+/// The longest file name that file systems allow, in bytes.
 const MAX_NAME: usize = 255;
 
-/// A message that lies there, untouched.
+/// A message that nobody has taken.
 #[derive(Clone, Debug)]
 pub struct Waiting {
     pub stem: Stem,
     pub message: Message,
-    /// Whose inbox it lies in: the agent's, or one of a former name.
+    /// The name of the inbox: the agent's name or a former one.
     inbox: AgentName,
     parked: bool,
 }
 
-/// Sender → session.
+/// Sender name → session.
 pub type Contacts = std::collections::BTreeMap<String, String>;
 
-/// What lies in an agent's inboxes.
+/// The content of an agent's inboxes.
 #[derive(Clone, Debug, Default)]
 pub struct Scan {
-    /// In the order in which they are to be handed over.
+    /// In the order in which they should be handed over.
     pub waiting: Vec<Waiting>,
-    /// Could not be handed over, time and again.
+    /// Messages that repeatedly could not be handed over.
     pub parked: Vec<Waiting>,
-    /// Can't be read yet; somebody may be writing them.
+    /// Files that cannot be parsed yet; they may still be being written.
     pub unripe: Vec<Unripe>,
-    /// In the hands of a reader that lives.
+    /// Number of messages that are taken by a reader, alive or dead, or that were offered by a process that is dead.
     pub in_hand: usize,
 }
 
-/// A file in an inbox that can't be understood.
+/// A file in an inbox that cannot be parsed.
 #[derive(Clone, Debug)]
 pub struct Unripe {
     pub file: String,
@@ -62,7 +62,7 @@ pub struct Unripe {
 }
 
 impl Mesh {
-    /// Looks at an agent's inboxes, and changes nothing.
+    /// Lists an agent's inboxes. Changes nothing.
     pub fn look(&self, agent: &Agent) -> Result<Scan, StoreError> {
         let mut scan = Scan::default();
         for name in self.mailboxes(agent)? {
@@ -85,7 +85,7 @@ impl Mesh {
                         scan.parked.push(Waiting { stem, message, inbox: inbox.clone(), parked: true });
                     }
                 }
-                // What a model was offered is in nobody's hands, as long as its process lives.
+                // An offered message does not count as taken while the harness's process is alive.
                 Hidden::Taken(..) => {
                     let is_offered =
                         Offer::of_file(&entry.name).is_some() && dropped_by_dead(&entry.name).is_none();
@@ -114,7 +114,7 @@ impl Mesh {
         Ok(())
     }
 
-    /// `None`: it is gone. An inner error says why it is no message.
+    /// `None`: the file is gone. The inner error says why it is not a message.
     fn read_message(
         &self,
         inbox: &AgentName,
@@ -125,7 +125,7 @@ impl Mesh {
         }
         let path = self.layout.inbox(inbox).join(&entry.name);
         let read = match files::read_at_most(&path, MAX_FILE) {
-            // One such file holds up nothing else; what is wrong with the whole machine is an error.
+            // One unreadable file must not block the others; other I/O errors are returned.
             Err(error) if error.source.kind() == std::io::ErrorKind::PermissionDenied => {
                 return Ok(Some(Err("it may not be read".to_string())));
             }
@@ -143,8 +143,8 @@ impl Mesh {
         Ok(modified.is_some_and(|modified| clock::age(modified) >= BEING_WRITTEN))
     }
 
-    /// Puts back what dead readers had in hand, and sets aside what has been unreadable for too long. Returns the
-    /// latter.
+    /// Puts back what dead readers had taken, and moves files that have been unreadable for too long to quarantine.
+    /// Returns the latter.
     pub fn tidy_inbox(&self, agent: &Agent, scan: &Scan) -> Result<Vec<Unripe>, StoreError> {
         if scan.in_hand > 0 {
             for name in self.mailboxes(agent)? {
@@ -172,20 +172,21 @@ impl Mesh {
         Ok(())
     }
 
-    /// Gives what was taken its proper name again. By one rename, on every file system: with two names, if only for a
-    /// moment, it could be taken twice. No other message has that name; what a person put there is not replaced.
+    /// Gives a taken message its proper name again, by a single rename on every file system: with two names, even
+    /// briefly, it could be taken twice. No other message has that name; a file that a person put there is not
+    /// replaced.
     pub(super) fn put_at(&self, taken: &Path, proper: &Path) -> Result<(), FileError> {
         if !files::exists(proper)? {
-            // Lost races are fine: somebody else put it back.
+            // Losing a race is fine: somebody else put it back.
             self.files.take(taken, proper)?;
         }
         Ok(())
     }
 
-    /// The sender's session that the agent was last told of, by sender.
+    /// For each sender, the session that the agent was last told of.
     pub fn contacts(&self, agent: &AgentName) -> Result<Contacts, StoreError> {
         let bytes = files::read_note(&self.layout.contacts(agent))?.unwrap_or_default();
-        // Worth no more than a few words told twice.
+        // If it cannot be read, the agent is merely told again.
         Ok(serde_json::from_slice(&bytes).unwrap_or_default())
     }
 
@@ -195,7 +196,7 @@ impl Mesh {
         Ok(self.files.replace(&path, &pretty(contacts))?)
     }
 
-    /// Takes messages, in that order. Those that another reader took first are left out.
+    /// Takes messages in this order. Leaves out those that another reader took first.
     pub fn take(&self, waiting: Vec<Waiting>) -> Result<Delivery<'_>, StoreError> {
         self.tighten()?;
         let mut delivery = Delivery { mesh: self, taken: Vec::new() };
@@ -210,14 +211,14 @@ impl Mesh {
     }
 }
 
-/// Is this what a reader had in hand that is dead by now? Then that is its proper name.
+/// The stem of a message that was taken by a process that is dead by now; `None` for anything else.
 pub(super) fn dropped_by_dead(file: &str) -> Option<Stem> {
     let Some(Hidden::Taken(stem, mark)) = Hidden::of_file(file) else { return None };
     let owner = Recorded::Pinned(files::owner_of(&mark)?);
     (process::liveness(&owner) == Liveness::Gone).then_some(stem)
 }
 
-/// Messages in our hands. Dropped, they go back to where they were.
+/// Messages that we have taken. Dropping it puts them back.
 #[derive(Debug)]
 #[must_use = "what was taken has to be recorded or put back"]
 pub struct Delivery<'m> {
@@ -234,7 +235,7 @@ impl Delivery<'_> {
         self.taken.iter().map(|waiting| (&waiting.stem, &waiting.message))
     }
 
-    /// They were handed over: one rename each. If one can't be recorded, it and those after it go back.
+    /// Records them as handed over, by one rename each. If one cannot be recorded, it and those after it are put back.
     pub fn record(mut self, via: &Via, at: Timestamp, acked: bool) -> Result<(), StoreError> {
         let mut taken = std::mem::take(&mut self.taken).into_iter();
         while let Some(waiting) = taken.next() {
@@ -246,8 +247,8 @@ impl Delivery<'_> {
         Ok(())
     }
 
-    /// They were said to the model of that process, and nothing shows yet that it has them: one rename each. Where that
-    /// process can't be told from others, or is gone, they count as handed over.
+    /// Records them as offered to the model of process `to`, by one rename each, as long as nothing shows that the
+    /// model has them. If that process cannot be identified or is gone, they are recorded as handed over.
     pub fn offer(mut self, to: &Recorded, via: &Via, at: Timestamp, kept: &Kept) -> Result<(), StoreError> {
         let mark = match to {
             Recorded::Pinned(identity) if process::liveness(to) != Liveness::Gone => files::mark_of(identity),
@@ -285,7 +286,7 @@ impl Delivery<'_> {
         Ok(())
     }
 
-    /// It can't be handed over: `inbox` shows it, `read` tries again.
+    /// Parks messages that cannot be handed over: `inbox` shows them, `read` tries again.
     pub fn park(mut self) -> Result<(), StoreError> {
         while let Some(waiting) = self.taken.last() {
             let parked = self.mesh.layout.inbox(&waiting.inbox).join(waiting.stem.parked());
@@ -299,7 +300,7 @@ impl Delivery<'_> {
         self.give_back()
     }
 
-    /// All that can be; one that can't is no reason to keep the others. Returns what went wrong first.
+    /// Puts back as many as possible; one failure does not stop the others. Returns the first error.
     fn give_back(&mut self) -> Result<(), StoreError> {
         let mut first = Ok(());
         let taken = std::mem::take(&mut self.taken);
@@ -321,7 +322,7 @@ impl Delivery<'_> {
 
 impl Drop for Delivery<'_> {
     fn drop(&mut self) {
-        // If this fails the next reader puts them back, once this process is gone.
+        // If this fails, the next reader puts them back once this process is gone.
         drop(self.give_back());
     }
 }

@@ -1,9 +1,10 @@
-//! `index`: which registrations may matter, without reading them all.
+//! `index`: finds the registrations that may matter without reading all of them.
 //!
-//! For every registration it keeps what `stat` said when it was read, its session, its process, and where its
-//! reservations start. It is a sieve: what passes is read from the registry and decided there, so a wrong line can cost
-//! time but never a wrong answer as long as no registration is taken for unchanged that was changed. Hence git's rule: a
-//! file that was young when it was read may have been changed within the same tick of the clock, and is not trusted.
+//! For every registration it keeps the `stat` result at the time of reading, the session, the process and the heads of
+//! its reservations. It is only a filter: registrations that pass are read from the registry, and decisions use those.
+//! So a wrong line can cost time but never give a wrong answer, as long as no changed registration is taken for
+//! unchanged. Hence git's rule: a file that was less than two seconds old when it was read is not trusted, because it
+//! may change again within the same tick of the clock.
 //!
 //! ```text
 //! ravenry index 1
@@ -27,19 +28,19 @@ use crate::sys::files::{self, Stamp};
 use crate::sys::{clock, paths};
 
 const HEADER: &str = "ravenry index 1\n";
-/// Without its last heads an agent would seem to hold less than it does.
+/// The last line. Without it the file was cut short, and an agent would seem to hold less than it does.
 const END: &str = "E\n";
-/// Fewer registrations than this are read faster than looked up.
+/// With fewer registrations than this, reading them all is faster than using the index.
 const WORTH_IT: usize = 4;
-/// A file that is younger than this when it is read may change again without looking different.
+/// A file younger than this when it is read may change again with the same `stat` result.
 const YOUNG: Duration = Duration::from_secs(2);
-/// One in so many registrations may be unknown to the index before it is written anew.
+/// The index is rewritten when more than one in this many registrations is missing from it.
 const STALE_ONE_IN: usize = 16;
 
-/// One who is registered.
+/// A registered agent.
 #[derive(Clone, Debug)]
 pub enum Listed {
-    /// As the index has it: the process, and when the registration was written.
+    /// From the index: the process, and when the registration was written.
     Known {
         name: String,
         pid: i32,
@@ -48,10 +49,10 @@ pub enum Listed {
     Read(Box<Record>),
 }
 
-/// What is asked for: registrations that have to do with any of these.
+/// A query: registrations that match any of these.
 #[derive(Clone, Debug, Default)]
 pub struct Near<'a> {
-    /// Reservations that cover one of these paths or lie beneath it.
+    /// Reservations that cover one of these paths or are below it.
     pub heads: Vec<&'a PathForm>,
     pub sessions: &'a [SessionId],
     /// Process ids.
@@ -59,23 +60,23 @@ pub struct Near<'a> {
 }
 
 impl Mesh {
-    /// Looks at the registry once, to be asked about it several times.
+    /// Lists the registry once, for several queries.
     pub fn survey(&self) -> Result<Survey<'_>, StoreError> {
         let dir = self.layout.registry();
         let mut files = Vec::new();
         let mut text = String::new();
         let names = files::list(&dir)?;
         if names.len() >= WORTH_IT {
-            // Where one can't be looked at, everyone is read.
+            // If the files cannot be examined, all registrations are read.
             let stamps = files::stamps(&dir, &names).unwrap_or_else(|_| vec![None; names.len()]);
-            // One that is gone again may be there under another name, which was not listed: then everyone is read.
+            // A file that vanished may be there under another name that was not listed. Then all are read, too.
             if stamps.iter().all(Option::is_some) {
                 let stems = names.iter().map(|name| name.strip_suffix(".json"));
                 let known = stems.zip(stamps).filter_map(|(stem, stamp)| Some((stem?.to_string(), stamp?)));
                 files.extend(known);
             }
             files.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-            // One that can't be read is none.
+            // An unreadable index counts as absent.
             let bytes = files::read_large(&self.layout.index()).ok().flatten().unwrap_or_default();
             text = String::from_utf8(bytes).unwrap_or_default();
         }
@@ -83,22 +84,22 @@ impl Mesh {
     }
 }
 
-/// The registry as of one moment.
+/// The registry at one moment.
 #[derive(Debug)]
 pub struct Survey<'m> {
     mesh: &'m Mesh,
-    /// Sorted by name; none if there are so few that they are all read.
+    /// Sorted by name; empty if all registrations are read anyway.
     files: Vec<(String, Stamp)>,
-    /// The index.
+    /// The content of the index.
     text: String,
-    /// Everyone, once they were all read.
+    /// All registrations, once they have been read.
     all: OnceCell<Census>,
-    /// What the index should say.
+    /// The new content of the index, if it is out of date.
     learned: RefCell<Option<String>>,
 }
 
 impl Survey<'_> {
-    /// Those who may have to do with what is asked for, and perhaps others. Nothing is written.
+    /// The registrations that match the query, and possibly others. Writes nothing.
     pub fn near(&self, near: &Near<'_>) -> Result<Cow<'_, Census>, StoreError> {
         match self.files.is_empty() {
             true => self.everyone(),
@@ -109,7 +110,7 @@ impl Survey<'_> {
         }
     }
 
-    /// The same; and if the index has fallen behind, what it should say is kept for [`Self::learn`].
+    /// Like [`Self::near`]; if the index is out of date, its new content is kept for [`Self::learn`].
     pub fn near_and_learn(&self, near: &Near<'_>) -> Result<Cow<'_, Census>, StoreError> {
         if self.files.is_empty() {
             return self.everyone();
@@ -121,15 +122,15 @@ impl Survey<'_> {
         Ok(Cow::Owned(census))
     }
 
-    /// Brings the index up to date, if a look at it has shown that it has fallen behind. Nobody waits for it.
+    /// Writes the index if a query has shown that it is out of date. Takes no lock.
     pub fn learn(&self) {
         if let Some(text) = self.learned.take() {
-            // Worth no more than the time that it saves.
+            // The index only saves time, so errors are ignored.
             drop(self.mesh.files.replace(&self.mesh.layout.index(), text.as_bytes()));
         }
     }
 
-    /// Everyone, without reading those whom the index knows. Nothing is written.
+    /// All agents, without reading registrations that the index knows. Writes nothing.
     pub fn roll(&self) -> Result<Vec<Listed>, StoreError> {
         let read = || {
             Ok(self.everyone()?.records.iter().map(|record| Listed::Read(Box::new(record.clone()))).collect())
@@ -164,14 +165,14 @@ impl Survey<'_> {
         Ok(Cow::Borrowed(self.all.get_or_init(|| all)))
     }
 
-    /// Those who pass, and what the index should say if it has fallen behind. `None`: the registry has changed since it
-    /// was looked at.
+    /// The registrations that match, and the new content of the index if it is out of date. `None`: the registry has
+    /// changed since it was listed.
     fn sift(&self, near: &Near<'_>) -> Result<Option<(Census, Option<String>)>, StoreError> {
         let folded: Vec<PathForm> = near.heads.iter().map(|head| head.folded()).collect();
         let mut index = Entries::of(&self.text).peekable();
         let mut sieve = Sieve::default();
         for (name, stamp) in &self.files {
-            // Both are in the order of names.
+            // Both are sorted by name.
             while index.next_if(|entry| entry.name < name.as_str()).is_some() {}
             let known = index.next_if(|entry| entry.name == name).filter(|entry| entry.stamp == *stamp);
             match known {
@@ -191,18 +192,18 @@ impl Survey<'_> {
     }
 }
 
-/// What the look at the registry brings up.
+/// The result of one query.
 #[derive(Default)]
 struct Sieve<'t> {
     census: Census,
-    /// What the index will have to say, in the order of names: what it says already, or what was read.
+    /// The entries of the new index, sorted by name: existing ones, or registrations that were read.
     lines: Vec<Lines<'t>>,
     stale: usize,
 }
 
 enum Lines<'t> {
     Known(&'t str),
-    /// The record of that number in the census.
+    /// The index of a record in the census.
     Read(usize, Stamp),
 }
 
@@ -218,7 +219,7 @@ impl<'t> Sieve<'t> {
         };
         match known {
             Some(entry) => self.pass(entry),
-            // Those come up again and again; they are no reason to write all others anew.
+            // These are read at every query anyway, so they are no reason to rewrite the index.
             None if clock::age(stamp.newest()) < YOUNG || is_for_reading(&record.agent) => {}
             None => {
                 self.stale += 1;
@@ -242,7 +243,7 @@ impl<'t> Sieve<'t> {
     }
 }
 
-/// Writes the lines of one registration; none if they could be misread.
+/// Writes the lines of one registration, or nothing if a path in them contains a tab or a newline.
 fn describe(text: &mut String, agent: &Agent, stamp: &Stamp) {
     debug_assert!(!is_for_reading(agent));
     let patterns = agent.reservations.iter().flat_map(|reservation| patterns(agent, reservation));
@@ -260,7 +261,7 @@ fn describe(text: &mut String, agent: &Agent, stamp: &Stamp) {
         ancestor = Some(match (ancestor, kind) {
             (None, 'H') => head.to_string(),
             (Some(known), 'H') => common(&known, head.as_str()).to_string(),
-            // Where case doesn't count, each line has to be looked at.
+            // If case is ignored, every line has to be compared.
             _ => "/".to_string(),
         });
     }
@@ -272,12 +273,12 @@ fn describe(text: &mut String, agent: &Agent, stamp: &Stamp) {
     ));
 }
 
-/// Where a stranger's reservations lead depends on links as they are now, so it is read each time.
+/// Whether it must be read every time: where a foreign agent's reservations lead depends on the links as they are now.
 fn is_for_reading(agent: &Agent) -> bool {
     agent.is_foreign() && !agent.reservations.is_empty()
 }
 
-/// The directory that both paths lie in, or one of them.
+/// The deepest path that is equal to or above both paths.
 fn common<'p>(a: &'p str, b: &str) -> &'p str {
     let same = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
     let ends = |text: &str| matches!(text.as_bytes().get(same), None | Some(b'/'));
@@ -288,8 +289,8 @@ fn common<'p>(a: &'p str, b: &str) -> &'p str {
     slash.filter(|at| *at > 0).map_or("/", |at| &a[..at])
 }
 
-/// The patterns that a reservation stands for. Where a stranger's links led when it was made was not written down, so
-/// that is looked up now.
+/// The patterns of a reservation. For a foreign agent it was not recorded where links led at that time, so they are
+/// resolved now.
 pub fn patterns(agent: &Agent, reservation: &Reservation) -> Vec<Pattern> {
     let mut patterns = reservation.patterns(&agent.cwd);
     if agent.is_foreign()
@@ -306,20 +307,20 @@ pub fn patterns(agent: &Agent, reservation: &Reservation) -> Vec<Pattern> {
     patterns
 }
 
-/// One registration, as the index has it.
+/// A registration as the index has it.
 struct Entry<'t> {
     name: &'t str,
     stamp: Stamp,
     pid: i32,
     session: &'t str,
-    /// What all of its heads lie beneath; nothing if it has none.
+    /// A directory above all of its heads; empty if it has none.
     ancestor: &'t str,
     /// All of its lines.
     lines: &'t str,
     heads: &'t str,
 }
 
-/// The entries of an index. Whatever can't be understood is not there, nor what follows it.
+/// The entries of an index. Parsing stops at the first line that is not valid.
 struct Entries<'t> {
     rest: &'t str,
 }
@@ -371,7 +372,7 @@ impl<'t> Entry<'t> {
         self.heads.lines().any(|line| match line.split_at_checked(2) {
             Some(("H\t", head)) => near.heads.iter().any(|wanted| wanted.is_related(head)),
             Some(("h\t", head)) => folded.iter().any(|wanted| wanted.is_related(head)),
-            // Whatever this is, it is looked at.
+            // An unknown line counts as a match, so the registration is read.
             _ => true,
         })
     }

@@ -1,9 +1,10 @@
-//! `ravenry-installs/`: how to get back what was in the files of harnesses before we wrote to them, and what we wrote.
+//! `ravenry-installs/`: records of what `install` wrote to the files of harnesses, and how to restore what was there
+//! before.
 //!
-//! It lies beside the state of the mesh, not in it: whoever clears a mesh away must still be able to have their settings
-//! back. A record is written before the file that it is about, so whatever dies in between leaves what `install` and
-//! `uninstall` can go on from. Settings hold tokens, so a record has no copy of them: it has hashes, what our edits
-//! removed, and which of the members that we touch were there before.
+//! It is beside the state of the mesh, not inside it: somebody who deletes a mesh must still get their settings back. A
+//! record is written before the file that it is about, so `install` and `uninstall` can continue after a crash in
+//! between. Settings contain tokens, so a record has no copy of them: only hashes, the text that our edits removed, and
+//! which of the members that we touch were there before.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,39 +20,39 @@ use crate::sys::environment::Home;
 use crate::sys::files::{self, Files};
 use crate::sys::flock::FileLock;
 
-/// Whoever installs is done in an instant, unless it is stopped.
+/// How long to wait for the lock. An install takes an instant, unless its process is stopped.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The first format had no number, and a copy of the whole file.
+/// The current format. The first one had no number, and contained a copy of the whole file.
 const FORMAT: u64 = 2;
 
-/// What we know of a file that we wrote to.
+/// The record of a file that we wrote to.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Install {
     pub path: String,
     pub before: OriginalFile,
-    /// What we wrote: the last, and the one before, in case that we died before it was in place.
+    /// The content that we wrote last and the one before it, in case we died before the last was in place.
     pub wrote: Vec<WrittenFile>,
-    /// Directories that were made for it, outermost first.
+    /// Directories that we created for it, outermost first.
     pub made: Vec<String>,
 }
 
-/// What was there before us.
+/// The file before our first edit.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum OriginalFile {
-    /// No file.
+    /// There was no file.
     Nothing,
     Known(KnownFile),
-    /// The whole text, in a record of the first format.
+    /// The whole text, from a record of the first format.
     Copy(String),
 }
 
-/// What is kept of a file that was there.
+/// What a record keeps of a file that was there.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct KnownFile {
     pub hash: String,
     /// Which of the members that we touch were in it, without their values.
     pub outline: String,
-    /// The hash of the text without the blanks at its end, and those blanks.
+    /// The hash of the text without trailing whitespace. `blanks` is that whitespace.
     pub stem: String,
     pub blanks: String,
 }
@@ -60,7 +61,7 @@ pub struct KnownFile {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct WrittenFile {
     pub hash: String,
-    /// What turns it back into what was there before us; `None` if there was no file, or if that is not known.
+    /// The edits that restore the original; `None` if there was no file or the edits are not known.
     pub undo: Option<Vec<Span>>,
 }
 
@@ -73,7 +74,7 @@ impl KnownFile {
 }
 
 impl WrittenFile {
-    /// `original` is what `content` was made of.
+    /// `original` is the text from which `content` was made.
     pub fn new(content: &[u8], original: Option<&[u8]>) -> Self {
         let undo = || {
             let [content, original] = [content, original?].map(|bytes| std::str::from_utf8(bytes).ok());
@@ -84,18 +85,18 @@ impl WrittenFile {
 }
 
 impl Install {
-    /// Is the file still what we wrote?
+    /// Whether the file is still as we wrote it.
     pub fn is_untouched(&self, content: &[u8]) -> bool {
         self.wrote(content).is_some()
     }
 
-    /// What we know of this content, if we wrote it.
+    /// The record of this content, if we wrote it.
     pub fn wrote(&self, content: &[u8]) -> Option<&WrittenFile> {
         let hash = hash(content);
         self.wrote.iter().find(|wrote| wrote.hash == hash)
     }
 
-    /// Is this what was there before us?
+    /// Whether this is the original content.
     pub fn is_original(&self, content: Option<&[u8]>) -> bool {
         match (&self.before, content) {
             (OriginalFile::Nothing, None) => true,
@@ -105,7 +106,8 @@ impl Install {
         }
     }
 
-    /// What was there before us, where that can be told from what is there now: the file is as it was, or as we wrote it.
+    /// The original content, if it can be derived: the file is as it was, or as we wrote it. `Some(None)`: there was no
+    /// file.
     pub fn original(&self, content: &[u8]) -> Option<Option<Vec<u8>>> {
         if self.is_original(Some(content)) {
             return Some(Some(content.to_vec()));
@@ -122,13 +124,13 @@ impl Install {
     }
 }
 
-/// The records.
+/// All records.
 #[derive(Clone, Debug)]
 pub struct Installs {
     dir: PathBuf,
 }
 
-/// The records, while nobody else installs anything.
+/// All records, with the lock held, so nobody else installs anything.
 #[derive(Debug)]
 pub struct InstallsLock {
     installs: Installs,
@@ -141,12 +143,12 @@ impl Installs {
         Self { dir: home.state.join("ravenry-installs") }
     }
 
-    /// What is known of a file. A record that can't be read is an error: it may be the only way back to somebody's settings.
+    /// The record of a file. An unreadable record is an error: it may be the only way to restore somebody's settings.
     pub fn get(&self, path: &Path) -> Result<Option<Install>, StoreError> {
         read(&self.file(path))
     }
 
-    /// All records that can be read.
+    /// All readable records.
     pub fn all(&self) -> Result<Vec<Install>, StoreError> {
         let names = files::list(&self.dir)?;
         let records = names.iter().filter(|name| name.ends_with(".json")).map(|name| self.dir.join(name));
@@ -190,7 +192,7 @@ impl InstallsLock {
     }
 }
 
-/// A record as it lies on disk.
+/// A record as written on disk.
 #[derive(Debug, Deserialize, Serialize)]
 struct Record {
     format: u64,
@@ -203,11 +205,11 @@ struct Record {
 #[derive(Debug, Deserialize, Serialize)]
 struct WroteRecord {
     hash: String,
-    /// Offset, length, and what stood there.
+    /// Offset, length, and the text that was there.
     undo: Option<Vec<(usize, usize, String)>>,
 }
 
-/// The first format. A later one must not be taken for it: `wrote` has another type there.
+/// A record of the first format. A later one does not parse as this: `wrote` has another type there.
 #[derive(Debug, Deserialize)]
 struct FirstRecord {
     path: String,
@@ -277,7 +279,7 @@ fn read(file: &Path) -> Result<Option<Install>, StoreError> {
     install.map(Some).map_err(|error| corrupt(error.to_string()))
 }
 
-/// SHA-256, in hexadecimal digits.
+/// SHA-256 as hexadecimal digits.
 pub fn hash(content: &[u8]) -> String {
     Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,8 +1,8 @@
-//! The mesh and `strict` as the user's configuration said when it could last be read.
+//! The last good values of `mesh` and `strict`, from when the user's configuration could last be read.
 //!
-//! A hook goes on with these while the configuration can't be read: it must neither move to another mesh nor stop being
-//! strict because of a typing error. They are kept in `last-good.json` beside `config.json`, or, where nothing can be
-//! written there, in `ravenry-config/` in the state directory. The file is written only when what it says changes.
+//! Hooks use them while the configuration cannot be read: a typing error must neither move them to another mesh nor
+//! turn `strict` off. The values are kept in `last-good.json` beside `config.json`, or in `ravenry-config/` in the
+//! state directory if the former cannot be written. The file is written only when the values change.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ impl LastGood {
         Self { mesh: settings.mesh().map(|(mesh, _)| mesh.to_string()), strict: settings.is_on("strict") }
     }
 
-    /// What was kept last; `None` if nothing was.
+    /// The values that were kept last; `None` if there are none.
     pub(super) fn recall(home: &Home) -> Option<Self> {
         let mut newest = None;
         for path in places(home) {
@@ -51,7 +51,7 @@ impl LastGood {
         }
     }
 
-    /// Keeps it, where that is not kept already.
+    /// Keeps the values, unless the file has them already.
     pub(super) fn keep(&self, home: &Home) -> Result<(), StoreError> {
         let [beside, state] = places(home);
         let mut text = serde_json::to_vec(self)
@@ -63,7 +63,7 @@ impl LastGood {
         Ok(remove(&state)?)
     }
 
-    /// There is no configuration any more: what the last one said is of no use.
+    /// Removes the kept values, because there is no configuration any more.
     pub(super) fn forget(home: &Home) -> Result<(), StoreError> {
         for path in places(home) {
             remove(&path)?;
@@ -72,7 +72,7 @@ impl LastGood {
     }
 }
 
-/// Where it is kept: the first place where it can be.
+/// Where the values may be kept, in order of preference.
 fn places(home: &Home) -> [PathBuf; 2] {
     [home.config.join("ravenry/last-good.json"), home.state.join("ravenry-config/last-good.json")]
 }

@@ -1,10 +1,10 @@
-//! Which file is where. Paths are made of checked names and hashes only.
+//! The paths of all files in a mesh. They are built only from checked names and hashes.
 
 use std::path::{Path, PathBuf};
 
 use crate::domain::{AgentName, SessionId};
 
-/// The directory of a mesh and what lies in it.
+/// The directory of a mesh.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     root: PathBuf,
@@ -13,7 +13,7 @@ pub(super) struct Layout {
 /// The directories that a mesh has from the start.
 pub(super) const DIRECTORIES: [&str; 6] = ["registry", "inbox", "sessions", "graves", "presence", "tmp"];
 
-/// What may be added to it later.
+/// Files and directories that may be added later.
 pub(super) const LATER: [&str; 12] = [
     "mesh.lock",
     "swarm.lock",
@@ -50,7 +50,7 @@ impl Layout {
         self.root.join(format!("registry/{name}.json"))
     }
 
-    /// Where a registration lies while it is looked at whose it is.
+    /// Where a registration is while a burial checks whose it is.
     pub(super) fn taken(&self, name: &AgentName) -> PathBuf {
         self.registry().join(super::registry::taken_file(name))
     }
@@ -67,7 +67,7 @@ impl Layout {
         self.root.join(format!("seen/{name}/.contacts"))
     }
 
-    /// Whose inbox it is that an agent of pi-messenger has.
+    /// Records which agent of pi-messenger owns the inbox.
     pub(super) fn owner(&self, name: &AgentName) -> PathBuf {
         self.root.join(format!("seen/{name}/.owner"))
     }
@@ -76,7 +76,7 @@ impl Layout {
         self.root.join(format!("sent/{name}"))
     }
 
-    /// The sender's last stamp, which is also the lock of its turn.
+    /// The sender's last stamp. The file is also the lock that orders its messages.
     pub(super) fn stamp(&self, name: &AgentName) -> PathBuf {
         self.root.join(format!("sent/{name}/.stamp"))
     }
@@ -85,7 +85,7 @@ impl Layout {
         self.root.join(format!("presence/{name}"))
     }
 
-    /// No name has a dot in it.
+    /// Names contain no dots, so this is not the presence file of another agent.
     pub(super) fn stuck(&self, name: &AgentName) -> PathBuf {
         self.root.join(format!("presence/{name}.stuck"))
     }
@@ -98,7 +98,7 @@ impl Layout {
         self.root.join("sessions")
     }
 
-    /// Its time is when somebody pruned last.
+    /// Its modification time is the time of the last pruning.
     pub(super) fn pruned(&self) -> PathBuf {
         self.root.join("sessions/.pruned")
     }
@@ -152,7 +152,7 @@ impl Layout {
     }
 }
 
-/// Session ids are somebody else's text: files are named after a hash of them.
+/// The hash of a session id, for file names. Session ids are foreign text, so they are not used in paths.
 pub(super) fn session_hash(session: &SessionId) -> String {
     uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_OID, session.as_str().as_bytes()).simple().to_string()
 }

@@ -1,4 +1,4 @@
-//! Which directory is the mesh?
+//! Finds the directory of the mesh.
 
 use std::fmt;
 use std::os::unix::fs::MetadataExt;
@@ -8,7 +8,7 @@ use crate::domain::settings::{Settings, Source};
 use crate::sys::environment::Home;
 use crate::sys::files::{self, FileError};
 
-/// The directory of a mesh, and why it is that one.
+/// The directory of a mesh, and why it was chosen.
 #[derive(Clone, Debug)]
 pub struct Location {
     pub(super) dir: PathBuf,
@@ -17,11 +17,11 @@ pub struct Location {
 
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Reason {
-    /// A flag, variable or configuration file says so.
+    /// A flag, variable or configuration file names it.
     Told(Source),
-    /// pi-messenger's is there.
+    /// pi-messenger's directory exists.
     PiMessenger,
-    /// Nothing else answered.
+    /// The default, because nothing else applied.
     Fallback,
 }
 
@@ -38,13 +38,13 @@ impl Location {
         Ok(Self { dir: home.state.join("ravenry"), reason: Reason::Fallback })
     }
 
-    /// A mesh at a place of one's own, for throw-away ones.
+    /// A mesh in a given directory, for throw-away meshes.
     pub fn at(dir: &Path) -> Self {
         Self { dir: dir.to_path_buf(), reason: Reason::Told(Source::Flag("--mesh")) }
     }
 
-    /// A directory on the disk that the mesh is on, or would be on: the one around it, or the mesh itself where that is a
-    /// disk of its own.
+    /// A directory on the file system that the mesh is on, or would be on: its nearest existing parent, or the mesh
+    /// itself if it is a mount point.
     pub fn on_same_disk(&self) -> PathBuf {
         let device = |path: &Path| files::metadata(path).ok().flatten().map(|metadata| metadata.dev());
         let around = self.dir.ancestors().skip(1).find(|path| device(path).is_some());
@@ -55,7 +55,8 @@ impl Location {
         }
     }
 
-    /// Nobody told us: the choice is worth writing down, so that it stays.
+    /// Whether no setting names the mesh. Then the choice is worth writing to the configuration, so that it does not
+    /// change.
     pub fn was_guessed(&self) -> bool {
         !matches!(self.reason, Reason::Told(_))
     }

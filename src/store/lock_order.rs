@@ -5,20 +5,20 @@
 //! | 1 | `mesh.lock` | names, registrations, graves |
 //! | 2 | `swarm.lock` | claims and completions; pi-messenger takes it too |
 //! | 3 | `sent/<Name>/.stamp` | the order of what one sender sends |
-//! | 4 | `presence/<Name>` | what was counted of one agent |
+//! | 4 | `presence/<Name>` | the activity counts of one agent |
 //! | 5 | `feed/.lock` | whose turn it is to append to the feed |
 //!
 //! While a lock is held, only locks of a higher rank are taken, and no second one of the same rank. So two processes
 //! never wait for each other. A debug build panics where a thread takes a lock out of order.
 //!
-//! The outermost wait sets a deadline. A wait inside it gets only what is left: however many locks nest, a command
-//! waits no longer than `lockTimeout` altogether.
+//! The outermost wait sets a deadline. A nested wait gets only the remaining time: however many locks are nested, a
+//! command waits no longer than `lockTimeout` altogether.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::time::{Duration, Instant};
 
-/// Which lock, in the order in which they are taken.
+/// A lock, in the order in which locks are taken.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Rank {
     Mesh,
@@ -29,22 +29,22 @@ pub enum Rank {
 }
 
 thread_local! {
-    /// What this thread holds or waits for, with the end of each wait.
+    /// The locks that this thread holds or waits for, with the deadline of each wait.
     static HELD: RefCell<Vec<(Rank, Instant)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A place in the order, from the start of the wait until the lock is free again.
+/// A place in the lock order, from the start of the wait until the lock is released.
 #[derive(Debug)]
 #[must_use = "the place is given up as soon as this is dropped"]
 pub struct Turn {
     rank: Rank,
     deadline: Instant,
-    /// The order is kept per thread, so a turn must not move to another.
+    /// The order is tracked per thread, so a turn must not move to another thread.
     _not_send: PhantomData<*const ()>,
 }
 
 impl Turn {
-    /// Begins to wait for a lock, `limit` at most.
+    /// Begins a wait of at most `limit` for a lock.
     pub fn begin(rank: Rank, limit: Duration) -> Self {
         HELD.with_borrow_mut(|held| {
             let last = held.iter().map(|(held, _)| *held).max();
@@ -60,13 +60,13 @@ impl Turn {
         })
     }
 
-    /// How long the wait may still take.
+    /// The remaining time to wait.
     pub fn left(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
     }
 }
 
-/// Does this thread hold a lock of a mesh, or wait for one?
+/// Whether this thread holds a lock of a mesh or waits for one.
 pub fn holds_a_lock() -> bool {
     HELD.with_borrow(|held| !held.is_empty())
 }
@@ -74,7 +74,7 @@ pub fn holds_a_lock() -> bool {
 impl Drop for Turn {
     fn drop(&mut self) {
         HELD.with_borrow_mut(|held| {
-            // The innermost one of that rank: locks may be freed in any order.
+            // Locks may be released in any order.
             if let Some(at) = held.iter().rposition(|(rank, _)| *rank == self.rank) {
                 held.remove(at);
             }

@@ -1,4 +1,4 @@
-//! What may be done while `mesh.lock` is held: taking, changing and giving up names.
+//! `Locked`: what may be done only while `mesh.lock` is held, such as taking, changing and giving up names.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -27,7 +27,7 @@ use crate::sys::flock::FileLock;
 #[must_use = "the lock is free again as soon as this is dropped"]
 pub struct Locked<'m> {
     pub(super) mesh: &'m Mesh,
-    /// `swarm.lock`, if it was taken with this one and nobody has asked for it yet. It is dropped first.
+    /// `swarm.lock`, if it was taken with this lock and nobody has used it yet. It is dropped first.
     swarm: RefCell<Option<SwarmLock>>,
     held: FileLock,
     _turn: Turn,
@@ -60,40 +60,41 @@ impl<'m> Locked<'m> {
         self.swarm.borrow().is_some()
     }
 
-    /// Adds `swarm.lock`, which pi-messenger respects, to reach the claims. Where [`Mesh::lock_with_swarm`] did not take
-    /// it, this waits for it with `mesh.lock` held.
+    /// Takes `swarm.lock`, which pi-messenger respects, to change claims. If [`Mesh::lock_with_swarm`] did not take it,
+    /// this waits for it with `mesh.lock` held.
     pub fn swarm(&self) -> Result<Swarm<'_>, StoreError> {
         Swarm::lock(self)
     }
 
-    /// The same without waiting, for work that somebody else may do later. `None`: somebody holds it.
+    /// Like [`Locked::swarm`] but without waiting, for work that another process may do later. `None`: the lock is
+    /// held.
     pub fn try_swarm(&self) -> Result<Option<Swarm<'_>>, StoreError> {
         Swarm::try_lock(self)
     }
 
-    /// Is the lock one that keeps others out? Not every file system has such.
+    /// Checks that the lock keeps others out. On some file systems it does not.
     pub fn probe(&self) -> Result<(), StoreError> {
         Ok(self.held.probe(&self.mesh.layout.mesh_lock())?)
     }
 
-    /// Everyone who is registered; with the lock held, nobody of ours changes that.
+    /// All registrations. While the lock is held, no process of ours changes them.
     pub fn census(&self) -> Result<Census, StoreError> {
         self.mesh.census()
     }
 
-    /// Who works on what, to look at; changing it takes [`Locked::swarm`].
+    /// All claims, for reading. To change them, use [`Locked::swarm`].
     pub fn claims(&self) -> Result<Claims, StoreError> {
         self.mesh.claims()
     }
 
-    /// Takes a name that is free. `Exists`: pi-messenger, which takes no lock, was first.
+    /// Takes a free name. `Exists`: pi-messenger, which takes no lock, was first.
     pub fn register(&self, record: &Record) -> Result<Published, StoreError> {
         let path = self.mesh.layout.registration(&record.agent.name);
         self.make_inbox(&record.agent.name)?;
         let published = self.mesh.files.publish(&path, &record.bytes(&path)?)?;
         if published == Published::Done {
             self.remember(SessionRecord { last: record.clone(), left: None, evicted: None })?;
-            // An agent of pi-messenger that had the name has no claim to what arrives from now on.
+            // Mail that arrives from now on is not for an agent of pi-messenger that had the name.
             self.mesh.forget_owner(&record.agent.name);
         }
         Ok(published)
@@ -107,8 +108,8 @@ impl<'m> Locked<'m> {
         Ok(())
     }
 
-    /// Changes a registration of ours, starting from what lies on disk now. It is found by session and process, not by
-    /// its name: that may be another, or another's, since the caller looked.
+    /// Changes a registration of ours, starting from its current content on disk. It is found by session and process,
+    /// not by name: the agent may have been renamed, or its name may belong to another by now.
     pub fn edit(&self, who: &Agent, change: impl FnOnce(&mut Agent)) -> Result<Record, StoreError> {
         let mut record = self.own_record(who)?;
         if record.agent.is_foreign() {
@@ -117,7 +118,7 @@ impl<'m> Locked<'m> {
         let path = self.mesh.layout.registration(&record.agent.name);
         let session = record.agent.session.clone();
         change(&mut record.agent);
-        // pi-messenger doesn't know that a reservation can end by itself.
+        // pi-messenger does not know that reservations can expire.
         record.agent.drop_expired(clock::now());
         self.mesh.files.replace(&path, &record.bytes(&path)?)?;
         self.remember(SessionRecord { last: record.clone(), left: None, evicted: None })?;
@@ -127,7 +128,7 @@ impl<'m> Locked<'m> {
         Ok(record)
     }
 
-    /// The registration of that session in that process, whatever its name is by now.
+    /// The registration of that session in that process, under whatever name it has now.
     pub fn own_record(&self, who: &Agent) -> Result<Record, StoreError> {
         let path = self.mesh.layout.registration(&who.name);
         match registry::read(&path, who.name.as_str())? {
@@ -140,7 +141,7 @@ impl<'m> Locked<'m> {
         found.ok_or_else(|| StoreError::NoRegistration(who.name.to_string()))
     }
 
-    /// Whoever watches that inbox looks again.
+    /// Makes watchers of that inbox look again.
     pub fn nudge(&self, name: &AgentName) -> Result<(), StoreError> {
         let inbox = self.mesh.layout.inbox(name);
         if files::exists(&inbox)? {
@@ -149,14 +150,14 @@ impl<'m> Locked<'m> {
         Ok(())
     }
 
-    /// Removes what a rename left of the old name; what was counted under it goes along.
+    /// Removes the registration that a rename left under the old name. Its counts move to the new name.
     pub fn unregister(&self, old: &AgentName, new: &AgentName) -> Result<(), StoreError> {
         self.carry_tally(old, new)?;
         files::remove(&self.mesh.layout.registration(old))?;
         Ok(())
     }
 
-    /// What whoever had the name before did is not what its next owner did, and mail for the next is not for that one.
+    /// Removes the counts and the mail ownership of a name's previous agent, so that they don't pass to the next one.
     pub fn forget_presence(&self, name: &AgentName) -> Result<(), StoreError> {
         files::remove(&self.mesh.layout.presence(name))?;
         files::remove(&self.mesh.layout.stuck(name))?;
@@ -164,8 +165,9 @@ impl<'m> Locked<'m> {
         Ok(())
     }
 
-    /// Mail in the inbox of a name that nobody has is not for whoever takes the name next. It is for the session that
-    /// had the name last, if one is known: pi-messenger removes the registrations of those who are gone.
+    /// Moves mail from the inbox of an unregistered name into a grave, because it is not for the agent that takes the
+    /// name next. It is for the session that had the name last, if that is known: pi-messenger deletes the
+    /// registrations of dead agents.
     pub fn bury_lost_mail(&self, name: &AgentName, at: Timestamp) -> Result<Option<GraveId>, StoreError> {
         if !self.mesh.has_mail(name)? {
             return Ok(None);
@@ -183,7 +185,7 @@ impl<'m> Locked<'m> {
         Ok(Some(grave))
     }
 
-    /// Mail that came for a name which its owner gave up goes to the owner.
+    /// Moves mail that arrived under a former name to the agent's present inbox.
     pub fn forward_mail(&self, from: &AgentName, to: &AgentName) -> Result<(), StoreError> {
         let inbox = self.mesh.layout.inbox(from);
         self.move_mail(&inbox, &self.mesh.layout.inbox(to))?;
@@ -191,7 +193,7 @@ impl<'m> Locked<'m> {
         Ok(())
     }
 
-    /// Gives the mail of a grave to a registered agent and closes the grave. Returns how much there was.
+    /// Moves the mail of a grave to a registered agent and removes the grave. Returns the number of messages.
     pub fn exhume(&self, grave: &GraveId, name: &AgentName) -> Result<usize, StoreError> {
         let there = self.mesh.layout.grave(grave).join("inbox");
         let moved = self.move_mail(&there, &self.mesh.layout.inbox(name))?;
@@ -199,7 +201,7 @@ impl<'m> Locked<'m> {
         Ok(moved)
     }
 
-    /// Removes a grave, unless there is mail in it.
+    /// Removes a grave, unless it contains mail.
     pub fn close_grave(&self, grave: &GraveId) -> Result<(), StoreError> {
         let dir = self.mesh.layout.grave(grave);
         files::remove_dir(&dir.join("inbox"))?;
@@ -211,21 +213,21 @@ impl<'m> Locked<'m> {
         Ok(())
     }
 
-    /// Writes down what is known of a session.
+    /// Writes the record of a session.
     pub fn remember(&self, record: SessionRecord) -> Result<(), StoreError> {
         let path = self.mesh.layout.session(&record.last.agent.session);
         let before = files::read_note(&path)?.unwrap_or_default();
         Ok(self.mesh.files.replace(&path, &record.bytes_over(&before))?)
     }
 
-    /// Puts the unreadable record of a session aside; it will be a new one if it comes back. `stem` is the name of a file
-    /// that is there, without its ending.
+    /// Moves the unreadable record of a session to quarantine; if the session comes back it counts as new. `stem` is
+    /// the name of an existing file without its extension.
     pub fn put_session_aside(&self, stem: &str) -> Result<Option<String>, StoreError> {
         let path = self.mesh.layout.sessions().join(format!("{stem}.json"));
         self.mesh.put_aside(&path, "session", "it could not be read")
     }
 
-    /// Puts the registration of a name aside that an agent of pi-messenger left behind and that can't be buried.
+    /// Moves a registration to quarantine that an agent of pi-messenger left behind and that cannot be buried.
     pub fn put_registration_aside(&self, name: &AgentName, reason: &str) -> Result<(), StoreError> {
         self.mesh.put_aside(&self.mesh.layout.registration(name), "registration", reason)?;
         Ok(())
@@ -236,7 +238,7 @@ impl<'m> Locked<'m> {
         Ok(())
     }
 
-    /// Removes private files whose process is gone.
+    /// Removes private files of processes that are gone.
     pub fn sweep(&self) -> Result<usize, StoreError> {
         Ok(self.mesh.files.sweep()?)
     }
@@ -247,7 +249,7 @@ impl<'m> Locked<'m> {
         self.mesh.files.replace(&dir.join("grave.json"), &wire::pretty(inscription))
     }
 
-    /// Writes down whose grave it is, unless that is known.
+    /// Writes the registration into the grave, unless there is one.
     pub(super) fn inscribe(&self, grave: &GraveId, record: &Record) -> Result<(), StoreError> {
         let path = self.mesh.layout.grave(grave).join("registration.json");
         let copy = wire::pretty(&record.copy());
@@ -255,8 +257,8 @@ impl<'m> Locked<'m> {
         Ok(())
     }
 
-    /// Moves all that lies in one directory into another, which is made if need be. What dead readers had in hand, and
-    /// what a model was offered, goes back to what it was.
+    /// Moves all files of one directory into another, which is created if necessary. Messages that dead readers had
+    /// taken, and messages that were offered to a model, become unread again.
     pub(super) fn move_mail(&self, from: &Path, to: &Path) -> Result<usize, FileError> {
         let mut moved = 0;
         for file in files::list(from)? {

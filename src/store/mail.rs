@@ -1,6 +1,6 @@
-//! Where a message can be, by the names of its files.
+//! File names of messages: the name of a message's file tells its state.
 //!
-//! As in Maildir, the name is the record: surfacing and acking a message are one rename each.
+//! As in Maildir, the name is the record: surfacing or acking a message is one rename.
 //!
 //! ```text
 //! inbox/<To>/<stem>.json                               stored
@@ -17,8 +17,8 @@ use jiff::Timestamp;
 
 use crate::domain::{AgentName, Stamp};
 
-/// A message's file name without its extension. Ours tell when they were sent; foreign ones are whatever they are, as
-/// long as they can be part of another name.
+/// A message's file name without its extension. Ours contain the time of sending; foreign ones are arbitrary, as long
+/// as they can be part of another file name.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Stem(String);
 
@@ -41,12 +41,13 @@ impl Stem {
         Stamp::parse(&self.0)
     }
 
-    /// What people call the message by: its last letters.
+    /// The short id that people use for the message: its last letters.
     pub fn letters(&self) -> &str {
         self.0.rsplit('-').next().unwrap_or(&self.0)
     }
 
-    /// Does `text` mean this message, as far as its name tells: the letters, or the start of them or of our id?
+    /// Whether `text` refers to this message, as far as the file name shows: the letters, or a prefix of them or of our
+    /// id.
     pub(super) fn is_meant_by(&self, text: &str) -> bool {
         self.letters().eq_ignore_ascii_case(text)
             || is_prefix(text, self.letters())
@@ -73,16 +74,17 @@ impl fmt::Display for Stem {
     }
 }
 
-/// At least four characters, so that a word is not taken for an id by chance. Case does not matter.
+/// Whether `text` is a prefix of `id`, of at least four characters, so that a word does not match by chance. Ignores
+/// case.
 pub(super) fn is_prefix(text: &str, id: &str) -> bool {
     text.len() >= 4 && id.get(..text.len()).is_some_and(|start| start.eq_ignore_ascii_case(text))
 }
 
-/// What a dot-file in an inbox is.
+/// The meaning of a dot-file in an inbox.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) enum Hidden {
     Parked(Stem),
-    /// In the hands of the process that the mark names.
+    /// Taken by, or offered to, the process that the mark names.
     Taken(Stem, String),
 }
 
@@ -90,14 +92,14 @@ impl Hidden {
     pub(super) fn of_file(name: &str) -> Option<Self> {
         let (stem, rest) = name.strip_prefix('.')?.split_once('.')?;
         let stem = Stem::of_file(&format!("{stem}.json"))?;
-        // What follows a comma is for `Offer`.
+        // The part after a comma is for `Offer`.
         let mark = rest.split(',').next().unwrap_or(rest);
         Some(if rest == "parked" { Self::Parked(stem) } else { Self::Taken(stem, mark.to_string()) })
     }
 }
 
-/// By what a message was handed over: `read`, `watch`, `hook claude PostToolUse`. A dot at its end says that nobody asked
-/// for an ack, so that looking for acks that are owed reads no such message.
+/// How a message was handed over: `read`, `watch`, `hook claude PostToolUse`. A trailing dot means that the sender
+/// asked for no ack, so the search for owed acks need not read the message.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Via(String);
 
@@ -108,7 +110,7 @@ impl Via {
         Self(text.trim_end_matches('.').to_string())
     }
 
-    /// The same for a message whose sender asked for no ack.
+    /// The same, for a message whose sender asked for no ack.
     pub(super) fn without_ack(&self) -> Self {
         Self(format!("{}.", self.0.trim_end_matches('.')))
     }
@@ -118,25 +120,25 @@ impl Via {
     }
 }
 
-/// What a hook gave to a model, as long as nothing shows that the model has it.
+/// A message that a hook gave to a model, until something shows that the model has it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Offer {
     pub stem: Stem,
-    /// The process of the harness.
+    /// The mark of the harness's process.
     pub(super) mark: String,
     pub at: Timestamp,
     pub via: Via,
     pub kept: Kept,
 }
 
-/// Is what was offered still in the conversation when another prompt comes?
+/// Whether the harness keeps an offered message in the conversation when another prompt comes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Kept {
-    /// Whatever the user does.
+    /// It is kept, whatever the user does.
     Always,
-    /// If that prompt belongs to the same turn. Only a part of the turn's hash is kept.
+    /// It is kept if the prompt belongs to the same turn. Holds a part of the turn's hash.
     InTurn(String),
-    /// That is not known.
+    /// It is not known to be kept.
     Never,
 }
 
@@ -186,7 +188,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// `false`: it is acked, or nobody asked for that. Else the message tells.
+    /// `false`: it is acked, or no ack was asked for. `true`: the message itself has to be read.
     pub(super) fn may_owe_ack(&self) -> bool {
         self.acked.is_none() && !self.via.0.ends_with('.')
     }
@@ -215,7 +217,7 @@ impl Seen {
 pub struct Sent {
     pub stem: Stem,
     pub to: AgentName,
-    /// How it was to get to the recipient's attention, in a word.
+    /// How the recipient was to be notified, as one word.
     pub rung: Option<String>,
 }
 

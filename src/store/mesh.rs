@@ -1,4 +1,4 @@
-//! A mesh: the directory, and what anyone may look at without a lock.
+//! `Mesh`: the directory that agents share, and everything that needs no lock.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -26,14 +26,14 @@ use crate::sys::filesystem;
 use crate::sys::flock::FileLock;
 use crate::sys::trust::{self, Distrust, Privacy, Safe};
 
-/// How a mesh is to be used.
+/// Settings for using a mesh.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     pub durability: Durability,
     pub lock_timeout: Duration,
 }
 
-/// The directory was open to others and is so no more.
+/// Report that the directory was open to other users and has been closed to them.
 #[derive(Clone, Debug)]
 pub struct Tightened {
     pub path: String,
@@ -46,7 +46,7 @@ pub struct Mesh {
     pub(super) layout: Layout,
     pub(super) files: Files,
     pub(super) options: Options,
-    /// The mode of a directory that is open to others, until a command writes to it.
+    /// The mode of a directory that is open to other users, until a command writes to it.
     loose: Option<u32>,
     tightened: OnceLock<Tightened>,
     /// See [`swarm_lock::token`].
@@ -54,15 +54,15 @@ pub struct Mesh {
 }
 
 impl Mesh {
-    /// The mesh at that place, or `None` if there is none yet. One that others could write to is an error, and so is a
-    /// directory that holds something else. Nothing is changed.
+    /// Opens the mesh at that location; `None` if there is none yet. Fails if other users could write to it, or if the
+    /// directory contains something else. Changes nothing.
     pub fn open(location: &Location, options: Options) -> Result<Option<Self>, StoreError> {
         let Some(verdict) = trust::inspect(&location.dir)? else { return Ok(None) };
         let Safe { real, privacy } = verdict.map_err(distrusted)?;
         if ground::examine(&real)? == Ground::Foreign {
             return Err(StoreError::NotAMesh(real));
         }
-        // Links on the way were looked at once; from here on they can't be turned to somewhere else.
+        // Symbolic links on the way were checked once. From here on the real path is used, so they cannot redirect us.
         let layout = Layout::new(real);
         let loose = match privacy {
             Privacy::Private => None,
@@ -73,7 +73,7 @@ impl Mesh {
         Ok(Some(Self { layout, files, options, loose, tightened, token }))
     }
 
-    /// The mesh at that place, made if there is none.
+    /// Opens the mesh at that location, and creates it if there is none.
     pub fn create(location: &Location, options: Options) -> Result<Self, StoreError> {
         if !files::exists(&location.dir)? {
             files::create_dir(&location.dir)?;
@@ -93,7 +93,8 @@ impl Mesh {
         Ok(mesh)
     }
 
-    /// Closes the directory to others, if it is open to them. Called by what writes, never by what only looks.
+    /// Closes the directory to other users, if it is open to them. Only called before writing, never by commands that
+    /// only read.
     pub fn tighten(&self) -> Result<(), StoreError> {
         if let Some(mode) = self.loose
             && self.tightened.get().is_none()
@@ -105,22 +106,22 @@ impl Mesh {
         Ok(())
     }
 
-    /// What was taken away from others.
+    /// The change that [`Self::tighten`] made, if it made one.
     pub fn tightened(&self) -> Option<&Tightened> {
         self.tightened.get()
     }
 
-    /// The mode of the directory, if it is open to others.
+    /// The mode of the directory, if it is open to other users.
     pub fn loose(&self) -> Option<u32> {
         self.loose.filter(|_| self.tightened.get().is_none())
     }
 
-    /// Waits for the lock of the mesh.
+    /// Waits for `mesh.lock`.
     pub fn lock(&self) -> Result<Locked<'_>, StoreError> {
         self.lock_within(self.options.lock_timeout)
     }
 
-    /// The lock of the mesh, waited for no longer than that.
+    /// Waits for `mesh.lock`, for `limit` at most.
     pub fn lock_within(&self, limit: Duration) -> Result<Locked<'_>, StoreError> {
         self.tighten()?;
         let turn = Turn::begin(Rank::Mesh, limit.min(self.options.lock_timeout));
@@ -128,15 +129,16 @@ impl Mesh {
         Ok(Locked::new(self, held, turn))
     }
 
-    /// The lock of the mesh if it is free at once.
+    /// Takes `mesh.lock` if it is free now.
     pub fn try_lock(&self) -> Result<Option<Locked<'_>>, StoreError> {
         let turn = Turn::begin(Rank::Mesh, self.options.lock_timeout);
         let held = FileLock::try_acquire(&self.layout.mesh_lock())?;
         Ok(held.map(|held| Locked::new(self, held, turn)))
     }
 
-    /// The lock of the mesh with `swarm.lock`, which [`Locked::swarm`] then has at once. While pi-messenger holds that
-    /// one, `mesh.lock` is not held, so whoever needs no claims does not wait for pi-messenger.
+    /// Takes `mesh.lock` together with `swarm.lock`, so that [`Locked::swarm`] need not wait. While waiting for
+    /// pi-messenger to release `swarm.lock`, it does not hold `mesh.lock`, so commands that need no claims are not
+    /// blocked.
     pub fn lock_with_swarm(&self) -> Result<Locked<'_>, StoreError> {
         let (path, limit) = (self.layout.swarm_lock(), self.options.lock_timeout);
         let deadline = Instant::now() + limit;
@@ -145,7 +147,8 @@ impl Mesh {
             let locked = self.lock_within(deadline.saturating_duration_since(Instant::now()))?;
             match locked.take_swarm_lock() {
                 Ok(()) => return Ok(locked),
-                // Somebody took it meanwhile; or it has our mark and was left behind by a process that lives on.
+                // Another process took it in the meantime, or it has our mark and was left behind by a process that is
+                // still alive.
                 Err(StoreError::SwarmLockTimedOut { holder, .. }) if Instant::now() >= deadline => {
                     return Err(swarm_lock::timed_out(&path, holder, limit));
                 }
@@ -158,21 +161,21 @@ impl Mesh {
         }
     }
 
-    /// The lock of the mesh for a change to that agent: with `swarm.lock` if it has claims.
+    /// Takes the locks for a change to that agent: `mesh.lock`, and `swarm.lock` if the agent has claims.
     pub fn lock_for(&self, agent: &Agent) -> Result<Locked<'_>, StoreError> {
         let has_claims = self.claims().is_ok_and(|claims| !claims.of(agent).is_empty());
         if has_claims { self.lock_with_swarm() } else { self.lock() }
     }
 
-    /// Everyone who is registered, dead or alive.
+    /// All registrations, of dead agents too.
     pub fn census(&self) -> Result<Census, StoreError> {
         let mut census = registry::census(&self.layout)?;
         self.leave_out_unbound(&mut census);
         Ok(census)
     }
 
-    /// Paths that were taken with a task are held only while their holder has that task. Claims that can't be read prove
-    /// nothing.
+    /// Drops reservations that were made with a task that their holder no longer has. If the claims cannot be read, all
+    /// reservations stay.
     pub(super) fn leave_out_unbound(&self, census: &mut Census) {
         let has_task = |record: &Record| record.agent.reservations.iter().any(|held| held.task.is_some());
         if !census.records.iter().any(has_task) {
@@ -188,20 +191,21 @@ impl Mesh {
         }
     }
 
-    /// What is done, unless that was surely written before the claims were. Completing may have been cut short, and then
-    /// there is a claim that is none. Two writes within one tick of the clock have the same time.
+    /// The completions, unless they were certainly written before the claims. Completing a task may have been
+    /// interrupted, which leaves a claim on a completed task. Two writes within one tick of the clock have the same
+    /// time, so equal times count.
     pub(super) fn done_since_claims(&self) -> Option<super::Completions> {
         let modified = |path: &Path| files::metadata(path).ok().flatten()?.modified().ok();
         let (claims, done) = (modified(&self.layout.claims())?, modified(&self.layout.completions())?);
         if done >= claims { self.completions().ok() } else { None }
     }
 
-    /// What lies at that place in the registry; `None` if there is nothing.
+    /// Reads that file of the registry; `None` if there is none.
     pub(super) fn registration_file(&self, stem: &str) -> Option<Result<Record, registry::Unreadable>> {
         registry::read_alone(&self.layout.registry().join(format!("{stem}.json")), stem)
     }
 
-    /// One registration, if there is a readable one of exactly that name.
+    /// The registration with exactly that name, if it is readable.
     pub fn registration(&self, name: &AgentName) -> Result<Option<Record>, StoreError> {
         let read = registry::read(&self.layout.registration(name), name.as_str())?;
         Ok(read.and_then(Result::ok))
@@ -211,7 +215,7 @@ impl Mesh {
         sessions::read(&self.layout, session)
     }
 
-    /// The name that the session had last, if that can be told.
+    /// The name that the session had last, if it is known.
     pub fn name_of_session(&self, session: &SessionId) -> Result<Option<AgentName>, StoreError> {
         sessions::name(&self.layout, session)
     }
@@ -224,27 +228,27 @@ impl Mesh {
         Ok(graves::all(&self.layout)?)
     }
 
-    /// The graves of that session, whatever name it had.
+    /// The graves of a session, under whatever names it had.
     pub fn graves_of(&self, session: &SessionId) -> Result<Vec<GraveId>, StoreError> {
         Ok(graves::of_session(&self.layout, session)?)
     }
 
-    /// The session that gets the lost mail of that grave when it comes back; `None` if nobody can tell.
+    /// The session that gets the lost mail of that grave when it comes back; `None` if it is not known.
     pub fn lost_mail_owner(&self, grave: &GraveId) -> Result<Option<SessionRecord>, StoreError> {
         Ok(graves::lost_mail_owner(&self.layout, grave)?)
     }
 
-    /// Who works on what, as far as it can be read.
+    /// All readable claims.
     pub fn claims(&self) -> Result<Claims, StoreError> {
         swarm::read_claims(&self.layout)
     }
 
-    /// What is done, as far as it can be read.
+    /// All readable completions.
     pub fn completions(&self) -> Result<super::Completions, StoreError> {
         swarm::read_completions(&self.layout)
     }
 
-    /// The last sign of life: a touch of `presence/`, else what the registration says.
+    /// The agent's last sign of life: the latest of its presence file's time, its last activity and its start.
     pub fn last_sign(&self, agent: &Agent) -> Result<Timestamp, StoreError> {
         let touched = files::metadata(&self.layout.presence(&agent.name))?
             .and_then(|metadata| metadata.modified().ok());
@@ -252,13 +256,13 @@ impl Mesh {
         Ok(known.into_iter().flatten().max().unwrap_or(agent.started_at))
     }
 
-    /// When the agent last touched its presence.
+    /// The time of the agent's presence file.
     pub fn last_touch(&self, name: &AgentName) -> Result<Option<Timestamp>, StoreError> {
         let touched = files::metadata(&self.layout.presence(name))?;
         Ok(touched.and_then(|metadata| metadata.modified().ok()).map(clock::from_system))
     }
 
-    /// A sign of life, now.
+    /// Records a sign of life now.
     pub fn touch(&self, name: &AgentName) -> Result<(), StoreError> {
         let path = self.layout.presence(name);
         match files::touch(&path) {
@@ -270,8 +274,8 @@ impl Mesh {
         }
     }
 
-    /// The names under which mail for the agent lies: its own, and former ones, unless another agent has such a name
-    /// now. Ours don't take it for ten minutes, but pi-messenger knows nothing of former names.
+    /// The names whose inboxes hold mail for the agent: its own, and former ones unless another agent has such a name
+    /// now. Agents of ours don't take a former name for ten minutes, but pi-messenger does not know about former names.
     pub fn mailboxes<'a>(&self, agent: &'a Agent) -> Result<Vec<&'a AgentName>, StoreError> {
         let mut names = vec![&agent.name];
         for former in agent.formerly.iter().map(|former| &former.name) {
@@ -283,7 +287,7 @@ impl Mesh {
         Ok(names)
     }
 
-    /// How many messages wait for the agent.
+    /// Number of unread messages of the agent.
     pub fn unread(&self, agent: &Agent) -> Result<usize, StoreError> {
         let mut unread = 0;
         for name in self.mailboxes(agent)? {
@@ -297,7 +301,7 @@ impl Mesh {
         Ok(unread)
     }
 
-    /// Does anything lie in the inbox of that name?
+    /// Whether there is any file in the inbox of that name.
     pub fn has_mail(&self, name: &AgentName) -> Result<bool, StoreError> {
         Ok(!files::list(&self.layout.inbox(name))?.is_empty())
     }
@@ -306,12 +310,12 @@ impl Mesh {
         filesystem::kind(self.layout.root())
     }
 
-    /// Private files on their way, and whether their process lives.
+    /// Private files that are being written, and whether their processes are alive.
     pub fn strays(&self) -> Result<Vec<Stray>, StoreError> {
         Ok(self.files.strays()?)
     }
 
-    /// Who holds `mesh.lock` now, where the system tells.
+    /// The process that holds `mesh.lock` now, if the system reports it.
     pub fn lock_holder(&self) -> Option<crate::domain::Pid> {
         crate::sys::flock::holder(&self.layout.mesh_lock())
     }
@@ -324,12 +328,12 @@ impl Mesh {
         Ok(self.token.get_or_init(|| token))
     }
 
-    /// What stands in the way of `swarm.lock`.
+    /// Whether `swarm.lock` is held or stale; `None` if there is no such file.
     pub fn swarm_obstacle(&self) -> Result<Option<super::Obstacle>, StoreError> {
         swarm_lock::examine(&self.layout.swarm_lock())
     }
 
-    /// The difference between the clock that dates the files and the machine's own.
+    /// The difference between the clock that dates files and the machine's own.
     pub fn clock_skew(&self) -> Result<Duration, StoreError> {
         let probe = self.layout.tmp().join(format!("{}.clock", files::own_mark()));
         let written = self.files.publish(&probe, b"")?;
@@ -345,11 +349,11 @@ impl Mesh {
     }
 }
 
-/// The command that makes the directory safe is given only for a mesh of the user's: nobody should change the mode or the
-/// owner of a shared temporary directory, or of one that belongs to the system, because of us.
+/// Adds the command that makes the directory safe, but only for the user's own mesh: nobody should change the mode or
+/// owner of a shared temporary directory or of a system directory because of us.
 fn distrusted(distrust: Distrust) -> StoreError {
     let dir = distrust.path();
-    // What can't be looked at bears no marks.
+    // A directory that cannot be examined has no marks.
     let is_mesh = ground::bears_marks(dir).unwrap_or(false);
     let is_mine = matches!(distrust, Distrust::OthersWrite { .. }) || trust::is_in_mine(dir);
     let remedy = distrust.remedy().filter(|_| is_mesh && is_mine);

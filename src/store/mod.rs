@@ -1,7 +1,7 @@
-//! The mesh on disk: how things are kept, never whether they should be.
+//! The mesh on disk: how things are stored, not whether they should be.
 //!
-//! Nothing outside this layer knows a path inside the mesh. What may be done only under a lock is a method of the
-//! guard that taking the lock returns: [`Locked`] for names and registrations, [`Swarm`] for claims.
+//! Nothing outside this layer knows a path inside the mesh. Operations that need a lock are methods of the guard that
+//! taking the lock returns: [`Locked`] for names and registrations, [`Swarm`] for claims.
 
 mod activity_log;
 mod archive;

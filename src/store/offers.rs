@@ -1,12 +1,12 @@
-//! Mail that a hook said to a model, between the saying and the first sign that the harness went on with it.
+//! Offers: mail that a hook gave to a model, until the first sign that the harness went on with it.
 //!
-//! Not all that a hook says reaches the model: a user takes a prompt back, a process is killed before it asks its model
-//! again. So what was said is kept in the inbox under a name that bears the harness's process. A later hook shows that
-//! the harness has it in its transcript, so that the model has it with its next request, and it is recorded as seen; or it
-//! goes back, and is given again. If the process dies first, the next reader puts it back, as all that dead readers had
-//! in hand.
+//! Not everything that a hook says reaches the model: the user may take back a prompt, or the process may be killed
+//! before its next request. So an offered message stays in the inbox under a name that contains the mark of the
+//! harness's process. If a later hook shows that the harness has the message in its transcript, so that the model gets
+//! it with its next request, the message is recorded as seen. Otherwise it becomes unread and is given again. If the
+//! process dies first, the next reader puts the message back, like everything that dead readers had taken.
 //!
-//! That later hook may belong to a tool call of the same batch, which the model asked for before it could read the mail.
+//! The later hook may belong to a tool call of the same batch, which the model requested before it could read the mail.
 
 use super::error::StoreError;
 use super::mail::{Kept, Offer, Seen, Stem};
@@ -27,7 +27,7 @@ impl Offered {
         &self.offer.stem
     }
 
-    /// Is it gone from the conversation, now that there is a prompt of that turn?
+    /// Whether the message may be gone from the conversation, now that there is a prompt of `turn`.
     pub fn may_be_gone(&self, turn: Option<&str>) -> bool {
         match &self.offer.kept {
             Kept::Always => false,
@@ -38,7 +38,7 @@ impl Offered {
 }
 
 impl Mesh {
-    /// What the agent's model was offered.
+    /// The messages that were offered to the agent's model.
     pub fn offers(&self, agent: &Agent) -> Result<Vec<Offered>, StoreError> {
         let mut offers = Vec::new();
         for name in self.mailboxes(agent)? {
@@ -51,18 +51,18 @@ impl Mesh {
         Ok(offers)
     }
 
-    /// The harness keeps them in its transcript: the model has them with its next request.
+    /// Records offers as seen: the harness has them in its transcript, so the model gets them with its next request.
     pub fn surface(&self, offers: &[Offered]) -> Result<(), StoreError> {
         for Offered { inbox, file, offer } in offers {
             let Offer { stem, at, via, .. } = offer.clone();
             let (seen, dir) = (Seen { stem, at, via, acked: None }, self.layout.seen(inbox));
-            // Of two hooks at once, one is the first.
+            // If two hooks do this at once, the first one wins.
             self.files.take_into(&self.layout.inbox(inbox).join(file), &dir, &dir.join(seen.file()))?;
         }
         Ok(())
     }
 
-    /// The model does not have them, or that is not known: they wait again.
+    /// Makes offers unread again: the model does not have them, or that is not known.
     pub fn withdraw(&self, offers: &[Offered]) -> Result<(), StoreError> {
         for Offered { inbox, file, offer } in offers {
             let dir = self.layout.inbox(inbox);

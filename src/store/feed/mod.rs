@@ -1,12 +1,13 @@
-//! `feed/`: the mesh's timeline, one event a line, in pi-messenger's words.
+//! `feed/`: the timeline of the mesh, one event per line, in pi-messenger's format.
 //!
-//! It is kept in segments, `feed/<number>.jsonl`, where the number is that of the events before it. Events are appended
-//! to the newest one; when that is full, an empty one with a higher number is made, and old ones are removed whole. No
-//! file is ever renamed or rewritten, so a place in the feed stays what it is: a segment and an offset.
+//! The feed consists of segments, `feed/<number>.jsonl`, where the number is the count of events before the segment.
+//! Events are appended to the newest segment. When it is full, an empty one with a higher number is created, and old
+//! segments are deleted whole. No file is ever renamed or rewritten, so a position in the feed (a segment and an
+//! offset) stays valid.
 //!
-//! Writers take turns by `feed/.lock`. It keeps a segment from being appended to after the next one was made, and so
-//! from being removed with something new in it; whole lines don't depend on it. So whoever doesn't get it soon, because
-//! its holder was stopped, appends all the same and leaves the rest to others.
+//! Writers take turns with `feed/.lock`. The lock prevents appending to a segment after the next one was created, and
+//! so the loss of a new event with an old segment. Lines are whole without it. So a writer that does not get the lock
+//! in time, because its holder was stopped, appends anyway and does not clean up.
 
 mod project;
 mod read;
@@ -25,18 +26,18 @@ use crate::sys::flock::{FileLock, LockError};
 pub use project::{Project, ProjectPlace};
 pub use read::{FeedPlace, Given};
 
-/// So long a writer waits for its turn: longer than any turn takes, unless its holder was stopped.
+/// How long a writer waits for the lock: longer than it is ever held, unless its holder was stopped.
 const TURN: Duration = Duration::from_secs(2);
-/// So often one without a turn appends to a segment that is removed meanwhile.
+/// Attempts for a writer without the lock, in case its segment is deleted under it.
 const TRIES: usize = 8;
-/// So many bytes a segment has per event that is to be kept: about a third of an event, so that there are a few segments
-/// and what is kept too long is not much.
+/// Segment size in bytes per event to keep: about a third of an event, so that the feed has a few segments and exceeds
+/// its limit only a little.
 const BYTES_PER_KEPT: u64 = 32;
 const LEAST_BYTES: u64 = 1024;
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
 
 impl Mesh {
-    /// Appends an event. Of those before it at least the last `keep` stay, and not many more.
+    /// Appends an event. At least the last `keep` events before it are kept, and not many more.
     pub fn append_event(&self, event: &Event, keep: u64) -> Result<(), StoreError> {
         let dir = self.layout.feed();
         if !files::exists(&dir)? {
@@ -69,7 +70,7 @@ impl Mesh {
         Err(StoreError::Corrupt { path: self.layout.feed(), reason })
     }
 
-    /// Oldest first.
+    /// All segments, oldest first.
     fn segments(&self) -> Result<Vec<Segment>, StoreError> {
         let names = files::list(&self.layout.feed())?;
         let mut segments: Vec<Segment> = names.iter().filter_map(|name| Segment::of_file(name)).collect();
@@ -86,17 +87,17 @@ impl Mesh {
         Ok(files::metadata(&self.path_of(segment))?.is_some_and(|metadata| metadata.len() >= full))
     }
 
-    /// Makes the segment that comes after a full one.
+    /// Creates the segment that follows a full one.
     fn start_after(&self, full: Segment) -> Result<Segment, StoreError> {
         let lines = Lines::open(&self.path_of(full))?;
         let count = lines.map_or(Ok(0), |lines| lines.count())?;
         let next = Segment(full.0.saturating_add(count.max(1)));
-        // If there is one already, somebody made it and was killed, or had no turn: it is as good.
+        // An existing one was created by a writer that was killed or had no lock: it is just as good.
         let _made = files::create_empty(&self.path_of(next))?;
         Ok(next)
     }
 
-    /// Removes what lies further back than `keep` events.
+    /// Deletes the segments that lie wholly before the last `keep` events.
     fn remove_old(&self, segments: &[Segment], keep: u64) -> Result<(), StoreError> {
         let Some(newest) = segments.last() else { return Ok(()) };
         for pair in segments.windows(2) {
@@ -109,7 +110,7 @@ impl Mesh {
     }
 }
 
-/// One file of the feed, by the number of events before it.
+/// A file of the feed, identified by the number of events before it.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 struct Segment(u64);
 

@@ -1,4 +1,4 @@
-//! `.pi/messenger/feed.jsonl`: the timeline that pi-messenger keeps in a project. It is read along and never written.
+//! `.pi/messenger/feed.jsonl`: the timeline that pi-messenger keeps in a project. We read it and never write it.
 
 use std::path::{Path, PathBuf};
 
@@ -12,13 +12,13 @@ use crate::sys::git::WorkTree;
 
 const DIR: &str = ".pi/messenger";
 
-/// A project, by the directories in which pi may have been started.
+/// A project: the directories in which pi may have been started.
 #[derive(Clone, Debug)]
 pub struct Project {
     roots: Vec<PathBuf>,
 }
 
-/// A place in the feeds of a project: all before it was seen.
+/// A position in the feeds of a project. Everything before it was seen.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ProjectPlace(Vec<FeedPosition>);
 
@@ -26,12 +26,12 @@ pub struct ProjectPlace(Vec<FeedPosition>);
 struct FeedPosition {
     file: PathBuf,
     place: Place,
-    /// When the last of what was seen happened.
+    /// The time of the latest event that was seen.
     newest: Option<Timestamp>,
 }
 
 impl Project {
-    /// The project of a directory: that one, and those above it up to the root of its work tree.
+    /// The project of a directory: the directory itself and its parents up to the root of the work tree.
     pub fn of(cwd: &Path) -> Self {
         let top = WorkTree::containing(cwd).map(|tree| tree.root);
         let is_inside = |dir: &&Path| match &top {
@@ -41,7 +41,7 @@ impl Project {
         Self { roots: cwd.ancestors().take_while(is_inside).map(Path::to_path_buf).collect() }
     }
 
-    /// The last events that are wanted, oldest first; and the place behind them.
+    /// The last `limit` events that match, oldest first, and the position after them.
     pub fn last_events(
         &self,
         limit: usize,
@@ -53,7 +53,7 @@ impl Project {
             let read = || {
                 let mut given = Given::default();
                 let Some(lines) = Lines::open(&file)? else { return Ok(None) };
-                // Also where none are wanted it must be known what the last one was.
+                // The time of the last event is needed even if no event matches.
                 let mut last = Given::default();
                 gather(&lines, &mut last, 1, |_| true)?;
                 gather(&lines, &mut given, limit, &wanted)?;
@@ -69,10 +69,11 @@ impl Project {
         Ok((given, place))
     }
 
-    /// What came since, oldest first; the place moves on.
+    /// The events since `place`, oldest first. Advances `place`.
     ///
-    /// pi-messenger shortens the file by writing its last lines anew, and in between it is empty or half written. So where
-    /// a place is lost, only what is younger counts as new, and without that the place is looked for again next time.
+    /// pi-messenger shortens the file by rewriting its last lines; meanwhile the file is empty or half written. So if
+    /// the position is lost, only events later than the latest seen one count as new. If there are none, the position
+    /// is kept and tried again next time.
     pub fn news(&self, place: &mut ProjectPlace) -> Result<Given, StoreError> {
         let mut given = Given::default();
         for file in self.files() {
@@ -100,7 +101,7 @@ impl Project {
         Ok(given)
     }
 
-    /// The directories that have to be watched.
+    /// The directories to watch.
     pub(in crate::store) fn dirs(&self) -> impl Iterator<Item = PathBuf> {
         self.roots.iter().map(|root| root.join(DIR)).filter(|dir| dir.is_dir())
     }
@@ -110,7 +111,7 @@ impl Project {
     }
 }
 
-/// Whether a project's files may be read is not the mesh's affair.
+/// Treats a file that we may not read as absent: a project's permissions must not break the mesh.
 fn unless_refused<T>(read: Result<T, FileError>) -> Result<Option<T>, FileError> {
     match read {
         Err(error) if error.source.kind() == std::io::ErrorKind::PermissionDenied => Ok(None),

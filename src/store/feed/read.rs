@@ -1,4 +1,4 @@
-//! Reading the feed: from its end backwards, and on from a place.
+//! Reading the feed: backwards from its end, and forwards from a position.
 
 use std::collections::HashSet;
 
@@ -8,17 +8,17 @@ use super::{Mesh, Segment, StoreError, event};
 use crate::domain::Event;
 use crate::sys::files::{FileError, Line, Lines, Place, Since};
 
-/// A file may become shorter while it is read; so often it is read anew.
+/// Attempts to read a file that becomes shorter while it is read.
 const TRIES: usize = 3;
 
-/// A writer that had to do without its turn may append to the segment before the newest, so that is looked at too.
+/// Number of newest segments to read on from: a writer without the lock may append to the last but one.
 const WATCHED: usize = 2;
 
-/// A place in the feed: all before it was seen. The default is its start.
+/// A position in the feed: everything before it was seen. The default is the start.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct FeedPlace(Vec<(Segment, Place)>);
 
-/// What a reader was given: events, and how many lines could not be read.
+/// Events that were read, and the number of unreadable lines.
 #[derive(Clone, Debug, Default)]
 pub struct Given {
     pub events: Vec<Event>,
@@ -26,8 +26,8 @@ pub struct Given {
 }
 
 impl Given {
-    /// Puts those of another feed among these, by time; those of one feed stay in their order. What both hold happened
-    /// once: time, name, target and all are the same.
+    /// Merges the events of another feed by time; the order within each feed is kept. Events that are equal in every
+    /// field are kept once.
     pub fn merge(&mut self, others: Given) {
         self.unreadable += others.unreadable;
         let ours = std::mem::take(&mut self.events);
@@ -45,7 +45,7 @@ impl Given {
         self.events = merged;
     }
 
-    /// Drops all but the last ones.
+    /// Drops all but the last `limit` events.
     pub fn keep_last(&mut self, limit: usize) {
         self.events.drain(..self.events.len().saturating_sub(limit));
     }
@@ -60,8 +60,8 @@ impl Given {
 }
 
 impl Mesh {
-    /// The last events that are wanted, oldest first, with how many lines on the way could not be read; and the place
-    /// behind them.
+    /// The last `limit` events that match, oldest first, with the number of unreadable lines passed on the way; and the
+    /// position after them.
     pub fn last_events(
         &self,
         limit: usize,
@@ -80,7 +80,7 @@ impl Mesh {
             if is_watched {
                 place.0.insert(0, (*segment, lines.end()?));
             }
-            // The last line of the newest one may be just on its way.
+            // The last line of the newest segment may still be in the middle of being written.
             let is_torn = lines.is_cut_short() && !is_newest && given.events.len() < limit;
             given.unreadable += usize::from(is_torn);
             gather(&lines, &mut given, limit, &wanted)?;
@@ -89,12 +89,12 @@ impl Mesh {
         Ok((given, place))
     }
 
-    /// What came since, oldest first; the place moves on.
+    /// The events since `place`, oldest first. Advances `place`.
     pub fn news(&self, place: &mut FeedPlace) -> Result<Given, StoreError> {
         let segments = self.segments()?;
         let mut given = Given::default();
         let first = place.0.first().map_or(Segment(0), |(segment, _)| *segment);
-        // Where the feed ends before the place, it was removed and made anew.
+        // A feed that ends before the position was deleted and started again.
         let is_anew = segments.last().is_some_and(|newest| *newest < first);
         let is_to_read = |segment: &&Segment| is_anew || **segment >= first;
         let to_read: Vec<Segment> = segments.iter().filter(is_to_read).copied().collect();
@@ -104,7 +104,7 @@ impl Mesh {
             let from = known(Some(segment)).map(|(_, place)| place.clone()).unwrap_or_default();
             let Some((new, is_cut_short)) = self.lines_since(*segment, &from)? else { continue };
             new.lines.iter().for_each(|line| given.add(line));
-            // Nobody will go on with that line; it is told when the next segment is seen first.
+            // Nobody will complete that line. Count it once: when the next segment is seen for the first time.
             let next = to_read.get(index + 1);
             given.unreadable += usize::from(is_cut_short && next.is_some() && known(next).is_none());
             places.push((*segment, new.end));
@@ -116,7 +116,7 @@ impl Mesh {
         Ok(given)
     }
 
-    /// What came since, and whether it ends in the middle of a line.
+    /// The lines since `place`, and whether the file ends in the middle of a line.
     fn lines_since(&self, segment: Segment, place: &Place) -> Result<Option<(Since, bool)>, StoreError> {
         let read = || {
             let Some(lines) = Lines::open(&self.path_of(segment))? else { return Ok(None) };
@@ -126,7 +126,7 @@ impl Mesh {
     }
 }
 
-/// Adds the last lines of a file, the last one first, until there are enough.
+/// Adds the lines of a file from its end backwards, until there are `limit` events.
 pub(super) fn gather(
     lines: &Lines,
     given: &mut Given,
@@ -145,10 +145,10 @@ pub(super) fn gather(
     Ok(())
 }
 
-/// A line that is no event.
+/// A line that is not an event.
 struct Unreadable;
 
-/// What a line says. An empty one says nothing: it ended one that was cut short.
+/// Parses a line. `None`: it is empty, as after a line that was cut short.
 fn understand(line: &Line) -> Option<Result<Event, Unreadable>> {
     match line {
         Line::Whole(line) if line.is_empty() => None,
@@ -157,7 +157,7 @@ fn understand(line: &Line) -> Option<Result<Event, Unreadable>> {
     }
 }
 
-/// Tries again while the file becomes shorter under our hands.
+/// Retries while the file becomes shorter during the read.
 pub(super) fn patiently<T>(read: impl Fn() -> Result<T, FileError>) -> Result<T, FileError> {
     for _ in 1..TRIES {
         match read() {
