@@ -1,9 +1,9 @@
-//! What a tool answers: a short text for the model, and the members of `msg --json` for programs.
+//! The result of a tool call: a short text for the model, and the members of `msg --json` for programs.
 //!
-//! Some clients give a model the structured content instead of the text or beside it (Claude Code, Codex, Copilot CLI), at
-//! ten times the tokens. So there is none: the members stand in the result's `_meta`, which is not for models. Nothing that
-//! peers wrote stands there unquoted all the same: prose is in quotation marks, and so is a name or a path that has what
-//! none has.
+//! Some clients (Claude Code, Codex, Copilot CLI) pass structured content to the model instead of the text or in
+//! addition to it, at ten times the tokens. So there is none: the members are in the result's `_meta`, which models do
+//! not see. Text from peers is quoted there all the same, and so is a name or path with characters that no valid one
+//! has.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use crate::ops::{self, CommandError};
 
 use super::hints;
 
-/// Where the members stand in `_meta`.
+/// The key of the members in `_meta`.
 const RESULT: &str = "ravenry/result";
 
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// With that text, whose lines are ours or quoted already.
+    /// An answer with this text, whose lines are ours or already quoted.
     pub(super) fn new(text: impl Into<String>) -> Self {
         Self { lines: vec![text.into()], ..Self::default() }
     }
@@ -36,28 +36,28 @@ impl Answer {
         Self { lines: lines.into_iter().collect(), ..Self::default() }
     }
 
-    /// A member, for programs.
+    /// Adds a member for programs.
     #[must_use]
     pub(super) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.members.insert(name.to_string(), value.into());
         self
     }
 
-    /// Not all went well, although there is something to say.
+    /// Adds an error: the call failed in part, but the answer has something to say.
     #[must_use]
     pub(super) fn failing(mut self, error: Option<CommandError>) -> Self {
         self.error = error;
         self
     }
 
-    /// What was noticed on the way.
+    /// Adds notices that came up during the call.
     #[must_use]
     pub(super) fn noting(mut self, notices: &[String]) -> Self {
         self.lines.extend(notices.iter().map(|notice| format!("note: {}", visible(notice))));
         self
     }
 
-    /// What is wrong, for a log.
+    /// The error message, for the log.
     pub(super) fn complaint(&self) -> Option<String> {
         self.error.as_ref().map(|error| visible(&error.message).into_owned())
     }
@@ -72,14 +72,14 @@ impl Answer {
         lines.join("\n")
     }
 
-    /// Without the text.
+    /// The members without the text.
     pub(super) fn structured(&self) -> Value {
         let mut members = self.members.clone();
         if let Some(error) = &self.error {
             members.insert("error".to_string(), json::error(error));
         }
         for (name, value) in &mut members {
-            // Peers' prose is a member of something of theirs; a sentence that stands by itself is ours.
+            // Text from peers is nested in their objects; a string at the top level is ours.
             tame(if value.is_string() { "" } else { name }, value);
         }
         Value::Object(members)
@@ -105,7 +105,7 @@ impl From<Answer> for CallToolResult {
     }
 }
 
-/// Quotes what peers said in a member of that name, and in those within it.
+/// Quotes text from peers in the member `name` and everything nested in it.
 fn tame(name: &str, value: &mut Value) {
     let text = match value {
         Value::String(text) => text,
@@ -114,21 +114,21 @@ fn tame(name: &str, value: &mut Value) {
         _ => return,
     };
     *text = match name {
-        // Quoted already, line by line.
+        // Already quoted line by line.
         "text" => return,
-        // Sentences of ours, in which peers' words are quoted.
+        // Our own sentences, in which text from peers is quoted.
         "message" | "hints" => visible(text).into_owned(),
         "reason" | "statusMessage" | "activity" | "lastToolCall" | "preview" => said(text),
-        // Too long for a line.
+        // Too long for one line.
         "notes" => ops::quotation(text),
-        // Words of ours, and paths, which may have blanks in them.
+        // Our own words, and paths, which may contain spaces.
         "" | "autoStatus" | "sessionId" | "cwd" | "root" | "spec" | "pattern" | "path" | "filesModified" => {
             match visible(text) {
                 Cow::Borrowed(_) => return,
                 Cow::Owned(_) => quoted(text),
             }
         }
-        // A name, an id, a time: what could be a sentence is quoted.
+        // A name, an id or a time: quote it if it could be a sentence.
         _ if text.contains(|c: char| c.is_whitespace() || "`“”".contains(c)) => quoted(text),
         _ => match visible(text) {
             Cow::Borrowed(_) => return,

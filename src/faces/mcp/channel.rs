@@ -1,8 +1,7 @@
-//! Claude Code's *channels*: something that a server says to a session without being asked.
+//! Claude Code's *channels*: notifications that a server sends to a session unasked.
 //!
-//! A client that knows them is told that we do. It says nothing about whether it listens: that is up to its user, who names
-//! our server on the command line, so that is where we look. Nobody else hears anything of this. What is said is only that
-//! there is mail.
+//! The capability is announced only to Claude Code, which does not say whether it listens. Its user decides that by
+//! naming our server on the command line, so we look there. A notification says only that there is mail.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -19,15 +18,15 @@ use crate::sys::ancestry;
 
 const CAPABILITY: &str = "claude/channel";
 const METHOD: &str = "notifications/claude/channel";
-/// The client that knows channels, as it calls itself.
+/// The name that Claude Code gives in `initialize`.
 const CLIENT: &str = "claude-code";
-/// How its user lets a server that is in nobody's list speak, and which is ours.
+/// The option by which its user admits a server that is not on the allowlist, and the value that names ours.
 const OPTION: &str = "--dangerously-load-development-channels";
 const OURS: &str = "server:ravenry";
-/// A client that takes longer than this to read doesn't read.
+/// Time limit for sending a notification; a client that takes longer does not read.
 const LIMIT: Duration = Duration::from_secs(2);
 
-/// Does a client that calls itself that know channels?
+/// Whether a client of this name supports channels.
 pub(super) fn is_known_to(client: &str) -> bool {
     client == CLIENT
 }
@@ -36,7 +35,7 @@ pub(super) fn capability() -> ExperimentalCapabilities {
     ExperimentalCapabilities::from([(CAPABILITY.to_string(), JsonObject::new())])
 }
 
-/// The way to the client, from threads that may block.
+/// Sends notifications to the client, from threads that may block.
 #[derive(Clone)]
 pub(super) struct Line {
     runtime: Handle,
@@ -48,7 +47,8 @@ impl Line {
         Self { runtime, peer: Arc::default() }
     }
 
-    /// The client has introduced itself. If it knows channels, and its user wants to hear us, there is one now.
+    /// Called once the client has introduced itself. Opens the channel if the client supports channels and its user
+    /// admits our server.
     pub(super) fn open(&self, peer: Peer<RoleServer>) {
         let knows = peer.peer_info().is_some_and(|info| is_known_to(&info.client_info.name));
         if knows && is_wanted() {
@@ -78,7 +78,7 @@ impl Channel for Line {
     }
 }
 
-/// Did its user start Claude Code such that it listens to us?
+/// Whether Claude Code's command line admits our server.
 fn is_wanted() -> bool {
     let ancestors = ancestry::ancestors();
     let client = ancestry::nearest_harness(&ancestors).filter(|host| host.harness == Harness::Claude);
@@ -86,7 +86,7 @@ fn is_wanted() -> bool {
     details.is_some_and(|details| names_us(&details.look.args))
 }
 
-/// The option takes as many values as follow it.
+/// The option takes all values that follow it, up to the next option.
 fn names_us(args: &[String]) -> bool {
     let with_value = format!("{OPTION}={OURS}");
     let mut options = args.split(|arg| arg.starts_with('-') && arg != OPTION);

@@ -1,8 +1,8 @@
-//! What is in hand while its answer is on its way: who took it is told whether the answer was written.
+//! Confirms delivery: tells the op that took mail whether the answer with that mail was written.
 //!
-//! An answer that never gets there (the call was cancelled, the client is gone or doesn't read) drops its [`Ticket`], or
-//! leaves it waiting for too long; either way the [`Stub`] says that nobody was reached, and the mail goes back. An answer
-//! that is withdrawn in time is not written any more, so that what it said is not said twice.
+//! An answer that never arrives (the call was cancelled, the client is gone or does not read) drops its [`Ticket`] or
+//! leaves it waiting for too long. In both cases the [`Stub`] reports that nobody was reached, and the mail is put
+//! back. An answer that was withdrawn in time is not written any more, so that the mail is not delivered twice.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,17 +13,17 @@ use rmcp::model::RequestId;
 
 use crate::ops::Reached;
 
-/// A client that takes longer than this to read an answer doesn't read.
+/// Time limit for writing an answer; a client that takes longer does not read.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Goes with the answer.
+/// Travels with the answer.
 #[derive(Debug)]
 pub(super) struct Ticket {
     standing: Arc<Mutex<Standing>>,
     outcome: Sender<Reached>,
 }
 
-/// Stays with what is in hand.
+/// Stays with the op that holds the mail.
 #[derive(Debug)]
 pub(super) struct Stub {
     standing: Arc<Mutex<Standing>>,
@@ -45,13 +45,13 @@ pub(super) fn issue() -> (Ticket, Stub) {
 }
 
 impl Ticket {
-    /// May the answer be written? From now on it can't be withdrawn.
+    /// Whether the answer may be written. If so, it can no longer be withdrawn.
     pub(super) fn begin(&self) -> bool {
         self.move_to(Standing::BeingWritten) == Standing::BeingWritten
     }
 
     pub(super) fn end(self, reached: Reached) {
-        // Whoever no longer waits has put it back.
+        // If nobody waits any more, the mail has been put back.
         let _ = self.outcome.send(reached);
     }
 
@@ -61,7 +61,7 @@ impl Ticket {
 }
 
 impl Stub {
-    /// Waits until the answer was written, or will not be.
+    /// Waits until the answer was written or never will be.
     pub(super) fn outcome(self, closing: &Receiver<()>) -> Reached {
         let given_up = select! {
             recv(self.outcome) -> outcome => return outcome.unwrap_or(Reached::No),
@@ -69,12 +69,12 @@ impl Stub {
             recv(after(LIMIT)) -> _ => Standing::Withdrawn,
         };
         advance(&self.standing, given_up);
-        // It may have been written in this very moment.
+        // It may have been written just now.
         self.outcome.try_recv().unwrap_or(Reached::No)
     }
 }
 
-/// Nothing comes after the first that leaves [`Standing::OnItsWay`].
+/// Only the first change from [`Standing::OnItsWay`] counts. Returns the standing afterwards.
 fn advance(standing: &Mutex<Standing>, next: Standing) -> Standing {
     let mut standing = standing.lock().unwrap_or_else(PoisonError::into_inner);
     if *standing == Standing::OnItsWay {
@@ -83,12 +83,12 @@ fn advance(standing: &Mutex<Standing>, next: Standing) -> Standing {
     *standing
 }
 
-/// The tickets of answers that the SDK has, by the id of the request.
+/// The tickets of answers that were passed to the SDK, by request id.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tickets(Arc<Mutex<HashMap<RequestId, Ticket>>>);
 
 impl Tickets {
-    /// A client that uses an id twice gets what the first one is about.
+    /// If a client uses an id twice, the first ticket is kept.
     pub(super) fn keep(&self, id: RequestId, ticket: Ticket) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(id).or_insert(ticket);
     }

@@ -1,6 +1,6 @@
-//! Hints for a model that may have no shell: where there is a tool for a command, the tool is named.
+//! Rewrites hints for models that may have no shell: names the tool instead of the command.
 
-/// The tool that does what a command does, and the action that it is called with, if that is not its first.
+/// Command, the tool that does the same, and the tool's action unless that is its default.
 const TOOLS: [(&str, &str, Option<&str>); 21] = [
     ("agents", "agents", None),
     ("whoami", "agents", None),
@@ -25,7 +25,7 @@ const TOOLS: [(&str, &str, Option<&str>); 21] = [
     ("feed", "feed", None),
 ];
 
-/// The hint with tools in the place of commands; a command that no tool stands for is left as it is.
+/// The hint with commands replaced by tools; a command without a tool is left as it is.
 pub(super) fn for_tools(hint: &str) -> String {
     let mut told = String::new();
     for (place, part) in hint.split('`').enumerate() {
@@ -36,7 +36,7 @@ pub(super) fn for_tools(hint: &str) -> String {
             None => told.push_str(part),
         }
     }
-    // A text with a lone backtick is none of ours.
+    // A text with an unpaired backtick is not one of our hints.
     if hint.matches('`').count() % 2 == 1 { hint.to_string() } else { told }
 }
 
@@ -49,7 +49,7 @@ fn tool(command: &str) -> Option<String> {
         ("claim", _) => ("task", Some("claim")),
         ("handoff", _) => ("task", Some("handoff")),
         ("spec", _) => ("task", Some("spec")),
-        // No tool lists those who are gone.
+        // No tool lists agents that are gone.
         (_, Some("--gone")) => return None,
         (name, _) => {
             let (_, tool, action) = TOOLS.iter().find(|(command, ..)| *command == name)?;

@@ -1,12 +1,13 @@
-//! `msg mcp`: the same ops for models that have tools rather than a shell, over MCP on standard input and output.
+//! `msg mcp`: an MCP server on standard input and output, with the same ops for models that have tools instead of a
+//! shell.
 //!
-//! The one place with async code. The protocol is the SDK's, on a runtime of a single thread; the ops block, so they are
-//! run elsewhere: one at a time at the `desk`, and those that wait for mail each beside it. Every call gets a fresh
-//! context, so settings and mesh are as they are now. Lines come in and go out by [`transport`], which knows when an answer
-//! was written: mail counts as handed over only then.
+//! This is the only module with async code. The SDK handles the protocol, on a single-threaded runtime. Ops block, so
+//! they run on other threads: one at a time on the `op_thread`, and each one that waits for mail on a thread of its
+//! own. Every call gets a fresh context, so that it sees the current settings and mesh. Input and output go through
+//! [`transport`], which knows when an answer was written: only then does mail count as delivered.
 //!
-//! A server lives no longer than its client: it ends when its input does, when a signal asks for it, or when the client's
-//! process is gone, and whatever it had in hand is put back.
+//! A server does not outlive its client: it ends when its input ends, on a signal, or when the client's process is
+//! gone, and puts back any mail it holds.
 
 mod answer;
 mod channel;
@@ -38,7 +39,7 @@ use server::Server;
 use shutdown::End;
 use transport::Wire;
 
-/// Is this `msg mcp`, and nothing that only the command line understands? Then how it was called.
+/// The global options if this is `msg mcp` with nothing that only the command line understands.
 pub fn recognise(args: &[OsString]) -> Option<Globals> {
     let mut globals = Globals::default();
     let mut is_it = false;
@@ -62,7 +63,7 @@ pub fn recognise(args: &[OsString]) -> Option<Globals> {
 
 /// Serves until the client is gone.
 pub fn run(globals: Globals) -> ExitCode {
-    // Without it a limit on the size of files is a sudden death.
+    // Otherwise exceeding the file size limit would kill the process.
     drop(signals::survive_file_size_limit());
     let served = std::panic::catch_unwind(AssertUnwindSafe(|| serve(globals)));
     match served {
@@ -86,7 +87,8 @@ fn serve(globals: Globals) -> io::Result<()> {
     desk.handle().attend(line.clone())?;
     let server = Server::new(desk.handle(), tickets, line);
     runtime.block_on(async {
-        // A client that leaves before it introduced itself is no failure, and there is nobody to tell of any other.
+        // A client that disconnects before it introduced itself is not an error, and for any other error there is
+        // nobody to report it to.
         if let Ok(running) = server.serve_with_ct(wire, end.token()).await {
             drop(running.waiting().await);
         }
@@ -96,14 +98,14 @@ fn serve(globals: Globals) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives the same arguments to every tool, which may refuse them: for those who try what can be said to it.
+/// Parses the same arguments for every tool and ignores errors. For fuzzing.
 pub fn takes_arguments(arguments: serde_json::Map<String, serde_json::Value>) {
     for tool in tools::all() {
         drop(tools::Call::parse(&tool.name, arguments.clone()));
     }
 }
 
-/// Clients keep what is said here with their logs.
+/// Writes to standard error, which clients keep in their logs.
 fn complain(text: &str) {
     drop(writeln!(io::stderr(), "msg mcp: {text}"));
 }

@@ -1,7 +1,7 @@
-//! Where ops are run: they block, and a context belongs to one thread.
+//! The thread that runs ops: they block, and a context belongs to one thread.
 //!
-//! One thread runs them, one at a time. What waits for mail gets a thread of its own, so that it holds up nothing; there
-//! are few of those, and they end when they are cancelled or when the server does.
+//! Ops run one at a time. A call that waits for mail gets a thread of its own, so that it delays nothing else. There
+//! are at most [`MAX_WAITING`] of those, and they end when they are cancelled or when the server ends.
 
 use std::io;
 use std::panic::AssertUnwindSafe;
@@ -22,27 +22,27 @@ use super::channel::Line;
 use super::complain;
 use super::delivery_ack::{self, Ticket};
 
-/// So many calls may wait for mail at once, or look out for changes.
+/// Maximum number of calls that wait for mail or watch for changes at once.
 const MAX_WAITING: usize = 5;
-/// The place of who attends the session, besides those.
+/// The additional slot of the attendant.
 const ATTENDANT: usize = MAX_WAITING;
-/// Who looks out tries again so long after it failed.
+/// Delay before a failed watch is retried.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
-/// So long the attendant lets things be that it could not work with.
+/// Delay before the attendant is retried after an error.
 const PAUSE: Duration = Duration::from_secs(30);
-/// So long the end of the server waits for what is in hand to be put back.
+/// How long shutdown waits for mail that is held to be put back.
 const PARTING: Duration = Duration::from_secs(2);
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// What a call comes to, and the ticket of what it hands over.
+/// The answer to a call, and the ticket if it delivers mail.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) answer: Answer,
     pub(super) ticket: Option<Ticket>,
 }
 
-/// The desk of one server.
+/// The op thread of one server.
 pub(super) struct Desk {
     handle: Handle,
     closer: Closer,
@@ -80,7 +80,7 @@ impl Desk {
         self.closer.clone()
     }
 
-    /// Waits until nothing is in hand any more, but not for ever: what is left then, the next reader puts back.
+    /// Waits up to [`PARTING`] until no mail is held any more. The next reader puts back what is left then.
     pub(super) fn close(self) {
         self.closer.close();
         let give_up = Instant::now() + PARTING;
@@ -91,7 +91,8 @@ impl Desk {
     }
 }
 
-/// Says when it is over: first to those who wait for mail, because nobody will ask for more; at the end to all.
+/// Announces the shutdown: first to calls that wait for mail, because the client will send no more requests, and
+/// finally to everyone.
 #[derive(Clone, Debug)]
 pub(super) struct Closer {
     sender: Arc<Mutex<Option<Sender<()>>>>,
@@ -99,13 +100,13 @@ pub(super) struct Closer {
 }
 
 impl Closer {
-    /// The receiver is disconnected when it is said.
+    /// The receiver is disconnected on shutdown.
     fn new(waiting: &Arc<Waiting>) -> (Self, Receiver<()>) {
         let (sender, receiver) = bounded(0);
         (Self { sender: Arc::new(Mutex::new(Some(sender))), waiting: Arc::clone(waiting) }, receiver)
     }
 
-    /// The client asks no more. What it has asked is still answered.
+    /// The client sends no more requests. Those already sent are still answered.
     pub(super) fn stop_waiting(&self) {
         self.waiting.stop();
     }
@@ -116,7 +117,7 @@ impl Closer {
     }
 }
 
-/// For those who have something to be done.
+/// Submits work to the op thread.
 #[derive(Clone)]
 pub(super) struct Handle {
     globals: Globals,
@@ -126,19 +127,20 @@ pub(super) struct Handle {
 }
 
 impl Handle {
-    /// Runs something for a client, when its turn comes.
+    /// Runs an op for a client when its turn comes.
     pub(super) fn run(
         &self,
         sessions: Vec<SessionId>,
         work: impl FnOnce(&Context, &mut Outlet) -> Result<Answer, CommandError> + Send + 'static,
     ) -> oneshot::Receiver<Reply> {
         let (visit, reply) = self.visit(sessions);
-        // Nobody answers when the desk is closed, and then there is nobody to be answered.
+        // If the op thread has ended, there is nobody left to answer.
         drop(self.jobs.send(Box::new(move || visit.run(work))));
         reply
     }
 
-    /// Runs something that may take long beside all else. It is stopped when the server ends, or by who asks for it.
+    /// Runs an op that may take long on a thread of its own. It stops when the server ends or when the returned
+    /// [`Asker`] asks.
     pub(super) fn run_beside(
         &self,
         sessions: Vec<SessionId>,
@@ -157,7 +159,7 @@ impl Handle {
         Ok((reply, asker))
     }
 
-    /// Looks out for changes, and tells of each, until the server ends or nobody waits for the reply any more.
+    /// Watches for changes and reports each one, until the server ends or the returned receiver is dropped.
     pub(super) fn look_out(
         &self,
         sessions: Vec<SessionId>,
@@ -165,7 +167,7 @@ impl Handle {
     ) -> Result<oneshot::Receiver<Reply>, CommandError> {
         let (reply, _) = self.run_beside(sessions, move |ctx, _, stop| {
             let mut said = None;
-            // What fails is tried again: who has subscribed is told nothing more else, and does not know it.
+            // Retry on failure: otherwise a subscriber would silently hear nothing more.
             while let Err(error) = ops::look_out(ctx, stop, &mut tell) {
                 if said.as_ref() != Some(&error.message) {
                     complain(&error.message);
@@ -182,7 +184,7 @@ impl Handle {
         Ok(reply)
     }
 
-    /// Attends the session that the server belongs to, until the server ends. What fails is told in the client's log, once.
+    /// Runs the attendant of the session that the server belongs to, until the server ends. An error is logged once.
     pub(super) fn attend(&self, channel: Line) -> io::Result<()> {
         let globals = Globals { client: Some(Client::default()), ..self.globals.clone() };
         let (stop, asker) = Stop::by_hand();
@@ -210,14 +212,14 @@ impl Handle {
     }
 }
 
-/// Those who wait, and how each is stopped.
+/// The calls that wait, and how each is stopped.
 #[derive(Debug, Default)]
 struct Waiting(Mutex<Places>);
 
 #[derive(Debug, Default)]
 struct Places {
     taken: [Option<Asker>; MAX_WAITING + 1],
-    /// Who comes now need not begin.
+    /// The server is ending; a call that comes now is stopped at once.
     is_over: bool,
 }
 
@@ -261,7 +263,7 @@ impl Waiting {
     }
 }
 
-/// A place among those who wait.
+/// A slot among the calls that wait.
 struct Place {
     waiting: Arc<Waiting>,
     number: usize,
@@ -280,7 +282,7 @@ struct Visit {
 }
 
 impl Visit {
-    /// A bug of ours is an answer like others: the server goes on.
+    /// Runs the call. A panic becomes an answer like any other, and the server goes on.
     fn run(mut self, work: impl FnOnce(&Context, &mut Outlet) -> Result<Answer, CommandError>) {
         if self.outlet.is_gone() {
             return;
@@ -318,7 +320,7 @@ fn panic_as_told(text: &str) {
     panic!("{text}");
 }
 
-/// The way to the client.
+/// Where the answer to a call goes.
 #[derive(Debug)]
 pub(super) struct Outlet {
     reply: Option<oneshot::Sender<Reply>>,
@@ -326,7 +328,7 @@ pub(super) struct Outlet {
 }
 
 impl Outlet {
-    /// Gives the answer now, and waits until it was written, or will not be.
+    /// Sends the answer now, and waits until it was written or never will be.
     pub(super) fn hand_over(&mut self, answer: Answer) -> Reached {
         let (ticket, stub) = delivery_ack::issue();
         let Some(reply) = self.reply.take() else { return Reached::No };
@@ -336,16 +338,16 @@ impl Outlet {
         }
     }
 
-    /// Nobody wants to know any more.
+    /// Whether nobody waits for the answer any more.
     fn is_gone(&self) -> bool {
         self.reply.as_ref().is_none_or(oneshot::Sender::is_closed)
     }
 
     fn answer(self, answer: Answer) {
         match self.reply {
-            // Whoever asked may be gone; that is no loss.
+            // If the caller is gone, nothing is lost.
             Some(reply) => drop(reply.send(Reply { answer, ticket: None })),
-            // All was said already, but something went wrong afterwards.
+            // The answer was already sent, but something went wrong afterwards.
             None => answer.complaint().iter().for_each(|text| complain(text)),
         }
     }

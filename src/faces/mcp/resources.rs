@@ -1,4 +1,4 @@
-//! What can be read without asking for it: who is there, the tasks, the mail. Reading takes nothing.
+//! MCP resources: agents, tasks and mail. Reading a resource takes no mail.
 
 use rmcp::model::{Resource, ResourceContents};
 
@@ -7,7 +7,7 @@ use crate::ops::{CommandError, Context, Matter};
 use super::answer::Answer;
 use super::tools;
 
-/// Something that can be read, and changes.
+/// A resource that can be read and subscribed to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Topic(Matter);
 

@@ -1,4 +1,4 @@
-//! What the SDK asks of a server.
+//! The request handlers that the SDK calls.
 
 use std::time::Duration;
 
@@ -24,14 +24,14 @@ use super::resources::Topic;
 use super::subscriptions::Subscriptions;
 use super::tools::{self, Call, Wait};
 
-/// How often a client that wants to know is told that a call still waits.
+/// Interval of progress notifications while a call waits.
 const PROGRESS: Duration = Duration::from_secs(5);
 
-/// What a model is told where it sees no more of the tools than that they exist.
+/// Server instructions, for models that see only the names of the tools.
 const ABOUT: &str =
     "Coding agents at work on this machine: find them, talk, keep out of each other's files, share tasks.";
 
-/// Methods of the protocol that we have: called otherwise than they are meant, they are not unknown.
+/// Methods that we implement: a malformed request for one of them is not reported as an unknown method.
 const METHODS: [&str; 4] = ["tools/call", "tools/list", "resources/read", "resources/list"];
 
 pub(super) struct Server {
@@ -58,7 +58,8 @@ impl Server {
         }
     }
 
-    /// Waits for mail: says so now and then to who wants to know, and stops when it is cancelled.
+    /// Waits for mail. Sends progress notifications to a client that asked for them, and stops when the call is
+    /// cancelled.
     async fn wait(&self, wait: Wait, context: &RequestContext<RoleServer>) -> Answer {
         let most = wait.most;
         let sessions = tools::sessions(&context.meta);
@@ -82,7 +83,7 @@ impl Server {
         }
     }
 
-    /// What the desk says. What it hands over goes with the answer, unless nobody wants that any more.
+    /// Waits for the op's reply. Keeps the ticket for the transport unless the call was cancelled.
     async fn finish(&self, reply: oneshot::Receiver<Reply>, context: &RequestContext<RoleServer>) -> Answer {
         let Ok(Reply { answer, ticket }) = reply.await else { return closed() };
         if let Some(ticket) = ticket.filter(|_| !context.ct.is_cancelled()) {
@@ -97,7 +98,7 @@ async fn progress(context: &RequestContext<RoleServer>, elapsed: Duration, most:
     let progress = ProgressNotificationParam::new(token, elapsed.as_secs_f64())
         .with_total(most.as_secs_f64())
         .with_message("waiting for mail");
-    // Whoever is gone needs no news.
+    // An error means that the client is gone.
     drop(context.peer.notify_progress(progress).await);
 }
 
@@ -211,7 +212,7 @@ impl ServerHandler for Server {
     }
 
     async fn on_cancelled(&self, cancelled: CancelledNotificationParam, _: NotificationContext<RoleServer>) {
-        // The SDK drops the answer, so what it hands over goes back.
+        // The SDK drops the answer, so dropping the ticket puts the mail back.
         if let Some(id) = cancelled.request_id {
             drop(self.tickets.take(&id));
         }

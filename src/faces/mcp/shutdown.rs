@@ -1,8 +1,8 @@
-//! A server lives no longer than its client, in whichever way that ends.
+//! Ends the server with its client, however the client ends.
 //!
-//! Most clients close its input, or ask it to end by a signal. One that is killed does neither, and whatever it started may
-//! keep the pipes open; so its process is looked at now and then. It is no use to be told by the kernel when a parent dies:
-//! that means the thread that started us, and clients start servers from threads that come and go.
+//! Most clients close the server's input or send a signal. A client that is killed does neither, and other children of
+//! it may keep the pipes open; so its process is checked once a second. The kernel's parent-death signal does not help:
+//! it follows the thread that started us, and clients start servers from short-lived threads.
 
 use std::io;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use crate::sys::{ancestry, process, signals};
 
 use super::op_thread::Closer;
 
-/// So long after its client a server is gone at the latest.
+/// Interval of checks for the client's process; the server outlives its client by at most this long.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// How the server is told to end.
+/// Tells the server to end.
 #[derive(Clone, Debug)]
 pub(super) struct End {
     token: CancellationToken,
@@ -33,18 +33,18 @@ impl End {
         self.token.clone()
     }
 
-    /// The client asks no more. What it has asked is still answered.
+    /// The client sends no more requests. Those already sent are still answered.
     pub(super) fn is_near(&self) {
         self.closer.stop_waiting();
     }
 
-    /// There is nobody to be answered.
+    /// There is nobody left to answer.
     pub(super) fn is_here(&self) {
         self.is_near();
         self.token.cancel();
     }
 
-    /// From now on it ends by signals, and with its client.
+    /// Ends the server on signals and with its client from now on.
     pub(super) fn arm(&self) -> io::Result<()> {
         let end = self.clone();
         signals::on_end(move || end.is_here())?;
@@ -64,7 +64,7 @@ impl End {
     }
 }
 
-/// The harness that the server belongs to; where none is known, whoever started it.
+/// The harness that the server belongs to; if none is known, the process that started the server.
 fn client() -> Option<Recorded> {
     let ancestors = ancestry::ancestors();
     let harness = ancestry::nearest_harness(&ancestors).map(|host| host.process);

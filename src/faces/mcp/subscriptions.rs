@@ -1,8 +1,8 @@
-//! Clients that want to know when something changes.
+//! Clients that subscribe to changes of resources.
 //!
-//! One lookout serves all: it begins with the first who wants to know and ends with the server. There are two ways to
-//! subscribe, the one of most clients (`resources/subscribe`) and the one since 2026-07-28 (`subscriptions/listen`); both
-//! hear the same.
+//! One watcher serves all subscriptions: it starts with the first and ends with the server. There are two ways to
+//! subscribe, `resources/subscribe`, which most clients use, and `subscriptions/listen` of the protocol version
+//! 2026-07-28; both get the same notifications.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,7 +17,8 @@ use super::op_thread::{Handle, Reply};
 use super::resources::Topic;
 use super::tools;
 
-/// So many changes may be untold. Who is slower has missed nothing: it is told that something changed, not what.
+/// Maximum number of pending changes. A slower subscriber misses nothing: a notification says that something changed,
+/// not what.
 const QUEUE: usize = 16;
 
 pub(super) struct Subscriptions {
@@ -26,17 +27,17 @@ pub(super) struct Subscriptions {
     wanted: Arc<Mutex<Wanted>>,
 }
 
-/// What the client wants to know of, in the first of the two ways.
+/// The topics that the client subscribed to by `resources/subscribe`.
 #[derive(Default)]
 struct Wanted {
     topics: Vec<Topic>,
-    /// Somebody tells it, for as long as the server lives.
+    /// A task that sends the notifications is running; it runs as long as the server.
     is_told: bool,
 }
 
 struct SubscriptionWatcher {
     changes: broadcast::Sender<Topic>,
-    /// It goes on for as long as this is here.
+    /// The watcher runs until this is dropped.
     _end: oneshot::Receiver<Reply>,
 }
 
@@ -61,7 +62,7 @@ impl Subscriptions {
         self.wanted.lock().unwrap_or_else(PoisonError::into_inner).topics.retain(|wanted| *wanted != topic);
     }
 
-    /// Tells of what the subscription is about, until it is cancelled.
+    /// Sends the notifications of one subscription until it is cancelled.
     pub(super) async fn listen(&self, context: &SubscriptionContext) -> Result<(), CommandError> {
         let mut changes = self.changes(tools::sessions(&context.request_context().meta))?;
         let accepted = context.accepted().resource_subscriptions.clone().unwrap_or_default();
@@ -69,7 +70,7 @@ impl Subscriptions {
             tokio::select! {
                 () = context.cancelled() => return Ok(()),
                 topics = next(&mut changes) => for topic in topics {
-                    // The subscription may have ended in this very moment.
+                    // The subscription may have ended just now.
                     if accepted.iter().any(|uri| uri == topic.uri())
                         && context.sink().notify_resource_updated(topic.uri()).await.is_err()
                     {
@@ -87,14 +88,14 @@ impl Subscriptions {
         }
         let (changes, receiver) = broadcast::channel(QUEUE);
         let told = changes.clone();
-        // Where nobody listens any more nobody is told.
+        // An error means that nobody listens any more.
         let end = self.desk.look_out(sessions, move |matter| drop(told.send(Topic::of(matter))))?;
         *lookout = Some(SubscriptionWatcher { changes, _end: end });
         Ok(receiver)
     }
 }
 
-/// What changed; all of it for who was too slow to hear. Nothing more will change when the lookout is gone.
+/// The topics that changed; all topics for a subscriber that was too slow. Never returns once the watcher has ended.
 async fn next(changes: &mut broadcast::Receiver<Topic>) -> Vec<Topic> {
     match changes.recv().await {
         Ok(topic) => vec![topic],

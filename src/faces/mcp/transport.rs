@@ -1,8 +1,9 @@
-//! Lines in, lines out: the transport that the SDK is given.
+//! The stdio transport for the SDK: JSON-RPC messages, one per line.
 //!
-//! Two threads do the blocking, so nothing hangs on a client that never reads, and the end of the process waits for
-//! neither. A line is bounded; what is no message is answered as JSON-RPC says, where it can be, and forgotten. An answer
-//! that hands something over carries a ticket, which learns whether it was written.
+//! Two threads do the blocking reads and writes, so a client that never reads blocks nothing, and the process can exit
+//! without waiting for either. The length of a line is limited; a line that is not a message is answered as JSON-RPC
+//! requires, if possible, and dropped. An answer that delivers mail carries a ticket, which learns whether the answer
+//! was written.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -22,26 +23,29 @@ use crate::ops::Reached;
 use super::delivery_ack::{Ticket, Tickets};
 use super::shutdown::End;
 
-/// The longest line. More than any text that may be sent, so that most of what is too long gets a proper answer.
+/// Maximum length of a line in bytes: more than any text that may be sent, so that most texts that are too long get a
+/// proper error.
 pub const MAX_LINE: usize = 16 * 1024 * 1024;
-/// What a line's buffer may keep when the line is done.
+/// Capacity in bytes that the line buffer keeps between lines.
 const KEPT: usize = 64 * 1024;
-/// So many lines may wait on either side.
+/// Maximum number of queued lines in each direction.
 const QUEUE: usize = 16;
-/// So many requests may be without an answer; then no more is read. A client that never reads costs no more than that.
+/// Maximum number of unanswered requests. Beyond that nothing more is read, which limits the cost of a client that
+/// never reads.
 const MAX_OPEN: usize = 64;
 
 /// One line of input.
 #[derive(Debug)]
 pub enum Line {
     Message(Box<ClientJsonRpcMessage>),
-    /// It can't be understood, but can be answered.
+    /// Not a valid message, but it can be answered.
     Bad(Box<TxJsonRpcMessage<RoleServer>>),
-    /// Nothing, or nothing that may be answered.
+    /// Empty, or not to be answered.
     Nothing,
 }
 
-/// Reads a line of at most so many bytes into `line`, without its end. `None`: it was longer, and is forgotten.
+/// Reads a line of at most `most` bytes into `line`, without its line end. `Some(false)`: end of input; `None`: the
+/// line was longer and was dropped.
 pub fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>, most: usize) -> io::Result<Option<bool>> {
     line.clear();
     line.shrink_to(KEPT);
@@ -52,7 +56,7 @@ pub fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>, most: usize) -> i
             part => part?,
         };
         if part.is_empty() {
-            // A line that was cut off is no line.
+            // An incomplete last line is ignored.
             return Ok(Some(false));
         }
         let end = part.iter().position(|byte| *byte == b'\n');
@@ -68,9 +72,9 @@ pub fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>, most: usize) -> i
     }
 }
 
-/// What a line says. What is no JSON has no id to answer to, and a notification wants no answer.
+/// Parses a line. Text that is not JSON is answered without an id; a notification is not answered.
 pub fn parse(line: &[u8]) -> Line {
-    // Blanks as JSON knows them: a form feed is none.
+    // Whitespace as JSON defines it, which excludes form feed.
     if line.iter().all(|byte| b" \t\r\n".contains(byte)) {
         return Line::Nothing;
     }
@@ -97,18 +101,18 @@ pub(super) struct Wire {
     out: mpsc::Sender<Parcel>,
     tickets: Tickets,
     room: Arc<Semaphore>,
-    /// The room that requests take up until their answer is written: one place each, also where a client gives several of
-    /// them one id.
+    /// The permits of requests whose answer is not written yet: one per request, also if a client uses an id several
+    /// times.
     open: HashMap<RequestId, Vec<OwnedSemaphorePermit>>,
-    /// The client has begun as it should.
+    /// The client has sent a valid first request.
     has_begun: bool,
 }
 
-/// Something to write.
+/// A line to write.
 struct Parcel {
     bytes: Vec<u8>,
     ticket: Option<Ticket>,
-    /// What is written if that was withdrawn.
+    /// Written instead if the answer was withdrawn.
     instead: Vec<u8>,
     written: oneshot::Sender<io::Result<()>>,
 }
@@ -124,7 +128,7 @@ impl Wire {
         let near = end.clone();
         spawn("mcp input", move || {
             read_all(BufReader::new(input), &sender);
-            // Whoever waits for mail waits for nobody now.
+            // The client has gone, so calls that wait for mail are stopped.
             near.is_near();
         })?;
         let (out, parcels) = mpsc::channel(QUEUE);
@@ -134,7 +138,7 @@ impl Wire {
         Ok(Self { lines, out, tickets, room, open: HashMap::new(), has_begun: false })
     }
 
-    /// Is the message for the SDK? Before a client has introduced itself it takes nothing but requests.
+    /// Whether to pass the message to the SDK. Until a client has introduced itself, the SDK accepts only requests.
     fn admits(&mut self, message: &ClientJsonRpcMessage, permit: OwnedSemaphorePermit) -> bool {
         match message {
             JsonRpcMessage::Request(request) => {
@@ -144,7 +148,7 @@ impl Wire {
                 true
             }
             JsonRpcMessage::Notification(notification) => {
-                // What is cancelled is not answered.
+                // A cancelled request is not answered.
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
@@ -156,7 +160,7 @@ impl Wire {
         }
     }
 
-    /// One request of that id is over.
+    /// Releases the permit of one request with this id.
     fn close_one(&mut self, id: &RequestId) -> Option<OwnedSemaphorePermit> {
         let permits = self.open.get_mut(id)?;
         let permit = permits.pop();
@@ -166,7 +170,7 @@ impl Wire {
         permit
     }
 
-    /// Hands something to the thread that writes, and waits until it is written.
+    /// Passes a message to the output thread, and waits until it is written.
     fn put(
         &self,
         message: &TxJsonRpcMessage<RoleServer>,
@@ -260,7 +264,7 @@ impl Transport<RoleServer> for Wire {
                     }
                 }
                 Line::Nothing => {}
-                // Not waited for: this future may be dropped at any time, and the answer must not be.
+                // Not awaited: this future may be dropped at any time, and the answer must not be.
                 Line::Bad(answer) => drop(tokio::spawn(self.put(&answer, None, Some(permit)))),
             }
         }

@@ -61,7 +61,7 @@ pub(super) fn run(ctx: &Context, args: Args) -> Result<Answer, CommandError> {
     }
 }
 
-/// Who is there; the resource says the same.
+/// Lists the agents; the resource has the same content.
 pub(in crate::faces::mcp) fn list(ctx: &Context, here: bool) -> Result<Answer, CommandError> {
     let listing = ops::agents(ctx, Filter { gone: false, here })?;
     for file in &listing.unreadable {
@@ -77,7 +77,7 @@ pub(in crate::faces::mcp) fn list(ctx: &Context, here: bool) -> Result<Answer, C
     Ok(Answer::lines(lines).with("agents", agents))
 }
 
-/// One agent in one line. What it says of itself is quoted.
+/// One agent in one line. Its own status text is quoted.
 fn line(ctx: &Context, profile: &Profile, is_me: bool) -> String {
     let agent = &profile.agent;
     let me = if is_me { " (you)" } else { "" };

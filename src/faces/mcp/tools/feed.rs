@@ -11,7 +11,7 @@ use crate::sys::clock;
 
 use super::describe;
 
-/// A model wants to know what happened lately, not all of it.
+/// Default number of events: a model wants what happened lately, not everything.
 const MANY: usize = 20;
 
 pub(super) fn tool() -> Tool {

@@ -14,9 +14,9 @@ use crate::sys::signals::Stop;
 
 use super::{as_agent, describe};
 
-/// A model reads no more than this at once unless it wants to.
+/// Default maximum number of messages per call.
 const MANY: usize = 20;
-/// The longest that a call may wait, in seconds: clients give up on their own after a while.
+/// Longest wait in seconds: clients give up by themselves after a while.
 const LONGEST: f64 = 600.0;
 
 pub(super) fn tool() -> Tool {
@@ -43,7 +43,7 @@ pub(in crate::faces::mcp) struct Args {
     id: Option<String>,
 }
 
-/// Mail that is waited for.
+/// A call that waits for mail.
 #[derive(Debug)]
 pub(in crate::faces::mcp) struct Wait {
     args: Args,
@@ -71,7 +71,7 @@ impl Args {
     }
 }
 
-/// Takes what waits; it is recorded when the answer was written.
+/// Takes the waiting mail; it is recorded as seen once the answer was written.
 pub(super) fn run(ctx: &Context, args: Args, outlet: &mut Outlet) -> Result<Answer, CommandError> {
     if let Some(id) = &args.id {
         return show(ctx, id);
@@ -87,7 +87,7 @@ pub(super) fn run(ctx: &Context, args: Args, outlet: &mut Outlet) -> Result<Answ
 }
 
 impl Wait {
-    /// The same, when there is mail.
+    /// Waits for mail, then takes it like [`run`].
     pub(in crate::faces::mcp) fn run(
         self,
         ctx: &Context,
@@ -129,7 +129,7 @@ fn sender(message: &Message) -> Cow<'_, str> {
     if message.is_notice() { "a notice from msg".into() } else { visible(&message.from) }
 }
 
-/// What is said of a message besides its words, which stand in the text, and quoted.
+/// A message's members without its text, which is quoted in the answer.
 fn without_text(message: &Message) -> Value {
     let mut value = json::message(message);
     if let Value::Object(members) = &mut value {
@@ -138,14 +138,14 @@ fn without_text(message: &Message) -> Value {
     value
 }
 
-/// A message with its words quoted.
+/// A message with its text quoted.
 fn with_quotation(message: &Message) -> Value {
     let mut value = json::message(message);
     value["text"] = ops::quotation(&message.text).into();
     value
 }
 
-/// What lies there, left where it is; for the resource.
+/// The mail in the inbox, without taking it; for the resource.
 pub(in crate::faces::mcp) fn look(ctx: &Context) -> Result<Answer, CommandError> {
     let report = as_agent(ctx, ops::inbox)?;
     let list = |waiting: &[crate::store::Waiting]| -> Vec<Value> {

@@ -44,7 +44,7 @@ pub(in crate::faces::mcp) struct Args {
     hold: Option<bool>,
 }
 
-/// Models give one name alone as often as a list.
+/// Models give a single name as often as a list.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 enum Names {

@@ -1,6 +1,7 @@
-//! The tools: few, each with its actions, because a model pays for every word of their descriptions in each of its turns.
+//! The MCP tools: few, with several actions each, because a model pays for every word of their descriptions in each
+//! turn.
 //!
-//! Each file has a tool's description, what it takes, the op that it calls and the few words that it answers with.
+//! Each file has a tool's description, its arguments, the op that it calls and its answer.
 
 mod agents;
 mod feed;
@@ -23,22 +24,22 @@ use super::op_thread::Outlet;
 
 pub(super) use inbox::{Wait, look};
 
-/// What `agents` lists.
+/// The listing of the tool `agents`.
 pub(super) fn agents(ctx: &Context) -> Result<Answer, CommandError> {
     agents::list(ctx, false)
 }
 
-/// What `task` lists.
+/// The listing of the tool `task`.
 pub(super) fn tasks(ctx: &Context) -> Result<Answer, CommandError> {
     task::list(ctx, None)
 }
 
-/// All of them, in the order in which they are listed.
+/// All tools, in listing order.
 pub(super) fn all() -> Vec<Tool> {
     vec![agents::tool(), message::tool(), inbox::tool(), reserve::tool(), task::tool(), feed::tool()]
 }
 
-/// A call that was understood.
+/// A tool call whose arguments are valid.
 #[derive(Debug)]
 pub(super) enum Call {
     Agents(agents::Args),
@@ -50,7 +51,7 @@ pub(super) enum Call {
 }
 
 impl Call {
-    /// `None`: there is no such tool.
+    /// Parses a call; `None` if there is no such tool.
     pub(super) fn parse(name: &str, arguments: JsonObject) -> Option<Result<Self, CommandError>> {
         Some(match name {
             "agents" => read(arguments).map(Self::Agents),
@@ -63,7 +64,7 @@ impl Call {
         })
     }
 
-    /// How long it may wait for mail, if it does.
+    /// The wait for mail, if this call waits.
     pub(super) fn wait(&self) -> Result<Option<Wait>, CommandError> {
         match self {
             Self::Inbox(args) => args.wait(),
@@ -83,16 +84,16 @@ impl Call {
     }
 }
 
-/// Arguments as the tool takes them.
+/// Parses the arguments of a tool.
 fn read<A: DeserializeOwned>(arguments: JsonObject) -> Result<A, CommandError> {
     serde_json::from_value(Value::Object(arguments)).map_err(|error| {
-        // What a model sent may be long, and is its own.
+        // The error may quote the model's arguments, which may be long.
         let text: String = error.to_string().chars().take(300).collect();
         CommandError::new(Kind::Usage, text).hint("the tool's schema tells what it takes")
     })
 }
 
-/// Runs what needs an agent. Who has not joined yet joins now, once.
+/// Runs an op that needs an agent. If the caller has not joined yet, joins and runs it again.
 fn as_agent<T>(ctx: &Context, run: impl Fn(&Context) -> Result<T, CommandError>) -> Result<T, CommandError> {
     match run(ctx) {
         Err(error) if error.kind == Kind::NotJoined => {
@@ -104,7 +105,7 @@ fn as_agent<T>(ctx: &Context, run: impl Fn(&Context) -> Result<T, CommandError>)
     }
 }
 
-/// Joins, and says as whom.
+/// Joins, and reports under which name.
 fn join(ctx: &Context, name: Option<crate::domain::AgentName>) -> Result<String, CommandError> {
     let joined = ops::join(ctx, &Request { name, ..Request::default() })?;
     let name = &joined.profile.agent.name;
@@ -115,7 +116,7 @@ fn join(ctx: &Context, name: Option<crate::domain::AgentName>) -> Result<String,
     })
 }
 
-/// What has to be given for what is asked.
+/// The value of an argument that the action requires.
 fn needed<T>(value: Option<T>, name: &str, action: &str) -> Result<T, CommandError> {
     value.ok_or_else(|| {
         CommandError::new(Kind::Usage, format!("`{action}` needs `{name}`"))
@@ -123,7 +124,7 @@ fn needed<T>(value: Option<T>, name: &str, action: &str) -> Result<T, CommandErr
     })
 }
 
-/// A tool, with the properties that it takes.
+/// The description of a tool with these properties.
 fn describe(name: &'static str, about: &'static str, properties: Value) -> Tool {
     let Value::Object(schema) = json!({ "type": "object", "properties": properties }) else {
         return Tool::new(name, about, JsonObject::new());
@@ -131,7 +132,7 @@ fn describe(name: &'static str, about: &'static str, properties: Value) -> Tool 
     Tool::new(name, about, Arc::new(schema))
 }
 
-/// The ids that a client says its session has, best first.
+/// The session ids that a client gives, best first.
 pub(super) fn sessions(meta: &rmcp::model::RequestMetaObject) -> Vec<SessionId> {
     let id = |key: &str| SessionId::new(meta.get(key)?.as_str()?).ok();
     let mut sessions: Vec<SessionId> = ["threadId", "sessionId"].into_iter().filter_map(id).collect();

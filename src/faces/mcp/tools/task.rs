@@ -130,14 +130,14 @@ fn complete(ctx: &Context, args: Args) -> Result<Answer, CommandError> {
         .with("ticked", done.ticked))
 }
 
-/// All tasks; the resource says the same.
+/// Lists all tasks; the resource has the same content.
 pub(in crate::faces::mcp) fn list(ctx: &Context, spec: Option<&str>) -> Result<Answer, CommandError> {
     let tasks = as_agent(ctx, |ctx| tasks::tasks(ctx, spec))?;
     tasks.problems.iter().for_each(|problem| ctx.notice(problem.clone()));
     let Progress { done, claimed, open, blocked } = tasks.progress;
     let total = tasks.progress.total();
     let head = format!("{done} of {total} done, {claimed} claimed, {open} ready, {blocked} blocked");
-    // What is done is a number to a model that looks for work; programs get all.
+    // A model that looks for work needs only the number of done tasks; programs get all.
     let left = tasks.tasks.iter().filter(|task| task.state != TaskState::Done).map(line);
     let lines: Vec<String> = std::iter::once(head).chain(left).collect();
     let rows: Vec<Value> = tasks.tasks.iter().map(json::task).collect();
