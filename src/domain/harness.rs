@@ -1,4 +1,4 @@
-//! The programs that agents run in, and how each is recognised.
+//! The supported harnesses, and how to recognise their processes.
 
 use std::fmt;
 
@@ -16,13 +16,13 @@ pub enum Harness {
     Other,
 }
 
-/// How a harness shows itself among processes and in the environment of what it starts.
+/// How a harness can be recognised by its process and by the environment of its children.
 struct Traits {
     harness: Harness,
     name: &'static str,
-    /// Directories of the package, for a program that runs under an interpreter or from a versions folder.
+    /// Package directories, for a program that runs under an interpreter or from a versions folder.
     packages: &'static [&'static str],
-    /// Variables that carry the session id into the shell of the model, best first.
+    /// Variables that contain the session id in the model's shell, most reliable first.
     session_variables: &'static [&'static str],
     /// One process may host several sessions at once.
     hosts_many: bool,
@@ -54,7 +54,7 @@ const TRAITS: [Traits; 8] = [
         harness: Harness::Opencode,
         name: "opencode",
         packages: &["opencode-ai"],
-        // OpenCode tells its shell no session; our plugin sets this one.
+        // OpenCode does not set a session variable in its shell; our plugin sets this one.
         session_variables: &["OPENCODE_SESSION_ID"],
         hosts_many: true,
     },
@@ -88,21 +88,21 @@ const TRAITS: [Traits; 8] = [
     },
 ];
 
-/// Programs whose arguments tell what they run.
+/// Programs that run a script named in their arguments.
 const INTERPRETERS: [&str; 8] = ["node", "nodejs", "bun", "deno", "python", "python3", "npx", "tsx"];
 
-/// What can be seen of a process from outside.
+/// Observable properties of a process.
 #[derive(Clone, Debug, Default)]
 pub struct ProcessLook {
-    /// The kernel's short name of it.
+    /// The short name that the kernel reports.
     pub comm: String,
-    /// The file that it runs, where we may know it.
+    /// The path of its executable, if we are permitted to read it.
     pub exe: Option<String>,
     pub args: Vec<String>,
 }
 
 impl ProcessLook {
-    /// May it be pi? Any program that an interpreter runs may be, whatever it calls itself.
+    /// Whether it may be pi. Any interpreter may be running pi, whatever the process is called.
     pub fn may_be_pi(&self) -> bool {
         let programs = [self.exe.as_deref(), self.args.first().map(String::as_str), Some(&self.comm)];
         programs.into_iter().flatten().any(is_interpreter)
@@ -134,13 +134,13 @@ impl Harness {
         self.traits().session_variables
     }
 
-    /// Codex's daemon and an OpenCode server run many sessions in one process: there, a new session id is a
-    /// new agent, not the same one after `/clear`.
+    /// Whether one process hosts several sessions. In Codex's daemon and an OpenCode server a new session id is
+    /// therefore a new agent, not the same one after `/clear`.
     pub fn hosts_many(self) -> bool {
         self.traits().hosts_many
     }
 
-    /// Which harness is this process, and by what was it recognised?
+    /// Recognises the harness of a process, and says by what.
     pub fn recognise(look: &ProcessLook) -> Option<(Self, String)> {
         let programs = [look.exe.as_deref(), look.args.first().map(String::as_str), Some(&look.comm)];
         for program in programs.into_iter().flatten() {
@@ -152,7 +152,7 @@ impl Harness {
         if !interpreted {
             return None;
         }
-        // The script is the first that is no flag; what follows are its own arguments.
+        // The script is the first argument that is not a flag; the rest are arguments of the script.
         let mut words = look.args.iter().skip(1).filter(|arg| !arg.starts_with('-') && *arg != "run");
         let script = words.next()?;
         Some((Self::of_program(script)?, format!("its interpreter runs `{script}`")))
@@ -180,10 +180,10 @@ impl fmt::Display for Harness {
     }
 }
 
-/// The file name without the extension of a script.
+/// The file name without a script extension.
 fn stem(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or(path);
-    // A login shell's `-bash`, and the ` (deleted)` of an executable that was replaced by an update.
+    // Strip the `-` of a login shell (`-bash`) and the ` (deleted)` of an executable that an update replaced.
     let name = name.trim_start_matches('-').trim_end_matches(" (deleted)");
     [".js", ".mjs", ".cjs", ".ts", ".py", ".exe"]
         .iter()
@@ -196,7 +196,7 @@ fn is_interpreter(path: &str) -> bool {
     INTERPRETERS.contains(&stem) || stem.starts_with("python3.")
 }
 
-/// Is `package` a run of whole components of `path`?
+/// Whether `package` is a sequence of whole components of `path`.
 fn lies_in(path: &str, package: &str) -> bool {
     path.match_indices(package).any(|(at, _)| {
         let before = path[..at].chars().next_back();

@@ -1,24 +1,24 @@
 //! Names of agents.
 //!
-//! A name becomes a file name in six directories, so nothing else in the crate builds a path from text
-//! that somebody else wrote: it must be an [`AgentName`] first.
+//! A name becomes a file name in six directories. Text that somebody else wrote must be an [`AgentName`] before the
+//! crate builds a path from it.
 
 use std::fmt;
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// The longest name, in bytes; all of them are ASCII.
+/// Maximum length of a name, in bytes (names are ASCII).
 pub const MAX_NAME: usize = 50;
 
-/// Names that mean something else where a name is expected.
+/// Names with a special meaning where a name is expected.
 pub(super) const RESERVED: [&str; 2] = ["all", PROGRAM];
 const PROGRAM: &str = "ravenry";
 
-/// A checked name: `^[a-zA-Z0-9_][a-zA-Z0-9_-]*$`, at most [`MAX_NAME`] long and not reserved.
+/// A valid name: `^[a-zA-Z0-9_][a-zA-Z0-9_-]*$`, at most [`MAX_NAME`] bytes and not reserved.
 ///
-/// It keeps the spelling it was given, but two names that differ only in case are equal: they would be one
-/// file on a case-insensitive file system.
+/// It keeps its spelling, but two names that differ only in case are equal: they would be one file on a
+/// case-insensitive file system.
 ///
 /// ```
 /// use ravenry::domain::AgentName;
@@ -35,7 +35,7 @@ const PROGRAM: &str = "ravenry";
 #[derive(Clone, Debug)]
 pub struct AgentName(String);
 
-/// Why a text can't be a name.
+/// Why a text is not a valid name.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum NameError {
     #[error("a name can't be empty")]
@@ -68,28 +68,27 @@ impl AgentName {
         Ok(Self(text))
     }
 
-    /// A name to show for one that we don't accept: its letters as far as they can be part of a name, and a number that
-    /// tells it from others.
+    /// A substitute for a name that is not valid: its usable characters, and a hash that tells it from others.
     pub fn stand_in(text: &str) -> Self {
-        // Letters lose their accents.
+        // Decompose letters to remove their accents.
         let plain = text.nfd().filter(|c| !is_combining_mark(*c));
         let word: String =
             plain.map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect();
         let word: String = word.trim_matches('-').chars().take(MAX_NAME - 5).collect();
         let word = if word.is_empty() { "agent" } else { &word };
-        // FNV-1a, folded: the same text has the same number in every process.
+        // FNV-1a, folded: the same text yields the same number in every process.
         let hash = text
             .bytes()
             .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
         Self(format!("{word}-{:04x}", (hash >> 16) ^ (hash & 0xffff)))
     }
 
-    /// The program itself, as the sender of what it has to tell. Nobody can join under it.
+    /// The program itself, as the sender of notices. Nobody can join under this name.
     pub fn of_program() -> Self {
         Self(PROGRAM.to_string())
     }
 
-    /// Is this, in the place of a sender, the program itself?
+    /// Whether a sender name is the program itself.
     pub fn is_program(text: &str) -> bool {
         text == PROGRAM
     }
@@ -98,12 +97,12 @@ impl AgentName {
         &self.0
     }
 
-    /// The same name in the same spelling. pi-messenger's agents may have names that differ only in case.
+    /// Whether both are spelled the same. Names of pi-messenger's agents may differ only in case.
     pub fn is_spelled_as(&self, other: &Self) -> bool {
         self.0 == other.0
     }
 
-    /// The form under which names are compared.
+    /// The lower-case form used for comparison.
     pub fn folded(&self) -> String {
         self.0.to_ascii_lowercase()
     }

@@ -1,4 +1,4 @@
-//! How lately an agent gave a sign of life, and what can be said of it where it says nothing itself.
+//! Presence of an agent, from its last sign of life, and a status text for agents that set none.
 
 use std::fmt;
 
@@ -9,22 +9,22 @@ use super::Liveness;
 const ACTIVE: SignedDuration = SignedDuration::from_secs(30);
 const IDLE: SignedDuration = SignedDuration::from_secs(5 * 60);
 
-/// What others see beside an agent's name.
+/// The presence shown next to an agent's name.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Presence {
     Active,
     Idle,
     Away,
-    /// It has been quiet for long, and others may wait for what it holds.
+    /// Silent for a long time, while others may be waiting for something it holds.
     Stuck,
-    /// Nobody can tell from here: it lives on another machine or in another pid namespace.
+    /// Cannot be checked from here: it runs on another machine or in another pid namespace.
     Unknown,
     Gone,
 }
 
 impl Presence {
-    /// `quiet` is how long ago the last sign of life was; `stuck_after` how long it may be for one that holds a task or a
-    /// path, and `None` for one that holds nothing.
+    /// Derives the presence. `quiet` is the time since the last sign of life; `stuck_after` is the limit for an agent
+    /// that holds a task or a path, and `None` for one that holds nothing.
     pub fn of(liveness: Liveness, quiet: SignedDuration, stuck_after: Option<SignedDuration>) -> Self {
         match liveness {
             Liveness::Gone => Self::Gone,
@@ -54,19 +54,19 @@ impl fmt::Display for Presence {
     }
 }
 
-/// What an agent that set no status seems to be at.
+/// What is known about an agent that set no status.
 #[derive(Clone, Copy, Debug)]
 pub struct Signs<'a> {
     pub presence: Presence,
     pub quiet: SignedDuration,
     pub here_for: SignedDuration,
-    /// What its hooks told.
+    /// The activity reported by its hooks.
     pub activity: Option<&'a str>,
     pub task: Option<&'a str>,
 }
 
 impl Signs<'_> {
-    /// In a few words; `None` if nothing can be said that its presence doesn't say.
+    /// A short status; `None` if it would add nothing to the presence.
     pub fn status(&self) -> Option<String> {
         match self.presence {
             Presence::Gone | Presence::Unknown => None,
@@ -80,7 +80,7 @@ impl Signs<'_> {
     }
 }
 
-/// A time in the largest unit that says enough, in one word; what lies in the future is no time at all.
+/// Formats a duration as a whole number of its largest unit, such as `5min`. A negative duration is `0s`.
 pub fn spelled(duration: SignedDuration) -> String {
     let seconds = duration.as_secs().max(0);
     match seconds {
@@ -101,7 +101,7 @@ mod tests {
     fn quiet_grows_into_away_and_for_those_who_hold_something_into_stuck() {
         let limit = Some(SECOND(900));
         for (seconds, holds_nothing, holds) in [
-            // A clock that jumped back is no absence.
+            // A clock that was set back does not make an agent away.
             (-60, Presence::Active, Presence::Active),
             (0, Presence::Active, Presence::Active),
             (29, Presence::Active, Presence::Active),

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// The longest session id that we take, in bytes. Real ones are UUIDs or about 30 characters.
+/// Maximum length of a session id, in bytes. Real ones are UUIDs or have about 30 characters.
 pub const MAX_SESSION: usize = 256;
 
-/// What a harness calls one of its sessions. It never becomes a path: files are named after a hash of it.
+/// A harness's id for one of its sessions. It is never used as a path: files are named after its hash.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct SessionId(String);
 

@@ -1,7 +1,7 @@
-//! What can be configured: the keys, what each may hold, and its default.
+//! The configuration keys, their types, limits and defaults.
 //!
-//! A [`Settings`] holds for every key of [`KEYS`] a value of the key's kind and where it came from: both are
-//! checked when a value is put in, so that reading one can't fail.
+//! [`Settings`] holds a value and its source for every key of [`KEYS`]. Values are checked when they are set, so
+//! reading one cannot fail.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use jiff::SignedDuration;
 use super::pattern::{PathForm, Pattern};
 use super::words::{BUILT_IN, Theme, WordsError};
 
-/// A value before it is known to fit its key; what a JSON file, a variable or an argument can say.
+/// An unchecked value from a JSON file, an environment variable or an argument.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Raw {
     Null,
@@ -21,7 +21,7 @@ pub enum Raw {
     Object(Vec<(String, Raw)>),
 }
 
-/// A value that fits its key.
+/// A value that was checked against its key.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Unset,
@@ -37,23 +37,23 @@ pub enum Value {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Source {
     Default,
-    /// A configuration file, as it is shown to a person.
+    /// A configuration file, by its path as shown to people.
     File(String),
     /// An environment variable.
     Variable(String),
-    /// A flag of the command line.
+    /// A command-line flag.
     Flag(&'static str),
-    /// A configuration file that can't be read now, as it was when it could be.
+    /// The last good content of a configuration file that cannot be read now.
     Remembered(String),
-    /// It follows from another key.
+    /// Implied by another key.
     Implied(&'static str),
 }
 
-/// What a key may hold.
+/// The type of a key's value.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Bool(bool),
-    /// A number, the least and the greatest that make sense.
+    /// A number with its inclusive limits.
     Number {
         default: f64,
         least: f64,
@@ -74,7 +74,7 @@ enum Kind {
 pub struct Key {
     pub name: &'static str,
     kind: Kind,
-    /// A project's file comes with a clone, so it may not decide about the user's machine.
+    /// Whether a project's file may set it. That file comes with a clone, so it must not control the user's machine.
     pub project_may_set: bool,
     pub about: &'static str,
 }
@@ -111,7 +111,7 @@ pub const KEYS: [Key; 20] = [
         Kind::Number { default: 900.0, least: 1.0, most: 604_800.0 },
         "seconds of silence after which an agent that holds something counts as stuck",
     ),
-    // There is one feed for all projects, and one graveyard.
+    // Personal, because all projects share one feed and one set of graves.
     personal(
         "feedRetention",
         Kind::Number { default: 10_000.0, least: 0.0, most: 10_000_000.0 },
@@ -177,7 +177,7 @@ pub fn find_key(name: &str) -> Result<(usize, &'static Key), SettingError> {
 }
 
 impl Key {
-    /// Text is meant as it stands, even if it looks like a number or a list.
+    /// Whether text is taken literally, even if it looks like a number or a list.
     pub fn is_plain_text(&self) -> bool {
         matches!(self.kind, Kind::Path | Kind::Choice(_))
     }
@@ -193,7 +193,7 @@ impl Key {
         }
     }
 
-    /// Checks a raw value. `current` is what an object's missing members keep.
+    /// Checks a raw value. Missing members of an object keep their value in `current`.
     pub fn check(&self, raw: &Raw, current: &Value) -> Result<Value, SettingError> {
         let wrong =
             |expected: &str| SettingError::WrongKind { key: self.name, expected: expected.to_string() };
@@ -276,17 +276,17 @@ fn split_list(text: &str) -> Vec<String> {
     text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_string).collect()
 }
 
-/// How sure an accepted write must be.
+/// What an accepted write must survive.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Durability {
-    /// It outlives every process.
+    /// The death of any process.
     #[default]
     Process,
-    /// It outlives the machine losing power: file and directory are synced.
+    /// A power failure: file and directory are synced.
     Power,
 }
 
-/// A value for every key.
+/// A checked value for every key.
 #[derive(Clone, Debug)]
 pub struct Settings {
     values: Vec<(Value, Source)>,
@@ -299,7 +299,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Puts a value in, over what was there.
+    /// Sets a value, replacing the previous one.
     pub fn set(&mut self, name: &str, raw: &Raw, source: Source) -> Result<(), SettingError> {
         let (index, key) = find_key(name)?;
         let value = key.check(raw, &self.values[index].0)?;
@@ -307,7 +307,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Lets `contextMode` decide about the three keys that it is a shortcut for.
+    /// Applies `contextMode` to the three keys that it is a shortcut for.
     pub fn apply_shortcuts(&mut self) {
         let hint = match self.text("contextMode") {
             Some("none") => false,
@@ -323,7 +323,7 @@ impl Settings {
         }
     }
 
-    /// Every key with its value, in the order of [`KEYS`].
+    /// Every key with its value and source, in the order of [`KEYS`].
     pub fn iter(&self) -> impl Iterator<Item = (&'static Key, &Value, &Source)> {
         KEYS.iter().zip(&self.values).map(|(key, (value, source))| (key, value, source))
     }
@@ -359,12 +359,12 @@ impl Settings {
         self.is_on("scopeToFolder")
     }
 
-    /// Is that key there, and true?
+    /// Whether the key exists and is true.
     pub fn is_on(&self, name: &str) -> bool {
         matches!(self.get(name), Ok((Value::Bool(true), _)))
     }
 
-    /// May a task be claimed whose dependencies are not done?
+    /// Whether a task may be claimed before its dependencies are done.
     pub fn dependencies_are_advisory(&self) -> bool {
         self.text("dependencies") == Some("advisory")
     }
@@ -374,15 +374,15 @@ impl Settings {
         self.number("mailTurns") as u32
     }
 
-    /// Do sessions join by themselves, at least in some folders?
+    /// Whether sessions join automatically, at least in some folders.
     pub fn joins_sessions(&self) -> bool {
         let has_folders =
             matches!(self.get("autoRegisterPaths"), Ok((Value::List(globs), _)) if !globs.is_empty());
         self.is_on("autoRegister") || has_folders
     }
 
-    /// Do sessions that start in that folder join by themselves? A leading `~` stands for the home directory, and a
-    /// folder is meant with all beneath it.
+    /// Whether sessions that start in this folder join automatically. A leading `~` is the home directory, and a
+    /// folder includes everything below it.
     pub fn registers_in(&self, folder: &str, home: &str) -> bool {
         if self.is_on("autoRegister") {
             return true;
@@ -395,13 +395,13 @@ impl Settings {
                 Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("{home}{rest}"),
                 _ => glob.clone(),
             };
-            // The slash makes a glob cover what is beneath it, too.
+            // The trailing slash makes the glob cover everything below, too.
             Pattern::new(&format!("{whole}/"), &root).is_ok_and(|pattern| pattern.covers(&folder))
         };
         globs.iter().any(is_meant)
     }
 
-    /// After how long without a sign of life an agent that holds something counts as stuck.
+    /// How long an agent that holds something may be silent before it counts as stuck.
     pub fn stuck_threshold(&self) -> SignedDuration {
         SignedDuration::from_secs_f64(self.number("stuckThreshold"))
     }

@@ -1,6 +1,6 @@
-//! "Did you mean …?"
+//! Suggestions for "did you mean …?".
 
-/// The known words nearest to `wanted`, nearest first, at most three; none that is nothing like it.
+/// The at most three known words most similar to `wanted`, best first; words that are not similar are left out.
 pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     const ALIKE: f64 = 0.75;
     let wanted = wanted.to_lowercase();

@@ -1,18 +1,18 @@
-//! Text from others, made fit for a terminal.
+//! Escapes text from others for a terminal.
 
 use std::borrow::Cow;
 
 use super::peer_text::PeerText;
 
-/// The text with everything that a terminal would obey, or a reader would not see, written out: control characters
-/// and escape sequences, marks that turn the direction of writing, characters without width.
+/// Escapes everything that a terminal would interpret or a reader would not see: control characters, escape
+/// sequences, bidirectional marks, zero-width characters.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_hidden) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
     let mut rest = text.chars();
-    // Does an emoji end here?
+    // Whether an emoji ends here.
     let mut after_emoji = false;
     while let Some(c) = rest.next() {
         let joins = c == JOINER && after_emoji && rest.clone().next().is_some_and(is_pictograph);
@@ -26,10 +26,10 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Makes one emoji of two (UTS 51). It is shown between emoji only: anywhere else it hides.
+/// The zero-width joiner, which combines two emoji (UTS 51). It is kept only between emoji; elsewhere it is escaped.
 const JOINER: char = '\u{200d}';
 
-/// A character that an emoji sequence may have beside a joiner.
+/// Whether an emoji sequence may have this character next to a joiner.
 fn is_pictograph(c: char) -> bool {
     let is_part = matches!(c, '\u{1f1e6}'..='\u{1f1ff}' | '\u{1f3fb}'..='\u{1f3ff}');
     !is_part
@@ -38,15 +38,15 @@ fn is_pictograph(c: char) -> bool {
             | '\u{1f000}'..='\u{1faff}')
 }
 
-/// A skin tone, or the sign that a character is to be shown as an emoji.
+/// A skin tone, or the selector for emoji presentation.
 fn is_emoji_modifier(c: char) -> bool {
     matches!(c, '\u{fe0f}' | '\u{1f3fb}'..='\u{1f3ff}')
 }
 
-/// JSON with the same written out as JSON does that: whoever parses it gets what was said, and a terminal that it is
-/// printed to obeys nothing.
+/// Escapes the same characters in JSON as `\uXXXX`: the parsed value is unchanged, and a terminal that the JSON is
+/// printed to interprets nothing.
 pub fn visible_json(json: &str) -> Cow<'_, str> {
-    // Between values there are line ends, and within them there are none.
+    // Line ends occur only between values, never inside one.
     let is_written_out = |c: char| is_hidden(c) && c != '\n';
     if !json.chars().any(is_written_out) {
         return Cow::Borrowed(json);
@@ -62,17 +62,17 @@ pub fn visible_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// [`PeerText::code`] of a text.
+/// Short for [`PeerText::code`].
 pub fn quoted(text: &str) -> String {
     PeerText::new(text).code()
 }
 
-/// [`PeerText::quoted`] of a text.
+/// Short for [`PeerText::quoted`].
 pub fn said(text: &str) -> String {
     PeerText::new(text).quoted()
 }
 
-/// [`PeerText::name`] of a text.
+/// Short for [`PeerText::name`].
 pub fn called(name: &str) -> String {
     PeerText::new(name).name()
 }

@@ -1,22 +1,23 @@
-//! What happens on the mesh, for whoever wants to know.
+//! Events of the feed: what happened on the mesh.
 
 mod phrase;
 
 use jiff::Timestamp;
 
-/// Something that happened.
+/// One event.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Event {
     pub at: Timestamp,
     pub what: What,
-    /// Who did it, by the name of that time. Not an [`AgentName`](super::AgentName): others write events too.
+    /// The agent that caused it, by its name at that time. Not an [`AgentName`](super::AgentName): others write
+    /// events too.
     pub agent: String,
     pub target: Option<String>,
     pub preview: Option<String>,
 }
 
 impl Event {
-    /// Events in a row that say the same, as one with their number: the last of them.
+    /// Merges consecutive equal events into the last of them, with their count.
     pub fn folded(events: &[Self]) -> Vec<(&Self, usize)> {
         let mut folded: Vec<(&Self, usize)> = Vec::new();
         for event in events {
@@ -34,7 +35,7 @@ impl Event {
     }
 }
 
-/// What happened: something of ours, or what only another program has a meaning for.
+/// The kind of an event: one of ours, or one that only another program knows.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum What {
     Ours(EventKind),
@@ -54,7 +55,7 @@ impl What {
     }
 }
 
-/// What happened. The names are pi-messenger's where it has one.
+/// The kinds of events that we write. Names are pi-messenger's where it has one.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum EventKind {
     Join,
@@ -64,19 +65,19 @@ pub enum EventKind {
     Message,
     Reserve,
     Release,
-    /// An edit or a reservation that was refused, because another has the path.
+    /// An edit or a reservation was refused because another agent has the path.
     Refused,
     Claim,
     Complete,
     Unclaim,
     Handoff,
-    /// A claim whose owner is gone was dropped.
+    /// A claim was dropped because its owner is gone.
     Stale,
-    /// An agent that holds something has given no sign of life for long.
+    /// An agent that holds something has given no sign of life for a long time.
     Stuck,
     Edit,
     Commit,
-    /// A run of tests, with its outcome.
+    /// A test run, with its outcome.
     Test,
 }
 
@@ -123,12 +124,12 @@ impl EventKind {
         }
     }
 
-    /// Does it happen between agents, so that its target, or what is said about it, may be the name of one?
+    /// Whether it involves two agents, so that its target or preview may be an agent's name.
     pub fn is_about_agents(self) -> bool {
         matches!(self, Self::Message | Self::Rename | Self::Evict | Self::Handoff)
     }
 
-    /// The kind of that name, if it is one that we know.
+    /// The kind with this name, if we know it.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }

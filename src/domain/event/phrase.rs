@@ -1,21 +1,21 @@
-//! An event as a sentence about its agent: `reserved src/auth/`, `→ SwiftRaven`. What somebody said of it is in quotation
-//! marks, for a model may read it.
+//! Formats an event as a sentence about its agent: `reserved src/auth/`, `→ SwiftRaven`. Peers' words are in
+//! quotation marks, because a model may read them.
 
 use std::borrow::Cow;
 
 use super::{Event, EventKind, What};
 use crate::domain::visible;
 
-/// The longest that one part of a sentence may be, in characters.
+/// Maximum length of one part of a sentence, in characters.
 const MOST: usize = 120;
 
 impl Event {
-    /// Who did it, fit for a terminal.
+    /// The agent's name, escaped for a terminal.
     pub fn subject(&self) -> String {
         named(&self.agent)
     }
 
-    /// What it did, in one line that is fit for a terminal: the rest of a sentence that starts with
+    /// What it did, in one line escaped for a terminal: the rest of a sentence that starts with
     /// [`subject`](Self::subject).
     pub fn phrase(&self) -> String {
         let target = self.target.as_deref().map(named).unwrap_or_default();
@@ -74,7 +74,7 @@ fn of_ours(kind: EventKind) -> &'static str {
     }
 }
 
-/// What pi-messenger's crew does.
+/// Verbs for the events of pi-messenger's crew.
 fn of_pi(name: &str) -> Option<&'static str> {
     Some(match name {
         "task.start" => "started",
@@ -102,19 +102,19 @@ fn with(phrase: &str, preview: &str) -> String {
     if preview.is_empty() { phrase.to_string() } else { format!("{phrase}: {}", quote(preview)) }
 }
 
-/// What should be a name, a path or a word: as it is if it is one word, quoted if it could be a sentence.
+/// A name, a path or a word: unquoted if it is a single word, quoted if it could be a sentence.
 fn named(text: &str) -> String {
     let text = text.trim();
     let is_sentence = |c: char| c.is_whitespace() || "“”`".contains(c);
     if text.contains(is_sentence) { quote(text) } else { part(text) }
 }
 
-/// A peer's words, in marks that they can't close.
+/// A peer's words, in quotation marks that they cannot close.
 fn quote(text: &str) -> String {
     format!("“{}”", part(&text.replace(['“', '”'], "\"")))
 }
 
-/// A peer's text in one line, not too long, with nothing in it that a terminal would obey.
+/// A peer's text on one line, truncated and escaped for a terminal.
 fn part(text: &str) -> String {
     let start: String = text.chars().take(8 * MOST).collect();
     let line = start.split_whitespace().collect::<Vec<_>>().join(" ");

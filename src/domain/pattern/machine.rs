@@ -1,7 +1,7 @@
 //! Finite automata over the bytes of paths.
 //!
-//! A machine is the Thompson automaton of a regular expression. Whether two of them have a path in common is searched
-//! in [`super::product`].
+//! A machine is the Thompson NFA of a regular expression. [`super::product`] searches for a path that two of them
+//! accept.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -15,10 +15,10 @@ use regex_automata::{Anchored, MatchKind, hybrid};
 
 use super::product::Graph;
 
-/// More states than any pattern of a sane length needs.
+/// Memory limit for an NFA, in bytes. No pattern of a sane length needs that much.
 const MAX_BYTES: usize = 1 << 20;
 
-/// After so many texts it is worth while to make a faster one, which learns as it goes.
+/// Number of texts after which building a faster, lazy DFA pays off.
 const MANY: usize = 32;
 
 #[derive(Clone, Debug)]
@@ -28,16 +28,16 @@ pub(super) struct Machine {
     graph: OnceLock<Option<Graph>>,
 }
 
-/// How texts are read.
+/// How texts are matched.
 #[derive(Clone, Debug)]
 enum Reader {
-    /// State by state; so many so far.
+    /// By NFA simulation; with the number of texts so far.
     Slow(usize),
     Fast(Box<(DFA, Cache)>),
 }
 
 impl Machine {
-    /// `None`: the expression is too large or has assertions in it, which no glob leads to.
+    /// `None` if the expression is too large or contains assertions, which no glob produces.
     pub(super) fn new(regex: &str) -> Option<Self> {
         let config = Config::new()
             .utf8(false)
@@ -54,7 +54,7 @@ impl Machine {
         })
     }
 
-    /// Does the whole text belong to it?
+    /// Whether the whole text matches.
     pub(super) fn accepts(&self, text: &[u8]) -> bool {
         let mut reader = self.reader.borrow_mut();
         match &mut *reader {
@@ -86,7 +86,7 @@ impl Machine {
         now.iter().any(|state| self.is_match(*state))
     }
 
-    /// The same automaton without empty transitions. `None`: it is too large to search.
+    /// The same automaton without empty transitions; `None` if it is too large to search.
     pub(super) fn graph(&self) -> Option<&Graph> {
         self.graph.get_or_init(|| Graph::new(&self.nfa)).as_ref()
     }
@@ -95,7 +95,7 @@ impl Machine {
         matches!(self.nfa.state(state), State::Match { .. })
     }
 
-    /// The states that can be reached without reading anything.
+    /// The states reachable without reading a byte.
     fn closure(&self, states: impl IntoIterator<Item = StateID>) -> Vec<StateID> {
         let mut open: Vec<StateID> = states.into_iter().collect();
         let mut seen: HashSet<StateID> = HashSet::new();
@@ -136,12 +136,12 @@ impl Machine {
     }
 }
 
-/// All matches count, not the first alone: the whole text is to be one.
+/// Consider all matches, not only the first: the whole text must match.
 fn fast_config() -> hybrid::dfa::Config {
     DFA::config().match_kind(MatchKind::All)
 }
 
-/// `None`: it can't tell, because it has no more room to learn.
+/// `None` if the DFA cannot decide because its cache is full.
 fn read_fast(dfa: &DFA, cache: &mut Cache, text: &[u8]) -> Option<bool> {
     let start = start::Config::new().anchored(Anchored::Yes);
     let mut state = dfa.start_state(cache, &start).ok()?;
@@ -154,7 +154,7 @@ fn read_fast(dfa: &DFA, cache: &mut Cache, text: &[u8]) -> Option<bool> {
     Some(dfa.next_eoi_state(cache, state).ok()?.is_match())
 }
 
-/// Reading a byte of this range leads there.
+/// A transition for any byte in this range.
 struct Step {
     first: u8,
     last: u8,

@@ -1,9 +1,9 @@
-//! Patterns that are reserved, the paths that they cover, and whether two of them have a path in common.
+//! Patterns for reservations: which paths they cover, and whether two of them overlap.
 //!
-//! A pattern is bound to a place: it has a *head*, an absolute path without wildcards, and a *tail*. A literal pattern
-//! covers its head and all beneath it; a glob covers what `globset` says, where `*` stops at `/` and `**` does not.
-//! Whether two patterns overlap is decided by walking the automata of both at once, so the answer is exact; only where
-//! that would take too many steps they count as overlapping.
+//! A pattern has a *head*, an absolute path without wildcards, and a *tail*. A literal pattern covers its head and
+//! everything below it; a glob covers what `globset` matches, where `*` stops at `/` and `**` does not. Overlap is
+//! decided by a search in the product of both automata, so the answer is exact; patterns whose search would take too
+//! many steps count as overlapping.
 
 mod machine;
 mod outline;
@@ -20,7 +20,7 @@ pub use path::PathForm;
 use product::Meeting;
 pub use product::{Budget, STEPS_PER_PAIR};
 
-/// The longest pattern, in bytes. Longer ones are somebody's mistake, and deciding about them takes long.
+/// Maximum length of a pattern, in bytes. Longer ones are mistakes and slow to compare.
 pub const MAX_PATTERN: usize = 1024;
 
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -37,45 +37,45 @@ pub enum PatternError {
     NoGlob(String),
 }
 
-/// Which paths somebody has to himself.
+/// A set of paths: a path with everything below it, or a glob.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     head: PathForm,
     tail: Tail,
-    /// Upper and lower case are the same: the file system says so.
+    /// Case is ignored, because the file system does.
     ignores_case: bool,
     made: Made,
 }
 
-/// What is made of a pattern when it is first needed.
+/// Values derived from a pattern when first needed.
 #[derive(Clone, Debug, Default)]
 struct Made {
     machine: OnceLock<Option<Machine>>,
-    /// The one that ignores case, for a pattern that does not.
+    /// The case-insensitive machine of a case-sensitive pattern, or the other way round.
     folding: OnceLock<Option<Machine>>,
     outline: OnceLock<Option<Outline>>,
 }
 
-/// Whether two patterns have a path in common.
+/// Whether two patterns cover a common path.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Overlap {
     Apart,
     /// Both cover this path.
     At(PathForm),
-    /// Comparing them takes too long, so they count as overlapping.
+    /// The comparison takes too long, so they count as overlapping.
     TooComplex,
 }
 
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Tail {
-    /// The head itself and all beneath it.
+    /// The head itself and everything below it.
     Beneath,
-    /// What the glob matches beneath the head; with `deep`, also all beneath that.
+    /// What the glob matches below the head; with `deep`, also everything below that.
     Glob { text: String, deep: bool },
 }
 
 impl Pattern {
-    /// Reads a pattern that starts from `root` unless it is absolute itself.
+    /// Parses a pattern. It is relative to `root` unless it is absolute.
     pub fn new(text: &str, root: &PathForm) -> Result<Self, PatternError> {
         check(text)?;
         let normal = path::composed(text);
@@ -92,30 +92,30 @@ impl Pattern {
         }
     }
 
-    /// A path and all beneath it, whatever characters are in it.
+    /// A path and everything below it, whatever characters it contains.
     pub fn literal(path: PathForm) -> Self {
         Self { head: path, tail: Tail::Beneath, ignores_case: false, made: Made::default() }
     }
 
-    /// The same pattern where upper and lower case don't differ.
+    /// The same pattern, with case ignored or not.
     #[must_use]
     pub fn ignoring_case(self, ignores_case: bool) -> Self {
         Self { ignores_case, made: Made::default(), ..self }
     }
 
-    /// The same pattern at another place: the head is where links lead.
+    /// The same pattern with another head: where links lead.
     #[must_use]
     pub fn with_head(&self, head: PathForm) -> Self {
         Self { head, made: Made::default(), ..self.clone() }
     }
 
-    /// The path up to the first wildcard.
+    /// The path before the first component with a wildcard.
     pub fn head(&self) -> &PathForm {
         &self.head
     }
 
-    /// How it is written so that it means the same when read from `root`, or anywhere if it lies elsewhere. A literal one
-    /// is written as the path that it is, wildcards and all.
+    /// The pattern as text that means the same when parsed relative to `root`; absolute if it is not below `root`. A
+    /// literal pattern is written as its path, without escaping wildcards.
     pub fn written_from(&self, root: &PathForm) -> String {
         let near = self.head.relative_to(root);
         match (&self.tail, near) {
@@ -138,8 +138,7 @@ impl Pattern {
         self.tail == Tail::Beneath
     }
 
-    /// Can it cover nothing but its head and what is beneath, and does the path lie there? Cheap, and never wrong when
-    /// it says no.
+    /// Whether the path is the head or below it. Cheap; `false` is always right, `true` may not be.
     pub fn may_cover(&self, path: &PathForm) -> bool {
         match self.ignores_case {
             true => path.folded().is_within(&self.head.folded()),
@@ -153,7 +152,7 @@ impl Pattern {
         }
         match &self.tail {
             Tail::Beneath => true,
-            // What can't be made a machine was refused when it was read.
+            // Globs that cannot become a machine were rejected by the parser.
             Tail::Glob { .. } => self.machine(self.ignores_case).is_some_and(|machine| {
                 let accepts = |rest: Option<&str>| rest.is_some_and(|rest| machine.accepts(rest.as_bytes()));
                 match self.ignores_case {
@@ -164,16 +163,16 @@ impl Pattern {
         }
     }
 
-    /// Is there a path that both cover, or is it too hard to tell?
+    /// Whether both cover a common path, or it is too expensive to decide.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.overlap(other, &Budget::for_one_pair()) != Overlap::Apart
     }
 
-    /// Searches for a path that both cover, with no more steps than the budget has left and one pair may take.
+    /// Searches for a path that both cover, within the budget and the limit per pair.
     pub fn overlap(&self, other: &Self, budget: &Budget) -> Overlap {
         let fold = self.ignores_case || other.ignores_case;
         let (a, b) = (self.head_for(fold), other.head_for(fold));
-        // The one with the shorter head comes first. Whichever is asked, the same search is done.
+        // The one with the shorter head comes first, so that `a.overlap(b)` and `b.overlap(a)` do the same search.
         let is_near = if a == b { self.tail <= other.tail } else { b.is_within(&a) };
         let ((near, near_head), (far, far_head)) =
             if is_near { ((self, &a), (other, &b)) } else { ((other, &b), (self, &a)) };
@@ -201,7 +200,7 @@ impl Pattern {
         if fold { Cow::Owned(self.head.folded()) } else { Cow::Borrowed(&self.head) }
     }
 
-    /// Cheap, and never wrong when it says no.
+    /// Cheap pre-check; `false` is always right, `true` may not be.
     fn may_meet(&self, between: &str, far: &Self, fold: bool) -> bool {
         match (self.outline(), far.outline(), between.strip_prefix('/')) {
             (Some(near), far, Some(between)) => near.may_reach(between, far, fold),
@@ -223,7 +222,7 @@ impl Pattern {
         place.get_or_init(|| Machine::new(&self.regex(fold)?)).as_ref()
     }
 
-    /// What follows the head, as a regular expression over the bytes after it.
+    /// A regular expression for the bytes after the head.
     fn regex(&self, fold: bool) -> Option<String> {
         Some(match &self.tail {
             Tail::Beneath => format!("{}(?:/.*)?", flags(fold)),
@@ -279,23 +278,23 @@ fn check(text: &str) -> Result<(), PatternError> {
     Ok(())
 }
 
-/// Does the text mean more than one path?
+/// Whether the text contains a wildcard or an escape.
 pub fn has_wildcard(text: &str) -> bool {
     text.contains(['*', '?', '[', '{', '\\'])
 }
 
-/// The part of a pattern before the first component with a wildcard in it, as it was typed.
+/// The part of a pattern before the first component with a wildcard, as typed.
 pub fn literal_head(text: &str) -> &str {
     split_at_wildcard(text).0
 }
 
-/// A path in which nothing is a wildcard.
+/// A path with all wildcards escaped.
 fn escaped(path: &str) -> String {
     let escape = |c: char| has_wildcard(c.encode_utf8(&mut [0; 4])).then_some('\\').into_iter().chain([c]);
     path.chars().flat_map(escape).collect()
 }
 
-/// The components before the first one with a wildcard in it, and the rest.
+/// Splits before the first component with a wildcard.
 fn split_at_wildcard(text: &str) -> (&str, &str) {
     let Some(at) = text.find(['*', '?', '[', '{', '\\']) else { return (text, "") };
     let start = text[..at].rfind('/').map_or(0, |slash| slash + 1);
@@ -312,8 +311,8 @@ fn build_glob(text: &str, fold: bool) -> Result<globset::Glob, PatternError> {
         .map_err(|error| PatternError::NoGlob(error.kind().to_string()))
 }
 
-/// A glob whose letters are those of a folded path. For those of ASCII, also in classes, the automaton sees to it; others
-/// can't stand in a class.
+/// Lower-cases a glob to match a folded path. The automaton handles ASCII letters, also in classes; a class cannot
+/// contain others.
 fn folded(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);

@@ -1,15 +1,15 @@
-//! The literal parts of a glob, which tell most pairs of globs apart without their automata.
+//! Literal parts of a glob, which show for most pairs that they are disjoint without building automata.
 
-/// What every match of a glob has in common, as far as it shows at once.
+/// Literal parts that every match of a glob has.
 #[derive(Clone, Debug)]
 pub(super) struct Outline {
-    /// Every match starts with this.
+    /// Prefix of every match.
     lead: String,
-    /// Every match ends with this.
+    /// Suffix of every match.
     trail: String,
-    /// Its components, if no wildcard in it stands for a slash.
+    /// Its components, if no wildcard in it can match a slash.
     parts: Option<Vec<Part>>,
-    /// What lies beneath a match belongs to it.
+    /// Whether everything below a match is covered too.
     deep: bool,
 }
 
@@ -25,7 +25,7 @@ impl Outline {
     pub(super) fn new(glob: &str, deep: bool) -> Self {
         let lead = glob.find(['*', '?', '[', '{', '\\']).map_or(glob, |at| &glob[..at]);
         let trail = glob.rfind(['*', '?', '[', ']', '{', '}', '\\']).map_or(glob, |at| &glob[at + 1..]);
-        // `**/` matches nothing at all as well.
+        // `**/` also matches the empty string.
         let trail = if deep { "" } else { trail.trim_start_matches('/') };
         let is_plain = !glob.contains("**") && !glob.contains(['[', ']', '{', '}', '\\']);
         let parts = is_plain.then(|| glob.split('/').map(Part::new).collect());
@@ -43,7 +43,7 @@ impl Outline {
             && these.iter().zip(those).all(|(this, that)| this.may_meet(that, fold))
     }
 
-    /// `false` only if no match starts with that path, which `other` starts from.
+    /// `false` only if no match starts with `path`, where `other` starts.
     pub(super) fn may_reach(&self, path: &str, other: Option<&Self>, fold: bool) -> bool {
         let lead = other.map_or("", |other| &other.lead);
         let trails = other.is_none_or(|other| agree_from_end(&self.trail, &other.trail, fold));
@@ -70,7 +70,7 @@ impl Part {
     }
 }
 
-/// Are they the same as far as both go?
+/// Whether they are equal up to the length of the shorter one.
 fn agree(a: &str, b: &str, fold: bool) -> bool {
     a.bytes().zip(b.bytes()).all(|(a, b)| same(a, b, fold))
 }
@@ -79,7 +79,7 @@ fn agree_from_end(a: &str, b: &str, fold: bool) -> bool {
     a.bytes().rev().zip(b.bytes().rev()).all(|(a, b)| same(a, b, fold))
 }
 
-/// Where case is ignored, letters beyond ASCII may be the same in many ways, so they are not held against each other.
+/// With case ignored, non-ASCII letters may be equal in many ways, so they always count as equal here.
 fn same(a: u8, b: u8, fold: bool) -> bool {
     match fold {
         false => a == b,

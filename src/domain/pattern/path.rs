@@ -1,22 +1,22 @@
-//! Absolute paths in the one spelling in which they are compared.
+//! Absolute paths, normalised for comparison.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use unicode_normalization::{UnicodeNormalization, is_nfc_quick};
 
-/// An absolute path without `.`, `..`, doubled or trailing slashes, in composed Unicode (NFC). That it is read
-/// lexically says nothing about links: whoever knows the file system gives the spelling that it leads to as well.
+/// An absolute path without `.`, `..`, duplicate or trailing slashes, in composed Unicode (NFC). It is normalised
+/// lexically, without following links: callers that know the file system also pass the resolved path.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct PathForm(String);
 
 impl PathForm {
-    /// Reads an absolute path; one that isn't is taken to start from `/`.
+    /// Parses an absolute path; a relative one is taken to start from `/`.
     pub fn absolute(text: &str) -> Self {
         Self("/".to_string()).join(text)
     }
 
-    /// A path as it is read from here: an absolute one stands for itself, `..` goes up without asking where links lead.
+    /// Joins a path: an absolute one replaces this one, and `..` goes up lexically, without resolving links.
     #[must_use]
     pub fn join(&self, text: &str) -> Self {
         let text = composed(text);
@@ -42,12 +42,12 @@ impl PathForm {
         self.0 == "/"
     }
 
-    /// The same, or beneath it?
+    /// Whether it is `other` or below it.
     pub fn is_within(&self, other: &Self) -> bool {
         self.beneath(other).is_some()
     }
 
-    /// What follows `other`: nothing, or a path that starts with `/`.
+    /// The part after `other`: empty, or starting with `/`.
     pub(super) fn beneath(&self, other: &Self) -> Option<&str> {
         let rest = match other.0.as_str() {
             "/" if self.is_root() => "",
@@ -57,12 +57,12 @@ impl PathForm {
         (rest.is_empty() || rest.starts_with('/')).then_some(rest)
     }
 
-    /// The path from `root`, if it is beneath it.
+    /// The path relative to `root`, if it is `root` or below it.
     pub fn relative_to(&self, root: &Self) -> Option<&str> {
         self.beneath(root).map(|rest| rest.trim_start_matches('/'))
     }
 
-    /// Is one of the two beneath the other, or are they the same? `other` is such a path.
+    /// Whether one is the other or below it. `other` must be a normalised path.
     pub fn is_related(&self, other: &str) -> bool {
         let (short, long) =
             if other.len() < self.0.len() { (other, self.0.as_str()) } else { (self.0.as_str(), other) };
@@ -70,9 +70,9 @@ impl PathForm {
             && (short == "/" || matches!(long.as_bytes().get(short.len()), None | Some(b'/')))
     }
 
-    /// As a file system that doesn't tell upper from lower case sees it.
+    /// As a case-insensitive file system sees it.
     pub fn folded(&self) -> Self {
-        // Letter by letter: whether a sigma ends a word depends on what follows, and of a glob nobody knows that.
+        // Character by character: whether a sigma ends a word depends on what follows, which is unknown in a glob.
         Self(self.0.chars().flat_map(char::to_lowercase).collect())
     }
 }
@@ -83,7 +83,7 @@ impl fmt::Display for PathForm {
     }
 }
 
-/// Text in composed Unicode: `é` is one character, however it was typed.
+/// Text in composed Unicode (NFC): `é` is one character, however it was typed.
 pub(super) fn composed(text: &str) -> Cow<'_, str> {
     use unicode_normalization::IsNormalized;
     match text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes {

@@ -1,7 +1,7 @@
 //! Searches the product of two automata for a path that both accept.
 //!
-//! A [`Graph`] is a Thompson automaton without its empty transitions. The search counts every step and stops at a
-//! budget, because two patterns of a kilobyte each can have millions of product states.
+//! A [`Graph`] is a Thompson NFA without its empty transitions. The search counts every step and stops when its
+//! budget is used up, because two patterns of 1 KiB each can have millions of product states.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -10,14 +10,14 @@ use std::ops::Range;
 use regex_automata::nfa::thompson::{NFA, State};
 use regex_automata::util::primitives::StateID;
 
-/// Steps that the comparison of two patterns may take. A step takes some ten nanoseconds; patterns of an ordinary length
-/// need a few hundred.
+/// Maximum steps for comparing two patterns. A step takes about 10 ns; patterns of ordinary length need a few
+/// hundred.
 pub const STEPS_PER_PAIR: usize = 50_000;
 
-/// The largest table of visited product states, in bits.
+/// Maximum size of the table of visited product states, in bits.
 const MAX_TABLE: usize = 1 << 27;
 
-/// Steps that all comparisons of one question may take together.
+/// Steps left for all comparisons of one query.
 #[derive(Debug)]
 pub struct Budget(Cell<usize>);
 
@@ -35,22 +35,22 @@ impl Budget {
     }
 }
 
-/// What a search came to.
+/// Result of a search.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Meeting {
-    /// The shortest text that both accept, from the second one's head on.
+    /// The shortest text that both accept, after the second one's head.
     At(Vec<u8>),
     Apart,
     /// The budget was used up first.
     TooComplex,
 }
 
-/// An automaton whose every transition reads a byte.
+/// An automaton in which every transition reads a byte.
 #[derive(Clone, Debug)]
 pub(super) struct Graph {
     nodes: Vec<Node>,
     edges: Vec<Edge>,
-    /// The nodes that edges lead to.
+    /// The target nodes of all edges.
     targets: Vec<u32>,
     starts: Vec<u32>,
 }
@@ -61,7 +61,7 @@ struct Node {
     is_match: bool,
 }
 
-/// Reading a byte of this range leads to these of the targets.
+/// A transition for any byte in this range; `targets` is a range of the graph's `targets`.
 #[derive(Clone, Debug)]
 struct Edge {
     first: u8,
@@ -70,7 +70,7 @@ struct Edge {
 }
 
 impl Graph {
-    /// `None`: it would be larger than any search could use.
+    /// `None` if it would be larger than any search could use.
     pub(super) fn new(nfa: &NFA) -> Option<Self> {
         let mut builder = Builder::new(nfa);
         let starts = builder.targets_of(nfa.start_anchored())?;
@@ -122,7 +122,7 @@ impl Graph {
         self.nodes[node as usize].is_match
     }
 
-    /// The nodes that reading the text leads to. `None`: there are no steps left.
+    /// The nodes reached by reading the text; `None` if no steps are left.
     fn after(&self, text: &[u8], steps: &mut Steps) -> Option<Vec<u32>> {
         let mut now = self.starts.clone();
         let mut seen_at = vec![usize::MAX; self.nodes.len()];
@@ -145,7 +145,7 @@ impl Graph {
     }
 }
 
-/// Numbers the states that read a byte or accept, and finds out which of them follow a state.
+/// Numbers the states that read a byte or accept, and finds those that follow a state.
 struct Builder<'n> {
     nfa: &'n NFA,
     numbers: Vec<Option<u32>>,
@@ -201,7 +201,7 @@ impl<'n> Builder<'n> {
     }
 }
 
-/// Counts down what a search may still do.
+/// The steps a search has left.
 struct Steps(usize);
 
 impl Steps {
@@ -220,7 +220,7 @@ pub(super) fn meet(near: &Graph, between: &str, far: &Graph, budget: &Budget) ->
     met.unwrap_or(Meeting::TooComplex)
 }
 
-/// `None`: there are no steps left.
+/// `None` if no steps are left.
 fn search(near: &Graph, between: &str, far: &Graph, steps: &mut Steps) -> Option<Meeting> {
     let starts = near.after(between.as_bytes(), steps)?;
     let bits = near.nodes.len().checked_mul(far.nodes.len())?.checked_mul(Shape::COUNT)?;
@@ -262,10 +262,10 @@ fn search(near: &Graph, between: &str, far: &Graph, steps: &mut Steps) -> Option
     Some(Meeting::Apart)
 }
 
-/// Where the product is: in both graphs, and in the shape of a path.
+/// A product state: a node in each graph, and the shape of the path so far.
 type Place = (u32, u32, Shape);
 
-/// Which byte was read, and at which of the reached places.
+/// The byte range that was read, and the index of the product state before it.
 #[derive(Clone, Copy)]
 struct Read {
     from: usize,
@@ -274,7 +274,7 @@ struct Read {
     class: Class,
 }
 
-/// The places that were reached, in the order in which they were.
+/// The product states reached, in breadth-first order.
 struct Front {
     seen: Vec<u64>,
     far: usize,
@@ -292,7 +292,7 @@ impl Front {
         }
     }
 
-    /// What was read on the way to that place.
+    /// The bytes read on the way to that state.
     fn way_to(&self, end: usize) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut at = end;
@@ -305,7 +305,7 @@ impl Front {
     }
 }
 
-/// The kinds of bytes that a path is made of.
+/// The classes of bytes in a path.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Class {
     Slash,
@@ -323,7 +323,7 @@ impl Class {
         }
     }
 
-    /// A byte of the class in that range; of other ones the most legible.
+    /// A byte of the class in this range; for `Other`, the most readable one.
     fn pick(self, first: u8, last: u8) -> u8 {
         match self {
             Self::Slash => b'/',
@@ -336,12 +336,12 @@ impl Class {
     }
 }
 
-/// How far what was read so far is a path: a component is not empty, and neither `.` nor `..`.
+/// Whether the bytes read so far form a path: a component is not empty, `.` or `..`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Shape {
-    /// At the end of a component, or of the head.
+    /// At the end of a component or of the head.
     Whole,
-    /// Behind a slash.
+    /// After a slash.
     Open,
     Dot,
     DotDot,
@@ -350,7 +350,7 @@ enum Shape {
 impl Shape {
     const COUNT: usize = 4;
 
-    /// What reading a byte of the range can lead to.
+    /// The possible shapes after reading a byte of this range.
     fn after(self, first: u8, last: u8) -> impl Iterator<Item = (Class, Self)> {
         let after_dot = match self {
             Self::Open => Self::Dot,

@@ -121,7 +121,7 @@ fn overlap() {
     check("src/a*", "src/*b", true);
     check("src/a?", "src/a??", false);
     check("src/**/x", "src/a/b/x", true);
-    check("src/**/x", "src/a/b/y", true); // `src/a/b/y` is a directory as well as a file: `y/x` lies beneath it
+    check("src/**/x", "src/a/b/y", true); // `src/a/b/y` may be a directory as well as a file, with `y/x` below it
     check("src/**/*.rs", "**/test_*", true);
     check("src/*/a.rs", "src/b/*.rs", true);
     check("src/*/a.rs", "src/b.rs", true);
@@ -133,12 +133,12 @@ fn overlap() {
     check("*", "a/b", false);
     check("*/", "a/b", true);
     check("/etc/x", "x", false);
-    // Only strings that can be a path count: what these share is `src/` with nothing behind it.
+    // Only valid paths count: the only common string is `src/` with nothing after it.
     check("src/{,a}", "src/{,b}", false);
     check("src/*/x", "src/x", true);
 }
 
-/// Patterns whose product has a million states, and no path in common.
+/// Patterns whose product has a million states and no common path.
 fn hostile(letter: &str, end: &str) -> Pattern {
     pattern(&format!("src/{}{end}", format!("*{letter}").repeat(500)))
 }
@@ -149,7 +149,7 @@ fn a_pair_takes_no_more_steps_than_it_may() {
     assert_eq!(hostile("a", "y").overlap(&hostile("b", "z*"), &budget), Overlap::TooComplex);
     assert_eq!(budget.left(), 9 * STEPS_PER_PAIR);
     assert!(hostile("a", "y").overlaps(&hostile("b", "z*")), "what can't be told counts as overlapping");
-    // A graph that is too large to search takes none.
+    // A graph that is too large to search uses no steps.
     let stars = pattern(&format!("src/{}x", "*".repeat(1000)));
     assert_eq!(stars.overlap(&hostile("a", "y*"), &budget), Overlap::TooComplex);
     assert_eq!(budget.left(), 9 * STEPS_PER_PAIR);
@@ -162,7 +162,7 @@ fn all_pairs_together_take_no_more_steps_than_the_budget() {
     assert_eq!(a.overlap(&b, &budget), Overlap::TooComplex);
     assert_eq!(budget.left(), 0);
     assert_eq!(a.overlap(&b, &budget), Overlap::TooComplex);
-    // What needs no search is still told.
+    // Pairs that need no search are still decided.
     assert_eq!(pattern("src/a*").overlap(&pattern("src/b*"), &budget), Overlap::Apart);
     assert_eq!(pattern("src/a").overlap(&pattern("lib/*"), &budget), Overlap::Apart);
 }
@@ -195,7 +195,7 @@ fn ordinary_globs_take_few_steps() {
     }
 }
 
-/// Globs over few letters, so that chance makes them meet.
+/// Globs over few letters, so that they often overlap.
 fn glob() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         4 => "[ab.]{1,2}",
@@ -214,7 +214,7 @@ fn glob() -> impl Strategy<Value = String> {
     (parts, any::<bool>()).prop_map(|(parts, slash)| parts.join("/") + if slash { "/" } else { "" })
 }
 
-/// What `globset` itself says, and what a trailing slash and a literal add to it; slow and without a machine.
+/// Reference implementation: `globset`, extended by literal patterns and trailing slashes. Slow, without a machine.
 fn reference(text: &str, path: &str) -> bool {
     let slashless = text.trim_end_matches('/');
     let parts: Vec<&str> = slashless.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
@@ -228,12 +228,12 @@ fn reference(text: &str, path: &str) -> bool {
     if text.ends_with('/') { prefixes.any(|prefix| matcher.is_match(prefix)) } else { matcher.is_match(path) }
 }
 
-/// `..` moves the head elsewhere, which the reference knows nothing of.
+/// Excludes `..`, which moves the head and is unknown to the reference.
 fn is_plain(text: &str) -> bool {
     !text.split('/').any(|part| part == "..")
 }
 
-/// Every path of up to four characters over the letters that the globs are made of.
+/// Every path of up to four characters over the letters in the globs.
 fn short_paths() -> Vec<String> {
     let mut all: Vec<String> = vec![String::new()];
     let mut longest = all.clone();
@@ -249,7 +249,7 @@ fn short_paths() -> Vec<String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(250))]
 
-    /// A path is covered exactly when `globset` says so.
+    /// A path is covered exactly when `globset` matches it.
     #[test]
     fn covering_is_what_globset_says(text in glob()) {
         let root = PathForm::absolute("/p");
@@ -260,8 +260,8 @@ proptest! {
         }
     }
 
-    /// Two patterns overlap exactly when some path matches both: what is said to be common is, by the reference, and
-    /// where nothing is said to be, no short path is.
+    /// Two patterns overlap exactly when some path matches both: a reported common path matches both by the
+    /// reference, and where none is reported, no short path does.
     #[test]
     fn overlap_is_exact(one in glob(), two in glob()) {
         let root = PathForm::absolute("/p");

@@ -1,4 +1,4 @@
-//! Which blocks are tasks, and where to look for what they depend on.
+//! Finds tasks among the blocks of a spec, and the texts that may name their dependencies.
 
 use std::collections::HashMap;
 
@@ -8,31 +8,31 @@ use super::id;
 use super::outline::{Block, Cell, Check, Kind};
 use super::phrase;
 
-/// A task whose dependencies are still to be read: that takes all ids.
+/// A task whose dependencies are not read yet, because that requires the ids of all tasks.
 #[derive(Debug)]
 pub struct Draft<'a> {
     pub id: String,
     pub line: usize,
     pub check: Option<Check>,
-    /// What follows the id: the rest of its line, and the lines that go on from it.
+    /// The text after the id: the rest of its line and its continuation lines.
     pub own: &'a str,
-    /// Other text that may say what it depends on.
+    /// Other texts that may name dependencies.
     pub sources: Vec<(Mode, &'a str)>,
     quote: Option<usize>,
 }
 
-/// Which mentions in a text are dependencies.
+/// Which ids in a text are dependencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// All that a keyword names.
+    /// Those that follow a keyword.
     Anywhere,
-    /// Those with a keyword and a colon, or that have a line for themselves.
+    /// Those that follow a keyword and a colon, or a keyword in a phrase that is alone on its line.
     Alone,
-    /// All ids: the place says what they are.
+    /// All ids, because the text's position already says that they are dependencies.
     Named,
 }
 
-/// The tasks, and how many boxes are none because they have no id and belong to no task.
+/// The tasks, and the number of checkboxes that have no id and belong to no task.
 pub fn find<'a>(text: &'a str, blocks: &'a [Block]) -> (Vec<Draft<'a>>, usize) {
     let mut finder = Finder {
         text,
@@ -48,7 +48,7 @@ pub fn find<'a>(text: &'a str, blocks: &'a [Block]) -> (Vec<Draft<'a>>, usize) {
     (finder.drafts, finder.boxes)
 }
 
-/// Counts lines up to ascending places.
+/// Converts ascending byte offsets to line numbers.
 #[derive(Debug)]
 pub struct Lines<'a> {
     bytes: &'a [u8],
@@ -75,7 +75,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// A heading that is a task, and how far below it we are.
+/// A heading that is a task, and our position below it.
 #[derive(Debug)]
 struct Section {
     draft: usize,
@@ -92,7 +92,7 @@ enum Below {
 
 #[derive(Debug, Default)]
 struct Columns {
-    /// Which ones name dependencies.
+    /// Which columns name dependencies.
     needs: Vec<bool>,
     title: Option<usize>,
 }
@@ -102,13 +102,13 @@ struct Finder<'a> {
     text: &'a str,
     lines: Lines<'a>,
     drafts: Vec<Draft<'a>>,
-    /// The task that an item is or belongs to.
+    /// Maps a list item to the task that it is or belongs to.
     owners: HashMap<usize, usize>,
     section: Option<Section>,
-    /// A task with "Depends on:" at the end of a text, and the item whose inner list would name what.
+    /// A task after whose "Depends on:" a list follows, and the list item that this list would be in.
     label: Option<(usize, Option<usize>)>,
     columns: Columns,
-    /// Boxes without an id that belong to no task.
+    /// Checkboxes without an id that belong to no task.
     boxes: usize,
 }
 
@@ -139,7 +139,7 @@ impl<'a> Finder<'a> {
                 None => self.section = Some(Section { draft, level, below: Below::Directly }),
             }
         } else if block.item.is_none() {
-            // "Dependencies" below a task is not about something else.
+            // A subheading such as "Dependencies" still belongs to the task.
             let section = self.section.take().filter(|section| level > section.level);
             self.section = section.filter(|_| phrase::is_keyword(&block.text));
             self.go_below(Below::Further);
@@ -182,7 +182,7 @@ impl<'a> Finder<'a> {
         self.label = owner.filter(|_| phrase::ends_in_label(&block.text)).map(|owner| (owner, block.item));
     }
 
-    /// Text below a heading that is a task, after which we are `next`.
+    /// Adds text below a task heading; afterwards the position is `next`.
     fn below_heading(&mut self, block: &'a Block, next: Below) -> Option<usize> {
         let section = self.section.as_ref()?;
         let owner = section.draft;
@@ -192,7 +192,7 @@ impl<'a> Finder<'a> {
         Some(owner)
     }
 
-    /// Once past the first thing below a heading, there is no way back.
+    /// Updates the position below a heading. It never returns to an earlier part.
     fn go_below(&mut self, next: Below) {
         if let Some(section) = &mut self.section
             && section.below != next
@@ -226,7 +226,7 @@ impl<'a> Finder<'a> {
         self.drafts[draft].sources = sources;
     }
 
-    /// The box that is all there is in a cell.
+    /// The checkbox of a cell that contains nothing else.
     fn box_alone(&self, cell: &Cell) -> Option<Check> {
         let source = self.text.get(cell.source.clone())?.trim();
         Check::find(self.text, cell.source.clone()).filter(|_| source.len() == 3)
@@ -239,7 +239,7 @@ impl<'a> Finder<'a> {
         self.drafts.len() - 1
     }
 
-    /// What is quoted below a task is another's word.
+    /// Adds a text, unless it is in another quote than the task: quoted text is not the task's own.
     fn add_source(&mut self, draft: usize, block: &'a Block, mode: Mode) {
         let draft = &mut self.drafts[draft];
         if draft.quote == block.quote {
@@ -253,7 +253,7 @@ impl Columns {
         const TITLES: [&str; 6] = ["title", "task", "name", "summary", "description", "what"];
         let names: Vec<String> = cells.iter().map(|cell| cell.text.trim().to_lowercase()).collect();
         let needs = names.iter().map(|name| phrase::is_keyword(name)).collect();
-        // The first column is the id's.
+        // Column 0 is the id.
         let title = TITLES.iter().find_map(|title| names.iter().skip(1).position(|name| name == title));
         Columns { needs, title: title.map(|at| at + 1) }
     }
@@ -263,7 +263,7 @@ impl Columns {
     }
 }
 
-/// The id that a text begins with, perhaps in brackets, and what follows.
+/// Splits off the id that a text starts with, which may be in brackets.
 fn split_id(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start();
     if let Some(inner) = text.strip_prefix('[') {
@@ -274,16 +274,16 @@ fn split_id(text: &str) -> Option<(&str, &str)> {
     Some((id, &text[id.len()..]))
 }
 
-/// What stands before the first colon of the first line, if it is fit to be an id, and what follows.
+/// Splits the first line at its first colon, if the part before it is a valid id.
 fn split_at_colon(text: &str) -> Option<(&str, &str)> {
     let line = text.split('\n').next()?;
-    // The colon of an address is none.
+    // Skip the colon of a URL.
     let (at, _) = line.match_indices(':').find(|(at, _)| !line[at + 1..].starts_with("//"))?;
     let id = line[..at].trim();
     (id::is_fit(id) && !phrase::is_keyword(id)).then(|| (id, &text[at + 1..]))
 }
 
-/// The text without the box that its source begins with. Where `[x]` is the name of a link, only the `x` is left of it.
+/// Removes the checkbox from the start of the text. If `[x]` is the name of a link, only its `x` is in the text.
 fn without_box(text: &str, check: Option<Check>) -> &str {
     let stripped = || {
         let text = text.trim_start();

@@ -1,14 +1,15 @@
-//! What looks like the id of a task, and which ids a spec has.
+//! Recognises task ids in text.
 
-/// The longest id, in bytes.
+/// Maximum length of an id, in bytes.
 pub const MAX_ID: usize = 200;
 
-/// The id that the text begins with: letters and digits, one of `-_.`, then a digit and whatever goes on from there.
+/// The id that the text starts with: letters and digits, one of `-_.`, then a digit and any further letters, digits
+/// and `.` parts.
 pub fn leading(text: &str) -> Option<&str> {
     shape(text).filter(|end| ends_here(text, *end)).map(|end| &text[..end])
 }
 
-/// How long the id is that the text begins with, whatever follows.
+/// The length of the id that the text starts with, whatever follows.
 fn shape(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let run = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
@@ -26,12 +27,12 @@ fn shape(text: &str) -> Option<usize> {
     (end <= MAX_ID).then_some(end)
 }
 
-/// Whether the whole text is fit to be an id, whatever it looks like.
+/// Whether the whole text can be an id, whatever its form.
 pub fn is_fit(text: &str) -> bool {
     (1..=MAX_ID).contains(&text.len()) && !text.chars().any(char::is_control)
 }
 
-/// Whether a word may end here: it doesn't in the middle of a path, an address or a longer name.
+/// Whether an id may end here: not in the middle of a path, a URL or a longer name.
 fn ends_here(text: &str, end: usize) -> bool {
     let Some(mut rest) = text.get(end..).map(str::chars) else { return false };
     match rest.next() {
@@ -41,13 +42,14 @@ fn ends_here(text: &str, end: usize) -> bool {
     }
 }
 
-/// Whether an id in a list may end here: also before a slash and another, `A-1/A-2`.
+/// Whether an id in a list may end here: also before a slash and another id, `A-1/A-2`.
 fn ends_in_list(text: &str, end: usize) -> bool {
     let next = text.get(end..).and_then(|rest| rest.strip_prefix('/'));
     ends_here(text, end) || next.is_some_and(|next| shape(next).is_some())
 }
 
-/// The one of these ids that is meant by what was typed: as it is, else in another case, else with other leading zeros.
+/// Finds the id that the user meant: the exact one, otherwise one in another case, otherwise one with other leading
+/// zeros.
 ///
 /// ```
 /// use ravenry::domain::spec::meant;
@@ -70,7 +72,7 @@ pub fn meant<'a>(typed: &str, ids: impl IntoIterator<Item = &'a str>) -> Option<
         .or_else(|| only(&|id| loosened(id) == loose))
 }
 
-/// In small letters, and with numbers that don't begin with zeros.
+/// The id in lower case, with numbers stripped of leading zeros.
 fn loosened(id: &str) -> String {
     let mut loose = String::with_capacity(id.len());
     let mut rest = id.chars().peekable();
@@ -85,10 +87,10 @@ fn loosened(id: &str) -> String {
     loose
 }
 
-/// The ids of a spec's tasks, to be found at the head of a text.
+/// The ids of a spec's tasks, searchable by the start of a text.
 #[derive(Debug)]
 pub struct KnownIds<'a> {
-    /// In small letters and as they are, sorted.
+    /// Pairs of lower-case and original spelling, sorted.
     ids: Vec<(String, &'a str)>,
 }
 
@@ -99,8 +101,8 @@ impl<'a> KnownIds<'a> {
         KnownIds { ids }
     }
 
-    /// The id that the text begins with, and how long the mention is: the longest that is known, else what looks like
-    /// one. Case doesn't matter for what looks like an id, nor where `is_loose`.
+    /// The id that the text starts with, and the length of the mention: the longest known id, otherwise what has the
+    /// form of one. Case is ignored for anything in the form of an id, and for all ids if `is_loose`.
     pub fn mentioned(&self, text: &'a str, is_loose: bool) -> Option<(&'a str, usize)> {
         let shaped = shape(text).filter(|end| ends_in_list(text, *end)).map(|end| &text[..end]);
         match (self.longest(text, is_loose), shaped) {
@@ -110,8 +112,8 @@ impl<'a> KnownIds<'a> {
         }
     }
 
-    /// All known ids that a text begins with stand at or before it in the sorted list, and the nearest one before it
-    /// begins with all of them. So what it has in common with the text bounds where to look next.
+    /// Finds the longest known id that the text starts with. All such ids sort at or before the text, and the nearest
+    /// entry before it starts with all of them, so the prefix that it shares with the text bounds the next search.
     fn longest(&self, text: &str, is_loose: bool) -> Option<&'a str> {
         let window = text.floor_char_boundary(MAX_ID);
         let folded = text[..window].to_ascii_lowercase();
@@ -132,7 +134,7 @@ impl<'a> KnownIds<'a> {
         None
     }
 
-    /// The id that is spelled just so; else, where case doesn't matter, the first that is spelled like that.
+    /// The id with exactly this spelling; otherwise, where case is ignored, the first that differs only in case.
     fn spelled(&self, text: &str, folded: &str, is_loose: bool) -> Option<&'a str> {
         if let Ok(at) = self.ids.binary_search_by(|(id, exact)| (id.as_str(), *exact).cmp(&(folded, text))) {
             return Some(self.ids[at].1);

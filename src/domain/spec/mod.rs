@@ -1,8 +1,8 @@
-//! The tasks of a Markdown spec: which there are, what they depend on, and what is wrong with them.
+//! Reads the tasks of a Markdown spec, their dependencies and the errors in them.
 //!
-//! `outline` takes the Markdown apart into blocks of plain text, `draft` finds tasks among them, `phrase` reads what
-//! they depend on, and `problem` holds the result against itself. All of it is linear or nearly so, and nothing
-//! recurses: a spec is anybody's text.
+//! `outline` splits the Markdown into blocks of plain text, `draft` finds the tasks, `phrase` reads their
+//! dependencies, and `problem` checks the result for consistency. Everything runs in (nearly) linear time and without
+//! recursion, because a spec is untrusted text.
 
 mod draft;
 mod id;
@@ -20,12 +20,12 @@ pub use problem::Problem;
 use draft::Draft;
 use id::KnownIds;
 
-/// What a spec says, in the order of the file.
+/// The content of a spec, in file order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spec {
     pub tasks: Vec<Task>,
     pub problems: Vec<Problem>,
-    /// Boxes that are no tasks because they have no id.
+    /// Checkboxes that are not tasks because they have no id.
     pub boxes_without_id: usize,
 }
 
@@ -33,19 +33,20 @@ pub struct Spec {
 pub struct Task {
     pub id: String,
     pub title: String,
-    /// Where it stands in the file; the first line is 1.
+    /// Line number in the file; the first line is 1.
     pub line: usize,
-    /// Its box is ticked.
+    /// Whether its checkbox is ticked.
     pub done: bool,
-    /// Each once, in the order of mention. What the spec has no task for is here too: such a task is never ready.
+    /// Each once, in order of mention. Includes ids without a task in the spec: a task with such a dependency is
+    /// never ready.
     pub depends_on: Vec<String>,
-    /// Where in the text the character between the brackets of its box is.
+    /// Byte offset of the character between the brackets of its checkbox.
     pub tick: Option<usize>,
-    /// The line with the box and where it began, to see whether the text changed since.
+    /// Start offset and content of the checkbox's line, to detect that the text changed.
     box_line: (usize, String),
 }
 
-/// The tasks of a spec. Every text is a spec; one without tasks has none.
+/// Parses a spec. Any text is valid; one without tasks yields none.
 ///
 /// ```
 /// let spec = ravenry::domain::spec::read("- [x] TASK-01: Parse\n- [ ] TASK-02: Print (needs TASK-01)\n");
@@ -70,14 +71,14 @@ impl Spec {
         self.tasks.iter().find(|task| task.id == id)
     }
 
-    /// The ids most like this one, for "did you mean".
+    /// The most similar ids, for "did you mean".
     pub fn nearest(&self, id: &str) -> Vec<&str> {
         crate::domain::nearest(id, self.tasks.iter().map(|task| task.id.as_str()))
     }
 }
 
-/// The text with the task's box ticked. Nothing if there is no box, if it is ticked already, or if its line is no
-/// longer what it was when the spec was read: then the spec has to be read again.
+/// Returns the text with the task's checkbox ticked. `None` if there is no checkbox, it is ticked already, or its
+/// line changed since the spec was read: then read the spec again.
 pub fn tick(text: &str, task: &Task) -> Option<String> {
     let at = task.tick.filter(|_| !task.done)?;
     let (start, line) = line_around(text, at)?;
@@ -88,7 +89,7 @@ pub fn tick(text: &str, task: &Task) -> Option<String> {
     Some(format!("{before}x{after}"))
 }
 
-/// The second of two tasks with one id is a problem and no task.
+/// Removes every task whose id was used before, and reports it as a problem.
 fn without_duplicates(drafts: Vec<Draft>) -> (Vec<Draft>, Vec<Problem>) {
     let mut first_lines: HashMap<String, usize> = HashMap::new();
     let (mut kept, mut problems) = (Vec::new(), Vec::new());
@@ -112,7 +113,7 @@ fn finish(draft: &Draft, text: &str, known: &KnownIds) -> Task {
     Task { id: draft.id.clone(), title, line: draft.line, done, depends_on, tick, box_line }
 }
 
-/// Where the line begins that this byte is in, and the line without its end.
+/// The start offset of the line that contains this byte, and the line without its end.
 fn line_around(text: &str, at: usize) -> Option<(usize, &str)> {
     let is_end = |c: char| c == '\n' || c == '\r';
     let start = text.get(..at)?.rfind(is_end).map_or(0, |end| end + 1);

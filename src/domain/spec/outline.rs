@@ -1,4 +1,4 @@
-//! Markdown as a flat list of blocks of plain text, each with its place.
+//! Parses Markdown into a flat list of plain-text blocks with their offsets.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,13 +7,13 @@ use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::id;
 
-/// How deep lists and quotes may be nested. The parser looks at each level again for each line.
+/// Maximum nesting of lists and quotes. The parser revisits every level for every line.
 const MAX_DEPTH: usize = 32;
 
 #[derive(Debug, Default)]
 pub struct Outline {
     pub blocks: Vec<Block>,
-    /// The first line that could be a task but is nested too deeply to be read.
+    /// The first line that could be a task but is nested too deeply.
     pub too_deep: Option<usize>,
 }
 
@@ -22,30 +22,30 @@ pub struct Block {
     pub kind: Kind,
     /// Without formatting; line breaks are `\n`.
     pub text: String,
-    /// Where its first character is in the text.
+    /// Byte offset of its first character.
     pub at: usize,
-    /// The innermost quote that it stands in, by number.
+    /// Number of the innermost quote that contains it.
     pub quote: Option<usize>,
-    /// The innermost list item that it stands in, by number. For a `Lead`, the one that it leads.
+    /// Number of the innermost list item that contains it. For a `Lead`, the item that it starts.
     pub item: Option<usize>,
 }
 
 #[derive(Debug)]
 pub enum Kind {
     Heading(HeadingLevel),
-    /// What a list item begins with. `parent` is the item around it, `list` the outermost list that it is in.
+    /// The first text of a list item. `parent` is the enclosing item, `list` the outermost enclosing list.
     Lead {
         check: Option<Check>,
         parent: Option<usize>,
         list: usize,
     },
     Paragraph,
-    /// The row of a table; the text is empty.
+    /// A table row; the block's text is empty.
     Row {
         cells: Vec<Cell>,
         is_head: bool,
     },
-    /// Code, a rule: nothing to read, but in between.
+    /// Code or a rule: not read, but it separates other blocks.
     Other,
 }
 
@@ -55,7 +55,7 @@ pub struct Cell {
     pub source: Range<usize>,
 }
 
-/// A box: where the character between its brackets is.
+/// A checkbox, by the offset of the character between its brackets.
 #[derive(Clone, Copy, Debug)]
 pub struct Check {
     pub at: usize,
@@ -63,7 +63,7 @@ pub struct Check {
 }
 
 impl Check {
-    /// The box that the text has at this place, blanks before it not counted.
+    /// The checkbox at the start of this range, after optional blanks.
     pub fn find(text: &str, place: Range<usize>) -> Option<Check> {
         let source = text.get(place.clone())?;
         let blank = source.len() - source.trim_start().len();
@@ -89,7 +89,7 @@ pub fn read(text: &str) -> Outline {
     Outline { blocks: reader.blocks, too_deep }
 }
 
-/// Where the Markdown begins: behind a byte order mark and front matter, `---` … `---` around something like YAML.
+/// The offset where the Markdown starts: after a byte order mark and YAML front matter (`---` … `---`).
 fn front_matter(text: &str) -> usize {
     let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let mut end = mark;
@@ -113,7 +113,7 @@ fn is_yaml(line: &str) -> bool {
         })
 }
 
-/// The text with lines that are nested too deeply made blank, and where the first such line is that could be a task.
+/// Blanks out lines that are nested too deeply, and returns the offset of the first of them that could be a task.
 fn bounded(text: &str) -> (Cow<'_, str>, Option<usize>) {
     let mut bounded: Option<String> = None;
     let (mut at, mut first) = (0, None);
@@ -136,7 +136,7 @@ fn bounded(text: &str) -> (Cow<'_, str>, Option<usize>) {
     (bounded.map_or(Cow::Borrowed(text), Cow::Owned), first)
 }
 
-/// How many levels a line may open or go on with, and how long the marks and blanks are that say so.
+/// The maximum nesting level that a line may have, and the length of its leading markers and blanks.
 fn nesting(line: &str) -> (usize, usize) {
     let bytes = line.as_bytes();
     let (mut marks, mut columns, mut at) = (0, 0, 0);
@@ -158,7 +158,7 @@ fn nesting(line: &str) -> (usize, usize) {
     (depth, at)
 }
 
-/// A list item that is open.
+/// An open list item.
 #[derive(Debug)]
 struct Item {
     number: usize,
@@ -168,23 +168,23 @@ struct Item {
 
 #[derive(Debug, Default)]
 struct Reader {
-    /// Where the Markdown begins in the text.
+    /// Offset of the Markdown in the text.
     start: usize,
     blocks: Vec<Block>,
-    /// What is being gathered, and where it began.
+    /// The block being collected, and where it started.
     text: String,
     at: Option<usize>,
     heading: Option<HeadingLevel>,
     cells: Vec<Cell>,
     is_cell: bool,
-    /// What is open around: items, and quotes by number with how many items were open before.
+    /// The open items, and the open quotes as (number, items open at that point).
     items: Vec<Item>,
     quotes: Vec<(usize, usize)>,
     lists: usize,
     list: usize,
     items_so_far: usize,
     quotes_so_far: usize,
-    /// Inside of what is not read: code, HTML.
+    /// Inside code or HTML, which is not read.
     is_skipping: bool,
 }
 
@@ -292,14 +292,14 @@ impl Reader {
         self.add(Kind::Other, String::new(), at);
     }
 
-    /// The innermost item has begun with something else than text.
+    /// Marks the innermost item as one that starts with something other than text.
     fn lead_is_past(&mut self) {
         if let Some(item) = self.items.last_mut() {
             item.has_lead = true;
         }
     }
 
-    /// The block that was being gathered is whole.
+    /// Completes the block being collected.
     fn flush(&mut self) {
         if self.is_cell {
             return;

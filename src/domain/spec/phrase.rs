@@ -1,4 +1,5 @@
-//! "Depends on: A, B", "after A", "(needs A)", "blocked by A": what a text says of dependencies, and what is left of it.
+//! Reads dependencies from phrases such as "Depends on: A, B", "after A", "(needs A)" or "blocked by A", and the
+//! title from the rest.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -6,14 +7,14 @@ use std::ops::Range;
 use super::draft::{Draft, Mode};
 use super::id::KnownIds;
 
-/// A blank stands for any one of blank, `-` and `_`.
+/// A blank matches any whitespace, `-` or `_`.
 const KEYWORDS: [&str; 6] = ["depends on", "dependson", "blocked by", "blockedby", "after", "needs"];
-/// Words that are keywords only before a colon, or as a heading.
+/// Words that are keywords only before a colon or as a heading.
 const LABELS: [&str; 4] = ["dependencies", "dependency", "depends", "deps"];
-/// How long a note in parentheses behind an id may be.
+/// Maximum length of a note in parentheses after an id.
 const MAX_NOTE: usize = 200;
 
-/// The title of a task, and what it depends on.
+/// The title of a task and its dependencies.
 pub fn read(draft: &Draft, known: &KnownIds) -> (String, Vec<String>) {
     let own = phrases(draft.own, known);
     let mut depends_on = Vec::new();
@@ -35,13 +36,13 @@ pub fn read(draft: &Draft, known: &KnownIds) -> (String, Vec<String>) {
     (title(draft.own, &own), depends_on)
 }
 
-/// Whether this is a keyword and nothing else: the name of a column or a heading.
+/// Whether the text is a keyword and nothing else, as in a column name or a heading.
 pub fn is_keyword(text: &str) -> bool {
     let text = text.trim().trim_end_matches(':').trim_end();
     keyword(text).is_some_and(|(length, _)| length == text.len())
 }
 
-/// Whether the text ends in a keyword with a colon: what it names comes next.
+/// Whether the text ends in a keyword with a colon, so that the ids follow.
 pub fn ends_in_label(text: &str) -> bool {
     let Some(text) = text.trim_end().strip_suffix(':') else { return false };
     let text = text.trim_end();
@@ -60,7 +61,7 @@ struct Phrase<'a> {
 }
 
 impl Phrase<'_> {
-    /// Whether it has a colon, or its line for itself.
+    /// Whether it has a colon, or is alone on its line.
     fn is_alone(&self, text: &str) -> bool {
         let is_nothing = |c: Option<char>| c.is_none_or(|c| c == '\n');
         let counts = |c: &char| *c == '\n' || c.is_alphanumeric();
@@ -70,7 +71,7 @@ impl Phrase<'_> {
     }
 }
 
-/// All that keywords name in a text.
+/// All phrases in a text that start with a keyword.
 fn phrases<'a>(text: &'a str, known: &KnownIds<'a>) -> Vec<Phrase<'a>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -93,7 +94,7 @@ fn phrases<'a>(text: &'a str, known: &KnownIds<'a>) -> Vec<Phrase<'a>> {
     found
 }
 
-/// `A, B and C`: only ids, one after the other.
+/// Reads `A, B and C`: a sequence of ids only.
 fn listed<'a>(text: &'a str, start: usize, known: &KnownIds<'a>) -> Phrase<'a> {
     let mut phrase = Phrase { place: start..start, ids: Vec::new(), is_labelled: false };
     let mut at = start;
@@ -117,7 +118,7 @@ fn listed<'a>(text: &'a str, start: usize, known: &KnownIds<'a>) -> Phrase<'a> {
     }
 }
 
-/// Whatever is an id, up to the end of the line, the sentence or the parentheses.
+/// Reads every id up to the end of the line, the sentence or the parentheses.
 fn labelled<'a>(text: &'a str, start: usize, known: &KnownIds<'a>) -> Phrase<'a> {
     let mut phrase = Phrase { place: start..start, ids: Vec::new(), is_labelled: true };
     let (mut at, mut depth, mut goes_on) = (start, 0_usize, true);
@@ -159,7 +160,7 @@ fn labelled<'a>(text: &'a str, start: usize, known: &KnownIds<'a>) -> Phrase<'a>
     phrase
 }
 
-/// How long the note in parentheses is that the text begins with.
+/// The length of a note in parentheses at the start of the text.
 fn note(text: &str) -> usize {
     let trimmed = text.trim_start_matches([' ', '\t']);
     if !trimmed.starts_with('(') {
@@ -170,14 +171,14 @@ fn note(text: &str) -> usize {
     end.map_or(0, |end| text.len() - trimmed.len() + end + 1)
 }
 
-/// "None", "-" and the like: that there are no dependencies is said, and no part of a title.
+/// Whether the text says that there are no dependencies ("None", "-"). It is not part of the title then.
 fn is_none(text: &str) -> bool {
     let text = text.trim_start_matches([':', ' ']).trim();
     let is_word = ["none", "nothing", "n/a", "nil"].iter().any(|word| text.eq_ignore_ascii_case(word));
     is_word || !text.contains(char::is_alphanumeric)
 }
 
-/// The keyword that the text begins with: how long it is, and whether it takes a colon to be one.
+/// The keyword that the text starts with: its length, and whether it needs a colon.
 fn keyword(text: &str) -> Option<(usize, bool)> {
     let begins = |word: &str| {
         let head = text.as_bytes().get(..word.len())?;
@@ -195,7 +196,7 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Whether a word may begin here: not in the middle of another.
+/// Whether a word may start here, that is, not in the middle of another.
 fn is_word_start(text: &str, at: usize) -> bool {
     let before = text.get(..at).and_then(|before| before.chars().next_back());
     text.is_char_boundary(at) && !before.is_some_and(|c| is_word(c) || c == '-')
@@ -221,7 +222,7 @@ fn strip_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     text[head.len()..].starts_with(char::is_whitespace).then(|| text[head.len()..].trim_start())
 }
 
-/// The first line without these phrases, and without what separated them from it.
+/// The first line without these phrases and the separators around them.
 fn title(own: &str, phrases: &[Phrase]) -> String {
     let line = own.split('\n').next().unwrap_or_default();
     let is_nothing = |text: &str| !text.contains(char::is_alphanumeric);
@@ -238,7 +239,7 @@ fn title(own: &str, phrases: &[Phrase]) -> String {
             at = line.len() - rest.len();
         } else if closing.is_some() {
             title.push_str(before.trim_end_matches(is_separator));
-            // All that was in the parentheses is gone.
+            // The parentheses are empty now.
             if let (Some(rest), true) = (closing, title.ends_with(['(', '['])) {
                 title.pop();
                 at = line.len() - rest.len();
@@ -249,7 +250,7 @@ fn title(own: &str, phrases: &[Phrase]) -> String {
     }
     let mut rest = &line[at..];
     if at > 0 && (is_nothing(rest) || rest.starts_with(['.', ',', ';'])) {
-        // One separator is enough, and none before nothing.
+        // Keep one separator at most, and none at the end.
         title.truncate(title.trim_end_matches(is_separator).len());
     }
     if at > 0 && is_nothing(rest) {
@@ -264,7 +265,7 @@ fn is_separator(c: char) -> bool {
     c.is_whitespace() || matches!(c, ',' | ';' | ':' | '-' | '–' | '—' | '.' | '·' | '|')
 }
 
-/// Without the separators that stand between an id and a title.
+/// Removes the separators between an id and a title.
 fn without_separator(text: &str) -> &str {
     let mut rest = text;
     loop {

@@ -1,22 +1,22 @@
-//! What is wrong with a spec.
+//! Errors in a spec: duplicate ids, unknown dependencies, cycles, too deep nesting.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
 
 use super::Task;
 
-/// How many pairs of characters may be compared to find out what was meant by unknown ids.
+/// Maximum number of character pairs compared to find suggestions for unknown ids.
 const GUESSES: usize = 20_000_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
-    /// A second task with the id of the one in line `first`.
+    /// A second task with the id of the one on line `first`.
     Duplicate { id: String, line: usize, first: usize },
-    /// A dependency that is no task. `nearest` are known ids like it.
+    /// A dependency that is not a task. `nearest` are similar known ids.
     UnknownDependency { id: String, line: usize, dependency: String, nearest: Vec<String> },
-    /// Tasks each of which depends on the next, and the last on the first. Of cycles that share tasks, one is told.
+    /// Tasks that each depend on the next, the last on the first. Of cycles that share tasks, only one is reported.
     Cycle { ids: Vec<String>, line: usize },
-    /// A line that might be a task, in more lists and quotes than are read.
+    /// A line that might be a task, nested more deeply than is read.
     TooDeep { line: usize },
 }
 
@@ -104,8 +104,7 @@ fn unknown(tasks: &[Task], places: &HashMap<&str, usize>) -> Vec<Problem> {
     problems
 }
 
-/// The sets of tasks each of which leads to all others of its set, by Tarjan's algorithm with a stack of our own;
-/// sorted, and without those that lead nowhere.
+/// The strongly connected components that contain a cycle, each sorted: Tarjan's algorithm with an explicit stack.
 fn knots(needs: &[Vec<usize>]) -> Vec<Vec<usize>> {
     const UNSEEN: usize = usize::MAX;
     let (mut order, mut low) = (vec![UNSEEN; needs.len()], vec![UNSEEN; needs.len()]);
@@ -121,7 +120,7 @@ fn knots(needs: &[Vec<usize>]) -> Vec<Vec<usize>> {
                 seen += 1;
                 open.push(task);
             } else {
-                // Back from the one before.
+                // Returned from the previous dependency.
                 low[task] = low[task].min(low[needs[task][next - 1]]);
             }
             let fresh = needs[task][next..].iter().position(|need| {
@@ -147,7 +146,7 @@ fn knots(needs: &[Vec<usize>]) -> Vec<Vec<usize>> {
     knots
 }
 
-/// The shortest way from the first task of a knot back to itself.
+/// The shortest cycle through the first task of a component.
 fn round(knot: &[usize], needs: &[Vec<usize>]) -> Vec<usize> {
     let Some(&first) = knot.first() else { return Vec::new() };
     let members: HashSet<usize> = knot.iter().copied().collect();

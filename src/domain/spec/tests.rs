@@ -321,7 +321,7 @@ fn ticking() {
     assert!(tick(&text.replace("A-3", "A-33"), task).is_some());
 }
 
-/// Texts that are hard for parsers of Markdown. They end, and they don't use up a small stack.
+/// Texts that are hard for Markdown parsers. They must terminate and fit in a small stack.
 #[test]
 fn hostile_texts() {
     const SIZE: usize = 100_000;
