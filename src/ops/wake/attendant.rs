@@ -1,9 +1,9 @@
-//! Waking from within: a server of ours is one of the processes that Claude Code itself has started for a session, and what
-//! those post to the session's inbox is taken up in every mode, without a word to its user.
+//! Waking from within: our MCP server is one of the processes that Claude Code itself started for a session, and what
+//! those post to the session's inbox is taken up in every permission mode, without asking the user.
 //!
-//! It is the last that wakes: only where nobody waits at the session's side, and where senders could do it themselves, only
-//! what they leave undone. That it is there stands in the mesh, so that they know; whoever renames `resting` first wakes, as
-//! everywhere.
+//! It wakes last: only if the session has no waiter, and, where senders could post themselves, only what they leave
+//! undone. It is recorded in the mesh, so that senders know of it; as everywhere, the process that renames `resting`
+//! first wakes the session.
 
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -24,20 +24,20 @@ use crate::sys::{ancestry, process};
 use super::socket::{self, Poster};
 use super::{Failure, NUDGE, count_turn, is_waited_beside, is_wanted, is_worth_a_turn, uncount_turn};
 
-/// What raises no hint is seen at this pace: who joined, and that a waiter has died.
+/// How often to look for what raises no event: a session that joined, or a waiter that died.
 const TICK: Duration = Duration::from_secs(2);
-/// So long it lets a session be that could not be woken.
+/// How long a session is left alone after it could not be woken.
 const PAUSE: Duration = Duration::from_secs(30);
 
 /// A way to tell a session something through its client.
 pub trait Channel {
-    /// Does its user want that?
+    /// Whether its user wants that.
     fn is_open(&self) -> bool;
     fn tell(&self, text: &str) -> Reached;
 }
 
-/// Attends the session that this process belongs to until it is stopped. Where it belongs to none, it waits for one;
-/// where it belongs to a harness that has no such inbox, there is nothing to do.
+/// Attends the session that this process belongs to, until it is stopped. If there is none yet, it waits for one; if
+/// the harness has no such inbox, it returns at once.
 pub fn attend(globals: &Globals, channel: &dyn Channel, stop: &Stop) -> Result<(), CommandError> {
     let host = ancestry::nearest_harness(&ancestry::ancestors());
     if host.is_some_and(|host| host.harness != Harness::Claude) {
@@ -57,7 +57,7 @@ pub fn attend(globals: &Globals, channel: &dyn Channel, stop: &Stop) -> Result<(
     Ok(())
 }
 
-/// Does an attendant of that agent live that could wake it?
+/// Whether a live attendant of that agent could wake it.
 pub(super) fn is_there(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<bool, CommandError> {
     let attendant = mesh.attendant(&agent.session)?;
     let Some(Attendant { process, has_channel }) = attendant else { return Ok(false) };
@@ -65,7 +65,7 @@ pub(super) fn is_there(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<bool
     Ok(lives && (has_channel || socket::check(ctx, mesh, agent, Poster::Within).is_ok()))
 }
 
-/// Is that process one of the session's own? One that another has taken over is a stranger to Claude Code.
+/// Whether that process is one of the session's own. Claude Code treats a process with another parent as a stranger.
 fn is_within(agent: &Agent, pid: Pid) -> bool {
     ancestry::above(pid).contains(&agent.process.pid())
 }
@@ -107,7 +107,7 @@ impl Round<'_> {
         }
     }
 
-    /// Wakes the agent if there is a reason, and it is upon us.
+    /// Wakes the agent if there is a reason and this process wins the right to.
     fn wake(&self, me: &Agent, pace: &mut Pace) -> Result<(), CommandError> {
         let (mesh, session) = (self.mesh, &me.session);
         let since = pace.left_to_others.take();
@@ -119,7 +119,7 @@ impl Round<'_> {
         if !is_worth_a_turn(mesh, me)? {
             return Ok(());
         }
-        // Settings may have changed since we began, which may be days ago.
+        // Read the settings again: we may have started days ago.
         let ctx = Context::new(self.globals.clone())?;
         if !is_wanted(&ctx) || mesh.turns(session)?.count >= ctx.settings.mail_turns() {
             return Ok(());
@@ -154,10 +154,10 @@ impl Round<'_> {
     }
 }
 
-/// When it is time to wake.
+/// When to wake.
 struct Pace {
-    /// What was tried in vain is not tried again before.
+    /// After a failure, don't try again before this.
     not_before: Instant,
-    /// Since when there is a reason that those who sent may see to.
+    /// Since when there is a reason to wake that is left to the senders.
     left_to_others: Option<Instant>,
 }

@@ -1,4 +1,4 @@
-//! Can an agent be woken? What `doctor` tells of it.
+//! What `doctor` says about waking an agent, and a test of the route.
 
 use std::time::{Duration, Instant};
 
@@ -9,11 +9,11 @@ use crate::store::{Activity, Mesh};
 
 use super::{Rung, queue, rung, socket};
 
-/// So long a waiter may take to answer.
+/// How long a waiter may take to answer.
 const LIMIT: Duration = Duration::from_secs(3);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// How an agent would be woken as things are, in words, and whether it would be.
+/// Describes how an agent would be woken at present, and returns whether it would be.
 pub(in crate::ops) fn describe(
     ctx: &Context,
     mesh: &Mesh,
@@ -42,7 +42,7 @@ pub(in crate::ops) fn describe(
     Ok((format!("{} ({harness}) {activity}; {how}{why}", agent.name), is_woken))
 }
 
-/// Why a session of Claude Code's that nobody waits beside can't be woken in the other way.
+/// Why an idle Claude Code session without a waiter can't be woken through its socket either.
 fn why_not(ctx: &Context, mesh: &Mesh, agent: &Agent, rung: Rung) -> Option<String> {
     let rests = mesh.activity(&agent.session).is_ok_and(|activity| activity == Activity::Resting);
     if rung != Rung::Prompt || !rests || agent.harness != Some(Harness::Claude) {
@@ -51,7 +51,7 @@ fn why_not(ctx: &Context, mesh: &Mesh, agent: &Agent, rung: Rung) -> Option<Stri
     socket::check(ctx, mesh, agent, socket::Poster::Outside).err()
 }
 
-/// Tries it, without a turn of the agent's: the error says what does not work.
+/// Tries the route without costing the agent a turn. The error says what does not work.
 pub(in crate::ops) fn probe(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<String, String> {
     let failed = |error: CommandError| error.message;
     match rung(ctx, mesh, agent, Importance::Normal).map_err(failed)? {

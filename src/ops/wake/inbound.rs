@@ -1,8 +1,9 @@
-//! Would Claude Code take up what comes to a session from outside, or hold it behind a dialog?
+//! Decides whether Claude Code would take up a message from outside, or hold it behind a dialog.
 //!
-//! A session that asks its user before it acts takes it up. One that does not, or could be switched to that by a key, holds
-//! it, unless the user's own settings accept it. A dialog in somebody's way is worse than mail that waits for the next prompt:
-//! whatever can't be known is a no. All of this was seen in the client, and the real-clients suite looks again.
+//! A session that asks its user before it acts takes it up. One that does not, or that a key could switch to that mode,
+//! holds it, unless the user's own settings accept it. A dialog in somebody's way is worse than mail that waits for the
+//! next prompt, so anything unknown counts as no. All of this was observed in the client; the real-clients suite checks
+//! it again.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,33 +12,33 @@ use serde_json::Value;
 
 use crate::sys::{clock, files};
 
-/// What decides about messages from outside, in settings.
+/// The settings key that decides about messages from outside.
 const KEY: &str = "crossSessionInbound";
 const ACCEPT: &str = "accept";
-/// So long after a change settings may not have been read again by a session that runs.
+/// A running session may not have read settings that changed less than this ago.
 const SETTLED: Duration = Duration::from_secs(10);
 const UNASKED: &str = "bypassPermissions";
-/// Settings of whoever looks after the machine.
+/// Directories of the administrator's settings.
 const MANAGED: [&str; 2] = ["/etc/claude-code", "/Library/Application Support/ClaudeCode"];
-/// Arguments that bring settings which we don't read.
+/// Arguments that bring in settings which we don't read.
 const SETTINGS: [&str; 3] = ["--settings", "--setting-sources", "--managed-settings"];
-/// Arguments that let it act without asking, now or at a key.
+/// Arguments that let it act without asking, at once or by a key.
 const LEAVE: [&str; 2] = ["skip-permissions", "bypass"];
 
-/// What it depends on.
+/// What the decision depends on.
 pub(super) struct Surroundings<'a> {
-    /// Where the user's settings are.
+    /// The directory of the user's settings.
     pub(super) config: &'a Path,
     pub(super) cwd: &'a Path,
-    /// How it was started.
+    /// Its command line.
     pub(super) args: &'a [String],
     /// At its last hook it acted without asking.
     pub(super) unasked: bool,
-    /// It comes from one of the session's own processes: that is held only where settings say so.
+    /// The message comes from one of the session's own processes: those are held only if settings say so.
     pub(super) is_within: bool,
 }
 
-/// The error says why not, or why that can't be known.
+/// Returns `Ok` if the message would be taken up. The error says why not, or why that can't be known.
 pub(super) fn check(surroundings: &Surroundings<'_>) -> Result<(), String> {
     let Surroundings { config, cwd, args, unasked, is_within } = *surroundings;
     let is_given = |words: &[&str]| args.iter().any(|arg| words.iter().any(|word| arg.contains(word)));
@@ -48,7 +49,7 @@ pub(super) fn check(surroundings: &Surroundings<'_>) -> Result<(), String> {
     for path in managed(config)?.into_iter().chain([config.join("settings.json")]) {
         found.is_accepted |= found.read(&path)?;
     }
-    // Those of a repository may forbid, but not allow.
+    // A repository's settings may forbid it, but not allow it.
     for dir in cwd.ancestors() {
         for name in ["settings.json", "settings.local.json"] {
             found.read(&dir.join(".claude").join(name))?;
@@ -64,7 +65,7 @@ pub(super) fn check(surroundings: &Surroundings<'_>) -> Result<(), String> {
     ))
 }
 
-/// What settings say, all of them together.
+/// What all settings files say together.
 #[derive(Default)]
 struct Found {
     is_accepted: bool,
@@ -72,7 +73,7 @@ struct Found {
 }
 
 impl Found {
-    /// Does that file accept messages from outside? One that does not, or can't be read, is an error.
+    /// Whether that file accepts messages from outside. A file that refuses them or can't be read is an error.
     fn read(&mut self, path: &Path) -> Result<bool, String> {
         let unreadable = |reason: String| format!("`{}` can't be read: {reason}", path.display());
         let Some(bytes) = files::read(path).map_err(|error| unreadable(error.to_string()))? else {
@@ -109,7 +110,7 @@ fn managed(config: &Path) -> Result<Vec<PathBuf>, String> {
 mod tests {
     use super::*;
 
-    /// What follows from how it was started, the user's settings and those of the repository.
+    /// Checks with this command line, the user's settings and the repository's.
     fn check(args: &[&str], user: &str, repository: &str, unasked: bool) -> Result<(), String> {
         check_at(2 * SETTLED, args, (user, repository), unasked)
     }
@@ -167,7 +168,7 @@ mod tests {
             (&["claude"], UNASKED, "", false),
             (&["claude"], "", UNASKED, false),
             (&["claude"], "", "", true),
-            // A repository can't accept in the name of its user.
+            // A repository can't accept on behalf of its user.
             (&["claude"], "", ACCEPTED, true),
         ];
         for (args, user, repository, unasked) in cases {
@@ -177,7 +178,7 @@ mod tests {
         assert_eq!(check(&["claude", "--dangerously-skip-permissions"], ACCEPTED, "", true), Ok(()));
     }
 
-    /// Its own processes are let in whatever it may do unasked, but not where settings hold or refuse what comes.
+    /// Its own processes are let in whatever it may do without asking, except where settings hold or refuse messages.
     #[test]
     fn what_comes_from_within_is_held_by_settings_alone() {
         let within =

@@ -1,9 +1,9 @@
-//! Waking an agent that rests: a ladder of ways, and the first that leads up is taken.
+//! Waking an idle agent: there are several ways, and the first that works is taken.
 //!
-//! Who rests is known from its hooks. A harness that can keep a process of ours at the side of a session that rests (a
-//! *waiter*) is woken by that; one that takes prompts from outside is woken by the sender. Whichever it is, whoever
-//! renames `resting` to `working` is the only one who wakes, and mail itself is never in what wakes: it comes by the hook
-//! of the turn that begins, marked as a peer's. Every wake counts as a turn of `mailTurns`.
+//! Hooks report whether a session is idle. A harness that can keep a process of ours (a *waiter*) beside an idle
+//! session is woken by that; one that takes prompts from outside is woken by the sender. In either case only the
+//! process that renames `resting` to `roused` wakes the session. The mail itself is never in what wakes: the hook of
+//! the turn that begins hands it over, marked as a peer's. Every wake counts towards the limit `mailTurns`.
 
 mod attendant;
 mod health;
@@ -27,40 +27,40 @@ pub use attendant::{Channel, attend};
 pub(super) use health::{describe, probe};
 pub use waiter::{Waited, wait};
 
-/// What wakes an agent, where it is shown as its user's words too. The mail itself comes by the hook of the turn that this
-/// starts.
+/// The text that wakes an agent; a harness may show it as its user's words. The mail itself comes by the hook of the
+/// turn that this starts.
 pub(super) const NUDGE: &str =
     "[msg] There is mail for you from other agents. It stands below; what does not, `msg read` shows.";
 
-/// Something that the sender does to wake an agent.
+/// What the sender does to wake an agent.
 type Errand = Box<dyn FnOnce(&Mesh, &Agent, &str) -> Result<(), Failure> + Send>;
 
 /// Why an agent could not be woken.
 enum Failure {
     /// It was told nothing.
     Unsaid(String),
-    /// Our sentence is there, and may yet start a turn.
+    /// Our text is there and may still start a turn.
     Unheard(String),
 }
 
 /// How a message gets to its recipient's attention.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Rung {
-    /// It is at work: its next hook hands the message over.
+    /// It is working: its next hook hands the message over.
     Hook,
-    /// It rests, and a process of ours that waits at its side wakes it.
+    /// It is idle, and a waiter beside it wakes it.
     Waiter(Harness),
-    /// It rested, and was given a prompt from outside.
+    /// It was idle, and was given a prompt from outside.
     Queue,
-    /// It rested, and our sentence was posted to the inbox that its harness keeps for it.
+    /// It was idle, and our text was posted to the inbox socket that its harness keeps for it.
     Socket,
-    /// It rests, and a server of ours among its own processes wakes it.
+    /// It is idle, and our MCP server among its own processes wakes it.
     Server,
-    /// It rested, and our sentence was typed for it.
+    /// It was idle, and our text was pasted into its terminal.
     Paste,
-    /// It rests, and nothing of ours can wake it: the message comes with its user's next prompt.
+    /// It is idle and we can't wake it: the message comes with its user's next prompt.
     Prompt,
-    /// Nothing is known of its turns, or nobody is to be woken.
+    /// Its turns are not known, or nobody is to be woken.
     None,
 }
 
@@ -100,7 +100,7 @@ impl Rung {
         }
     }
 
-    /// What the sender has to do.
+    /// What the sender has to do, if anything.
     fn errand(self, ctx: &Context, agent: &Agent) -> Option<Errand> {
         match self {
             Self::Queue => {
@@ -115,7 +115,7 @@ impl Rung {
         }
     }
 
-    /// In a few words, for a person.
+    /// A short explanation for a person.
     pub fn explained(self) -> Option<&'static str> {
         match self {
             Self::Hook => Some("it is at work and gets this with its next tool call or prompt"),
@@ -128,7 +128,7 @@ impl Rung {
     }
 }
 
-/// How a message would get to the recipient's attention as things are.
+/// How a message would get to the recipient's attention at present.
 pub(super) fn rung(
     ctx: &Context,
     mesh: &Mesh,
@@ -140,7 +140,7 @@ pub(super) fn rung(
     }
     match mesh.activity(&agent.session)? {
         Activity::Unknown => return Ok(Rung::None),
-        // Whom its user has stopped is not woken by others.
+        // An agent that its user has interrupted is not woken by others.
         Activity::Working if is_interrupted(ctx, mesh, agent)? => return Ok(Rung::Prompt),
         Activity::Working => return Ok(Rung::Hook),
         Activity::Resting => {}
@@ -160,13 +160,13 @@ pub(super) fn rung(
     })
 }
 
-/// Does a waiter live at its side?
+/// Whether a live waiter is beside it.
 fn is_waited_beside(mesh: &Mesh, agent: &Agent) -> Result<bool, CommandError> {
     let waiter = mesh.waiter(&agent.session)?;
     Ok(waiter.is_some_and(|waiter| process::liveness(&waiter) != Liveness::Gone))
 }
 
-/// No hook tells when a user interrupts a turn. Claude Code's own record of the session does.
+/// Whether its user has interrupted the turn. No hook reports that, but Claude Code's own record of the session does.
 fn is_interrupted(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<bool, CommandError> {
     if agent.harness != Some(Harness::Claude) {
         return Ok(false);
@@ -175,14 +175,14 @@ fn is_interrupted(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<bool, Com
     Ok(since.is_some_and(|since| socket::is_interrupted(ctx, agent, since)))
 }
 
-/// A message that has arrived, and how things were until then: a waiter or a server may have been quicker than we are.
+/// A message that has arrived, and the route before it did: a waiter or a server may have been faster than we are.
 pub(super) struct Arrival {
     pub(super) agent: Agent,
     pub(super) before: Rung,
 }
 
-/// Does what is the sender's part once messages have arrived, for all of them at once: it may take a while. Returns how
-/// each gets to its recipient's attention.
+/// Does the sender's part once messages have arrived, for all of them in parallel, because it may take seconds. Returns
+/// how each gets to its recipient's attention.
 pub(super) fn on_arrival(
     ctx: &Context,
     mesh: &Mesh,
@@ -194,7 +194,7 @@ pub(super) fn on_arrival(
     for Arrival { agent, before } in arrivals {
         let is_seen_to = matches!(before, Rung::Waiter(_) | Rung::Server);
         let rung = if is_seen_to { *before } else { rung(ctx, mesh, agent, importance)? };
-        // If somebody else's message wakes it, this one comes with that.
+        // If another message is waking it, this one is handed over in the same turn.
         if let Some(errand) = rung.errand(ctx, agent)
             && mesh.rouse(&agent.session)?
         {
@@ -212,7 +212,7 @@ pub(super) fn on_arrival(
                 uncount_turn(mesh, &agent.session, turns)?;
                 reason
             }
-            // Another sentence would be one too many. If no turn follows, it rests again.
+            // Saying it again would be once too often. If no turn follows, the session counts as idle again.
             Some(Failure::Unheard(reason)) => reason,
         };
         ctx.notice(format!("{} could not be woken: {reason}", agent.name));
@@ -221,7 +221,7 @@ pub(super) fn on_arrival(
     Ok(rungs)
 }
 
-/// All at once: each may take a while.
+/// Runs all errands in parallel: each may take seconds.
 fn run_all<'a>(mesh: &Mesh, errands: impl Iterator<Item = (Errand, &'a Agent)>) -> Vec<Option<Failure>> {
     std::thread::scope(|scope| {
         let start =
@@ -232,7 +232,7 @@ fn run_all<'a>(mesh: &Mesh, errands: impl Iterator<Item = (Errand, &'a Agent)>) 
     })
 }
 
-/// Wakes those to whom the program itself wrote while a command ran, now that it is over.
+/// Wakes those to whom the program itself wrote while a command ran, now that the command is over.
 pub fn those_who_were_told(ctx: &Context) {
     let told = ctx.take_told();
     if told.is_empty() {
@@ -251,7 +251,7 @@ pub fn those_who_were_told(ctx: &Context) {
     }
 }
 
-/// Those to whom the program itself wrote, and who rest: somebody has to wake them.
+/// Those to whom the program itself wrote and who are idle: somebody has to wake them.
 pub fn told_while_resting(ctx: &Context) -> Vec<AgentName> {
     let told = ctx.take_told();
     let Ok(Some(mesh)) = ctx.mesh() else { return Vec::new() };
@@ -266,7 +266,7 @@ pub fn told_while_resting(ctx: &Context) -> Vec<AgentName> {
     }
 }
 
-/// Wakes those whom another process of ours wrote to, as far as mail waits for them: they may have read it by now, and
+/// Wakes agents that another process of ours wrote to, if they still have mail: they may have read it by now, and
 /// anybody can call this with any name.
 pub fn those(ctx: &Context, names: &[AgentName]) {
     for name in names {
@@ -285,7 +285,7 @@ fn has_mail(ctx: &Context, name: &AgentName) -> Result<bool, CommandError> {
     is_worth_a_turn(&mesh, &record.agent)
 }
 
-/// Is there mail that is not of low importance?
+/// Whether there is mail that is not of low importance.
 pub(super) fn is_worth_a_turn(mesh: &Mesh, agent: &Agent) -> Result<bool, CommandError> {
     if mesh.unread(agent)? == 0 {
         return Ok(false);
@@ -294,16 +294,16 @@ pub(super) fn is_worth_a_turn(mesh: &Mesh, agent: &Agent) -> Result<bool, Comman
     Ok(scan.in_hand > 0 || scan.waiting.iter().any(|waiting| waiting.message.importance != Importance::Low))
 }
 
-/// Counted before it is done: a turn that is lost is better than one too many, time and again. Returns what was counted
-/// until now.
+/// Counts a turn before it starts: after a crash, one turn too few is better than one too many each time. Returns the
+/// count before.
 fn count_turn(mesh: &Mesh, session: &SessionId) -> Result<Turns, CommandError> {
     let turns = mesh.turns(session)?;
     mesh.set_turns(session, &Turns { count: turns.count + 1, said: NUDGE.to_string() })?;
     Ok(turns)
 }
 
-/// The session was told nothing, so it rests again, and that was no turn. A turn that its user began meanwhile is left as
-/// it is.
+/// Undoes [`count_turn`] after a session was told nothing: it is idle again. A turn that its user began meanwhile is
+/// left as it is.
 fn uncount_turn(mesh: &Mesh, session: &SessionId, before: &Turns) -> Result<(), CommandError> {
     let counted = Turns { count: before.count + 1, said: NUDGE.to_string() };
     if mesh.rest_again(session)? && mesh.turns(session)? == counted {

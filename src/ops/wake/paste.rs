@@ -1,7 +1,8 @@
-//! A paste into a tmux pane: for harnesses that nothing else wakes, and only where the user said so.
+//! Wakes an agent by a paste into its tmux pane: for harnesses that nothing else wakes, and only if the user allowed
+//! it.
 //!
-//! The pane must be the agent's own and show an empty prompt, so that nobody's half-written words are sent and no dialog
-//! is answered; and it must show our sentence alone before it is sent. What is not taken is taken back.
+//! The pane must be the agent's own and show an empty prompt, so that no draft is sent and no dialog is answered. The
+//! prompt must show our text alone before Enter is pressed. If it is not sent, our text is removed again.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -14,12 +15,12 @@ use crate::ops::wake::Failure;
 
 const LIMIT: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// So long a prompt may take to be sent, or to be drawn anew.
+/// How long a prompt may take to be sent or redrawn.
 const PAUSE: Duration = Duration::from_millis(300);
-/// What tells where an agent's terminal is.
+/// Variables that say where an agent's terminal is.
 const VARIABLES: [&str; 2] = ["TMUX", "TMUX_PANE"];
 
-/// What stands in front of what a user types, and what stands there as long as that is nothing.
+/// What a harness shows in front of the user's input, and the placeholder it shows while that is empty.
 struct Prompt {
     marks: &'static [&'static str],
     placeholder: &'static str,
@@ -36,8 +37,8 @@ fn prompt_of(harness: Harness) -> Option<Prompt> {
 }
 
 impl Prompt {
-    /// What stands in the prompt, without its mark and without blanks: a narrow pane wraps it. It is what the last two rules
-    /// of the screen enclose.
+    /// The input without its mark and without whitespace, because a narrow pane wraps it. It is between the last two
+    /// horizontal rules of the screen.
     fn content(&self, screen: &str) -> Option<String> {
         let lines: Vec<&str> = screen.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let bottom = lines.iter().rposition(|line| is_rule(line))?;
@@ -56,12 +57,12 @@ fn is_rule(line: &str) -> bool {
     !line.is_empty() && line.chars().all(|c| matches!(c, '─' | '▀' | '▄' | '━'))
 }
 
-/// Is it a harness that is woken like this, in a pane that we know?
+/// Whether the harness can be woken this way and its pane is known.
 pub(super) fn is_possible(agent: &Agent) -> bool {
     agent.harness.and_then(prompt_of).is_some() && Pane::of(agent).is_some()
 }
 
-/// Types that sentence for the agent.
+/// Types that text for the agent.
 pub(super) fn paste(mesh: &Mesh, agent: &Agent, text: &str) -> Result<(), Failure> {
     let prompt = agent.harness.and_then(prompt_of);
     let prompt = prompt.ok_or("it is not known what its prompt looks like").map_err(unsaid)?;
@@ -76,10 +77,10 @@ fn unsaid(reason: &str) -> Failure {
     Failure::Unsaid(reason.to_string())
 }
 
-/// What a paste is done with.
+/// The terminal that is pasted into.
 trait Terminal {
     fn screen(&self) -> Result<String, String>;
-    /// Makes the text ready, so that as little as possible lies between the last look and the paste.
+    /// Stores the text, so that little time passes between the last look and the paste.
     fn prepare(&self, text: &str) -> Result<(), String>;
     fn paste(&self) -> Result<(), String>;
     fn discard(&self) -> Result<(), String>;
@@ -116,8 +117,8 @@ impl<T: Terminal> Place<'_, T> {
         self.shows(self.prompt.placeholder)
     }
 
-    /// Pastes into a prompt that is empty, and was empty a moment ago too: at the end of a turn it is drawn anew, and what
-    /// the user has typed may not be there yet.
+    /// Pastes into a prompt that is empty at two looks in a row: at the end of a turn it is redrawn, and what the user
+    /// has typed may not be shown yet.
     fn put(&self, text: &str) -> Result<(), String> {
         self.terminal.prepare(text)?;
         let is_empty_twice = || {
@@ -132,28 +133,28 @@ impl<T: Terminal> Place<'_, T> {
         self.terminal.paste()
     }
 
-    /// Sends what was pasted, if the prompt is exactly that. That it is not to be seen proves nothing: a screen that is just
-    /// being drawn shows no prompt at all. A turn that begins proves it.
+    /// Sends what was pasted if the prompt shows exactly that. A prompt that does not show it proves nothing, because a
+    /// screen that is being redrawn shows no prompt at all. A turn that begins proves that it was sent.
     fn enter(&self, text: &str, has_begun: impl Fn() -> Result<bool, String>) -> Result<(), String> {
         if !until(self.limit, || self.shows(text))? {
             return Err("its pane does not show what was pasted, alone".to_string());
         }
-        // Right after a paste some take Enter for a part of it.
+        // Right after a paste, some clients take Enter for a part of it.
         let is_sent = || {
             if self.shows(text)? {
                 self.terminal.press("Enter", 1)?;
             }
             until(self.pause, &has_begun)
         };
-        // Its hook may take its time; what stays out of the prompt was sent all the same.
+        // The hook may be slow; if our text stays out of the prompt, it was sent all the same.
         match until(self.limit, is_sent)? || !until(self.pause, || self.shows(text))? {
             true => Ok(()),
             false => Err("its prompt takes no Enter".to_string()),
         }
     }
 
-    /// Removes the sentence where it is the end of what stands in the prompt: the rest is the user's, and stays. `false`: it
-    /// may be there still.
+    /// Removes our text if it is the end of the input; the rest is the user's and stays. `false`: our text may still be
+    /// there.
     fn take_back(&self, text: &str) -> Result<bool, String> {
         let ours = without_blanks(text);
         let Some(content) = self.content()? else { return Ok(false) };
@@ -166,7 +167,7 @@ impl<T: Terminal> Place<'_, T> {
     }
 }
 
-/// Waits until it is so, for that long.
+/// Waits until `is_so` is true, for `limit` at most.
 fn until(limit: Duration, mut is_so: impl FnMut() -> Result<bool, String>) -> Result<bool, String> {
     let started = Instant::now();
     while !is_so()? {
@@ -197,7 +198,7 @@ impl Pane {
         Some(Self { socket: socket?, id: id.filter(|id| id.starts_with('%'))? })
     }
 
-    /// Is it still the agent's, and does it take keys as such?
+    /// Whether it still shows the agent and takes keys normally.
     fn check(&self, agent: &Agent) -> Result<(), String> {
         let told = self.tmux(&["display-message", "-p", "-t", &self.id, "#{pane_pid} #{pane_in_mode}"])?;
         let (pid, mode) = told.trim().split_once(' ').ok_or("tmux told nothing of its pane")?;
@@ -253,7 +254,7 @@ mod tests {
 
     const TEXT: &str = "[msg] There is mail.";
 
-    /// A prompt of Copilot's, and a user who types into it when it is looked at for the `typed_at`th time.
+    /// Copilot's prompt, and a user who types into it at the `typed_at`th look.
     struct Fake {
         typed: RefCell<String>,
         ready: RefCell<String>,
@@ -323,7 +324,7 @@ mod tests {
 
     #[test]
     fn a_draft_that_shows_late_is_neither_pasted_into_nor_sent() {
-        // The first look shows an empty prompt, the next one what the user has typed.
+        // The first look shows an empty prompt, the second one a draft.
         let fake = Fake::new(2, "half a thought");
         assert!(matches!(fake.say(), Err(Failure::Unsaid(_))));
         assert_eq!((fake.typed.take().as_str(), fake.sent.borrow().len()), ("half a thought", 0));
@@ -332,7 +333,7 @@ mod tests {
 
     #[test]
     fn what_was_pasted_behind_a_draft_is_taken_back() {
-        // Both looks showed an empty prompt, and the draft comes up beside what was pasted.
+        // Both looks show an empty prompt; the draft appears next to what was pasted.
         let fake = Fake::new(3, "half a thought");
         assert!(matches!(fake.say(), Err(Failure::Unsaid(_))));
         assert_eq!((fake.typed.take().as_str(), fake.sent.borrow().len()), ("half a thought", 0));

@@ -1,4 +1,4 @@
-//! Codex takes prompts for its threads from outside: `codex queue`.
+//! Wakes Codex by `codex queue`, which gives a thread a prompt from outside.
 
 use std::process::Command;
 use std::time::Duration;
@@ -6,9 +6,9 @@ use std::time::Duration;
 use crate::domain::{Agent, Harness, Liveness};
 use crate::sys::{process, program};
 
-/// So long it may take.
+/// Time limit of the command.
 const LIMIT: Duration = Duration::from_secs(5);
-/// What tells Codex where its state is; the agent's own values count, not the sender's.
+/// Variables that tell Codex where its state is: the agent's own values are used, not the sender's.
 const VARIABLES: [&str; 4] = ["HOME", "CODEX_HOME", "PATH", "XDG_RUNTIME_DIR"];
 
 /// Gives the agent's thread that prompt. The error says why that was not possible.
@@ -16,7 +16,7 @@ pub(super) fn prompt(agent: &Agent, text: &str) -> Result<(), String> {
     run(agent, &["--thread", agent.session.as_str(), "--message", text])
 }
 
-/// Would it be possible?
+/// Whether the command can be run at all.
 pub(super) fn probe(agent: &Agent) -> Result<(), String> {
     run(agent, &["--help"])
 }
@@ -30,7 +30,7 @@ fn run(agent: &Agent, args: &[&str]) -> Result<(), String> {
     if look.and_then(|look| Harness::recognise(&look)).is_none_or(|(harness, _)| harness != Harness::Codex) {
         return Err("its process is no Codex".to_string());
     }
-    // The very program that runs: another version may not know the thread.
+    // Use the very program that runs: another version may not know the thread.
     let program = program::of_process(pid).ok_or("its program is not known")?;
     let mut command = Command::new(program);
     command.arg("queue").args(args);

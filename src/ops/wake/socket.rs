@@ -1,7 +1,7 @@
-//! The inbox that Claude Code keeps for each of its sessions: a socket that takes messages from outside.
+//! Wakes Claude Code through the inbox socket that it keeps for each session.
 //!
-//! What comes there starts a turn, and is shown as another session's words, not as the user's. It is the way for a session
-//! that nobody of ours waits beside: the waiter was killed, or has waited for as long as a hook may.
+//! What is posted there starts a turn, and is shown as another session's words, not as the user's. This route is for a
+//! session without a waiter: the waiter was killed, or has waited for as long as a hook may run.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -17,30 +17,31 @@ use crate::sys::{clock, files, process, program};
 
 use super::{Failure, inbound};
 
-/// So long posting may take in all.
+/// Time limit of posting, in all.
 const LIMIT: Duration = Duration::from_secs(2);
-/// No record of a session is longer than this.
+/// Size limit of a session record, in bytes.
 const MOST: u64 = 256 * 1024;
-/// What tells where the agent's own Claude Code keeps its things.
+/// Variables that say where the agent's own Claude Code keeps its files.
 const VARIABLES: [&str; 2] = ["CLAUDE_CONFIG_DIR", "HOME"];
 
-/// What a session that rests by its hooks may be by its own account: for a moment after the last hook of a turn it is busy
-/// still, or a command of its user's runs in the background. It takes up what is posted as soon as it can.
+/// The states, by Claude Code's own record, in which a session that is idle by its hooks takes a message. For a moment
+/// after the last hook of a turn it is still busy, or the user's command runs in the background; it takes the message
+/// as soon as it can.
 const TAKES: [&str; 3] = ["idle", "busy", "shell"];
 
-/// What Claude Code writes down about a session that runs.
+/// Claude Code's record of a running session.
 #[derive(Debug)]
 pub(super) struct Session {
-    /// Where the user's settings are.
+    /// The directory of the user's settings.
     config: PathBuf,
     cwd: PathBuf,
     socket: PathBuf,
     status: String,
-    /// Since when it is that.
+    /// Since when it has this status.
     since: Option<SystemTime>,
 }
 
-/// Who would post.
+/// The sender of the post.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Poster {
     Outside,
@@ -48,7 +49,7 @@ pub(super) enum Poster {
     Within,
 }
 
-/// Would a message be taken up there, without a word to the user? The error says why not.
+/// Whether a message would be taken up there without asking the user. The error says why not.
 pub(super) fn check(ctx: &Context, mesh: &Mesh, agent: &Agent, poster: Poster) -> Result<Session, String> {
     let session = Session::of(ctx, agent)?;
     // At a dialog it waits for its user, and is left alone.
@@ -68,14 +69,14 @@ pub(super) fn check(ctx: &Context, mesh: &Mesh, agent: &Agent, poster: Poster) -
     Ok(session)
 }
 
-/// Has it come to rest without a hook that tells, as when its user interrupts it? `since` is when its turn began.
+/// Whether it became idle without a hook, as when its user interrupts it. `since` is when its turn began.
 pub(super) fn is_interrupted(ctx: &Context, agent: &Agent, since: SystemTime) -> bool {
     let session = Session::of(ctx, agent);
     session.is_ok_and(|session| session.status == "idle" && session.since.is_some_and(|idle| idle > since))
 }
 
 impl Session {
-    /// The record of the agent's session.
+    /// Reads the record of the agent's session.
     pub(super) fn of(ctx: &Context, agent: &Agent) -> Result<Self, String> {
         let pid = agent.process.pid();
         let name = format!("sessions/{pid}.json");
@@ -111,7 +112,7 @@ impl Session {
         })
     }
 
-    /// Posts that sentence, with the time: what one and the same process says twice in half a minute is dropped there.
+    /// Posts the text with the time appended: Claude Code drops a text that the same process posts twice within 30 s.
     pub(super) fn post(&self, agent: &Agent, text: &str) -> Result<(), Failure> {
         let text = format!("{text} ({})", iso(clock::now()));
         let line = json!({ "type": "user", "message": { "role": "user", "content": text } });
@@ -122,7 +123,7 @@ impl Session {
         }
     }
 
-    /// Is somebody there? Nothing is posted.
+    /// Whether somebody listens there. Nothing is posted.
     pub(super) fn probe(&self, agent: &Agent) -> Result<(), String> {
         self.connect(agent).map(drop)
     }

@@ -1,7 +1,7 @@
-//! Waiting at the side of a session that rests.
+//! The waiter: a process that waits beside an idle session and wakes it when mail comes.
 //!
-//! A waiter takes nothing from the inbox; it looks, and sees to it that its agent is told what is free. It ends with its
-//! session, and steps back as soon as another waits for the same session or a turn has begun.
+//! A waiter takes nothing from the inbox; it looks, and has its agent told which paths are free. It ends with its
+//! session, when another waiter replaces it, or when a turn has begun.
 
 use std::rc::Rc;
 use std::slice;
@@ -18,22 +18,22 @@ use crate::sys::signals::Stop;
 
 use super::{NUDGE, count_turn, is_wanted, is_worth_a_turn};
 
-/// So long after its session or its turn to wait has ended, a waiter is gone at the latest.
+/// A waiter ends at the latest this long after its session has ended or it was replaced.
 const TICK: Duration = Duration::from_secs(1);
-/// So long a waiter waits for the hook that says that the session rests: both start at once.
+/// How long a waiter waits for the hook that reports the session as idle: both start at the same time.
 const GRACE: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// How waiting ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Waited {
-    /// There is mail, and it is upon us to wake the session with this.
+    /// Mail arrived, and this process won the right to wake the session, with this text.
     Wake(&'static str),
-    /// There is nothing to wait for any more.
+    /// There is nothing more to wait for.
     Over,
 }
 
-/// Waits until mail comes for the agent of that session while it rests.
+/// Waits until mail comes for the agent of that session while it is idle.
 pub fn wait(globals: &Globals, session: &SessionId, stop: &Stop) -> Result<Waited, CommandError> {
     let (ctx, _) = Context::tolerant(globals.clone())?;
     let ctx = &ctx;
@@ -56,7 +56,7 @@ pub fn wait(globals: &Globals, session: &SessionId, stop: &Stop) -> Result<Waite
         mesh.answer_ping(session)?;
         match mesh.activity(session)? {
             Activity::Resting => has_rested = true,
-            // Our own session's hook may not have said yet that it rests.
+            // The hook of our own session may not have reported yet that it is idle.
             Activity::Working | Activity::Unknown if !has_rested && started.elapsed() < GRACE => {}
             Activity::Working | Activity::Unknown => return Ok(Waited::Over),
         }
@@ -72,7 +72,7 @@ pub fn wait(globals: &Globals, session: &SessionId, stop: &Stop) -> Result<Waite
     }
 }
 
-/// The mesh, and the agent of that session. Where a session starts, the hook that joins it starts at the same time.
+/// The mesh and the agent of that session. At the start of a session, the hook that joins it runs at the same time.
 fn find(ctx: &Context, session: &SessionId, stop: &Stop) -> Result<Option<(Rc<Mesh>, Agent)>, CommandError> {
     let started = Instant::now();
     while is_wanted(ctx) && !stop.is_asked() && started.elapsed() < GRACE {
@@ -86,12 +86,12 @@ fn find(ctx: &Context, session: &SessionId, stop: &Stop) -> Result<Option<(Rc<Me
     Ok(None)
 }
 
-/// Is there a reason to wake it, and is it upon us?
+/// Whether there is a reason to wake the session and this process won the right to do it.
 fn may_wake(globals: &Globals, mesh: &Mesh, session: &SessionId, me: &Agent) -> Result<bool, CommandError> {
     if !is_worth_a_turn(mesh, me)? {
         return Ok(false);
     }
-    // The settings as they are now: it may be days since we started.
+    // Read the settings again: we may have started days ago.
     let (ctx, _) = Context::tolerant(globals.clone())?;
     let has_turns = mesh.turns(session)?.count < ctx.settings.mail_turns();
     if !is_wanted(&ctx) || !has_turns || !mesh.rouse(session)? {

@@ -1,7 +1,7 @@
-//! Telling of changes as they happen: who is there, the tasks, the mail. Nothing is taken.
+//! Reports changes of the mesh as they happen: agents, tasks, mail. Takes nothing from the inbox.
 //!
-//! As everywhere, an event is a hint to look; what looks different from before is told. What goes away raises no hint, and
-//! a spec lies where nobody watches: a slow tick sees those.
+//! An event only triggers a look; what differs from the look before is reported. An agent that dies raises no event,
+//! and the directory of a spec is not watched: a tick every 2 s finds those.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::ops::error::CommandError;
 
 const TICK: Duration = Duration::from_secs(2);
 
-/// What may change.
+/// What may have changed.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Matter {
     Agents,
@@ -25,12 +25,12 @@ pub enum Matter {
     Mail,
 }
 
-/// Tells of each change until it is stopped.
+/// Reports each change until it is stopped.
 pub fn look_out(ctx: &Context, stop: &Stop, tell: &mut dyn FnMut(Matter)) -> Result<(), CommandError> {
     let mut watch: Option<DirWatch> = None;
     let mut before: Option<Fingerprint> = None;
     while !stop.is_asked() {
-        // There may be no mesh yet, and whoever looks need not have joined it.
+        // There may be no mesh yet, and the caller need not have joined it.
         if let Some(mesh) = ctx.mesh()? {
             let me = identity::glance(ctx, &mesh, &mesh.census()?);
             let is_sound = match &watch {
@@ -38,7 +38,7 @@ pub fn look_out(ctx: &Context, stop: &Stop, tell: &mut dyn FnMut(Matter)) -> Res
                 None => false,
             };
             if !is_sound {
-                // Where nothing can be watched the tick has to do.
+                // Where nothing can be watched, the tick alone has to do.
                 watch = mesh.watch(WatchTarget::Fingerprint(me.as_ref()))?.ok();
             }
             let now = mesh.marks(me.as_ref())?;

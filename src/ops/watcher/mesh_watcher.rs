@@ -1,8 +1,8 @@
-//! An ear at some spot of the mesh: waiting for a reason to look.
+//! Watches one part of the mesh and waits for a reason to look at it.
 //!
-//! Watch, then scan. The watch is armed before the first look, so that nothing falls in between; a hint leads to a
-//! look, never to a conclusion. Where a directory can't be watched, looks at a slow tick deliver meanwhile, and arming
-//! is tried again after 1, 2, 4 … 30 s.
+//! Watch, then scan: the watch is armed before the first look, so that nothing is missed in between, and an event only
+//! triggers a look. Where a directory can't be watched, it is polled meanwhile, and arming is tried again after 1, 2, 4
+//! … 30 s.
 
 use std::time::{Duration, Instant};
 
@@ -18,9 +18,9 @@ use crate::sys::watch::DirWatch;
 use crate::ops::context::Context;
 use crate::ops::error::CommandError;
 
-/// While the watch is sound, looking is only a safeguard.
+/// How often to look while the watch works: only a safeguard.
 const SLOW_TICK: Duration = Duration::from_secs(5);
-/// While there is no watch, looking is all there is.
+/// How often to look while there is no watch.
 const POLL: Duration = Duration::from_millis(100);
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_secs(30);
@@ -51,8 +51,8 @@ impl<'a> MeshWatcher<'a> {
         Self { ctx, mesh, watch, silence, is_on_network, retry_at: Instant::now(), retry: FIRST_RETRY }
     }
 
-    /// Arms the watch if there is none, or if the one there is has missed something. `true`: it hears only from now on,
-    /// so it is time to look.
+    /// Arms the watch if there is none or if the present one has missed something. `true`: it was armed just now, so
+    /// the caller has to look.
     pub(in crate::ops) fn arm(&mut self, spot: WatchTarget<'_>) -> Result<bool, CommandError> {
         let was_armed = self.watch.is_some();
         if let Some(watch) = &self.watch
@@ -72,7 +72,7 @@ impl<'a> MeshWatcher<'a> {
                 self.retry = FIRST_RETRY;
                 return Ok(true);
             }
-            // Not an error of the command: looking at the tick delivers meanwhile.
+            // Not an error of the command: polling finds changes meanwhile.
             Err(error) => {
                 if self.retry == FIRST_RETRY {
                     self.ctx.notice(format!("{error}; looking every {} ms instead", POLL.as_millis()));
@@ -84,23 +84,23 @@ impl<'a> MeshWatcher<'a> {
         Ok(false)
     }
 
-    /// Does nothing happen that it doesn't hear?
+    /// Whether every change raises an event here.
     pub(in crate::ops) fn hears_all(&self) -> bool {
         self.watch.is_some() && !self.is_on_network
     }
 
-    /// Something comes out of here when there is a reason to look.
+    /// Receives an event when there is a reason to look.
     pub(in crate::ops) fn hints(&self) -> &Receiver<()> {
         self.watch.as_ref().map_or(&self.silence, DirWatch::hints)
     }
 
-    /// Waits for a reason to look, `deadline` at the latest.
+    /// Waits for a reason to look, until `deadline` at the latest.
     pub(in crate::ops) fn wait(&self, stop: &Stop, deadline: Option<Instant>) -> Woken {
         if stop.is_asked() {
             return Woken::Stopped;
         }
         let tick = match self.hears_all() {
-            // The safeguard would make up for it.
+            // The slow tick would hide the bug.
             true if seams::has_bug(Bug::ScanBeforeWatch) => Duration::MAX,
             true if seams::value(seams::NO_SLOW_TICK).is_some() => Duration::MAX,
             true => SLOW_TICK,
@@ -116,7 +116,8 @@ impl<'a> MeshWatcher<'a> {
     }
 }
 
-/// The agent as it is registered now; `None` if it is not, but may be again. Who is gone for good is an error.
+/// The agent as it is registered now; `None` if it has no registration but may get one again. An agent that is gone for
+/// good is an error.
 pub(in crate::ops) fn current(mesh: &Mesh, agent: &Agent) -> Result<Option<Agent>, CommandError> {
     let same = |record: &Record| is_of(record, agent);
     let there = mesh.registration(&agent.name)?;
@@ -126,23 +127,23 @@ pub(in crate::ops) fn current(mesh: &Mesh, agent: &Agent) -> Result<Option<Agent
         None => mesh.census()?.records.into_iter().find(same),
     };
     let gone = || StoreError::NoRegistration(agent.name.to_string());
-    // An agent lives no longer than its host, and nobody is left to hand anything over to.
+    // An agent's life ends with its process; nobody is left to hand anything to.
     if process::liveness(&agent.process) == Liveness::Gone {
         return Err(gone().into());
     }
-    // What lies in the inbox of that name is for whoever has it now.
+    // The inbox of that name belongs to the agent that has the name now.
     if record.is_none() && is_anothers {
         return Err(gone().into());
     }
-    // A registration that vanished comes back with the next command, and a directory that was removed may be made anew:
-    // neither is a reason to stop while the session has not said good-bye.
+    // A registration that vanished comes back with the next command, and a removed directory may be created again:
+    // neither is a reason to stop unless the session has left or was evicted.
     if record.is_none() && mesh.session(&agent.session)?.is_some_and(|known| !known.is_current()) {
         return Err(gone().into());
     }
     Ok(record.map(|record| record.agent))
 }
 
-/// Has another agent its name by now? What lies in the inbox of that name is then for that one.
+/// Whether another agent has its name by now. The inbox of that name then belongs to that agent.
 pub(in crate::ops) fn is_anothers_name(mesh: &Mesh, agent: &Agent) -> Result<bool, StoreError> {
     Ok(mesh.registration(&agent.name)?.is_some_and(|record| !is_of(&record, agent)))
 }

@@ -1,4 +1,4 @@
-//! Ears at several spots at once, for a screen that follows the whole mesh.
+//! Watches several parts of the mesh at once, for a screen that follows all of it.
 
 use std::time::{Duration, Instant};
 
@@ -11,12 +11,12 @@ use super::mesh_watcher::MeshWatcher;
 use crate::ops::context::Context;
 use crate::ops::error::CommandError;
 
-/// What there is a reason to look at.
+/// Why [`ScreenWatcher::wait`] returned.
 #[derive(Debug)]
 pub enum Heard<T> {
-    /// Something to do.
+    /// A request from the channel.
     Errand(T),
-    /// Nobody will ask for anything any more.
+    /// The channel is closed: there will be no more requests.
     Closed,
     Something(What),
     /// The time is over.
@@ -28,7 +28,7 @@ pub enum Heard<T> {
 pub enum What {
     Mail,
     Crowd,
-    /// Somebody was handed something over.
+    /// A message was handed over to somebody.
     Readers,
     Feed,
 }
@@ -49,7 +49,8 @@ impl<'a> ScreenWatcher<'a> {
         Self { mail: ear(), crowd: ear(), readers: ear(), feed: ear(), project }
     }
 
-    /// Arms whatever is not armed. Returns what was not heard until now: that has to be looked at.
+    /// Arms every watch that is not armed. Returns the parts that were not watched until now: the caller has to look at
+    /// them.
     pub fn arm(&mut self, agent: &Agent, readers: &[AgentName]) -> Result<Vec<What>, CommandError> {
         let armed = [
             (self.crowd.arm(WatchTarget::Crowd)?, What::Crowd),
@@ -60,12 +61,12 @@ impl<'a> ScreenWatcher<'a> {
         Ok(armed.into_iter().filter_map(|(is_new, what)| is_new.then_some(what)).collect())
     }
 
-    /// Does it hear all that happens? Else one has to look now and then.
+    /// Whether every change raises an event. If not, the caller has to look now and then.
     pub fn hears_all(&self) -> bool {
         [&self.mail, &self.crowd, &self.readers, &self.feed].into_iter().all(|ear| ear.hears_all())
     }
 
-    /// Waits for a reason to look or something to do, `until` at the latest.
+    /// Waits for a reason to look or a request, until `until` at the latest.
     pub fn wait<T>(&self, errands: &Receiver<T>, until: Instant) -> Heard<T> {
         let time = after(until.saturating_duration_since(Instant::now()).min(Duration::from_secs(3600)));
         select! {
