@@ -1,7 +1,8 @@
-//! `msg hook HARNESS EVENT`: what a harness calls at its hooks; and `msg waiter HARNESS`, which waits at its side.
+//! `msg hook HARNESS EVENT`, which harnesses call at their hooks, and `msg waiter HARNESS`, which waits for mail beside
+//! an idle session.
 //!
-//! The one rule here is never to be in the way. Whatever happens, bad usage and a bug of ours too, the exit code is 0:
-//! some harnesses take any other for a refusal. A refusal is said in JSON, and only where there is a reason for it.
+//! The one rule is never to be in the way. Whatever happens, including bad usage and a bug of ours, a hook exits with
+//! 0: some harnesses take any other code for a refusal. A refusal is given in JSON, and only for a reason.
 
 pub mod codec;
 mod rouse;
@@ -25,27 +26,28 @@ use crate::ops::{CommandError, Context, Globals, Kind, Reached};
 use crate::sys::deadline::Deadline;
 use crate::sys::{files, listener, seams, signals, stdin};
 
-/// What a harness sends is never longer; more is not read.
+/// Maximum size of a payload in bytes.
 const MAX_INPUT: usize = 16 * 1024 * 1024;
-/// After this long the tool call is let through. Harnesses give the end of a session a second.
+/// Deadline of a hook, after which it gives up and the tool call is allowed. Harnesses give the end of a session 1 s.
 const LIMIT: Duration = Duration::from_millis(900);
-/// If even the deadline hangs, the process ends after so many seconds.
+/// Last resort: if the deadline itself hangs, the process exits after this many seconds.
 const LAST_LIMIT: u32 = 5;
-/// So long a harness may take to say what it wants.
+/// How long to wait for the payload on standard input.
 const INPUT_LIMIT: Duration = Duration::from_secs(3);
 
-/// Is this a call of a hook? Then how it was called. Flags that mean nothing here are no reason to fail.
+/// The arguments, if this is a hook call. Unknown flags are ignored.
 pub fn recognise(args: &[OsString]) -> Option<Arguments> {
     let mut arguments = Arguments::default();
     let mut rest = args.iter().skip(1).map(|arg| arg.to_string_lossy().into_owned());
     while let Some(arg) = rest.next() {
         match arg.as_str() {
             "--mesh" => arguments.globals.mesh = rest.next(),
-            // What can't be a name is nobody.
+            // An invalid name means no speaker.
             "--as" => arguments.globals.speaker = rest.next().and_then(|name| AgentName::new(name).ok()),
             "--color" => drop(rest.next()),
             "--json" => arguments.json = true,
-            // A person wants to know more. Once a harness is named, a harness calls, and no flag is a reason to fail.
+            // A person asks for help. Once a harness is named, the caller is a harness, and no flag makes the call
+            // fail.
             "-h" | "--help" if arguments.words.len() < 2 => return None,
             "-V" | "--version" if arguments.words.is_empty() => return None,
             flag if flag.starts_with("--mesh=") => {
@@ -62,7 +64,7 @@ pub fn recognise(args: &[OsString]) -> Option<Arguments> {
     (!arguments.words.is_empty()).then_some(arguments)
 }
 
-/// How a hook was called.
+/// The arguments of a hook call.
 #[derive(Debug, Default)]
 pub struct Arguments {
     globals: Globals,
@@ -71,7 +73,7 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Answers one call of a hook. Always a success, but for a waiter that has something to say.
+/// Answers one hook call. The exit code is always 0, except for a waiter that wakes its session.
 pub fn run(arguments: Arguments) -> ExitCode {
     if let Some(error) = misuse(&arguments) {
         drop(writeln!(io::stdout(), "{}", serde_json::json!({ "ok": false, "error": json::error(&error) })));
@@ -84,7 +86,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     if harness == rouse::WORD {
         return rouse::run(arguments);
     }
-    // Without it a limit on the size of files is a sudden death.
+    // Otherwise exceeding the file size limit would kill the process.
     drop(signals::survive_file_size_limit());
     if seams::value(seams::NO_HOOK_LIMIT).is_none() {
         drop(signals::end_with_success_after(LAST_LIMIT));
@@ -98,7 +100,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     };
     if let Some(error) = failure {
         complain("hook", &error);
-        // Also this must not fail loudly.
+        // This must not fail loudly either.
         drop(std::panic::catch_unwind(AssertUnwindSafe(|| {
             leave_trouble(&globals, &harness, &event, &error);
         })));
@@ -106,7 +108,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// A call without the arguments that every harness gives, by somebody who wants JSON: the error is one object.
+/// The usage error if required arguments are missing and JSON is wanted.
 fn misuse(arguments: &Arguments) -> Option<CommandError> {
     let usage = match arguments.words.as_slice() {
         [command] | [command, _] if command == "hook" => "msg hook HARNESS EVENT",
@@ -162,15 +164,16 @@ fn answer(arguments: Arguments) -> Result<(), String> {
     Err(failure)
 }
 
-/// Who only looks is not refused that, whatever can't be found out. Where even this fails, it may be anything.
+/// Whether the call may change a file; only then can a failure lead to a refusal. If that cannot be determined, assume
+/// it may.
 fn may_change(ctx: &Context, call: &HookCall) -> bool {
     let is_tool = matches!(call.event.moment, Moment::BeforeTool(_));
     let changes = std::panic::catch_unwind(AssertUnwindSafe(|| is_about_to_change(ctx, call)));
     is_tool && changes.unwrap_or(true)
 }
 
-/// Before a tool nothing is waited for that could take long, and this is what everyone waits for all the time: there the
-/// last limit will do, unless the end of time is to be a refusal.
+/// Whether the hook needs the deadline thread. A hook before a tool does not: nothing there waits long, and it runs
+/// before every tool call, so [`LAST_LIMIT`] is enough, unless running out of time must become a refusal.
 fn needs_deadline(call: &HookCall, may_refuse: bool) -> bool {
     let is_before = matches!(call.event.moment, Moment::BeforeTool(_));
     (may_refuse || !is_before) && seams::value(seams::NO_HOOK_LIMIT).is_none()
@@ -184,7 +187,7 @@ fn read(harness: Harness, event: &str) -> Result<HookCall, String> {
     Ok(HookCall { harness, name: event.to_string(), event: decoded, room, is_kept, as_user })
 }
 
-/// When time is over: the tool call is let through, unless that is not wanted.
+/// Runs when the deadline passes: the tool call is allowed, unless settings want a refusal on failure.
 fn last_words(globals: &Globals, voice: &Arc<Voice>) -> impl FnOnce() + Send + 'static {
     let (globals, voice) = (globals.clone(), Arc::clone(voice));
     move || {
@@ -194,22 +197,23 @@ fn last_words(globals: &Globals, voice: &Arc<Voice>) -> impl FnOnce() + Send + '
     }
 }
 
-/// What is said to the harness, once.
+/// Gives the answer to the harness, only once.
 struct Voice {
     harness: Harness,
     event: String,
-    /// A failure is answered by a refusal, until the call was decided about.
+    /// A failure is answered with a refusal, until the call has been decided.
     may_refuse: bool,
     is_decided: AtomicBool,
-    /// Whether anything was said, and what came of it.
+    /// The result of writing the answer, if one was written.
     spoken: Mutex<Option<io::Result<()>>>,
 }
 
 impl Voice {
-    /// Whoever comes second is not heard. What went to a shell that nobody listens to any more did not get through; a
-    /// harness that stops listening after that, and before the shell passes it on, goes unnoticed.
+    /// Writes the answer, unless one was written before. Returns whether it got through. An answer to a shell that has
+    /// no reader any more did not; a harness that stops reading after that check, before the shell passes the answer
+    /// on, goes unnoticed.
     ///
-    /// Silence says that the tool call is let through, whatever fails from now on.
+    /// `Silence` means that the tool call is allowed, whatever fails from now on.
     fn say(&self, answer: &Answer) -> Reached {
         if *answer == Answer::Silence {
             self.is_decided.store(true, Ordering::Release);
@@ -229,14 +233,14 @@ impl Voice {
         if is_heard { Reached::Yes } else { Reached::No }
     }
 
-    /// Why what was said did not get through, if it did not.
+    /// Why the answer could not be written, if it could not.
     fn unheard(&self) -> Option<String> {
         let spoken = self.spoken.lock().unwrap_or_else(PoisonError::into_inner);
         let error = spoken.as_ref()?.as_ref().err()?;
         Some(format!("the answer can't be written to standard output: {error}"))
     }
 
-    /// Where it failed to find out, the settings may want a refusal.
+    /// Refuses the call after a failure if settings want that.
     fn fail(&self, failure: &str) {
         if self.may_refuse && !self.is_decided.load(Ordering::Acquire) {
             let reason = format!(
@@ -247,7 +251,7 @@ impl Voice {
     }
 }
 
-/// Where a person may see it; harnesses don't look.
+/// Writes to standard error, where a person may see it; harnesses ignore it.
 fn complain(what: &str, error: &str) {
     drop(writeln!(io::stderr(), "msg {what}: {error}"));
 }

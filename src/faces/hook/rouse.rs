@@ -1,7 +1,7 @@
-//! Waking those to whom a hook wrote on the program's behalf.
+//! Wakes agents to whom a hook posted a notice.
 //!
-//! Waking may take seconds, and a harness waits for its hook. So the hook starts a process of its own for it, `msg hook
-//! rouse NAME …`, and does not wait.
+//! Waking may take seconds, and a harness waits for its hook. So the hook starts a separate process, `msg hook rouse
+//! NAME …`, and does not wait for it.
 
 use std::process::ExitCode;
 
@@ -12,10 +12,10 @@ use crate::sys::program;
 
 use super::{Arguments, complain};
 
-/// What stands in the place of a harness.
+/// Given instead of a harness.
 pub const WORD: &str = "rouse";
 
-/// Has those woken who rest and were told something. That it can't be done costs them no mail.
+/// Starts the process that wakes idle agents that got a notice. If it cannot be started, no mail is lost.
 pub fn hand_on(ctx: &Context) {
     let names = wake::told_while_resting(ctx);
     if names.is_empty() {
@@ -29,7 +29,7 @@ pub fn hand_on(ctx: &Context) {
     }
 }
 
-/// The process that wakes them. What fails is left for `doctor`.
+/// The process that wakes them. Failures are recorded for `doctor`.
 pub fn run(arguments: Arguments) -> ExitCode {
     let Arguments { globals, words, .. } = arguments;
     let names: Vec<AgentName> = words.iter().skip(2).filter_map(|name| AgentName::new(name).ok()).collect();

@@ -1,8 +1,9 @@
-//! `msg waiter HARNESS`: what a harness keeps running while its agent rests, to be woken by it.
+//! `msg waiter HARNESS`: a process that a harness keeps running while its agent is idle, and that wakes the agent when
+//! mail arrives.
 //!
-//! It is given what the hook at the end of a turn is given. As long as nothing comes it says nothing; when mail is there,
-//! it ends in the way that the harness understands: Claude Code goes on if a hook that it runs beside the session ends
-//! with 2, our plugins if they are told so.
+//! It gets the payload of the hook at the end of a turn. Without mail it prints nothing. When mail arrives, it ends in
+//! the way that the harness understands: Claude Code continues if an asynchronous hook exits with 2, our plugins if
+//! they read `goOn`.
 
 use std::io::{self, Write};
 use std::panic::AssertUnwindSafe;
@@ -16,7 +17,7 @@ use crate::sys::stdin;
 
 use super::{Arguments, INPUT_LIMIT, MAX_INPUT, codec, complain, panic_text};
 
-/// Claude Code's sign to go on.
+/// The exit code that makes Claude Code continue.
 const GO_ON: u8 = 2;
 
 pub(super) fn run(arguments: Arguments) -> ExitCode {

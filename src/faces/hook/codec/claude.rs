@@ -1,4 +1,4 @@
-//! Claude Code.
+//! Codec of Claude Code.
 
 use super::lenient::Maybe;
 use super::payload::Payload;
@@ -16,7 +16,7 @@ impl Codec for Claude {
 
     fn can(&self, event: &str) -> Can {
         match event {
-            // What is said before a tool reaches the model with the tool's result, and not at all without one.
+            // Context given before a tool reaches the model only with the tool's result, and never if there is none.
             "PreToolUse" => Can::Deny,
             "SessionStart" | "UserPromptSubmit" | "PostToolUse" | "PostToolUseFailure" => Can::Context,
             "Stop" => Can::GoOn,
@@ -24,12 +24,12 @@ impl Codec for Claude {
         }
     }
 
-    /// A prompt that is interrupted before the first word of the answer is taken back, with all that was said to it.
+    /// A prompt that is interrupted before the first word of the answer is taken back, with the context given for it.
     fn keeps(&self, event: &str) -> bool {
         event != "UserPromptSubmit"
     }
 
-    /// It moves what is longer than 10,000 characters to a file.
+    /// Claude Code moves context of more than 10,000 characters to a file.
     fn room(&self) -> usize {
         9_000
     }
@@ -39,7 +39,8 @@ impl Codec for Claude {
     }
 }
 
-/// What a tool of Claude Code's will touch. Tools that we don't know by name edit if they have what an edit has.
+/// The files and commands that a tool of Claude Code touches. An unknown tool counts as an edit if it has the fields of
+/// one.
 pub(super) fn touch(tool: &str, input: ToolInput) -> Touch {
     match tool {
         "Edit" | "Write" | "MultiEdit" => Touch::edit(input.file_path),
@@ -47,7 +48,7 @@ pub(super) fn touch(tool: &str, input: ToolInput) -> Touch {
         "Bash" | "Monitor" => Touch::start(input),
         "Read" => Touch::read(input.file_path),
         "Glob" | "Grep" => Touch::default(),
-        // Tools of servers call it `path`. One that is relative may be a place on another machine.
+        // Tools of MCP servers call the field `path`. A relative one may be on another machine.
         _ if input.writes() => {
             let path = input.path.0.filter(|path| path.starts_with('/'));
             Touch::edit(Maybe(input.file_path.0.or(path)))

@@ -1,4 +1,4 @@
-//! Codex. Its hooks are Claude Code's, with `apply_patch` for all edits.
+//! Codec of Codex, whose hooks are Claude Code's, with `apply_patch` for all edits.
 
 use super::payload::Payload;
 use super::tool::{ToolInput, Touch, Words};
@@ -16,7 +16,7 @@ impl Codec for Codex {
     fn can(&self, event: &str) -> Can {
         match event {
             "PreToolUse" => Can::DenyOrContext,
-            // It calls no hook after a tool that failed.
+            // Codex calls no hook after a tool that failed.
             "PostToolUseFailure" => Can::Nothing,
             event => claude::Claude.can(event),
         }
@@ -26,7 +26,7 @@ impl Codec for Codex {
         true
     }
 
-    /// It moves what is longer than about 2,500 tokens to a file.
+    /// Codex moves context of more than about 2,500 tokens to a file.
     fn room(&self) -> usize {
         6_000
     }

@@ -1,5 +1,5 @@
-//! Copilot CLI. How an event is written decides how all the rest is: `preToolUse` has keys of its own, `PreToolUse`
-//! has Claude Code's, with the same values in them.
+//! Codec of Copilot CLI. The spelling of the event decides the format of the payload: `preToolUse` has keys of its own,
+//! `PreToolUse` has Claude Code's keys with the same values.
 
 use serde::Deserialize;
 
@@ -21,7 +21,7 @@ struct CamelPayload {
     prompt: Maybe<String>,
     tool_name: Maybe<String>,
     tool_args: Maybe<ToolInput>,
-    /// What it is called where its user is to be asked.
+    /// The name of `tool_args` when the user is asked for permission.
     tool_input: Maybe<ToolInput>,
     tool_result: Object<ToolResult>,
 }
@@ -91,7 +91,7 @@ fn tool_use(tool: Maybe<String>, args: Maybe<ToolInput>) -> ToolUse {
     ToolUse { tool, edits, reads, command, ..ToolUse::default() }
 }
 
-/// In Claude Code's way of writing `Edit` is `edit` or `apply_patch`, and `Write` is `create`.
+/// With Claude Code's event names, `Edit` is `edit` or `apply_patch`, and `Write` is `create`.
 fn touch(tool: &str, args: ToolInput) -> Touch {
     match tool {
         "bash" | "shell" | "powershell" | "Bash" | "PowerShell" => Touch::run(args.command, None),

@@ -1,31 +1,31 @@
-//! How the use of a tool ended, by what each harness says afterwards. Where it doesn't say, nothing is said.
+//! Determines whether a tool succeeded, from what each harness reports afterwards; `None` if the harness does not say.
 
 use super::lenient::Keep;
 use crate::domain::hook::{Outcome, ToolUse};
 
-/// What a harness says once a tool was used.
+/// What a harness reports after a tool was used.
 #[derive(Debug, Default)]
 pub(super) struct Ending {
-    /// It has an event of its own for tools that failed, and this is it.
+    /// The event is the harness's own one for failed tools.
     pub is_failure: bool,
-    /// The user stopped it, or it goes on in the background.
+    /// The user interrupted it, or it continues in the background.
     pub is_open: bool,
-    /// Why it failed.
+    /// The error message.
     pub error: Option<Ends>,
-    /// What the tool says.
+    /// The tool's output.
     pub text: Option<Ends>,
-    /// In one word.
+    /// The result type, one word.
     pub kind: Option<String>,
 }
 
-/// Both ends of a text that may be long.
+/// The beginning and the end of a text that may be long.
 #[derive(Debug, Default)]
 pub(super) struct Ends {
     pub start: String,
     pub end: String,
 }
 
-/// So many bytes of either end are kept.
+/// Bytes kept at either end.
 const KEPT: usize = 400;
 
 impl Keep for Ends {
@@ -42,7 +42,7 @@ impl Ends {
     }
 }
 
-/// Claude Code has an event for failures, and says of a command how it ended.
+/// Claude Code has an event for failures, and gives the exit code of a command.
 pub(super) fn of_claude(ending: &Ending, tool: &ToolUse) -> Option<Outcome> {
     if ending.is_open {
         return None;
@@ -50,18 +50,18 @@ pub(super) fn of_claude(ending: &Ending, tool: &ToolUse) -> Option<Outcome> {
     let exits = ending.error.as_ref().is_some_and(|error| error.start.starts_with("Exit code "));
     match (ending.is_failure, tool.command.is_some()) {
         (false, _) => Some(Outcome::Succeeded),
-        // Anything else may be that it took too long.
+        // Any other error may be a timeout.
         (true, true) => exits.then_some(Outcome::Failed),
         (true, false) => Some(Outcome::Failed),
     }
 }
 
-/// Codex tells the output of a command and not how it ended; of tools that fail it tells nothing at all.
+/// Codex reports the output of a command but not its exit code, and nothing at all for tools that fail.
 pub(super) fn of_codex(_: &Ending, tool: &ToolUse) -> Option<Outcome> {
     tool.command.is_none().then_some(Outcome::Succeeded)
 }
 
-/// Copilot CLI writes it beneath the output: `<shellId: 0 completed with exit code 0>`.
+/// Copilot CLI writes the exit code below the output: `<shellId: 0 completed with exit code 0>`.
 pub(super) fn of_copilot(ending: &Ending, tool: &ToolUse) -> Option<Outcome> {
     if tool.command.is_none() {
         return match (ending.is_failure, ending.kind.as_deref()) {
@@ -75,14 +75,14 @@ pub(super) fn of_copilot(ending: &Ending, tool: &ToolUse) -> Option<Outcome> {
     id.chars().all(char::is_alphanumeric).then(|| of_code(code)).flatten()
 }
 
-/// Gemini CLI writes a list beneath the output, in which the exit code stands unless it is 0.
+/// Gemini CLI writes a list below the output, which contains the exit code unless it is 0.
 pub(super) fn of_gemini(ending: &Ending, tool: &ToolUse) -> Option<Outcome> {
     if tool.command.is_none() {
         return Some(if ending.error.is_some() { Outcome::Failed } else { Outcome::Succeeded });
     }
     let text = ending.text.as_ref()?.end.trim_end();
     let mut lines = text.strip_suffix("</untrusted_context>").unwrap_or(text).trim_end().lines().rev();
-    // Without it, it was not run to its end.
+    // Without this line, the command did not run to its end.
     lines.next().filter(|line| line.starts_with("Process Group PGID: "))?;
     let mut line = lines.next()?;
     if line.starts_with("Background PIDs: ") {
@@ -94,7 +94,7 @@ pub(super) fn of_gemini(ending: &Ending, tool: &ToolUse) -> Option<Outcome> {
     line.strip_prefix("Exit Code: ").map_or(Some(Outcome::Succeeded), of_code)
 }
 
-/// pi throws where a command fails, and says why in the last line.
+/// pi throws if a command fails, and gives the reason in the last line.
 pub(super) fn of_pi(ending: &Ending, tool: &ToolUse, is_error: Option<bool>) -> Option<Outcome> {
     match (is_error?, tool.command.is_some()) {
         (false, _) => Some(Outcome::Succeeded),
@@ -103,7 +103,7 @@ pub(super) fn of_pi(ending: &Ending, tool: &ToolUse, is_error: Option<bool>) -> 
     }
 }
 
-/// OpenCode tells the exit code; a tool that fails otherwise has no such event.
+/// OpenCode reports the exit code; it has no event for a tool that fails otherwise.
 pub(super) fn of_opencode(exit: Option<u64>, tool: &ToolUse) -> Option<Outcome> {
     match (tool.command.is_some(), exit) {
         (false, _) | (true, Some(0)) => Some(Outcome::Succeeded),

@@ -1,4 +1,4 @@
-//! Gemini CLI.
+//! Codec of Gemini CLI.
 
 use super::payload::Payload;
 use super::tool::{ToolInput, Touch};
@@ -43,13 +43,13 @@ fn touch(tool: &str, input: ToolInput) -> Touch {
     match tool {
         "read_file" => Touch::read(input.file_path),
         "replace" | "write_file" => Touch::edit(input.file_path),
-        // The second name is the newer one.
+        // `dir_path` is the newer name.
         "run_shell_command" => Touch::run(input.command, input.directory.0.or(input.dir_path.0)),
         _ => Touch::default(),
     }
 }
 
-/// The prompt without what hooks put before it, which are our own words.
+/// The prompt without the context that hooks put before it, which is our own text.
 fn without_hook_context(prompt: &str) -> &str {
     let mut rest = prompt;
     while let Some((_, after)) =

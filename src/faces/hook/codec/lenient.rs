@@ -1,7 +1,7 @@
-//! Reading JSON that others write, and change with each version.
+//! Lenient parsing of JSON that harnesses write and change with each version.
 //!
-//! A field whose value is of another type than we expect counts as missing. Nothing is built of what we don't look at:
-//! a file's whole content may be in there.
+//! A field whose value has an unexpected type counts as missing. Values that are not needed are skipped without being
+//! allocated: a payload may contain a file's whole content.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, de};
 
-/// Reads a payload, which must be an object.
+/// Parses a payload, which must be an object.
 pub(super) fn object<T: DeserializeOwned>(input: &[u8]) -> Result<T, String> {
     let read = |input: &[u8]| serde_json::from_slice::<Maybe<Object<T>>>(input);
     let read = read(input).or_else(|error| mended(input).map_or(Err(error), |text| read(text.as_bytes())));
@@ -22,15 +22,15 @@ pub(super) fn object<T: DeserializeOwned>(input: &[u8]) -> Result<T, String> {
     }
 }
 
-/// A value, if it has the type that we expect.
+/// A value, if it has the expected type.
 #[derive(Debug)]
 pub(super) struct Maybe<T>(pub Option<T>);
 
-/// An object with the fields of `T`. In the place of a field, what is no object is one without fields.
+/// An object with the fields of `T`. As a field, anything that is not an object counts as one without fields.
 #[derive(Debug, Default)]
 pub(super) struct Object<T>(pub T);
 
-/// What can be made of a value, by its type; by default nothing.
+/// Conversions from a JSON value, by its type; by default each returns nothing.
 pub(super) trait Keep: Sized {
     fn truth(_: bool) -> Option<Self> {
         None
@@ -55,7 +55,7 @@ pub(super) trait Keep: Sized {
     }
 }
 
-/// Reads the fields of `T` from an object: what `Keep::object` is for most.
+/// Reads the fields of `T` from an object; most implementations of `Keep::object` use this.
 pub(super) fn fields<'de, T: Deserialize<'de>, A: MapAccess<'de>>(object: A) -> Result<T, A::Error> {
     T::deserialize(MapAccessDeserializer::new(object))
 }
@@ -113,7 +113,7 @@ impl<'de, T: DeserializeOwned + Default> Deserialize<'de> for Object<T> {
     }
 }
 
-/// Looks at a value of any type.
+/// Visitor for a value of any type.
 struct Look<T>(PhantomData<T>);
 
 impl<'de, T: Keep> Visitor<'de> for Look<T> {
@@ -139,7 +139,7 @@ impl<'de, T: Keep> Visitor<'de> for Look<T> {
         Ok(u64::try_from(number).ok().and_then(T::number))
     }
 
-    /// JavaScript knows no other numbers.
+    /// All numbers in JavaScript are floats.
     fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
         Ok((number >= 0.0).then_some(number as u64).and_then(T::number))
     }
@@ -157,13 +157,13 @@ impl<'de, T: Keep> Visitor<'de> for Look<T> {
     }
 }
 
-/// The payload with U+FFFD for what is no text: broken UTF-8, and the lone halves of surrogate pairs that
-/// JavaScript writes where a text was cut in the middle of a character. `None` if there is nothing to mend.
+/// The payload with U+FFFD in place of invalid text: broken UTF-8, and unpaired surrogates, which JavaScript writes if
+/// a text was cut in the middle of a character. `None` if there is nothing to replace.
 fn mended(input: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(input);
     let mut mended = String::with_capacity(text.len());
     let mut rest: &str = &text;
-    // Only strings have backslashes.
+    // Only strings contain backslashes.
     while let Some((before, after)) = rest.split_once('\\') {
         mended.push_str(before);
         let length = match (half(after), after.get(5..).and_then(|next| half(next.strip_prefix('\\')?))) {
@@ -183,7 +183,7 @@ fn mended(input: &[u8]) -> Option<String> {
     (matches!(text, Cow::Owned(_)) || mended != text).then_some(mended)
 }
 
-/// The half of a surrogate pair that an escape stands for, given what follows the backslash.
+/// The surrogate that an escape encodes, given what follows the backslash.
 fn half(escape: &str) -> Option<u32> {
     let digits = escape.strip_prefix('u')?.get(..4)?;
     u32::from_str_radix(digits, 16).ok().filter(|half| (0xD800..0xE000).contains(half))

@@ -1,7 +1,7 @@
-//! What the harnesses say at a hook and how they want to be answered: a file for each.
+//! Codecs: one file per harness, which decodes its hook payloads and encodes our answers.
 //!
-//! A codec only translates. It knows the names of events, tools and fields, and where a harness listens; what follows
-//! from an event is for the engine, which knows no harness.
+//! A codec only translates. It knows the names of events, tools and fields, and which answers a harness accepts; what
+//! follows from an event is decided by the engine in `ops::hook`, which knows no harness.
 
 mod claude;
 mod codex;
@@ -23,16 +23,16 @@ use crate::domain::{Harness, SessionId};
 use lenient::Maybe;
 use words::Tongue;
 
-/// Turns what the harness says into an event. `event` is the harness's own name for it; what the payload itself calls
-/// it is ignored. The error says why it can't be read; unknown fields are ignored, fields of another type than
-/// expected count as missing, and unknown events are `Moment::Other`.
+/// Decodes a payload into an event. `event` is the harness's name for it; the name in the payload is ignored. The error
+/// says why the payload cannot be read; unknown fields are ignored, fields of an unexpected type count as missing, and
+/// unknown events are `Moment::Other`.
 pub fn decode(harness: Harness, event: &str, input: &[u8]) -> Result<HookEvent, String> {
     let codec = codec(harness).ok_or_else(|| format!("`{harness}` has no hooks"))?;
     codec.decode(event, input)
 }
 
-/// Says the answer in the harness's own words; `None` where there is nothing to say, or where the harness can't be
-/// told that at this event.
+/// Encodes the answer in the harness's format; `None` if there is nothing to say, or if the harness does not accept
+/// this answer at this event.
 pub fn encode(harness: Harness, event: &str, answer: &Answer) -> Option<String> {
     let codec = codec(harness)?;
     let can = codec.can(event);
@@ -49,52 +49,52 @@ pub fn encode(harness: Harness, event: &str, answer: &Answer) -> Option<String> 
     Some(said.to_string())
 }
 
-/// How many characters the model can be given at this event; `None` if it can't be given any.
+/// Maximum number of characters for the model at this event; `None` if it accepts none.
 pub fn room(harness: Harness, event: &str) -> Option<usize> {
     let codec = codec(harness)?;
     let can = codec.can(event);
     (can.context() || can.go_on()).then(|| codec.room())
 }
 
-/// Does what is said at this event stay in the conversation, also when the user interrupts the turn before the model says
-/// anything?
+/// Whether text given at this event stays in the conversation even if the user interrupts the turn before the model
+/// answers.
 pub fn keeps(harness: Harness, event: &str) -> bool {
     codec(harness).is_some_and(|codec| codec.keeps(event))
 }
 
-/// Is what makes the agent go on shown as its user's prompt?
+/// Whether the text that makes the agent continue is shown as its user's prompt.
 pub fn speaks_as_user(harness: Harness) -> bool {
     codec(harness).is_some_and(Codec::speaks_as_user)
 }
 
-/// One harness's way of speaking.
+/// The hook format of one harness.
 trait Codec {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String>;
 
-    /// What can be answered at an event.
+    /// The answers that the harness accepts at an event.
     fn can(&self, event: &str) -> Can;
 
-    /// How many characters reach the model whole.
+    /// Maximum number of characters that reach the model unabridged.
     fn room(&self) -> usize {
         8_000
     }
 
-    /// Whether what is said at an event stays in the conversation, also when the user interrupts the turn before the model
-    /// says anything. `false` where that was not seen: then mail may be given twice.
+    /// Whether text given at an event stays in the conversation even if the user interrupts the turn before the model
+    /// answers. `false` where that was not observed: then mail may be delivered twice.
     fn keeps(&self, _event: &str) -> bool {
         false
     }
 
-    /// Whether what makes it go on is shown as its user's prompt.
+    /// Whether the text that makes the agent continue is shown as its user's prompt.
     fn speaks_as_user(&self) -> bool {
         false
     }
 
-    /// In whose words it is answered.
+    /// The answer format at an event.
     fn tongue(&self, event: &str) -> Tongue;
 }
 
-/// What a harness takes for an answer at an event.
+/// The answers that a harness accepts at an event.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Can {
     Nothing,
@@ -132,7 +132,7 @@ fn codec(harness: Harness) -> Option<&'static dyn Codec> {
     }
 }
 
-/// A session id, if it can be one.
+/// The session id, if it is valid.
 fn session(id: Maybe<String>) -> Option<SessionId> {
     SessionId::new(id.0?).ok()
 }

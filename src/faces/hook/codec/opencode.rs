@@ -1,4 +1,4 @@
-//! OpenCode. What comes here was written by our plugin: a hook's `input` and `output`, or an event as it is.
+//! Codec of OpenCode. The payload is written by our plugin: a hook's `input` and `output`, or an event unchanged.
 
 use serde::Deserialize;
 
@@ -13,15 +13,15 @@ pub(super) struct Opencode;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Payload {
-    // What the plugin adds.
+    // Added by the plugin.
     cwd: Maybe<String>,
     model: Maybe<String>,
     #[serde(rename = "parentSessionID")]
     parent_session_id: Maybe<String>,
-    // A hook.
+    // Of a hook.
     input: Object<Input>,
     output: Object<Output>,
-    // An event.
+    // Of an event.
     r#type: Maybe<String>,
     properties: Object<Properties>,
 }
@@ -34,16 +34,16 @@ struct Input {
     #[serde(rename = "callID")]
     call_id: Maybe<String>,
     tool: Maybe<String>,
-    /// After the tool.
+    /// Set after the tool.
     args: Maybe<ToolInput>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Output {
-    /// Before the tool.
+    /// Set before the tool.
     args: Maybe<ToolInput>,
-    /// After the tool.
+    /// Set after the tool.
     metadata: Object<Metadata>,
     message: Object<Message>,
     parts: Maybe<Vec<Object<Part>>>,
@@ -52,7 +52,7 @@ struct Output {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Metadata {
-    /// Of a shell command.
+    /// Exit code of a shell command.
     exit: Maybe<u64>,
 }
 
@@ -69,7 +69,7 @@ struct Model {
     model_id: Maybe<String>,
 }
 
-/// A part of what the user said; synthetic if a plugin or the program itself said it.
+/// A part of the user's message; synthetic if a plugin or OpenCode itself wrote it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Part {
@@ -123,10 +123,10 @@ impl Codec for Opencode {
     fn can(&self, event: &str) -> Can {
         match event {
             "tool.execute.before" => Can::Deny,
-            // The plugin keeps what it is told about a new session for the next message.
+            // The plugin keeps context for a new session until the next message.
             "tool.execute.after" | "chat.message" | "session.created" => Can::Context,
             "session.idle" => Can::GoOn,
-            // Which event it is stands in the payload.
+            // The payload says which event it is.
             "event" => Can::ContextOrGoOn,
             _ => Can::Nothing,
         }
@@ -136,7 +136,7 @@ impl Codec for Opencode {
         true
     }
 
-    /// There is no way to make it go on but a prompt.
+    /// Only a prompt makes OpenCode continue.
     fn speaks_as_user(&self) -> bool {
         true
     }

@@ -1,4 +1,4 @@
-//! The payload of Claude Code, which Codex, Gemini CLI and Copilot CLI took over with other tools.
+//! The payload of Claude Code, which Codex, Gemini CLI and Copilot CLI adopted with other tools.
 
 use serde::Deserialize;
 
@@ -8,26 +8,26 @@ use super::session;
 use super::tool::{ToolInput, Touch};
 use crate::domain::hook::{HookEvent, Moment, Outcome, ToolUse};
 
-/// The mode in which nobody is asked for leave.
+/// The mode in which the user is not asked for permission.
 const UNASKED: &str = "bypassPermissions";
 
-/// What Gemini CLI says where its model said nothing.
+/// Gemini CLI's response text if its model said nothing.
 const NOTHING: [&str; 2] = ["", "[no response text]"];
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Payload {
     session_id: Maybe<String>,
-    /// The subagent that this happens in.
+    /// The subagent that the event belongs to.
     agent_id: Maybe<String>,
     permission_mode: Maybe<String>,
-    /// Claude Code's name of a turn, and Codex's.
+    /// The turn's id, of Claude Code and of Codex.
     prompt_id: Maybe<String>,
     turn_id: Maybe<String>,
     cwd: Maybe<String>,
     model: Maybe<String>,
     prompt: Maybe<String>,
-    /// What Gemini CLI's model said in the turn that ends.
+    /// The response of Gemini CLI's model in the turn that ends.
     prompt_response: Maybe<String>,
     reason: Maybe<String>,
     tool_name: Maybe<String>,
@@ -38,13 +38,13 @@ pub(super) struct Payload {
     /// Why a tool failed.
     error: Maybe<Ends>,
     is_interrupt: Maybe<bool>,
-    /// What Copilot CLI has in the place of `tool_response`.
+    /// Copilot CLI's name for `tool_response`.
     tool_result: Object<ToolResult>,
     #[serde(skip)]
     in_background: bool,
 }
 
-/// How one reads from what is said after a tool how it ended.
+/// Determines a tool's outcome from what the harness reports.
 type Judge = fn(&Ending, &ToolUse) -> Option<Outcome>;
 
 #[derive(Debug, Default, Deserialize)]
@@ -53,7 +53,7 @@ struct ToolResponse {
     bash_edit_diff: Object<BashEditDiff>,
     interrupted: Maybe<bool>,
     background_task_id: Maybe<String>,
-    // Gemini CLI's.
+    // Of Gemini CLI.
     llm_content: Maybe<Ends>,
     error: Object<ToolError>,
 }
@@ -78,7 +78,7 @@ struct BashEditDiff {
 }
 
 impl Payload {
-    /// The event, where the events have Claude Code's names. `read` tells what a tool will touch.
+    /// Makes the event, for harnesses with Claude Code's event names. `read` says what a tool touches.
     pub fn event(mut self, event: &str, read: fn(&str, ToolInput) -> Touch, ends: Judge) -> HookEvent {
         let moment = match event {
             "SessionStart" => Moment::SessionStarted,
@@ -135,7 +135,7 @@ impl Payload {
         }
     }
 
-    /// After a tool: the same, and how it ended.
+    /// A tool use after the tool, with its outcome.
     pub fn used(&mut self, read: fn(&str, ToolInput) -> Touch, ends: Judge, is_failure: bool) -> ToolUse {
         let tool = self.tool_use(read);
         let ToolResponse { interrupted, background_task_id, llm_content, error, .. } =

@@ -1,4 +1,4 @@
-//! pi. What comes here was written by our extension: an event, and of its context where and in which session it is.
+//! Codec of pi. The payload is written by our extension: an event, with the directory and the session it belongs to.
 
 use serde::Deserialize;
 
@@ -28,7 +28,7 @@ struct Event {
     input: Maybe<ToolInput>,
     is_error: Maybe<bool>,
     content: Maybe<Vec<Object<Content>>>,
-    /// Since the last event; our extension adds them up.
+    /// Tokens since the last event, summed by our extension.
     tokens: Maybe<u64>,
 }
 
@@ -120,8 +120,8 @@ fn touch(tool: &str, input: ToolInput) -> Touch {
     }
 }
 
-/// The path as pi reads it: all spaces are plain ones, and an `@` before it is a mention of a file; to older versions
-/// that is a part of its name.
+/// The paths that pi may mean: Unicode spaces become plain ones, and a leading `@` marks a mention; in older versions
+/// of pi it is part of the name.
 fn readings(path: String) -> Vec<String> {
     let is_space =
         |c: char| matches!(c, '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}');

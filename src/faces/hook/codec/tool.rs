@@ -1,4 +1,4 @@
-//! What a tool is given, in the words of every harness.
+//! Tool inputs of all harnesses.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 use super::lenient::{self, Keep, Maybe};
 use crate::domain::patch::apply_patch_paths;
 
-/// The fields that say what a tool will touch. Which of them means what is for the codecs to tell.
+/// The fields that say what a tool touches. Each codec decides which of them it uses.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ToolInput {
@@ -27,26 +27,26 @@ pub(super) struct ToolInput {
     #[serde(rename = "patchText")]
     pub patch_text: Maybe<String>,
     pub input: Maybe<String>,
-    /// What only an edit has.
+    /// Fields that only an edit has.
     content: Option<IgnoredAny>,
     old_string: Option<IgnoredAny>,
     new_string: Option<IgnoredAny>,
     edits: Option<IgnoredAny>,
 }
 
-/// What a tool will touch.
+/// The files and the command that a tool touches.
 #[derive(Debug, Default)]
 pub(super) struct Touch {
     pub edits: Vec<String>,
     pub reads: Vec<String>,
     pub command: Option<String>,
-    /// Where the command runs, if not where the session is.
+    /// Where the command runs, if not in the session's directory.
     pub directory: Option<String>,
-    /// It is not over when the tool is.
+    /// The command continues after the tool has returned.
     pub in_background: bool,
 }
 
-/// A command: a line for a shell, or words.
+/// A command: a line for a shell, or a list of words.
 #[derive(Debug)]
 pub(super) enum Words {
     Line(String),
@@ -54,13 +54,13 @@ pub(super) enum Words {
 }
 
 impl ToolInput {
-    /// Does it have what only an edit has?
+    /// Whether it has a field that only an edit has.
     pub fn writes(&self) -> bool {
         [self.content, self.old_string, self.new_string, self.edits].iter().any(Option::is_some)
     }
 }
 
-/// A text stands for an object if it is one in JSON, else for the `input` of the tool.
+/// A string is parsed as an object if it is one in JSON, else it is the tool's `input`.
 impl Keep for ToolInput {
     fn text(text: &str) -> Option<Self> {
         let object = text.trim_start().starts_with('{').then(|| lenient::object(text.as_bytes()).ok());
@@ -81,7 +81,7 @@ impl Touch {
         Self { reads: Self::edit(path).edits, ..Self::default() }
     }
 
-    /// What has no name is no file.
+    /// An edit of this file; an empty path is ignored.
     pub fn edit(path: Maybe<String>) -> Self {
         Self { edits: path.0.into_iter().filter(|path| !path.is_empty()).collect(), ..Self::default() }
     }
@@ -95,13 +95,13 @@ impl Touch {
         Self { command: command.0.map(Words::line), directory, ..Self::default() }
     }
 
-    /// The same, of a tool that may say that it doesn't wait for the command.
+    /// Like [`Self::run`], for a tool that may run the command in the background.
     pub fn start(input: ToolInput) -> Self {
         let in_background = input.run_in_background.0 == Some(true);
         Self { in_background, ..Self::run(input.command, None) }
     }
 
-    /// Where the command runs, given where the session is.
+    /// The directory that the command runs in, given the session's.
     pub fn cwd(&self, session: Option<String>) -> Option<String> {
         let Some(directory) = &self.directory else { return session };
         let base = session.unwrap_or_default();
@@ -110,7 +110,7 @@ impl Touch {
 }
 
 impl Words {
-    /// The line that a shell would be given.
+    /// The line that a shell would get.
     pub fn line(self) -> String {
         match self {
             Self::Line(line) => line,
@@ -121,7 +121,7 @@ impl Words {
         }
     }
 
-    /// The text in it, where it is no command at all but a patch.
+    /// The text, where it is a patch and not a command.
     pub fn text(self) -> String {
         match self {
             Self::Line(line) => line,
@@ -145,12 +145,12 @@ fn is_shell(program: &str) -> bool {
     ["bash", "sh", "zsh", "dash", "ksh"].contains(&name)
 }
 
-/// `-c`, also among other letters, as in `-lc`.
+/// `-c`, also at the end of several letters, as in `-lc`.
 fn takes_line(flag: &str) -> bool {
     flag.strip_prefix('-').is_some_and(|letters| letters.ends_with('c') && !letters.starts_with('-'))
 }
 
-/// The word as a shell takes it for one.
+/// The word, quoted for a shell if necessary.
 fn quoted(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(&byte);
     if !word.is_empty() && word.bytes().all(plain) {

@@ -1,23 +1,23 @@
-//! Answers, in the words of the harnesses.
+//! Encodes answers in the formats of the harnesses.
 
 use serde_json::{Value, json};
 
-/// The ways of answering that there are; several harnesses share one.
+/// The answer formats; several harnesses share one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Tongue {
-    /// Claude Code's. What blocks its stop it calls an error, and tells the model twice; so it goes on by context, which it
-    /// knows since 2.1.163.
+    /// Claude Code. It calls a block at `Stop` an error and shows it to the model twice; so continuing is done by
+    /// context, which it supports since 2.1.163.
     Claude,
-    /// Codex's, which is Claude Code's but for the stop. It takes an answer with a field that it doesn't know for none, so
-    /// there is nothing else in these.
+    /// Codex: like Claude Code except at `Stop`. It rejects an answer with an unknown field, so answers contain nothing
+    /// else.
     Codex,
-    /// Gemini CLI's: it doesn't know of permissions.
+    /// Gemini CLI, which has no permission decisions.
     Gemini,
-    /// Copilot CLI's: everything at the top level.
+    /// Copilot CLI: all fields at the top level.
     Copilot,
-    /// Copilot CLI's where its events are called as Claude Code's: a denial is Claude's too, context is not.
+    /// Copilot CLI with Claude Code's event names: a denial as in Claude Code, but context as in Copilot.
     CopilotPascal,
-    /// What our own plugins read.
+    /// Our own plugins.
     Shim,
 }
 
@@ -37,7 +37,7 @@ impl Tongue {
         }
     }
 
-    /// `None`: it can't be told that.
+    /// `None` if the format has no such answer.
     pub(super) fn allow(self) -> Option<Value> {
         (self == Self::Copilot).then(|| json!({ "behavior": "allow" }))
     }
@@ -61,7 +61,7 @@ impl Tongue {
     }
 }
 
-/// What is about to happen must not: a tool, or stopping.
+/// Blocks what is about to happen: a tool call, or the end of the turn.
 fn block(reason: &str) -> Value {
     json!({ "decision": "block", "reason": reason })
 }

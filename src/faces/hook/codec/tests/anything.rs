@@ -1,4 +1,4 @@
-//! Nothing that comes in makes a codec panic, and no value of a wrong type makes it an error.
+//! Property tests: no input makes a codec panic, and no value of a wrong type is an error.
 
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -57,7 +57,7 @@ const KEYS: [&str; 46] = [
     "something else",
 ];
 
-/// Texts that some codec looks at.
+/// Strings that some codec looks at.
 const TEXTS: [&str; 12] = [
     "Write",
     "Bash",
@@ -103,7 +103,7 @@ proptest! {
         }
     }
 
-    /// Also where a part of it is JSON.
+    /// Inputs that are almost JSON.
     #[test]
     fn almost_json(text in r#"[{}\[\]:,"\\a-fu0-9 .eé-]{0,60}"#) {
         for harness in HARNESSES {

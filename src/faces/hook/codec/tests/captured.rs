@@ -1,5 +1,5 @@
-//! Payloads as real harnesses wrote them, in `fixtures/hooks/`: a directory for each harness and way of speaking, and
-//! files named after their event. Long texts of the harness's own are left out of them.
+//! Payloads captured from real harnesses, in `fixtures/hooks/`: a directory per harness and format, a file per event.
+//! Long texts of the harness itself were removed.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ fn copilot_in_claude_codes_words() {
     check("copilot-pascal", Harness::Copilot);
 }
 
-/// Whoever adds a directory adds a test.
+/// A new directory needs a test.
 #[test]
 fn every_fixture_belongs_to_a_test() {
     let mut known = ["claude", "codex", "gemini", "opencode", "pi", "copilot", "copilot-pascal"];
@@ -56,7 +56,7 @@ fn every_fixture_belongs_to_a_test() {
     assert_eq!(found, known);
 }
 
-/// An event of OpenCode's means the same by its own name.
+/// An OpenCode event decodes the same by its own name as by `event`.
 #[test]
 fn events_of_opencode_by_their_own_names() {
     for name in ["session.created", "session.idle", "session.status", "file.edited"] {
@@ -67,7 +67,7 @@ fn events_of_opencode_by_their_own_names() {
     }
 }
 
-/// Decodes all payloads of a harness and holds them against the snapshot.
+/// Decodes all payloads of a harness and compares them with the snapshot.
 #[track_caller]
 fn check(directory: &str, harness: Harness) {
     let top = fixtures().join(directory);
@@ -104,7 +104,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// An event in a few lines, without what is not there.
+/// An event in a few lines, without empty fields.
 fn shown(event: &HookEvent) -> String {
     let HookEvent { session, parent, in_subagent, turn, is_silent, is_unasked, cwd, model, tokens, moment } =
         event;

@@ -1,4 +1,4 @@
-//! What no captured payload shows.
+//! Tests of decoding for cases that no captured payload covers.
 
 use super::super::decode;
 use super::{EVENTS, HARNESSES};
@@ -78,7 +78,7 @@ fn tools_of_claude_code() {
     for tool in ["Read", "Glob", "Grep"] {
         edits(&format!(r#"{{"tool_name":"{tool}","tool_input":{{"file_path":"a","content":"b"}}}}"#), &[]);
     }
-    // What has a command but is no shell runs none.
+    // A tool with a `command` field that is not a shell runs no command.
     check_command(Claude, "PreToolUse", r#"{"tool_name":"Agent","tool_input":{"command":"ls"}}"#, None);
 }
 
@@ -141,7 +141,7 @@ fn tools_of_opencode() {
     let bash = before("bash", r#"{"command":"ls","workdir":"sub"}"#);
     check_command(Opencode, "tool.execute.before", &bash, Some("ls"));
     assert_eq!(event(Opencode, "tool.execute.before", &bash).cwd.as_deref(), Some("/p/sub"));
-    // The arguments stand elsewhere after it.
+    // After the tool the arguments are in another field.
     assert!(tool(Opencode, "tool.execute.after", &before("edit", r#"{"filePath":"a"}"#)).edits.is_empty());
 }
 
@@ -234,7 +234,7 @@ fn no_fields_at_all() {
             assert_eq!(HookEvent { moment: bare.moment.clone(), ..HookEvent::default() }, bare);
             match bare.moment {
                 Moment::BeforeTool(tool) | Moment::AfterTool(tool) | Moment::AskingLeave(tool) => {
-                    // Some have an event only for what succeeded, or failed.
+                    // Some harnesses have an event only for success or only for failure.
                     assert_eq!(ToolUse { outcome: None, ..tool }, ToolUse::default());
                 }
                 Moment::PromptSubmitted { prompt } => assert_eq!(prompt, ""),
@@ -264,7 +264,7 @@ fn what_has_no_hooks() {
     }
 }
 
-/// The whole content of a large file, with much to unescape, before and after the path.
+/// A large file's whole content, with much to unescape, before and after the path.
 #[test]
 fn large_payloads() {
     let content = r#"\"line\"\n"#.repeat((1 << 20) / 10);

@@ -1,11 +1,11 @@
-//! What is answered, where.
+//! Tests of encoding: which answer is written at which event.
 
 use super::super::{encode, room};
 use super::{EVENTS, HARNESSES};
 use crate::domain::Harness::{self, Claude, Codex, Copilot, Gemini, Opencode, Pi};
 use crate::domain::hook::Answer;
 
-/// What a deny, a context and a go-on become at an event. Silence is always silence.
+/// Checks what a denial, a context and a go-on become at an event. Silence is always silence.
 #[track_caller]
 fn check(harness: Harness, event: &str, expected: [Option<&str>; 3]) {
     let answers =
@@ -16,7 +16,7 @@ fn check(harness: Harness, event: &str, expected: [Option<&str>; 3]) {
     assert_eq!(room(harness, event).is_some(), expected[1].is_some() || expected[2].is_some());
 }
 
-/// Every event but these says nothing.
+/// Checks that all other events give no answer.
 #[track_caller]
 fn check_others(harness: Harness, checked: &[&str]) {
     for event in EVENTS.iter().filter(|event| !checked.contains(event)) {

@@ -1,4 +1,4 @@
-//! How a tool ended, by the captured payloads with other endings in them.
+//! Tests of tool outcomes: captured payloads with other endings put in.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::super::decode;
 use crate::domain::Harness;
 use crate::domain::hook::{Moment, Outcome};
 
-/// The captured payload of that name with these values in these places.
+/// The outcome in the captured payload `name`, after putting these values in these places.
 #[track_caller]
 fn outcome(name: &str, changes: &[(&str, Value)]) -> Option<Outcome> {
     let path = format!("{}/fixtures/hooks/{name}.json", env!("CARGO_MANIFEST_DIR"));

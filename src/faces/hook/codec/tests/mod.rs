@@ -1,4 +1,4 @@
-//! The codecs against what real harnesses said, and against what none would say.
+//! Tests of the codecs, with payloads of real harnesses and with invalid ones.
 
 mod anything;
 mod captured;
@@ -12,7 +12,7 @@ use crate::domain::Harness;
 const HARNESSES: [Harness; 6] =
     [Harness::Claude, Harness::Codex, Harness::Gemini, Harness::Opencode, Harness::Pi, Harness::Copilot];
 
-/// Every event that some harness has, and one that none has.
+/// Every event of any harness, and one that none has.
 const EVENTS: [&str; 39] = [
     "SessionStart",
     "SessionEnd",
