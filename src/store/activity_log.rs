@@ -2,7 +2,7 @@
 //! what the agent did.
 //!
 //! ```text
-//! {"calls":31,"files":["src/a.rs"],"last":"test: passed"}          what earlier lines said, added up
+//! {"calls":31,"files":["src/a.rs"],"last":"test: passed"}          the sum of earlier lines
 //! {"now":"editing src/a.rs"}
 //! {"calls":1,"files":["src/a.rs"],"last":"edit: src/a.rs","told":{"src/a.rs":1794700676113}}
 //! {"rests":true}

@@ -11,7 +11,7 @@
 //! <length> <inode> <size> <modified> <changed> <pid> <name> <session> <ancestor>     all separated by tabs
 //! H <path>                a head of the agent above; `length` is that of all its lines of this kind
 //! h <path>                the same where case doesn't count, in lower case
-//! E                       the end: one without it was cut short
+//! E                       the last line: an index without it was cut short
 //! ```
 
 use std::borrow::Cow;

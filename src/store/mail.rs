@@ -4,11 +4,11 @@
 //!
 //! ```text
 //! inbox/<To>/<stem>.json                               stored
-//! inbox/<To>/.<stem>.<process>                         in the hands of that process
+//! inbox/<To>/.<stem>.<process>                         taken by that process
 //! inbox/<To>/.<stem>.<process>,<ms>,<via>,<turn>       offered to the model of that process (see `offers`)
-//! inbox/<To>/.<stem>.parked                            could not be handed over, time and again
+//! inbox/<To>/.<stem>.parked                            parked: repeatedly could not be handed over
 //! seen/<To>/<stem>,<ms>,<via>[,<ms acked>].json        surfaced
-//! sent/<From>/<stem>,<To>[,<rung>].json                what was sent, and how its recipient was told
+//! sent/<From>/<stem>,<To>[,<rung>].json                sent, and how the recipient was notified
 //! ```
 
 use std::fmt;

@@ -1,5 +1,5 @@
-//! An agent's mail by the names of its files, which tell where each message stands. What it says is read when somebody
-//! wants to see it.
+//! An agent's messages by their file names, which tell the state of each. A message's content is read only when it is
+//! to be shown.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use super::mesh::Mesh;
 use crate::domain::{Agent, AgentName};
 use crate::sys::files;
 
-/// A message that was sent or received, unread.
+/// A message that was sent or received, without its content.
 #[derive(Clone, Debug)]
 pub struct MessageRef {
     pub stem: Stem,
@@ -20,7 +20,8 @@ pub struct MessageRef {
 }
 
 impl Mesh {
-    /// What the agent sent and received, oldest first: all of it, or from that message on; and whatever still waits.
+    /// All messages that the agent sent and received, oldest first. With `from`, records that are older are left out;
+    /// messages in the inbox never are.
     pub fn correspondence(&self, agent: &Agent, from: Option<&Stem>) -> Result<Vec<MessageRef>, StoreError> {
         let sealed = |(path, stem, place)| MessageRef { stem, place, path };
         let mut all: Vec<MessageRef> = self.files_of(agent, from)?.into_iter().map(sealed).collect();
@@ -28,15 +29,15 @@ impl Mesh {
         Ok(all)
     }
 
-    /// What it says. `None`: it is not there any more, or can't be read.
+    /// Reads the message. `None`: it is gone, or cannot be read.
     pub fn load(&self, sealed: &MessageRef) -> Result<Option<Filed>, StoreError> {
         let message = super::archive::read(&sealed.path)?;
         let (stem, place) = (sealed.stem.clone(), sealed.place.clone());
         Ok(message.map(|message| Filed { stem, message, place }))
     }
 
-    /// Where messages are now that were sent to those, in the same order. Each recipient's mail is listed once; only for
-    /// what is not there everything else is, once for all.
+    /// Where sent messages are now, in the order of `sent`. Each recipient's mail is listed once. All other places are
+    /// listed only for messages that were not found there, and once for all of them.
     pub fn locate(&self, sent: &[(Stem, AgentName)]) -> Result<Vec<Whereabouts>, StoreError> {
         let mut search = Search { mesh: self, missing: HashSet::new(), found: HashMap::new() };
         search.missing.extend(sent.iter().map(|(stem, _)| stem.clone()));
@@ -52,7 +53,7 @@ impl Mesh {
     }
 }
 
-/// Looking for several messages at once.
+/// A search for several messages at once.
 struct Search<'m> {
     mesh: &'m Mesh,
     missing: HashSet<Stem>,
@@ -66,7 +67,7 @@ impl Search<'_> {
         }
     }
 
-    /// What was handed over to that one, and what waits for it.
+    /// Looks through the seen and the unread mail of that agent.
     fn mail_of(&mut self, name: &AgentName) -> Result<(), StoreError> {
         let layout = &self.mesh.layout;
         for seen in files::list(&layout.seen(name))?.iter().filter_map(|file| Seen::of_file(file)) {
@@ -89,7 +90,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Mail may have been forwarded to a new name, lie in a grave, or be set aside.
+    /// Looks everywhere else: mail may have been forwarded to a new name, or be in a grave or in quarantine.
     fn elsewhere(&mut self, looked_at: &[&AgentName]) -> Result<(), StoreError> {
         let layout = &self.mesh.layout;
         if self.missing.is_empty() {
@@ -123,7 +124,7 @@ impl Search<'_> {
 
 #[cfg(test)]
 mod tests {
-    /// What `files_of` relies on when it begins with a stem.
+    /// `files_of` relies on this when it starts at a stem.
     #[test]
     fn records_stand_in_the_order_of_their_stems() {
         let stems = ["1", "1-", "1-a", "1-aa", "10", "1A", "1_", "2-a", "a"];

@@ -1,8 +1,8 @@
-//! Mail under a name that nobody has any more.
+//! Orphaned mail: mail in the inbox of a name that no agent has any more.
 //!
-//! An agent of pi-messenger renames itself without a lock, and never looks again at what arrives in the inbox of its old
-//! name. Whoever writes to such an agent notes first whose inbox that is, in `seen/<Name>/.owner`, so that the mail can be
-//! forwarded to the new name.
+//! An agent of pi-messenger renames itself without a lock, and never looks again into the inbox of its old name. So a
+//! sender first notes in `seen/<Name>/.owner` which agent owns that inbox, and the mail can be forwarded to the new
+//! name.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,17 +28,17 @@ impl Owner {
     }
 }
 
-/// An inbox with mail in it that nobody looks at.
+/// An inbox that contains mail and has no owner.
 #[derive(Clone, Debug)]
 pub struct Orphaned {
     pub name: AgentName,
     pub unread: usize,
-    /// What its owner is called now.
+    /// The present name of its owner, if known.
     pub now_called: Option<AgentName>,
 }
 
 impl Mesh {
-    /// Notes whose inbox it is that an agent of pi-messenger has now.
+    /// Notes which agent of pi-messenger owns its inbox now.
     pub fn note_owner(&self, agent: &Agent) -> Result<(), StoreError> {
         if !agent.is_foreign() {
             return Ok(());
@@ -51,7 +51,7 @@ impl Mesh {
         Ok(self.files.replace(&path, &note)?)
     }
 
-    /// The inboxes that have mail in them and no owner.
+    /// The inboxes that contain mail and have no owner.
     pub fn orphans(&self, census: &Census) -> Result<Vec<Orphaned>, StoreError> {
         let mut orphans = Vec::new();
         for dir in files::list(&self.layout.directory("inbox"))? {
@@ -69,13 +69,15 @@ impl Mesh {
         Ok(orphans)
     }
 
-    /// Removes the note: from now on, mail under that name is not for whoever was noted.
+    /// Removes the note: from now on mail under that name is not for the noted agent.
     pub(super) fn forget_owner(&self, name: &AgentName) {
-        // A note that stays is older than the record of the session that has the name now, so it counts for nothing.
+        // Errors are ignored: a note that stays is older than the record of the session that has the name now, so it
+        // has no effect.
         drop(files::remove(&self.layout.owner(name)));
     }
 
-    /// What the agent of pi-messenger that had the name is called now, if it lives and nobody of ours had the name since.
+    /// The present name of the agent of pi-messenger that had the name, if it is alive and no agent of ours had the
+    /// name since.
     fn owner_now(&self, census: &Census, name: &AgentName) -> Result<Option<AgentName>, StoreError> {
         let path = self.layout.owner(name);
         let note = files::read_note(&path)?.unwrap_or_default();
@@ -85,7 +87,7 @@ impl Mesh {
         let Some(agent) = found.filter(|agent| process::liveness(&agent.process) != Liveness::Gone) else {
             return Ok(None);
         };
-        // The note may be older than the last owner: versions before this one never removed it.
+        // The note may be older than the last owner: earlier versions never removed it.
         let noted = files::metadata(&path)?.and_then(|metadata| metadata.modified().ok());
         let last = sessions::last_owner(&self.layout, name)?;
         let is_current = last.is_none_or(|(written, _)| noted.is_some_and(|noted| noted > written));
@@ -94,19 +96,19 @@ impl Mesh {
 }
 
 impl Locked<'_> {
-    /// Forwards mail under a name that an agent of pi-messenger gave up. Returns the old names and the new ones.
+    /// Forwards mail under names that agents of pi-messenger gave up. Returns pairs of old and new names.
     pub fn forward_orphans(&self, census: &Census) -> Result<Vec<(AgentName, AgentName)>, StoreError> {
         let mut forwarded = Vec::new();
         for Orphaned { name, now_called, .. } in self.mesh.orphans(census)? {
             let Some(new) = now_called else { continue };
-            // pi-messenger takes no lock: somebody else may have the name by now.
+            // pi-messenger takes no lock: another agent may have the name by now.
             if !files::exists(&self.mesh.layout.registration(&name))? {
-                // Its new name may be gone as soon as the old one.
+                // The agent may give up the new name, too, as soon as it did the old one.
                 if let Some(record) = census.records.iter().find(|record| record.agent.name == new) {
                     self.mesh.note_owner(&record.agent)?;
                 }
                 self.forward_mail(&name, &new)?;
-                // While the inbox is there, a sender may still put something into it.
+                // While the inbox exists, a sender may still write to it.
                 if !files::exists(&self.mesh.layout.inbox(&name))? {
                     self.mesh.forget_owner(&name);
                 }

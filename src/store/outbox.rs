@@ -1,4 +1,4 @@
-//! Sending: a whole file appears in the recipient's inbox, named in the order of sending.
+//! Sending: a whole file appears in the recipient's inbox, with a name that sorts in the order of sending.
 
 use super::error::StoreError;
 use super::graves::GraveId;
@@ -11,7 +11,7 @@ use crate::sys::files::{self, Published};
 use crate::sys::flock::FileLock;
 use crate::sys::{clock, random};
 
-/// The sender's turn: while it is held, no other process of this sender stamps a message.
+/// The lock of one sender: while it is held, no other process stamps a message of that sender.
 #[derive(Debug)]
 pub struct Outbox<'m> {
     mesh: &'m Mesh,
@@ -21,7 +21,7 @@ pub struct Outbox<'m> {
     _turn: Turn,
 }
 
-/// Where a message went.
+/// A message that was sent.
 #[derive(Clone, Debug)]
 pub struct Posted {
     pub stem: Stem,
@@ -29,7 +29,7 @@ pub struct Posted {
 }
 
 impl Mesh {
-    /// Notes in the record of what was sent how it gets to the recipient's attention.
+    /// Records in `sent/` how the recipient is notified.
     pub fn note_rung(
         &self,
         from: &AgentName,
@@ -44,14 +44,15 @@ impl Mesh {
         Ok(())
     }
 
-    /// Is there a record that `from` sent this message?
+    /// Whether there is a record in `sent/` of this message by `from`.
     pub fn has_sent(&self, from: &AgentName, message: &Message, stem: &Stem) -> Result<bool, StoreError> {
         let Ok(to) = AgentName::new(message.to.as_str()) else { return Ok(false) };
         let sent = Sent { stem: stem.clone(), to, rung: None };
         Ok(files::exists(&self.layout.sent(from).join(sent.file()))?)
     }
 
-    /// Takes a message back that came too late: the recipient went away meanwhile. `false`: it is out of our hands.
+    /// Deletes a message that came too late, because the recipient left in the meantime. `false`: it is not in the
+    /// inbox any more.
     pub fn take_back(&self, to: &AgentName, posted: &Posted) -> Result<bool, StoreError> {
         Ok(files::remove(&self.layout.inbox(to).join(posted.stem.file()))?)
     }
@@ -63,7 +64,7 @@ impl Mesh {
         Ok(())
     }
 
-    /// What an agent sends under a new name comes after what it sent under the old one, whatever the clock says.
+    /// Makes messages under a new name sort after those under the old one, whatever the clock says.
     pub fn carry_stamp(&self, old: &AgentName, new: &AgentName) -> Result<(), StoreError> {
         if !files::exists(&self.layout.stamp(old))? {
             return Ok(());
@@ -86,33 +87,33 @@ impl Mesh {
             if !files::has_second_name(&path)? {
                 return Ok(Outbox { mesh: self, from: from.clone(), last, _held: held, _turn: turn });
             }
-            // It is written in place, and so would be whatever file has the other name. A new one is ours alone; who
-            // waits for the old one finds it gone.
+            // The stamp file is written in place, which would also change the file with the other name. A new file is
+            // ours alone; a process that waits for the lock on the old one notices that it is gone.
             self.files.replace(&path, &stamp_text(last))?;
         }
     }
 }
 
-/// What stands in a stamp's file. What can't be a time of ours is none, or everything from now on would bear it.
+/// Parses a stamp file. A value that is not a valid time counts as 0, otherwise all later stamps would follow it.
 fn last_stamp(text: &[u8]) -> u64 {
     let last = std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok());
     last.filter(|last| *last < Stamp::END).unwrap_or(0)
 }
 
-/// Of fixed width, so that overwriting it leaves either the old or the new.
+/// The content of a stamp file. Its width is fixed, so that overwriting leaves either the old or the new value.
 fn stamp_text(last: u64) -> Vec<u8> {
     format!("{last:020}\n").into_bytes()
 }
 
 impl Outbox<'_> {
-    /// The next stamp: now, or a microsecond after the last if the clock stands still or went back.
+    /// The next stamp: now, or one microsecond after the last stamp if the clock stood still or was set back.
     pub fn stamp(&mut self) -> Result<Stamp, StoreError> {
         let now = u64::try_from(clock::now().as_microsecond()).unwrap_or(0);
         self.advance(now.max(self.last.saturating_add(1)))?;
         Ok(Stamp::new(self.last, random::number()))
     }
 
-    /// Nothing is stamped before this from now on.
+    /// Makes all later stamps greater than `last`.
     fn advance(&mut self, last: u64) -> Result<(), StoreError> {
         if last > self.last {
             self.last = last;
@@ -121,12 +122,12 @@ impl Outbox<'_> {
         Ok(())
     }
 
-    /// Puts the message into the recipient's inbox. `None`: the recipient has no inbox (any more).
+    /// Puts the message into the recipient's inbox. `None`: the recipient has no inbox, or none any more.
     pub fn post(&self, stamp: Stamp, to: &AgentName, message: Message) -> Result<Option<Posted>, StoreError> {
         self.post_into(&self.mesh.layout.inbox(to), stamp, to, message)
     }
 
-    /// Keeps the message for a session that is gone; it gets it when it comes back.
+    /// Puts the message into the grave of a session, which gets it when it comes back.
     pub fn hold(
         &self,
         grave: &GraveId,

@@ -1,6 +1,6 @@
-//! What is remembered of those who are long gone: which of it is old, and when somebody looked last.
+//! Finds old records of sessions and old graves for pruning, and remembers when pruning was done last.
 //!
-//! The times of files are compared first, so that a large mesh costs a look at its directories and little more.
+//! File times are compared before anything is read, so that in a large mesh only directories are listed.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,18 +12,17 @@ use super::sessions::{self, SessionRecord};
 use crate::sys::{clock, files};
 
 impl Mesh {
-    /// Has nobody pruned for so long?
+    /// Whether the last pruning was at least `every` ago.
     pub fn is_time_to_prune(&self, every: Duration) -> Result<bool, StoreError> {
         Ok(!is_younger_than(&self.layout.pruned(), every)?)
     }
 
-    /// Nobody has to prune for a while.
+    /// Records that pruning was done now.
     pub fn note_pruned(&self) -> Result<(), StoreError> {
         Ok(files::touch(&self.layout.pruned())?)
     }
 
-    /// Sessions whose records were not written for so long and that are wanted, at most so many. What can't be read is
-    /// left out.
+    /// At most `most` session records that match and have not been written for `age`. Unreadable ones are left out.
     pub fn old_sessions(
         &self,
         age: Duration,
@@ -43,7 +42,7 @@ impl Mesh {
         Ok(old)
     }
 
-    /// The same for graves.
+    /// At most `most` graves that match and have not been changed for `age`.
     pub fn old_graves(
         &self,
         age: Duration,
@@ -63,7 +62,7 @@ impl Mesh {
     }
 }
 
-/// A file that is not there is not young.
+/// Whether the file was modified less than `age` ago. `false` if there is no file.
 fn is_younger_than(path: &Path, age: Duration) -> Result<bool, StoreError> {
     let modified = files::metadata(path)?.and_then(|metadata| metadata.modified().ok());
     Ok(modified.is_some_and(|modified| clock::age(modified) < age))

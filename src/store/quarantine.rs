@@ -1,4 +1,4 @@
-//! `quarantine/`: whatever could not be read, with the reason beside it.
+//! `quarantine/`: files that could not be read, each with a file beside it that says why.
 
 use std::path::Path;
 
@@ -9,7 +9,8 @@ use crate::sys::clock;
 use crate::sys::files::{self, Published};
 
 impl Mesh {
-    /// Moves a file there. `owner` is a word for whose it was. Returns where it is now; `None`: it was gone already.
+    /// Moves a file to quarantine. `owner` is a word for whose file it was. Returns its new path; `None`: it was gone
+    /// already.
     pub(super) fn put_aside(
         &self,
         path: &Path,
@@ -22,7 +23,7 @@ impl Mesh {
         let dir = self.layout.directory("quarantine");
         files::create_dir(&dir)?;
         let note = pretty(&serde_json::json!({ "was": path.display().to_string(), "reason": reason }));
-        // Whoever makes the note has the name: two files that are called alike here must not become one.
+        // Creating the note reserves the name: two files with the same name must not overwrite each other.
         let mut at = clock::now().as_millisecond();
         let name = loop {
             let name = format!("{owner}-{at}-{safe}");
@@ -39,7 +40,7 @@ impl Mesh {
         Ok(Some(aside.display().to_string()))
     }
 
-    /// The files that were put aside.
+    /// The paths of all files in quarantine.
     pub fn quarantined(&self) -> Result<Vec<String>, StoreError> {
         let dir = self.layout.directory("quarantine");
         let names = files::list(&dir)?.into_iter().filter(|name| !name.ends_with(".reason"));

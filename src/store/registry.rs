@@ -1,4 +1,4 @@
-//! Registrations: reading them all, or one.
+//! `registry/`: reading one registration, or all of them (the census).
 
 use std::path::Path;
 
@@ -13,16 +13,16 @@ use crate::domain::{Agent, AgentName};
 use crate::sys::files::{self, FileError};
 use crate::sys::seams;
 
-/// A registration as it lies on disk: what we know of it, and the whole, for the sake of what we don't know.
+/// A registration as read from disk: the fields that we know, and the whole document, to keep those that we don't know.
 #[derive(Clone, Debug)]
 pub struct Record {
     pub agent: Agent,
-    /// A JSON object. It is taken apart only when it is to be written again: reading is what happens all the time.
+    /// A JSON object. It is parsed again only for writing, because reading is far more frequent.
     whole: Vec<u8>,
 }
 
 impl Record {
-    /// A registration that nobody has written yet.
+    /// A registration that has not been written yet.
     pub fn new(agent: Agent) -> Self {
         Self { agent, whole: b"{}".to_vec() }
     }
@@ -31,14 +31,15 @@ impl Record {
         Self { agent, whole: super::wire::pretty(document) }
     }
 
-    /// Another agent over the same document: what others wrote there stays.
+    /// Replaces the agent and keeps the document, with everything that others wrote there.
     pub fn with(self, agent: Agent) -> Self {
         Self { agent, whole: self.whole }
     }
 
-    /// What is to be written: all that was there, with what we know laid over it.
-    /// Reading skips what we don't know, so that may be worse JSON than can be written again: a number that is too large.
-    /// `path` is where it lies.
+    /// The bytes to write to `path`: the whole document with the fields that we know updated.
+    ///
+    /// Fails if the document cannot be written again. Reading skips fields that we don't know, so one of them may be
+    /// invalid, such as a number that is too large.
     pub(super) fn bytes(&self, path: &Path) -> Result<Vec<u8>, StoreError> {
         let (mut document, halves): (Map<String, Value>, Halves) =
             Halves::read(&self.whole).map_err(|error| {
@@ -49,7 +50,8 @@ impl Record {
         Ok(halves.written(super::wire::pretty(&document)))
     }
 
-    /// The same for a copy that is kept elsewhere. What can't be written again is left out: the file itself keeps it.
+    /// The same for a copy elsewhere. If the document cannot be written again, only the fields that we know are in it;
+    /// the file itself keeps the rest.
     pub(super) fn copy(&self) -> Map<String, Value> {
         let mut document = surrogates::from_slice(&self.whole).unwrap_or_default();
         registration::overlay(&mut document, &self.agent);
@@ -57,31 +59,31 @@ impl Record {
     }
 }
 
-/// A registration that can't be understood. Its name stays taken, and it is never removed.
+/// A registration that cannot be parsed. Its name stays taken, and it is never deleted.
 #[derive(Clone, Debug)]
 pub struct Unreadable {
-    /// The file's name without the extension; not always a name.
+    /// The file's name without its extension. It need not be a valid agent name.
     pub stem: String,
     pub path: String,
     pub reason: String,
-    /// What can be told of an agent of pi-messenger's all the same, under a name that is made up for it.
+    /// For an odd registration of pi-messenger's: what could be read of it, under a made-up name.
     pub told: Option<Box<Record>>,
 }
 
-/// Everyone who is registered.
+/// All registrations.
 #[derive(Clone, Debug, Default)]
 pub struct Census {
     pub records: Vec<Record>,
     pub unreadable: Vec<Unreadable>,
-    /// What is left of renames that were cut short: the same agents under their former names.
+    /// Leftovers of interrupted renames: registrations of the same agents under former names.
     pub superseded: Vec<Record>,
-    /// A burial is under way, or was cut short, while it was looked at whose registration that is.
+    /// Whether a burial is in progress, or was interrupted, while it checked whose registration it had.
     pub has_taken: bool,
 }
 
 impl Census {
-    /// Whoever answers to the name, by its present name or by a former one that has not run out. Who is called exactly
-    /// that comes before one whose name differs in case.
+    /// The agent with that name, or with a former name that has not expired. An exact match takes precedence over one
+    /// that differs in case.
     pub fn find(&self, name: &AgentName, now: jiff::Timestamp) -> Option<&Record> {
         let exact = self.records.iter().find(|record| record.agent.name.is_spelled_as(name));
         if exact.is_some() {
@@ -91,26 +93,26 @@ impl Census {
         present.or_else(|| self.records.iter().find(|record| record.agent.answers_to(name, now)))
     }
 
-    /// Is there a registration of exactly that name, or an agent that had it?
+    /// Whether an agent has or had exactly that name, or an unreadable registration has it.
     pub(super) fn has_owner(&self, name: &AgentName) -> bool {
         let mut records = self.records.iter().chain(&self.superseded);
         records.any(|record| record.agent.all_names().any(|own| own.is_spelled_as(name)))
             || self.unreadable.iter().any(|file| file.stem == name.as_str())
     }
 
-    /// What can be told of registrations that are odd.
+    /// What could be read of odd registrations.
     pub fn odd(&self) -> impl Iterator<Item = &Record> {
         self.unreadable.iter().filter_map(|file| file.told.as_deref())
     }
 
-    /// The file of that name that can't be read, if there is one.
+    /// The unreadable registration with that name, if any.
     pub fn unreadable(&self, name: &AgentName) -> Option<&Unreadable> {
         self.unreadable.iter().find(|file| file.stem.eq_ignore_ascii_case(name.as_str()))
     }
 
     pub(super) fn set_superseded_aside(&mut self) {
         let all = std::mem::take(&mut self.records);
-        // Only an agent that was renamed can stand for another registration.
+        // Only an agent that was renamed can supersede another registration.
         let renamed: Vec<Agent> = all
             .iter()
             .filter(|record| !record.agent.formerly.is_empty())
@@ -121,7 +123,8 @@ impl Census {
     }
 }
 
-/// Not `*.json`, so neither we nor pi-messenger take it for a registration.
+/// The file name of a registration during a burial. It does not end in `.json`, so neither we nor pi-messenger take it
+/// for a registration.
 pub(super) fn taken_file(name: &AgentName) -> String {
     format!(".{name}.taken")
 }
@@ -130,8 +133,8 @@ pub(super) fn taken_name(file: &str) -> Option<AgentName> {
     AgentName::new(file.strip_prefix('.')?.strip_suffix(".taken")?).ok()
 }
 
-/// Everyone, as of one moment: a file that was listed but is gone when it is read may have been renamed to one that was
-/// not listed, so then the directory is listed again.
+/// All registrations at one moment. A file that was listed but is gone when it is read may have been renamed to one
+/// that was not listed. Then the directory is listed again, up to five times in all.
 pub(super) fn census(layout: &Layout) -> Result<Census, FileError> {
     const LOOKS: usize = 5;
     let mut last = None;
@@ -164,7 +167,7 @@ fn take_census(layout: &Layout) -> Result<(Census, bool), FileError> {
     Ok((census, all_there))
 }
 
-/// One registration among others: what can't be read, for whatever reason, is no reason not to read the others.
+/// Reads one of many registrations: an error makes this one unreadable and does not stop the others from being read.
 pub(super) fn read_alone(path: &Path, stem: &str) -> Option<Result<Record, Unreadable>> {
     let unreadable = |error: FileError| {
         let path = path.display().to_string();
@@ -173,7 +176,7 @@ pub(super) fn read_alone(path: &Path, stem: &str) -> Option<Result<Record, Unrea
     read(path, stem).unwrap_or_else(unreadable)
 }
 
-/// One registration, or `None` if there is none.
+/// Reads one registration; `None` if there is no such file.
 pub(super) fn read(path: &Path, stem: &str) -> Result<Option<Result<Record, Unreadable>>, FileError> {
     let understand = |bytes: &[u8]| match registration::parse(bytes)? {
         agent if agent.name.as_str() != stem => Err(format!("it says that its name is `{}`", agent.name)),
@@ -184,7 +187,7 @@ pub(super) fn read(path: &Path, stem: &str) -> Result<Option<Result<Record, Unre
         let (stem, path) = (stem.to_string(), path.display().to_string());
         Unreadable { stem, path, reason, told: told.map(Box::new) }
     };
-    // What is odd is not half written, and is not waited for.
+    // An odd registration is not half written, so it is not read again.
     let parse = |bytes: &[u8]| match understand(bytes) {
         Ok(record) => Ok(Ok(record)),
         Err(reason) => match odd::parse(bytes, stem) {

@@ -1,10 +1,10 @@
-//! Reading files that pi-messenger writes in place.
+//! Reading files that pi-messenger writes in place, with retries.
 //!
-//! What can't be understood may be half written. It is looked at again while it is young, and only then is it said
-//! to be unreadable; it is never said to be empty.
+//! A file that cannot be parsed may be half written. It is read again while it is less than a second old, and only then
+//! reported as unreadable, never as empty.
 //!
-//! A registration that somebody keeps rewriting is always young. So all that a command waits for registrations together
-//! is bounded.
+//! A registration that is rewritten all the time is always young. So the total time that a command waits for
+//! registrations is limited.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,33 +17,33 @@ use crate::sys::{clock, seams};
 const YOUNG: Duration = Duration::from_secs(1);
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
-/// Those in whose way somebody waits have less of it.
+/// Set for callers on which somebody waits, such as hooks: they retry for `HURRIED` at most.
 static IN_A_HURRY: AtomicBool = AtomicBool::new(false);
 const HURRIED: Duration = Duration::from_millis(30);
 
-/// From now on what is half written is not waited for much longer than writing it takes.
+/// Limits every later wait for a half-written file to little more than the time it takes to write one.
 pub fn be_quick() {
     IN_A_HURRY.store(true, Ordering::Relaxed);
 }
 
-/// What all registrations together may be waited for.
+/// Time to wait for all registrations together.
 const SHARED: Duration = Duration::from_millis(50);
-/// A process that goes on for longer than most commands take, as a server does, has that time again.
+/// After this time the shared budget starts again, for long-running processes such as a server.
 const RENEWED_AFTER: Duration = Duration::from_millis(500);
 
-/// How long a file that can't be understood is looked at again and again.
+/// How long an unparsable file is read again.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum RetryBudget {
-    /// As long as it is young.
+    /// While the file is young.
     Own,
-    /// As long as others of its kind leave something of the time for all.
+    /// While the file is young and the budget shared by all registrations is not used up.
     Shared,
 }
 
-/// Since when the shared time is counted, and what was used of it.
+/// When the current shared budget started, and how much of it is used.
 static USED: Mutex<Option<(Instant, Duration)>> = Mutex::new(None);
 
-/// Pauses before the next look. `false`: the time is used up.
+/// Pauses before the next attempt. `false`: the budget is used up.
 fn pause(patience: RetryBudget) -> bool {
     let now = Instant::now();
     if patience == RetryBudget::Shared {
@@ -54,7 +54,7 @@ fn pause(patience: RetryBudget) -> bool {
         if spent >= SHARED {
             return false;
         }
-        // Counted before, so that threads don't all take the last of it.
+        // Deducted before the pause, so that threads don't overdraw it together.
         *used = Some((since, spent + LOOK_AGAIN));
     }
     seams::count("look");
@@ -62,7 +62,7 @@ fn pause(patience: RetryBudget) -> bool {
     true
 }
 
-/// A time in the future says nothing: the clock was set back.
+/// Whether the file is less than a second old. A time further in the future does not count: the clock was set back.
 fn is_young(modified: SystemTime) -> bool {
     match clock::machine_time().duration_since(modified) {
         Ok(age) => age < YOUNG,
@@ -70,7 +70,7 @@ fn is_young(modified: SystemTime) -> bool {
     }
 }
 
-/// `None`: there is no such file. An inner error says why it can't be understood.
+/// Reads and parses a file. `None`: there is no such file. The inner error says why it cannot be parsed.
 pub(super) fn read<T>(
     path: &Path,
     patience: RetryBudget,
@@ -85,13 +85,13 @@ pub(super) fn read<T>(
                 return Ok(Some(Err("it is a link that leads nowhere".to_string())));
             }
             Ok(None) => return Ok(None),
-            // A directory or the like in the place of a file is damage to that one, not to the disk.
+            // A directory or the like in place of the file is damage to that file, not to the disk.
             Err(error) if error.is_oversized() || !path.is_file() => return Ok(Some(Err(error.to_string()))),
             Err(error) => return Err(error),
         };
         let reason = match parse(&bytes) {
             Ok(value) => {
-                // It was half written, and is whole now: nobody keeps it broken.
+                // It was half written and is whole now, so nobody keeps it broken: start the budget again.
                 if has_paused && patience == RetryBudget::Shared {
                     *USED.lock().unwrap_or_else(PoisonError::into_inner) = None;
                 }
@@ -102,7 +102,7 @@ pub(super) fn read<T>(
         let metadata = files::metadata(path)?;
         let modified = metadata.as_ref().and_then(|metadata| metadata.modified().ok());
         let young = modified.is_none_or(is_young);
-        // A pipe has nothing in it, however old it becomes.
+        // A pipe stays empty, however old it is.
         let is_file = metadata.is_none_or(|metadata| metadata.is_file());
         if !is_file || !young || Instant::now() >= give_up || !pause(patience) {
             return Ok(Some(Err(reason)));

@@ -1,17 +1,18 @@
-//! Whether a session is at work or rests, as its hooks tell, and who waits at its side while it rests.
+//! Whether a session is working or idle, as reported by its hooks, and which process waits to wake it.
 //!
 //! ```text
-//! hooks/<session>.working   a turn of it is under way
-//! hooks/<session>.resting   it waits for its user
-//! hooks/<session>.roused    somebody wakes it just now
-//! hooks/<session>.unasked   at its last hook it acted without asking its user for leave
-//! hooks/<session>.waiter    the process that waits for mail meanwhile
-//! hooks/<session>.server    a server of ours among the session's own processes, which can wake it too
-//! hooks/<session>.ping      somebody wants to know whether that one notices; it answers by renaming it to `pong`
+//! hooks/<session>.working   a turn is in progress
+//! hooks/<session>.resting   it is idle and waits for its user
+//! hooks/<session>.roused    somebody is waking it
+//! hooks/<session>.unasked   at its last hook it was in a mode that acts without asking the user for permission
+//! hooks/<session>.waiter    the process that waits for mail while the session is idle
+//! hooks/<session>.server    a server of ours among the session's own processes, which can wake it, too
+//! hooks/<session>.ping      a request to the waiter to show that it works; it answers by renaming this file to `pong`
 //! ```
 //!
-//! The first three are one file under three names. Whoever renames `resting` to `roused` is the one who wakes the session: of
-//! twenty messages at once, one does. If no turn follows, whoever that was has died or was not heard, and it rests again.
+//! The first three are one file under three names. The process that renames `resting` to `roused` wakes the session, so
+//! of twenty messages at once only one does. If no turn follows within `ROUSING`, that process died or was not heard,
+//! and the session counts as idle again.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -24,15 +25,15 @@ use crate::domain::{Agent, Liveness, Recorded, SessionId};
 use crate::sys::files::{self, Stamp};
 use crate::sys::{clock, process};
 
-/// So long a session may take from being woken to its turn. Codex looks for prompts every ten seconds.
+/// How long a session may take from being woken to its turn. Codex looks for prompts every ten seconds.
 const ROUSING: Duration = Duration::from_secs(30);
 
-/// What a session is at, as far as its hooks told.
+/// What a session is doing, as reported by its hooks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Activity {
     Working,
     Resting,
-    /// No hook of it ever told.
+    /// No hook has reported anything.
     Unknown,
 }
 
@@ -46,7 +47,7 @@ struct WaiterKeys {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Attendant {
     pub process: Recorded,
-    /// Its client lets it say something without being asked.
+    /// Whether its client accepts notifications from it (a channel).
     pub has_channel: bool,
 }
 
@@ -71,23 +72,24 @@ impl Mesh {
         Ok(if is_working { Activity::Working } else { Activity::Unknown })
     }
 
-    /// How long ago somebody took it upon itself to wake the session, if no turn has begun since.
+    /// How long ago a process started to wake the session, if no turn has begun since.
     fn roused_for(&self, session: &SessionId) -> Result<Option<Duration>, StoreError> {
         let metadata = files::metadata(&self.hook_file(session, "roused"))?;
         Ok(metadata.and_then(|metadata| metadata.modified().ok()).map(clock::age))
     }
 
-    /// A turn begins.
+    /// Records that a turn begins.
     pub fn note_working(&self, session: &SessionId) -> Result<(), StoreError> {
         self.note(session, ["resting", "roused"], "working")
     }
 
-    /// A turn ends.
+    /// Records that a turn ends.
     pub fn note_resting(&self, session: &SessionId) -> Result<(), StoreError> {
         self.note(session, ["working", "roused"], "resting")
     }
 
-    /// Nobody woke it after all, so it rests again. `false`: it no longer waits for that, because a turn has begun.
+    /// Makes a session idle again that nobody woke after all. `false`: it is not being woken any more, because a turn
+    /// has begun.
     pub fn rest_again(&self, session: &SessionId) -> Result<bool, StoreError> {
         Ok(self.files.take(&self.hook_file(session, "roused"), &self.hook_file(session, "resting"))?)
     }
@@ -103,14 +105,14 @@ impl Mesh {
         Ok(files::touch(&now)?)
     }
 
-    /// Since when the turn that is under way is known of.
+    /// Since when the current turn is known.
     pub fn working_since(&self, session: &SessionId) -> Result<Option<SystemTime>, StoreError> {
         let metadata = files::metadata(&self.hook_file(session, "working"))?;
-        // The rename that begins a turn leaves the file's own time as it is.
+        // The rename that begins a turn changes the file's ctime, not its mtime.
         Ok(metadata.map(|metadata| Stamp::of(&metadata).newest()))
     }
 
-    /// Whether it acts without asking its user for leave.
+    /// Records whether the session acts without asking the user for permission.
     pub fn note_unasked(&self, session: &SessionId, is_unasked: bool) -> Result<(), StoreError> {
         let mark = self.hook_file(session, "unasked");
         match (is_unasked, files::exists(&mark)?) {
@@ -128,23 +130,22 @@ impl Mesh {
         Ok(files::exists(&self.hook_file(session, "unasked"))?)
     }
 
-    /// Takes it upon us to wake a session that rests. `false`: it doesn't rest, or somebody else was first.
+    /// Claims the right to wake an idle session. `false`: it is not idle, or another process was first.
     pub fn rouse(&self, session: &SessionId) -> Result<bool, StoreError> {
         let (roused, resting) = (self.hook_file(session, "roused"), self.hook_file(session, "resting"));
         if self.roused_for(session)?.is_some_and(|age| age > ROUSING) {
             self.files.take(&roused, &resting)?;
         }
-        // Its age counts from now, and from before it bears the name.
+        // The time is set before the rename, so that the age of `roused` is never too high.
         Ok(files::refresh(&resting)? && self.files.take(&resting, &roused)?)
     }
 
-    /// Somebody wakes it, and no turn has begun since.
+    /// Whether somebody is waking it and no turn has begun since.
     pub fn is_roused(&self, session: &SessionId) -> Result<bool, StoreError> {
         Ok(files::exists(&self.hook_file(session, "roused"))?)
     }
 
-    /// From now on this process waits at the side of that session; one that did before sees that it is not needed any
-    /// more.
+    /// Makes this process the waiter of that session. An earlier waiter sees that and ends.
     pub fn begin_waiting(&self, session: &SessionId) -> Result<(), StoreError> {
         let own = own();
         let keys = WaiterKeys { pid: i64::from(own.pid().get()), process: ProcessKey::of(&own) };
@@ -152,20 +153,21 @@ impl Mesh {
         Ok(self.files.replace(&self.hook_file(session, "waiter"), &super::wire::pretty(&keys))?)
     }
 
-    /// Is it still us who wait at the side of that session?
+    /// Whether this process is still the waiter of that session.
     pub fn is_waiting(&self, session: &SessionId) -> Result<bool, StoreError> {
         Ok(self.waiter(session)? == Some(own()))
     }
 
-    /// Who waits at the side of that session. It may be gone by now.
+    /// The waiter of that session. It may be dead by now.
     pub fn waiter(&self, session: &SessionId) -> Result<Option<Recorded>, StoreError> {
         let bytes = files::read_note(&self.hook_file(session, "waiter"))?;
         let keys = bytes.and_then(|bytes| serde_json::from_slice::<WaiterKeys>(&bytes).ok());
-        // What can't be read is nobody: the worst that follows is mail that comes with the next prompt.
+        // An unreadable file counts as no waiter: at worst, mail comes with the next prompt.
         Ok(keys.and_then(|keys| recorded(keys.pid, keys.process, None).ok()))
     }
 
-    /// This process is one of the session's own, and can wake it. Where several can, the first that lives is enough.
+    /// Registers this process, one of the session's own, as able to wake it. If there are several, the first one that
+    /// is alive is enough.
     pub fn attend(&self, session: &SessionId, has_channel: bool) -> Result<(), StoreError> {
         let now = Attendant { process: own(), has_channel };
         let is_enough = |there: &Attendant| {
@@ -181,7 +183,7 @@ impl Mesh {
         Ok(self.files.replace(&self.hook_file(session, "server"), &super::wire::pretty(&keys))?)
     }
 
-    /// Who attends the session. It may be gone by now.
+    /// The server that attends the session. It may be dead by now.
     pub fn attendant(&self, session: &SessionId) -> Result<Option<Attendant>, StoreError> {
         let bytes = files::read_note(&self.hook_file(session, "server"))?;
         let keys = bytes.and_then(|bytes| serde_json::from_slice::<AttendantKeys>(&bytes).ok());
@@ -191,12 +193,12 @@ impl Mesh {
         }))
     }
 
-    /// Asks whoever waits at the side of that session to answer.
+    /// Asks the waiter of that session to answer.
     pub fn ping(&self, agent: &Agent) -> Result<(), StoreError> {
         self.make_hooks_dir()?;
         files::remove(&self.hook_file(&agent.session, "pong"))?;
         files::touch(&self.hook_file(&agent.session, "ping"))?;
-        // That is where it listens.
+        // The waiter watches the inbox.
         Ok(files::touch_dir(&self.layout.inbox(&agent.name))?)
     }
 
@@ -204,7 +206,7 @@ impl Mesh {
         Ok(self.files.take(&self.hook_file(session, "ping"), &self.hook_file(session, "pong"))?)
     }
 
-    /// Has it answered?
+    /// Whether the waiter has answered. Removes the answer.
     pub fn take_pong(&self, session: &SessionId) -> Result<bool, StoreError> {
         Ok(files::remove(&self.hook_file(session, "pong"))?)
     }

@@ -1,5 +1,7 @@
-//! `sessions/<hash>.json`: session id → name and process, so that a session that comes back is recognised, and a
-//! registration that vanished under a live agent can be written again.
+//! `sessions/<hash>.json`: the last name, process and registration of each session.
+//!
+//! With it a session that comes back is recognised, and a registration that vanished while its agent is alive can be
+//! written again.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -16,32 +18,32 @@ use super::wire::{registration, time};
 use crate::domain::{AgentName, SessionId};
 use crate::sys::files::{self, FileError};
 
-/// What is known of a session.
+/// The record of a session.
 #[derive(Clone, Debug)]
 pub struct SessionRecord {
-    /// Its registration as it was last.
+    /// Its last registration.
     pub last: Record,
-    /// It said good-bye, then.
+    /// When it left by itself.
     pub left: Option<Timestamp>,
     pub evicted: Option<Eviction>,
 }
 
-/// Somebody removed the agent although it lives.
+/// A removal of an agent that may still be alive.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Eviction {
-    /// Its name; none for a person who has not joined.
+    /// The name of the agent that did it; `None` for a person who has not joined.
     pub by: Option<String>,
     #[serde(with = "time")]
     pub at: Timestamp,
 }
 
 impl SessionRecord {
-    /// Is the session one that lives on in its registration?
+    /// Whether the session neither left nor was evicted.
     pub fn is_current(&self) -> bool {
         self.left.is_none() && self.evicted.is_none()
     }
 
-    /// What is to be written in the place of that. What a later version said there beyond what we know stays.
+    /// The bytes to write over `before`. Keys that only a later version knows are kept.
     pub(super) fn bytes_over(&self, before: &[u8]) -> Vec<u8> {
         let rest = serde_json::from_slice(before).map(|keys: Keys| keys.rest).unwrap_or_default();
         super::wire::pretty(&Keys {
@@ -69,7 +71,7 @@ struct Keys {
     rest: Map<String, Value>,
 }
 
-/// What is known of that session; `None` if nothing is.
+/// The record of that session; `None` if there is none.
 pub(super) fn read(layout: &Layout, session: &SessionId) -> Result<Option<SessionRecord>, StoreError> {
     let path = layout.session(session);
     match retrying_read::read(&path, RetryBudget::Own, parse)? {
@@ -79,12 +81,12 @@ pub(super) fn read(layout: &Layout, session: &SessionId) -> Result<Option<Sessio
     }
 }
 
-/// The record in that file; `None` if there is none, or it can't be understood.
+/// The record in that file; `None` if there is no file, or it cannot be parsed.
 pub(super) fn read_file(path: &Path) -> Result<Option<SessionRecord>, FileError> {
     Ok(retrying_read::read(path, RetryBudget::Own, parse)?.and_then(Result::ok))
 }
 
-/// The name that the session had last, by the shortest way; `None` if that can't be told.
+/// The name that the session had last, without parsing the rest; `None` if it cannot be read.
 pub(super) fn name(layout: &Layout, session: &SessionId) -> Result<Option<AgentName>, StoreError> {
     #[derive(Deserialize)]
     struct Name<'t> {
@@ -95,7 +97,7 @@ pub(super) fn name(layout: &Layout, session: &SessionId) -> Result<Option<AgentN
     Ok(name.and_then(|name| AgentName::new(name).ok()))
 }
 
-/// Every session that is remembered, and the files that can't be understood.
+/// Every session record, and the files that cannot be parsed.
 #[derive(Clone, Debug, Default)]
 pub struct Sessions {
     pub records: Vec<SessionRecord>,
@@ -119,16 +121,16 @@ pub(super) fn all(layout: &Layout) -> Result<Sessions, FileError> {
     Ok(sessions)
 }
 
-/// The session that had the name last and did not give it up: the mail in its inbox is for that one. The record of a
-/// session is rewritten with every change of its registration, so the newest record is the last owner's. Returns the
-/// record and when it was written.
+/// The session that had the name last and did not give it up; mail in that inbox is for it. A session's record is
+/// rewritten with every change of its registration, so the newest record is the last owner's. Returns the record and
+/// the time when it was written.
 pub(super) fn last_owner(
     layout: &Layout,
     name: &AgentName,
 ) -> Result<Option<(SystemTime, SessionRecord)>, FileError> {
     let mut last: Option<(SystemTime, SessionRecord)> = None;
     for file_name in files::list(&layout.sessions())? {
-        // What is not a record would be read again and again, in case it is half written.
+        // Other files would be read again several times, in case they are half written.
         if !file_name.ends_with(".json") {
             continue;
         }

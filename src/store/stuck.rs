@@ -1,5 +1,7 @@
-//! `presence/<Name>.stuck`: since when an agent was quiet when others were told that it is stuck, in nanoseconds. While its
-//! last sign of life is that one, they are not told again. And `presence/.looked`, whose time is when a hook looked last.
+//! `presence/<Name>.stuck` and `presence/.looked`: which agents were reported as stuck, and when hooks last checked.
+//!
+//! `<Name>.stuck` holds, in nanoseconds, the agent's last sign of life at the time of the report. While that is still
+//! its last one, it is not reported again. The modification time of `.looked` is the time of the last check by a hook.
 
 use std::time::Duration;
 
@@ -12,15 +14,16 @@ use crate::domain::AgentName;
 use crate::sys::{clock, files};
 
 impl Mesh {
-    /// The last sign of life of an agent that others were told is stuck.
+    /// The last sign of life of an agent that was reported as stuck.
     pub fn told_stuck(&self, name: &AgentName) -> Result<Option<Timestamp>, StoreError> {
         let bytes = files::read_note(&self.layout.stuck(name))?;
-        // What can't be read was not told: once more is no harm.
+        // An unreadable file counts as not reported: reporting again does no harm.
         let nanos = bytes.and_then(|bytes| std::str::from_utf8(&bytes).ok()?.trim().parse().ok());
         Ok(nanos.and_then(|nanos| Timestamp::from_nanosecond(nanos).ok()))
     }
 
-    /// Has nobody looked for so long? Then the caller does. Two at once may both be told so.
+    /// Whether the last check was at least `every` ago. If so, the caller does it now. Two callers at once may both get
+    /// `true`.
     pub fn is_time_to_look(&self, every: Duration) -> Result<bool, StoreError> {
         let path = self.layout.last_look();
         let modified = files::metadata(&path)?.and_then(|metadata| metadata.modified().ok());
@@ -33,7 +36,7 @@ impl Mesh {
 }
 
 impl Locked<'_> {
-    /// Others were told that the agent is stuck, which has been quiet since then.
+    /// Records that the agent was reported as stuck; `since` is its last sign of life.
     pub fn note_told_stuck(&self, name: &AgentName, since: Timestamp) -> Result<(), StoreError> {
         let text = format!("{}\n", since.as_nanosecond());
         Ok(self.mesh.files.replace(&self.mesh.layout.stuck(name), text.as_bytes())?)

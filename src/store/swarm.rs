@@ -1,4 +1,4 @@
-//! `claims.json` and `completions.json` behind `swarm.lock`.
+//! `Swarm`: reading and changing `claims.json` and `completions.json`, with `swarm.lock` held for changes.
 
 use std::path::Path;
 use std::time::Duration;
@@ -20,11 +20,11 @@ use super::wire::time;
 use crate::domain::{Agent, Recorded, TaskRef};
 use crate::sys::{files, seams};
 
-/// `claims.json`, whole and of the right shape.
+/// The content of `claims.json`, fully parsed.
 #[derive(Clone, Debug, Default)]
 pub struct Claims {
     document: Map<String, Value>,
-    /// Of what others wrote.
+    /// Half characters in what others wrote.
     halves: Halves,
 }
 
@@ -33,11 +33,11 @@ pub struct Claims {
 pub struct Salvaged {
     pub kept: usize,
     pub dropped: usize,
-    /// Where the original is now.
+    /// The path of the original in quarantine.
     pub aside: String,
 }
 
-/// Who works on a task.
+/// A task with the agent that works on it.
 #[derive(Clone, Debug)]
 pub struct Claim {
     pub spec: String,
@@ -78,7 +78,7 @@ impl Claims {
         Ok(Self { document, halves })
     }
 
-    /// What is whole in a file that is not, and how many entries are not.
+    /// The valid entries of a damaged file, and the number of invalid ones.
     fn salvage(bytes: &[u8]) -> (Self, usize) {
         let (mut document, halves): (Map<String, Value>, Halves) = Halves::read(bytes).unwrap_or_default();
         let mut dropped = 0;
@@ -104,18 +104,18 @@ impl Claims {
         })
     }
 
-    /// The claims of an agent, whatever name of it they bear.
+    /// The claims of an agent, under any of its names.
     pub fn of(&self, agent: &Agent) -> Vec<Claim> {
         self.iter().filter(|claim| claim.is_of(agent)).collect()
     }
 
-    /// The agent works on that task?
+    /// Whether the agent works on that task.
     pub fn has(&self, agent: &Agent, task: &TaskRef) -> bool {
         let entry = self.document.get(&task.spec).and_then(|tasks| tasks.get(&task.id));
         entry.is_some_and(|entry| claim(&task.spec, &task.id, entry).is_ok_and(|claim| claim.is_of(agent)))
     }
 
-    /// Adds a claim of a task that is free.
+    /// Adds a claim. The task must be free.
     pub fn insert(&mut self, claim: &Claim) {
         let mut entry = Map::new();
         entry.insert("agent".to_string(), Value::from(claim.agent.as_str()));
@@ -141,14 +141,14 @@ impl Claims {
         }
     }
 
-    /// Gives up the agent's claims. Returns what it had.
+    /// Removes the agent's claims. Returns them.
     pub fn give_up(&mut self, agent: &Agent) -> Vec<Claim> {
         let had = self.of(agent);
         had.iter().for_each(|claim| self.remove(claim));
         had
     }
 
-    /// The agent has another name, session or process by now: that is written into its claims.
+    /// Updates the agent's claims after its name, session or process has changed.
     pub fn carry_over(&mut self, before: &Agent, after: &Agent) {
         let had = self.of(before);
         for claim in &had {
@@ -166,7 +166,7 @@ impl Claims {
 
 impl Claim {
     fn is_of(&self, agent: &Agent) -> bool {
-        // A session id may change inside a process; a bare pid says too little without one.
+        // The session id may change within a process. A bare pid identifies nothing without it.
         let same = match self.process {
             Recorded::Pinned(_) => self.process == agent.process,
             Recorded::Bare { pid, .. } => {
@@ -190,13 +190,13 @@ fn claim(spec: &str, task: &str, entry: &Value) -> Result<Claim, String> {
     })
 }
 
-/// Both locks held: what may touch the claims.
+/// Both locks held, which allows changes to claims and completions.
 #[derive(Debug)]
 #[must_use = "the lock is free again as soon as this is dropped"]
 pub struct Swarm<'l> {
     locked: &'l Locked<'l>,
     held: Option<SwarmLock>,
-    /// It was taken with `mesh.lock` for something else, which gets it back.
+    /// Whether the lock was taken together with `mesh.lock` for another purpose, and goes back there.
     is_lent: bool,
     _turn: Turn,
 }
@@ -231,8 +231,8 @@ impl<'l> Swarm<'l> {
         read_claims(&self.locked.mesh.layout)
     }
 
-    /// Mends a file that can't be read: what is whole in it is kept, the original is put aside. `None`: nothing was
-    /// wrong.
+    /// Repairs a file that cannot be parsed: valid entries are kept, and the original goes to quarantine. `None`:
+    /// nothing was wrong.
     pub fn salvage(&self) -> Result<Option<Salvaged>, StoreError> {
         let path = self.locked.mesh.layout.claims();
         let Some(bytes) = damaged(&path)? else { return Ok(None) };
@@ -249,8 +249,9 @@ impl<'l> Swarm<'l> {
         Ok(Some(Salvaged { kept, dropped, aside }))
     }
 
-    /// Drops claims of what is done, where completing was cut short. That shows by the claims being the older file: so
-    /// whoever writes them for another reason must see to it, or the paths of those tasks would bind again.
+    /// Drops claims on completed tasks, which an interrupted completion leaves behind. They are recognised by
+    /// `claims.json` being the older file. So every other writer of claims must call this first, or the paths reserved
+    /// with those tasks would bind again.
     pub fn drop_done(&self, claims: &mut Claims) {
         let Some(done) = self.locked.mesh.done_since_claims() else { return };
         let is_done = |claim: &Claim| done.has(&claim.spec, &claim.task);
@@ -291,7 +292,7 @@ impl<'l> Swarm<'l> {
     }
 }
 
-/// What is far too long to be read has nothing that could be kept.
+/// The bytes of a damaged file. A file too large to be read counts as empty, because nothing of it can be kept.
 fn damaged(path: &Path) -> Result<Option<Vec<u8>>, files::FileError> {
     match files::read(path) {
         Err(error) if error.is_oversized() => Ok(Some(Vec::new())),
@@ -299,7 +300,8 @@ fn damaged(path: &Path) -> Result<Option<Vec<u8>>, files::FileError> {
     }
 }
 
-/// No file is no claims. A file that can't be understood is an error: unreadable state is never an empty state.
+/// Reads the claims. No file means no claims, but a file that cannot be parsed is an error: unreadable state is never
+/// treated as empty.
 pub(super) fn read_claims(layout: &Layout) -> Result<Claims, StoreError> {
     let path = layout.claims();
     seams::count("claims");
@@ -310,7 +312,7 @@ pub(super) fn read_claims(layout: &Layout) -> Result<Claims, StoreError> {
     }
 }
 
-/// The same for completions.
+/// Like `read_claims`, for completions.
 pub(super) fn read_completions(layout: &Layout) -> Result<Completions, StoreError> {
     let path = layout.completions();
     match retrying_read::read(&path, RetryBudget::Own, Completions::parse)? {

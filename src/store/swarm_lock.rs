@@ -1,13 +1,13 @@
-//! `swarm.lock`, as pi-messenger knows it: a file that exists while somebody holds it.
+//! `swarm.lock` in pi-messenger's form: a file that exists while somebody holds the lock.
 //!
-//! Ours is held only while `mesh.lock` is held, so it is never in the way of another of ours; what stands in the
-//! way is pi-messenger's, or was left by a process that died. Its first line is the pid, which is all that
-//! pi-messenger reads; the second pins the process down.
+//! We take it only while `mesh.lock` is held, so our processes never compete for it. An existing file is
+//! pi-messenger's, or was left by a process that died. Its first line is the pid, which is all that pi-messenger reads;
+//! the second line identifies the process exactly.
 //!
 //! # Limitations
 //!
-//! pi-messenger removes a lock that is older than ten seconds without asking whose it is. We hold it for
-//! milliseconds, but a process that is stopped in between can lose it.
+//! pi-messenger removes a lock that is older than ten seconds, whoever holds it. We hold it for milliseconds, but a
+//! process that is stopped meanwhile can lose it.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -23,10 +23,11 @@ use crate::domain::{Identity, Liveness, Pid, Recorded};
 use crate::sys::files::{self, Files, Kept, Published};
 use crate::sys::{clock, process};
 
-/// An empty or unreadable lock may be one that is being written. pi-messenger gives it this long, and so do we.
+/// An empty or unparsable lock may be in the middle of being written. pi-messenger gives it this long, and so do we.
 const BEING_WRITTEN: Duration = Duration::from_secs(10);
 
-/// Start times are known to the tick: a process counts as younger than a file only if it is so by more than two.
+/// Start times are exact to a tick: a process counts as younger than a file only if the difference is more than two
+/// ticks.
 const TICKS: SignedDuration = SignedDuration::from_millis(20);
 
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
@@ -39,16 +40,16 @@ struct Mark {
     process: ProcessKey,
 }
 
-/// What `swarm.lock` says about its holder.
+/// The state of an existing `swarm.lock`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Obstacle {
-    /// Somebody is at work.
+    /// A process holds it.
     Held(String),
-    /// Nobody is; the text says why not.
+    /// No process holds it; the text says why.
     Stale(String),
 }
 
-/// What tells a file from one that another put in its place: inode and time.
+/// Identifies a file, to notice that another one was put in its place: inode and modification time.
 type FileMark = (u64, i64, i64);
 
 /// `swarm.lock`, held.
@@ -58,13 +59,14 @@ pub struct SwarmLock {
     ours: FileMark,
 }
 
-/// What this process shows as `swarm.lock` while it holds it. Made once, linked each time.
+/// The private file that this process links to `swarm.lock` while it holds the lock. It is written once and linked each
+/// time.
 pub(super) fn token(files: &Files) -> Result<Kept, StoreError> {
     Ok(files.keep(&content(process::identify(process::own_pid())))?)
 }
 
 impl SwarmLock {
-    /// Takes the lock; one that was left behind is removed. The caller holds `mesh.lock`.
+    /// Takes the lock, and removes a stale one. The caller holds `mesh.lock`.
     pub(super) fn acquire(path: &Path, token: &Kept, limit: Duration) -> Result<Self, StoreError> {
         let deadline = Instant::now() + limit;
         let mut pause = FIRST_PAUSE;
@@ -80,7 +82,7 @@ impl SwarmLock {
                 match examine(path)? {
                     None => break,
                     Some(Obstacle::Stale(_)) => {
-                        // Only what was looked at: pi-messenger may have put a new one there.
+                        // Only if it is still the same file: pi-messenger may have created a new one.
                         if file_mark(path)? == before {
                             files::remove(path)?;
                         }
@@ -108,13 +110,13 @@ impl SwarmLock {
 
 impl Drop for SwarmLock {
     fn drop(&mut self) {
-        // If it can't be removed it is found stale as soon as this process is gone, and `doctor` tells of it.
+        // If it cannot be removed, it counts as stale as soon as this process is gone, and `doctor` reports it.
         drop(self.release());
     }
 }
 
-/// Waits until no process of pi-messenger's holds the lock. One of ours that does holds `mesh.lock` as well, and is waited
-/// for there.
+/// Waits until pi-messenger does not hold the lock. A process of ours that holds it holds `mesh.lock`, too, and the
+/// caller waits for it there.
 pub(super) fn wait_for_stranger(path: &Path, deadline: Instant, limit: Duration) -> Result<(), StoreError> {
     let mut pause = FIRST_PAUSE;
     while let Some((Obstacle::Held(holder), Owner::Stranger)) = inspect(path)? {
@@ -128,7 +130,7 @@ pub(super) fn wait_for_stranger(path: &Path, deadline: Instant, limit: Duration)
 }
 
 pub(super) fn timed_out(path: &Path, holder: String, limit: Duration) -> StoreError {
-    // A nested wait gets what is left of the outer one, which is not a round number.
+    // A nested wait gets the remaining time of the outer one, which is not a round number.
     let limit = (limit.as_secs_f64() * 100.0).round() / 100.0;
     StoreError::SwarmLockTimedOut { path: path.to_path_buf(), holder, limit }
 }
@@ -151,21 +153,21 @@ fn mark_of(metadata: &Metadata) -> FileMark {
     (metadata.ino(), metadata.mtime(), metadata.mtime_nsec())
 }
 
-/// Who wrote a lock.
+/// Which program wrote a lock.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Owner {
     Ours,
     Stranger,
 }
 
-/// Whose lock lies there, and does its holder live? `None`: there is none.
+/// Whether the lock is held or stale. `None`: there is no lock.
 pub(super) fn examine(path: &Path) -> Result<Option<Obstacle>, StoreError> {
     Ok(inspect(path)?.map(|(obstacle, _)| obstacle))
 }
 
 fn inspect(path: &Path) -> Result<Option<(Obstacle, Owner)>, StoreError> {
     let Some(metadata) = files::link_metadata(path)? else { return Ok(None) };
-    // What is far too long, and a link that leads nowhere, say as little as an empty file.
+    // An oversized file and a dangling link count as empty.
     let bytes = match files::read(path) {
         Err(error) if error.is_oversized() => Vec::new(),
         read => match read? {
@@ -193,8 +195,8 @@ fn inspect(path: &Path) -> Result<Option<(Obstacle, Owner)>, StoreError> {
             match recorded(pid.get().into(), Some(mark.process), None).map(|owner| process::liveness(&owner))
             {
                 Ok(Liveness::Alive) => Obstacle::Held(format!("process {pid}")),
-                // Whoever has our mark holds `mesh.lock` as well. We hold that, so this one is nobody's, whatever
-                // machine or container its process is on.
+                // A process that writes our mark holds `mesh.lock` as well. We hold that now, so this lock is stale,
+                // whatever machine or container its process is on.
                 _ => Obstacle::Stale(format!("process {pid}, which held it, is gone")),
             }
         }

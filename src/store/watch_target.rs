@@ -1,4 +1,4 @@
-//! What of a mesh can be watched. A watch gives hints; what there is to see is in the directories.
+//! What can be watched in a mesh. A watch only gives hints; callers then look at the directories.
 
 use std::path::PathBuf;
 
@@ -8,25 +8,25 @@ use super::mesh::Mesh;
 use crate::domain::{Agent, AgentName};
 use crate::sys::watch::{DirWatch, Interest, WatchError};
 
-/// What somebody wants to hear of.
+/// What a caller wants to be notified of.
 #[derive(Clone, Copy, Debug)]
 pub enum WatchTarget<'a> {
     /// Mail for an agent.
     Inbox(&'a Agent),
-    /// Mail for an agent, what it was handed over, and what it sent.
+    /// An agent's unread, seen and sent mail.
     Mail(&'a Agent),
-    /// Who is there, what they hold and what they work on.
+    /// Registrations, presence and claims.
     Crowd,
-    /// That those were handed something over.
+    /// That any of these agents received something.
     Readers(&'a [AgentName]),
-    /// What [`Mesh::marks`] are of.
+    /// The files that [`Mesh::marks`] looks at.
     Fingerprint(Option<&'a Agent>),
-    /// The timeline, and that of the project.
+    /// The mesh's feed, and that of the project.
     Feed(&'a Project),
 }
 
 impl Mesh {
-    /// Watches it. Armed before it is looked at, so that nothing falls in between.
+    /// Starts a watch. It must be started before the directories are read, so that no change is missed.
     pub fn watch(&self, spot: WatchTarget<'_>) -> Result<Result<DirWatch, WatchError>, StoreError> {
         let interest = match spot {
             WatchTarget::Inbox(_) | WatchTarget::Feed(_) => Interest::Arrivals,
@@ -35,12 +35,12 @@ impl Mesh {
         Ok(DirWatch::arm(&self.directories(spot)?, interest))
     }
 
-    /// Does that watch still watch what it has to?
+    /// Whether the watch still covers the right directories.
     pub fn is_sound(&self, watch: &DirWatch, spot: WatchTarget<'_>) -> Result<bool, StoreError> {
         Ok(watch.is_sound(&self.directories(spot)?))
     }
 
-    /// The first is expected to be there. Others may come later: they are looked for each time.
+    /// The directories to watch. The first one must exist. Others may appear later, so they are looked up each time.
     fn directories(&self, spot: WatchTarget<'_>) -> Result<Vec<PathBuf>, StoreError> {
         let layout = &self.layout;
         let mut dirs = match spot {
@@ -51,7 +51,7 @@ impl Mesh {
                 let names = self.mailboxes(agent)?;
                 let inboxes = names.iter().map(|name| layout.inbox(name));
                 let handed_over = names.iter().map(|name| layout.seen(name));
-                // Until something was sent, the directory in which it will be.
+                // Until something has been sent, watch the parent directory.
                 let sent = [layout.sent(&agent.name), layout.directory("sent"), layout.root().to_path_buf()];
                 let sent = sent.into_iter().find(|dir| dir.is_dir());
                 inboxes.chain(handed_over).chain(sent).collect()
@@ -70,7 +70,7 @@ impl Mesh {
                 [layout.root().to_path_buf(), layout.registry()].into_iter().chain(inboxes).collect()
             }
             WatchTarget::Feed(project) => {
-                // Until there is a feed, the directory in which it will be.
+                // Until there is a feed, watch the parent directory.
                 let feed = Some(layout.feed()).filter(|feed| feed.is_dir());
                 let own = feed.unwrap_or_else(|| layout.root().to_path_buf());
                 std::iter::once(own).chain(project.dirs()).collect()

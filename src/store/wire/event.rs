@@ -1,4 +1,4 @@
-//! An event on disk: one line, in pi-messenger's words.
+//! The format of an event in the feed: one line, in pi-messenger's format.
 
 use std::borrow::Cow;
 
@@ -37,7 +37,7 @@ pub(in crate::store) fn line(event: &Event) -> Vec<u8> {
     line
 }
 
-/// What a line says, whoever wrote it; nothing if that can't be understood.
+/// Parses a line, whoever wrote it; `None` if it is not an event.
 pub fn parse(line: &[u8]) -> Option<Event> {
     let event = |line: &[u8]| serde_json::from_slice(line).ok().map(event_of);
     event(line).or_else(|| event(&surrogates::mended(line)?))
@@ -57,7 +57,7 @@ fn event_of(file: EventFile<'_>) -> Event {
 mod tests {
     use super::*;
 
-    /// pi-messenger cuts previews after so many units, in the middle of a character if need be.
+    /// pi-messenger cuts previews after a number of UTF-16 units, possibly in the middle of a character.
     #[test]
     fn an_event_with_half_a_character_is_one() {
         let line =

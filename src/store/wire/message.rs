@@ -1,4 +1,4 @@
-//! A message on disk: pi-messenger's six keys, and ours on top, which it ignores.
+//! The format of a message file: pi-messenger's six keys, and keys of ours, which it ignores.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ pub(in crate::store) fn parse(bytes: &[u8]) -> Result<Message, String> {
         error.to_string()
     }
     let keys: Keys = super::surrogates::from_slice(bytes).map_err(text)?;
-    // What we don't understand of a later version's importance is at least not urgent.
+    // An importance that only a later version knows counts as normal.
     let importance = keys.importance.as_deref().and_then(Importance::parse).unwrap_or_default();
     // pi-messenger passes on whatever the model took for an id.
     let reply_to = keys.reply_to.and_then(|id| MessageId::new(id).ok());
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(reply.as_str(), "550e8400-e29b-41d4-a716-446655440000");
     }
 
-    /// An ordinary message has the keys of pi-messenger's and no others, of the same types.
+    /// An ordinary message has exactly the keys that pi-messenger writes, with the same types.
     #[test]
     fn what_we_write_is_what_pi_messenger_reads() {
         let mut message = parse(PI.as_bytes()).unwrap();

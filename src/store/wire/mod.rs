@@ -1,4 +1,4 @@
-//! The formats on disk: serialisable twins of what the domain knows. Keys are camelCase, as pi-messenger's are.
+//! The formats on disk: serialisable counterparts of domain types. Keys are camelCase, as in pi-messenger.
 
 pub mod event;
 pub(super) mod message;
@@ -10,7 +10,7 @@ pub mod time;
 
 use serde::Serialize;
 
-/// JSON as a person can read it, with a newline at the end.
+/// Indented JSON with a newline at the end.
 #[expect(clippy::expect_used, reason = "these values hold nothing that JSON can't say")]
 pub(super) fn pretty(value: &impl Serialize) -> Vec<u8> {
     let mut bytes = serde_json::to_vec_pretty(value).expect("plain data");

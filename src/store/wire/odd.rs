@@ -1,6 +1,6 @@
-//! Registrations of pi-messenger's that are odd: with a name, a session or a time that we don't accept.
+//! Odd registrations of pi-messenger: with a name, a session or a time that we don't accept.
 //!
-//! They cost their own agent at most. What can be told of them still counts: the process, and what it reserves.
+//! They affect no other agent. What can be read of them still counts: the process and the reservations.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -11,8 +11,8 @@ use super::registration::ReservationKeys;
 use super::surrogates;
 use crate::domain::{ActivityCounts, Agent, AgentName, Reservation, SessionId};
 
-/// What can be told of a registration of pi-messenger's, by its file's name without the extension. `None`: it is one of
-/// ours and damaged, or names no process.
+/// Reads what it can from an odd registration of pi-messenger; `stem` is its file name without the extension. `None`:
+/// it is a damaged one of ours, or names no process.
 pub(in crate::store) fn parse(bytes: &[u8], stem: &str) -> Option<Agent> {
     let document: Map<String, Value> = surrogates::from_slice(bytes).ok()?;
     if ["process", "harness"].iter().any(|key| document.contains_key(*key)) {
@@ -29,7 +29,7 @@ pub(in crate::store) fn parse(bytes: &[u8], stem: &str) -> Option<Agent> {
     let cwd = text("cwd");
     let entries = document.get("reservations").and_then(Value::as_array).into_iter().flatten();
     let reservations = entries.filter_map(|entry| reservation(entry, started_at));
-    // Where it can't be told from where a path is read, it is not told which one that is.
+    // Without a working directory a relative path has no meaning, so it is left out.
     let has_place = |held: &Reservation| cwd.is_some() || held.pattern.starts_with('/');
     Some(Agent {
         name,
@@ -59,7 +59,7 @@ fn last_activity(activity: &Value) -> Option<Timestamp> {
     activity.get("lastActivityAt")?.as_str()?.parse().ok()
 }
 
-/// An entry as we know it, or its pattern at least.
+/// An entry in our format, or at least its pattern.
 fn reservation(entry: &Value, since: Timestamp) -> Option<Reservation> {
     if let Ok(keys) = ReservationKeys::deserialize(entry) {
         return Some(keys.into());

@@ -1,4 +1,4 @@
-//! A process on disk: the pid where pi-messenger has it, and beside it our `process` key that pins it down.
+//! The format of a process: `pid`, as pi-messenger has it, and our `process` key that identifies the process exactly.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ impl ProcessKey {
     }
 }
 
-/// What the two keys say together; `ran_at` is a time at which the process ran.
+/// Combines the two keys. `ran_at` is a time at which the process was running.
 pub(in crate::store) fn recorded(
     pid: i64,
     key: Option<ProcessKey>,

@@ -1,7 +1,7 @@
-//! `registry/<Name>.json`.
+//! The format of a registration, `registry/<Name>.json`.
 //!
-//! A registration is read into an [`Agent`] and kept as the document that it was: writing lays what we know over
-//! the document, so that keys of other programs and of later versions stay where they are.
+//! A registration is parsed into an [`Agent`], and its document is kept: writing updates the keys that we know in the
+//! document, so that keys of other programs and of later versions stay where they are.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use crate::domain::{
     ActivityCounts, Agent, AgentName, FormerName, Harness, Reservation, SessionId, TaskRef, TaskWait, Wait,
 };
 
-/// What we read. Everything that can be missing may be.
+/// The keys that we read. Whatever may be missing is optional.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Known {
@@ -30,7 +30,7 @@ struct Known {
     status_message: Option<String>,
     tmux: Option<String>,
     activity: Option<ActivityKeys>,
-    /// Read as far as it is what we expect: what others count is no reason to take them for damaged.
+    /// Read leniently: unexpected counts from another program do not make its registration unreadable.
     session: Option<Value>,
     reservations: Option<Vec<ReservationKeys>>,
     waits_for: Option<Vec<WaitKeys>>,
@@ -159,16 +159,16 @@ struct FormerKeys {
     until: Timestamp,
 }
 
-/// Reads a registration. The error says what is wrong with it.
+/// Parses a registration. The error says what is wrong with it.
 pub(in crate::store) fn parse(bytes: &[u8]) -> Result<Agent, String> {
-    // A struct may also be told as a list of its values, but then there are no keys to carry through a rewrite.
+    // Serde also accepts a struct as a list of values, but that has no keys to keep in a rewrite.
     if bytes.trim_ascii_start().starts_with(b"[") {
         return Err("it holds no object".to_string());
     }
     agent_of(super::surrogates::from_slice(bytes).map_err(text)?)
 }
 
-/// What a registration that stands inside another document says.
+/// Parses a registration that is part of another document.
 pub(in crate::store) fn parse_value(document: &Map<String, Value>) -> Result<Agent, String> {
     agent_of(Known::deserialize(document).map_err(text)?)
 }
@@ -223,7 +223,7 @@ fn tally_of(session: Option<&Value>, activity: Option<&ActivityKeys>) -> Activit
     }
 }
 
-/// Lays what we know of the agent over the document.
+/// Updates the keys that we know in the document.
 pub(in crate::store) fn overlay(document: &mut Map<String, Value>, agent: &Agent) {
     // A harness that only a later version knows keeps its name.
     let named = document.get("harness").and_then(Value::as_str).map(str::to_string);
@@ -233,7 +233,7 @@ pub(in crate::store) fn overlay(document: &mut Map<String, Value>, agent: &Agent
         Some(value) => {
             document.insert(key.to_string(), value);
         }
-        // Keeps the order of what stays.
+        // Keeps the order of the other keys.
         None => {
             document.shift_remove(key);
         }
@@ -301,7 +301,7 @@ fn overlay_process(document: &mut Map<String, Value>, agent: &Agent) {
     }
 }
 
-/// What was counted stands there from the first time that it is written down.
+/// Writes the counts, once there is a last activity.
 fn overlay_tally(document: &mut Map<String, Value>, agent: &Agent) {
     let Some(last) = agent.last_activity else { return };
     let ActivityCounts { tool_calls, tokens, files_modified, activity, last_tool_call } = &agent.tally;
@@ -319,7 +319,7 @@ fn overlay_tally(document: &mut Map<String, Value>, agent: &Agent) {
     overlay_object(document, "activity", activity);
 }
 
-/// Keys of others stay in it.
+/// Updates the members of an object. Other keys in it stay.
 fn overlay_object<const N: usize>(
     document: &mut Map<String, Value>,
     key: &str,
@@ -342,7 +342,7 @@ fn overlay_object<const N: usize>(
     }
 }
 
-/// Is an old entry the one that a new one replaces?
+/// Whether an old entry is the one that a new entry replaces.
 type IsSame = Box<dyn Fn(&Map<String, Value>) -> bool>;
 
 fn same_text(key: &'static str, text: &str) -> IsSame {
@@ -350,7 +350,7 @@ fn same_text(key: &'static str, text: &str) -> IsSame {
     Box::new(move |entry| entry.get(key).and_then(Value::as_str) == Some(&text))
 }
 
-/// The same pattern with the same root.
+/// Matches an entry with the same pattern and root.
 fn same_place(pattern: &str, root: Option<&str>) -> IsSame {
     let (pattern, root) = (pattern.to_string(), root.map(str::to_string));
     Box::new(move |entry| {
@@ -359,7 +359,7 @@ fn same_place(pattern: &str, root: Option<&str>) -> IsSame {
     })
 }
 
-/// Entries of a list keep the keys of theirs that we don't know; `ours` are optional ones that we do.
+/// Updates a list. Entries keep the keys that we don't know; `ours` are the optional keys that we do.
 fn overlay_list(document: &mut Map<String, Value>, key: &str, ours: &[&str], entries: Vec<(Value, IsSame)>) {
     if entries.is_empty() {
         document.shift_remove(key);
@@ -438,7 +438,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Whatever another program keeps in a registration is there after any change of ours.
+        /// Every key of another program survives any change of ours.
         #[test]
         fn no_key_of_others_is_lost(
             keys in proptest::collection::btree_map("[a-zA-Z]{1,12}", "[^\\x00]{0,12}", 0..8),
@@ -459,7 +459,7 @@ mod tests {
         }
     }
 
-    /// Not one of the optional keys that we give a meaning to.
+    /// Whether it is not one of the optional keys that we use.
     fn agent_key(key: &str) -> bool {
         ![
             "harness",

@@ -1,15 +1,15 @@
-//! Half an emoji in JSON.
+//! Unpaired surrogates in JSON strings, such as half an emoji.
 //!
-//! JavaScript cuts text between the two halves of a character and writes the half as `\ud83d`, which is valid JSON to it and
-//! an error to us. Such a half is read as U+FFFD. Where a document is to be written again, it is carried through as a
-//! character that nobody uses, and written as it was.
+//! JavaScript may cut a string in the middle of a surrogate pair and write the half as `\ud83d`. It accepts that as
+//! JSON; serde_json does not. We read such a half as U+FFFD. In a document that will be written again, it is replaced
+//! by a private-use character and written as it was.
 
 use serde::de::DeserializeOwned;
 
-/// `\ufffd` has the length of what it replaces, so places in the text stay the same.
+/// `\ufffd` is as long as the escape that it replaces, so offsets in the text stay the same.
 const REPLACEMENT: &[u8; 6] = b"\\ufffd";
 
-/// Reads JSON, with halves of characters as U+FFFD.
+/// Parses JSON, with unpaired surrogates as U+FFFD.
 pub(in crate::store) fn from_slice<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
     serde_json::from_slice(bytes).or_else(|error| match mended(bytes) {
         Some(mended) => serde_json::from_slice(&mended),
@@ -17,7 +17,7 @@ pub(in crate::store) fn from_slice<T: DeserializeOwned>(bytes: &[u8]) -> serde_j
     })
 }
 
-/// The same text with U+FFFD for each half; `None` if there is none.
+/// The text with U+FFFD for each unpaired surrogate; `None` if there is none.
 pub(in crate::store) fn mended(bytes: &[u8]) -> Option<Vec<u8>> {
     let halves = halves(bytes);
     if halves.is_empty() {
@@ -30,8 +30,8 @@ pub(in crate::store) fn mended(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(mended)
 }
 
-/// Does a document that was read, and is to be written again, have halves in it? They stand there as characters of the
-/// last private plane.
+/// Whether a document that will be written again contains unpaired surrogates. They are represented by characters from
+/// U+10F800 on, in the last private-use plane.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::store) struct Halves(bool);
 
@@ -45,7 +45,7 @@ impl Halves {
         if halves.is_empty() {
             return Err(error);
         }
-        // Somebody does use these characters: then what is a half can't be told from what is none.
+        // The text already uses these characters, so they could not be told from surrogates.
         if bytes.windows(3).any(is_carrier) {
             return Ok((from_slice(bytes)?, Self(false)));
         }
@@ -60,7 +60,7 @@ impl Halves {
         Ok((serde_json::from_slice(&text)?, Self(true)))
     }
 
-    /// JSON with the halves as they were.
+    /// JSON with the surrogates as they were.
     pub(in crate::store) fn written(self, json: Vec<u8>) -> Vec<u8> {
         if !self.0 {
             return json;
@@ -84,12 +84,12 @@ impl Halves {
     }
 }
 
-/// A text of such a document, for people.
+/// A string of such a document for display, with U+FFFD for the surrogates.
 pub(in crate::store) fn readable(text: &str) -> String {
     text.replace(|c| ('\u{10f800}'..='\u{10ffff}').contains(&c), "\u{fffd}")
 }
 
-/// U+10F800 and up, in UTF-8.
+/// Whether this is UTF-8 of a character from U+10F800 on.
 fn is_carrier(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0xf4, 0x8f]) && bytes.get(2).is_some_and(|byte| *byte >= 0xa0)
 }
@@ -99,14 +99,14 @@ fn carrier(unit: u16) -> [u8; 4] {
     [0xf4, 0x8f, 0x80 | (low >> 6) as u8, 0x80 | (low & 0x3f) as u8]
 }
 
-/// Where the text has an escape that is half a character, and which.
+/// The offsets and values of all escapes that are unpaired surrogates.
 fn halves(bytes: &[u8]) -> Vec<(usize, u16)> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(next) = bytes.get(at..).and_then(|rest| rest.iter().position(|byte| *byte == b'\\')) {
         at += next;
         let Some(unit) = escape(bytes, at) else {
-            // The backslash, and what it escapes.
+            // Skip the backslash and the character that it escapes.
             at += 2;
             continue;
         };
@@ -123,7 +123,7 @@ fn halves(bytes: &[u8]) -> Vec<(usize, u16)> {
     found
 }
 
-/// The unit that `\uXXXX` stands for.
+/// The UTF-16 unit of the `\uXXXX` escape at this offset.
 fn escape(bytes: &[u8], at: usize) -> Option<u16> {
     let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
     if !digits.iter().all(u8::is_ascii_hexdigit) {

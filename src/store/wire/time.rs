@@ -18,7 +18,7 @@ pub(in crate::store) fn deserialize<'de, D: Deserializer<'de>>(
     text.parse().map_err(|_| serde::de::Error::custom(format!("`{}` is no time", text.escape_debug())))
 }
 
-/// The same for a time that may be missing.
+/// The same for an optional time.
 pub(in crate::store) mod option {
     use jiff::Timestamp;
     use serde::{Deserialize, Deserializer, Serializer};
