@@ -1,7 +1,7 @@
-//! Commands of which nobody can tell beforehand what they write: reserved files are looked at before and after.
+//! Handles commands whose writes can't be known beforehand: compares reserved files before and after the command.
 //!
-//! It is a net with holes, and says no more than it knows: a file *changed while the command ran*. What the holder does
-//! itself meanwhile is not held against anyone.
+//! This does not catch everything, and claims no more than it knows: a file *changed while the command ran*. If the
+//! holder was active meanwhile, nobody is blamed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,16 +23,16 @@ use crate::sys::{clock, paths};
 
 use crate::ops::hook::Visit;
 
-/// So many files are looked at. The time is for a file system that does not answer.
+/// Limits of a look: the number of files, and the time, for a file system that does not answer.
 const MOST_FILES: usize = 2_000;
 const MOST_TIME: Duration = Duration::from_millis(150);
-/// So many are told of.
+/// Most files named in a notice.
 const MOST_TOLD: usize = 5;
-/// What a session left behind is removed after this long, by one call in so many.
+/// What a session left behind is removed after this time, by one call in `SWEEP_ONE_IN`.
 const KEPT: Duration = Duration::from_secs(24 * 3600);
 const SWEEP_ONE_IN: u32 = 256;
 
-/// Remembers what reserved files look like before the command runs.
+/// Records what reserved files look like before the command runs.
 pub(super) fn note(visit: &Visit<'_>, tool: &ToolUse) -> Result<(), CommandError> {
     let Some(session) = &visit.call.event.session else { return Ok(()) };
     let watched = watched(visit)?;
@@ -47,7 +47,8 @@ pub(super) fn note(visit: &Visit<'_>, tool: &ToolUse) -> Result<(), CommandError
     Ok(())
 }
 
-/// What others had reserved and changed while the command ran, in words for the model; their holders are told too.
+/// Reports files reserved by others that changed while the command ran: returns a notice for the model, and notifies
+/// the holders.
 pub(super) fn compare(visit: &Visit<'_>, tool: &ToolUse) -> Result<Option<Notice>, CommandError> {
     let (Some(session), Some(command)) = (&visit.call.event.session, &tool.command) else { return Ok(None) };
     let before = visit.mesh.take_before(session, &call_id(tool))?;
@@ -73,14 +74,14 @@ pub(super) fn compare(visit: &Visit<'_>, tool: &ToolUse) -> Result<Option<Notice
     Ok(Some(words(visit, &told)))
 }
 
-/// When the holder last did something. Strangers touch nothing of ours, but may write that down.
+/// When the holder was last active. A pi-messenger agent leaves no such trace, but may write it into its registration.
 fn last_sign(visit: &Visit<'_>, holder: &AgentName) -> Result<Option<Timestamp>, CommandError> {
     let touched = visit.mesh.last_touch(holder)?;
     let written = visit.mesh.registration(holder)?.and_then(|record| record.agent.last_activity);
     Ok(touched.max(written))
 }
 
-/// By what the harness saw itself.
+/// Changes reported by the harness itself.
 fn of_harness(visit: &Visit<'_>, changed: &[String]) -> Result<Vec<(String, AgentName)>, CommandError> {
     let targets: Vec<_> = changed.iter().map(|path| check::file(visit.cwd(), path)).collect();
     let look = |near: &Near<'_>| visit.survey.near(near);
@@ -89,7 +90,7 @@ fn of_harness(visit: &Visit<'_>, changed: &[String]) -> Result<Vec<(String, Agen
     Ok(held.filter_map(|(path, holding)| Some((path.clone(), holding?.holder.name.clone()))).collect())
 }
 
-/// By looking again.
+/// Changes found by looking again.
 fn of_look(visit: &Visit<'_>, before: &Before) -> Result<Vec<(String, AgentName)>, CommandError> {
     let watched = watched(visit)?;
     let (after, partial) = look(&watched);
@@ -109,10 +110,10 @@ fn of_look(visit: &Visit<'_>, before: &Before) -> Result<Vec<(String, AgentName)
     Ok(changed.chain(gone).filter_map(|path| Some((path.clone(), holder(path)?))).collect())
 }
 
-/// A pattern in this work tree that another holds.
+/// A pattern in this work tree that another agent holds.
 struct Watch {
     pattern: Pattern,
-    /// Where to start looking.
+    /// The directory to start from.
     start: PathForm,
     holder: AgentName,
 }
@@ -131,7 +132,7 @@ fn watched(visit: &Visit<'_>) -> Result<Vec<Watch>, CommandError> {
             let here =
                 patterns(agent, reservation).into_iter().filter(|pattern| place.is_near(pattern.head()));
             watched.extend(here.map(|pattern| {
-                // What lies above is looked at only as far as this place.
+                // A pattern whose head is above this work tree is searched only inside it.
                 let is_above = place.root().is_within(pattern.head());
                 let start = if is_above { place.root().clone() } else { pattern.head().clone() };
                 Watch { pattern, start, holder: agent.name.clone() }
@@ -141,7 +142,7 @@ fn watched(visit: &Visit<'_>) -> Result<Vec<Watch>, CommandError> {
     Ok(watched)
 }
 
-/// What the files that the patterns cover look like now; and whether there were too many.
+/// The stamps of the files that the patterns cover, and whether there were too many.
 fn look(watched: &[Watch]) -> (BTreeMap<String, Stamp>, bool) {
     let mut found = BTreeMap::new();
     let mut walk = files::Walk::new(MOST_FILES, MOST_TIME);
@@ -156,7 +157,7 @@ fn look(watched: &[Watch]) -> (BTreeMap<String, Stamp>, bool) {
     (found, walk.is_cut_short())
 }
 
-/// What tells the call from others; a harness that has no ids for them runs one at a time.
+/// Identifies the call; a harness without call ids runs one at a time.
 fn call_id(tool: &ToolUse) -> String {
     tool.call.clone().unwrap_or_else(|| tool.command.clone().unwrap_or_default())
 }
@@ -174,7 +175,7 @@ fn words(visit: &Visit<'_>, told: &[(String, AgentName)]) -> Notice {
     notice.name(&told[0].1).say(" \"…\"")
 }
 
-/// The holder hears of it too. That it can't be told is no reason to keep it from the agent.
+/// Notifies the holders. If that fails, the agent is still told.
 fn tell_holders(visit: &Visit<'_>, told: &[(String, AgentName)], command: &str) {
     let place = Place::here(visit.ctx);
     let command = PeerText::new(command);

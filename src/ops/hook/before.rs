@@ -1,11 +1,11 @@
-//! Before a tool: may it change what it is about to change?
+//! Decides before a tool call whether it may change what it is about to change.
 //!
-//! The decision comes first. It takes no lock and needs nothing but registrations that can be read. The housekeeping, mail
-//! and notes come after it, and none of them can undo it. A refusal is said before anything is written, so whatever fails
-//! or is killed afterwards does not take it back.
+//! The decision comes first. It takes no lock and needs only registrations that can be read. Housekeeping, mail and
+//! notes come after it and can't undo it. A refusal is said before anything is written, so it holds whatever fails or
+//! is killed afterwards.
 //!
-//! A known limit: the line that `install` writes passes on what `msg` said only after it ended with success. A `msg` that is
-//! killed after it said a refusal is not heard through that line.
+//! A known limit: the command line that `install` writes passes on the output of `msg` only if `msg` exits with 0. If
+//! `msg` is killed after it printed a refusal, the harness doesn't get it.
 
 use crate::domain::hook::{Answer, ToolUse};
 use crate::domain::pattern::Budget;
@@ -27,11 +27,11 @@ use super::{PATIENCE, Say, Visit, aftermath};
 /// What the registrations say about a plan.
 #[derive(Default)]
 struct Judgement {
-    /// The first change that is in somebody's way: its number, and the reservation.
+    /// The first change that is refused: its index, and the reservation.
     refused: Option<(usize, Holding)>,
     /// What could not be found out.
     doubts: Vec<String>,
-    /// Something has other names that were not compared with everything.
+    /// A file has other hard links that were not compared with everything.
     has_uncompared: bool,
 }
 
@@ -60,7 +60,7 @@ impl Visit<'_> {
         }
     }
 
-    /// What is in the way of the changes. Nothing is locked.
+    /// Finds out which change is refused. Takes no lock.
     fn judge(&self, plan: &Plan) -> Result<Judgement, CommandError> {
         let unread = plan.unread.clone().into_iter();
         if plan.changes.is_empty() {
@@ -76,7 +76,7 @@ impl Visit<'_> {
         let mut holdings = judged.holdings.into_iter().enumerate();
         let refused = holdings.find_map(|(number, held)| {
             let change = &plan.changes[number];
-            // Who removes one name of a file leaves the file, and its other names, as they are.
+            // Removing one name of a file leaves the file and its other names as they are.
             let holding = held.filter(|held| !(change.removes && is_other_name(change, held)))?;
             Some((number, holding))
         });
@@ -102,7 +102,7 @@ impl Visit<'_> {
         }
     }
 
-    /// From here on the tool is let through, and what fails is told to `doctor` alone.
+    /// Lets the tool call through. From here on, errors are only logged for `doctor`.
     fn let_through(
         &mut self,
         tool: &ToolUse,
@@ -129,7 +129,7 @@ impl Visit<'_> {
         }
     }
 
-    /// Writes down that the agent was refused this. If that fails it is not told when it is free.
+    /// Records that the agent was refused this. If that fails, it is not told when it becomes free.
     fn remember(&self, wait: Wait) -> Result<(), CommandError> {
         let Some(me) = self.me.as_ref().filter(|me| !me.is_foreign()) else { return Ok(()) };
         let locked = self.mesh.lock_within(PATIENCE)?;
@@ -138,8 +138,8 @@ impl Visit<'_> {
     }
 }
 
-/// What the agent waits for: what it wanted, or what is reserved, where that is another name of the same file. It is told
-/// of it by the name that it used.
+/// What the agent waits for: the path it wanted, or, for a hard link, the reserved name of the same file. It is told by
+/// the name that it used.
 fn wait_for(change: &Change, holding: &Holding, place: &Place) -> Wait {
     let Holding { holder, reservation, .. } = holding;
     let (wanted, place, is_plain) = change.wanted(place);
@@ -153,13 +153,13 @@ fn wait_for(change: &Change, holding: &Holding, place: &Place) -> Wait {
     Wait { pattern, named, root: Some(root), literal, holder: holder.name.to_string(), since: clock::now() }
 }
 
-/// Is a hard link what is in the way?
+/// Whether the reservation applies only through a hard link.
 fn is_other_name(change: &Change, holding: &Holding) -> bool {
     let patterns = patterns(&holding.holder, &holding.reservation);
     patterns.iter().all(|pattern| change.target.hit_by(pattern, &Budget::for_one_pair()) == Hit::No)
 }
 
-/// What the model is told instead of what it wanted. The holder's own words are quoted: they are a peer's.
+/// The text of a refusal for the model. The holder's reason is quoted, because it is a peer's text.
 fn refusal(change: &Change, shown: &str, holding: &Holding, (is_known, is_told): (bool, bool)) -> String {
     let Holding { holder, reservation, .. } = holding;
     let name = &holder.name;
@@ -169,7 +169,7 @@ fn refusal(change: &Change, shown: &str, holding: &Holding, (is_known, is_told):
     let since = age(reservation.since, clock::now());
     let is_above = patterns(holder, reservation).iter().any(|pattern| change.lies_above(pattern.head()));
     let what = match change.by.as_deref() {
-        // As `git switch` does, which changes whatever differs.
+        // For example `git switch`, which changes every file that differs.
         Some(by) if is_above => {
             let (shown, by) = (quoted(shown), quoted(by));
             format!(

@@ -1,4 +1,4 @@
-//! What a tool is about to change: the paths that it edits, and those that its command writes.
+//! Finds out what a tool is about to change: the paths that it edits, and those that its command writes.
 
 use std::path::Path;
 
@@ -13,19 +13,19 @@ use crate::sys::environment::variable;
 use crate::sys::git::WorkTree;
 use crate::sys::{files, paths};
 
-/// No more paths of a command than this are decided about; the rest is a doubt, and is looked at afterwards.
+/// At most this many paths of a command are checked. The rest counts as unknown, and is compared after the command.
 const MOST_CHANGES: usize = 4_000;
-/// Patches longer than this are not read.
+/// Patches longer than this (in bytes) are not read.
 const MAX_PATCH: u64 = 1024 * 1024;
 
-/// Is this a call of `msg` and nothing else? Then nobody has to be asked, unless it starts other programs.
+/// Whether this is a call of `msg` and nothing else. Then no permission is needed, unless it starts other programs.
 pub(super) fn is_ours(command: &str) -> bool {
     shell::plain_words(command).is_some_and(|words| {
         words[0] == "msg" && !words.iter().any(|word| word == "--exec" || word.starts_with("--exec="))
     })
 }
 
-/// May this be a command or a tool of ours that asks for mail? Then it must find the mail where it looks.
+/// Whether this may be one of our commands or tools that asks for mail. If so, the mail must stay where it looks.
 pub(super) fn may_ask_for_mail(tool: &ToolUse) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || "_./-".contains(c);
     let is_msg = |word: &str| word == "msg" || word.ends_with("/msg");
@@ -38,7 +38,7 @@ pub(super) struct Plan {
     pub(super) changes: Vec<Change>,
     /// It may change more than that.
     pub(super) is_opaque: bool,
-    /// Why a part of the command was not decided about, if it was too long for that.
+    /// Why a part of the command was not checked, if it was too long.
     pub(super) unread: Option<String>,
     /// The programs that it will run.
     pub(super) runs: Vec<Run>,
@@ -52,7 +52,7 @@ pub(super) struct Change {
     /// The path or pattern itself, absolute.
     path: String,
     is_pattern: bool,
-    /// It only takes away a name of a file.
+    /// It only removes a name of a file.
     pub(super) removes: bool,
 }
 
@@ -93,12 +93,12 @@ fn read(ctx: &Context, command: &str) -> Reading {
 
 impl Change {
     fn edit(ctx: &Context, path: &str) -> Self {
-        // Some harnesses know what `~` is; for the others nobody has reserved a directory of that name.
+        // Some harnesses expand `~`. For the others this does no harm: nobody has reserved a directory of that name.
         let full = ctx.cwd.join(ctx.home.expand(path)).to_string_lossy().into_owned();
         Self { target: check::file(&ctx.cwd, &full), by: None, path: full, is_pattern: false, removes: false }
     }
 
-    /// `None`: it can't be said what that stands for.
+    /// `None`: the pattern can't be resolved.
     fn write(ctx: &Context, written: Written) -> Option<Self> {
         let removes = written.removes_a_name();
         let Written { path, extent, is_pattern, by } = written;
@@ -115,18 +115,18 @@ impl Change {
         Some(Self { target, by: Some(by), path, is_pattern, removes })
     }
 
-    /// Is it a directory in which that lies?
+    /// Whether it is a directory that contains `path`.
     pub(super) fn lies_above(&self, path: &PathForm) -> bool {
         let own = PathForm::absolute(&self.path);
         !self.is_pattern && *path != own && path.is_within(&own)
     }
 
-    /// As people here call it.
+    /// The path as it is shown to people here.
     pub(super) fn shown(&self, place: &Place) -> String {
         visible(&place.shorten(&self.path)).into_owned()
     }
 
-    /// The pattern by which whoever wanted this is told that it is free, its root, and whether it is a plain path.
+    /// What the agent waits for if this is refused: the pattern, its root, and whether it is a plain path.
     pub(super) fn wanted(&self, place: &Place) -> (String, String, bool) {
         let pattern = place.shorten(&self.path);
         let literal = !self.is_pattern && has_wildcard(&pattern);
@@ -134,7 +134,7 @@ impl Change {
     }
 }
 
-/// What the reader of commands may ask about the file system.
+/// What the shell reader may ask about the file system.
 struct Surroundings<'a> {
     ctx: &'a Context,
 }
@@ -146,7 +146,7 @@ impl World for Surroundings<'_> {
 
     fn read(&self, path: &str) -> Option<String> {
         let path = Path::new(path);
-        // Not a pipe, which would be waited for.
+        // Not a pipe, which might block.
         let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
         let bytes = is_file.then(|| files::read_at_most(path, MAX_PATCH).ok()).flatten()???;
         Some(String::from_utf8_lossy(&bytes).into_owned())

@@ -1,4 +1,4 @@
-//! Mail for a busy agent: handed over at the next hook that can carry it, as much as fits.
+//! Hands mail to a working agent at the next hook that can carry it, as much as fits.
 
 use crate::domain::hook::{Answer, Moment};
 use crate::domain::{Agent, Message};
@@ -10,28 +10,28 @@ use crate::store::{Kept, Stem, Turns, Via, Waiting};
 
 use super::{Say, Visit, commands};
 
-/// What is between two messages, and kept for the note that more of them wait.
+/// The separator between two messages, and the room kept for the note that more messages wait.
 const GAP: &str = "\n\n";
 const NOTE: usize = 60;
-/// Headers may grow by so much between counting and saying: time goes on, and a sender is introduced by another message
-/// if somebody else took the first.
+/// How much headers may grow between counting and saying: ages change, and a sender is introduced in another message if
+/// somebody else took the first.
 const SLACK: usize = 200;
-/// No more messages than this at once: each costs a rename or two.
+/// Most messages at once: each costs one or two renames.
 const MOST: usize = 50;
 
 impl Visit<'_> {
-    /// Says `text`, and beneath it what waits for the agent, as far as the harness can carry it now. Nothing to say is
-    /// said by silence.
+    /// Says `text`, followed by the agent's mail, as far as the harness can carry it now. Says nothing if there is
+    /// nothing to say.
     pub(super) fn hand_over(&self, text: Option<String>, say: &mut Say<'_>) -> Result<(), CommandError> {
         self.speak(text, Answer::Context, say).map(drop)
     }
 
-    /// At a stop, mail makes the agent go on, but not for ever: two agents could talk all night.
+    /// At a stop, mail makes the agent go on, but only `mailTurns` times: two agents could talk all night.
     pub(super) fn stopping(&self, say: &mut Say<'_>) -> Result<(), CommandError> {
         let me = self.me.as_ref().filter(|me| !me.is_foreign() && !self.call.event.in_subagent);
         let (Some(me), Some(session)) = (me, &self.call.event.session) else { return Ok(()) };
         self.settle_offers(me);
-        // Written before the look: what comes after it finds somebody who rests, and whoever sends it wakes.
+        // Recorded before looking for mail: a message that comes later finds an idle session, and its sender wakes it.
         self.mesh.note_resting(session)?;
         self.mesh.note_unasked(session, self.call.event.is_unasked)?;
         let turns = self.mesh.turns(session)?;
@@ -40,7 +40,7 @@ impl Visit<'_> {
             return Ok(());
         }
         self.mesh.note_working(session)?;
-        // Counted first: a turn that is lost is better than one too many, time and again.
+        // Counted first: after a crash, one turn too few is better than one too many each time.
         let next = Turns { count: turns.count + 1, said: turns.said.clone() };
         self.mesh.set_turns(session, &next)?;
         let said = match self.call.as_user {
@@ -62,8 +62,8 @@ impl Visit<'_> {
         wake::is_worth_a_turn(self.mesh, me)
     }
 
-    /// Mail that earlier hooks gave to the model: this event may show that the harness went on with it in its
-    /// transcript, or that it did not. A failure is left for `doctor`: the mail stays offered, and what else the hook has to do goes on.
+    /// Settles mail that earlier hooks gave to the model: this event may show that the harness kept it in its
+    /// transcript, or that it did not. An error is logged for `doctor`; the mail stays offered, and the hook goes on.
     pub(super) fn settle_offers(&self, me: &Agent) {
         if let Err(error) = self.try_to_settle_offers(me) {
             self.leave_trouble(&error);
@@ -78,7 +78,7 @@ impl Visit<'_> {
         match &self.call.event.moment {
             Moment::Stopping if self.call.event.is_silent => {}
             Moment::BeforeTool(_) | Moment::AfterTool(_) | Moment::Stopping => self.mesh.surface(&offers)?,
-            // Its user may have taken back the prompt that the mail came with.
+            // The user may have taken back the prompt that the mail came with.
             Moment::PromptSubmitted { prompt } if self.is_our_mail(prompt)? => {}
             Moment::PromptSubmitted { .. } => {
                 offers.retain(|offer| offer.may_be_gone(self.call.event.turn.as_deref()));
@@ -90,14 +90,15 @@ impl Visit<'_> {
         Ok(())
     }
 
-    /// Some harnesses show the mail that kept the agent going as a prompt.
+    /// Whether the prompt is our mail: some harnesses show the mail that kept the agent going as a prompt.
     fn is_our_mail(&self, prompt: &str) -> Result<bool, CommandError> {
         let Some(session) = &self.call.event.session else { return Ok(false) };
         let said = self.mesh.turns(session)?.said;
         Ok(!said.is_empty() && said != NUDGE && prompt.contains(&said))
     }
 
-    /// A command that asks for mail must be answered with it, and an interrupted tool has no answer that could carry any.
+    /// Whether this event may carry mail. A command that asks for mail must get it itself, and an interrupted tool has
+    /// no result that could carry any.
     fn may_carry_mail(&self) -> bool {
         match &self.call.event.moment {
             Moment::BeforeTool(tool) => !commands::may_ask_for_mail(tool),
@@ -106,7 +107,7 @@ impl Visit<'_> {
         }
     }
 
-    /// Says text and mail in one answer. Returns how it began, if anything was said.
+    /// Says text and mail in one answer. Returns its first line, if anything was said.
     fn speak(
         &self,
         text: Option<String>,
@@ -118,12 +119,12 @@ impl Visit<'_> {
             self.settle_offers(me);
         }
         let Some(room) = self.call.room else { return Ok(None) };
-        // Mail is what must find room.
+        // Leave at least half of the room for mail.
         let text: String = text.unwrap_or_default().chars().take(room / 2).collect();
         let reader = reader.filter(|_| self.may_carry_mail());
         let spoken = reader.map_or(Ok(None), |me| self.speak_with_mail(me, &text, room, answer, say));
         let mut said = spoken.as_ref().ok().cloned().flatten();
-        // What has to be said is said, whatever is wrong with the mail.
+        // The text is said whatever is wrong with the mail.
         if said.is_none() && !text.is_empty() {
             say(&answer(text.clone()));
             said = Some(text);
@@ -168,7 +169,7 @@ impl Visit<'_> {
         Ok(said)
     }
 
-    /// How many of the messages fit; the first is cut rather than left out.
+    /// How many of the messages fit. The first is cut rather than left out.
     fn how_many_fit(&self, me: &Agent, waiting: &[Waiting], room: usize) -> Result<usize, CommandError> {
         if waiting.len() <= 1 {
             return Ok(waiting.len());

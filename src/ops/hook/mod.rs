@@ -1,9 +1,9 @@
-//! What a hook of a harness decides. One engine for all of them: it is told what happens, and answers in our own
-//! words; the codecs in `faces::hook` translate both ways.
+//! The engine of hooks: decides what a hook of a harness answers. It knows no harness; the codecs in `faces::hook`
+//! translate events and answers.
 //!
-//! A hook is in the way of somebody's work, so it does the least that it can: nothing waits here for long, and what
-//! fails lets the tool call through. Before a tool the decision comes first (`before`): it takes no lock, and whatever
-//! fails after it changes nothing about it.
+//! A hook delays somebody's work, so it does as little as it can: nothing here waits for long, and an error lets the
+//! tool call through. Before a tool the decision comes first (`before`): it takes no lock, and nothing that fails later
+//! changes it.
 
 mod aftermath;
 mod before;
@@ -28,7 +28,7 @@ use crate::ops::reservations::waiting;
 
 use commands::Plan;
 
-/// Nobody waits longer than this for a lock while a harness waits for us.
+/// Time limit for a lock while a harness waits for the hook.
 const PATIENCE: Duration = Duration::from_millis(300);
 
 /// One call of a hook.
@@ -40,13 +40,14 @@ pub struct HookCall {
     pub event: HookEvent,
     /// How many characters the model can be given now, if any.
     pub room: Option<usize>,
-    /// What is said at this event stays in the conversation, also when its user interrupts the turn.
+    /// What is said at this event stays in the conversation even if the user interrupts the turn.
     pub is_kept: bool,
-    /// What makes it go on is shown as its user's prompt, so a peer's words must not be in it.
+    /// The harness shows the text that makes the agent go on as its user's prompt, so it must not contain a peer's
+    /// words.
     pub as_user: bool,
 }
 
-/// Gives the answer to the harness, and says whether it got through.
+/// Gives the answer to the harness, and returns whether it got through.
 pub type Say<'a> = dyn FnMut(&Answer) -> Reached + 'a;
 
 /// Decides what follows from the event, and says it.
@@ -90,7 +91,7 @@ pub fn hook(ctx: &Context, call: &HookCall, say: &mut Say<'_>) -> Result<(), Com
     answered
 }
 
-/// Leaves a line for `doctor`. Where even that can't be done, `doctor` finds out why by itself.
+/// Logs a line for `doctor`. If even that fails, `doctor` will find the cause itself.
 pub fn leave_trouble(globals: &Globals, harness: &str, event: &str, error: &str) {
     let written = Context::tolerant(globals.clone()).and_then(|(ctx, _)| {
         let Some(mesh) = ctx.mesh()? else { return Ok(()) };
@@ -100,8 +101,8 @@ pub fn leave_trouble(globals: &Globals, harness: &str, event: &str, error: &str)
     drop(written);
 }
 
-/// Leaves a line for `doctor` if the user's configuration can't be read. The hook went on with what it said last. The
-/// same line is not left twice in a row.
+/// Logs a line for `doctor` if the user's configuration can't be read; the hook uses the last readable one. The same
+/// line is not logged twice in a row.
 pub fn report_broken_config(ctx: &Context, harness: &str, event: &str) -> Result<(), CommandError> {
     let Some(reason) = &ctx.broken_config else { return Ok(()) };
     let Some(mesh) = ctx.mesh()? else { return Ok(()) };
@@ -113,7 +114,7 @@ pub fn report_broken_config(ctx: &Context, harness: &str, event: &str) -> Result
     Ok(mesh.log_trouble(&Trouble { ts: clock::now(), harness, event, error })?)
 }
 
-/// The same for what does not end the call.
+/// Like [`leave_trouble`], for an error that does not end the call.
 fn note_trouble(ctx: &Context, mesh: &Mesh, call: &HookCall, error: &CommandError) {
     let (harness, event) = (call.harness.to_string(), call.name.clone());
     let error = visible(&error.message).into_owned();
@@ -122,15 +123,16 @@ fn note_trouble(ctx: &Context, mesh: &Mesh, call: &HookCall, error: &CommandErro
     }
 }
 
-/// A model called the hook with the session id of another agent, or the session goes on in a process of its own.
+/// The error for a hook that names another agent's session: a model called it with that session id, or the session
+/// continues in a process of its own.
 fn ignored(agent: &Agent) -> CommandError {
     let text =
         format!("ignored: the hook names the session of {}, and runs in another agent's process", agent.name);
     CommandError::new(Kind::NotJoined, text)
 }
 
-/// The hook's surroundings are those of the session, wherever the harness starts its hooks. Where the user's
-/// configuration can't be read, the mesh and `strict` are what it said last.
+/// The context of a hook: the session's directory, wherever the harness starts its hooks. If the user's configuration
+/// can't be read, the mesh and `strict` are the last known ones.
 pub fn surroundings(globals: &Globals, call: &HookCall) -> Result<Context, CommandError> {
     let cwd = call.event.cwd.as_ref().map(PathBuf::from).filter(|cwd| cwd.is_absolute());
     crate::store::be_quick();
@@ -138,7 +140,7 @@ pub fn surroundings(globals: &Globals, call: &HookCall) -> Result<Context, Comma
     Ok(Context::tolerant(globals)?.0)
 }
 
-/// Is this a tool that is about to change something that can be told beforehand, or a command that is too long to tell?
+/// Whether this is a tool call that will change paths known beforehand, or a command too long to check.
 pub fn is_about_to_change(ctx: &Context, call: &HookCall) -> bool {
     let Moment::BeforeTool(tool) = &call.event.moment else { return false };
     let plan = Plan::of(ctx, tool);
@@ -146,24 +148,24 @@ pub fn is_about_to_change(ctx: &Context, call: &HookCall) -> bool {
 }
 
 impl HookCall {
-    /// The session that it is about, and the one that started it.
+    /// The session of the event, and the session that started it.
     fn sessions(&self) -> Vec<SessionId> {
         self.event.session.iter().chain(&self.event.parent).cloned().collect()
     }
 }
 
-/// One call, in a mesh.
+/// One call of a hook, in a mesh.
 struct Visit<'a> {
     ctx: &'a Context,
     mesh: &'a Mesh,
     survey: Survey<'a>,
-    /// `None`: it never joined. It is held to everyone's reservations and gets no mail.
+    /// `None`: the session never joined. It is held to everyone's reservations and gets no mail.
     me: Option<Agent>,
     call: &'a HookCall,
 }
 
 impl Visit<'_> {
-    /// Was the hook called by a tool of another agent? Then it is not this agent's, and gets nothing of it.
+    /// Whether a tool of another agent called this hook. Then it is not this agent's, and gets nothing of it.
     fn is_forged(&self) -> bool {
         let forged = |me: &&Agent| identity::is_called_by_another(self.ctx, &self.survey, me);
         let Some(me) = self.me.as_ref().filter(forged) else { return false };
@@ -171,7 +173,7 @@ impl Visit<'_> {
         true
     }
 
-    /// Does the housekeeping of the agent's identity. What fails there is told to `doctor` alone.
+    /// Does the housekeeping of the agent's identity. Errors are only logged for `doctor`.
     fn settle(&mut self, recognised: Recognised) {
         let settled = recognised.settle(self.ctx, self.mesh);
         if let Some(error) = &settled.error {
@@ -192,7 +194,7 @@ impl Visit<'_> {
 
     fn after(&self, tool: &ToolUse, say: &mut Say<'_>) -> Result<(), CommandError> {
         let mut changed = aftermath::compare(self, tool)?;
-        // What can't be said now is said as soon as something can be.
+        // If nothing can be said now, send a notice, which is delivered as soon as something can be said.
         if self.call.room.is_none()
             && let (Some(notice), Some(me)) = (&changed, self.me.as_ref().filter(|me| !me.is_foreign()))
             && waiting::notify(self.ctx, self.mesh, &me.name, notice)?
@@ -217,8 +219,8 @@ impl Visit<'_> {
         self.hand_over(None, say)
     }
 
-    /// Those who wait for what a dead or forgetful holder let go of find out by themselves. Other mail waits for none of
-    /// that.
+    /// Tells the agent what became free if its holder died or did not say so. An error here does not hold up other
+    /// mail.
     fn tell_of_freed(&self, me: &Agent) {
         if let Err(error) = waiting::tell_if_owed(self.mesh, me) {
             self.leave_trouble(&error);

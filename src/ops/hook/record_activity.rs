@@ -1,6 +1,7 @@
-//! What a hook tells about its agent: that it lives, what it is at, what it did; and what others hear of that.
+//! Records what a hook reports about its agent: that it is alive, what it is doing, what it did. Some of that goes to
+//! the feed.
 //!
-//! All of this comes after the answer, and none of it is worth failing for.
+//! All of this happens after the answer, and none of it is worth failing for.
 
 use std::path::Path;
 
@@ -21,15 +22,15 @@ use crate::sys::git::WorkTree;
 
 use super::{Visit, commands};
 
-/// Edits of one path by one agent within so long are one event.
+/// Edits of one path by one agent within this time are one event.
 const GATHERED: SignedDuration = SignedDuration::from_secs(5);
-/// So long ago a commit may have been made that a command says it made, where the harness doesn't tell how long that
-/// ran; and by so much the clocks may differ, one of which knows only seconds.
+/// A commit may be this old if the harness doesn't report how long the command ran. The clocks may differ by `SLACK`,
+/// because git's knows only whole seconds.
 const RECENT: SignedDuration = SignedDuration::from_mins(10);
 const SLACK: SignedDuration = SignedDuration::from_secs(2);
 
 impl Visit<'_> {
-    /// About to use a tool that nobody refuses.
+    /// Records that a tool call begins that was not refused.
     pub(super) fn begins(&self, tool: &ToolUse, runs: &[Run]) -> Result<(), CommandError> {
         let Some(me) = self.counted() else { return Ok(()) };
         let activity = self.activity(tool, runs);
@@ -39,7 +40,7 @@ impl Visit<'_> {
         Ok(())
     }
 
-    /// A tool was used.
+    /// Records a finished tool call.
     pub(super) fn has_used(&self, tool: &ToolUse) -> Result<(), CommandError> {
         let Some(me) = self.counted() else { return Ok(()) };
         let runs = commands::runs(self.ctx, tool);
@@ -56,7 +57,7 @@ impl Visit<'_> {
             self.count(me, deed)?;
             return refresh(self.mesh, me);
         }
-        // Held from the look to the line, so that of several at once one tells.
+        // The lock is held from the check to the new line, so that of several processes only one reports an event.
         match self.mesh.account(&me.name)? {
             Some(mut account) => {
                 let now = clock::now();
@@ -69,7 +70,7 @@ impl Visit<'_> {
                     deed.last_tool_call =
                         self.tell_of_commit(me, &mut account, commit, tool).or(deed.last_tool_call);
                 }
-                // The account is closed first: the feed may have to be waited for, and the count not.
+                // Write the count first: appending to the feed may have to wait, the count should not.
                 account.enter(deed)?;
                 for file in &told {
                     feed::tell(self.ctx, self.mesh, EventKind::Edit, &me.name, Some(file), None);
@@ -80,7 +81,7 @@ impl Visit<'_> {
         refresh(self.mesh, me)
     }
 
-    /// Its turn is over, and so is what it was at.
+    /// Records the end of a turn.
     pub(super) fn rests(&self) -> Result<(), CommandError> {
         let Some(me) = self.counted() else { return Ok(()) };
         let tokens = self.call.event.tokens;
@@ -88,7 +89,7 @@ impl Visit<'_> {
         refresh(self.mesh, me)
     }
 
-    /// It is asked to do something.
+    /// Records that a prompt was submitted.
     pub(super) fn is_asked(&self) -> Result<(), CommandError> {
         let Some(me) = self.counted() else { return Ok(()) };
         if self.call.event.tokens > 0 {
@@ -98,7 +99,7 @@ impl Visit<'_> {
         stuck::look_now_and_then(self.ctx, self.mesh)
     }
 
-    /// pi-messenger counts what its agents do by itself.
+    /// The agent, unless it is pi-messenger's, which counts its own agents' activity.
     fn counted(&self) -> Option<&Agent> {
         self.me.as_ref().filter(|me| !me.is_foreign())
     }
@@ -127,13 +128,13 @@ impl Visit<'_> {
         place.shorten(&self.ctx.cwd.join(self.ctx.home.expand(path)).to_string_lossy())
     }
 
-    /// The files that were changed, as far as the harness tells.
+    /// The files that were changed, as far as the harness reports them.
     fn changed(&self, tool: &ToolUse) -> Vec<String> {
         if tool.outcome == Some(Outcome::Failed) {
             return Vec::new();
         }
         let place = Place::here(self.ctx);
-        // pi's `@` before a path is a mention of it; both readings are among the edits.
+        // pi's `@` before a path mentions it; both forms are among the edits.
         let is_mention = |path: &&String| {
             path.strip_prefix('@').is_some_and(|rest| tool.edits.iter().any(|edit| edit == rest))
         };
@@ -148,15 +149,15 @@ impl Visit<'_> {
         changed
     }
 
-    /// Whether they passed is said only where the harness's words prove it.
+    /// Reports a test run. Says whether it passed only if the harness's report proves it.
     fn tell_of_test(&self, me: &Agent, test: &TestRun, tool: &ToolUse) -> String {
         let result = test.passed(tool.outcome).map(|passed| if passed { "passed" } else { "failed" });
         feed::tell(self.ctx, self.mesh, EventKind::Test, &me.name, Some(&test.shown), result);
         format!("test: {}", result.unwrap_or("ran"))
     }
 
-    /// What git wrote down decides: a command may fail after its commit, or succeed without one. Where git keeps no log,
-    /// the outcome of the command does.
+    /// Reports a commit if git's log has it: a command may fail after its commit, or succeed without one. If git keeps
+    /// no log, the outcome of the command decides.
     fn tell_of_commit(
         &self,
         me: &Agent,

@@ -1,4 +1,4 @@
-//! A session starts or ends.
+//! Handles the start and the end of a session.
 
 use crate::domain::{Agent, Liveness, quoted};
 use crate::ops::agents::identity;
@@ -15,13 +15,13 @@ use crate::sys::{clock, process};
 
 use super::{HookCall, Say, Visit};
 
-/// The model is told no more than this when it starts.
+/// Limits of the introduction that the model gets at the start.
 const MOST_WORDS: usize = 120;
 const MOST_CHARACTERS: usize = 2_000;
 
-/// Joins if that is wanted, and tells the model who it is and who else is here.
+/// Joins if that is wanted, and tells the model its name and who else is here.
 pub(super) fn start(ctx: &Context, call: &HookCall, say: &mut Say<'_>) -> Result<(), CommandError> {
-    // What a subagent does, it does as its parent.
+    // A subagent acts as its parent.
     if call.event.in_subagent {
         return Ok(());
     }
@@ -57,8 +57,8 @@ pub(super) fn start(ctx: &Context, call: &HookCall, say: &mut Say<'_>) -> Result
         Some(me) if ctx.settings.is_on("registrationContext") => Some(introduction(ctx, &mesh, me)?),
         _ => None,
     };
-    // One that is new waits for its user, and so does one whose process died in the middle of a turn. Any other has told by
-    // its turns what it is at.
+    // A new session waits for its user, and so does one whose process died in the middle of a turn. The state of any
+    // other is known from its turns.
     if let (Some(_), Some(session)) = (&me, &call.event.session) {
         mesh.note_unasked(session, call.event.is_unasked)?;
         if was_killed || mesh.activity(session)? == Activity::Unknown {
@@ -70,10 +70,10 @@ pub(super) fn start(ctx: &Context, call: &HookCall, say: &mut Say<'_>) -> Result
     stuck::look_now_and_then(ctx, &mesh)
 }
 
-/// Is this a session that goes on after the process that it was in is gone?
+/// Whether this session continues after its former process died.
 fn was_killed(ctx: &Context, call: &HookCall) -> Result<bool, CommandError> {
     let (Some(mesh), Some(session)) = (ctx.mesh()?, &call.event.session) else { return Ok(false) };
-    // What can't be read is for others to tell.
+    // Somebody else reports a record that can't be read.
     let Ok(Some(known)) = mesh.session(session) else { return Ok(false) };
     Ok(process::liveness(&known.last.agent.process) == Liveness::Gone)
 }
@@ -88,12 +88,13 @@ fn register(ctx: &Context, call: &HookCall) -> Result<Agent, CommandError> {
     Ok(join(ctx, &request)?.profile.agent)
 }
 
-/// A session that was here before comes back, unless somebody threw it out; the settings decide about new ones.
+/// Whether the session should join. A session that was here before does, unless it was evicted or left; for new ones
+/// the settings decide.
 fn is_wanted(ctx: &Context, call: &HookCall) -> Result<bool, CommandError> {
     if let (Some(session), Some(mesh)) = (&call.event.session, ctx.mesh()?)
         && let Ok(Some(known)) = mesh.session(session)
     {
-        // Who left while its process lives on meant it.
+        // A session that left while its process lives on did so on purpose.
         let left = known.left.is_some() && process::liveness(&known.last.agent.process) != Liveness::Gone;
         return Ok(known.evicted.is_none() && !left);
     }
@@ -105,7 +106,7 @@ fn introduction(ctx: &Context, mesh: &Mesh, me: &Agent) -> Result<String, Comman
     let others: Vec<Agent> =
         mesh.census()?.records.into_iter().filter(is_other).map(|record| record.agent).collect();
     let held = held_here(ctx, &others);
-    // As many as the words allow.
+    // Show as many as the word limit allows.
     let longest = others.len().max(held.len()).min(8);
     let texts = (0..=longest).rev().map(|shown| introduce(ctx, me, &others, &held, shown));
     let fits = |text: &String| {
@@ -147,7 +148,7 @@ fn listed(shown: &[String], all: usize, command: &str) -> String {
     }
 }
 
-/// Who it is, in few words: status and reason are a peer's own, so they are not among them.
+/// Describes an agent in few words. Status and reason are left out, because they are a peer's text.
 fn describe(ctx: &Context, other: &Agent) -> String {
     let harness = other.harness.map_or("pi", |harness| harness.name());
     let folder = match std::path::Path::new(&other.cwd) == ctx.cwd {
@@ -157,7 +158,7 @@ fn describe(ctx: &Context, other: &Agent) -> String {
     format!("{} ({harness}{folder})", other.name)
 }
 
-/// What others hold in this work tree.
+/// What others have reserved in this work tree.
 fn held_here(ctx: &Context, others: &[Agent]) -> Vec<String> {
     let now = clock::now();
     let place = Place::here(ctx);

@@ -1,6 +1,6 @@
-//! An agent's mail on a screen: the latest of it, older on request, and what changes about it.
+//! An agent's mail on a screen: the latest messages, older ones on request, and what changes about them.
 //!
-//! Looking takes nothing. What was really on the screen is taken and recorded as surfaced afterwards.
+//! Looking takes nothing. Messages that were really on the screen are taken and recorded as surfaced afterwards.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,10 +16,10 @@ use crate::ops::error::CommandError;
 use crate::ops::overview;
 use crate::ops::watcher::mesh_watcher::current;
 
-/// So many messages are read at once.
+/// How many messages are read at once.
 const PAGE: usize = 400;
 
-/// What became of a message that was sent.
+/// What became of a sent message.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Fate {
     Stored,
@@ -43,7 +43,7 @@ impl Fate {
         }
     }
 
-    /// Nothing more will become of it.
+    /// Whether it can't change any more.
     fn is_final(self) -> bool {
         matches!(self, Self::Acked | Self::Taken | Self::Gone)
     }
@@ -52,35 +52,35 @@ impl Fate {
 /// What is new.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    /// Messages that were not told of before, or are elsewhere now.
+    /// Messages that were not reported before, or whose place has changed.
     pub messages: Vec<Filed>,
     /// Messages that are nowhere any more.
     pub gone: Vec<Stem>,
     pub has_older: bool,
 }
 
-/// What was told of an agent's mail so far.
+/// An agent's mail, and what was reported of it so far.
 #[derive(Debug)]
 pub struct Chat {
     agent: Agent,
     told: BTreeMap<Stem, Standing>,
     reach: Reach,
-    /// Messages that were sent and of which more may become.
+    /// Sent messages whose fate may still change.
     open: HashMap<AgentName, BTreeMap<Stem, Fate>>,
 }
 
-/// How far back it was told.
+/// How far back messages were reported.
 #[derive(Clone, Debug)]
 enum Reach {
-    /// Nothing was yet.
+    /// Nothing was reported yet.
     Nowhere,
-    /// To this one; there are older ones.
+    /// Back to this one; there are older ones.
     To(Stem),
     Beginning,
 }
 
 impl Reach {
-    /// Another page before the first so many.
+    /// One more page before the first `known` messages.
     fn before(all: &[MessageRef], known: usize) -> Self {
         match known.checked_sub(PAGE) {
             Some(first @ 1..) => Self::To(all[first].stem.clone()),
@@ -88,7 +88,7 @@ impl Reach {
         }
     }
 
-    /// The oldest that was told of, where there are older ones.
+    /// The oldest message reported, if there are older ones.
     fn first(&self) -> Option<&Stem> {
         match self {
             Self::To(first) => Some(first),
@@ -126,24 +126,24 @@ impl Chat {
         Ok(Self { agent: caller.agent, told: BTreeMap::new(), reach: Reach::Nowhere, open: HashMap::new() })
     }
 
-    /// Whose mail it is.
+    /// The agent whose mail it is.
     pub fn agent(&self) -> &Agent {
         &self.agent
     }
 
-    /// Somebody sits at the keyboard.
+    /// Records that somebody is at the keyboard.
     pub fn sign_of_life(&self, ctx: &Context) -> Result<(), CommandError> {
         Ok(overview::mesh(ctx)?.touch(&self.agent.name)?)
     }
 
-    /// The latest messages, and from then on whatever is new about those that were told of.
+    /// Returns the latest messages first, and from then on what is new about those already reported.
     pub fn look(&mut self, ctx: &Context) -> Result<Changes, CommandError> {
         let mesh = overview::mesh(ctx)?;
-        // It may have another name by now, or be gone.
+        // It may have been renamed, or be gone.
         if let Some(now) = current(&mesh, &self.agent)? {
             self.agent = now;
         }
-        // Puts back what dead readers had in hand, and tells what is free.
+        // Puts back what dead readers had taken, and tells the agent what became free.
         Desk::new(ctx, &mesh, self.agent.clone(), Via::new("tui"), Reader::Program).look()?;
         if let Reach::Nowhere = self.reach {
             return self.older(ctx);
@@ -151,7 +151,7 @@ impl Chat {
         self.tell(&mesh, &mesh.correspondence(&self.agent, self.reach.first())?)
     }
 
-    /// More of what was before.
+    /// Returns one more page of older messages.
     pub fn older(&mut self, ctx: &Context) -> Result<Changes, CommandError> {
         let mesh = overview::mesh(ctx)?;
         let all = mesh.correspondence(&self.agent, None)?;
@@ -173,7 +173,7 @@ impl Chat {
         let mut there = BTreeMap::new();
         for sealed in all.iter().filter(is_due) {
             let standing = Standing::of(&sealed.place);
-            // What one sent to oneself is both; what was received tells more.
+            // A message to oneself is both sent and received; the received copy says more.
             if there.contains_key(&sealed.stem) && standing == Standing::Sent {
                 continue;
             }
@@ -181,7 +181,7 @@ impl Chat {
                 there.insert(sealed.stem.clone(), standing);
                 continue;
             }
-            // Somebody took it just now: it is looked for again the next time.
+            // Another reader took it just now: it is looked for again next time.
             let Some(filed) = mesh.load(sealed)? else { continue };
             there.insert(sealed.stem.clone(), standing);
             if let Place::Sent(sent) = &filed.place {
@@ -195,14 +195,14 @@ impl Chat {
         Ok(changes)
     }
 
-    /// Those whose answer to a message of ours is still open.
+    /// Recipients of our messages whose fate may still change.
     pub fn readers(&self) -> Vec<AgentName> {
         let mut readers: Vec<AgentName> = self.open.keys().cloned().collect();
         readers.sort_by(|a, b| a.as_str().cmp(b.as_str()));
         readers
     }
 
-    /// What became of messages of ours since the last time.
+    /// What became of our messages since the last call.
     pub fn fates(&mut self, ctx: &Context) -> Result<Vec<(Stem, Fate)>, CommandError> {
         let mesh = overview::mesh(ctx)?;
         let of_one = |(to, open): (&AgentName, &BTreeMap<Stem, Fate>)| -> Vec<(Stem, AgentName)> {
@@ -225,7 +225,7 @@ impl Chat {
         Ok(changed)
     }
 
-    /// These were on the screen: they are taken and recorded. What another reader took meanwhile is left to it.
+    /// Takes and records messages that were on the screen. What another reader took meanwhile is left to it.
     pub fn surface(&self, ctx: &Context, shown: &[String]) -> Result<(), CommandError> {
         let mesh = overview::mesh(ctx)?;
         let desk = Desk::new(ctx, &mesh, self.agent.clone(), Via::new("tui"), Reader::Program);

@@ -1,4 +1,4 @@
-//! Looking at messages that were sent or received: `inbox`, `show`, `ack`, `receipt`, `history`.
+//! `inbox`, `show`, `ack`, `receipt`, `history`: looks at messages that were sent or received.
 
 use jiff::Timestamp;
 
@@ -10,7 +10,7 @@ use crate::ops::agents::{identity, names};
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 
-/// What lies undelivered, and what is owed.
+/// The unread messages, and the acks that are owed.
 #[derive(Clone, Debug)]
 pub struct InboxReport {
     pub scan: Scan,
@@ -44,25 +44,25 @@ pub fn history(ctx: &Context, peer: Option<&AgentName>, limit: usize) -> Result<
     Ok(history)
 }
 
-/// What the caller was asked to confirm, and has not.
+/// Messages that the caller was asked to ack and has not.
 pub fn owed_acks(ctx: &Context) -> Result<Vec<Filed>, CommandError> {
     let (mesh, caller) = identity::caller(ctx)?;
     Ok(mesh.owed_acks(&caller.agent)?)
 }
 
-/// Acks messages that were received; one that still waits counts as surfaced by that. Returns them, each once, also those
-/// that were acked before.
+/// Acks received messages; an unread one counts as surfaced by that. Returns each of them once, including those acked
+/// before.
 pub fn ack(ctx: &Context, ids: &[String]) -> Result<Vec<Message>, CommandError> {
     let (mesh, caller) = identity::caller(ctx)?;
     let mut found = find_each(&mesh, &caller.agent, ids)?;
     let mut offers = mesh.offers(&caller.agent)?;
     offers.retain(|offered| found.iter().any(|filed| filed.stem == *offered.stem()));
-    // What can't be acked is told before anything is.
+    // Refuse what can't be acked before anything is acked.
     for filed in &found {
         let is_offered = offers.iter().any(|offered| filed.stem == *offered.stem());
         must_be_ackable(filed, is_offered)?;
     }
-    // Who acks a message that a hook gave to it has read it.
+    // An agent that acks a message which a hook gave it has read it.
     if !offers.is_empty() {
         mesh.surface(&offers)?;
         found = find_each(&mesh, &caller.agent, ids)?;
@@ -86,7 +86,7 @@ pub fn ack(ctx: &Context, ids: &[String]) -> Result<Vec<Message>, CommandError> 
     Ok(found.into_iter().map(|filed| filed.message).collect())
 }
 
-/// The messages that the ids mean, each once.
+/// The messages that the ids refer to, each once.
 fn find_each(mesh: &Mesh, agent: &Agent, ids: &[String]) -> Result<Vec<Filed>, CommandError> {
     let mut found: Vec<Filed> = Vec::new();
     for id in ids {
@@ -111,7 +111,7 @@ fn must_be_ackable(filed: &Filed, is_offered: bool) -> Result<(), CommandError> 
     }
 }
 
-/// Nobody reads as the program itself.
+/// Refuses a notice: nobody can be answered there.
 pub(in crate::ops) fn refuse_notice(message: &Message) -> Result<(), CommandError> {
     if !message.is_notice() {
         return Ok(());
@@ -125,7 +125,7 @@ fn in_hand(stem: &Stem) -> CommandError {
     CommandError::new(Kind::UnknownMessage, text).hint("ack it when that is done")
 }
 
-/// Where a message stands.
+/// What became of a sent message.
 #[derive(Clone, Debug)]
 pub struct Receipt {
     pub message: Message,
@@ -181,7 +181,7 @@ pub fn receipt(ctx: &Context, id: &str) -> Result<Receipt, CommandError> {
     Ok(Receipt { stem: sent.stem.clone(), message: filed.message, state, at, via, reason, wake })
 }
 
-/// What is to be said of mail in the inbox of a name that nobody has. If its owner is known it is forwarded.
+/// Explains mail in the inbox of a name that nobody has. If its owner is known, the mail is forwarded.
 fn orphaned(mesh: &Mesh, to: &AgentName) -> Result<Option<String>, CommandError> {
     let is_orphan = |orphaned: &Orphaned| orphaned.name.is_spelled_as(to);
     let orphans = mesh.orphans(&mesh.census()?)?;
@@ -193,7 +193,7 @@ fn orphaned(mesh: &Mesh, to: &AgentName) -> Result<Option<String>, CommandError>
     Ok(Some(format!("{to} is called {new} now, and gets it there")))
 }
 
-/// What becomes of a message in a grave.
+/// What will happen to a message in a grave.
 fn in_grave(mesh: &Mesh, to: &AgentName, grave: &str) -> Result<String, CommandError> {
     let lost = GraveId::parse(grave).filter(GraveId::is_of_lost_mail);
     let is_for_nobody = match &lost {
@@ -206,7 +206,7 @@ fn in_grave(mesh: &Mesh, to: &AgentName, grave: &str) -> Result<String, CommandE
     })
 }
 
-/// Why a message that is stored is not read soon: its recipient has ended, and nobody has buried it yet.
+/// Explains why a stored message will not be read soon: its recipient's process has ended, and it is not buried yet.
 fn ended(mesh: &Mesh, to: &AgentName) -> Result<Option<String>, CommandError> {
     let record = mesh.registration(to)?;
     let has_ended = |record: &Record| process::liveness(&record.agent.process) == Liveness::Gone;
@@ -216,7 +216,7 @@ fn ended(mesh: &Mesh, to: &AgentName) -> Result<Option<String>, CommandError> {
 
 type Standing = (&'static str, Option<Timestamp>, Option<String>, Option<String>);
 
-/// Not in the inbox and in no record: pi-messenger removes what it reads.
+/// Neither in the inbox nor in any record: pi-messenger deletes what it reads.
 fn nowhere(mesh: &Mesh, to: &AgentName) -> Result<Standing, CommandError> {
     let foreign = mesh.registration(to)?.is_some_and(|record| record.agent.is_foreign());
     let reason = if foreign {
@@ -227,13 +227,13 @@ fn nowhere(mesh: &Mesh, to: &AgentName) -> Result<Standing, CommandError> {
     Ok(("taken", None, None, Some(reason)))
 }
 
-/// The one message that `id` means.
+/// The one message that `id` refers to.
 pub(in crate::ops) fn find(mesh: &Mesh, agent: &Agent, id: &str) -> Result<Filed, CommandError> {
     only(mesh.find_messages(agent, id)?, id)
 }
 
 fn only(mut found: Vec<Filed>, id: &str) -> Result<Filed, CommandError> {
-    // What one sent to oneself is both sent and received; either will do.
+    // A message to oneself is both sent and received; either will do.
     found.dedup_by(|a, b| a.message.id == b.message.id);
     match found.len() {
         0 => Err(unknown(id)),

@@ -1,7 +1,7 @@
-//! Being handed messages: `read`, and what `watch`, `wait` and hooks do.
+//! Handing over messages: `read`, and the common part of `watch`, `wait` and hooks.
 //!
-//! Parse, take, hand over, record. Handing over is the caller's: it says whether what it was given reached its reader,
-//! and only then is it recorded.
+//! The steps are: parse, take, hand over, record. The caller hands over, and says whether the messages reached their
+//! reader; only then are they recorded.
 
 use jiff::SignedDuration;
 
@@ -17,40 +17,40 @@ use crate::ops::error::CommandError;
 use crate::ops::reservations::waiting::Reminder;
 use crate::ops::watcher::mesh_watcher::is_anothers_name;
 
-/// What was seen and sent is kept for so long, and so many of each.
+/// Seen and sent messages are kept for this long, and at most this many of each.
 const KEPT: SignedDuration = SignedDuration::from_hours(24 * 30);
 const KEPT_AT_MOST: usize = 5_000;
-/// One in so many readers and senders looks whether there is too much.
+/// One reader or sender in this many prunes the history.
 const PRUNE_ONE_IN: u32 = 64;
 
-/// How many messages are in hand at once.
+/// Most messages taken at once.
 const BATCH: usize = 64;
 
-/// Did it reach its reader?
+/// Whether messages reached their reader.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Reached {
     Yes,
-    /// Nobody reads any more: it goes back.
+    /// Nobody reads any more: they are put back.
     No,
 }
 
-/// Messages on their way to a reader.
+/// Gives messages to a reader.
 pub type HandOver<'a> = dyn FnMut(&[Letter]) -> Reached + 'a;
 
-/// What is to be read.
+/// Which messages to read.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     pub limit: Option<usize>,
     /// Only from this sender.
     pub from: Option<AgentName>,
     pub ack: bool,
-    /// Those that could not be handed over before, too.
+    /// Also those that could not be handed over before.
     pub parked: bool,
-    /// What receipts say of it, if it is not done by the command of that name.
+    /// What receipts name as the means, if not the command.
     pub via: Option<&'static str>,
 }
 
-/// Takes what waits and hands it over. Returns how many were.
+/// Takes the waiting messages and hands them over. Returns how many.
 pub fn read(
     ctx: &Context,
     reader: Reader,
@@ -64,7 +64,7 @@ pub fn read(
     Ok(done)
 }
 
-/// Where one agent's mail is handed over.
+/// Hands over the mail of one agent.
 pub(in crate::ops) struct Desk<'a> {
     pub(in crate::ops) ctx: &'a Context,
     pub(in crate::ops) mesh: &'a Mesh,
@@ -72,7 +72,8 @@ pub(in crate::ops) struct Desk<'a> {
     pub(in crate::ops) via: Via,
     reader: Reader,
     reminder: Reminder,
-    /// What is handed over is said to a model by a hook, and counts when the model goes on.
+    /// If set, a hook offers the messages to a model; they count as seen when a later hook shows that the model has
+    /// them.
     offers: Option<Kept>,
 }
 
@@ -92,13 +93,13 @@ impl<'a> Desk<'a> {
         Self { offers: Some(kept), ..self }
     }
 
-    /// What waits, with what the agent is owed.
+    /// What waits, including a notice of what became free for the agent.
     pub(in crate::ops) fn look(&self) -> Result<Scan, CommandError> {
         self.reminder.tell_if_owed(self.ctx, self.mesh, &self.agent);
         self.scan()
     }
 
-    /// What waits, after the dead have given back what they had, in the order of handing over.
+    /// What waits, in the order of handing over, after messages that dead readers had taken were put back.
     pub(in crate::ops) fn scan(&self) -> Result<Scan, CommandError> {
         let scan = self.mesh.look(&self.agent)?;
         if scan.in_hand == 0 && scan.unripe.is_empty() {
@@ -121,7 +122,7 @@ impl<'a> Desk<'a> {
         Ok(chosen.take(selection.limit.unwrap_or(usize::MAX)).collect())
     }
 
-    /// All that is selected, as one: for what answers once.
+    /// Hands over all selected messages at once: for commands that answer once.
     pub(in crate::ops) fn deliver_together(
         &mut self,
         selection: &Selection,
@@ -134,7 +135,7 @@ impl<'a> Desk<'a> {
         Ok(count)
     }
 
-    /// All that waits, a few at a time: for what goes on and on. Stops when nobody reads any more.
+    /// Hands over all waiting messages in batches: for commands that go on. Stops when nobody reads any more.
     pub(in crate::ops) fn deliver_in_batches(
         &mut self,
         mut waiting: Vec<crate::store::Waiting>,
@@ -157,7 +158,8 @@ impl<'a> Desk<'a> {
         ack: bool,
         hand_over: &mut HandOver<'_>,
     ) -> Result<Reached, CommandError> {
-        // Between finding out who one is and taking, a name can be lost and given away: what was taken is then the heir's.
+        // Between identifying the caller and taking, the name may have passed to another agent: what was taken is then
+        // that agent's.
         if is_anothers_name(self.mesh, &self.agent)? {
             delivery.put_back()?;
             return Err(StoreError::NoRegistration(self.agent.name.to_string()).into());
@@ -179,7 +181,7 @@ impl<'a> Desk<'a> {
                 if let Some(contacts) = contacts
                     && let Err(error) = self.mesh.set_contacts(&self.agent.name, &contacts)
                 {
-                    // All is handed over and recorded: a few words told twice are no reason to fail.
+                    // All is handed over and recorded: introducing a sender twice is no reason to fail.
                     self.ctx.notice(format!("who wrote is not kept: {error}"));
                 }
             }
@@ -188,7 +190,7 @@ impl<'a> Desk<'a> {
         Ok(reached)
     }
 
-    /// Keeps history within bounds, now and then.
+    /// Prunes the history now and then.
     pub(in crate::ops) fn prune(&self) -> Result<(), StoreError> {
         if random::number().is_multiple_of(PRUNE_ONE_IN) {
             self.mesh.prune(&self.agent.name, clock::now() - KEPT, KEPT_AT_MOST)?;

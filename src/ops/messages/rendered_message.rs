@@ -1,7 +1,7 @@
-//! A message as it reaches its reader: with its age, how to answer, and who the sender is if that is new.
+//! A message as its reader gets it: with its age, how to answer, and an introduction of a new sender.
 //!
-//! The text for a model marks a peer's words as such: every line of them is quoted, so that nothing a peer writes can be
-//! taken for the user's voice or for a message from somebody else. A notice of the program's own says so.
+//! The text for a model marks a peer's words: every line of them is quoted, so that nothing a peer writes can be taken
+//! for the user's voice or for another message. A notice from `msg` itself is marked as such.
 
 use jiff::Timestamp;
 
@@ -12,9 +12,9 @@ use crate::sys::clock;
 use crate::ops::context::Context;
 use crate::ops::error::CommandError;
 
-/// Longer texts are cut in what a model gets, with a note that the rest can be had.
+/// Longer texts (in characters) are cut for a model, with a note on how to get the rest.
 const MAX_SHOWN: usize = 8_000;
-/// Of a sender's folder the end is shown, of its branch the beginning.
+/// Limits in characters: a sender's folder is cut at its start, its branch at its end.
 const MAX_FOLDER: usize = 80;
 const MAX_BRANCH: usize = 40;
 
@@ -24,30 +24,30 @@ pub struct Letter {
     pub message: Message,
     pub letters: String,
     pub age: String,
-    /// Who the sender is, the first time that its session writes.
+    /// Who the sender is, the first time its session writes.
     pub introduction: Option<String>,
     pub reply_hint: bool,
     /// The program itself sent it, and has a record of that.
     pub is_notice: bool,
 }
 
-/// By what a model answers: in its shell, or with tools that take the letters of a message.
+/// How a model answers: in its shell, or with tools that take the id of a message.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Means {
     Shell,
     Tools,
 }
 
-/// Who reads what is handed over.
+/// The kind of reader.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Reader {
-    /// It takes the message as it is.
+    /// A program, which takes the message as it is.
     Program,
-    /// A person or a model, who wants to know whom it has to do with.
+    /// A person or a model, who wants to know who the sender is.
     Mind,
 }
 
-/// Makes letters of messages. Also returns who is known by now, if that changed.
+/// Renders messages. Also returns the known contacts, if they changed.
 pub(in crate::ops) fn write(
     ctx: &Context,
     mesh: &Mesh,
@@ -84,7 +84,7 @@ pub(in crate::ops) fn write(
     Ok((letters, changed))
 }
 
-/// What is told of a sender when its session is new to the reader.
+/// Introduces a sender whose session is new to the reader.
 fn introduce(
     ctx: &Context,
     mesh: &Mesh,
@@ -106,7 +106,7 @@ fn introduce(
     Ok(Some(about.chars().map(plain).collect()))
 }
 
-/// The end of a long path, which tells more than its beginning.
+/// The end of a long path, which says more than its beginning.
 fn end_of(path: &str) -> String {
     match path.char_indices().rev().nth(MAX_FOLDER) {
         Some((at, cut)) => format!("…{}", &path[at + cut.len_utf8()..]),
@@ -115,17 +115,17 @@ fn end_of(path: &str) -> String {
 }
 
 impl Letter {
-    /// As a model gets it: short, and unmistakably a peer's.
+    /// The text for a model: short, and clearly marked as a peer's.
     pub fn for_model(&self) -> String {
         self.for_model_within(usize::MAX)
     }
 
-    /// The same in no more than so many characters, unless the header alone is longer.
+    /// The same in at most `room` characters, unless the header alone is longer.
     pub fn for_model_within(&self, room: usize) -> String {
         self.shown(room, Means::Shell)
     }
 
-    /// As a model gets it that has tools and perhaps no shell.
+    /// The text for a model that has tools and perhaps no shell.
     pub fn for_tools(&self) -> String {
         self.shown(usize::MAX, Means::Tools)
     }
@@ -167,7 +167,7 @@ impl Letter {
         format!("[peer {}, {}]", sender(&message.from), about.join(", "))
     }
 
-    /// The text, every line of it with a mark, in no more than so many characters.
+    /// The text with a mark on every line, in at most `room` characters.
     fn quoted(&self, room: usize, means: Means) -> String {
         let text = self.message.text.trim_end();
         let note = |rest: usize| match means {
@@ -194,8 +194,8 @@ pub fn quotation(text: &str) -> String {
     PeerText::new(text).lines()
 }
 
-/// How much of the text can be quoted in so many characters, in bytes: a line has a mark before it, and what can't be
-/// seen is spelled out.
+/// How many bytes of the text can be quoted in `room` characters: each line has a mark, and invisible characters are
+/// escaped.
 fn fitting(text: &str, room: usize) -> usize {
     let mut used = MARK.len();
     let mut characters = text.char_indices().enumerate();
@@ -210,18 +210,18 @@ fn fitting(text: &str, room: usize) -> usize {
     end.map_or(text.len(), |(_, (at, _))| at)
 }
 
-/// A foreign file may say anything of its sender; what can't be a name must not look like the rest of the header.
+/// A file from another program may name any sender; what is not a valid name must not look like a part of the header.
 fn sender(from: &str) -> String {
     match AgentName::new(from) {
         Ok(name) => name.to_string(),
-        // The program has no record of it.
+        // The program has no record of having sent it.
         Err(_) if AgentName::is_program(from) => format!("{from}?"),
         Err(_) => from.chars().take(50).map(|c| if c.is_alphanumeric() { c } else { '?' }).collect(),
     }
 }
 
-/// Short enough to be read, and without a character that the header is made of. Threads that are called after their
-/// first message are not for people.
+/// Whether a thread name is short and has no character that the header uses. Threads named after their first message
+/// are not for people.
 fn is_plain(thread: &str) -> bool {
     thread.len() < 32 && thread.chars().all(|c| c.is_alphanumeric() || "-_./ #".contains(c))
 }

@@ -1,4 +1,4 @@
-//! Sending to one, to some, to all.
+//! `send`, `broadcast` and `reply`: sends a message to one, several or all agents.
 
 mod report;
 
@@ -20,7 +20,7 @@ use crate::ops::wake::{self, Arrival, Rung};
 
 pub use report::{Accepted, Refused, SendReport};
 
-/// What is to be sent.
+/// A message to be sent.
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
     pub text: String,
@@ -28,11 +28,11 @@ pub struct Draft {
     pub thread: Option<String>,
     pub importance: Importance,
     pub want_ack: bool,
-    /// Keep it for a known session that is gone.
+    /// If the recipient is gone, keep it for its session.
     pub hold: bool,
 }
 
-/// An importance, by its name.
+/// Parses an importance.
 pub fn importance(name: &str) -> Result<Importance, CommandError> {
     Importance::parse(name).ok_or_else(|| {
         let text = format!("there is no importance `{}`", name.escape_debug());
@@ -40,7 +40,7 @@ pub fn importance(name: &str) -> Result<Importance, CommandError> {
     })
 }
 
-/// To those named, each on its own: what can't be sent to one doesn't stop the rest.
+/// Sends to each named agent. A failure for one doesn't stop the rest.
 pub fn send(ctx: &Context, to: &[String], draft: &Draft) -> Result<SendReport, CommandError> {
     check_text(&draft.text)?;
     let (mesh, caller) = identity::caller(ctx)?;
@@ -56,7 +56,7 @@ pub fn send(ctx: &Context, to: &[String], draft: &Draft) -> Result<SendReport, C
     Ok(post.done())
 }
 
-/// To every live agent but oneself; with `here`, to those in this folder.
+/// Sends to every live agent except the caller; with `here`, only to those in this folder.
 pub fn broadcast(ctx: &Context, draft: &Draft, here: bool) -> Result<SendReport, CommandError> {
     check_text(&draft.text)?;
     let (mesh, caller) = identity::caller(ctx)?;
@@ -75,7 +75,7 @@ pub fn broadcast(ctx: &Context, draft: &Draft, here: bool) -> Result<SendReport,
     Ok(post.done())
 }
 
-/// To the sender of a message, in its thread.
+/// Replies to the sender of a message, in its thread.
 pub fn reply(ctx: &Context, id: &str, draft: &Draft) -> Result<SendReport, CommandError> {
     check_text(&draft.text)?;
     let (mesh, caller) = identity::caller(ctx)?;
@@ -102,7 +102,7 @@ fn check_text(text: &str) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// What `--reply-to` names, and the thread that it is in.
+/// The message that `--reply-to` names, and its thread.
 fn answering(
     mesh: &Mesh,
     agent: &Agent,
@@ -114,10 +114,10 @@ fn answering(
     Ok((Some(answered.message.id), Some(draft.thread.clone().unwrap_or(own))))
 }
 
-/// One call's worth of sending, in order.
+/// One call of `send`, `broadcast` or `reply`.
 ///
-/// The registrations are read once. Whoever can be sent to without `mesh.lock` gets its copy first, with the sender's
-/// stamp held; then, with `mesh.lock` taken before the stamp, those for whom that is needed.
+/// The registrations are read once. Recipients that don't need `mesh.lock` get their copy first, with the sender's
+/// stamp held. Then those that need it get theirs, with `mesh.lock` taken before the stamp.
 struct Post<'a> {
     ctx: &'a Context,
     mesh: &'a Mesh,
@@ -127,9 +127,9 @@ struct Post<'a> {
     thread: Option<String>,
     broadcast: bool,
     copies: Vec<Copy>,
-    /// Whom this was for so far: one may be named by several of its names.
+    /// Recipients tried so far: an agent may be named by several of its names.
     tried: Vec<AgentName>,
-    /// The same of those who are gone. Somebody else may have the name of one of them now.
+    /// Recipients tried that are gone. Another agent may have the name of one of them now.
     tried_gone: Vec<AgentName>,
 }
 
@@ -147,13 +147,13 @@ enum Outcome {
     Twice,
 }
 
-/// What needs `mesh.lock`.
+/// A copy that needs `mesh.lock`.
 enum Postponed {
     /// To be kept for a session that is gone.
     Hold(AgentName),
-    /// There is no inbox: the recipient has just left, or somebody removed the directory under it.
+    /// There is no inbox: the recipient has just left, or somebody removed its directory.
     NoInbox(Agent, Rung),
-    /// It is sent, but the recipient's registration went away meanwhile.
+    /// It was sent, but the recipient's registration disappeared meanwhile.
     Unsure(Agent, Posted, Rung),
 }
 
@@ -170,7 +170,7 @@ impl<'a> Post<'a> {
         Self { ctx, mesh, from, draft, reply_to, thread, broadcast: false, copies, tried, tried_gone }
     }
 
-    /// Wakes those who rest, and tells the feed who wrote to whom.
+    /// Wakes idle recipients, and records in the feed who wrote to whom.
     fn done(self) -> SendReport {
         let ctx = self.ctx;
         let mut report = SendReport::default();
@@ -210,7 +210,7 @@ impl<'a> Post<'a> {
         report
     }
 
-    /// Sends to those whom `choose` names. Errors of one recipient are kept; a full disk ends it all.
+    /// Sends to those whom `choose` names. An error for one recipient is kept; a full disk ends everything.
     fn send_to(&mut self, choose: impl FnOnce(&Census) -> Vec<String>) -> Result<(), CommandError> {
         let mut outbox = self.mesh.outbox(&self.from.name)?;
         let census = self.mesh.census()?;
@@ -231,7 +231,7 @@ impl<'a> Post<'a> {
         Ok(())
     }
 
-    /// Does a copy lie in an inbox already?
+    /// Whether a copy is in an inbox already.
     fn has_sent(&self) -> bool {
         let is_sent = |outcome: &Outcome| {
             matches!(outcome, Outcome::Sent(..) | Outcome::Postponed(Postponed::Unsure(..)))
@@ -309,7 +309,7 @@ impl<'a> Post<'a> {
         Ok((stamp, message))
     }
 
-    /// Nobody of that name is registered; perhaps somebody was.
+    /// Nobody of that name is registered; looks for a grave.
     fn look_for_grave(&mut self, name: AgentName, census: &Census) -> Result<Outcome, CommandError> {
         if let Some(file) = census.unreadable(&name) {
             return Err(names::unreadable(&name, file));
@@ -339,7 +339,8 @@ impl<'a> Post<'a> {
         }
     }
 
-    /// Nothing ends this early: what lies in an inbox has to be reported, or its sender would send it again.
+    /// Sends the postponed copies. Nothing ends this early: a copy that is in an inbox must be reported, or its sender
+    /// would send it again.
     fn send_postponed(&mut self) -> Result<(), CommandError> {
         let is_postponed = |copy: &Copy| matches!(copy.outcome, Outcome::Postponed(_));
         if !self.copies.iter().any(is_postponed) {
@@ -368,13 +369,13 @@ impl<'a> Post<'a> {
         }
     }
 
-    /// With `mesh.lock` held nobody is buried or comes back.
+    /// Sends one postponed copy. While `mesh.lock` is held, nobody is buried or comes back.
     fn send_locked(&self, locked: &Locked<'_>, what: Postponed) -> Result<Outcome, CommandError> {
         match what {
             Postponed::Hold(name) => self.hold(&name),
             Postponed::NoInbox(agent, rung) => {
                 let just_left = || not_running(&agent.name, "it has just left", clock::now());
-                // One of pi-messenger's may have renamed itself, and removed its old inbox.
+                // A pi-messenger agent may have renamed itself and removed its old inbox.
                 let agent = locked.own_record(&agent).map_err(|_| just_left())?.agent;
                 self.note_owner(&agent);
                 locked.make_inbox(&agent.name)?;
@@ -383,8 +384,8 @@ impl<'a> Post<'a> {
                 let posted = outbox.post(stamp, &agent.name, message)?.ok_or_else(just_left)?;
                 Ok(self.sent(&agent, posted, rung))
             }
-            // Either the recipient's mail, this one too, went into its grave or along with its new name, or this one lies
-            // where nobody will look: it is taken back.
+            // Either the recipient's mail, including this message, was moved to its grave or its new name, or this
+            // message is where nobody will look: then it is taken back.
             Postponed::Unsure(agent, posted, rung) => match self.is_there(locked, &agent) {
                 Ok(true) => Ok(self.sent(&agent, posted, rung)),
                 Ok(false) if self.take_back(&agent.name, &posted)? => {
@@ -398,7 +399,7 @@ impl<'a> Post<'a> {
 
     fn is_there(&self, locked: &Locked<'_>, agent: &Agent) -> Result<bool, CommandError> {
         let census = self.mesh.census()?;
-        // One of pi-messenger's never looks at its old inbox again.
+        // A pi-messenger agent never looks at its old inbox again.
         for (old, new) in locked.forward_orphans(&census)? {
             let text = format!("{old} is called {new} now; what lay in its old inbox was forwarded");
             self.ctx.notice(text);
@@ -406,7 +407,8 @@ impl<'a> Post<'a> {
         Ok(census.records.iter().any(|record| is_of(&record.agent, agent)))
     }
 
-    /// `false`: it is out of our hands. What is not in the inbox any more is not sent, whatever its record says.
+    /// Takes a message back; `false` if it is no longer in the inbox. One that was taken back counts as not sent, even
+    /// if its record is left.
     fn take_back(&self, to: &AgentName, posted: &Posted) -> Result<bool, CommandError> {
         let is_back = self.mesh.take_back(to, posted)?;
         if is_back && let Err(error) = self.mesh.forget_sent(&self.from.name, to, posted) {
@@ -415,7 +417,8 @@ impl<'a> Post<'a> {
         Ok(is_back)
     }
 
-    /// It can't be told whether anybody will look where the message lies. Only what is taken back is not sent.
+    /// Handles a message of which we can't know whether anybody will look at it: only if it can be taken back is it not
+    /// sent.
     fn withdraw(
         &self,
         agent: &Agent,
@@ -452,13 +455,13 @@ impl<'a> Post<'a> {
     }
 }
 
-/// Is this the agent that we saw? Its session id may have changed meanwhile, or its name, but not both with its process.
+/// Whether this is the agent that we saw: the same session, or the same name and process.
 fn is_of(now: &Agent, seen: &Agent) -> bool {
     let has_name = now.all_names().any(|name| *name == seen.name);
     now.session == seen.session || has_name && now.process == seen.process
 }
 
-/// A name as people write it to somebody: with or without an `@`.
+/// Parses a recipient's name, with or without an `@`.
 fn recipient(to: &str) -> Result<AgentName, CommandError> {
     let name = to.strip_prefix('@').unwrap_or(to);
     AgentName::new(name).map_err(|error| {
@@ -468,7 +471,7 @@ fn recipient(to: &str) -> Result<AgentName, CommandError> {
     })
 }
 
-/// What a receipt will tell of it.
+/// Records the wake route for the receipt.
 fn note_rung(ctx: &Context, mesh: &Mesh, from: &Agent, sent: &mut Accepted, rung: Rung) {
     sent.rung = rung;
     if rung == Rung::None {

@@ -1,4 +1,4 @@
-//! Following an inbox: `watch` and `wait`.
+//! `watch` and `wait`: following an inbox.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ use crate::ops::reservations::waiting;
 use crate::ops::watcher::mesh_watcher::{MeshWatcher, Woken, current};
 
 const FIRST_RETRY: Duration = Duration::from_secs(1);
-/// After so many failures a message is parked.
+/// A message is parked after this many failures.
 const TRIES: u32 = 5;
 
 /// Why following ended.
@@ -31,7 +31,7 @@ pub enum End {
     Closed,
 }
 
-/// Follows the inbox until it is stopped, or until nobody reads any more.
+/// Follows the inbox until it is stopped or nobody reads any more.
 pub fn watch(
     ctx: &Context,
     reader: Reader,
@@ -51,7 +51,7 @@ pub fn watch(
     }
 }
 
-/// Follows the inbox and runs something for each message. What fails is tried again later and holds up nothing else.
+/// Follows the inbox and runs a command for each message. A failed one is tried again later, without delaying others.
 pub fn watch_each(
     ctx: &Context,
     stop: &Stop,
@@ -79,7 +79,7 @@ pub fn watch_each(
     }
 }
 
-/// A model may run `msg` without asking: that must not be a way to run anything else.
+/// Refuses `--exec` inside a harness: a model may run `msg` without asking, and that must not let it run anything else.
 fn refuse_in_harness() -> Result<(), CommandError> {
     let Some(inside) = person::harness() else { return Ok(()) };
     let text = format!("`--exec` runs commands, and inside {inside} that is for its own tools");
@@ -125,11 +125,11 @@ pub fn wait(
     hand_over: &mut HandOver<'_>,
 ) -> Result<Option<usize>, CommandError> {
     let (mesh, caller) = identity::caller(ctx)?;
-    // A deadline beyond what the clock can tell never comes.
+    // A deadline beyond the range of the clock never comes.
     let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
     let via = Via::new(selection.via.unwrap_or("wait"));
     let mut follower = Follower::new(Desk::new(ctx, &mesh, caller.agent, via, reader));
-    // Nobody waits for a name that was mistyped.
+    // A mistyped name is an error, not something to wait for.
     let mut unchecked = selection.from.as_ref();
     loop {
         follower.refresh()?;
@@ -161,16 +161,16 @@ pub fn wait(
     }
 }
 
-/// Who only wants mail of one sender, by name.
+/// Selects the mail of one sender, or all mail.
 pub fn from_sender(name: Option<AgentName>) -> Selection {
     Selection { from: name, ..Selection::default() }
 }
 
-/// A desk with an ear at the door.
+/// A desk that watches its inbox.
 struct Follower<'a> {
     desk: Desk<'a>,
     ear: MeshWatcher<'a>,
-    /// When something may be free for which the agent waits, and of which nobody else may ever tell.
+    /// When a path that the agent waits for may become free without anybody else reporting it.
     free_at: Option<Instant>,
 }
 
@@ -180,7 +180,7 @@ impl<'a> Follower<'a> {
         Self { desk, ear, free_at: None }
     }
 
-    /// Whoever arms looks next.
+    /// Arms the watch. The caller has to look afterwards.
     fn arm(&mut self) -> Result<(), CommandError> {
         self.ear.arm(WatchTarget::Inbox(&self.desk.agent)).map(drop)
     }
@@ -189,7 +189,7 @@ impl<'a> Follower<'a> {
         self.ear.wait(stop, deadline.into_iter().chain(self.free_at).min())
     }
 
-    /// What waits now. The agent may have another name by now, or be gone, and another have its name.
+    /// What waits now. The agent may have been renamed or be gone, and another may have its name.
     fn look(&mut self) -> Result<Vec<Waiting>, CommandError> {
         if seams::has_bug(Bug::ScanBeforeWatch) {
             let waiting = self.desk.look()?.waiting;
@@ -203,7 +203,7 @@ impl<'a> Follower<'a> {
         Ok(self.desk.look()?.waiting)
     }
 
-    /// The agent as it is registered now. Has its name changed? Whoever refreshes looks next.
+    /// Reads the agent's registration again; returns whether its name changed. The caller has to look afterwards.
     fn refresh(&mut self) -> Result<bool, CommandError> {
         self.free_at = None;
         let Some(now) = current(self.desk.mesh, &self.desk.agent)? else { return Ok(false) };
@@ -213,7 +213,7 @@ impl<'a> Follower<'a> {
         Ok(renamed)
     }
 
-    /// Where that can't be found out, looking at the slow tick does.
+    /// When the next reservation in the agent's way ends. If that can't be found out, the slow tick has to do.
     fn next_end(&self) -> Option<Instant> {
         let end = waiting::next_end(self.desk.mesh, &self.desk.agent).ok().flatten()?;
         let left = Duration::try_from(end.duration_since(clock::now())).unwrap_or_default();
@@ -238,7 +238,7 @@ impl Failures {
         self.tries.get(stem.as_str()).is_none_or(|(_, at)| Instant::now() >= *at)
     }
 
-    /// Counts one more failure. The next try comes after 1, 2, 4 … s.
+    /// Counts one more failure. The next try comes after 1, 2, 4 … 32 s.
     fn count(&mut self, stem: &Stem) -> u32 {
         let entry = self.tries.entry(stem.to_string()).or_insert((0, Instant::now()));
         entry.1 = Instant::now() + first_retry() * 2_u32.pow(entry.0.min(5));
@@ -246,7 +246,7 @@ impl Failures {
         entry.0
     }
 
-    /// Forgets what somebody else took before its next try was due: nothing is to be waited for then.
+    /// Forgets messages that are due but no longer waiting, because somebody else took them: nothing is left to try.
     fn keep(&mut self, waiting: &[Waiting]) {
         let now = Instant::now();
         self.tries

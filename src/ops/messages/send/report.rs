@@ -1,4 +1,4 @@
-//! What became of the copies of one message.
+//! The results of sending one message: one per copy.
 
 use crate::domain::{AgentName, MessageId};
 use crate::ops::error::{CommandError, Kind};
@@ -11,13 +11,13 @@ pub struct Accepted {
     pub to: AgentName,
     pub id: MessageId,
     pub stem: Stem,
-    /// It is kept for when the recipient comes back.
+    /// It is kept until the recipient comes back.
     pub held: bool,
     /// How it gets to the recipient's attention.
     pub rung: Rung,
 }
 
-/// A copy that was not, and why.
+/// A copy that was refused, and why.
 #[derive(Clone, Debug)]
 pub struct Refused {
     pub to: String,
@@ -31,7 +31,7 @@ pub struct SendReport {
 }
 
 impl SendReport {
-    /// One recipient's error is the error; several are summed up, each told once.
+    /// The error to report: that of the only recipient, or a summary with each error once.
     pub fn error(&self) -> Option<CommandError> {
         match (self.failed.as_slice(), self.sent.len()) {
             ([], _) => None,
