@@ -1,18 +1,18 @@
-//! `{a,b}` and `{1..3}`: one word becomes several, before anything else is expanded.
+//! Brace expansion: `{a,b}` and `{1..3}` turn one word into several, before any other expansion.
 
 use super::syntax::{Piece, Word};
 
-/// A letter outside of quotes, or a piece that is no letter.
+/// An unquoted character, or a piece that is not one.
 #[derive(Clone, Copy)]
 pub enum Atom<'a> {
     Letter(char),
     Piece(&'a Piece),
 }
 
-/// More words than this are not made of one.
+/// Maximum number of words that one word may expand to.
 const MAX_WORDS: usize = 512;
 const MAX_ATOMS: usize = 64 * 1024;
-/// `{-2147483648..2147483647..10}` is not longer.
+/// Maximum length of a range; `{-2147483648..2147483647..10}` is shorter.
 const MAX_RANGE: usize = 40;
 const MAX_NESTING: usize = 16;
 
@@ -20,7 +20,7 @@ pub type Words<'a> = Vec<Vec<Atom<'a>>>;
 
 struct TooMany;
 
-/// The words that `word` stands for; nothing where they are too many.
+/// The words that `word` expands to; `None` if there are too many.
 pub fn expand(word: &Word) -> Option<Words<'_>> {
     let mut atoms = Vec::new();
     let mut has_brace = false;
@@ -78,14 +78,14 @@ fn expand_atoms<'a>(atoms: &[Atom<'a>], nesting: usize) -> Result<Words<'a>, Too
     Ok(words)
 }
 
-/// Where the `}` is that belongs to a `{`, and whether there are choices between the two.
+/// The position of the `}` that closes a `{`, and whether there are alternatives between them.
 #[derive(Clone, Copy)]
 struct Closing {
     at: usize,
     has_comma: bool,
 }
 
-/// For each `{` its `}`. All at once, because braces that lie in each other would be looked at again and again.
+/// For each `{` its `}`. Computed in one pass, because nested braces would otherwise be scanned repeatedly.
 fn closing_braces(atoms: &[Atom<'_>]) -> Vec<Option<Closing>> {
     let mut ends = vec![None; atoms.len()];
     let mut open: Vec<(usize, bool)> = Vec::new();
@@ -104,7 +104,7 @@ fn closing_braces(atoms: &[Atom<'_>]) -> Vec<Option<Closing>> {
     ends
 }
 
-/// What stands between two braces with commas between them.
+/// Expands the comma-separated alternatives between two braces.
 fn choices<'a>(inside: &[Atom<'a>], nesting: usize) -> Result<Words<'a>, TooMany> {
     let mut depth = 0;
     let mut parts = vec![];
@@ -131,7 +131,7 @@ fn choices<'a>(inside: &[Atom<'a>], nesting: usize) -> Result<Words<'a>, TooMany
     Ok(all)
 }
 
-/// What `1..3` between two braces stands for, where it is such a thing.
+/// Expands `1..3` between two braces, if it is a range.
 fn range<'a>(inside: &[Atom<'a>]) -> Result<Option<Words<'a>>, TooMany> {
     let letter = |atom: &Atom| if let Atom::Letter(c) = atom { Some(*c) } else { None };
     let is_short = inside.len() <= MAX_RANGE;

@@ -1,4 +1,4 @@
-//! Commands that change what the shell knows, and small ones whose output can be told.
+//! Shell builtins that change the shell's state, and small commands whose output is predictable.
 
 use std::rc::Rc;
 
@@ -8,7 +8,7 @@ use super::reader::{Call, Reader, State};
 use super::state::join;
 use crate::domain::pattern::PathForm;
 
-/// With more of them than this, `popd` goes where nobody knows.
+/// Maximum size of the `pushd` stack and of the list of doubtful directories; beyond it they are unknown.
 const MAX_DIRS: usize = 32;
 
 pub fn cd(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
@@ -28,7 +28,7 @@ pub fn cd(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option
     None
 }
 
-/// Goes there from wherever the shell may be. Where there is no such directory, it may as well stay.
+/// Changes to `text` from each possible directory. Where it does not exist, the shell may also stay.
 fn enter(reader: &mut Reader<'_>, state: &mut State, text: &str) {
     let mut doubted = Vec::new();
     for place in state.places() {
@@ -41,7 +41,7 @@ fn enter(reader: &mut Reader<'_>, state: &mut State, text: &str) {
     state.enter(text);
 }
 
-/// The shell may stay in these.
+/// Notes that the shell may stay in these directories.
 fn doubt(state: &mut State, places: Vec<Option<String>>) {
     if !places.is_empty() {
         let doubted = Rc::make_mut(&mut state.doubted);
@@ -57,7 +57,7 @@ fn can_enter(reader: &mut Reader<'_>, place: Option<&str>, path: &str, text: &st
     if is_up || reader.world.is_dir(path) || reader.is_made(path) {
         return true;
     }
-    // Next to a directory that the command makes itself.
+    // Inside a directory that the command itself makes, `..` can only be resolved lexically.
     let is_new = place.is_some_and(|place| reader.is_made(place));
     is_new && reader.world.is_dir(PathForm::absolute(path).as_str())
 }
@@ -83,7 +83,7 @@ pub fn popd(_: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<St
     let old = state.sure_dir();
     let mut places = vec![back.filter(|_| call.arguments.is_empty())];
     if !state.instead.is_empty() {
-        // If a `pushd` failed, there is one less to go back to, or none.
+        // If a `pushd` failed, the stack has one entry less, or none.
         places.extend(state.instead.iter().chain(state.dirs.iter()).cloned());
     }
     state.go_to_one_of(&places);
@@ -91,7 +91,7 @@ pub fn popd(_: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<St
     None
 }
 
-/// `export X=y` and its like.
+/// `export X=y` and similar.
 pub fn declare(_: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
     for field in call.arguments.iter().filter(|field| !field.text.starts_with('-')) {
         if let Some((name, _)) = field.text.split_once('=') {
@@ -105,7 +105,7 @@ pub fn declare(_: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option
     None
 }
 
-/// What these set isn't known: `read x`, `let x=1`.
+/// `read x`, `let x=1` and similar: the value they set is unknown.
 pub fn forget(_: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
     for field in call.arguments.iter().filter(|field| !field.text.starts_with('-')) {
         let name = field.text.split(['=', '+', '-', '*', '[']).next().unwrap_or_default();
@@ -119,7 +119,7 @@ pub fn forget(_: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<
 pub fn unset(_: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
     let takes_functions = call.arguments.iter().any(|field| field.text == "-f");
     for field in call.arguments.iter().filter(|field| !field.text.starts_with('-') && !takes_functions) {
-        // Whatever names one element leaves the others as they are.
+        // `unset a[1]` leaves the other elements, so the value is unknown.
         let is_whole = field.is_known() && !field.text.contains('[');
         state.set(field.text.split('[').next().unwrap_or_default(), is_whole.then(|| Value::literal("")));
     }
@@ -155,7 +155,7 @@ pub fn leave(_: &mut Reader<'_>, state: &mut State, _: &Call<'_>) -> Option<Stri
     None
 }
 
-/// `trap 'rm -f x' EXIT`: it is run some time.
+/// `trap 'rm -f x' EXIT`: the script runs at some later time.
 pub fn trap(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
     let arguments: Vec<&Field> = call.arguments.iter().filter(|field| field.text != "--").collect();
     if let [script, _, ..] = arguments.as_slice()

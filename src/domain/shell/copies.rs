@@ -1,4 +1,4 @@
-//! Programs that copy, move, link and make files, or change what they belong to.
+//! Programs that copy, move, link or create files, or change their mode or owner.
 
 use super::Extent;
 use super::field::{Field, Letter};
@@ -25,7 +25,7 @@ pub fn mv(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &
 }
 
 pub fn ln(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
-    // With `-r` the target is read from the working directory, as that of a hard link is.
+    // With `-r` the target is relative to the working directory, like that of a hard link.
     let is_symbolic = options.has("-s --symbolic") && !options.has("-r --relative");
     if let ([only], None) = (options.operands.as_slice(), options.value("-t --target-directory")) {
         match only.base() {
@@ -64,7 +64,7 @@ fn sources(options: &Options) -> &[Field] {
     }
 }
 
-/// The files that come to be where the last operand, or `-t`, says. Returns each with what it is made of.
+/// Notes writes to the targets given by the last operand or `-t`. Returns each source with its target.
 fn write_targets(
     reader: &mut Reader<'_>,
     state: &State,
@@ -85,7 +85,7 @@ fn write_targets(
     if is_name || !is_dir {
         reader.write(state, target, extent, by);
         made.extend(sources.first().map(|source| (source.clone(), target.clone())));
-        // A glob that matches many needs a directory to go to.
+        // A glob that matches several files needs a directory as target.
         if is_name || !may_be_many {
             return made;
         }
@@ -135,13 +135,13 @@ pub fn scp(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: 
     }
 }
 
-/// `host:path`
+/// Whether it has the form `host:path`.
 fn is_remote(field: &Field) -> bool {
     let host = field.text.split('/').next().unwrap_or_default();
     host.contains(':')
 }
 
-/// Its mode may look like a flag: `chmod -x file`.
+/// The mode may look like a flag: `chmod -x file`.
 pub fn chmod(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
     let is_mode = |field: &Field| {
         field.text.len() > 1
@@ -178,7 +178,7 @@ pub fn dd(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option
     None
 }
 
-/// `mktemp DIR/name.XXXX`. What it makes where all temporary files are is of no interest.
+/// `mktemp DIR/name.XXXX`. Files in the usual temporary directory do not matter.
 pub fn mktemp(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
     if options.has("-u --dry-run") {
         return;

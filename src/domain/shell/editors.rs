@@ -1,4 +1,4 @@
-//! Programs that change text in place.
+//! Programs that edit or format files in place.
 
 use super::Extent;
 use super::field::Field;
@@ -11,7 +11,7 @@ pub fn sed(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: 
     let has_script = options.has("-e --expression -f --file");
     let mut suffix = options.value("-i --in-place").cloned();
     if options.has("-i") && suffix.is_none() {
-        // As BSD has it: `sed -i '' …`, `sed -i .bak …`.
+        // BSD syntax: `sed -i '' …`, `sed -i .bak …`.
         let is_suffix = |field: &Field| {
             field.text.is_empty()
                 || (!has_script
@@ -24,7 +24,7 @@ pub fn sed(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: 
             operands = rest;
         }
     }
-    // Each is a line of its own, and a command may go on in the next.
+    // Each expression is a line of its own, and a command may continue on the next line.
     let expressions: Vec<&str> = options
         .values("-e --expression")
         .filter(|text| text.is_known())
@@ -36,7 +36,7 @@ pub fn sed(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: 
         texts.push(text_of(script));
         operands = rest;
     }
-    // A script that has a variable in it is still only a script: it writes elsewhere in rare cases.
+    // A script that contains a variable is still only a script; it rarely writes other files.
     for text in texts {
         match text {
             Some(text) => apply(reader, state, scripts::sed(&text), name),
@@ -62,7 +62,7 @@ fn apply(reader: &mut Reader<'_>, state: &State, effects: Effects, name: &str) {
     }
 }
 
-/// The files, and the copies of what they were.
+/// Notes writes to the files and to their backups.
 fn write_in_place(reader: &mut Reader<'_>, state: &State, files: &[Field], suffix: Option<&Field>, by: &str) {
     for file in files {
         reader.write(state, file, Extent::File, by);
@@ -115,7 +115,7 @@ pub fn editor(reader: &mut Reader<'_>, state: &mut State, options: &Options, nam
     }
 }
 
-/// Its long flags begin with one dash.
+/// Its long flags start with a single dash.
 pub fn clang_format(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
     if call.arguments.iter().any(|field| field.text == "-i") {
         if call.arguments.iter().all(|field| field.text.starts_with('-')) {
@@ -166,7 +166,7 @@ pub fn second_operand(reader: &mut Reader<'_>, state: &mut State, options: &Opti
     }
 }
 
-/// It follows `mod` to other files.
+/// It follows `mod` declarations to other files, so the call is opaque.
 pub fn rustfmt(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
     if options.has("--check") || options.operands.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! From words to arguments: braces, `~`, variables, substitutions, splitting.
+//! Expands words into arguments: braces, `~`, variables, substitutions, word splitting.
 
 use super::brace::{self, Atom};
 use super::field::{Field, Letter, MAX_GLOB, Value};
@@ -6,25 +6,25 @@ use super::reader::{BYTES_PER_STEP, Reader, State};
 use super::runs::Tells;
 use super::syntax::{Piece, Word};
 
-/// The arguments that one word becomes.
+/// Collects the arguments that one word expands to.
 #[derive(Default)]
 struct Builder {
     done: Vec<Field>,
     letters: Vec<Letter>,
-    /// Instead of `letters`, once it is too long to be anything but text.
+    /// Used instead of `letters` once the word is too long to be a file name.
     long: String,
-    /// There is a word, even if it is empty.
+    /// A word has started, even if it is empty.
     is_begun: bool,
-    /// Variables outside of quotes fall into several words.
+    /// Unquoted variables are split into several words.
     splits: bool,
-    /// What the command sets `IFS` to, if it does.
+    /// The value of `IFS` if the command sets it; `Some(None)` if that value is unknown.
     separators: Option<Option<Value>>,
 }
 
 impl Builder {
     fn push(&mut self, text: &str, quoted: bool) {
         self.is_begun = true;
-        // No letter has more than four bytes.
+        // A character has at most four bytes.
         if !self.long.is_empty() || text.len() > 4 * MAX_GLOB {
             self.long.extend(self.letters.drain(..).map(|letter| letter.c));
             self.long.push_str(text);
@@ -51,7 +51,7 @@ impl Builder {
         }
     }
 
-    /// Whether it may fall into other words than usual.
+    /// Whether the changed `IFS` may split it differently.
     fn may_split(&self, value: &Value) -> bool {
         match &self.separators {
             None => false,
@@ -90,7 +90,7 @@ impl Builder {
 }
 
 impl Reader<'_> {
-    /// The arguments that `words` become. What is substituted in them is followed.
+    /// The arguments that `words` expand to. Substituted commands are followed.
     pub fn fields(&mut self, state: &mut State, words: &[Word]) -> Vec<Field> {
         let mut fields = Vec::new();
         for word in words {
@@ -111,7 +111,7 @@ impl Reader<'_> {
         fields
     }
 
-    /// The one text that `word` becomes where a shell doesn't split it.
+    /// The single text that `word` expands to where the shell does not split it.
     pub fn single(&mut self, state: &mut State, word: &Word) -> Field {
         let atoms: Vec<Atom> = word
             .iter()
@@ -125,7 +125,7 @@ impl Reader<'_> {
         builder.done.pop().unwrap_or_default()
     }
 
-    /// What a variable holds that is assigned `word`: there are no globs in it yet.
+    /// The value of a variable that is assigned `word`. Globs are not expanded in assignments.
     pub fn assigned(&mut self, state: &mut State, word: &Word) -> Option<Value> {
         let field = self.single(state, word);
         let is_glob_value =
@@ -161,7 +161,7 @@ impl Reader<'_> {
         builder.end_word();
     }
 
-    /// What `~` stands for; returns what comes after it.
+    /// Expands `~` and returns what follows it.
     fn tilde<'a, 'b>(
         &mut self,
         state: &State,
@@ -180,7 +180,7 @@ impl Reader<'_> {
     fn piece(&mut self, state: &mut State, piece: &Piece, builder: &mut Builder) {
         match piece {
             Piece::Bare(text) => builder.push(text, false),
-            // What is too much is not known.
+            // Text beyond the step limit counts as unknown.
             Piece::Quoted(text) if self.spend(text.len() / BYTES_PER_STEP) => builder.push(text, true),
             Piece::Quoted(_) => builder.push_unknown(),
             Piece::Variable { name, quoted } => self.push_variable(state, name, *quoted, builder),
@@ -244,14 +244,14 @@ impl Reader<'_> {
         }
     }
 
-    /// What the variable holds, where that is known.
+    /// The value of the variable, if known.
     fn variable(&self, state: &State, name: &str) -> Option<Value> {
         if let Some(value) = state.variables.get(name) {
             return value.clone();
         }
         match name {
             "" => None,
-            // Not those of the environment, which is not that of the shell.
+            // Not from the environment, which is ours and not the shell's.
             "PWD" => state.sure_dir().map(Value::literal),
             "OLDPWD" => state.old_dir.clone().map(Value::literal),
             "_" | "SHLVL" => None,
@@ -259,7 +259,7 @@ impl Reader<'_> {
             _ => match name.parse::<usize>() {
                 Ok(0) => None,
                 Ok(nth) => {
-                    // One that isn't given is empty.
+                    // A missing positional parameter is empty.
                     let arguments = state.arguments.as_ref()?;
                     arguments.get(nth - 1).cloned().unwrap_or_else(|| Some(Value::literal("")))
                 }

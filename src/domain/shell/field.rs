@@ -1,18 +1,18 @@
-//! A word after all expansions: what a program gets as one argument.
+//! A word after all expansions: one argument of a program.
 
 use std::rc::Rc;
 
-/// Stands for text that isn't known before the command runs; no argument can hold it.
+/// Placeholder for text that is unknown before the command runs; no argument can contain it.
 const UNKNOWN: char = '\0';
 
-/// A longer word is text, not the name of a file.
+/// Maximum length of a glob; a longer word is text and not a file name.
 pub const MAX_GLOB: usize = 4096;
 
-/// One letter of a field that is being put together.
+/// One character of a field under construction.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Letter {
     pub c: char,
-    /// Globs mean nothing in it.
+    /// Glob characters are literal in it.
     pub quoted: bool,
 }
 
@@ -20,24 +20,24 @@ impl Letter {
     pub const UNKNOWN: Self = Self { c: UNKNOWN, quoted: true };
 }
 
-/// One argument.
+/// One argument of a program.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Field {
-    /// As it would be if globs were letters.
+    /// The text with glob characters taken literally.
     pub text: String,
-    /// The glob, in the syntax of `globset`, if it is one.
+    /// The glob in `globset` syntax, if it is one.
     pub pattern: Option<String>,
-    /// It stands for any of the files beneath that path, as `{}` of `find` does.
+    /// It may be any file below that path, like `{}` of `find`.
     pub is_below: bool,
-    /// Those of a glob as it was written.
+    /// The characters of a glob as written.
     pub letters: Option<Rc<[Letter]>>,
 }
 
-/// What a variable holds.
+/// The value of a variable.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Value {
     pub text: Rc<str>,
-    /// It is each of the files that this glob matches, as in `for f in *.rs`.
+    /// The value is each file that this glob matches in turn, as in `for f in *.rs`.
     pub glob: Option<Rc<[Letter]>>,
 }
 
@@ -46,7 +46,7 @@ impl Value {
         Self { text: text.into(), glob: None }
     }
 
-    /// The argument as the value of a variable, where that can be known.
+    /// The argument as a variable's value, if it is known.
     pub fn of(field: &Field) -> Option<Self> {
         let is_lost = field.is_below || (field.pattern.is_some() && field.letters.is_none());
         (field.is_known() && !is_lost)
@@ -102,7 +102,7 @@ impl Field {
         !self.text.contains(UNKNOWN)
     }
 
-    /// What comes after `prefix`, which must hold no glob.
+    /// The part after `prefix`, which must not contain a glob.
     pub fn after(&self, prefix: &str) -> Option<Self> {
         let text = self.text.strip_prefix(prefix)?.to_string();
         let pattern = match &self.pattern {
@@ -112,7 +112,7 @@ impl Field {
         Some(Self { text, pattern, is_below: self.is_below, letters: None })
     }
 
-    /// The last component; of a path that ends in `.` or `..` there is none.
+    /// The last component; `None` for a path that ends in `.` or `..`.
     pub fn base(&self) -> Option<Self> {
         let base = |path: &str| path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_string();
         let text = base(&self.text);
@@ -125,7 +125,7 @@ impl Field {
         self.append("/", Some(name))
     }
 
-    /// With `text` behind it.
+    /// With `text` appended.
     pub fn with(&self, text: &str) -> Self {
         self.append(text, None)
     }
@@ -159,7 +159,7 @@ impl Field {
     }
 }
 
-/// `text` as a glob that matches nothing else.
+/// A glob that matches exactly `text`.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     text.chars().for_each(|c| push_escaped(&mut escaped, c));
@@ -174,10 +174,10 @@ fn push_escaped(pattern: &mut String, c: char) {
     }
 }
 
-/// Where classes such as `[a-z]` may end.
+/// Finds where character classes such as `[a-z]` may end.
 struct Classes<'a> {
     letters: &'a [Letter],
-    /// For each place whether a `]` comes before the next `/`, from there on.
+    /// For each position, whether a `]` follows before the next `/`.
     closes: Vec<bool>,
 }
 
@@ -194,10 +194,10 @@ impl<'a> Classes<'a> {
         Self { letters, closes }
     }
 
-    /// Whether the `[` at `at` begins a class and not just itself.
+    /// Whether the `[` at `at` starts a class rather than being literal.
     fn begin_at(&self, at: usize) -> bool {
         let is_negated = self.letters.get(at + 1).is_some_and(|letter| matches!(letter.c, '!' | '^'));
-        // A `]` that comes first belongs to the class.
+        // A `]` in first position belongs to the class.
         let first = at + 1 + usize::from(is_negated);
         let is_name = self.letters.get(first).is_some_and(|letter| letter.c != '/');
         is_name && self.closes[first + 1]

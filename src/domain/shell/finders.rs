@@ -1,4 +1,4 @@
-//! Programs that run others on files that they find or are told: `find`, `fd`, `xargs`.
+//! Programs that run others on files they find or are given: `find`, `fd`, `xargs`.
 
 use super::Extent;
 use super::field::{Field, Letter};
@@ -6,7 +6,7 @@ use super::options::{Options, Takes};
 use super::reader::{BYTES_PER_STEP, Call, Reader, State};
 use super::runs::Tells;
 
-/// Tests of `find` that make it find anything else than "all names like this".
+/// Tests of `find` with which its result is no longer "all files with this name".
 const NOT_PLAIN: [&str; 9] = ["-o", "-or", "!", "-not", "(", ")", ",", "-path", "-regex"];
 
 pub fn find(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
@@ -50,7 +50,7 @@ pub fn find(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Opti
     None
 }
 
-/// What `find` may find, one for each path.
+/// What `find` may find, one field per path.
 fn found(paths: &[Field], tests: &[Field]) -> Vec<Field> {
     let tests = without_exceptions(tests);
     let is_plain = !tests.iter().any(|test| NOT_PLAIN.contains(&test.text.as_str()));
@@ -78,7 +78,7 @@ fn found(paths: &[Field], tests: &[Field]) -> Vec<Field> {
     paths.iter().map(each).collect()
 }
 
-/// The tests without `-not -path './target/*'` and the like: with them it finds less, not something else.
+/// Removes tests such as `-not -path './target/*'`: they only reduce what is found.
 fn without_exceptions(tests: &[Field]) -> Vec<&Field> {
     const NARROW: [&str; 7] = ["-path", "-ipath", "-wholename", "-name", "-iname", "-type", "-newer"];
     let mut kept = Vec::new();
@@ -111,7 +111,7 @@ fn run_on_each(reader: &mut Reader<'_>, state: &mut State, command: &[Field], fo
     }
 }
 
-/// `-execdir`: it runs in the directory of what is found, anywhere beneath `paths`.
+/// `-execdir` runs in the directory of each file found, anywhere below `paths`.
 fn run_beside_each(reader: &mut Reader<'_>, state: &State, command: &[Field], paths: &[Field]) {
     let mut own = state.clone();
     own.go(None);
@@ -124,7 +124,7 @@ fn run_beside_each(reader: &mut Reader<'_>, state: &State, command: &[Field], pa
     }
 }
 
-/// What it finds isn't known; what it runs on that is.
+/// The files it finds are unknown, but the command it runs on them is known.
 pub fn fd(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
     let runs = |field: &Field| matches!(field.text.as_str(), "-x" | "-X" | "--exec" | "--exec-batch");
     let at = call.arguments.iter().position(runs)?;
@@ -143,7 +143,7 @@ pub fn xargs(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Opt
     let mark = options.value("-I -i --replace -J").map(|mark| mark.text.clone());
     let mark = mark.or_else(|| options.has("-i --replace").then(|| "{}".to_string()));
     let text = if options.has("-a --arg-file -0 --null -d --delimiter") { None } else { reader.stdin(state) };
-    // Quotes mean something to it; let it be unknown then.
+    // `xargs` interprets quotes; treat such input as unknown.
     let Some(text) = text.filter(|text| !text.contains(['\'', '"', '\\'])) else {
         run_on_unknown(reader, state, command, mark.as_deref());
         return None;

@@ -1,11 +1,11 @@
-//! Branches and loops: which of them are run, and how often, is not known, so all are followed.
+//! Branches and loops. Which of them run, and how often, is unknown, so all of them are followed.
 
 use super::field::Value;
 use super::reader::{Reader, State};
 use super::syntax::{Compound, List, Word};
 
 impl Reader<'_> {
-    /// Follows whatever has branches or goes round.
+    /// Follows a compound command with branches or loops.
     pub fn branches(&mut self, state: &mut State, compound: &Compound) {
         match compound {
             Compound::Subshell(_) | Compound::Group(_) => {}
@@ -47,7 +47,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Once as it is, and once more with what it changes unknown.
+    /// Follows the loop once, and a second time with everything it changed unknown.
     fn while_loop(&mut self, state: &mut State, condition: &List, body: &List) {
         for _ in 0..2 {
             let before = state.clone();

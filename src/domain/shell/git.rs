@@ -1,4 +1,4 @@
-//! What the commands of git do to the work tree.
+//! Effects of git commands on the work tree.
 
 use super::Extent;
 use super::copies;
@@ -9,7 +9,7 @@ use super::reader::{Call, Reader, State};
 use super::wrappers::change_dir;
 use crate::domain::patch::diff_paths;
 
-/// Commands that leave the work tree alone.
+/// Commands that do not change the work tree.
 const READS: &str = "status diff log show add fetch branch tag rev-parse rev-list ls-files ls-tree \
     ls-remote blame annotate grep remote describe shortlog reflog cat-file diff-tree \
     diff-index diff-files name-rev merge-base for-each-ref symbolic-ref show-ref show-branch var \
@@ -52,7 +52,7 @@ pub fn git(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Optio
     None
 }
 
-/// Which flags of the command take a value.
+/// The flags of the command that take a value.
 fn takes(command: &str) -> Takes {
     let (short, long) = match command {
         "checkout" => ("bB", "orphan conflict pathspec-from-file"),
@@ -151,9 +151,9 @@ impl Git<'_, '_, '_> {
         let operands = options.operands.as_slice();
         match (options.before_dashes, operands) {
             (Some(before), _) if before < operands.len() => self.write_paths(&operands[before..]),
-            // `git checkout` alone tells what differs.
+            // `git checkout` alone only reports differences.
             (_, []) if !options.has("-f --force") => {}
-            // Of a conflict, so these are paths.
+            // They resolve a conflict, so the operands are paths.
             (None, _) if options.has("--ours --theirs") => self.write_paths(operands),
             (None, [first, ..]) if self.is_path(first) => self.write_paths(operands),
             (None, [_, paths @ ..]) if !paths.is_empty() => self.write_paths(paths),
@@ -169,14 +169,14 @@ impl Git<'_, '_, '_> {
         }
     }
 
-    /// A new branch changes files only if it begins elsewhere.
+    /// Starting a new branch changes files only if it starts elsewhere.
     fn start_from(&mut self, start: Option<&Field>) {
         if start.is_some_and(|start| !matches!(start.text.as_str(), "HEAD" | "@")) {
             self.write_work_tree();
         }
     }
 
-    /// Whether it is rather a path than the name of a branch.
+    /// Whether it is more likely a path than the name of a branch.
     fn is_path(&self, field: &Field) -> bool {
         let text = field.text.as_str();
         let looks_so = matches!(text, "." | "..") || text.starts_with(['/', ':']) || text.starts_with("./");
@@ -244,7 +244,7 @@ impl Git<'_, '_, '_> {
         self.write_patches(options);
     }
 
-    /// Names in a patch count from the root of the work tree.
+    /// Notes writes to the files named in the patches, which are relative to the root of the work tree.
     fn write_patches(&mut self, options: &Options) {
         let Some(dir) = self.state.dir.clone() else {
             self.reader.set_opaque();
@@ -299,7 +299,7 @@ impl Git<'_, '_, '_> {
         }
     }
 
-    /// Of a file in the work tree, not that of the repository.
+    /// Only `--file` writes in the work tree; the repository's own configuration is elsewhere.
     fn config(&mut self, options: &Options) {
         const READS: &str =
             "--get --get-all --get-regexp --get-urlmatch --get-color --get-colorbool -l --list";
@@ -321,14 +321,14 @@ impl Git<'_, '_, '_> {
         let extent = if self.command == "archive" { Extent::File } else { Extent::Tree };
         match options.value("-o --output --output-directory") {
             Some(target) => self.reader.write(&self.state, target, extent, &self.by),
-            // It makes files whose names it finds by itself.
+            // It chooses the file names itself.
             None if self.command == "format-patch" && !options.has("--stdout") => self.reader.set_opaque(),
             None => {}
         }
     }
 }
 
-/// A glob that git expands itself: in it `*` matches a `/` too.
+/// A pathspec that git expands itself: `*` also matches `/` in it.
 fn pathspec(text: &str) -> Field {
     let first = text.find(['*', '?', '[']).unwrap_or(0);
     let dir = text[..first].rfind('/').map_or("", |end| &text[..=end]);

@@ -1,4 +1,4 @@
-//! Links that a command makes itself, and what is written by way of them later in the same command.
+//! Links that a command makes itself, and later writes of the same command through them.
 
 use super::field::Field;
 use super::reader::{Reader, State};
@@ -6,13 +6,13 @@ use super::state::join;
 use super::{Extent, Written};
 use crate::domain::pattern::PathForm;
 
-/// A command that makes more links than this is not followed through them.
+/// Maximum number of links that are tracked.
 const MAX_LINKS: usize = 64;
 
-/// Programs that change a name, and not what a link of that name leads to.
+/// Programs that change a name itself, not the target of a link with that name.
 const CHANGE_NAMES: [&str; 5] = ["rm", "rmdir", "unlink", "mv", "ln"];
 
-/// Links that a command makes: from where, and to where.
+/// Links that a command makes, as (link, target).
 #[derive(Default)]
 pub struct Links {
     known: Vec<(PathForm, PathForm)>,
@@ -21,7 +21,7 @@ pub struct Links {
 /// Where a write leads.
 #[derive(Default)]
 pub struct Followed {
-    /// The same by its other name.
+    /// The other path of the same file.
     pub target: Option<String>,
     /// It may lead elsewhere as well.
     pub is_unsure: bool,
@@ -36,11 +36,11 @@ impl Links {
         self.known.len()
     }
 
-    /// Where the path leads, if one of the links is on the way.
+    /// Resolves the path, if one of the links is on the way.
     pub fn resolve(&self, path: &str) -> Option<String> {
         let mut here = PathForm::absolute(path);
         let mut has_moved = false;
-        // A link may lead to another one, and they may lead to each other.
+        // Links may lead to other links, and in a circle.
         for _ in 0..=self.known.len() {
             let step = self.known.iter().rev().find_map(|(from, to)| {
                 let rest = here.relative_to(from).filter(|_| here.is_within(from))?;
@@ -54,7 +54,7 @@ impl Links {
         has_moved.then(|| here.to_string())
     }
 
-    /// The path as the kernel walks it, if it goes up from behind one of the links.
+    /// The path as the kernel resolves it, if `..` follows one of the links.
     fn go_up(&self, path: &str) -> Option<String> {
         let mut here = PathForm::absolute("/");
         let mut has_moved = false;
@@ -70,18 +70,18 @@ impl Links {
     }
 
     pub fn follow(&mut self, written: &Written) -> Followed {
-        // Which of the links a glob matches is not worth finding out.
+        // Which links a glob matches is not worth computing.
         if written.is_pattern {
             return Followed { target: None, is_unsure: true };
         }
         let path = PathForm::absolute(&written.path);
         let program = written.by.split(' ').next().unwrap_or_default();
         if CHANGE_NAMES.contains(&program) && self.known.iter().any(|(from, _)| *from == path) {
-            // If that is done, what is written there later is another file.
+            // Afterwards, this path is another file.
             self.known.retain(|(from, _)| *from != path);
             return Followed { target: None, is_unsure: true };
         }
-        // `..` behind a link goes up from where the link leads, and that may be a link too.
+        // `..` after a link goes up from the link's target, which may be below a link too.
         if let Some(above) = self.go_up(&written.path) {
             let target = self.resolve(&above).unwrap_or(above);
             return Followed { target: Some(target), is_unsure: true };
@@ -93,7 +93,7 @@ impl Links {
 }
 
 impl Reader<'_> {
-    /// Notes that `link` is made, and leads to `target`. A symbolic one is read from where it lies.
+    /// Notes a link from `link` to `target`. A symbolic link's target is relative to the link's directory.
     pub fn link(&mut self, state: &State, target: &Field, link: &Field, is_symbolic: bool) {
         let is_plain = |field: &Field| field.is_known() && field.pattern.is_none() && !field.is_below;
         let sure = is_plain(target) && is_plain(link) && state.instead.is_empty();

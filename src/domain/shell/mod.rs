@@ -1,12 +1,11 @@
-//! Which paths a command line writes, told before it runs; and which programs it runs.
+//! Predicts which paths a command line writes and which programs it runs, without running it.
 //!
-//! The text is parsed by the grammar of the shell (`parse`, `words`, `redirects`), then followed the way a shell would
-//! run it (`reader`, `state`, `expand`), without running anything: directories that it changes into, variables that it
-//! sets, branches and loops. What the programs do with their arguments stands in one table (`programs`).
+//! The text is parsed by the shell grammar (`parse`, `words`, `redirects`) and then followed as a shell would run it
+//! (`reader`, `state`, `expand`): changes of directory, variables, branches and loops. One table (`programs`) says
+//! what each program does with its arguments.
 //!
-//! A path that is told is really written if the command gets that far. What can't be told beforehand, because it
-//! depends on a program that we don't know or on text that comes up only when it runs, makes the reading
-//! [`opaque`](Reading::opaque).
+//! A reported path is really written if the command gets that far. Anything that cannot be predicted, because it
+//! depends on an unknown program or on text known only at run time, makes the reading [`opaque`](Reading::opaque).
 
 mod brace;
 mod builtins;
@@ -38,16 +37,16 @@ mod wrappers;
 pub use plain::plain_words;
 pub use runs::{Run, Tells};
 
-/// What the reader of commands may ask about the file system and the environment.
+/// What the reader may query about the file system and the environment.
 pub trait World {
     /// `path` is absolute.
     fn is_dir(&self, path: &str) -> bool;
-    /// The text of a file, such as a patch. How much of it is read is for the implementor to bound.
+    /// The text of a file, such as a patch. The implementor limits how much is read.
     fn read(&self, path: &str) -> Option<String>;
-    /// The root of the git work tree that `dir` lies in.
+    /// The root of the git work tree that contains `dir`.
     fn work_tree(&self, dir: &str) -> Option<String>;
     fn home(&self) -> Option<String>;
-    /// A variable of the environment.
+    /// An environment variable.
     fn variable(&self, name: &str) -> Option<String>;
 }
 
@@ -55,24 +54,24 @@ pub trait World {
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Extent {
     File,
-    /// It and all beneath it.
+    /// The path and everything below it.
     Tree,
 }
 
 /// One path that a command writes, creates, moves or removes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Written {
-    /// Absolute; `.`, `..` and `//` stand in it as they were written.
+    /// Absolute, but not normalised: it may contain `.`, `..` and `//`.
     pub path: String,
     pub extent: Extent,
-    /// `path` is a glob in the syntax of `globset`, in which `*` doesn't match a `/`.
+    /// `path` is a glob in `globset` syntax, in which `*` does not match `/`.
     pub is_pattern: bool,
-    /// A few words for a message: `sed -i`, `>`, `rm -r`.
+    /// What writes it, for messages: `sed -i`, `>`, `rm -r`.
     pub by: String,
 }
 
 impl Written {
-    /// Does this only take away a name of a file?
+    /// Whether it only removes a name of a file.
     pub fn removes_a_name(&self) -> bool {
         matches!(self.by.split(' ').next(), Some("rm" | "unlink"))
     }
@@ -81,20 +80,20 @@ impl Written {
 /// What is known about a command before it runs.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Reading {
-    /// Each path once, in the order in which they are first written. What is removed and written is written.
+    /// Each path once, in the order of their first write. A path that is both removed and written counts as written.
     pub writes: Vec<Written>,
-    /// There is something in it whose writes can't be known beforehand.
+    /// Something in it may write paths that cannot be predicted.
     pub opaque: bool,
-    /// It is so long, or does so much, that a part of it was not read. Then it is opaque too.
+    /// It is so long, or does so much, that a part was not read. It is also opaque then.
     pub is_cut_short: bool,
-    /// The programs that it runs, in that order, as far as they are known.
+    /// The programs that it runs, in order, as far as they are known.
     pub runs: Vec<Run>,
 }
 
-/// More than this of a command is not looked at.
+/// Maximum length of a command that is read, in bytes.
 pub const MAX_COMMAND: usize = 1024 * 1024;
 
-/// What `command` writes if a shell runs it in the directory `cwd`.
+/// Predicts what `command` writes if a shell runs it in the directory `cwd`.
 pub fn read_command(command: &str, cwd: &str, world: &dyn World) -> Reading {
     let mut end = command.len().min(MAX_COMMAND);
     while !command.is_char_boundary(end) {

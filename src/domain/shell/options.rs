@@ -1,16 +1,16 @@
-//! Arguments of a program, told apart into flags, their values and operands.
+//! Splits the arguments of a program into flags, their values and operands.
 
 use super::field::Field;
 
-/// So many letters behind one dash are flags; more are a text that happens to begin with a dash.
+/// Maximum number of letters read as flags after one dash; longer words are text that happens to start with a dash.
 const MAX_LETTERS: usize = 64;
 
-/// Which flags take a value, so that the value isn't mistaken for an operand.
+/// Flags that take a value, so that the value is not mistaken for an operand.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Takes {
-    /// Letters whose value is the rest of the word or the next one.
+    /// Letters whose value is the rest of the word or the next word.
     pub short: &'static str,
-    /// Letters whose value, if any, is the rest of the word.
+    /// Letters whose optional value is the rest of the word.
     pub attached: &'static str,
     /// Long names, without dashes, whose value may be the next word.
     pub long: &'static str,
@@ -21,7 +21,7 @@ pub struct Options {
     /// `-x` or `--name`, and its value.
     flags: Vec<(String, Option<Field>)>,
     pub operands: Vec<Field>,
-    /// How many operands there were before `--`.
+    /// The number of operands before `--`.
     pub before_dashes: Option<usize>,
 }
 
@@ -30,7 +30,8 @@ impl Options {
         Self::read(arguments, takes, false).0
     }
 
-    /// Only the flags before the first operand, and how many words they are: what follows is another command.
+    /// Parses only the flags before the first operand, and returns how many words they take: the rest is another
+    /// command.
     pub fn leading(arguments: &[Field], takes: Takes) -> (Self, usize) {
         Self::read(arguments, takes, true)
     }
@@ -60,11 +61,11 @@ impl Options {
                 options.operands.push(field.clone());
             }
         }
-        // The last flag may lack its value.
+        // The value of the last flag may be missing.
         (options, at.min(arguments.len()))
     }
 
-    /// How many words more it takes.
+    /// Adds a long flag and returns how many further words it takes.
     fn long(&mut self, field: &Field, next: Option<&Field>, takes: Takes) -> usize {
         if let Some((name, _)) = field.text.split_once('=') {
             let value = field.after(&format!("{name}=")).unwrap_or_else(Field::unknown);
@@ -97,7 +98,7 @@ impl Options {
         0
     }
 
-    /// The first of the flags in `names` (with a blank between them) that is given.
+    /// The first flag of `names` (separated by blanks) that is given.
     pub fn given<'n>(&self, names: &'n str) -> Option<&'n str> {
         names.split_ascii_whitespace().find(|name| self.flags.iter().any(|(flag, _)| flag == name))
     }

@@ -1,39 +1,39 @@
-//! From text to commands: a recursive descent over the grammar of the shell.
+//! Recursive descent parser for the shell grammar: text to commands.
 //!
-//! It looks at each byte a bounded number of times and goes no deeper than [`MAX_DEPTH`], so no input makes it slow or
-//! overflows the stack. What stands before a fault is kept, because a shell runs that too.
+//! It reads each byte a bounded number of times and nests at most [`MAX_DEPTH`] levels, so no input makes it slow or
+//! overflows the stack. Commands before a syntax error are kept, because a shell runs them too.
 
 use std::rc::Rc;
 
 use super::redirects::PendingHere;
 use super::syntax::{Assigned, Assignment, Chain, Compound, Join, List, Node, Piece, Simple, Word};
 
-/// How deep commands may lie in each other.
+/// Maximum nesting of commands.
 pub const MAX_DEPTH: usize = 50;
 
-/// How many commands and parts of words are read.
+/// Maximum number of commands and parts of words.
 const MAX_PARTS: usize = 20_000;
 
-/// No index of an array is longer.
+/// Maximum length of an array index, in bytes.
 const MAX_INDEX: usize = 256;
 
-/// The text is no command, or one that we don't follow.
+/// The text is not a valid command, or one that we do not support.
 #[derive(Debug)]
 pub struct Broken;
 
 pub type Parse<T> = Result<T, Broken>;
 
-/// How far a text was read.
+/// How far a text was parsed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Ending {
     Whole,
-    /// The rest is no command, or one that we don't follow.
+    /// The rest is not a valid command, or one that we do not support.
     Broken,
-    /// There is too much of it.
+    /// It has too many parts.
     TooLong,
 }
 
-/// The commands of `text`, and whether that is all of it. `depth` is how deep it lies in other commands.
+/// Parses the commands of `text`. `depth` is its nesting depth inside other commands.
 pub fn parse(text: &str, depth: usize) -> (List, Ending) {
     let mut parser = Parser::new(text, depth);
     let (list, whole) = parser.all();
@@ -49,9 +49,9 @@ pub struct Parser<'t> {
     pub text: &'t str,
     pub at: usize,
     pub depth: usize,
-    /// Here-documents whose text begins after this line.
+    /// Here-documents whose text starts after this line.
     pub pending: Vec<PendingHere>,
-    /// How many commands and words there are so far, also in what lies in this text in quotes of its own.
+    /// Number of commands and parts of words so far, including those in nested texts.
     pub count: usize,
 }
 
@@ -63,7 +63,7 @@ impl<'t> Parser<'t> {
         Self { text, at: 0, depth, pending: Vec::new(), count: 0 }
     }
 
-    /// All commands, and whether there is nothing else.
+    /// Parses all commands; `true` if nothing is left over.
     pub fn all(&mut self) -> (List, bool) {
         let mut list = List::new();
         let whole = self.list(&mut list).is_ok() && self.at_end();
@@ -93,7 +93,7 @@ impl<'t> Parser<'t> {
         if self.take(what) { Ok(()) } else { Err(Broken) }
     }
 
-    /// One command or part of a word more; with too many of them it is no command that anybody wrote.
+    /// Counts one command or part of a word. Nobody writes commands with more than [`MAX_PARTS`].
     pub fn count(&mut self) -> Parse<()> {
         self.count_many(1)
     }
@@ -103,7 +103,7 @@ impl<'t> Parser<'t> {
         if self.count > MAX_PARTS { Err(Broken) } else { Ok(()) }
     }
 
-    /// Does one thing a level deeper.
+    /// Parses something one nesting level deeper.
     pub fn deeper<T>(&mut self, what: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
         if self.depth >= MAX_DEPTH {
             return Err(Broken);
@@ -129,7 +129,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Blanks, comments and ends of lines.
+    /// Skips blanks, comments and line ends.
     fn skip_lines(&mut self) {
         loop {
             self.skip_blanks();
@@ -140,11 +140,11 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The plain word that comes next, where it could be one that the grammar knows.
+    /// The next plain word, if it may be a keyword.
     fn keyword(&self) -> &'t str {
         let rest = &self.text[self.at..];
         let is_end = |c: char| c.is_ascii_whitespace() || ";&|()<>".contains(c);
-        // No keyword is longer than `function`.
+        // The longest keyword is `function`.
         let end = rest.char_indices().take(9).find(|(_, c)| is_end(*c)).map(|(at, _)| at);
         end.map_or(if rest.len() < 9 { rest } else { "" }, |end| &rest[..end])
     }
@@ -154,7 +154,7 @@ impl<'t> Parser<'t> {
         if self.keyword() == word { self.need(word) } else { Err(Broken) }
     }
 
-    /// Commands up to whatever can't begin one.
+    /// Parses commands until something that cannot start one.
     pub fn list(&mut self, into: &mut List) -> Parse<()> {
         loop {
             self.skip_lines();
@@ -188,7 +188,7 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// What stands inside `$(…)` and its like, with the closing parenthesis.
+    /// Parses the content of `$(…)` and similar, with the closing parenthesis.
     pub fn body_in_parens(&mut self) -> Parse<List> {
         let list = self.body()?;
         self.need(")")?;
@@ -275,7 +275,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// `word` has been read.
+    /// Parses a compound command whose first word `word` has been read.
     fn compound(&mut self, word: &str) -> Parse<Compound> {
         match word {
             "if" => self.branches(),
@@ -329,7 +329,7 @@ impl<'t> Parser<'t> {
             let (text, pieces) = self.arithmetic(2)?.ok_or(Broken)?;
             self.skip_lines();
             self.take(";");
-            // It runs as often as it likes, so it is a `while`.
+            // The number of iterations is unknown, so it is treated as a `while`.
             let node = Node::Compound(Compound::Arithmetic(text, pieces), Vec::new());
             let condition = vec![Chain { first: node, rest: Vec::new(), in_background: false }];
             return Ok(Compound::While(condition, self.loop_body()?));
@@ -396,7 +396,7 @@ impl<'t> Parser<'t> {
             match self.word()? {
                 Some(word) => words.push(word),
                 None if self.at_end() => return Err(Broken),
-                // `&&`, `(`, `<` and the like.
+                // `&&`, `(`, `<` and similar.
                 None => self.at += 1,
             }
         }
@@ -454,7 +454,7 @@ impl<'t> Parser<'t> {
         if is_empty { Err(Broken) } else { Ok(Node::Simple(simple)) }
     }
 
-    /// `name () …`, of which `name` has been read.
+    /// Parses `name () …` after `name` has been read.
     fn function_from(&mut self, simple: Simple) -> Parse<Node> {
         self.need("(")?;
         self.skip_blanks();
@@ -468,7 +468,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Letters, digits and `_`, not beginning with a digit.
+    /// Parses a name: letters, digits and `_`, not starting with a digit.
     pub fn name(&mut self) -> Option<String> {
         let length = name_length(&self.text[self.at..]);
         let name = &self.text[self.at..self.at + length];
@@ -495,7 +495,7 @@ impl<'t> Parser<'t> {
         Ok(Some(Assignment { name, value }))
     }
 
-    /// The words of `x=(a b)`, behind the parenthesis.
+    /// Parses the words of `x=(a b)` after the parenthesis.
     fn array(&mut self) -> Parse<Vec<Word>> {
         self.deeper(|parser| {
             let mut words = Vec::new();
@@ -510,7 +510,7 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// `[…]` behind the name of an array, where a `=` follows.
+    /// Skips `[…]` after the name of an array, if `=` or `+=` follows.
     fn skip_index(&mut self) -> bool {
         let rest = &self.text.as_bytes()[self.at..];
         let line = rest.iter().take(MAX_INDEX).take_while(|byte| !byte.is_ascii_whitespace()).count();
@@ -521,7 +521,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// How long the name of a variable is that `text` begins with.
+/// The length of the variable name that `text` starts with.
 pub fn name_length(text: &str) -> usize {
     let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let starts_well = text.bytes().next().is_some_and(|byte| !byte.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! Programs that apply patches: what they write stands in the patch.
+//! Programs that apply patches: the patch says which files they write.
 
 use super::Extent;
 use super::field::Field;
@@ -29,7 +29,7 @@ pub fn patch(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Opt
         reader.write(&own, file, Extent::File, call.name);
         return None;
     }
-    // The patch is looked up from where it was started.
+    // A relative patch file is looked up in the directory after `-d`.
     let text = match options.value("-i --input").filter(|file| file.text != "-") {
         Some(file) => reader.content(&own, file),
         None => reader.stdin(state),
@@ -48,10 +48,10 @@ pub fn patch(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Opt
     None
 }
 
-/// Without `-p` it takes the whole name where the directories are there, and its last part otherwise.
+/// Without `-p`, `patch` uses the whole name if its directory exists, otherwise its last component.
 fn write_unstripped(reader: &mut Reader<'_>, state: &State, text: &str, by: &str) {
     for path in diff_paths(text, 0) {
-        // Each is looked up.
+        // Each needs a look-up.
         if !reader.spend(1) {
             return;
         }

@@ -1,8 +1,9 @@
-//! Commands that are one call of one program, and nothing else.
+//! Commands that are a single call of one program.
 
-/// The words of such a command, as the program gets them; `None` if the shell might do anything besides.
+/// The words of such a command, as the program gets them; `None` if the shell might do anything else.
 ///
-/// This decides what nobody is asked about, so it knows little: words, quotes that nothing is expanded in, spaces.
+/// Commands are permitted without asking the user because of this, so it accepts little: words, quotes without
+/// expansions, blanks.
 pub fn plain_words(command: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut rest = command.trim_matches([' ', '\t']);
@@ -27,7 +28,7 @@ pub fn plain_words(command: &str) -> Option<Vec<String>> {
         words.push(word);
         rest = rest.trim_start_matches([' ', '\t']);
     }
-    // A first word with `=` in it is no program.
+    // A first word that contains `=` is an assignment, not a program.
     words.first().is_some_and(|program| !program.is_empty() && !program.contains('=')).then_some(words)
 }
 

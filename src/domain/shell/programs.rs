@@ -1,6 +1,6 @@
-//! The table of programs: which of their arguments they write.
+//! The table of known programs: which of their arguments they write.
 //!
-//! A program that isn't in it may do anything.
+//! A program that is not in it may do anything.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -16,35 +16,36 @@ pub enum Does {
     Reads,
     /// It writes its operands.
     Operands(Reach),
-    /// It does so if one of these flags is given; otherwise it reads.
+    /// It writes its operands if one of these flags is given; otherwise it only reads.
     OperandsIf(&'static str, Reach),
-    /// It does so unless one of these flags is given.
+    /// It writes its operands unless one of these flags is given.
     OperandsUnless(&'static str, Reach),
-    /// It writes what is given to these flags.
+    /// It writes the values of these flags.
     Values(&'static str),
-    /// It reads if it is called with one of these subcommands; else it may do anything. `pr+view` is one of two words.
+    /// It only reads with one of these subcommands; otherwise it may do anything. `pr+view` is a subcommand of two
+    /// words.
     ReadsIf(&'static str),
-    /// A rule of its own about flags and operands. The last argument is the name of the program.
+    /// A special rule for its flags and operands. The last argument is the program's name.
     Rule(fn(&mut Reader<'_>, &mut State, &Options, &str)),
-    /// A rule of its own about all there is. Returns what is printed, where that is known.
+    /// A special rule for the whole call. Returns its output, if known.
     Call(fn(&mut Reader<'_>, &mut State, &Call<'_>) -> Option<String>),
     Anything,
 }
 
-/// How far it reaches.
+/// How much of each operand is written.
 #[derive(Clone, Copy)]
 pub enum Reach {
     Files,
-    /// All beneath, if one of these flags is given.
+    /// The whole tree if one of these flags is given.
     TreesIf(&'static str),
-    /// All beneath what is a directory.
+    /// The whole tree if the operand is a directory.
     Dirs,
-    /// So, and it expands globs by itself.
+    /// Like `Dirs`, and the program expands globs itself.
     Globs,
 }
 
 struct Program {
-    /// With a blank between them.
+    /// Separated by blanks.
     names: &'static str,
     takes: Takes,
     does: Does,
@@ -156,7 +157,7 @@ static PROGRAMS: &[Program] = &[
     call("python python3", wrappers::python),
     program("parallel", "", "", Does::Anything),
 
-    // Builtins that change what the shell knows.
+    // Builtins that change the shell's state.
     call("cd chdir", builtins::cd),
     call("pushd", builtins::pushd),
     call("popd", builtins::popd),
@@ -168,14 +169,14 @@ static PROGRAMS: &[Program] = &[
     call("exit return break continue", builtins::leave),
     call("trap", builtins::trap),
 
-    // Programs whose output can be told.
+    // Programs with predictable output.
     call("echo", builtins::echo),
     call("printf", builtins::printf),
     call("cat", builtins::cat),
     call("pwd", builtins::pwd),
     call("dirname basename", builtins::part),
 
-    // Programs that read.
+    // Programs that only read.
     program("ls dir exa eza lsd head tail grep egrep fgrep zgrep rg ag ack wc cut tr diff cmp colordiff \
         file stat du df dust true false : test [ which type whereis hash date sleep ps pgrep pstree
         top htop lsof jq realpath readlink md5sum sha1sum sha256sum sha512sum shasum cksum b2sum md5
@@ -188,7 +189,7 @@ static PROGRAMS: &[Program] = &[
         pbpaste pbcopy xclip open xdg-open notify-send sw_vers locate mdfind diffstat delta fzf tsort
         zipinfo envsubst getent sysctl dmesg journalctl vmstat iostat", "", "", Does::Reads),
     program("cargo", "", "color config",
-        // All that resolve dependencies may write `Cargo.lock`.
+        // Every command that resolves dependencies may write `Cargo.lock`.
         Does::ReadsIf("search version help locate-project read-manifest --version -V --list")),
     program("rustup", "", "", Does::ReadsIf("show which --version help doc check")),
     program("npm pnpm yarn", "", "",
@@ -218,7 +219,7 @@ static BY_NAME: LazyLock<HashMap<&str, &Program>> = LazyLock::new(|| {
     PROGRAMS.iter().flat_map(names).collect()
 });
 
-/// Where programs lie that are what their name says.
+/// Directories in which a program is what its name says.
 const SYSTEM_DIRS: [&str; 7] = [
     "/bin/",
     "/usr/bin/",
@@ -230,7 +231,7 @@ const SYSTEM_DIRS: [&str; 7] = [
 ];
 
 impl Reader<'_> {
-    /// Follows one program. Returns what it prints, where that is known.
+    /// Follows one program call. Returns its output, if known.
     pub fn call(&mut self, state: &mut State, name: &Field, arguments: &[Field]) -> Option<String> {
         if !self.spend(arguments.len() / 64) {
             return None;
@@ -327,7 +328,7 @@ impl Reader<'_> {
         }
     }
 
-    /// All beneath it if it is a directory.
+    /// Notes a write to the whole tree if it is a directory, otherwise to the file.
     pub fn write_dir_or_file(&mut self, state: &State, field: &Field, by: &str) {
         let extent = if self.is_dir(state, field) { Extent::Tree } else { Extent::File };
         self.write(state, field, extent, by);

@@ -1,4 +1,4 @@
-//! Follows commands the way a shell runs them, and notes what they write.
+//! Follows commands as a shell would run them, and notes what they write.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -13,26 +13,27 @@ use super::syntax::{Assigned, Chain, Compound, Join, List, Node, Piece, Redirect
 use super::{Extent, Reading, World, Written};
 use crate::domain::pattern::PathForm;
 
-/// How much is followed: a command, an expansion, 256 letters of a variable are one step each.
+/// Maximum number of steps: a command, an expansion or 256 characters of a variable are one step each.
 const MAX_STEPS: usize = 4_000;
 
-/// So much of a text that is only handed on is a step.
+/// Number of bytes of text that is only passed on per step.
 pub const BYTES_PER_STEP: usize = 1024;
 
-/// So many variables and functions make each command a step longer: what is known is copied when it changes.
+/// Number of variables and functions that make each command one step longer, because they are copied when they
+/// change.
 const NAMES_PER_STEP: usize = 64;
 
-/// More paths than this are not told.
+/// Maximum number of paths reported.
 const MAX_WRITES: usize = 10_000;
 
-/// Files that are none.
+/// Devices, which are not files.
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty"];
 
 /// Where the output of a command goes.
 #[derive(Debug, Eq, PartialEq)]
 enum Target {
     Elsewhere,
-    /// To this one, which has nothing else in it.
+    /// To this file only, replacing its content.
     File(String),
     Files,
 }
@@ -51,21 +52,21 @@ pub struct Reader<'w> {
     pub links: Links,
     /// Directories that the command makes itself.
     pub made: HashSet<String>,
-    /// Files that the command writes itself, and what is in them then, where that is known.
+    /// Files that the command writes itself, with their new content if it is known.
     contents: HashMap<String, Option<String>>,
     steps: usize,
     pub depth: usize,
-    /// Functions, each with the state it was defined in, until they are called.
+    /// Functions with the state they were defined in, until they are called.
     uncalled: Vec<(String, Rc<Node>, State)>,
     running: Vec<String>,
-    /// What a file holds that is printed into a pipe is of interest.
+    /// The next stage of the pipeline uses its input, so the content of a file printed into it matters.
     pub is_piped: bool,
-    /// How often something was written, whether or not it is known what.
+    /// Number of writes, known or not.
     pub noted: usize,
-    /// How often of these it isn't known.
+    /// Number of writes with an unknown path.
     pub unknown: usize,
     pub runs: Vec<Run>,
-    /// What the outcome of the whole says about what is followed now.
+    /// What the outcome of the whole command line says about the part being followed.
     pub tells: Tells,
 }
 
@@ -101,7 +102,7 @@ impl<'w> Reader<'w> {
             is_over: false,
         };
         reader.script(&mut state, command);
-        // What nobody calls is not run.
+        // The bodies of functions that are never called count as writes but not as runs.
         let runs = std::mem::take(&mut reader.runs);
         while let Some((name, body, mut state)) = reader.uncalled.pop() {
             reader.running.push(name);
@@ -115,13 +116,13 @@ impl<'w> Reader<'w> {
         self.reading.opaque = true;
     }
 
-    /// The rest is not read.
+    /// Stops here; the rest is not read.
     fn cut_short(&mut self) {
         self.reading.is_cut_short = true;
         self.set_opaque();
     }
 
-    /// Goes on only so far: no command, however it loops and multiplies, takes long to read.
+    /// Counts steps; `false` once there are too many. It bounds the time for any command, however it loops.
     pub fn spend(&mut self, steps: usize) -> bool {
         self.steps = self.steps.saturating_add(steps);
         if self.steps > MAX_STEPS {
@@ -130,7 +131,7 @@ impl<'w> Reader<'w> {
         self.steps <= MAX_STEPS
     }
 
-    /// Does one thing a level deeper, unless that is too deep.
+    /// Follows something one nesting level deeper, unless that is too deep.
     pub fn deeper<T: Default>(&mut self, what: impl FnOnce(&mut Self) -> T) -> T {
         if self.depth >= MAX_DEPTH {
             self.cut_short();
@@ -142,7 +143,7 @@ impl<'w> Reader<'w> {
         result
     }
 
-    /// The text of commands, as of `sh -c`.
+    /// Follows a script, as given to `sh -c`.
     pub fn script(&mut self, state: &mut State, text: &str) -> Option<String> {
         if !self.spend(text.len() / BYTES_PER_STEP) {
             return None;
@@ -156,12 +157,12 @@ impl<'w> Reader<'w> {
         self.deeper(|reader| reader.list(state, &list))
     }
 
-    /// What follows returns what is printed, where that is known.
+    /// Follows commands and returns their output, if known. The methods below do the same.
     pub fn list(&mut self, state: &mut State, list: &List) -> Option<String> {
         let mut output = None;
         for (at, chain) in list.iter().enumerate() {
             let outer = std::mem::take(&mut state.doubted);
-            // A list ends as the last of it does.
+            // The outcome of a list is that of its last command.
             let tells = if at + 1 == list.len() { self.tells } else { Tells::NOTHING };
             output = self.telling(tells, |reader| reader.chain(state, chain));
             state.settle();
@@ -188,12 +189,12 @@ impl<'w> Reader<'w> {
         for ((join, node), tells) in chain.rest.iter().zip(&tells[1..]) {
             self.tells = *tells;
             match join {
-                // What came before went well, or this wouldn't be.
+                // Runs only if the command before succeeded.
                 Join::And => {
                     before = state.clone();
                     self.node(state, node);
                 }
-                // What came before failed, or it is not run at all.
+                // Runs only if the command before failed.
                 Join::Or => {
                     let mut other = State { is_over: false, ..before.clone() };
                     other.settle();
@@ -254,7 +255,7 @@ impl<'w> Reader<'w> {
         match compound {
             Compound::Subshell(list) => self.list(&mut state.clone(), list),
             Compound::Group(list) => self.list(state, list),
-            // Which of their parts are run, and how often, is not known.
+            // Which parts run, and how often, is unknown.
             other => {
                 self.telling(Tells::NOTHING, |reader| reader.branches(state, other));
                 None
@@ -276,7 +277,7 @@ impl<'w> Reader<'w> {
                     None
                 }
             };
-            // Before a command they hold for that command; but its own words don't see them.
+            // Assignments before a command apply to that command, but not to its own words.
             let target = if fields.is_empty() { &mut *state } else { &mut own };
             target.set(&assignment.name, value);
         }
@@ -302,7 +303,7 @@ impl<'w> Reader<'w> {
         }
     }
 
-    /// Where the output goes.
+    /// Follows redirections and returns where the output goes.
     fn redirects(&mut self, state: &mut State, redirects: &[Redirect]) -> Target {
         let mut output = Target::Elsewhere;
         for redirect in redirects {
@@ -342,10 +343,10 @@ impl<'w> Reader<'w> {
         if field.is_known() { Stdin::Text(Rc::from(field.text)) } else { Stdin::Unknown }
     }
 
-    /// Runs a function with these arguments.
+    /// Follows a function call.
     pub fn function(&mut self, state: &mut State, name: &str, body: &Rc<Node>, arguments: &[Field]) {
         if self.running.iter().any(|running| running == name) {
-            // It calls itself: where that ends isn't known.
+            // It is recursive: where that ends is unknown.
             self.set_opaque();
             return;
         }
@@ -359,7 +360,7 @@ impl<'w> Reader<'w> {
         state.is_over = false;
     }
 
-    /// Notes that `field`, seen from the directory of `state`, is written.
+    /// Notes that `field`, relative to the directory of `state`, is written.
     pub fn write(&mut self, state: &State, field: &Field, extent: Extent, by: &str) {
         if field.text.is_empty() {
             return;
@@ -402,7 +403,7 @@ impl<'w> Reader<'w> {
         self.note(Written { path, extent, is_pattern, by: by.to_string() });
     }
 
-    /// Notes it, and what it leads to by links that the command made itself.
+    /// Notes a write, and the target of links that the command made itself.
     fn note(&mut self, written: Written) {
         if !self.links.is_empty() {
             self.spend(self.links.len().div_ceil(8));
@@ -422,7 +423,7 @@ impl<'w> Reader<'w> {
         if self.seen.insert(key(&written)) {
             self.reading.writes.push(written);
         } else if !written.removes_a_name() {
-            // Whether an `rm` before it runs at all is not known.
+            // The earlier `rm` may not run, so the path counts as written.
             let is_removed = |other: &&mut Written| other.removes_a_name() && key(other) == key(&written);
             if let Some(removed) = self.reading.writes.iter_mut().find(is_removed) {
                 removed.by = written.by;
@@ -430,7 +431,7 @@ impl<'w> Reader<'w> {
         }
     }
 
-    /// Follows a program in each of the directories where the shell may be.
+    /// Follows a program in each directory where the shell may be.
     pub fn everywhere(&mut self, state: &State, follow: impl Fn(&mut Self, &mut State)) {
         let noted = self.noted;
         for dir in state.places() {
@@ -451,7 +452,7 @@ impl<'w> Reader<'w> {
         }
     }
 
-    /// Whether the command itself makes this directory, or one in it.
+    /// Whether the command itself makes this directory or one below it.
     pub fn is_made(&mut self, path: &str) -> bool {
         if self.made.is_empty() || !self.spend(self.made.len() / 4) {
             return false;
@@ -460,7 +461,7 @@ impl<'w> Reader<'w> {
         self.made.iter().any(|made| PathForm::absolute(made).is_within(&path))
     }
 
-    /// Whether the directory is there, or made by the command itself, or written so that it can be nothing else.
+    /// Whether it is a directory: it exists, the command makes it, or its spelling allows nothing else.
     pub fn is_dir(&self, state: &State, field: &Field) -> bool {
         let last = field.text.rsplit('/').next().unwrap_or_default();
         if matches!(last, "" | "." | "..") || field.is_below {
@@ -476,7 +477,7 @@ impl<'w> Reader<'w> {
         })
     }
 
-    /// What `field` holds, if it is a file that can be read.
+    /// The content of `field`, if it is a readable file.
     pub fn content(&mut self, state: &State, field: &Field) -> Option<String> {
         if !field.is_known() || field.pattern.is_some() {
             return None;
@@ -493,13 +494,13 @@ impl<'w> Reader<'w> {
         self.spend(text.len() / BYTES_PER_STEP).then_some(text)
     }
 
-    /// Whether `field` is a file that is there, or written by the command itself.
+    /// Whether `field` is a file that exists or that the command writes.
     pub fn is_file(&self, state: &State, field: &Field) -> bool {
         let path = state.path(&field.text).filter(|_| field.is_known() && field.pattern.is_none());
         path.is_some_and(|path| self.contents.contains_key(&path) || self.world.read(&path).is_some())
     }
 
-    /// Whether the file is no longer what it was before the command, as far as trees and globs go.
+    /// Whether an earlier write to a tree or glob may have changed the file.
     fn may_have_changed(&mut self, path: &str) -> bool {
         if !self.spend(self.reading.writes.len() / 16) {
             return true;
@@ -513,7 +514,7 @@ impl<'w> Reader<'w> {
         })
     }
 
-    /// The whole of standard input.
+    /// The whole standard input, if known.
     pub fn stdin(&mut self, state: &State) -> Option<String> {
         match &state.stdin {
             Stdin::Unknown => None,
@@ -523,7 +524,7 @@ impl<'w> Reader<'w> {
     }
 }
 
-/// Whether what the command writes may depend on its standard input.
+/// Whether the writes of the command may depend on its standard input.
 fn uses_stdin(node: &Node) -> bool {
     let Node::Simple(simple) = node else {
         return true;

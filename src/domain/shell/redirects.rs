@@ -1,4 +1,4 @@
-//! Redirections, and the here-documents that they announce.
+//! Parses redirections and here-documents.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -6,17 +6,17 @@ use std::rc::Rc;
 use super::parse::{Broken, Parse, Parser, name_length};
 use super::syntax::{Piece, Redirect, Word};
 
-/// A here-document whose text begins after this line.
+/// A here-document whose text starts after this line.
 pub struct PendingHere {
     end: String,
     quoted: bool,
-    /// `<<-`: tabs before each line don't count.
+    /// `<<-`: leading tabs are stripped from each line.
     dedent: bool,
     slot: Rc<OnceCell<Word>>,
 }
 
 impl Parser<'_> {
-    /// `> file` and its like; nothing where none begins.
+    /// Parses `> file` and similar; `None` if there is no redirection here.
     pub fn redirect(&mut self) -> Parse<Option<Redirect>> {
         let start = self.at;
         self.skip_descriptor();
@@ -28,7 +28,7 @@ impl Parser<'_> {
             self.at += 2;
             return self.here().map(Some);
         }
-        // Longer ones first.
+        // Longer operators first.
         const OPERATORS: [&str; 10] = ["<<<", "&>>", "&>", ">&", "<&", ">>", ">|", "<>", ">", "<"];
         let operator = OPERATORS.into_iter().find(|operator| self.looks_at(operator)).ok_or(Broken)?;
         self.at += operator.len();
@@ -42,7 +42,7 @@ impl Parser<'_> {
         }))
     }
 
-    /// The `2` of `2>`, the `{fd}` of `{fd}>`.
+    /// Skips the `2` of `2>` or the `{fd}` of `{fd}>`.
     fn skip_descriptor(&mut self) {
         let bytes = &self.text.as_bytes()[self.at..];
         let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -79,7 +79,7 @@ impl Parser<'_> {
         Ok(Redirect::Here(slot))
     }
 
-    /// The text of the here-documents that were announced on the line that just ended.
+    /// Reads the text of the here-documents announced on the line that just ended.
     pub fn read_heres(&mut self) {
         for here in std::mem::take(&mut self.pending) {
             let mut body = String::new();
@@ -97,7 +97,7 @@ impl Parser<'_> {
                 vec![Piece::Quoted(body)]
             } else {
                 let mut inner = Parser::new(&body, self.depth);
-                // In it may be others, which would be read again for each that they lie in.
+                // Here-documents may be nested, and each level is read again, so their length counts.
                 inner.count = self.count + body.len() / 256;
                 let pieces = inner.deeper(|inner| inner.quoted_text(None));
                 self.count = inner.count;

@@ -1,37 +1,37 @@
-//! Which programs a command line runs, and what its outcome says about each of them.
+//! The programs that a command line runs, and what its outcome says about each of them.
 //!
-//! A shell ends as the last of its commands did, so of most parts of a line the outcome of the whole says nothing:
-//! `cargo test | tail` succeeds whether or not the tests did.
+//! The exit code of a shell is that of its last command, so it says nothing about most parts of a line: `cargo test |
+//! tail` succeeds whether or not the tests did.
 
 use super::field::Field;
 use super::reader::{Reader, State};
 use super::syntax::{Chain, Join, Node, Piece};
 
-/// No more programs than this are told.
+/// Maximum number of programs reported.
 const MOST_RUNS: usize = 100;
 
-/// What can't fail, for all practical purposes: if something beside it failed, it was not this.
+/// Commands that practically never fail: if a chain failed, it was not because of them.
 const SURE: [&str; 13] =
     ["cd", "pushd", "export", "echo", "printf", "true", ":", "pwd", "set", "unset", "sleep", "date", "umask"];
 
 /// One program that is run, if the command gets that far.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Run {
-    /// Without the directory that it lies in.
+    /// Without its directory.
     pub program: String,
-    /// `None` where one is known only when it runs.
+    /// `None` for an argument that is known only at run time.
     pub arguments: Vec<Option<String>>,
-    /// Where it runs, if that is known.
+    /// Its working directory, if known.
     pub dir: Option<String>,
     pub tells: Tells,
 }
 
-/// What the outcome of the whole says about a part of it.
+/// What the outcome of the whole command line says about a part of it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Tells {
-    /// If the whole succeeded, this did.
+    /// If the whole succeeded, this part did.
     pub success: bool,
-    /// If the whole failed, this did.
+    /// If the whole failed, this part did.
     pub failure: bool,
 }
 
@@ -39,21 +39,21 @@ impl Tells {
     pub const ALL: Self = Self { success: true, failure: true };
     pub const NOTHING: Self = Self { success: false, failure: false };
 
-    /// Of the last part of a pipe, if it says that much of the pipe. Another part may be what failed.
+    /// Narrows what is known about a pipeline to its last stage: another stage may be the one that failed.
     pub fn of_last_stage(self) -> Self {
         Self { failure: false, ..self }
     }
 }
 
 impl Run {
-    /// The argument in that place, if it is there and known.
+    /// The argument at that position, if it exists and is known.
     pub fn argument(&self, place: usize) -> Option<&str> {
         self.arguments.get(place)?.as_deref()
     }
 }
 
 impl Reader<'_> {
-    /// Does one thing of which the outcome of the whole says that much.
+    /// Follows something about which the outcome of the whole says `tells`.
     pub fn telling<T>(&mut self, tells: Tells, what: impl FnOnce(&mut Self) -> T) -> T {
         let before = std::mem::replace(&mut self.tells, tells);
         let result = what(self);
@@ -70,13 +70,13 @@ impl Reader<'_> {
         let program = name.text.rsplit('/').next().unwrap_or(&name.text).to_string();
         let dir = state.dir.clone().filter(|_| state.instead.is_empty());
         let mut tells = self.tells;
-        // Whether it was run at all depends on whether there is such a place.
+        // Whether it ran at all depends on whether its directory exists.
         tells.failure &= dir.as_deref().is_some_and(|dir| self.made.contains(dir) || self.world.is_dir(dir));
         self.runs.push(Run { program, arguments: arguments.iter().map(text).collect(), dir, tells });
     }
 }
 
-/// What the outcome of a chain, of which that much is said, says about each of its parts.
+/// What the outcome says about each part of a chain, if it says `tells` about the whole chain.
 pub fn of_parts(chain: &Chain, tells: Tells) -> Vec<Tells> {
     let count = chain.rest.len() + 1;
     if chain.rest.iter().any(|(join, _)| *join == Join::Or) {
@@ -94,7 +94,7 @@ pub fn of_parts(chain: &Chain, tells: Tells) -> Vec<Tells> {
 fn is_sure(node: &Node) -> bool {
     let Node::Simple(simple) = node else { return false };
     match simple.words.first().map(Vec::as_slice) {
-        // Assignments alone.
+        // Assignments only.
         None => simple.redirects.is_empty(),
         Some([Piece::Bare(name)]) => simple.redirects.is_empty() && SURE.contains(&name.as_str()),
         Some(_) => false,

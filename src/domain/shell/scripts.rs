@@ -1,15 +1,15 @@
-//! What one-line programs in the languages of `sed`, `awk` and `perl` do to files.
+//! Effects on files of one-line programs for `sed`, `awk` and `perl`.
 
 /// What a program may do besides printing.
 #[derive(Debug, Default, Eq, PartialEq)]
 pub struct Effects {
     /// Files that it writes.
     pub files: Vec<String>,
-    /// It may write others, or run commands.
+    /// It may write other files or run commands.
     pub is_opaque: bool,
 }
 
-/// The `w` and `e` commands of a script for `sed`.
+/// The effects of the `w` and `e` commands of a `sed` script.
 pub fn sed(script: &str) -> Effects {
     let mut effects = Effects::default();
     let mut rest = script;
@@ -69,7 +69,7 @@ fn after_line(text: &str) -> &str {
     text.find('\n').map_or("", |end| &text[end + 1..])
 }
 
-/// Line numbers, `$`, `/regex/`, `\cregexc`, and what stands between them.
+/// Skips line numbers, `$`, `/regex/`, `\cregexc` and the separators between them.
 fn skip_address(mut text: &str) -> &str {
     loop {
         let Some(first) = text.chars().next() else {
@@ -91,7 +91,7 @@ fn text_after_flags(text: &str) -> &str {
     text.trim_start_matches(['I', 'M'])
 }
 
-/// What comes after the next `delimiter` that isn't escaped.
+/// The text after the next unescaped `delimiter`.
 fn skip_part(text: &str, delimiter: char) -> &str {
     let mut is_escaped = false;
     for (at, c) in text.char_indices() {
@@ -105,7 +105,7 @@ fn skip_part(text: &str, delimiter: char) -> &str {
     ""
 }
 
-/// What `print > "file"` writes in a program for `awk`.
+/// The files that `print > "file"` writes in an `awk` program.
 pub fn awk(program: &str) -> Effects {
     let mut effects = Effects { is_opaque: program.contains("system("), ..Effects::default() };
     let mut is_printing = false;
@@ -136,7 +136,7 @@ pub fn awk(program: &str) -> Effects {
                 next
             }
             '>' if is_printing && depth == 0 => take_awk_target(next, &mut effects),
-            // A command, at either end; but `||` is no pipe.
+            // A pipe to or from a command; `||` is not a pipe.
             '|' if next.starts_with('|') => &next[1..],
             '|' => {
                 effects.is_opaque = true;
@@ -165,7 +165,7 @@ fn take_awk_target<'a>(text: &'a str, effects: &mut Effects) -> &'a str {
     rest
 }
 
-/// Whether a one-liner for `perl` does nothing but look at text and print.
+/// Whether a `perl` one-liner only reads text and prints.
 pub fn is_harmless_perl(code: &str) -> bool {
     const HARMFUL: [&str; 13] = [
         "open", "unlink", "rename", "system", "exec", "`", "mkdir", "rmdir", "qx", "link", "truncate",

@@ -1,4 +1,4 @@
-//! What a shell knows at one moment: where it is, its variables and functions.
+//! State of a shell at one moment: directory, variables, functions.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -6,36 +6,36 @@ use std::rc::Rc;
 use super::field::{Field, Value};
 use super::syntax::Node;
 
-/// No system takes a path that is longer.
+/// Maximum length of a path that any system accepts.
 const MAX_PATH: usize = 4096;
 
-/// If there are more directories than this where the shell may be, nobody knows where it is.
+/// Maximum number of directories where the shell may be; with more, the directory is unknown.
 const MAX_PLACES: usize = 8;
 
-/// What the shell knows at one moment.
+/// State of a shell at one moment.
 #[derive(Clone)]
 pub struct State {
-    /// Unknown after `cd "$X"`.
+    /// The working directory; `None` if unknown, for example after `cd "$X"`.
     pub dir: Option<String>,
-    /// Where it is instead, if a `cd` before has failed; `None` is a directory that isn't known.
+    /// Other possible directories if an earlier `cd` failed; `None` is an unknown directory.
     pub instead: Rc<Vec<Option<String>>>,
-    /// The same of a `cd` in this very chain: what stands behind its `&&` is run only where it went well.
+    /// The same for a `cd` in the present chain: what follows its `&&` runs only if it succeeded.
     pub doubted: Rc<Vec<Option<String>>>,
     /// `$OLDPWD`.
     pub old_dir: Option<String>,
-    /// Where `popd` goes back to.
+    /// The `pushd` stack.
     pub dirs: Rc<Vec<Option<String>>>,
-    /// Those that the command set; `None` where the value isn't known.
+    /// Variables that the command set; `None` if the value is unknown.
     pub variables: Rc<HashMap<String, Option<Value>>>,
     /// `$1`, `$2` and so on.
     pub arguments: Option<Rc<Vec<Option<Value>>>>,
     pub functions: Rc<HashMap<String, Rc<Node>>>,
     pub stdin: Stdin,
-    /// `exit`, `return` or `break`: what comes after it doesn't start from here.
+    /// After `exit`, `return` or `break`: commands that follow do not start from this state.
     pub is_over: bool,
 }
 
-/// What a command gets on its standard input.
+/// The standard input of a command.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Stdin {
     Unknown,
@@ -50,28 +50,28 @@ impl State {
         Rc::make_mut(&mut self.variables).insert(name.to_string(), value);
     }
 
-    /// An absolute path, where it is known and can be one.
+    /// The absolute path, if it is known and not too long.
     pub fn path(&self, text: &str) -> Option<String> {
         join(self.dir.as_deref(), text)
     }
 
-    /// Where it is, if there is no doubt about it.
+    /// The directory, if it is certain.
     pub fn sure_dir(&self) -> Option<String> {
         self.dir.clone().filter(|_| self.instead.is_empty())
     }
 
-    /// Wherever it may be.
+    /// All possible directories.
     pub fn places(&self) -> Vec<Option<String>> {
         std::iter::once(&self.dir).chain(self.instead.iter()).cloned().collect()
     }
 
-    /// Is there, from wherever.
+    /// Sets the directory, with certainty.
     pub fn go(&mut self, dir: Option<String>) {
         self.dir = dir;
         self.instead = Rc::default();
     }
 
-    /// Is at the first of `places`, or maybe at one of the others.
+    /// Sets the directory to the first of `places`, or possibly one of the others.
     pub fn go_to_one_of(&mut self, places: &[Option<String>]) {
         let mut instead: Vec<Option<String>> = Vec::new();
         let (dir, others) =
@@ -86,13 +86,13 @@ impl State {
         self.instead = if is_lost { Rc::default() } else { Rc::new(instead) };
     }
 
-    /// Goes to `text` from wherever it is.
+    /// Changes the directory to `text` from each possible directory.
     pub fn enter(&mut self, text: &str) {
         let places: Vec<_> = self.places().iter().map(|place| join(place.as_deref(), text)).collect();
         self.go_to_one_of(&places);
     }
 
-    /// The chain is over: what comes next is run even if a `cd` in it failed.
+    /// Ends a chain: the next command runs even if a `cd` in it failed.
     pub fn settle(&mut self) {
         if !self.doubted.is_empty() {
             let mut places = self.places();
@@ -101,7 +101,7 @@ impl State {
         }
     }
 
-    /// What `cd` leaves in variables.
+    /// Updates the variables that `cd` sets.
     pub fn moved_from(&mut self, old: Option<String>) {
         self.old_dir = old.filter(|_| self.doubted.is_empty() && self.instead.is_empty());
         for name in ["PWD", "OLDPWD"] {
@@ -111,7 +111,7 @@ impl State {
         }
     }
 
-    /// What is known if any of `states` may be the one.
+    /// Merges states of which any may be the real one: only what they agree on is known.
     pub fn either(mut states: Vec<Self>) -> Self {
         if states.iter().any(|state| !state.is_over) {
             states.retain(|state| !state.is_over);
@@ -160,7 +160,7 @@ impl State {
         merged
     }
 
-    /// Arithmetic may have changed any name that it mentions.
+    /// Forgets every variable that an arithmetic expression mentions, because it may have changed it.
     pub fn forget_names_in(&mut self, text: &str) {
         let names = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
         for name in names.filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')) {
@@ -171,7 +171,7 @@ impl State {
     }
 }
 
-/// An absolute path, where it is known and can be one.
+/// The absolute path, if it is known and not too long.
 pub fn join(dir: Option<&str>, text: &str) -> Option<String> {
     if text.len() + dir.map_or(0, str::len) > MAX_PATH {
         return None;

@@ -1,9 +1,9 @@
-//! What a command line is made of, as far as we need to know.
+//! Syntax tree of a command line.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-/// Commands one after the other.
+/// A sequence of commands.
 pub type List = Vec<Chain>;
 
 /// Commands joined by `&&` and `||`.
@@ -24,7 +24,7 @@ pub enum Join {
 #[derive(Debug)]
 pub enum Node {
     Simple(Simple),
-    /// More than one, each in a process of its own.
+    /// Two or more stages, each in its own process.
     Pipeline(Vec<Node>),
     Compound(Compound, Vec<Redirect>),
     Function {
@@ -39,10 +39,10 @@ pub enum Node {
 pub enum Compound {
     Subshell(List),
     Group(List),
-    /// Condition and body in turn; what comes after `else` is the last.
+    /// Pairs of condition and body, and the body of `else`.
     If(Vec<(List, List)>, Option<List>),
     While(List, List),
-    /// `values` is absent where it runs over `$@`.
+    /// Without `values` it iterates over `$@`.
     For {
         name: String,
         values: Option<Vec<Word>>,
@@ -74,7 +74,7 @@ pub struct Assignment {
 #[derive(Debug)]
 pub enum Assigned {
     Word(Word),
-    /// `x+=y`, `x[1]=y`, `x=(a b)`: what it is afterwards we don't follow.
+    /// `x+=y`, `x[1]=y`, `x=(a b)`: the resulting value is not tracked.
     Other(Vec<Word>),
 }
 
@@ -83,7 +83,7 @@ pub type Word = Vec<Piece>;
 /// A part of a word.
 #[derive(Debug)]
 pub enum Piece {
-    /// Without any quotes: globs and braces mean something in it.
+    /// Unquoted: globs and braces are active in it.
     Bare(String),
     Quoted(String),
     Variable {
@@ -103,7 +103,7 @@ pub enum Piece {
     },
     /// `<(…)`, `>(…)`
     Process(List),
-    /// Anything else that gives a text we don't know; what is inside may have side effects.
+    /// Anything else with an unknown value; its content may have side effects.
     Other(Word),
 }
 
@@ -117,6 +117,6 @@ pub enum Redirect {
     /// `>&2`, `2>&1`, but also `>&file`.
     Duplicate(Word),
     Text(Word),
-    /// Filled when the line ends.
+    /// Filled at the end of the line.
     Here(Rc<OnceCell<Word>>),
 }

@@ -6,7 +6,7 @@ use super::options::{Options, Takes};
 use super::reader::{Call, Reader, State};
 use super::wrappers::change_dir;
 
-/// Letters of `tar` that take a value.
+/// Letters of `tar` flags that take a value.
 const TAR_VALUES: &str = "fCbIXTgHKLNVF";
 
 pub fn tar(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
@@ -34,7 +34,7 @@ pub fn tar(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Optio
     None
 }
 
-/// `tar xfz a b` as `tar -x -f a -z b`.
+/// Rewrites `tar xfz a b` as `tar -x -f a -z b`.
 fn with_dashes(arguments: &[Field]) -> Vec<Field> {
     let Some((first, rest)) = arguments.split_first().filter(|(first, _)| !first.text.starts_with('-'))
     else {
@@ -74,7 +74,7 @@ pub fn zip(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: 
     }
 }
 
-/// It puts a file in place of another.
+/// Compressors write a file with another extension, and most remove the original.
 pub fn gzip(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
     if options.has("-c --stdout --to-stdout -t --test -l --list") {
         return;
@@ -178,7 +178,7 @@ pub fn wget(reader: &mut Reader<'_>, state: &mut State, options: &Options, name:
     }
 }
 
-/// The file that is called as the last part of the address.
+/// Notes a write to the file named after the last part of the URL.
 fn write_download(
     reader: &mut Reader<'_>,
     state: &State,

@@ -1,15 +1,15 @@
-//! Words and what may stand inside them: quotes, variables, substitutions.
+//! Parses words and what they contain: quotes, variables, substitutions.
 
 use super::parse::{Broken, Parse, Parser, name_length};
 use super::syntax::{Piece, Word};
 
-/// What ends a word outside of quotes.
+/// Whether the byte ends an unquoted word.
 fn ends_word(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')')
 }
 
 impl Parser<'_> {
-    /// The next word; nothing where none begins.
+    /// Parses the next word; `None` if there is none here.
     pub fn word(&mut self) -> Parse<Option<Word>> {
         let start = self.at;
         let mut word = Word::new();
@@ -26,7 +26,7 @@ impl Parser<'_> {
         Ok((self.at > start).then_some(word))
     }
 
-    /// One piece outside of quotes.
+    /// Parses one unquoted piece.
     fn piece(&mut self, word: &mut Word, byte: u8, ends: fn(u8) -> bool) -> Parse<()> {
         self.count()?;
         match byte {
@@ -39,7 +39,7 @@ impl Parser<'_> {
             b'"' => {
                 self.at += 1;
                 let mut pieces = self.quoted_text(Some(b'"'))?;
-                // Even if there is nothing in them, quotes make a word.
+                // Empty quotes are a word, too.
                 word.push(Piece::Quoted(String::new()));
                 word.append(&mut pieces);
             }
@@ -69,7 +69,7 @@ impl Parser<'_> {
         }
     }
 
-    /// As within double quotes, up to `end`, or to the end of the text.
+    /// Parses text as within double quotes, up to `end` or the end of the text.
     pub fn quoted_text(&mut self, end: Option<u8>) -> Parse<Word> {
         let mut pieces = Word::new();
         let mut plain = String::new();
@@ -114,7 +114,7 @@ impl Parser<'_> {
         Ok(pieces)
     }
 
-    /// `` `…` ``: its text loses a level of backslashes before it is read.
+    /// Parses `` `…` ``. One level of backslashes is removed before its content is parsed.
     fn backticks(&mut self, quoted: bool) -> Parse<Piece> {
         self.at += 1;
         let mut script = String::new();
@@ -176,7 +176,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `${…}`, behind the brace.
+    /// Parses `${…}` after the brace.
     fn braced(&mut self, quoted: bool) -> Parse<Piece> {
         let rest = &self.text[self.at..];
         let special = rest.bytes().take_while(u8::is_ascii_digit).count().max(name_length(rest));
@@ -202,7 +202,7 @@ impl Parser<'_> {
                     self.at += 1;
                     break;
                 }
-                // Inside double quotes a single quote is a letter like any other.
+                // Within double quotes, a single quote is an ordinary character.
                 b'\'' if quoted => {
                     self.at += 1;
                     word.push(Piece::Quoted("'".to_string()));
@@ -254,8 +254,8 @@ impl Parser<'_> {
         Err(Broken)
     }
 
-    /// Where the `))` ends that closes the arithmetic whose `((` is `open` bytes long; nothing where it is none. What is
-    /// looked at here is looked at again by whoever reads it, so it counts.
+    /// The position after the `))` that closes the arithmetic whose `((` is `open` bytes long; `None` if it is not
+    /// arithmetic. The bytes scanned here are parsed again later, so they count as parts.
     fn arithmetic_end(&mut self, open: usize) -> Parse<Option<usize>> {
         let end = closing_parens(self.text.as_bytes(), self.at + open);
         let looked_at = end.unwrap_or_else(|looked_at| looked_at) - self.at;
@@ -263,7 +263,7 @@ impl Parser<'_> {
         Ok(end.ok())
     }
 
-    /// The text of `((…))` and what is substituted in it; nothing where it is no arithmetic.
+    /// Parses `((…))` and the substitutions in it; `None` if it is not arithmetic.
     pub fn arithmetic(&mut self, open: usize) -> Parse<Option<(String, Word)>> {
         let Some(end) = self.arithmetic_end(open)? else { return Ok(None) };
         let text = self.text.get(self.at + open..end - 2).ok_or(Broken)?.to_string();
@@ -276,10 +276,10 @@ impl Parser<'_> {
     }
 }
 
-/// Looking ahead at so many bytes is as much as a part of a word.
+/// Number of bytes of look-ahead that count as one part of a word.
 const BYTES_PER_PART: usize = 64;
 
-/// Behind the `))` that closes what is open at `at`. The error is how far one had to look to see that there is none.
+/// The position after the `))` that closes what is open at `at`. The error is how far it had to look to find none.
 fn closing_parens(bytes: &[u8], mut at: usize) -> Result<usize, usize> {
     let mut depth = 2;
     while let Some(byte) = bytes.get(at) {
@@ -295,7 +295,7 @@ fn closing_parens(bytes: &[u8], mut at: usize) -> Result<usize, usize> {
         }
         at += 1;
         if depth == 1 && bytes.get(at) != Some(&b')') && bytes.get(at - 1) == Some(&b')') {
-            // `((a) …`: a subshell, unless more is opened before the end.
+            // `((a) …` is a subshell, unless more is opened before the end.
             return Err(at);
         }
         if depth == 0 {

@@ -1,4 +1,4 @@
-//! Programs that run the command that they are given.
+//! Programs that run another command given in their arguments.
 
 use std::rc::Rc;
 
@@ -41,7 +41,7 @@ pub fn env(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Optio
     run(reader, &mut own, rest)
 }
 
-/// Those with nothing but flags before the command.
+/// Wrappers with only flags before the command.
 pub fn wrapper(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
     let short = match call.name {
         "nice" => "n",
@@ -148,7 +148,7 @@ pub fn change_dir(state: &mut State, dir: Option<&Field>) {
     }
 }
 
-/// `A=1 B=2 command`: sets them, returns the command.
+/// Sets the variables of `A=1 B=2 command` and returns the command.
 fn set_variables<'a>(state: &mut State, words: &'a [Field]) -> &'a [Field] {
     let mut rest = words;
     while let Some((first, others)) = rest.split_first() {

@@ -1,4 +1,4 @@
-//! Commands as agents type them all day, long and short.
+//! Commands that agents type every day, long and short.
 
 use super::check;
 

@@ -1,4 +1,4 @@
-//! What git does to the work tree.
+//! Effects of git on the work tree.
 
 use super::check;
 

@@ -1,4 +1,4 @@
-//! What the shell itself does: directories, variables, branches, loops, quotes.
+//! The shell language itself: directories, variables, branches, loops, quotes.
 
 use super::check;
 
@@ -39,7 +39,7 @@ fn directories() {
     ]);
 }
 
-/// `cd` into what isn't there fails, and then the shell is where it was.
+/// `cd` to a missing directory fails, and the shell stays where it was.
 #[test]
 fn directories_that_are_not_there() {
     check(&[

@@ -1,4 +1,4 @@
-//! Links that a command makes, and what it writes by way of them.
+//! Links that a command makes, and writes through them.
 
 use super::{check, read};
 

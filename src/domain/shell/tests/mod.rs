@@ -1,7 +1,7 @@
-//! Commands and what they write. Each table is a theme; each line is a command and its reading.
+//! Tables of commands and the paths that they write, one table per topic.
 //!
-//! A reading is written like this: paths below `/w`, where the commands run, without that prefix; `a…` for all beneath
-//! `a`; `glob:x` for a pattern; `?` at the end for something that can't be known.
+//! A reading is written as follows: paths below `/w`, where the commands run, without that prefix; `a…` for the tree
+//! `a`; `glob:x` for a pattern; `?` at the end if something is opaque.
 
 mod everyday;
 mod files;
@@ -79,7 +79,7 @@ pub fn show(reading: &Reading) -> String {
     parts.join(" ")
 }
 
-/// Holds a whole table to what it says, and tells all lines that are wrong.
+/// Checks a whole table, and reports all wrong lines.
 pub fn check(table: &[(&str, &str)]) {
     let wrong: Vec<String> = table
         .iter()

@@ -1,6 +1,6 @@
-//! Commands that nobody writes, made to take long. `benches/ratios/readers.rs` includes this file too.
+//! Commands that nobody writes, designed to take long. `benches/ratios/readers.rs` includes this file too.
 
-/// What is said over and over.
+/// Snippets that are repeated.
 #[rustfmt::skip]
 const UNITS: [&str; 133] = [
     "(", ")", "((", "$(", "$((", "`", "``", "{", "{ ", "}", "'", "\"", "\\", "$", "${", "${a", "a;", "a ", "a|", "a&&",
@@ -11,7 +11,7 @@ const UNITS: [&str; 133] = [
     "echo `echo \\`", "f() { f; f; }; f; ", "while a; do b; done;", "x=`", "cat <<'E'\n", "if a; then b; fi;",
     "a=1 ", "-", "$@", "case a in (a) ", "awk '{print > ", "${a:-", "((a) ", "$((a) ", "\r\n", "a\\\n", "rm -ttt ",
     "<<a\n$(", "rm a*", "cp a ", "f() { rm a; }; ",
-    // Each makes one look far ahead, again and again.
+    // Each requires looking far ahead, repeatedly.
     "((a;#((\n));", "$((a #((\n)) ", "a[;", "a[;b]=", "a[x", "local a=(", "{a,", "{,", "{a}", "{{a}}", "a{1..2", "[!", "[]",
     "f(){ f", "f()", "`a`;", "cat <<E\n$a\nE\n", "cat <<E <<F\n$a\nE\nF\n", "echo `echo \\`a\\``;", "x=$x:$y;", "a=b;export a;",
     "rm \"$a\"*;", "if a;then cd b;fi;", "a||cd b||", "while read a;do b=$a;done;", "pushd a;", "set -- a $@;", "x=a$x;",
@@ -19,7 +19,7 @@ const UNITS: [&str; 133] = [
     "trap 'rm a' 0;", "eval 'rm a';", "sed -e 's/a/b/w c' d;", "awk '{print>\"a\"}' b;", "cat<a|", "$(a)$(b)", "${a}${b}",
 ];
 
-/// All of them, `size` bytes long each.
+/// All nasty commands, about `size` bytes each.
 pub fn commands(size: usize) -> Vec<String> {
     let mut commands = Vec::new();
     for unit in UNITS {
@@ -34,7 +34,7 @@ pub fn commands(size: usize) -> Vec<String> {
     commands
 }
 
-/// Two parts that are harmless by themselves.
+/// Combinations of parts that are harmless by themselves.
 fn composed(size: usize) -> Vec<String> {
     let half = size / 2;
     let fill = |unit: &str, size: usize| unit.repeat(size / unit.len());
@@ -50,7 +50,7 @@ fn composed(size: usize) -> Vec<String> {
     };
     let many = |command: &str| format!("{{ {}\n}} <<E\n{}E\n", command.repeat(1500), lines(half));
     vec![
-        // Braces and brackets in braces and brackets.
+        // Nested braces and brackets.
         format!("rm {}{}", fill("{", half), fill("}", half)),
         format!("rm {}{}", fill("{a,", half), fill("}", half)),
         format!("rm {}", fill(&format!("{}{} ", "{".repeat(2000), "}".repeat(2000)), size)),
@@ -59,7 +59,7 @@ fn composed(size: usize) -> Vec<String> {
         format!("rm {}", fill(&format!("{}*] ", "[a".repeat(2000)), size)),
         format!("rm {}", fill(&format!("{} ", "*a".repeat(2000)), size)),
         format!("rm {}", fill("a* ", size)),
-        // Ever more to remember.
+        // More and more state to remember.
         each(size, &|n| format!("f{n}() {{ rm a{n}; }}; ")),
         each(size, &|n| format!("f{n}() {{ rm a{n}; }}; f{n}; ")),
         each(size, &|n| format!("v{n}=a{n}; ")),
@@ -75,7 +75,7 @@ fn composed(size: usize) -> Vec<String> {
         ),
         format!("a={}; {}", "x".repeat(65_000), fill("b=$a$a; c=$b; echo $c $c; ", half)),
         format!("set -- {}; {}", fill("a ", half), fill("rm \"$@\"; ", half)),
-        // The same long text, again and again.
+        // The same long text, repeatedly.
         format!("for i in {{1..500}}; do cat > f$i <<'E'\n{}E\ndone", lines(size)),
         format!("for i in {{1..500}}; do cat > f$i <<E\n$i {}E\ndone", lines(size)),
         format!("for i in {{1..500}}; do echo '{}' > f$i; done", lines(size)),
@@ -93,7 +93,7 @@ fn composed(size: usize) -> Vec<String> {
         format!("echo '{}' {}", lines(half), fill("| cat ", half)),
         format!("echo '{}' | sh", fill("rm a; ", size)),
         format!("bash -c '{}'", fill("rm a; ", size)),
-        // Long words of programs with a language of their own.
+        // Long words for programs with a language of their own.
         format!("curl -{}", fill("s", size)),
         format!("rm -{} a", fill("r", size)),
         format!("sed '{}' a", fill("s/a/b/;", size)),

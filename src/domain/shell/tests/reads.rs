@@ -1,4 +1,4 @@
-//! Commands that only read: none of them yields a write, and none is unknown.
+//! Commands that only read: none of them may yield a write or be opaque.
 
 use super::read;
 
@@ -113,7 +113,7 @@ ls 2>&1 | tee /dev/null
 : > /dev/null
 "#;
 
-/// Each line is one command; a here-document goes on to its end.
+/// One command per line; a here-document extends to its end marker.
 fn commands() -> Vec<String> {
     let mut commands: Vec<String> = Vec::new();
     let mut in_here = false;

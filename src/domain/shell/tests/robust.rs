@@ -1,4 +1,4 @@
-//! Whatever the text: it is read, in a bounded time and without a panic.
+//! Arbitrary text is read in bounded time and without a panic.
 
 use proptest::prelude::*;
 
@@ -43,7 +43,7 @@ const WORDS: [&str; 78] = [
 
 #[test]
 fn anything_nasty_is_read() {
-    // Of a mebibyte it is measured, in a release build, how long it takes: `cargo bench -- readers`.
+    // The time for 1 MiB is measured in a release build: `cargo bench -- readers`.
     for command in nasty::commands(128 * 1024) {
         read(&command);
     }
