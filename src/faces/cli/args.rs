@@ -1,4 +1,4 @@
-//! The arguments, as they are parsed; what they mean is made of them in `commands/`.
+//! The command-line arguments as parsed; `commands/` interprets them.
 
 use std::ffi::OsString;
 
@@ -6,7 +6,7 @@ use clap::{ArgAction, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, 
 
 use super::commands;
 
-/// The overview. A test holds it against the list of commands.
+/// The overview of commands. A test compares it with the list of commands.
 const OVERVIEW: &str = "\
 {about}
 
@@ -116,8 +116,8 @@ pub(super) enum When {
     Never,
 }
 
-/// Declares the commands: an enum of their arguments, each of which is built only when it is called. Building all of
-/// them would cost more than most commands take, so a call starts with the grammar of one command alone.
+/// Declares the commands as an enum of their arguments. The grammar of all commands takes longer to build than most
+/// commands run, so a call starts with the grammar of its own command alone.
 macro_rules! commands {
     ($($variant:ident($module:ident::$args:ident) = $name:literal $([$($alias:literal),+])?;)+) => {
         #[derive(Debug)]
@@ -144,7 +144,7 @@ macro_rules! commands {
         }
 
         impl Command {
-            /// The arguments of one command, by its name or an alias, without those of all commands.
+            /// The grammar of one command, by name or alias, without the global options.
             pub(super) fn grammar_of(name: &str) -> Option<clap::Command> {
                 match name {
                     $($name $(| $($alias)|+)? => {
@@ -219,8 +219,8 @@ commands! {
 }
 
 impl Cli {
-    /// Parses with the grammar of the one command that is called. The whole grammar is built only if that fails, because
-    /// it knows what to say.
+    /// Parses with the grammar of the called command. The whole grammar is built only if that fails, to produce the
+    /// error message.
     pub(super) fn parse_words(words: &[OsString]) -> Result<Self, clap::Error> {
         let parsed = called(words).and_then(Command::grammar_of).and_then(|command| {
             let program = clap::Command::new("msg").args_override_self(true).disable_help_subcommand(true);
@@ -247,7 +247,7 @@ fn called(words: &[OsString]) -> Option<&str> {
     }
 }
 
-/// What a command's doc comment says after its first line goes above its examples, so that `--help` is one compact
+/// Moves the part of a command's doc comment after its first line above the examples, so that `--help` is one compact
 /// page.
 fn compact(command: clap::Command) -> clap::Command {
     let (Some(long), Some(short)) = (command.get_long_about(), command.get_about()) else { return command };
@@ -266,7 +266,7 @@ mod tests {
 
     use super::{Cli, OVERVIEW};
 
-    /// Calls with every command, global flags in every place, values that look like commands, and mistakes.
+    /// Tries every command, global flags in every place, values that look like commands, and mistakes.
     #[test]
     fn the_grammar_of_one_command_parses_as_the_whole_one_does() {
         let commands = Cli::command();

@@ -1,4 +1,4 @@
-//! What would change in a file, as `diff -u` shows it.
+//! Shows what would change in a file, like `diff -u`.
 
 use std::borrow::Cow;
 
@@ -8,14 +8,14 @@ use super::output::style;
 use crate::domain::visible;
 use crate::ops::setup::install::Change;
 
-/// The diff as programs read it.
+/// The diff for programs.
 pub(super) fn unified(change: &Change) -> String {
     let (before, after) = (text(change.before.as_deref()), text(change.after.as_deref()));
     let (old, new) = names(change);
     TextDiff::from_lines(&before, &after).unified_diff().header(&old, &new).to_string()
 }
 
-/// The diff as people read it.
+/// The diff for people.
 pub(super) fn lines(change: &Change) -> Vec<String> {
     let (before, after) = (text(change.before.as_deref()), text(change.after.as_deref()));
     let (old, new) = names(change);
@@ -32,7 +32,7 @@ pub(super) fn lines(change: &Change) -> Vec<String> {
     lines
 }
 
-/// Line endings stay as they are, and need not be seen.
+/// A line without its line ending, which need not be shown.
 fn shown(line: &str) -> Cow<'_, str> {
     visible(line.trim_end_matches(['\n', '\r']))
 }

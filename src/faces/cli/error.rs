@@ -1,8 +1,8 @@
-//! Exit codes.
+//! Exit codes of errors.
 
 use crate::ops::Kind;
 
-/// The exit code of an error. They are part of the contract.
+/// The exit code of an error. These codes are part of the contract.
 pub(super) fn exit_code(kind: Kind) -> u8 {
     match kind {
         Kind::AllDone

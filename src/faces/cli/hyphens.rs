@@ -1,7 +1,7 @@
-//! Texts that begin with a hyphen, settled before the arguments are parsed.
+//! Handles texts that begin with a hyphen, before the arguments are parsed.
 //!
-//! In the place of a TEXT a word is a flag only if it is exactly a flag of the program or of the command, with or without
-//! `=VALUE`. Every other word is text: `-harness is broken`, `- a list item`. After `--` every word is text.
+//! Where a TEXT is expected, a word is a flag only if it is exactly a flag of the program or of the command, with or
+//! without `=VALUE`. Every other word is text: `-harness is broken`, `- a list item`. After `--` every word is text.
 
 use std::ffi::{OsStr, OsString};
 
@@ -12,8 +12,8 @@ use super::args::{Command, GlobalArgs};
 /// The value name that marks arguments which are free text.
 const TEXT: &str = "TEXT";
 
-/// The same arguments, written so that the parser reads every text as one: the value of an option is joined to it by `=`,
-/// and positional arguments are moved behind `--`. Arguments without such a text are returned as they are.
+/// Rewrites the arguments so that the parser reads every such text as text: the value of an option is joined to it by
+/// `=`, and positional arguments are moved behind `--`. Arguments without such a text are returned unchanged.
 pub(super) fn settle(words: Vec<OsString>) -> Vec<OsString> {
     if words.iter().skip(1).all(|word| !is_hyphenated(word) || is_plain_global(word)) {
         return words;
@@ -29,7 +29,7 @@ pub(super) fn settle(words: Vec<OsString>) -> Vec<OsString> {
     words.into_iter().take(at + 1).chain(line.words()).collect()
 }
 
-/// Where the name of the command is.
+/// The index of the command's name.
 pub(super) fn command_at(words: &[OsString]) -> Option<usize> {
     let globals = Grammar(GlobalArgs::augment_args(clap::Command::new("msg")));
     let mut at = 1;
@@ -46,34 +46,34 @@ pub(super) fn command_at(words: &[OsString]) -> Option<usize> {
     None
 }
 
-/// Flags of every command that agents use all the time. A line with no others needs no grammar to be settled.
+/// Global flags that agents use all the time. A line with no other flags is left unchanged without building a grammar.
 fn is_plain_global(word: &OsStr) -> bool {
     ["--as", "--mesh", "--json", "-q"].iter().any(|flag| word == *flag)
 }
 
-/// A single hyphen stands for standard input.
+/// Whether the word begins with a hyphen. A single `-` means standard input.
 fn is_hyphenated(word: &OsStr) -> bool {
     let bytes = word.as_encoded_bytes();
     bytes.len() > 1 && bytes[0] == b'-'
 }
 
-/// Is the argument a text?
+/// Whether the argument is a text.
 pub(super) fn is_text(arg: &Arg) -> bool {
     arg.get_value_names().is_some_and(|names| names.iter().any(|name| name == TEXT))
 }
 
-/// What may be said to one command.
+/// The flags and arguments of one command.
 struct Grammar(clap::Command);
 
 enum Flag {
-    /// It is complete.
+    /// It has no value, or the value is attached.
     Alone,
     /// The next word is its value.
     Value { is_text: bool },
 }
 
 impl Grammar {
-    /// Is the word exactly a flag?
+    /// Parses a word as a flag; `None` if it is not exactly one.
     fn flag(&self, word: &OsStr) -> Option<Flag> {
         let word = word.to_str()?;
         if matches!(word, "-h" | "--help") {
@@ -91,7 +91,7 @@ impl Grammar {
         Some(Flag::Value { is_text: is_text(arg) })
     }
 
-    /// Is that positional argument, counted from 0, a text?
+    /// Whether the positional argument at this index is a text.
     fn takes_text(&self, position: usize) -> bool {
         self.0.get_positionals().nth(position).is_some_and(is_text)
     }
@@ -100,11 +100,11 @@ impl Grammar {
 /// The arguments of one command.
 #[derive(Default)]
 struct Line {
-    /// Before `--`, with whether each is positional.
+    /// The words before `--`, each with whether it is positional.
     head: Vec<(OsString, bool)>,
-    /// From `--` on.
+    /// The words from `--` on.
     tail: Vec<OsString>,
-    /// One of the positional arguments is a text that begins with a hyphen.
+    /// A positional argument is a text that begins with a hyphen.
     has_hyphen: bool,
 }
 
@@ -121,7 +121,7 @@ impl Line {
             match grammar.flag(&word) {
                 Some(Flag::Alone) => line.head.push((word, false)),
                 Some(Flag::Value { is_text }) => line.option(grammar, word, is_text, &mut rest),
-                // What is no flag and no text either is the parser's to refuse.
+                // Neither a flag nor a text: left to the parser, which reports it.
                 None if is_hyphenated(&word) && !grammar.takes_text(position) => {
                     line.head.push((word, false));
                 }
@@ -135,7 +135,8 @@ impl Line {
         line
     }
 
-    /// An option and its value. A flag in the place of a value is left to the parser, which misses the value.
+    /// Adds an option and its value. If a flag follows in place of the value, the parser reports that the value is
+    /// missing.
     fn option(
         &mut self,
         grammar: &Grammar,

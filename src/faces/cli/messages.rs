@@ -1,4 +1,4 @@
-//! How messages are shown, and what sending them says.
+//! Shows messages, and reports on sending them.
 
 use clap::Args;
 use jiff::Timestamp;
@@ -32,7 +32,7 @@ impl DraftArgs {
     }
 }
 
-/// A message for programs, with the letters that people call it by.
+/// A message for programs, with its short id.
 pub(super) fn json(message: &Message, letters: &str) -> Value {
     with_letters(json::message(message), letters)
 }
@@ -72,7 +72,7 @@ pub(super) fn show(page: &mut Page, message: &Message, letters: &str, note: &str
     }
 }
 
-/// Letters that were handed over by `read` or `wait`.
+/// Messages that `read` or `wait` delivered.
 pub(super) struct Letters<'a> {
     pub(super) letters: &'a [Letter],
     pub(super) for_person: bool,
@@ -101,7 +101,7 @@ impl Report for Letters<'_> {
     }
 }
 
-/// What `send`, `broadcast` and `reply` say.
+/// The output of `send`, `broadcast` and `reply`.
 pub(super) fn sent(report: SendReport) -> Outcome {
     let error = report.error();
     Outcome { report: Some(Box::new(SentReport(report))), error }

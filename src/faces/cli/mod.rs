@@ -1,7 +1,7 @@
 //! The command line: `msg`.
 //!
 //! A thin wrapper around the ops: `commands/` has a file for each command with its arguments, whose doc comments are
-//! the help, and what it says. Everything is printed by `output`, in text or in JSON.
+//! the help, and its output. `output` prints everything, as text or JSON.
 
 mod args;
 mod commands;
@@ -35,18 +35,18 @@ use commands::Call;
 use output::Ui;
 use usage::Manner;
 
-/// Another face, which takes over the terminal: whom it is for, if anybody says, and whether in colour.
+/// Runs the terminal chat: takes the global options, a name if one was given, and whether to use colour.
 pub type Screen = fn(Globals, Option<AgentName>, bool) -> Result<(), CommandError>;
 
-/// Everything that the command line understands, for those who write it up: man pages, the tests of the README.
+/// The whole grammar of the command line, for man pages and tests of the documentation.
 pub fn grammar() -> clap::Command {
     Cli::command()
 }
 
-/// Runs the command that the arguments ask for. A bug of ours is an error like others.
+/// Runs the command that the arguments ask for. A panic is reported as an error.
 pub fn run(args: impl IntoIterator<Item = OsString>, screen: Screen) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
-    // A command that can't be parsed answers in JSON too, if it asks for that.
+    // Usage errors are printed as JSON too if that is asked for.
     let manner = Manner::of(&args);
     let run = AssertUnwindSafe(|| parse_and_run(args, manner, screen));
     std::panic::catch_unwind(run).unwrap_or_else(|_| {
@@ -56,7 +56,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, screen: Screen) -> ExitCode
 }
 
 fn parse_and_run(words: Vec<OsString>, manner: Manner, screen: Screen) -> ExitCode {
-    // Scripts ask for this to see whether `msg` is there; it needs no grammar.
+    // Scripts run this to check whether `msg` is installed; it needs no grammar.
     if words.len() == 2 && (words[1] == "--version" || words[1] == "-V") {
         return Ui::plain(manner).print_version();
     }
@@ -76,7 +76,7 @@ fn dispatch(cli: Cli, screen: Screen) -> ExitCode {
     if let Some(text) = seams::value(seams::PANIC) {
         panic_as_told(&text);
     }
-    // Without it a limit is a sudden death, which everything here survives anyway.
+    // Otherwise exceeding the file size limit would kill the process.
     drop(signals::survive_file_size_limit());
     let globals = Globals { mesh: cli.global.mesh, speaker, ..Globals::default() };
     let Some(command) = cli.command else {

@@ -1,7 +1,7 @@
-//! The one place that prints.
+//! The only place that prints.
 //!
-//! A command gives back a [`Report`], which can say itself in text and in JSON; what was noticed on the way goes to
-//! standard error. Whoever reads us may stop reading at any time: a broken pipe is no error.
+//! A command returns a [`Report`], which is printed as text or as JSON; notices go to standard error. A reader may
+//! close the pipe at any time: a broken pipe is not an error.
 
 use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
@@ -21,12 +21,12 @@ use super::error::exit_code;
 use super::messages::Letters;
 use super::usage::Manner;
 
-/// What a command has to say.
+/// The output of a command.
 pub(super) trait Report {
-    /// For programs: the members beside `ok`.
+    /// For programs: the members next to `ok`.
     fn json(&self) -> Map<String, Value>;
 
-    /// The same, written one by one; worth it for what may be long.
+    /// Writes the members one by one; worth implementing for output that may be long.
     fn write_json(&self, members: &mut Members) {
         for (name, value) in self.json() {
             members.write(&name, &value);
@@ -36,21 +36,21 @@ pub(super) trait Report {
     /// For people and models.
     fn text(&self, page: &mut Page);
 
-    /// Said with `--quiet` too, because it is what was asked for.
+    /// Whether it is printed with `--quiet` too, because it is what was asked for.
     fn is_answer(&self) -> bool {
         true
     }
 }
 
-/// A report, and an error beside it if not all went well.
+/// A report, and an error if something failed.
 pub(super) struct Outcome {
-    /// `None`: all was said already.
+    /// `None`: everything was already printed.
     pub(super) report: Option<Box<dyn Report>>,
     pub(super) error: Option<CommandError>,
 }
 
 impl Outcome {
-    /// All was said already.
+    /// Everything was already printed.
     pub(super) fn said(error: Option<CommandError>) -> Self {
         Self { report: None, error }
     }
@@ -62,13 +62,13 @@ impl<R: Report + 'static> From<R> for Outcome {
     }
 }
 
-/// Text on its way to a terminal or a pipe.
+/// Text to be printed on a terminal or to a pipe.
 #[derive(Debug, Default)]
 pub(super) struct Page {
     text: String,
     pub(super) verbose: bool,
     pub(super) quiet: bool,
-    /// A person reads it on a screen.
+    /// A person reads it on a terminal.
     pub(super) terminal: bool,
 }
 
@@ -79,7 +79,7 @@ impl Page {
     }
 }
 
-/// How things are marked. Styles are dropped on the way out where colours are not wanted.
+/// Styles of texts. They are removed on output if colours are not wanted.
 pub(super) mod style {
     use anstyle::{AnsiColor, Style};
 
@@ -131,7 +131,7 @@ impl Ui {
         Self { quiet: args.quiet, verbose: args.verbose, ..plain }
     }
 
-    /// Before the arguments are understood.
+    /// For use before the arguments are parsed.
     pub(super) fn plain(manner: Manner) -> Self {
         let color = match manner.color {
             When::Auto => ColorChoice::Auto,
@@ -141,7 +141,7 @@ impl Ui {
         Self { lost: Cell::default(), json: manner.json, color, quiet: false, verbose: false }
     }
 
-    /// Are colours wanted on standard output?
+    /// Whether standard output gets colours.
     pub(super) fn has_colour(&self) -> bool {
         let wanted = match self.color {
             ColorChoice::Auto => AutoStream::choice(&std::io::stdout()),
@@ -150,7 +150,7 @@ impl Ui {
         wanted != ColorChoice::Never
     }
 
-    /// Says how the command ended.
+    /// Prints the result of the command, and returns the exit code.
     pub(super) fn finish(&self, outcome: Result<Outcome, CommandError>, notices: &[String]) -> ExitCode {
         let (report, error, said) = match outcome {
             Ok(Outcome { report, error }) => (report, error, true),
@@ -165,7 +165,7 @@ impl Ui {
             self.text(report.as_deref())
         };
         let written = if is_silent { Ok(()) } else { self.write(&out) };
-        // Whoever pressed Ctrl-C knows it.
+        // An interruption has no message: the user pressed Ctrl-C.
         if let Some(error) = error.filter(|error| !self.json && !error.message.is_empty()) {
             self.complain(&error_text(&error));
         }
@@ -176,7 +176,7 @@ impl Ui {
         }
     }
 
-    /// Says something before the command is over, and whether it got through.
+    /// Prints something before the command ends, and returns whether it got through.
     pub(super) fn say(&self, text: &str) -> Reached {
         seams::step();
         match self.put(text) {
@@ -188,26 +188,26 @@ impl Ui {
         }
     }
 
-    /// [`Ui::say`] for mail. In an output that was closed before we started, or in `/dev/null`, nobody has it.
+    /// [`Ui::say`] for mail. Output that is closed or goes to `/dev/null` reaches nobody.
     pub(super) fn hand_over(&self, text: &str) -> Reached {
         if files::leads_nowhere(&io::stdout()) {
             let text = "nobody reads standard output, so the mail stays unread";
             self.complain(&format!("{}: {text}", style::bad("error")));
-            // Who asks again and again must not take this for mail.
+            // Sets the exit code, so that a polling script does not take this for mail.
             self.lost.set(true);
             return Reached::No;
         }
         self.say(text)
     }
 
-    /// [`Ui::hand_over`] of messages, in JSON as one object with `ok`. That there are none may be said to nobody.
+    /// [`Ui::hand_over`] of messages, in JSON as one object with `ok`. If there are none, the output may go nowhere.
     pub(super) fn hand_over_letters(&self, letters: &[Letter]) -> Reached {
         let report = Letters { letters, for_person: self.is_terminal(), now: clock::now() };
         let text = if self.json { json_text(Some(&report), None) } else { self.text(Some(&report)) };
         if letters.is_empty() { self.say(&text) } else { self.hand_over(&text) }
     }
 
-    /// Who is handed what is said.
+    /// The kind of reader that gets the output.
     pub(super) fn reader(&self) -> Reader {
         if self.json { Reader::Program } else { Reader::Mind }
     }
@@ -216,7 +216,7 @@ impl Ui {
         self.json
     }
 
-    /// Does a person read this?
+    /// Whether a person reads the output.
     pub(super) fn is_terminal(&self) -> bool {
         io::stdout().is_terminal()
     }
@@ -227,7 +227,7 @@ impl Ui {
         }
     }
 
-    /// Shows how far a long command is, to a person at a terminal.
+    /// Shows the progress of a long command, to a person at a terminal.
     pub(super) fn progress(&self, done: usize, of: usize, name: &str) {
         const CELLS: usize = 22;
         if !self.shows_progress() {
@@ -235,11 +235,11 @@ impl Ui {
         }
         let full = done * CELLS / of.max(1);
         let bar = format!("{}{}", style::good(&"█".repeat(full)), style::dim(&"░".repeat(CELLS - full)));
-        // Blanks, not an escape sequence, put out what was longer: they do so without colours too.
+        // Spaces overwrite a longer name, not an escape sequence: they also work without colours.
         self.show(&format!("\r{bar} {done:>2} of {of}  {name:<12}"));
     }
 
-    /// Takes the bar away again.
+    /// Removes the progress bar.
     pub(super) fn end_progress(&self) {
         if self.shows_progress() {
             self.show(&format!("\r{:46}\r", ""));
@@ -285,7 +285,7 @@ impl Ui {
         }
     }
 
-    /// Whoever read us has had enough: fine. Anything else means that the answer is lost, and is said.
+    /// A reader that closed the pipe is fine. Any other error means that the answer is lost, and is reported.
     fn is_lost(&self, error: &io::Error) -> bool {
         let lost = error.kind() != io::ErrorKind::BrokenPipe;
         if lost {
@@ -298,7 +298,7 @@ impl Ui {
     fn put(&self, text: &str) -> io::Result<()> {
         let mut stdout = io::stdout().lock();
         if self.json {
-            // Nothing in it is a style.
+            // JSON contains no styles.
             stdout.write_all(visible_json(text).as_bytes())?;
             return stdout.flush();
         }
@@ -309,16 +309,16 @@ impl Ui {
 
     fn complain(&self, text: &str) {
         let mut stderr = AutoStream::new(io::stderr().lock(), self.color);
-        // There is nobody left to tell if this fails.
+        // If this fails, there is nobody left to tell.
         drop(writeln!(stderr, "{text}"));
     }
 }
 
-/// The members of the one object that is printed.
+/// The members of the JSON object that is printed.
 pub(super) struct Members(String);
 
 impl Members {
-    /// What can't be said in JSON is null.
+    /// Adds a member; a value that cannot be serialised becomes null.
     pub(super) fn write(&mut self, name: &str, value: &impl Serialize) {
         let value = serde_json::to_string(value).unwrap_or_else(|_| "null".to_string());
         let comma = if self.0.len() > 1 { "," } else { "" };

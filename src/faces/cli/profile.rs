@@ -1,4 +1,4 @@
-//! How an agent is shown.
+//! Shows an agent.
 
 use jiff::Timestamp;
 
@@ -9,7 +9,7 @@ use crate::sys::environment::Home;
 use super::output::{Page, style};
 use super::table::Cell;
 
-/// So many changed files are shown in full.
+/// Maximum number of changed files that are listed.
 const MOST_CHANGED: usize = 5;
 
 pub(super) use crate::faces::json::{AgentJson, agent as json, claim as claim_json, harness};
@@ -24,7 +24,7 @@ pub(super) fn presence_cell(presence: Presence) -> Cell {
     Cell::styled(presence.name(), style)
 }
 
-/// What an agent is at, in few words.
+/// What an agent is doing, in a few words.
 pub(super) fn notes(profile: &Profile) -> String {
     let agent = &profile.agent;
     let mut notes = Vec::new();
@@ -40,7 +40,7 @@ pub(super) fn notes(profile: &Profile) -> String {
         notes.push(format!("{} unread", profile.unread));
     }
     notes.extend(agent.status.iter().map(|status| format!("“{}”", visible(status))));
-    // That it is on a task is said already.
+    // Leave it out if the task was already mentioned.
     let is_new = |status: &String| !notes.contains(status);
     let status = profile.auto_status.as_ref().map(|status| visible(status).into_owned()).filter(is_new);
     notes.extend(status);
@@ -102,7 +102,7 @@ pub(super) fn text(page: &mut Page, profile: &Profile, home: &Home, now: Timesta
     }
 }
 
-/// The latest few.
+/// The latest changed files.
 fn changed(files: &[String]) -> String {
     let latest: Vec<String> =
         files.iter().rev().take(MOST_CHANGED).map(|file| visible(file).into_owned()).collect();
@@ -112,7 +112,7 @@ fn changed(files: &[String]) -> String {
     }
 }
 
-/// How long ago, in the largest unit that says enough.
+/// The time between two moments, in the largest suitable unit.
 pub(super) fn duration(now: Timestamp, then: Timestamp) -> String {
     spelled(now.duration_since(then))
 }

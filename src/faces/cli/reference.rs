@@ -1,5 +1,5 @@
-//! `docs/cli.md` says what the program does: commands, options, error kinds, exit codes, feed kinds and the keys of objects
-//! that can be made without a mesh are compared both ways. Keys of other objects are not.
+//! Tests that `docs/cli.md` matches the program: commands, options, error kinds, exit codes, feed kinds and the keys of
+//! objects that can be made without a mesh are compared both ways. Keys of other objects are not.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::ops::Kind;
 
 const PAGE: &str = include_str!("../../../docs/cli.md");
 
-/// What is below a heading of that level, up to the next one of the same or a higher level.
+/// The text below a heading, up to the next heading of the same or a higher level.
 fn section<'a>(page: &'a str, heading: &str) -> &'a str {
     let (_, rest) =
         page.split_once(&format!("\n{heading}\n")).unwrap_or_else(|| panic!("there is no `{heading}`"));
@@ -36,12 +36,12 @@ fn rows(section: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// What is in backticks.
+/// The texts in backticks.
 fn codes(text: &str) -> Vec<String> {
     text.split('`').skip(1).step_by(2).map(str::to_string).collect()
 }
 
-/// Every command with its inner ones, by what is typed.
+/// Every command and subcommand, with its name as typed.
 fn commands<'a>(command: &'a Command, name: &str, all: &mut Vec<(String, &'a Command)>) {
     for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
         let name = format!("{name} {}", inner.get_name()).trim().to_string();
@@ -54,7 +54,7 @@ fn is_own(arg: &&Arg) -> bool {
     !arg.is_global_set() && !arg.is_hide_set() && !matches!(arg.get_id().as_str(), "help" | "version")
 }
 
-/// The options of a command as they are typed, and the names of its arguments.
+/// The options of a command as typed, and the names of its arguments.
 fn words_of(command: &Command) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     for arg in command.get_arguments().filter(is_own) {
@@ -129,7 +129,7 @@ fn every_feed_kind_is_on_the_page_and_nothing_else() {
     assert_eq!(listed, kinds);
 }
 
-/// The keys of objects that can be made without a mesh.
+/// Compares the keys of objects that can be made without a mesh.
 #[test]
 fn the_keys_of_objects_are_on_the_page_and_nothing_else() {
     let stamp = Stamp::new(1_794_700_676_113_042, 7);

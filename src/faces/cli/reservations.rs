@@ -1,4 +1,4 @@
-//! How reservations are shown.
+//! Shows reservations.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -8,9 +8,9 @@ use super::profile;
 
 pub(super) use crate::faces::json::reservation as json;
 
-/// For how long it still holds, where that is limited.
+/// How long it is still valid, if that is limited.
 pub(super) fn until(reservation: &Reservation, now: Timestamp) -> Option<String> {
-    // Half an hour is not 29 minutes because a millisecond of it is over.
+    // Round up, so that half an hour is not shown as 29 minutes after a millisecond.
     let rounded = SignedDuration::from_millis(900);
     reservation.expires_at.map(|end| format!("for {} more", profile::duration(end + rounded, now)))
 }

@@ -1,8 +1,8 @@
-//! Columns that line up, also with wide characters.
+//! Tables with aligned columns, also with wide characters.
 
 use unicode_width::UnicodeWidthStr;
 
-/// Rows of cells. A cell is its plain text and how it is to be shown.
+/// Rows of cells. A cell is a styled text and its width.
 #[derive(Default)]
 pub(super) struct Table {
     rows: Vec<Vec<Cell>>,
@@ -18,7 +18,7 @@ impl Cell {
         Self { width: text.width(), shown: text.to_string() }
     }
 
-    /// What was marked already, and the same without marks.
+    /// A cell of text that is already styled, with the same text without styles.
     pub(super) fn marked(plain: &str, shown: String) -> Self {
         Self { width: plain.width(), shown }
     }
@@ -33,7 +33,7 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// The lines. Columns that are empty in every row are left out.
+    /// The lines of the table. Columns that are empty in every row are left out.
     pub(super) fn lines(self) -> Vec<String> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width =

@@ -1,4 +1,4 @@
-//! What is said when the arguments can't be understood, and when help or the version is asked for.
+//! Explains usage errors, and prints help and version.
 
 use std::error::Error as _;
 use std::ffi::OsString;
@@ -17,7 +17,7 @@ use super::args::{Command, GlobalArgs, When};
 use super::hyphens;
 use super::output::{Page, Report, Ui};
 
-/// How the answer is wanted, as far as that can be seen before the arguments are parsed.
+/// The wanted output format, as far as it can be seen before the arguments are parsed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Manner {
     pub(super) json: bool,
@@ -44,7 +44,7 @@ impl Manner {
     }
 }
 
-/// `msg help COMMAND` as `msg COMMAND --help`: so the global options are understood there, too.
+/// Rewrites `msg help COMMAND` to `msg COMMAND --help`, so that global options work there too.
 pub(super) fn help_as_flag(mut words: Vec<OsString>) -> Vec<OsString> {
     if !words.iter().any(|word| word == "help") {
         return words;
@@ -58,7 +58,7 @@ pub(super) fn help_as_flag(mut words: Vec<OsString>) -> Vec<OsString> {
     words
 }
 
-/// Says what the parser stopped at: help and version are answers, everything else is an error.
+/// Prints what the parser returned: help and version are answers, everything else is an error.
 pub(super) fn answer(error: &clap::Error, words: &[OsString], ui: &Ui) -> ExitCode {
     match error.kind() {
         ErrorKind::DisplayHelp => ui.finish(Ok(Told::Help(error.render()).into()), &[]),
@@ -89,17 +89,17 @@ impl Report for Told {
     }
 }
 
-/// The command that was meant.
+/// The command that the error is about.
 struct Place {
     /// `msg config set`
     name: String,
     examples: Vec<String>,
-    /// One of its arguments is a text, which may have been typed without quotation marks.
+    /// One of its arguments is a text, which may have been typed without quotes.
     takes_text: bool,
     commands: Vec<String>,
     /// The words after `--`.
     texts: Vec<String>,
-    /// The option that a word may have been meant as which was taken for a text.
+    /// The option that was probably meant by a word that was taken for a text.
     meant: Option<String>,
 }
 
@@ -155,7 +155,7 @@ impl Place {
     }
 }
 
-/// The parser's error in our words.
+/// Rephrases the parser's error.
 fn explain(error: &clap::Error, place: &Place) -> CommandError {
     let context = |kind| strings(error.get(kind));
     let first = |kind| context(kind).into_iter().next().unwrap_or_default();
@@ -228,7 +228,7 @@ fn unknown_argument(typed: &str, place: &Place) -> CommandError {
     }
 }
 
-/// The option that is nearest to a word which looks like one and is none.
+/// The option closest to a word that looks like an option but is not one.
 fn meant(words: &[OsString], command: &clap::Command) -> Option<String> {
     let grammar = GlobalArgs::augment_args(command.clone());
     let options: Vec<String> =

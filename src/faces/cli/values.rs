@@ -1,11 +1,11 @@
-//! Values that several options take.
+//! Parsers for values that several options take.
 
-/// How many are wanted: at least one.
+/// A count of at least 1.
 pub(super) fn count(text: &str) -> Result<usize, &'static str> {
     count_or_none(text).ok().filter(|count| *count > 0).ok_or("expected a whole number from 1 on")
 }
 
-/// The same where none may be wanted.
+/// A count that may be 0.
 pub(super) fn count_or_none(text: &str) -> Result<usize, &'static str> {
     text.parse().map_err(|_| "expected a whole number")
 }

@@ -1,4 +1,4 @@
-//! `msg` alone: what this is and how to begin, or, for whoever has joined, where one stands and what to do next.
+//! `msg` without a command: says what this is and how to begin, or, once joined, the situation and what to do next.
 
 use serde_json::{Map, Value, json};
 
@@ -9,10 +9,10 @@ use crate::ops::{self, CommandError, Context, Filter, Globals, Listing, Profile}
 use super::output::{Outcome, Page, Report, style};
 use super::table::{Cell, Table};
 
-/// So many others are named; the rest are counted.
+/// Maximum number of other agents that are named; the rest are counted.
 const NAMED: usize = 6;
 
-/// Looks around. What is wrong with settings or mesh is told, and no reason not to say how to begin. Returns notices too.
+/// Gathers the report and notices. Errors in settings or mesh become notices, so that it can still say how to begin.
 pub(super) fn run(globals: Globals) -> Result<(Outcome, Vec<String>), CommandError> {
     let (ctx, errors) = Context::tolerant(globals)?;
     let listing = ops::agents(&ctx, Filter::default());
@@ -78,7 +78,7 @@ impl Welcome {
         names.filter(|name| !self.listing.is_me(name)).map(|name| name.as_str()).collect()
     }
 
-    /// `2 others are here: GoldFalcon and SwiftRaven.`
+    /// For example `2 others are here: GoldFalcon and SwiftRaven.`
     fn company(&self) -> String {
         let (others, kind) = (self.others(), if self.me().is_some() { "other" } else { "agent" });
         let named = others.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");

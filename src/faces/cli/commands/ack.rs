@@ -28,7 +28,7 @@ pub(super) fn run(ctx: &Context, args: AckArgs) -> Result<Outcome, CommandError>
     Ok(Acked(ops::ack(ctx, &args.ids)?).into())
 }
 
-/// What waits for an ack.
+/// The messages that wait for an ack.
 struct Owed(Vec<Filed>);
 
 impl Report for Owed {

@@ -35,7 +35,7 @@ impl Report for CheckReport {
     }
 
     fn text(&self, page: &mut Page) {
-        // One path is answered by the exit code and the error alone.
+        // For a single path, the exit code and the error say everything.
         if self.0.len() == 1 && self.0[0].holding.is_some() {
             return;
         }

@@ -57,8 +57,8 @@ enum Action {
     },
 }
 
-/// `errors` are the files and variables that can't be used. Looking shows the rest and fails all the same; a value that
-/// doesn't fit can be mended here, a file that can't be parsed can't.
+/// `errors` are the files and variables that cannot be used. Reading shows the rest and still fails. An invalid value
+/// can be corrected with this command, a file that cannot be parsed cannot.
 pub(super) fn run(
     ctx: &Context,
     args: ConfigArgs,
@@ -88,9 +88,9 @@ pub(super) fn run(
 enum Shape {
     List,
     One,
-    /// In that file.
+    /// Changed in this file.
     Changed(String),
-    /// Taken out of that file.
+    /// Removed from this file.
     Unset(String),
 }
 

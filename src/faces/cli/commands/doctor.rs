@@ -49,7 +49,7 @@ impl Report for DoctorReport {
         Map::from_iter([("checks".to_string(), self.0.iter().map(check).collect())])
     }
 
-    /// What failed comes first. What is well is counted, unless `-v` asks for it.
+    /// Failed checks come first. Passed checks are only counted, unless `-v` is given.
     fn text(&self, page: &mut Page) {
         let mut checks: Vec<&Check> = self.0.iter().collect();
         checks.sort_by_key(|check| match check.state {
@@ -87,7 +87,7 @@ impl Report for DoctorReport {
 }
 
 impl DoctorReport {
-    /// `All 18 checks passed.`, or how many did and how many did not.
+    /// For example `All 18 checks passed.`, or how many passed and failed.
     fn summary(&self) -> String {
         let count = |state| self.0.iter().filter(|check| check.state == state).count();
         let counted =

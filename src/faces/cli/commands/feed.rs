@@ -58,7 +58,7 @@ pub(super) fn run(ctx: &Context, args: FeedArgs, ui: &Ui) -> Result<Outcome, Com
     Ok(FeedReport { recent, now: clock::now(), has_mesh: ctx.mesh()?.is_some() }.into())
 }
 
-/// Others may write kinds that we don't know; those of pi-messenger have a dot in them.
+/// Rejects an unknown kind. Kinds of pi-messenger contain a dot, and are not all known to us.
 fn refuse_typo(kind: &str) -> Result<(), CommandError> {
     if EventKind::named(kind).is_some() || kind.contains('.') {
         return Ok(());
@@ -91,7 +91,7 @@ fn follow(ctx: &Context, ui: &Ui, limit: usize, wanted: &Wanted) -> Result<Outco
     }))
 }
 
-/// One event as it happens. How long ago that was says nothing then.
+/// One event as it happens, with the time of day instead of an age.
 fn line(ui: &Ui, event: &Event) -> String {
     if ui.is_json() {
         return format!("{}\n", event_json(event));
@@ -104,7 +104,7 @@ fn clock_time(at: Timestamp) -> String {
     at.to_zoned(clock::zone().clone()).strftime("%H:%M:%S").to_string()
 }
 
-/// The sentence without and with marks.
+/// The sentence without and with styles.
 fn sentence(event: &Event) -> (String, String) {
     let (subject, phrase) = (event.subject(), event.phrase());
     let told = match event.what {

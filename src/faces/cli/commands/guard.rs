@@ -10,7 +10,7 @@ use crate::faces::json;
 use crate::ops::setup::guard::{self, Commit, Installed, Order, TakenOut, Uninstalled};
 use crate::ops::{CommandError, Context, Holding, Verdict};
 
-/// As many paths are listed; the rest is counted.
+/// Maximum number of paths that are listed; the rest are counted.
 const MOST: usize = 20;
 
 /// Let git refuse to commit what others have reserved
@@ -51,7 +51,7 @@ enum Action {
     Check,
 }
 
-/// `errors` are the files and variables that can't be used: no reason not to look.
+/// `errors` are the files and variables that cannot be used; the check runs nevertheless.
 pub(super) fn run(
     ctx: &Context,
     args: GuardArgs,
@@ -85,7 +85,7 @@ impl Report for CheckReport {
         Map::from_iter([("paths".to_string(), self.commit.verdicts.iter().map(json::verdict).collect())])
     }
 
-    /// The hook goes by the first word; what may be committed needs none.
+    /// The git hook recognises a refusal by the first word; if the commit is allowed, nothing is printed.
     fn text(&self, page: &mut Page) {
         if !self.is_refused {
             return;
@@ -102,7 +102,7 @@ impl Report for CheckReport {
             (1, all) => format!("refused: one of {all} paths in this commit is reserved"),
             (held, all) => format!("refused: {held} of {all} paths in this commit are reserved"),
         });
-        // Of one the error tells all.
+        // For a single path, the error says everything.
         if held.len() < 2 {
             return;
         }

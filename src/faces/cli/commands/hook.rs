@@ -26,7 +26,7 @@ pub(in crate::faces::cli) struct HookArgs {
     event: Option<String>,
 }
 
-/// Hooks don't come this way: they are answered before the command line is parsed. Only their help is here.
+/// Not reached by real hooks: they are answered before the command line is parsed. This file is for the help.
 pub(super) fn run(args: HookArgs) -> Result<Outcome, CommandError> {
     let HookArgs { harness, event } = args;
     let called = [harness, event].into_iter().flatten().collect::<Vec<_>>().join(" ");

@@ -69,7 +69,7 @@ pub(super) enum Which {
 
 pub(super) fn which() -> impl TypedValueParser<Value = Which> {
     let names = HARNESSES.iter().map(|harness| harness.name()).chain(["tmux", "all"]);
-    // What is none of them is all of them.
+    // Any other name is `all`.
     PossibleValuesParser::new(names).map(|name| Recipient::parse(&name).map_or(Which::All, Which::One))
 }
 
@@ -90,7 +90,7 @@ impl WishArgs {
     }
 }
 
-/// `errors` are the settings that can't be used: no reason not to install.
+/// `errors` are the settings that cannot be used; they do not prevent installing.
 pub(super) fn run(
     ctx: &Context,
     args: &InstallArgs,
@@ -115,7 +115,7 @@ pub(super) fn run(
         return Err(CommandError::new(Kind::InvalidValue, text)
             .hint("`msg install tmux` shows it beneath whatever runs in a pane"));
     }
-    // Nothing is installed by a command that can't do the rest of it.
+    // With `--join`, install nothing if the setting cannot be changed afterwards.
     let is_broken = !errors.is_empty();
     if wish.join && !wish.dry_run {
         errors.into_iter().next().map_or(Ok(()), Err)?;
@@ -134,8 +134,8 @@ pub(super) fn run(
     Ok(Outcome { report: Some(Box::new(report)), error })
 }
 
-/// Sees to it that sessions join by themselves, if that is wanted. It goes by the user's own settings: what a project says
-/// holds in that project alone.
+/// Lets sessions join by themselves if that is wanted. It looks at the user's own settings: a project's settings hold
+/// only in that project.
 fn let_join(ctx: &Context, is_wanted: bool, is_broken: bool, ui: &Ui) -> Result<Joining, CommandError> {
     if config::lets_sessions_join(ctx) {
         return Ok(Joining::On);
@@ -147,7 +147,7 @@ fn let_join(ctx: &Context, is_wanted: bool, is_broken: bool, ui: &Ui) -> Result<
     Ok(Joining::Off)
 }
 
-/// Asks, where a person can answer.
+/// Asks whether sessions shall join by themselves, if a person can answer.
 fn wants_to_join(ui: &Ui) -> bool {
     if ui.is_json() || !ui.is_terminal() || !std::io::stdin().is_terminal() {
         return false;
@@ -160,7 +160,7 @@ fn wants_to_join(ui: &Ui) -> bool {
     is_read && matches!(answer.trim().to_lowercase().as_str(), "" | "y" | "yes")
 }
 
-/// Do sessions join by themselves?
+/// Whether sessions join by themselves.
 #[derive(Clone, Copy)]
 enum Joining {
     On,
@@ -168,7 +168,7 @@ enum Joining {
     Off,
 }
 
-/// Which harnesses are there, and which have msg.
+/// For each harness, whether it is present and whether it uses msg.
 struct Overview(Vec<(Harness, bool, bool)>);
 
 impl Report for Overview {
@@ -200,10 +200,10 @@ const WORDS: Words = Words {
     last_of_tmux: "`tmux source-file`, with that path, loads it into a tmux that runs already.",
 };
 
-/// How the two ways differ in what they say.
+/// The texts in which `install` and `uninstall` differ.
 pub(super) struct Words {
     pub(super) unchanged: &'static str,
-    /// Said at the end, when something changed.
+    /// Printed at the end if something changed.
     pub(super) last: &'static str,
     pub(super) last_of_tmux: &'static str,
 }
@@ -220,9 +220,9 @@ struct InstallReport {
     done: Done,
     wish: Wish,
     words: &'static Words,
-    /// `None`: it is not about that.
+    /// `None` if the command does not concern that.
     joining: Option<Joining>,
-    /// What keeps sessions from joining here all the same.
+    /// The setting that keeps sessions from joining here nevertheless.
     overriding: Option<(&'static str, Source)>,
 }
 

@@ -15,7 +15,8 @@ Examples:
   msg mcp --as GoldFalcon        speaks for that agent, whoever calls")]
 pub(in crate::faces::cli) struct McpArgs {}
 
-/// A server doesn't come this way. Only its help is here, and what it does not understand.
+/// Not reached by a real server: it is started before the command line is parsed. This is for the help and for
+/// arguments that the server does not accept.
 pub(super) fn run(_: McpArgs) -> Result<Outcome, CommandError> {
     Err(CommandError::new(Kind::Usage, "`mcp` takes no more than `--mesh` and `--as`")
         .hint("it speaks JSON-RPC on standard input and output; `msg mcp --help` tells more"))

@@ -1,4 +1,4 @@
-//! One file per command: its arguments, which op it calls, and what it says.
+//! The commands: one file each, with its arguments, the op it calls, and its output.
 
 pub(super) mod ack;
 pub(super) mod agents;
@@ -52,13 +52,13 @@ use super::Screen;
 use super::args::Command;
 use super::output::{Outcome, Ui};
 
-/// One call of the program.
+/// One invocation of the program.
 pub(super) struct Call<'a> {
     pub(super) globals: Globals,
     pub(super) verbose: bool,
-    /// For commands that speak before they are done.
+    /// For commands that print before they are done.
     pub(super) ui: &'a Ui,
-    /// What shows the terminal chat.
+    /// Runs the terminal chat.
     screen: Screen,
     notices: RefCell<Vec<String>>,
 }
@@ -68,7 +68,7 @@ impl<'a> Call<'a> {
         Self { globals, verbose, ui, screen, notices: RefCell::default() }
     }
 
-    /// Runs what needs the settings, and keeps what was noticed on the way, also if it fails.
+    /// Runs a command that needs the settings, and keeps its notices even if it fails.
     fn in_context(
         &self,
         run: impl FnOnce(&Context) -> Result<Outcome, CommandError>,
@@ -80,7 +80,7 @@ impl<'a> Call<'a> {
         outcome
     }
 
-    /// The same for what mends the settings: it is told of those that can't be used, and goes on.
+    /// Like [`Self::in_context`], for commands that work with broken settings: they get the errors and continue.
     fn in_spite_of_errors(
         &self,
         run: impl FnOnce(&Context, Vec<CommandError>) -> Result<Outcome, CommandError>,

@@ -48,7 +48,7 @@ impl Report for ReceiptReport {
             return;
         }
         let at = at.map_or(String::new(), |at| format!(" {} ago", age(at, clock::now())));
-        // How it was to be noticed says something as long as it waits for nothing else.
+        // The wake route is of interest only while the message is waiting.
         let wake = wake.as_deref().filter(|_| via.is_none() && *state == "stored" && reason.is_none());
         let via = via.as_deref().map_or(String::new(), |via| {
             format!("{} {}", if *state == "acked" { ", handed over by" } else { " by" }, visible(via))

@@ -54,7 +54,7 @@ pub(super) fn run(globals: &Globals, args: SelftestArgs, ui: &Ui) -> Result<Outc
             (Role::Holder, Some(path)) => selftest::Role::Holder(path),
             _ => selftest::Role::Host,
         };
-        // A child that nobody hears is waited for in vain, and killed.
+        // If the output is not read, the parent waits for this child in vain and kills it.
         selftest::work(role, |text| {
             let _ = ui.say(text);
         })?;

@@ -37,7 +37,7 @@ pub(super) fn run(ctx: &Context, args: SpecArgs) -> Result<Outcome, CommandError
     Ok(SpecReport { spec, home: ctx.home.clone() }.into())
 }
 
-/// What to do about boxes that are no tasks.
+/// A hint about checkboxes that are not tasks because they have no id.
 pub(super) fn boxes_without_id(count: usize) -> String {
     let boxes = match count {
         1 => "1 box has no id and is not a task".to_string(),

@@ -11,9 +11,9 @@ use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::ops::{self, Asked, CommandError, Context, Globals, Kind, StatusLine};
 use crate::sys::stdin;
 
-/// So long whoever calls may take to say whose line it is; most say nothing at all.
+/// How long to wait for JSON on standard input; most callers send none.
 const LIMIT: Duration = Duration::from_millis(50);
-/// What a harness says is never longer.
+/// Maximum size of that JSON in bytes.
 const MAX_INPUT: usize = 1024 * 1024;
 
 /// One short line for a status bar
@@ -44,7 +44,7 @@ pub(super) fn run(call: &Call<'_>, args: StatuslineArgs) -> Result<Outcome, Comm
     };
     let pane = args.pane.as_deref().map(pane).transpose()?;
     let globals = Globals { cwd: told.cwd, ..call.globals.clone() };
-    // What is wrong with a configuration file is not for a status bar to say.
+    // Errors in configuration files do not belong in a status bar.
     let (ctx, _) = Context::tolerant(globals)?;
     let line = ops::statusline(&ctx, &Asked { session: told.session, pane })?;
     Ok(LineReport { line, tmux: args.tmux }.into())
@@ -58,14 +58,14 @@ fn pane(text: &str) -> Result<Pid, CommandError> {
     })
 }
 
-/// What a harness tells of itself.
+/// What a harness reports about its session.
 #[derive(Default)]
 struct Told {
     session: Option<SessionId>,
     cwd: Option<PathBuf>,
 }
 
-/// Who calls without a word, or leaves standard input open for ever, is not waited for.
+/// Reads the harness's JSON, without waiting long for a caller that sends none or never closes standard input.
 fn told() -> Told {
     if io::stdin().is_terminal() {
         return Told::default();
@@ -81,7 +81,7 @@ fn told() -> Told {
     }
 }
 
-/// A part of the line, and how it is marked.
+/// A part of the line, and its style.
 type Part = (String, fn(&str) -> String);
 
 struct LineReport {

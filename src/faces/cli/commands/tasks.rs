@@ -13,9 +13,9 @@ use crate::sys::environment::Home;
 
 use super::spec;
 
-/// The longest title that is shown whole in a line on a terminal, in characters.
+/// Maximum length of a title on a terminal, in characters; a longer one is cut.
 const TITLE: usize = 60;
-/// How wide the bar is.
+/// Width of the progress bar, in columns.
 const BAR: usize = 20;
 
 /// The tasks of your spec, and who is on what
@@ -47,7 +47,7 @@ pub(super) fn run(ctx: &Context, args: TasksArgs) -> Result<Outcome, CommandErro
         tasks.tasks.retain(|task| task.state == TaskState::Open);
     }
     if args.mine {
-        // A completion bears the name that one had then.
+        // A completion has the name that the agent had at that time.
         let names: Vec<AgentName> = tasks.me.iter().flat_map(|agent| agent.all_names()).cloned().collect();
         let is_mine = |owner: &str| names.iter().any(|name| owner.eq_ignore_ascii_case(name.as_str()));
         tasks.tasks.retain(|task| owner(task).is_some_and(is_mine));
@@ -61,7 +61,7 @@ pub(super) fn run(ctx: &Context, args: TasksArgs) -> Result<Outcome, CommandErro
 
 struct TasksReport {
     tasks: Tasks,
-    /// Nothing was left out.
+    /// No task was left out.
     whole: bool,
     home: Home,
 }

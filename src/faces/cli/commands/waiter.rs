@@ -19,7 +19,7 @@ pub(in crate::faces::cli) struct WaiterArgs {
     harness: Option<String>,
 }
 
-/// Waiters don't come this way: they are answered before the command line is parsed. Only their help is here.
+/// Not reached by real waiters: they are started before the command line is parsed. This file is for the help.
 pub(super) fn run(_: WaiterArgs) -> Result<Outcome, CommandError> {
     Err(CommandError::new(Kind::Usage, "`waiter` was called in a way that is not understood")
         .hint("`msg waiter HARNESS`, with the hook's JSON on standard input"))

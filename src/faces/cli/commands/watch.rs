@@ -45,7 +45,7 @@ pub(super) fn run(ctx: &Context, args: WatchArgs, ui: &Ui) -> Result<Outcome, Co
     }))
 }
 
-/// What was noticed so far: this command has no end at which to say it.
+/// Prints the notices so far: this command has no end at which to print them.
 fn tell(ctx: &Context, ui: &Ui) {
     ctx.take_notices().iter().for_each(|notice| ui.note(notice));
 }
@@ -61,7 +61,7 @@ fn print(ui: &Ui, letters: &[Letter]) -> Reached {
     ui.hand_over(&lines)
 }
 
-/// Runs the command with the message on its standard input. Not reading it is its own affair.
+/// Runs the command with the message on its standard input. A command need not read it.
 fn execute(command: &str, letter: &Letter) -> bool {
     let child = Command::new("sh").arg("-c").arg(command).stdin(Stdio::piped()).spawn();
     let Ok(mut child) = child else { return false };

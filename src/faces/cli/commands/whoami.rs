@@ -26,7 +26,7 @@ pub(super) fn run(ctx: &Context, _: WhoamiArgs, verbose: bool) -> Result<Outcome
     Ok(WhoamiReport { profile, how, host, mesh: ctx.location.to_string(), home: ctx.home.clone() }.into())
 }
 
-/// What can be said of the registered process, and why it is that one.
+/// What is known of the registered process, and why it is that one.
 fn host(profile: &Profile) -> String {
     let recorded = &profile.agent.process;
     let is_this = |host: &ancestry::Host| *recorded == Recorded::Pinned(host.process.clone());
