@@ -21,7 +21,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(2);
 static IN_A_HURRY: AtomicBool = AtomicBool::new(false);
 const HURRIED: Duration = Duration::from_millis(30);
 
-/// Limits every later wait for a half-written file to little more than the time it takes to write one.
+/// From now on, waits at most 30 ms for a half-written file, which is a little more than writing one takes.
 pub fn be_quick() {
     IN_A_HURRY.store(true, Ordering::Relaxed);
 }

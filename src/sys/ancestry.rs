@@ -1,21 +1,21 @@
-//! The processes above this one, and which of them hosts an agent.
+//! The ancestors of this process, and which of them hosts an agent.
 
 use crate::domain::{Harness, Identity, Pid};
 
 use super::process::{self, Details};
 use super::seams;
 
-/// Longer chains than this are somebody's fault.
+/// The longest chain of ancestors that is followed.
 const MAX_DEPTH: usize = 64;
 
-/// The processes above this one, nearest first, up to and including the nearest harness: what lies beyond it is no
-/// business of what it started.
+/// The ancestors of this process, nearest first, up to and including the nearest harness. Processes beyond it don't
+/// matter.
 pub fn ancestors() -> Vec<Details> {
     walk().0
 }
 
-/// The same, and whether that is all: up to that harness, or to the first process of the machine. In a sandbox or a
-/// container with processes of its own, whoever started it can't be seen.
+/// The same, and whether the chain is complete: it ends at a harness or at the first process of the machine. In a
+/// sandbox or a container with its own pid namespace, the process that started it cannot be seen.
 pub fn walk() -> (Vec<Details>, bool) {
     let end = seams::value(seams::ANCESTRY_END).and_then(|text| text.parse().ok());
     let mut chain = Vec::new();
@@ -37,22 +37,22 @@ pub fn walk() -> (Vec<Details>, bool) {
     (chain, process::sees_the_first())
 }
 
-/// That process and those above it, nearest first.
+/// That process and its ancestors, nearest first.
 pub fn above(pid: Pid) -> Vec<Pid> {
     let parent = |pid: &Pid| process::details(*pid)?.parent;
     std::iter::successors(Some(pid), parent).take(MAX_DEPTH).collect()
 }
 
-/// The long-lived process that an agent lives as long as.
+/// The long-lived process whose lifetime is the agent's.
 #[derive(Clone, Debug)]
 pub struct Host {
     pub process: Identity,
     pub harness: Harness,
-    /// Why this process was taken, for `whoami -v`.
+    /// Why this process was chosen, for `whoami -v`.
     pub why: String,
 }
 
-/// The nearest harness above this process, else the login shell of the terminal. Never this process itself.
+/// The nearest harness above this process, otherwise the login shell of the terminal. Never this process itself.
 pub fn find_host(ancestors: &[Details]) -> Option<Host> {
     nearest_harness(ancestors).or_else(|| login_shell(ancestors))
 }
@@ -74,7 +74,7 @@ fn login_shell(ancestors: &[Details]) -> Option<Host> {
     Some(Host { process: identity(shell), harness: Harness::Terminal, why })
 }
 
-/// The host that `--pid` names. What it is called decides about the harness.
+/// The host that `--pid` names. Its harness is recognised by its name and arguments.
 pub fn named_host(pid: Pid) -> Option<Host> {
     let details = process::details(pid).filter(|details| !details.zombie)?;
     let (harness, why) = match Harness::recognise(&details.look) {

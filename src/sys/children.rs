@@ -1,4 +1,5 @@
-//! Processes that this one starts, stops and kills. None is left behind: with the value goes the process.
+//! Child processes: starting, stopping and killing them. Dropping a [`Child`] kills the process, so none is left
+//! behind.
 
 use std::io::{self, PipeReader, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -12,15 +13,15 @@ use super::process::{identify, is_stopped};
 use super::signals::Stop;
 use crate::domain::Pid;
 
-/// How often somebody who waits looks whether to stop.
+/// How often a wait checks whether it should stop.
 const LOOK_UP: Duration = Duration::from_millis(20);
-/// How long a process that closed its output, or was killed, may take to end.
+/// How long a process that closed its output or was killed may take to end.
 const LAST_BREATH: Duration = Duration::from_secs(10);
 
-/// How long one may wait awake for an instant.
+/// How long to spin, instead of sleeping, before an exact point in time.
 const AWAKE: Duration = Duration::from_millis(10);
 
-/// What of its output is wanted.
+/// Which output of the child is collected.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Hear {
     /// Standard output.
@@ -29,22 +30,22 @@ pub enum Hear {
     Everything,
 }
 
-/// What stands at its standard input.
+/// The standard input of the child.
 #[derive(Debug)]
 pub enum Input {
     Nothing,
     Bytes(Vec<u8>),
-    /// Nothing is ever written, and it ends when we do: whoever reads it notices our death.
+    /// Never written to, and closed when we end, so that a child that reads it notices our death.
     Lifeline,
 }
 
 /// How a process ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// `None`: by a signal.
+    /// The exit code. `None`: it was ended by a signal.
     pub code: Option<i32>,
     pub said: Vec<u8>,
-    /// We killed it, because its time was over.
+    /// Whether we killed it because its time was up.
     pub killed: bool,
     pub took: Duration,
 }
@@ -66,7 +67,7 @@ impl Child {
             Hear::Everything => writer.try_clone()?.into(),
         };
         let stdin = if matches!(input, Input::Nothing) { Stdio::null() } else { Stdio::piped() };
-        // Ctrl-C is for us, and we end them.
+        // Ctrl-C should reach only us; we then end the children.
         command.process_group(0).stdin(stdin).stdout(writer).stderr(errors);
         let started = Instant::now();
         let spawned = command.spawn();
@@ -76,7 +77,7 @@ impl Child {
         if let Input::Bytes(bytes) = input
             && let Some(mut stdin) = inner.stdin.take()
         {
-            // It may not want to read it all.
+            // The child may not read all of it.
             std::thread::spawn(move || drop(stdin.write_all(&bytes)));
         }
         let (sender, heard) = unbounded();
@@ -89,7 +90,8 @@ impl Child {
         Pid::new(self.inner.id().into()).expect("a child's pid is a pid")
     }
 
-    /// Waits until its output has something, and returns when that was. `None`: not in time, or it has ended.
+    /// Waits until the collected output satisfies `what`, and returns the time. `None`: not within `limit`, or the
+    /// child has ended.
     pub fn hear(&mut self, what: impl Fn(&[u8]) -> bool, limit: Duration, stop: &Stop) -> Option<Instant> {
         let deadline = Instant::now() + limit;
         loop {
@@ -104,8 +106,8 @@ impl Child {
         }
     }
 
-    /// Lets it run for so long, and kills it (SIGKILL) in that very instant. Whoever sleeps until then is woken late on a
-    /// busy machine, when a short command is done: so the last moments are waited for awake.
+    /// Lets it run for `after`, then kills it (SIGKILL) at exactly that time. On a busy machine a sleep may end late,
+    /// when a short command is already done, so the last 10 ms are spent spinning.
     pub fn kill_at(self, after: Duration, stop: &Stop) -> io::Result<Ended> {
         if let Some(asleep) = after.checked_sub(self.started.elapsed() + AWAKE) {
             std::thread::sleep(asleep);
@@ -116,7 +118,7 @@ impl Child {
         self.end_within(after, stop)
     }
 
-    /// Waits for its end. When `limit` is over, or when we are asked to stop, it is killed (SIGKILL).
+    /// Waits for its end. After `limit`, or when we are asked to stop, it is killed (SIGKILL).
     pub fn end_within(mut self, limit: Duration, stop: &Stop) -> io::Result<Ended> {
         let deadline = self.started + limit;
         let mut killed = false;
@@ -145,7 +147,7 @@ impl Child {
             }
         };
         let took = self.started.elapsed();
-        // One that was done in the same instant was not killed.
+        // If it ended by itself at the same moment, it was not killed.
         killed &= status.code().is_none();
         while let Ok(bytes) = self.heard.recv_timeout(LAST_BREATH) {
             self.said.extend(bytes);
@@ -154,43 +156,43 @@ impl Child {
         Ok(Ended { code: status.code(), said, killed, took })
     }
 
-    /// What it has said so far, as far as it was listened to.
+    /// The output collected so far.
     pub fn said(&self) -> &[u8] {
         &self.said
     }
 
-    /// SIGTERM: it may end as it likes.
+    /// Sends SIGTERM, which lets it end in its own way.
     pub fn ask_to_end(&self) -> io::Result<()> {
         self.signal(Signal::SIGTERM)
     }
 
-    /// SIGSTOP, and it has stopped.
+    /// Sends SIGSTOP, and waits until it has stopped.
     pub fn stop(&self) -> io::Result<()> {
         self.signal(Signal::SIGSTOP)?;
         wait_until(|| is_stopped(self.pid()))
     }
 
-    /// SIGKILL, and it has ended, but nobody asked how: a zombie until [`Child::kill`].
+    /// Sends SIGKILL, and waits until it has ended. It stays a zombie until [`Child::kill`].
     pub fn kill_only(&self) -> io::Result<()> {
         self.signal(Signal::SIGKILL)?;
         wait_until(|| identify(self.pid()).is_none())
     }
 
-    /// SIGKILL, and nothing of it is left.
+    /// Sends SIGKILL and reaps it.
     pub fn kill(&mut self) -> io::Result<()> {
         self.inner.kill()?;
         self.inner.wait().map(drop)
     }
 
     fn signal(&self, signal: Signal) -> io::Result<()> {
-        // It was not waited for, so the pid is its own.
+        // It has not been reaped, so the pid is still its own.
         Ok(kill(nix::unistd::Pid::from_raw(self.pid().get()), signal)?)
     }
 }
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // One that has ended already is fine.
+        // It is fine if it has already ended.
         drop(self.kill());
     }
 }
@@ -211,7 +213,7 @@ fn listen(mut reader: PipeReader, sender: &crossbeam_channel::Sender<Vec<u8>>) {
     }
 }
 
-/// A signal takes effect in a moment, and the moment is the kernel's.
+/// Waits until a signal has taken effect, which the kernel does a moment later.
 fn wait_until(is_so: impl Fn() -> bool) -> io::Result<()> {
     let deadline = Instant::now() + LAST_BREATH;
     while !is_so() {

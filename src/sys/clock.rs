@@ -1,4 +1,4 @@
-//! What time is it?
+//! The clock: the current time, ages of files, and the user's time zone.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -10,29 +10,29 @@ use jiff::tz::TimeZone;
 use super::environment::variable;
 use super::{files, seams};
 
-/// The time now; in tests, the one that they set.
+/// The current time; in tests, the time that they set.
 #[expect(clippy::disallowed_methods, reason = "this is the place that may")]
 pub fn now() -> Timestamp {
     seams::value(seams::NOW).and_then(|text| text.parse().ok()).unwrap_or_else(Timestamp::now)
 }
 
-/// A file's time as ours. Times before or after what a [`Timestamp`] can hold become its ends.
+/// Converts a file's time. Times out of the range of a [`Timestamp`] become its minimum or maximum.
 pub fn from_system(time: SystemTime) -> Timestamp {
     Timestamp::try_from(time)
         .unwrap_or_else(|_| if time < SystemTime::UNIX_EPOCH { Timestamp::MIN } else { Timestamp::MAX })
 }
 
-/// Lets others go first for a moment.
+/// Sleeps for that time.
 pub fn pause(moment: Duration) {
     std::thread::sleep(moment);
 }
 
-/// How long ago a file's time was, by the machine's own clock; zero if it lies in the future.
+/// The age of a file's time by the machine's own clock; zero if it is in the future.
 pub fn age(time: SystemTime) -> Duration {
     machine_time().duration_since(time).unwrap_or_default()
 }
 
-/// The time zone of the user: `$TZ`, else the machine's; UTC if neither can be read.
+/// The user's time zone: `$TZ`, otherwise the machine's; UTC if neither can be read.
 pub fn zone() -> &'static TimeZone {
     static ZONE: OnceLock<TimeZone> = OnceLock::new();
     ZONE.get_or_init(|| zone_of(variable("TZ").as_deref()).unwrap_or(TimeZone::UTC))
@@ -44,14 +44,14 @@ fn zone_of(wanted: Option<&str>) -> Option<TimeZone> {
         // `/etc/localtime` is a link, which `read_note` doesn't follow.
         None => read(&std::fs::canonicalize("/etc/localtime").ok()?),
         Some(name) => {
-            // A path from the root stays what it is.
+            // `join` leaves an absolute path as it is.
             let path = std::fs::canonicalize(Path::new("/usr/share/zoneinfo").join(name)).ok();
             path.as_deref().and_then(read).or_else(|| TimeZone::posix(name).ok())
         }
     }
 }
 
-/// The machine's own clock, by which files are dated; in tests too.
+/// The machine's own clock, which dates files; in tests, too.
 #[expect(clippy::disallowed_methods, reason = "this is the place that may")]
 pub fn machine_time() -> SystemTime {
     SystemTime::now()

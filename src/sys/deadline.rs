@@ -1,22 +1,22 @@
-//! An end that comes whatever else hangs.
+//! A watchdog that ends the process after a time limit, whatever hangs.
 
 use std::process;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
-/// How long last words may take.
+/// How long `last_words` may take.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// While this is there, the process ends with success when its time is over.
+/// While this exists, the process exits with success when its time is up.
 #[derive(Debug)]
 pub struct Deadline {
     _still_there: Sender<()>,
 }
 
 impl Deadline {
-    /// Starts the clock. When time is over, `last_words` is called and the process ends, with the former or without:
-    /// a file system that hangs must not keep it.
+    /// Starts the watchdog. After `limit`, it calls `last_words` and exits; it exits even if `last_words` hangs,
+    /// because a hanging file system must not keep the process.
     pub fn start(limit: Duration, last_words: impl FnOnce() + Send + 'static) -> Self {
         let (still_there, is_gone) = mpsc::channel();
         let wait = move || {
@@ -24,7 +24,7 @@ impl Deadline {
                 end(last_words);
             }
         };
-        // Without the thread there is no deadline, and everything else goes on.
+        // If the thread cannot be started, there is no deadline, and everything else continues.
         drop(thread::Builder::new().name("deadline".to_string()).stack_size(256 * 1024).spawn(wait));
         Self { _still_there: still_there }
     }

@@ -1,15 +1,15 @@
-//! What the caller's process brings along: variables, home, working directory.
+//! The environment of this process: variables, home directory, working directory.
 
 use std::path::PathBuf;
 
 use etcetera::BaseStrategy;
 
-/// A variable that is set, not empty and readable as text.
+/// The value of a variable; `None` if it is not set, empty or not UTF-8.
 pub fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// The user's home, and the places that the XDG base directories put beneath it.
+/// The user's home directory, and the XDG base directories.
 #[derive(Clone, Debug)]
 pub struct Home {
     pub home: PathBuf,
@@ -23,13 +23,13 @@ pub struct NoHome;
 
 impl Home {
     pub fn find() -> Result<Self, NoHome> {
-        // XDG on every system: what is found on a Linux machine is found in the same place on a Mac.
+        // XDG on every system, so that files are in the same places on Linux and on a Mac.
         let xdg = etcetera::base_strategy::Xdg::new().map_err(|_| NoHome)?;
         let state = xdg.state_dir().unwrap_or_else(|| xdg.home_dir().join(".local/state"));
         Ok(Self { home: xdg.home_dir().to_path_buf(), config: xdg.config_dir(), state })
     }
 
-    /// A path with a leading `~` made whole.
+    /// Expands a leading `~`.
     pub fn expand(&self, path: &str) -> PathBuf {
         match path.strip_prefix('~') {
             Some("") => self.home.clone(),
@@ -38,7 +38,7 @@ impl Home {
         }
     }
 
-    /// A path with the home shortened to `~`, for people.
+    /// Shortens the home directory to `~`, for display.
     pub fn shorten(&self, path: &str) -> String {
         let home = self.home.to_string_lossy();
         match path.strip_prefix(home.as_ref()) {
@@ -49,7 +49,7 @@ impl Home {
     }
 }
 
-/// The working directory. One that was removed beneath us is an error that says so.
+/// The working directory. Fails if it has been removed.
 pub fn cwd() -> std::io::Result<PathBuf> {
     std::env::current_dir()
 }

@@ -1,9 +1,9 @@
-//! The one place that changes the file system.
+//! The only module that changes the file system.
 //!
-//! Whatever another process may look at is written under a private name in `tmp/` and then *published* (must not
-//! exist yet) or *replaced* (may exist) in one step, so that nobody ever sees half a file. What several may want
-//! is *taken* by a rename, which exactly one of them wins. Every call that changes anything goes through
-//! [`step`] first, so that a test can kill the process before any one of them.
+//! A file that another process may read is written under a private name in `tmp/` and then *published* (must not exist
+//! yet) or *replaced* (may exist) in one step, so that nobody ever sees half a file. A file that several processes may
+//! want is *taken* by a rename, which exactly one of them wins. Every change calls [`step`] first, so that a test can
+//! kill the process before any of them.
 
 mod append;
 mod foreign_files;
@@ -51,14 +51,15 @@ pub use walk::Walk;
 
 use read::absent_is_none;
 
-/// Mode of directories and files of ours: nobody else's business.
+/// Modes of our directories and files: accessible only to the user.
 pub const DIR_MODE: u32 = 0o700;
 pub const FILE_MODE: u32 = 0o600;
 
-/// What we write to lies where we put it. A link in its place could lead anywhere, and a pipe would be waited for.
+/// Flags for opening our own files for writing: a link in place of one could lead anywhere, and opening a pipe would
+/// block.
 const AS_PUT_THERE: i32 = nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK;
 
-/// What went wrong with which file. The source names the path and what was tried.
+/// An I/O error. The source names the path and the operation.
 #[derive(Debug, thiserror::Error)]
 #[error("{source}")]
 pub struct FileError {
@@ -67,22 +68,22 @@ pub struct FileError {
 }
 
 impl FileError {
-    /// The file became shorter while it was read.
+    /// Whether the file became shorter while it was read.
     pub fn is_shrunk(&self) -> bool {
         self.source.kind() == io::ErrorKind::UnexpectedEof
     }
 
-    /// The file is larger than any that we read.
+    /// Whether the file is larger than any that we read.
     pub fn is_oversized(&self) -> bool {
         self.source.kind() == io::ErrorKind::InvalidData
     }
 
-    /// The file system is read-only, or does not let us.
+    /// Whether the file system is read-only or we lack permission.
     pub fn is_forbidden(&self) -> bool {
         matches!(self.source.kind(), io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied)
     }
 
-    /// The disk, or the user's share of it, is full.
+    /// Whether the disk or the user's quota is full, or a size limit was reached.
     pub fn is_full(&self) -> bool {
         matches!(
             self.source.kind(),
@@ -97,7 +98,7 @@ impl From<io::Error> for FileError {
     }
 }
 
-/// Did a file come into being, or was there one already?
+/// Whether a file was created, or one existed already.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[must_use = "the file may belong to somebody else"]
 pub enum Published {
@@ -105,7 +106,7 @@ pub enum Published {
     Exists,
 }
 
-/// Writes whole files into directories on one file system, by way of a private directory on it.
+/// Writes whole files into directories on one file system, through a private directory on the same one.
 #[derive(Clone, Debug)]
 pub struct Files {
     tmp: PathBuf,
@@ -117,7 +118,7 @@ impl Files {
         Self { tmp, durability }
     }
 
-    /// Puts a whole file at `target`, unless there is one: then nothing changes.
+    /// Puts a whole file at `target`. If there is one, nothing changes.
     pub fn publish(&self, target: &Path, content: &[u8]) -> Result<Published, FileError> {
         let private = self.write_private(content)?;
         let published = private.publish(target)?;
@@ -125,22 +126,22 @@ impl Files {
         Ok(published)
     }
 
-    /// Puts a whole file at `target`, in place of whatever is there.
+    /// Puts a whole file at `target`, replacing any existing one.
     pub fn replace(&self, target: &Path, content: &[u8]) -> Result<(), FileError> {
         let private = self.write_private(content)?;
         private.replace(target)?;
         self.sync_parent(target)
     }
 
-    /// A private file that is there for as long as the value is, to be linked to where others look.
+    /// Creates a private file that exists as long as the value, to be linked to a public name.
     pub fn keep(&self, content: &[u8]) -> Result<Kept, FileError> {
         let private = self.write_private(content)?;
         let file = fs::OpenOptions::new().write(true).open(&private.path)?;
         Ok(Kept { private, file })
     }
 
-    /// Puts a whole file at two places at once, as links to one file: at `target`, unless there is one, and then at
-    /// `record`. `None`: the directory of `target` is not there.
+    /// Puts a whole file at two paths, as links to one file: first at `target`, unless there is a file, then at
+    /// `record`. `None`: the directory of `target` does not exist.
     pub fn publish_twice(
         &self,
         target: &Path,
@@ -156,8 +157,8 @@ impl Files {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(Some(Published::Exists)),
             Err(error) => return Err(error.into()),
         }
-        // Nobody is told of a failure while the file is there: a second attempt would be a second file. So it is removed
-        // again. If somebody has taken it by now, it was no failure.
+        // An error must not be returned while the file is there, because a retry would create a second one. So the file
+        // is removed first. If somebody has taken it by now, this was not a failure.
         let recorded = self.sync_parent(target).and_then(|()| self.record(private, record));
         match recorded {
             Err(error) if remove(target)? => {
@@ -168,7 +169,7 @@ impl Files {
         }
     }
 
-    /// Gives a private file the name of its record, unless there is one.
+    /// Renames a private file to its record, unless there is one.
     fn record(&self, private: Private, record: &Path) -> Result<(), FileError> {
         match rename_without_replacing(&private.path, record) {
             Ok(()) => std::mem::forget(private),
@@ -178,10 +179,10 @@ impl Files {
         self.sync_parent(record)
     }
 
-    /// [`Files::take`] into a directory that may have to be made first.
+    /// [`Files::take`] into a directory that is created if necessary.
     pub fn take_into(&self, from: &Path, dir: &Path, to: &Path) -> Result<bool, FileError> {
         match self.take(from, to) {
-            // It may be there by now: then it was made between the two looks.
+            // The file may be gone or the directory missing; a directory that was created in the meantime does no harm.
             Err(error) if error.source.kind() == io::ErrorKind::NotFound => {
                 create_dir(dir)?;
                 self.take(from, to)
@@ -190,7 +191,7 @@ impl Files {
         }
     }
 
-    /// Moves a file that others may want too. `false`: somebody else was first.
+    /// Moves a file that other processes may want, too. `false`: another process was first.
     pub fn take(&self, from: &Path, to: &Path) -> Result<bool, FileError> {
         step();
         #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
@@ -200,8 +201,8 @@ impl Files {
                 self.sync_parent(from)?;
                 Ok(true)
             }
-            // Where there is a place for it, it was the file that was missing, even if the one who was first has put it
-            // back by now.
+            // If the target directory exists, the source was missing, even if the process that took it has put it back
+            // by now.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let has_place = to.parent().map_or(Ok(true), exists)?;
                 if has_place || !exists(from)? { Ok(false) } else { Err(error.into()) }
@@ -210,7 +211,7 @@ impl Files {
         }
     }
 
-    /// Moves a file back to where it was, unless there is another by now: then nothing changes.
+    /// Moves a file back to where it was. If there is another one by now, nothing changes.
     pub fn put_back(&self, from: &Path, to: &Path) -> Result<Published, FileError> {
         match rename_without_replacing(from, to) {
             Ok(()) => {}
@@ -221,7 +222,7 @@ impl Files {
         Ok(Published::Done)
     }
 
-    /// Removes private files whose process is gone. Returns how many went.
+    /// Removes private files of processes that are gone. Returns their number.
     pub fn sweep(&self) -> Result<usize, FileError> {
         let mut swept = 0;
         for private in self.strays()? {
@@ -232,7 +233,7 @@ impl Files {
         Ok(swept)
     }
 
-    /// Private files of all processes, those that live too.
+    /// The private files of all processes, including live ones.
     pub fn strays(&self) -> Result<Vec<Stray>, FileError> {
         let mut strays = Vec::new();
         for name in list(&self.tmp)? {
@@ -286,11 +287,11 @@ impl Files {
 #[derive(Debug)]
 pub struct Stray {
     pub path: PathBuf,
-    /// Of the process that made it; unknown if the name doesn't tell.
+    /// Whether the process that created it is alive; unknown if the name does not identify a process.
     pub liveness: Liveness,
 }
 
-/// A private file that can be shown and hidden again, time after time, by a link.
+/// A private file that can be published repeatedly by a hard link.
 #[derive(Debug)]
 pub struct Kept {
     private: Private,
@@ -298,7 +299,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Shows it at `target` as of now, unless there is a file.
+    /// Links it to `target` with the current time, unless there is a file.
     pub fn show(&self, target: &Path) -> Result<Published, FileError> {
         step();
         self.file.set_modified(clock::machine_time())?;
@@ -316,7 +317,7 @@ impl Kept {
     }
 }
 
-/// A file that nobody else looks at yet. It is published, put in another's place, or removed.
+/// A private file that is published, replaces another file, or is removed when dropped.
 #[derive(Debug)]
 struct Private {
     path: PathBuf,
@@ -345,12 +346,12 @@ impl Private {
 
 impl Drop for Private {
     fn drop(&mut self) {
-        // If this fails too, the file is swept once this process is gone.
+        // If this fails, too, the file is swept once this process is gone.
         drop(remove(&self.path));
     }
 }
 
-/// `rename` that fails if there is something at the target; by way of a link where the kernel can't do it at once.
+/// Renames a file, but fails if the target exists. Uses a hard link where the kernel cannot do it in one step.
 fn rename_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
@@ -359,7 +360,7 @@ fn rename_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
         step();
         match renameat2(AT_FDCWD, from, AT_FDCWD, to, RenameFlags::RENAME_NOREPLACE) {
             Ok(()) => return Ok(()),
-            // The file system doesn't know how.
+            // Not supported by the kernel or the file system.
             Err(Errno::EINVAL | Errno::ENOSYS | Errno::EOPNOTSUPP) => {}
             Err(errno) => {
                 let error = io::Error::from(errno);
@@ -376,14 +377,14 @@ fn rename_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
     fs::remove_file(from)
 }
 
-/// Writes over the start of a file that is there.
+/// Overwrites the start of an existing file.
 pub fn overwrite(path: &Path, content: &[u8]) -> Result<(), FileError> {
     let mut file = plain(fs::OpenOptions::new().write(true).custom_flags(AS_PUT_THERE).open(path)?)?;
     step();
     Ok(file.write_all(content)?)
 }
 
-/// Makes an empty file, unless there is one.
+/// Creates an empty file, unless there is one.
 pub fn create_empty(path: &Path) -> Result<Published, FileError> {
     step();
     match fs::OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path) {
@@ -393,7 +394,7 @@ pub fn create_empty(path: &Path) -> Result<Published, FileError> {
     }
 }
 
-/// Creates a directory and its missing parents, for nobody but the user.
+/// Creates a directory and its missing parents, accessible only to the user.
 pub fn create_dir(path: &Path) -> Result<(), FileError> {
     step();
     #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
@@ -411,7 +412,7 @@ pub fn remove(path: &Path) -> Result<bool, FileError> {
     found(fs::remove_file(path))
 }
 
-/// Removes an empty directory. `false`: there was none, or something is still in it.
+/// Removes an empty directory. `false`: there was none, or it is not empty.
 pub fn remove_dir(path: &Path) -> Result<bool, FileError> {
     step();
     #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
@@ -421,14 +422,14 @@ pub fn remove_dir(path: &Path) -> Result<bool, FileError> {
     }
 }
 
-/// Sets who may do what.
+/// Sets the permission bits.
 pub fn set_mode(path: &Path, mode: u32) -> Result<(), FileError> {
     step();
     #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
     Ok(fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?)
 }
 
-/// Opens a lock file, creating it if need be. Its content means nothing. A directory is as good.
+/// Opens a lock file, and creates it if necessary. Its content has no meaning. A directory works as well.
 pub fn open_lock_file(path: &Path) -> Result<fs::File, FileError> {
     let mut options = fs::OpenOptions::new();
     options.read(true).write(true).custom_flags(AS_PUT_THERE);
@@ -442,7 +443,7 @@ pub fn open_lock_file(path: &Path) -> Result<fs::File, FileError> {
     }
 }
 
-/// Somebody else put anything but a file there.
+/// Rejects anything but a plain file, which somebody else may have put there.
 fn plain(file: fs::File) -> Result<fs::File, FileError> {
     if file.metadata()?.is_file() {
         return Ok(file);

@@ -1,16 +1,16 @@
-//! What kind of file system is a directory on?
+//! The kind of file system that a directory is on.
 
 use std::path::Path;
 
-/// A file system, as far as it matters to a mesh.
+/// A kind of file system, as far as it matters to a mesh.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Kind {
     pub name: String,
-    /// Other machines may see it too, and what they do raises no events here.
+    /// Whether other machines may share it. Their changes raise no events here.
     pub network: bool,
 }
 
-/// The kind that `path` lies on, or `None` where the system doesn't tell.
+/// The kind of file system that `path` is on; `None` if the system doesn't report it.
 pub fn kind(path: &Path) -> Option<Kind> {
     imp::kind(path)
 }
@@ -21,7 +21,7 @@ mod imp {
 
     use super::Kind;
 
-    /// Magic numbers of `statfs(2)`: the usual ones, and all that are shared between machines.
+    /// Magic numbers of `statfs(2)`: the common ones, and all that are shared between machines.
     const KINDS: [(u64, &str, bool); 20] = [
         (0xef53, "ext4", false),
         (0x9123_683e, "btrfs", false),

@@ -1,14 +1,14 @@
-//! Whether somebody will read what the shell above us passes on.
+//! Detects whether anybody will read what the shell that called us passes on.
 //!
-//! Hooks are called as `o=$(msg hook …) && printf %s "$o"`. Our own pipe has a reader then, the shell, whether or not
-//! the harness has closed the pipe that the shell writes to. On Linux that pipe can be looked at.
+//! Hooks are called as `o=$(msg hook …) && printf %s "$o"`. The reader of our own pipe is then the shell, whether or
+//! not the harness has closed the pipe that the shell writes to. On Linux we can examine that pipe.
 //!
-//! This narrows a gap and does not close it: the harness can close its pipe between our end and the shell's `printf`. A
-//! harness that talks to its hooks through sockets, as Node does, can't be looked at.
+//! This narrows a gap and does not close it: the harness can close its pipe between our end and the shell's `printf`.
+//! If a harness talks to its hooks through sockets, as Node does, nothing can be detected.
 
 use std::os::fd::AsFd;
 
-/// Has the pipe that our shell writes to lost its reader? `false` where that can't be told.
+/// Whether the pipe that our shell writes to has lost its reader. `false` if unknown.
 #[cfg(target_os = "linux")]
 pub fn is_shell_unheard(input: &impl AsFd, output: &impl AsFd) -> bool {
     is_pipe_of_shell_unheard(input, output).unwrap_or(false)
@@ -30,8 +30,8 @@ fn is_pipe_of_shell_unheard(input: &impl AsFd, output: &impl AsFd) -> Option<boo
     let parent = nix::unistd::getppid();
     let [from, to] = [0, 1].map(|number| format!("/proc/{parent}/fd/{number}"));
     let is_pipe = |mode: u32| SFlag::from_bits_truncate(mode) & SFlag::S_IFMT == SFlag::S_IFIFO;
-    // The shell of a hook has the same input as we do. A harness that starts us itself gives us an input of our own, and
-    // its own output says nothing about whether it listens to us.
+    // The shell of a hook has the same standard input as we do. A harness that starts us itself gives us an input of
+    // our own, and its own output does not show whether it listens to us.
     let (ours, theirs) = (fstat(input).ok()?, fs_err::metadata(&from).ok()?);
     let is_same_input = (ours.st_dev, ours.st_ino) == (theirs.dev(), theirs.ino());
     let (ours, theirs) = (fstat(output).ok()?, fs_err::metadata(&to).ok()?);

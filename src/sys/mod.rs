@@ -1,4 +1,4 @@
-//! All that touches the operating system: files, locks, processes, the clock, git, the environment.
+//! Everything that touches the operating system: files, locks, processes, the clock, git, the environment.
 //!
 //! Nothing here knows what a mesh is.
 

@@ -1,4 +1,4 @@
-//! Appending lines to a file that others append to at the same time, and may be killed at any moment.
+//! Appending whole lines to a file while other processes append to it and may be killed at any moment.
 
 use std::io::{self, Seek, Write};
 use std::os::unix::fs::FileExt;
@@ -9,11 +9,11 @@ use fs_err::os::unix::fs::OpenOptionsExt as _;
 
 use super::{AS_PUT_THERE, FILE_MODE, FileError, plain, step};
 
-/// So often a line is written that doesn't get through whole.
+/// Attempts to write a line whole.
 const TRIES: usize = 8;
 
-/// Appends a line, which ends in a newline, by one write, so that lines of several writers don't mix. If the last one
-/// was cut short, a newline ends it first.
+/// Appends a line, which ends in a newline, by a single write, so that lines of several writers don't mix. If the file
+/// ends in the middle of a line, a newline is added first.
 pub fn append_line(path: &Path, line: &[u8]) -> Result<(), FileError> {
     step();
     let mut options = fs::OpenOptions::new();
@@ -24,10 +24,10 @@ pub fn append_line(path: &Path, line: &[u8]) -> Result<(), FileError> {
     append_to(&mut file, is_apart, line)
 }
 
-/// Appends a line to a file that ended in a whole one, or not, when it was looked at.
+/// Appends a line to an open file. `is_apart`: the file ended in a newline when it was checked.
 fn append_to(file: &mut fs::File, mut is_apart: bool, line: &[u8]) -> Result<(), FileError> {
-    // Somebody may have been killed in the middle of a line after we looked, and so may ours have been cut short: then
-    // it is spoilt, and is written again.
+    // After the check, another writer may have been killed in the middle of a line, or our own write may have been cut
+    // short. Then our line is spoilt, and is written again.
     for _ in 0..TRIES {
         let whole = if is_apart { line.to_vec() } else { [b"\n", line].concat() };
         step();
@@ -46,7 +46,7 @@ fn append_to(file: &mut fs::File, mut is_apart: bool, line: &[u8]) -> Result<(),
     Err(io::Error::new(io::ErrorKind::WriteZero, text).into())
 }
 
-/// Does a line start there?
+/// Whether a line starts at this offset.
 fn follows_newline(file: &fs::File, offset: u64) -> Result<bool, FileError> {
     let mut last = [b'\n'];
     if offset > 0 {

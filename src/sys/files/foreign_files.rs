@@ -1,5 +1,7 @@
-//! Files in directories that are not ours: the settings of a harness, git's hooks. The private file lies beside the target
-//! there, because nothing else is sure to be on the same file system; who dies leaves it, and the next one sweeps it away.
+//! Writing files in directories that are not ours: settings of harnesses, git hooks.
+//!
+//! The private file is created beside the target, because no other directory is certain to be on the same file system.
+//! A process that dies leaves it there, and the next one removes it.
 
 use std::fs::Metadata;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -14,21 +16,21 @@ use super::{
 };
 use crate::sys::paths;
 
-/// Ends the names of private files, so that nobody takes them for anything.
+/// Suffix of private files, so that nobody takes them for anything else.
 const SUFFIX: &str = ".msg";
 
-/// Where a file is, or would be made: links lead there, also one that leads to nothing yet.
+/// Where a file is, or would be created: the end of all links, including a dangling one.
 pub fn destination(path: &Path) -> PathBuf {
     paths::follow(path)
 }
 
-/// Puts a whole file where links lead from `path`, in place of what is there and with its mode and owner. It is on the
-/// disk before it is in place: there is no second copy of somebody's settings.
+/// Puts a whole file at the end of all links from `path`, replacing the old one and keeping its mode and owner. It is
+/// synced to disk before it is moved into place, because there is no second copy of the user's settings.
 pub fn write_through(path: &Path, content: &[u8]) -> Result<(), FileError> {
     write_through_if(path, content, || Ok(true)).map(drop)
 }
 
-/// The same, if that still holds when all else is done. `false`: it does not.
+/// The same, but only if `still_holds` returns true right before the file is moved into place. `false`: it did not.
 pub fn write_through_if(
     path: &Path,
     content: &[u8],
@@ -46,14 +48,14 @@ pub fn write_through_if(
     Ok(true)
 }
 
-/// Would a file become ours if we wrote it anew? Only root can give it back.
+/// Whether the file belongs to another user and would become ours if we replaced it. Only root can keep the owner.
 pub fn is_of_another(path: &Path) -> Result<bool, FileError> {
     let me = nix::unistd::geteuid();
     let there = super::metadata(&destination(path))?;
     Ok(!me.is_root() && there.is_some_and(|there| there.uid() != me.as_raw()))
 }
 
-/// Gives a private file the owner and the group of the one that it is to replace.
+/// Gives a private file the owner and group of the file that it will replace.
 fn keep_owner(file: &fs::File, there: &Metadata) -> Result<(), FileError> {
     let own = file.metadata()?;
     let uid = (own.uid() != there.uid()).then(|| there.uid());
@@ -69,12 +71,12 @@ fn keep_owner(file: &fs::File, there: &Metadata) -> Result<(), FileError> {
     })
 }
 
-/// Removes a file where links lead; the links stay.
+/// Removes the file at the end of all links; the links stay.
 pub fn remove_through(path: &Path) -> Result<bool, FileError> {
     remove(&destination(path))
 }
 
-/// The directories that are missing above `path`, outermost first.
+/// The missing directories above `path`, outermost first.
 pub fn missing_above(path: &Path) -> Result<Vec<PathBuf>, FileError> {
     let real = destination(path);
     let mut missing = Vec::new();
@@ -87,7 +89,7 @@ pub fn missing_above(path: &Path) -> Result<Vec<PathBuf>, FileError> {
     Ok(missing)
 }
 
-/// Makes the directories above `path` that are missing.
+/// Creates the missing directories above `path`.
 pub fn make_room(path: &Path) -> Result<(), FileError> {
     match destination(path).parent() {
         Some(dir) if !super::exists(dir)? => create_dir(dir),
@@ -95,12 +97,12 @@ pub fn make_room(path: &Path) -> Result<(), FileError> {
     }
 }
 
-/// What keeps a file from being changed, if anything does: the file itself, or the directory that it is in, or would be.
+/// The path that is write-protected, if any: the file itself, or the nearest existing directory above it.
 pub fn read_only(path: &Path) -> Result<Option<PathBuf>, FileError> {
     let real = destination(path);
     let is_locked = |path: &Path| -> Result<Option<bool>, FileError> {
         let Some(metadata) = super::metadata(path)? else { return Ok(None) };
-        // Root may write anyway, but whoever took the bit away meant it.
+        // Root could write anyway, but somebody removed the permission on purpose.
         let denied = nix::unistd::access(path, nix::unistd::AccessFlags::W_OK).is_err();
         Ok(Some(denied || metadata.permissions().mode() & 0o200 == 0))
     };
@@ -120,27 +122,27 @@ pub fn publish_beside(target: &Path, content: &[u8], mode: u32) -> Result<Publis
     write_beside(target, content, mode, None)?.0.publish(target)
 }
 
-/// Puts a whole file with that mode at `target`, in place of whatever is there; a link is not followed.
+/// Puts a whole file with that mode at `target`, replacing any existing one. A link is replaced, not followed.
 pub fn replace_beside(target: &Path, content: &[u8], mode: u32) -> Result<(), FileError> {
-    // A link has an owner too, but that says nothing of whose the file shall be.
+    // A link has an owner, too, but that does not show who should own the file.
     let there = super::link_metadata(target)?.filter(Metadata::is_file);
     write_beside(target, content, mode, there.as_ref())?.0.replace(target)
 }
 
-/// Gives a file a second name, unless there is something.
+/// Creates a hard link to a file at `target`, unless something is there.
 pub fn link(file: &Path, target: &Path) -> Result<Published, FileError> {
     step();
     #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
     exists_is_told(fs::hard_link(file, target))
 }
 
-/// Makes a symbolic link with that text, unless there is something.
+/// Creates a symbolic link with that text, unless something is there.
 pub fn publish_link(target: &Path, text: &Path) -> Result<Published, FileError> {
     step();
     exists_is_told(fs_err::os::unix::fs::symlink(text, target))
 }
 
-/// Makes a symbolic link with that text, in place of whatever is there.
+/// Creates a symbolic link with that text, replacing whatever is there.
 pub fn replace_with_link(target: &Path, text: &Path) -> Result<(), FileError> {
     let private = Private { path: beside(target) };
     step();
@@ -148,14 +150,14 @@ pub fn replace_with_link(target: &Path, text: &Path) -> Result<(), FileError> {
     private.replace(target)
 }
 
-/// Moves a file to where another is, which is gone then.
+/// Moves a file to `target`, replacing the one that is there.
 pub fn put_back(file: &Path, target: &Path) -> Result<(), FileError> {
     step();
     #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
     Ok(fs::rename(file, target)?)
 }
 
-/// The text of a symbolic link; `None` if there is nothing, or something else.
+/// The text of a symbolic link; `None` if there is nothing or something else.
 pub fn read_link(path: &Path) -> Result<Option<PathBuf>, FileError> {
     match fs::read_link(path) {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(None),
@@ -163,12 +165,12 @@ pub fn read_link(path: &Path) -> Result<Option<PathBuf>, FileError> {
     }
 }
 
-/// Removes what processes that are gone left beside where links lead from `path`.
+/// Removes private files of dead processes in the directory of the file at the end of all links from `path`.
 pub fn sweep_beside(path: &Path) -> Result<(), FileError> {
     destination(path).parent().map_or(Ok(()), sweep_in)
 }
 
-/// Removes what processes that are gone left half done in that directory.
+/// Removes private files of dead processes in that directory.
 pub fn sweep_in(dir: &Path) -> Result<(), FileError> {
     for name in list(dir)? {
         let mark = name.strip_prefix('.').and_then(|name| name.strip_suffix(SUFFIX));
@@ -180,7 +182,7 @@ pub fn sweep_in(dir: &Path) -> Result<(), FileError> {
     Ok(())
 }
 
-/// No process does two such things at once.
+/// The path of the private file. A process writes only one such file at a time.
 fn beside(target: &Path) -> PathBuf {
     target.with_file_name(format!(".{}{SUFFIX}", own_mark()))
 }
@@ -197,7 +199,7 @@ fn write_beside(
     let private = Private { path };
     step();
     file.write_all(content)?;
-    // Before the mode, of which a new owner may cost a part.
+    // The owner is set before the mode, because changing the owner may clear mode bits.
     there.map_or(Ok(()), |there| keep_owner(&file, there))?;
     file.set_permissions(std::fs::Permissions::from_mode(mode))?;
     Ok((private, file))

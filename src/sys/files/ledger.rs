@@ -1,7 +1,8 @@
-//! A file of lines that several processes add to, and that any of them may replace by a shorter one that says the same.
+//! A file of lines that several processes append to, and that any of them may replace by a shorter one with the same
+//! meaning.
 //!
-//! Whoever writes holds the file's own lock, so no line is written into a file that has been replaced meanwhile. Whoever
-//! only looks needs none: a line is added by one write, and a replacement is a whole file.
+//! A writer holds the file's own lock, so that no line is appended to a file that has been replaced. A reader needs no
+//! lock: a line is appended by one write, and a replacement is a whole file.
 
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
@@ -17,10 +18,10 @@ use super::{AS_PUT_THERE, FILE_MODE, FileError, Files, plain};
 use crate::sys::clock;
 use crate::sys::seams::step;
 
-/// Others hold it for some microseconds; so long are they given at a time.
+/// Pause between attempts to lock. Others hold the lock for microseconds.
 const PAUSE: Duration = Duration::from_micros(200);
 
-/// The file, held.
+/// The file with its lock held.
 #[derive(Debug)]
 #[must_use = "the file is free again as soon as this is dropped"]
 pub struct Ledger {
@@ -29,7 +30,8 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Opens the file, which is made if need be. `None`: somebody else held it all the while.
+    /// Opens and locks the file, and creates it if necessary. `None`: another process held the lock for the whole
+    /// `limit`.
     pub fn open(path: &Path, limit: Duration) -> Result<Option<Self>, FileError> {
         let give_up = Instant::now() + limit;
         loop {
@@ -38,14 +40,14 @@ impl Ledger {
             options.read(true).append(true).create(true).mode(FILE_MODE).custom_flags(AS_PUT_THERE);
             let opened = plain(options.open(path)?)?.into_file();
             let Some(file) = lock(opened, path, give_up)? else { return Ok(None) };
-            // One that has no name any more was replaced, or removed, before we had it.
+            // Without a name it was replaced or removed before we got the lock.
             if file.metadata().map_err(|error| named("look at", error, path))?.nlink() > 0 {
                 return Ok(Some(Self { path: path.to_path_buf(), file }));
             }
         }
     }
 
-    /// What is in it; of what is far too long to be ours, the start.
+    /// The content, up to 8 MiB; a longer file is not ours.
     pub fn read(&mut self) -> Result<Vec<u8>, FileError> {
         let mut content = Vec::new();
         let start = self.file.seek(SeekFrom::Start(0));
@@ -54,9 +56,9 @@ impl Ledger {
         Ok(content)
     }
 
-    /// Adds a line, which has no newline in it; the file is as of now afterwards. Returns how long it is.
+    /// Appends a line, which contains no newline, and sets the file's time to now. Returns the file's length.
     pub fn add(&mut self, line: &[u8]) -> Result<u64, FileError> {
-        // It begins with one too: whatever a killed writer left of its line ends there.
+        // A leading newline ends what a killed writer may have left of its line.
         let whole = [b"\n", line, b"\n"].concat();
         step();
         let written = self.file.write_all(&whole);
@@ -66,7 +68,7 @@ impl Ledger {
         Ok(length.map_err(|error| named("write", error, &self.path))?.len())
     }
 
-    /// Puts that in its place.
+    /// Replaces the file.
     pub fn replace(self, files: &Files, content: &[u8]) -> Result<(), FileError> {
         files.replace(&self.path, content)
     }

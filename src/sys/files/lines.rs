@@ -1,7 +1,7 @@
-//! Files of lines that grow at their end while they are read: the last lines first, or those that came since.
+//! Reading files of lines that grow at the end: backwards from the end, or forwards from a position.
 //!
-//! A line counts once its newline is there; what follows the last one is being written, or was cut short. Nothing here
-//! reads more than it has to: the last lines cost the same in a short file and in a long one.
+//! A line counts once its newline is there. What follows the last newline is still being written, or was cut short.
+//! Nothing here reads more than necessary: the last lines cost the same in a short file and in a long one.
 
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -13,12 +13,12 @@ use fs_err::os::unix::fs::OpenOptionsExt as _;
 use super::FileError;
 use super::read::absent_is_none;
 
-/// A longer line is no line of ours, and is not kept in memory.
+/// The longest line, in bytes. Longer ones are not ours and are not kept in memory.
 pub const MAX_LINE: usize = 16 * 1024;
-/// Of a larger file only so much is looked at, from its end: it may have been made by anyone.
+/// The number of bytes, counted from the end, that are read of a larger file, which anybody may have written.
 const REACH: u64 = 64 * 1024 * 1024;
 const BLOCK: usize = 16 * 1024;
-/// By so many bytes in front of it a place is recognised.
+/// Number of bytes before a position by which it is recognised.
 const CONTEXT: u64 = 256;
 
 /// One line, without its newline.
@@ -28,36 +28,36 @@ pub enum Line {
     TooLong,
 }
 
-/// A place between two lines, by what stands in front of it: so it is found again in a file that was shortened, and
-/// not mistaken for one in a file that was made anew.
+/// A position between two lines, with the bytes before it. So it is found again in a file that was shortened, and not
+/// taken for one in a file that was rewritten.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Place {
     offset: u64,
     before: Vec<u8>,
 }
 
-/// What came since a place.
+/// The lines after a position.
 #[derive(Debug)]
 pub struct Since {
     pub lines: Vec<Line>,
-    /// The place behind them.
+    /// The position after them.
     pub end: Place,
-    /// The place is not there any more, and these are all lines that there are.
+    /// Whether the position was not found. Then `lines` are all lines of the file.
     pub is_lost: bool,
 }
 
-/// A file of lines, as it is now.
+/// A file of lines at one moment.
 #[derive(Debug)]
 pub struct Lines {
     file: fs::File,
-    /// Where what is looked at starts, and where its last whole line ends.
+    /// The offset where reading starts, and the end of the last whole line.
     start: u64,
     end: u64,
     length: u64,
 }
 
 impl Lines {
-    /// `None`: there is no such file, or it is not a plain one.
+    /// Opens a file. `None`: there is no such file, or it is not a plain file.
     pub fn open(path: &Path) -> Result<Option<Self>, FileError> {
         // Opening a pipe that somebody put there must not wait for a writer.
         let opened = fs::OpenOptions::new().read(true).custom_flags(nix::libc::O_NONBLOCK).open(path);
@@ -70,23 +70,23 @@ impl Lines {
         let mut lines = Self { file, start: length.saturating_sub(REACH), end: length, length };
         lines.end = lines.last_newline()?;
         if lines.start > 0 {
-            // Whatever line that is in, it is not whole.
+            // The line at this offset is not whole.
             lines.start = lines.first_newline()?;
         }
         Ok(Some(lines))
     }
 
-    /// Does it end in the middle of a line?
+    /// Whether the file ends in the middle of a line.
     pub fn is_cut_short(&self) -> bool {
         self.end < self.length
     }
 
-    /// The place behind its last line.
+    /// The position after the last line.
     pub fn end(&self) -> Result<Place, FileError> {
         self.place(self.end)
     }
 
-    /// How many lines there are.
+    /// The number of lines.
     pub fn count(&self) -> Result<u64, FileError> {
         let (mut at, mut count) = (self.start, 0);
         while at < self.end {
@@ -97,13 +97,13 @@ impl Lines {
         Ok(count)
     }
 
-    /// Its lines, the last one first.
+    /// The lines, last one first.
     pub fn backwards(&self) -> Backwards<'_> {
         Backwards { lines: self, position: self.end, buffer: Vec::new(), is_over: self.end == self.start }
     }
 
-    /// Its lines behind that place. If the file is not what it was then, behind the line that was the last one; if that
-    /// is not there any more, all lines.
+    /// The lines after that position. If the file has changed before it, the lines after the line that was the last one
+    /// then; if that is gone, too, all lines.
     pub fn since(&self, place: &Place) -> Result<Since, FileError> {
         let found = self.find(place)?;
         let mut at = found.unwrap_or(self.start);
@@ -134,7 +134,7 @@ impl Lines {
         Ok(Place { offset, before: self.read(offset - length, length)? })
     }
 
-    /// Where that place is now; `None` if it is nowhere.
+    /// The present offset of that position; `None` if it is not found.
     fn find(&self, place: &Place) -> Result<Option<u64>, FileError> {
         let length = place.before.len() as u64;
         if place.offset <= self.end
@@ -159,7 +159,7 @@ impl Lines {
         }
     }
 
-    /// The end of the last line, looked for from the end of the file.
+    /// The end of the last line, searched for backwards from the end of the file.
     fn last_newline(&self) -> Result<u64, FileError> {
         let mut at = self.length;
         while at > self.start {
@@ -195,11 +195,11 @@ impl Lines {
     }
 }
 
-/// The lines of a file, the last one first.
+/// The lines of a file, last one first.
 #[derive(Debug)]
 pub struct Backwards<'a> {
     lines: &'a Lines,
-    /// Where the buffer starts in the file. It ends behind the line that comes next.
+    /// The file offset at which the buffer starts. The buffer ends after the next line to return.
     position: u64,
     buffer: Vec<u8>,
     is_over: bool,
@@ -221,7 +221,7 @@ impl Iterator for Backwards<'_> {
             }
             if self.buffer.len() > MAX_LINE + 1 {
                 is_too_long = true;
-                // Its own newline is enough to know where it ends.
+                // Its newline alone is enough to find its end.
                 self.buffer.clear();
                 self.buffer.push(b'\n');
             }
@@ -285,7 +285,7 @@ mod tests {
         texts(open(path).since(place).unwrap().lines)
     }
 
-    /// What a simple reader makes of it.
+    /// The expected lines, by a simple implementation.
     fn model(content: &[u8]) -> Vec<Line> {
         let mut lines: Vec<_> = content.split(|byte| *byte == b'\n').collect();
         lines.pop();

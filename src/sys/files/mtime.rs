@@ -1,4 +1,4 @@
-//! Times of files as signs: of life, of a look, of a reason to look.
+//! Setting modification times of files and directories, which serve as signs of life and as hints to watchers.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::read::absent_is_none;
 use super::{AS_PUT_THERE, FILE_MODE, FileError, plain, step};
 use crate::sys::clock;
 
-/// Sets a file's time to now, creating it if need be.
+/// Sets a file's time to now, and creates the file if necessary.
 pub fn touch(path: &Path) -> Result<(), FileError> {
     step();
     let mut options = fs::OpenOptions::new();
@@ -19,7 +19,7 @@ pub fn touch(path: &Path) -> Result<(), FileError> {
     Ok(file.set_modified(clock::machine_time())?)
 }
 
-/// Sets the time of a file that is there to now. `false`: it is not.
+/// Sets the time of an existing file to now. `false`: there is none.
 pub fn refresh(path: &Path) -> Result<bool, FileError> {
     step();
     let opened = fs::OpenOptions::new().write(true).custom_flags(AS_PUT_THERE).open(path);
@@ -31,7 +31,7 @@ pub fn refresh(path: &Path) -> Result<bool, FileError> {
     }
 }
 
-/// Sets the time of a directory to now, which whoever watches it notices.
+/// Sets the time of a directory to now, which watchers of it notice.
 pub fn touch_dir(path: &Path) -> Result<(), FileError> {
     step();
     let flags = nix::libc::O_DIRECTORY | nix::libc::O_NONBLOCK;

@@ -1,9 +1,9 @@
-//! The mark of a process in a file name: what it is in the middle of, and may leave behind.
+//! Process marks: the part of a file name that identifies the process which uses the file and may leave it behind.
 
 use crate::domain::{Identity, Pid, Place};
 use crate::sys::process;
 
-/// Which process a private file belongs to, as a part of its name: pid, start, boot and namespace.
+/// The mark of this process: pid, start time, boot, pid namespace and machine.
 pub fn own_mark() -> &'static str {
     use std::sync::OnceLock;
     static MARK: OnceLock<String> = OnceLock::new();
@@ -14,25 +14,25 @@ pub fn own_mark() -> &'static str {
     })
 }
 
-/// The same of any process.
+/// The mark of any process.
 pub fn mark_of(process: &Identity) -> String {
     let Identity { pid, start_ticks, place } = process;
     let (boot, ns, machine) = (short(&place.boot_id), short(&place.pid_ns), short(&place.machine_id));
     format!("{pid}.{start_ticks}.{boot}.{ns}.{machine}")
 }
 
-/// A word of a place as it stands in a mark; nothing for one that is not known.
+/// A component of a place in the form used in marks; empty if it is not known.
 fn short(word: &Option<String>) -> String {
     word.iter().flat_map(|text| text.chars()).filter(char::is_ascii_alphanumeric).collect()
 }
 
-/// The inverse of [`own_mark`]. The words of a place are compared in the short form that the mark has.
+/// The process that a mark identifies: the inverse of [`mark_of`].
 pub fn owner_of(file_name: &str) -> Option<Identity> {
     let mut words = file_name.split('.');
     let pid = Pid::new(words.next()?.parse().ok()?).ok()?;
     let start_ticks = words.next()?.parse().ok()?;
     let here = process::place();
-    // What stands for a word of ours is put back to that word, so that places can be compared.
+    // A component that equals our own in the short form gets its full form back, so that places can be compared.
     let mut restore = |ours: &Option<String>| -> Option<Option<String>> {
         let word = words.next()?;
         let theirs = || (!word.is_empty()).then(|| word.to_string());
@@ -48,7 +48,7 @@ pub fn owner_of(file_name: &str) -> Option<Identity> {
 mod tests {
     use super::*;
 
-    /// What is not known is not another boot, and not another machine.
+    /// An unknown component does not mean another boot or another machine.
     #[test]
     fn a_word_that_is_missing_is_not_known() {
         let owner = owner_of("12.34..ns.machine").unwrap();

@@ -1,4 +1,4 @@
-//! Looking at files. Nothing here changes any.
+//! Reading files, directories and metadata. Nothing here changes anything.
 
 use std::ffi::OsStr;
 use std::fs::Metadata;
@@ -12,19 +12,20 @@ use nix::sys::stat;
 
 use super::FileError;
 
-/// Nothing that we read whole comes near to this. The largest is `completions.json`, at some 200 bytes for a task.
+/// The largest file that we read whole, in bytes. The largest of ours is `completions.json`, at about 200 bytes per
+/// task.
 const MOST: u64 = 64 * 1024 * 1024;
 
-/// Files without which we can do are much shorter than this.
+/// The largest optional file that we read, in bytes.
 pub(super) const LONGEST_NOTE: u64 = 8 * 1024 * 1024;
 
-/// The content of a file, or `None` if there is none.
+/// The content of a file; `None` if there is none.
 pub fn read(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     let Some(mut file) = open(path)? else { return Ok(None) };
     read_whole(&mut file, MOST)?.map_or_else(|| Err(oversized(path)), |content| Ok(Some(content)))
 }
 
-/// Opening a pipe that somebody put there must not wait for a writer.
+/// Opens a file for reading. Opening a pipe that somebody put there must not wait for a writer.
 fn open(path: &Path) -> Result<Option<fs::File>, FileError> {
     absent_is_none(fs::OpenOptions::new().read(true).custom_flags(nix::libc::O_NONBLOCK).open(path))
 }
@@ -42,7 +43,7 @@ pub fn read_at_most(path: &Path, most: u64) -> Result<Option<Option<Vec<u8>>>, F
     Ok(Some(read_whole(&mut file, most)?))
 }
 
-/// The content of a file without which we can do; `None` also for what is no plain file, or is far too long.
+/// The content of an optional file; `None` also if it is not a plain file or too large.
 pub fn read_note(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     let is_plain = |metadata: Metadata| metadata.is_file() && metadata.len() <= LONGEST_NOTE;
     if !link_metadata(path)?.is_some_and(is_plain) {
@@ -51,14 +52,14 @@ pub fn read_note(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     Ok(read_at_most(path, LONGEST_NOTE)?.flatten())
 }
 
-/// Nearly all of our files fit into one read, without asking for their length first: a mesh is many small files.
-/// `None`: it is longer than `most`.
+/// Reads a whole file; `None` if it is longer than `most`. Nearly all of our files fit into one read, so the length is
+/// not queried first: a mesh is many small files.
 fn read_whole(file: &mut fs::File, most: u64) -> Result<Option<Vec<u8>>, FileError> {
     let file: &fs::File = file;
     read_to_end(&mut &*file, most, || Ok(file.metadata()?.len()))
 }
 
-/// Reads to the end, which only a read of nothing tells: some file systems give less than what was asked for.
+/// Reads until a read returns nothing. A short read is not the end: some file systems return less than requested.
 fn read_to_end(
     reader: &mut impl io::Read,
     most: u64,
@@ -74,7 +75,7 @@ fn read_to_end(
                 if content.len() as u64 > most {
                     return Ok(None);
                 }
-                // It is worth asking now, rather than reading so much of it in vain.
+                // For a longer file it is worth querying the length, before much of it is read in vain.
                 if content.len() == buffer.len() && length()? > most {
                     return Ok(None);
                 }
@@ -85,7 +86,7 @@ fn read_to_end(
     }
 }
 
-/// The whole of a file that may be large; `None` if there is none.
+/// The content of a file that may be large; `None` if there is none.
 pub fn read_large(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     let Some(mut file) = open(path)? else { return Ok(None) };
     let length = file.metadata()?.len();
@@ -101,12 +102,12 @@ pub fn read_large(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     Ok(Some(content))
 }
 
-/// What `stat` says, or `None` if there is nothing.
+/// The result of `stat`; `None` if there is nothing.
 pub fn metadata(path: &Path) -> Result<Option<Metadata>, FileError> {
     absent_is_none(fs::metadata(path))
 }
 
-/// What `lstat` says, or `None` if there is nothing.
+/// The result of `lstat`; `None` if there is nothing.
 pub fn link_metadata(path: &Path) -> Result<Option<Metadata>, FileError> {
     absent_is_none(fs::symlink_metadata(path))
 }
@@ -115,13 +116,13 @@ pub fn exists(path: &Path) -> Result<bool, FileError> {
     Ok(link_metadata(path)?.is_some())
 }
 
-/// Has the file that is there a hard link somewhere else?
+/// Whether the file has more than one hard link.
 pub fn has_second_name(path: &Path) -> Result<bool, FileError> {
     use std::os::unix::fs::MetadataExt;
     Ok(link_metadata(path)?.is_some_and(|metadata| metadata.nlink() > 1))
 }
 
-/// What tells a file from all others, whatever it is called.
+/// Identifies a file, whatever its name.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct FileId {
     device: u64,
@@ -135,14 +136,14 @@ impl FileId {
     }
 }
 
-/// The plain file that is there, if it has several names.
+/// The id of the plain file at that path, if it has several hard links.
 pub fn linked(path: &Path) -> Option<FileId> {
     use std::os::unix::fs::MetadataExt;
     let metadata = std::fs::symlink_metadata(path).ok()?;
     (metadata.is_file() && metadata.nlink() > 1).then(|| FileId::of(&metadata))
 }
 
-/// Is that `/dev/null`? It is what a standard output becomes that was closed before we started.
+/// Whether that is `/dev/null`, which a standard output that was closed before we started becomes.
 pub fn leads_nowhere(output: &impl AsFd) -> bool {
     let (ours, null) = (stat::fstat(output), stat::stat("/dev/null"));
     let is_device =
@@ -150,13 +151,13 @@ pub fn leads_nowhere(output: &impl AsFd) -> bool {
     ours.is_ok_and(|ours| null.is_ok_and(|null| is_device(&null) && ours.st_rdev == null.st_rdev))
 }
 
-/// The names in a directory, sorted; none if there is no directory. Names that are not text are left out: none of
-/// ours is like that.
+/// The names in a directory, sorted; empty if there is no directory. Names that are not UTF-8 are left out: none of
+/// ours are.
 pub fn list(path: &Path) -> Result<Vec<String>, FileError> {
     list_from(path, "")
 }
 
-/// Those of them that do not come before `first`. The others cost little more than finding them.
+/// The same, without the names that sort before `first`. Those cost little more than listing them.
 pub fn list_from(path: &Path, first: &str) -> Result<Vec<String>, FileError> {
     let entries = match fs::read_dir(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -174,7 +175,7 @@ pub fn list_from(path: &Path, first: &str) -> Result<Vec<String>, FileError> {
     Ok(names)
 }
 
-/// Does that hold for every name in the directory? Stops at the first for which it does not.
+/// Whether `holds` is true for every name in the directory. Stops at the first for which it is not.
 pub fn all_names(path: &Path, mut holds: impl FnMut(&OsStr) -> bool) -> Result<bool, FileError> {
     for entry in fs::read_dir(path)? {
         if !holds(&entry?.file_name()) {
@@ -184,7 +185,7 @@ pub fn all_names(path: &Path, mut holds: impl FnMut(&OsStr) -> bool) -> Result<b
     Ok(true)
 }
 
-/// What tells a file that was changed from one that was not.
+/// Metadata that shows whether a file was changed.
 #[derive(Clone, Copy, Debug, serde::Deserialize, Eq, PartialEq, serde::Serialize)]
 pub struct Stamp {
     pub inode: u64,
@@ -205,20 +206,20 @@ impl Stamp {
         }
     }
 
-    /// The later of its times.
+    /// The later of the two times.
     pub fn newest(&self) -> std::time::SystemTime {
         let nanos = self.modified.max(self.changed).try_into().unwrap_or(0);
         std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_nanos(nanos)
     }
 }
 
-/// Times that are too far away for that are all the same to us.
+/// Nanoseconds since the epoch. Times out of range become the minimum or maximum.
 fn nanos(seconds: i64, nanos: i64) -> i64 {
     seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
 }
 
-/// The stamps of files in one directory, in the order of the names; `None` for one that is not there. Asked for by way
-/// of the open directory, because there may be a thousand of them.
+/// The stamps of files in one directory, in the order of `names`; `None` for a missing file. Uses the open directory,
+/// which is faster for a thousand files.
 pub fn stamps(dir: &Path, names: &[String]) -> Result<Vec<Option<Stamp>>, FileError> {
     use nix::fcntl::AtFlags;
     let Some(open) = absent_is_none(fs::File::open(dir))? else { return Ok(vec![None; names.len()]) };
@@ -245,7 +246,7 @@ pub struct Entry {
     pub is_file: bool,
 }
 
-/// Like [`list`], with what kind each is.
+/// Like [`list`], with the kind of each entry.
 pub fn entries(path: &Path) -> Result<Vec<Entry>, FileError> {
     let Some(read) = absent_is_none(fs::read_dir(path))? else { return Ok(Vec::new()) };
     let mut entries = Vec::new();
@@ -259,12 +260,12 @@ pub fn entries(path: &Path) -> Result<Vec<Entry>, FileError> {
     Ok(entries)
 }
 
-/// What is not there is no error.
+/// Turns "not found" into `None`.
 pub(super) fn absent_is_none<T>(result: io::Result<T>) -> Result<Option<T>, FileError> {
     match result {
         Ok(value) => Ok(Some(value)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        // A path beneath something that is a file leads nowhere either.
+        // A path below a file does not exist either.
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(None),
         Err(error) => Err(error.into()),
     }
@@ -274,7 +275,7 @@ pub(super) fn absent_is_none<T>(result: io::Result<T>) -> Result<Option<T>, File
 mod tests {
     use super::*;
 
-    /// Gives a few bytes at a time, as some network file systems do.
+    /// Returns a few bytes at a time, as some network file systems do.
     struct Slow<'a>(&'a [u8]);
 
     impl io::Read for Slow<'_> {

@@ -1,19 +1,19 @@
-//! A directory that is thrown away with all that is in it.
+//! A temporary directory that is removed with everything in it.
 //!
-//! Its name bears the process that made it. Whoever is killed leaves it behind, and the next one in the same place
-//! sweeps it away.
+//! Its name contains the mark of the process that created it. A process that is killed leaves it behind, and the next
+//! one in the same parent directory removes it.
 
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use super::{DIR_MODE, FileError, Liveness, Recorded, entries, fs, io, own_mark, owner_of, process, step};
 
-/// Begins the names of such directories.
+/// Prefix of temporary directories.
 const PREFIX: &str = ".msg-selftest.";
-/// Begins the names of those that somebody wants to look at.
+/// Prefix of directories that are kept for inspection.
 const KEPT: &str = "msg-selftest-";
 
-/// The directory. It goes when the value does, unless it is kept.
+/// The directory. Dropping the value removes it, unless it is kept.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
@@ -21,7 +21,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Makes one in `parent`, for nobody but the user, and sweeps away those of the dead.
+    /// Creates one in `parent`, accessible only to the user, and removes those of dead processes.
     pub fn make_in(parent: &Path) -> Result<Self, FileError> {
         let path = parent.join(format!("{PREFIX}{}", own_mark()));
         create_new(&path)?;
@@ -34,18 +34,18 @@ impl Scratch {
         &self.path
     }
 
-    /// Leaves it there to be looked at, under a name that nobody sweeps away.
+    /// Keeps it for inspection, under a name that is never swept.
     pub fn keep(mut self) -> Result<PathBuf, FileError> {
         let kept = self.path.with_file_name(format!("{KEPT}{}", process::own_pid()));
         step();
-        // A directory takes the place of an empty one at the most.
+        // A rename replaces at most an empty directory.
         #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
         fs::rename(&self.path, &kept)?;
         self.kept = true;
         Ok(kept)
     }
 
-    /// Removes it, and says so if that can't be done.
+    /// Removes it, and returns an error if that fails.
     pub fn remove(mut self) -> Result<(), FileError> {
         self.kept = true;
         remove_tree(&self.path)
@@ -55,13 +55,13 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         if !self.kept {
-            // If this fails it is swept away by the next one.
+            // If this fails, the next one sweeps it.
             drop(remove_tree(&self.path));
         }
     }
 }
 
-/// One that is there already is somebody else's, and not to be written to.
+/// Creates a directory. An existing one is somebody else's and must not be used.
 fn create_new(path: &Path) -> Result<(), FileError> {
     step();
     #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
@@ -76,14 +76,14 @@ fn sweep(parent: &Path) -> Result<(), FileError> {
         let owner = entry.name.strip_prefix(PREFIX).and_then(owner_of);
         let is_gone = |owner| process::liveness(&Recorded::Pinned(owner)) == Liveness::Gone;
         if owner.is_some_and(is_gone) {
-            // Another user's can't be removed, and is in nobody's way.
+            // Another user's directory cannot be removed, and does no harm.
             drop(remove_tree(&parent.join(&entry.name)));
         }
     }
     Ok(())
 }
 
-/// Links are removed, never followed.
+/// Removes a directory and its content. Links are removed, never followed.
 fn remove_tree(path: &Path) -> Result<(), FileError> {
     step();
     #[expect(clippy::disallowed_methods, reason = "this is the module that may")]

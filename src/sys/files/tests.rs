@@ -28,7 +28,7 @@ fn one_of_two_takes() {
     assert!(files.take(&to, &dir.path().join("no/such/dir")).is_err(), "that is no lost race");
 }
 
-/// What dead readers had in hand is put back all the time.
+/// Messages that dead readers had taken are put back at any time.
 #[test]
 fn who_takes_while_others_take_and_put_back_only_comes_too_late() {
     let (dir, files) = files();

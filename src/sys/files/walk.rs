@@ -1,10 +1,10 @@
-//! Looking at many files, but not for ever.
+//! Walking through a tree of files, with a limit on entries and time.
 
 use std::fs::Metadata;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// A look around that ends after so many entries, or so long.
+/// A walk that ends after a number of entries or a time.
 #[derive(Debug)]
 pub struct Walk {
     left: usize,
@@ -17,12 +17,12 @@ impl Walk {
         Self { left: most, end: Instant::now() + time, cut_short: false }
     }
 
-    /// Was there more than it could look at?
+    /// Whether a limit was reached before the end.
     pub fn is_cut_short(&self) -> bool {
         self.cut_short
     }
 
-    /// Shows every plain file and link at `path` and beneath it. Links are not followed, and `.git` is passed by.
+    /// Calls `show` for every plain file and link at `path` and below. Does not follow links, and skips `.git`.
     pub fn files(&mut self, path: &Path, show: &mut dyn FnMut(&Path, &Metadata)) {
         let mut open = vec![path.to_path_buf()];
         while let Some(path) = open.pop() {
@@ -31,7 +31,7 @@ impl Walk {
                 return;
             }
             self.left -= 1;
-            // What can't be looked at, or is gone by now, is not there.
+            // Skip what cannot be examined or is gone by now.
             let Ok(metadata) = std::fs::symlink_metadata(&path) else { continue };
             if !metadata.is_dir() {
                 show(&path, &metadata);
