@@ -1,4 +1,4 @@
-//! What `msg mcp` does: the real program, over real pipes, with JSON-RPC written by hand.
+//! Tests of `msg mcp`: the real program, over real pipes, with hand-written JSON-RPC.
 
 mod cancelling;
 pub mod client;

@@ -1,4 +1,4 @@
-//! The terminal chat: the real program on a real terminal, seen through the eyes of a terminal emulator.
+//! Tests of the terminal chat: the real program on a pseudoterminal, read through a terminal emulator.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -28,7 +28,7 @@ struct Screen {
     child: Child,
     terminal: Option<pty::Pty>,
     emulator: Arc<Mutex<vt100::Parser>>,
-    /// Everything that was written, as it was.
+    /// Everything that was written, unchanged.
     written: Arc<Mutex<String>>,
     reader: thread::JoinHandle<()>,
 }
@@ -106,7 +106,7 @@ impl Screen {
         status.unwrap()
     }
 
-    /// The last time that the screen was taken, it was given back.
+    /// Whether the terminal was restored after it was last taken over.
     fn is_restored(&self) -> bool {
         let written = self.written.lock().unwrap();
         let (taken, given) = (written.rfind(ENTER_SCREEN), written.rfind(LEAVE_SCREEN));
@@ -143,7 +143,7 @@ fn two_agents_chat_a_task_is_claimed_and_an_edit_is_refused() {
     screen.wait_for("Robin · 2 peers");
     screen.wait_for("No spec:");
 
-    // A peer writes; the message is unread until its conversation is open.
+    // A peer sends a message, which is unread until its conversation is open.
     let id = env.ok(&["send", "Robin", "the login flow is mine", "--as", "SwiftRaven"]);
     let id = id["sent"][0]["id"].as_str().unwrap().to_string();
     let standing = || env.ok(&["receipt", &id, "--as", "SwiftRaven"]);
@@ -155,7 +155,7 @@ fn two_agents_chat_a_task_is_claimed_and_an_edit_is_refused() {
     assert_eq!(standing()["via"], "tui");
     screen.wait_without("SwiftRaven (1)");
 
-    // The answer, and what becomes of it.
+    // The answer, and its receipt.
     screen.write("go on\r");
     screen.wait_for("go on ▐");
     screen.wait_for("stored · now");
@@ -163,7 +163,7 @@ fn two_agents_chat_a_task_is_claimed_and_an_edit_is_refused() {
     assert_eq!(read["messages"][0]["text"], "go on");
     screen.wait_for("acked · now");
 
-    // Work goes on around it.
+    // Other agents work meanwhile.
     for name in ["SwiftRaven", "GoldFalcon"] {
         env.ok(&["spec", "spec.md", "--as", name]);
     }
@@ -213,7 +213,7 @@ fn what_wants_an_ack_is_acked_with_a_key() {
     screen.wait_without("wants an ack");
 }
 
-/// What a terminal may have drawn into other columns than it was meant for is drawn anew.
+/// What a terminal may have drawn in other columns than expected is redrawn.
 #[test]
 fn a_flag_leaves_nothing_behind() {
     let env = TestEnvironment::new();
@@ -350,7 +350,7 @@ fn a_terminal_that_is_gone_ends_it() {
     let env = TestEnvironment::new();
     let mut screen = Screen::open(&env, &["Robin"]);
     screen.wait_for("Robin · nobody else");
-    // The emulator's reader holds the terminal, too: it is the hang-up that tells.
+    // The emulator's reader also holds the terminal open, so only the signal says that it is gone.
     screen.signal(Signal::SIGHUP);
     assert_eq!(screen.end().code(), Some(0));
     assert!(env.names().is_empty());
@@ -360,13 +360,13 @@ fn a_terminal_that_is_gone_ends_it() {
 fn a_terminal_that_is_gone_without_a_word_ends_it() {
     let env = TestEnvironment::new();
     let opened = nix::pty::openpty(None, None).unwrap();
-    // What tests beside this one start must not keep it open.
+    // Processes started by parallel tests must not keep it open.
     let closed = nix::fcntl::FcntlArg::F_SETFD(nix::fcntl::FdFlag::FD_CLOEXEC);
     nix::fcntl::fcntl(&opened.master, closed).unwrap();
     let mut command = env.msg();
     let side = || std::process::Stdio::from(opened.slave.try_clone().unwrap());
     command.args(["tui", "Robin"]).env("TERM", "xterm").stdin(side()).stdout(side()).stderr(side());
-    // A session of its own, which this terminal does not control: nobody hangs up on it.
+    // A session of its own that this terminal does not control, so that it gets no SIGHUP.
     let mut child = std::process::Command::new("setsid");
     child.arg(command.get_program()).args(command.get_args()).env_clear().current_dir(env.work());
     child.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
@@ -460,7 +460,7 @@ fn looking_is_no_sign_of_life() {
     wait_until("a key is one", || touched() > before);
 }
 
-/// Waking somebody may take its time; the chat goes on meanwhile.
+/// Waking an agent may take long; the chat stays responsive.
 #[test]
 fn nothing_waits_for_a_peer_to_wake_up() {
     let env = TestEnvironment::new();
@@ -502,7 +502,7 @@ fn history_stays_when_something_comes() {
     screen.wait_for("Feed  ● SwiftRaven");
     screen.write("\x1b[Z");
     screen.wait_for("number 899.");
-    // Each time at the beginning, older ones are brought.
+    // Each time the beginning is reached, older messages are loaded.
     wait_until("the first is on the screen", || {
         screen.write("\x1b[H");
         screen.text().contains("number 0.")

@@ -1,4 +1,4 @@
-//! Progress, and calls that are given up.
+//! Tests of progress notifications and cancelled calls.
 
 use std::fs;
 use std::process::Stdio;
@@ -40,7 +40,8 @@ fn a_wait_that_is_cancelled_takes_nothing_and_says_nothing() {
     client.is_silent_for(Duration::from_millis(50));
 }
 
-/// Mail and the end of the wait for it come at once, again and again: what is not answered is not taken.
+/// Mail and the cancellation of the wait for it arrive at the same time, repeatedly: mail is taken only if the call is
+/// answered.
 #[test]
 fn mail_that_comes_with_the_cancellation_is_not_lost() {
     let env = TestEnvironment::new();
@@ -54,7 +55,7 @@ fn mail_that_comes_with_the_cancellation_is_not_lost() {
             env.msg().args(["send", &me, "hi", "--as", "Peer"]).stdout(Stdio::null()).spawn().unwrap();
         client.notify("notifications/cancelled", json!({ "requestId": id }));
         assert!(sending.wait().unwrap().success());
-        // Whether the answer was written before the cancellation was read, or not: one of the two.
+        // Either the answer was written before the cancellation was read, or it was not.
         client.ok("agents", json!({}));
         let answered = client.take_kept(|message| message["id"] == id);
         got += answered.map_or(0, |answer| {

@@ -1,4 +1,4 @@
-//! A client that speaks JSON-RPC by hand.
+//! An MCP client that speaks JSON-RPC by hand.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -10,17 +10,17 @@ use serde_json::{Value, json};
 use crate::environment::{Ended, PATIENCE, TestEnvironment, wait_until};
 use crate::hooks::fixture::{ended, in_shell};
 
-/// A server and what it said.
+/// A running server and its output.
 pub struct Client {
     child: Option<Child>,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
-    /// What came while something else was waited for.
+    /// Messages that came while another was waited for.
     kept: Vec<Value>,
     next: i64,
 }
 
-/// `msg mcp`, started by a process that goes by the name of that harness.
+/// `msg mcp`, started by a process with the name of that harness.
 pub fn server(env: &TestEnvironment, harness: &str) -> Command {
     let mut msg = env.msg();
     msg.arg("mcp");
@@ -40,7 +40,7 @@ impl Client {
         Self { child: Some(child), stdin, lines, kept: Vec::new(), next: 0 }
     }
 
-    /// Starts a server in that harness and introduces itself.
+    /// Starts a server in that harness and initializes it.
     #[track_caller]
     pub fn of(env: &TestEnvironment, harness: &str) -> Self {
         Self::greeted(server(env, harness))
@@ -61,7 +61,7 @@ impl Client {
         stdin.flush().unwrap();
     }
 
-    /// Bytes as they are; the server may have had enough of them.
+    /// Writes raw bytes; the server may have stopped reading.
     pub fn pour(&mut self, bytes: &[u8]) {
         drop(self.stdin.as_mut().unwrap().write_all(bytes));
     }
@@ -70,7 +70,7 @@ impl Client {
         self.write(&json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string());
     }
 
-    /// Sends a request and doesn't wait. Returns its id.
+    /// Sends a request without waiting for the answer. Returns its id.
     pub fn ask(&mut self, method: &str, params: Value) -> i64 {
         self.next += 1;
         let request = json!({ "jsonrpc": "2.0", "id": self.next, "method": method, "params": params });
@@ -82,7 +82,7 @@ impl Client {
         self.ask("tools/call", json!({ "name": name, "arguments": arguments }))
     }
 
-    /// The next message that fits.
+    /// The next message that matches.
     #[track_caller]
     pub fn wait_for(&mut self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
         if let Some(at) = self.kept.iter().position(&fits) {
@@ -103,13 +103,13 @@ impl Client {
         }
     }
 
-    /// Something that came before, while something else was waited for.
+    /// A matching message that came while another was waited for.
     pub fn take_kept(&mut self, fits: impl Fn(&Value) -> bool) -> Option<Value> {
         let at = self.kept.iter().position(fits)?;
         Some(self.kept.remove(at))
     }
 
-    /// The whole answer to that request.
+    /// The whole answer to a request.
     #[track_caller]
     pub fn answer(&mut self, id: i64) -> Value {
         self.wait_for(&format!("the answer to {id}"), |message| message["id"] == id)
@@ -124,7 +124,7 @@ impl Client {
         answer["result"].clone()
     }
 
-    /// What a tool said, whether it went well or not.
+    /// The result of a tool call, successful or not.
     #[track_caller]
     pub fn call(&mut self, name: &str, arguments: Value) -> Said {
         let id = self.ask_tool(name, arguments);
@@ -164,26 +164,26 @@ impl Client {
         kind
     }
 
-    /// The name that this client goes by.
+    /// The name that this client's agent has.
     #[track_caller]
     pub fn name(&mut self) -> String {
         let said = self.ok("agents", json!({ "action": "join" }));
         said.structured["agent"]["name"].as_str().unwrap().to_string()
     }
 
-    /// No more input. What it says until then can still be read.
+    /// Closes the server's input. Its output can still be read.
     pub fn hang_up(&mut self) {
         self.stdin = None;
     }
 
-    /// Ends its input and waits for its end.
+    /// Closes the server's input and waits until it exits.
     #[track_caller]
     pub fn end(mut self) -> Ended {
         self.hang_up();
         ended(self.child.take().unwrap())
     }
 
-    /// Nothing more was said.
+    /// Asserts that the server writes nothing for this long.
     #[track_caller]
     pub fn is_silent_for(&mut self, time: Duration) {
         let line = self.lines.recv_timeout(time);
@@ -201,7 +201,7 @@ impl Drop for Client {
     }
 }
 
-/// The server: the one child of the shell that stands for the harness.
+/// The server's pid: the only child of the shell that plays the harness.
 #[track_caller]
 pub fn server_of(harness: &Child) -> i32 {
     let children = format!("/proc/{0}/task/{0}/children", harness.id());
@@ -210,7 +210,7 @@ pub fn server_of(harness: &Child) -> i32 {
     child().unwrap()
 }
 
-/// What a tool said.
+/// The result of a tool call.
 pub struct Said {
     pub text: String,
     pub structured: Value,
@@ -218,7 +218,7 @@ pub struct Said {
 }
 
 impl Said {
-    /// The lines that are peers' words.
+    /// The quoted lines, which are text from peers.
     pub fn letters(&self) -> Vec<String> {
         self.text.lines().filter_map(|line| line.strip_prefix("> ")).map(str::to_string).collect()
     }

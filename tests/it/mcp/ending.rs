@@ -1,4 +1,4 @@
-//! A server ends with its client, in whichever way that ends.
+//! The server ends with its client, however the client ends.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -12,7 +12,7 @@ use super::client::{Client, greeting, server, server_of};
 use crate::environment::{TestEnvironment, wait_until, wait_until_unheard};
 use crate::hooks::fixture::in_shell;
 
-/// A server whose pipes stay in our hands, whatever becomes of who started it.
+/// A server whose pipes this test holds, whatever happens to the process that started it.
 fn start(command: &mut Command) -> Child {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
 }
@@ -28,14 +28,14 @@ fn greet(child: &mut Child) {
     );
 }
 
-/// What has ended and was not asked about yet is gone too.
+/// Whether the process has ended, including a zombie.
 fn is_gone(pid: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit(") ").next().unwrap_or_default();
     state.is_empty() || state.starts_with(['Z', 'X'])
 }
 
-/// Nobody closes the pipes of a client that is killed, as long as something that it started has them too.
+/// The pipes of a killed client stay open as long as one of its other children has them.
 #[test]
 fn with_a_client_that_is_killed() {
     for harness in ["claude", "some-editor"] {
@@ -69,7 +69,7 @@ fn before_anybody_said_hello() {
         let env = TestEnvironment::new();
         let mut child = start(&mut server(&env, "claude"));
         let pid = server_of(&child);
-        // Until then it may be a shell that is about to become one, which lets signals pass by.
+        // Before that it may still be the shell that is about to exec it, which ignores signals.
         wait_until("it listens to signals", || {
             let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
             let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or_default();
@@ -83,7 +83,7 @@ fn before_anybody_said_hello() {
     }
 }
 
-/// Whoever does not want to hear anything has left, also if it goes on talking.
+/// A client that closes the server's output is gone, even if it keeps writing.
 #[test]
 fn with_a_client_that_hears_nothing() {
     let env = TestEnvironment::new();
@@ -97,7 +97,7 @@ fn with_a_client_that_hears_nothing() {
     child.wait().unwrap();
 }
 
-/// Between the two there may be somebody who only starts it.
+/// Between client and server there may be a process that only starts it.
 #[test]
 fn not_with_who_merely_started_it() {
     let env = TestEnvironment::new();
@@ -115,7 +115,7 @@ fn not_with_who_merely_started_it() {
     assert_eq!(client.name(), name);
 }
 
-/// The server of that environment, wherever it is.
+/// The pid of the server in that environment, wherever it runs.
 #[track_caller]
 fn server_in(env: &TestEnvironment) -> i32 {
     let home = format!("HOME={}", env.home().display());
@@ -129,7 +129,7 @@ fn server_in(env: &TestEnvironment) -> i32 {
     pids.find(is_it).expect("a server")
 }
 
-/// How often the thread that looks at the client went to sleep.
+/// How often the thread that checks the client's process went to sleep.
 fn looks(pid: i32) -> usize {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
     let statuses = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("status")).ok());

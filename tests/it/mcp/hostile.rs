@@ -1,4 +1,4 @@
-//! A host that can't be killed by what it is told.
+//! No input makes the server crash or grow.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -96,13 +96,13 @@ fn one_id_for_all_is_survived() {
     client.end().expect_code(0);
 }
 
-/// It asks and asks, and never reads: what is asked is bounded by what is answered.
+/// A client that sends requests and never reads: the number of open requests is limited.
 #[test]
 fn a_flood_that_is_never_read_is_not_kept() {
     flood(|id| id);
 }
 
-/// So it is where all requests have one id.
+/// The limit also holds if all requests have the same id.
 #[test]
 fn a_flood_with_one_id_is_not_kept() {
     flood(|_| 1);
@@ -128,7 +128,7 @@ fn flood(id_of: fn(i64) -> i64) {
         }
         sent
     });
-    // The pipes are full when it no longer gets on: far from what it wants to send.
+    // When the server makes no more progress, the pipes are full, long before the client has sent everything.
     let pid = server_of(&child);
     let sleeps = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap().contains(") S ");
     let bytes = || {
@@ -156,7 +156,7 @@ fn flood(id_of: fn(i64) -> i64) {
 fn what_it_does_not_understand_is_for_the_command_line() {
     let env = TestEnvironment::new();
     assert_eq!(env.run(&["mcp", "--json"]).expect_code(2).kind(), "usage");
-    // Its input is closed: it ends as it should.
+    // Its input is closed, so it exits normally.
     env.run(&["mcp", "--as=Bob", "--mesh=elsewhere"]).expect_code(0);
     env.run(&["mcp", "--no-such"]).expect_code(2);
     env.run(&["mcp", "more"]).expect_code(2);

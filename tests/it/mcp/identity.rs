@@ -1,4 +1,4 @@
-//! Who is calling: by each harness's own means, and one agent however many faces it uses.
+//! Tests of who is calling: recognised by each harness's own means, and the same agent in every face.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ fn agents(env: &TestEnvironment) -> Vec<(String, String)> {
     agents.iter().map(|agent| (text(&agent["harness"]), text(&agent["sessionId"]))).collect()
 }
 
-/// A server whose harness ran another command of ours before.
+/// A server whose harness has run another of our commands before.
 fn after(env: &TestEnvironment, harness: &str, variables: &[(&str, &str)], line: &str) -> Client {
     let mut msg = env.msg();
     msg.arg("mcp").envs(variables.iter().copied());
@@ -44,7 +44,7 @@ fn what_an_outer_harness_left_in_the_environment_does_not_count() {
     assert_ne!(session, "outer");
 }
 
-/// Nor if it is the same harness, which a tool of another session has started.
+/// The session id does not count either if a tool of another session started the same harness.
 #[test]
 #[cfg(target_os = "linux")]
 fn what_the_harness_itself_was_started_with_does_not_count() {
@@ -54,7 +54,7 @@ fn what_the_harness_itself_was_started_with_does_not_count() {
     assert_ne!(agents(&env)[0].1, "outer");
 }
 
-/// One Codex daemon serves many threads, and says with each call which it is.
+/// One Codex daemon serves many threads, and names the thread with each call.
 #[test]
 fn codex_tells_its_thread_with_each_call() {
     let env = TestEnvironment::new();
@@ -73,7 +73,7 @@ fn codex_tells_its_thread_with_each_call() {
     assert_eq!(env.registration(&first)["sessionId"], "thread-1");
 }
 
-/// A thread that belongs to a session acts as that session does.
+/// A thread that belongs to a session acts as that session.
 #[test]
 fn a_thread_of_a_session_that_is_here_is_that_session() {
     let env = TestEnvironment::new();
@@ -98,7 +98,7 @@ fn who_joined_by_the_command_line_is_not_joined_again() {
     }
 }
 
-/// `/clear` gives the session a new id, of which the environment of a server that runs already knows nothing.
+/// `/clear` gives the session a new id, which is not in the environment of a server that is already running.
 #[test]
 fn a_session_that_got_a_new_id_stays_who_it_was() {
     let env = TestEnvironment::new();
@@ -127,7 +127,7 @@ fn joining_is_automatic_and_happens_once() {
     assert_eq!(env.names().len(), 1);
 }
 
-/// A client that nobody knows is an agent of its own, not the person who started it.
+/// An unknown client is an agent of its own, not the person who started it.
 #[test]
 fn a_client_without_a_known_harness_is_nobody_else() {
     let env = TestEnvironment::new();

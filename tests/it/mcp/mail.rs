@@ -1,4 +1,4 @@
-//! Mail counts as handed over when the answer was written, not before.
+//! Mail counts as delivered only once the answer was written.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -69,7 +69,7 @@ fn a_few_at_a_time_and_one_in_full() {
 fn mail_that_comes_ends_a_wait() {
     let (env, mut client, me) = with_mail(&[]);
     let id = client.ask_tool("inbox", json!({ "wait": 60 }));
-    // Others are not held up by who waits.
+    // A call that waits does not delay others.
     client.ok("agents", json!({}));
     env.ok(&["send", &me, "now", "--as", "Peer"]);
     let said = client.said(id);
@@ -99,7 +99,7 @@ fn few_may_wait_at_once() {
     });
 }
 
-/// A server by itself, without a harness that would outlive it, whose output is read only when we say so.
+/// A server without a harness that would outlive it; its output is read only when the test does so.
 fn unread_server(env: &TestEnvironment) -> Child {
     let mut command = server(env, "claude");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
@@ -121,7 +121,7 @@ fn hello(child: &mut Child) {
     say(child, &json!({ "jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": greeting }));
 }
 
-/// So many, of so many characters each, don't fit into a pipe.
+/// Number of messages that together do not fit into a pipe.
 const LETTERS: usize = 12;
 
 /// Asks for more mail than the pipe can hold.
@@ -169,7 +169,7 @@ fn a_client_that_vanishes_gets_nothing_taken() {
     assert!(left.len() == LETTERS && left.iter().all(|file| !file.starts_with('.')), "{left:?}");
 }
 
-/// Its client asks it to end while mail is in hand.
+/// The client asks the server to end while it holds mail.
 #[test]
 fn a_signal_ends_it_and_puts_back() {
     for signal in [Signal::SIGTERM, Signal::SIGHUP] {
@@ -187,7 +187,7 @@ fn a_signal_ends_it_and_puts_back() {
     }
 }
 
-/// Its harness lives on, and so does the agent.
+/// The harness lives on, and so does the agent.
 #[test]
 fn a_server_that_is_killed_loses_nothing() {
     let env = TestEnvironment::new();
@@ -204,7 +204,7 @@ fn a_server_that_is_killed_loses_nothing() {
     child.wait().unwrap();
 }
 
-/// A client that reads late gets the rest of what was begun, and the server goes on.
+/// A client that reads late gets the rest of the answer that was begun, and the server continues.
 #[test]
 fn who_reads_late_can_go_on() {
     let env = TestEnvironment::new();

@@ -1,14 +1,14 @@
-//! Coming and going, lists, and how little they cost.
+//! Tests of the lifecycle, of lists, and of how few tokens they cost.
 
 use serde_json::{Value, json};
 
 use super::client::{Client, greeting, server};
 use crate::environment::TestEnvironment;
 
-/// What the list of tools may cost a model, in tokens. A well-known server of this kind needs 24,700.
+/// Maximum cost of the tool list for a model, in tokens. A well-known server of this kind needs 24,700.
 const MOST_TOKENS: usize = 1_500;
 
-/// What the list of two agents may cost.
+/// Maximum cost of the list of two agents, in tokens.
 const MOST_FOR_TWO_AGENTS: usize = 80;
 
 fn listed(env: &TestEnvironment) -> Value {
@@ -33,7 +33,7 @@ fn the_list_of_tools_costs_little() {
     }
 }
 
-/// A client may give a model all of a result but its `_meta`.
+/// A client may pass all of a result to the model except `_meta`.
 #[test]
 fn an_answer_costs_little() {
     let env = TestEnvironment::new();
@@ -71,7 +71,7 @@ fn hints_name_tools() {
     assert!(!said.text.contains("`msg "), "{}", said.text);
 }
 
-/// Some harnesses hand schemas to a model's API that knows but a part of JSON Schema.
+/// Some harnesses pass schemas to a model API that supports only a part of JSON Schema.
 #[test]
 fn schemas_are_plain() {
     let tools = listed(&TestEnvironment::new());
@@ -84,7 +84,7 @@ fn schemas_are_plain() {
     }
 }
 
-/// What a schema offers is what the tool takes.
+/// Every property in a schema is accepted by its tool.
 #[test]
 fn every_property_is_taken() {
     let env = TestEnvironment::new();
@@ -127,7 +127,7 @@ fn a_version_that_nobody_knows_is_answered_with_one_that_we_have() {
     }
 }
 
-/// The lifecycle without `initialize`: every request says what it needs.
+/// The lifecycle without `initialize`: every request carries what it needs.
 #[test]
 fn a_client_of_2026_needs_no_greeting() {
     let env = TestEnvironment::new();
@@ -153,7 +153,7 @@ fn the_end_of_its_input_ends_it() {
     assert_eq!(ended.stderr, "");
 }
 
-/// Scripts may say all that they want at once.
+/// A script may send all requests at once and then close the input.
 #[test]
 fn what_was_asked_before_the_end_is_answered() {
     let env = TestEnvironment::new();

@@ -1,4 +1,4 @@
-//! Every tool, when it goes well and when it doesn't.
+//! Tests of every tool, for success and failure.
 
 use std::fs;
 
@@ -188,7 +188,7 @@ fn who_subscribes_is_told_of_changes() {
     for uri in ["ravenry://inbox", "ravenry://agents", "ravenry://tasks"] {
         client.request("resources/subscribe", json!({ "uri": uri }));
     }
-    // The lookout looks for the first time when it is there; what comes after that is told.
+    // A change counts only once the watcher has started, so changes are made until one is reported.
     let mut tell = |change: &dyn Fn(usize), uri: &'static str| {
         let mut tries = 0;
         wait_until("it is told", || {
@@ -213,7 +213,7 @@ fn who_subscribes_is_told_of_changes() {
     assert_eq!(client.answer(id)["error"]["code"], -32002);
 }
 
-/// Who has had enough is told no more, and who comes back is told once.
+/// After unsubscribing a client gets no more notifications, and after subscribing again it gets each one once.
 #[test]
 fn who_unsubscribes_is_left_alone() {
     let (env, mut client) = with_peer();
@@ -235,7 +235,7 @@ fn who_unsubscribes_is_left_alone() {
     ask(&mut client, "resources/unsubscribe", "ravenry://inbox");
     ask(&mut client, "resources/subscribe", "ravenry://agents");
     while client.take_kept(mail).is_some() {}
-    // One lookout sees both, in this order.
+    // One watcher sees both, in this order.
     env.ok(&["send", &me, "unheard", "--as", "Peer"]);
     env.ok(&["set-status", "something else", "--as", "Peer"]);
     client.wait_for("word of the agents", crowd);
@@ -255,7 +255,7 @@ fn who_unsubscribes_is_left_alone() {
     assert!(client.take_kept(mail).is_none(), "one change is told once");
 }
 
-/// What went wrong is told like by the command line: the kind, the sentence, the way out.
+/// An error has the same parts as on the command line: kind, message, hints.
 #[test]
 fn a_damaged_mesh_is_told_of() {
     let (env, mut client) = with_peer();

@@ -1,4 +1,5 @@
-//! A server among the processes of a session wakes it where nobody else can. We play Claude Code, in this very process.
+//! An MCP server, as one of the session's own processes, wakes it where nothing else can. The test process plays Claude
+//! Code.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -11,7 +12,7 @@ use crate::hooks::fixture::in_shell;
 use crate::hooks::posting::Scene;
 use crate::hooks::waking::send;
 
-/// Bob's server, once it is known to be there.
+/// Bob's server, once it is registered.
 fn server(scene: &Scene) -> Client {
     let mut command = scene.env.msg();
     command.args(["mcp", "--as", "Bob"]);
@@ -31,7 +32,7 @@ fn marks(env: &TestEnvironment, kind: &str) -> Vec<std::path::PathBuf> {
     paths.filter(|path| path.extension().is_some_and(|extension| extension == kind)).collect()
 }
 
-/// A Bob who asks for nothing: whoever posts to him from outside would raise a dialog.
+/// Bob acts without asking: a post from outside would raise a dialog.
 fn unasked() -> Scene {
     let scene = Scene::new();
     scene.listen();
@@ -64,12 +65,12 @@ fn it_wakes_where_others_would_raise_a_dialog() {
     assert_eq!(receipt["wake"], "server");
     hears(&scene, 2);
     assert_eq!(scene.turns(), 2);
-    // Claude Code drops what one process says twice.
+    // Claude Code drops a text that one process sends twice.
     let [first, second] = scene.heard().try_into().unwrap();
     assert_ne!(first, second);
 }
 
-/// Nobody sends anything, and nobody else sees that the holder is dead.
+/// Nobody sends anything, and nobody else notices that the holder is dead.
 #[test]
 fn it_wakes_when_what_was_waited_for_is_free() {
     let scene = unasked();
@@ -85,7 +86,7 @@ fn it_wakes_when_what_was_waited_for_is_free() {
     assert!(text.starts_with("`src/x` is free: Carol no longer holds it."), "{text}");
 }
 
-/// What those who send can do is left to them, unless they leave it undone.
+/// Waking is left to senders that can do it, unless they fail to.
 #[test]
 fn where_senders_can_wake_they_do() {
     let scene = Scene::new();
@@ -96,12 +97,12 @@ fn where_senders_can_wake_they_do() {
     let said = scene.heard()[0]["message"]["content"].as_str().unwrap().to_string();
     scene.prompt(&said);
     scene.stop("default");
-    // As one leaves it that is killed between the two.
+    // As left by a sender that was killed between delivering and waking.
     scene.env.drop_mail("Bob", "1794743708487-aaaaaa");
     hears(&scene, 2);
 }
 
-/// Whoever is first wakes, the server or one of those who send.
+/// Only the first wakes: the server or one of the senders.
 #[test]
 fn of_all_who_could_wake_one_does() {
     let scene = Scene::new();
@@ -130,7 +131,7 @@ fn who_waits_beside_it_comes_first() {
     assert_eq!(send(&scene.env, &["hello?"]), "rewake");
     scene.env.ok(&["agents"]);
     assert_eq!(scene.heard(), [] as [Value; 0]);
-    // What the waiter leaves undone when it dies is seen to.
+    // If the waiter dies, the server wakes the session.
     marks(&scene.env, "waiter").iter().for_each(|path| fs::remove_file(path).unwrap());
     hears(&scene, 1);
 }
@@ -159,7 +160,7 @@ fn a_server_that_is_gone_wakes_nobody() {
     assert_eq!(scene.turns(), 0);
 }
 
-/// `msg mcp` in a Claude Code that was started with these arguments, and a client that calls itself so. Its agent rests.
+/// `msg mcp` in a Claude Code with these arguments, and a client of this name. Its agent is idle.
 fn resting(env: &TestEnvironment, options: &[&str], name: &str) -> (Client, String, Value) {
     env.join("Alice");
     let mut msg = env.msg();
