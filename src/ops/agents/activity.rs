@@ -1,4 +1,4 @@
-//! What an agent does, as pi-messenger reads it: in its registration, now and then.
+//! Copies an agent's activity into its registration now and then, where pi-messenger reads it.
 
 use crate::domain::Agent;
 use crate::store::{Mesh, StoreError, is_rewrite_due};
@@ -6,8 +6,8 @@ use crate::sys::clock;
 
 use crate::ops::error::CommandError;
 
-/// Writes into the registration what the agent did since it was written last, if that is a while ago and nobody has the
-/// lock. Whoever comes next does it else.
+/// Writes the agent's activity into its registration, if the last time was a while ago and the lock is free. Otherwise
+/// the next caller does it.
 pub(in crate::ops) fn refresh(mesh: &Mesh, agent: &Agent) -> Result<(), CommandError> {
     let now = clock::now();
     if !is_rewrite_due(agent, now) {
@@ -15,7 +15,7 @@ pub(in crate::ops) fn refresh(mesh: &Mesh, agent: &Agent) -> Result<(), CommandE
     }
     let Some(locked) = mesh.try_lock()? else { return Ok(()) };
     match locked.note_activity(agent, now) {
-        // It left, or was evicted, a moment ago.
+        // It left or was evicted a moment ago.
         Ok(_) | Err(StoreError::NoRegistration(_)) => Ok(()),
         Err(error) => Err(error.into()),
     }

@@ -1,4 +1,4 @@
-//! Burying those who are gone: their names become free, their mail is kept.
+//! Buries agents whose process is gone: their names become free, their mail is kept.
 
 use jiff::Timestamp;
 
@@ -10,16 +10,17 @@ use crate::ops::context::Context;
 use crate::ops::reservations::waiting;
 use crate::ops::tasks::claims;
 
-/// Goes on with renames that were cut short. The old registration goes last: until then this is done again.
+/// Finishes renames that were cut short. The old registration is removed last, so a crash before that only repeats
+/// this.
 pub(in crate::ops) fn finish_renames(locked: &Locked<'_>, census: &Census) -> Result<(), StoreError> {
     for old in &census.superseded {
         let renamed = census.records.iter().find(|record| old.agent.is_superseded_by(&record.agent));
         let Some(Record { agent, .. }) = renamed else { continue };
         match claims::try_to_carry_over(locked, agent) {
             Ok(true) => locked.unregister(&old.agent.name, &agent.name)?,
-            // pi-messenger holds `swarm.lock`. Nobody else is to wait for that: whoever comes next goes on.
+            // pi-messenger holds `swarm.lock`. Nobody else should wait for that: the next caller goes on.
             Ok(false) => {}
-            // Somebody else's damaged file is no reason not to go on; the agent's own next command says so.
+            // Another agent's damaged file is no reason to stop; that agent's own next command reports it.
             Err(StoreError::Corrupt { .. }) => {}
             Err(error) => return Err(error),
         }
@@ -52,8 +53,8 @@ pub(in crate::ops) fn settled_census(locked: &Locked<'_>) -> Result<Census, Stor
     locked.census()
 }
 
-/// Buries everyone in the census whose process is gone, and finishes renames. The lock is held, so nobody
-/// can have come back between the look and the burial. The census is one of [`settled_census`].
+/// Buries everyone in the census whose process is gone, and finishes renames. The lock is held, so nobody can have come
+/// back between the check and the burial. The census must come from [`settled_census`].
 ///
 /// Agents of pi-messenger are left to pi-messenger: it expects their inbox where it was.
 pub(in crate::ops) fn bury_dead(
@@ -76,8 +77,8 @@ pub(in crate::ops) fn bury_dead(
     Ok(buried)
 }
 
-/// Buries who had that session in a process that is gone. Its mail is the session's: whoever goes on with the session
-/// collects it from the grave.
+/// Buries the agent that had this session in a process that is gone. Its mail belongs to the session: the agent that
+/// goes on with the session collects it from the grave.
 pub(in crate::ops) fn bury_dead_of(locked: &Locked<'_>, session: &SessionId) -> Result<(), StoreError> {
     let is_due = |agent: &Agent| {
         !agent.is_foreign()

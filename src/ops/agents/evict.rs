@@ -1,4 +1,4 @@
-//! The way out when nobody can tell whether an agent lives.
+//! `msg evict`: removes an agent, mainly one whose process can't be checked.
 
 use std::rc::Rc;
 
@@ -17,7 +17,7 @@ use crate::ops::{feed, person};
 
 #[derive(Clone, Debug)]
 pub struct Evicted {
-    /// As it was before.
+    /// The agent before it was evicted.
     pub profile: Profile,
     pub unclaimed: Vec<Claim>,
 }

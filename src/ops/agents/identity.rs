@@ -1,10 +1,10 @@
-//! Who is calling?
+//! Finds out which agent is calling.
 //!
-//! The first that answers: `--as`; the session variable of the nearest harness among the ancestors (an outer one's is
-//! inherited and doesn't count, nor does one that the harness itself was started with); the nearest ancestor process that
-//! exactly one live registration names; `$MSG_AGENT`. The ancestors are followed up to the nearest harness and no
-//! further: beyond it is whoever started it, and a model must not speak as that person because it left, was evicted, or
-//! never joined.
+//! The first of these that gives an answer decides: `--as`; the session variable of the nearest harness among the
+//! ancestors (an outer harness's is inherited and doesn't count, nor does one that the harness itself was started
+//! with); the nearest ancestor process that exactly one live registration names; `$MSG_AGENT`. The ancestors are
+//! followed up to the nearest harness and no further: above it is the person who started it, and a model must not speak
+//! as that person because it left, was evicted or never joined.
 
 mod at_hook;
 mod traces;
@@ -29,7 +29,7 @@ pub(in crate::ops) use at_hook::{Recognised, at_hook, is_called_by_another, is_t
 use at_hook::{registered, stranger};
 pub(in crate::ops) use traces::{Teller, Traces, is_host};
 
-/// An agent that a command acts for, and how it was found.
+/// The agent that a command acts for, and how it was found.
 #[derive(Clone, Debug)]
 pub struct Caller {
     pub agent: Agent,
@@ -66,8 +66,8 @@ pub(in crate::ops) fn own_caller(ctx: &Context) -> Result<(Rc<Mesh>, Agent), Com
     }
 }
 
-/// Whom a status line is about, if that can be told without a doubt: by the session that the harness tells, else by what
-/// a command would go by. To be looked at is no sign of life, and nothing is mended.
+/// The agent that a status line is about, if that is certain: by the session that the harness reports, else as for a
+/// command. A status line is not a sign of life, and repairs nothing.
 pub(in crate::ops) fn at_statusline(
     ctx: &Context,
     mesh: &Mesh,
@@ -98,7 +98,7 @@ pub fn whoami(ctx: &Context) -> Result<(Profile, String), CommandError> {
     Ok((Profile::look(ctx, &mesh, caller.agent)?, caller.how))
 }
 
-/// Who is calling, if that can be told without a doubt; for those who only look.
+/// The caller, if that is certain; for commands that only read.
 pub(in crate::ops) fn glance(ctx: &Context, mesh: &Mesh, census: &Census) -> Option<Agent> {
     let mut traces = Traces::of_caller(ctx);
     traces.choose(ctx, census);
@@ -121,7 +121,7 @@ fn find(
         if let Some(record) = census.records.iter().find(of_session) {
             return Ok(Some(found(record, teller.to_string())));
         }
-        // It was here: that it left, was evicted or lost its registration is for `revive` to say.
+        // The session is known: `revive` reports whether it left, was evicted or lost its registration.
         if !teller.may_be_old() && mesh.session(session)?.is_some() {
             return Ok(None);
         }
@@ -171,7 +171,7 @@ fn by_name(census: &Census, name: &AgentName, told_by: &str) -> Result<Option<Ca
         let pid = record.agent.process.pid();
         let from = if told_by == "$MSG_AGENT" { " (from $MSG_AGENT)" } else { "" };
         let text = format!("{}{from} is gone: its process {pid} has ended", record.agent.name);
-        // Nobody can act for a dead agent, so to the caller this is the same as not having joined.
+        // Nobody can act for a dead agent, so for the caller this is the same as not having joined.
         return Err(CommandError::new(Kind::NotJoined, text).hint("`msg join` joins as somebody new"));
     }
     Ok(Some(found(record, format!("{told_by} says so"))))
@@ -223,7 +223,7 @@ fn revive(ctx: &Context, mesh: &Mesh, traces: &Traces) -> Result<Option<Caller>,
     Ok(Some(found(&record, "its session is known".to_string())))
 }
 
-/// The session record that fits the caller, if the session's process lives.
+/// The session record that matches the caller, if the session's process is alive.
 fn remembered(ctx: &Context, mesh: &Mesh, traces: &Traces) -> Result<Option<SessionRecord>, CommandError> {
     let alive = |known: &SessionRecord| process::liveness(&known.last.agent.process) == Liveness::Alive;
     let wanted = wanted_name(ctx)?;
@@ -244,7 +244,7 @@ fn remembered(ctx: &Context, mesh: &Mesh, traces: &Traces) -> Result<Option<Sess
     };
     let mut fitting: Vec<SessionRecord> =
         sessions.into_iter().filter(|known| alive(known) && fits(known)).collect();
-    // One that is still current before one that left, where a process had several.
+    // If a process had several sessions, a current one comes before one that left.
     fitting.sort_by_key(|known| {
         let agent = &known.last.agent;
         let distance = traces.distance(agent).unwrap_or(usize::MAX);
@@ -261,7 +261,7 @@ fn wanted_name(ctx: &Context) -> Result<Option<AgentName>, CommandError> {
     }
 }
 
-/// Goes on with what was cut short: a rename, a return from the grave, a session id that changed.
+/// Finishes what was cut short: a rename, a return from the grave, a changed session id.
 fn mend(mesh: &Mesh, census: &Census, traces: &Traces, caller: Caller) -> Result<Caller, CommandError> {
     let agent = &caller.agent;
     if agent.is_foreign() {
@@ -291,7 +291,7 @@ fn mend(mesh: &Mesh, census: &Census, traces: &Traces, caller: Caller) -> Result
     Ok(Caller { agent: record.agent, how: caller.how })
 }
 
-/// What the session left in its graves comes back to it. Returns how much mail there was.
+/// Moves the session's mail from its graves to the agent's inbox. Returns how many messages there were.
 pub(in crate::ops) fn collect_mail(
     mesh: &Mesh,
     locked: &Locked<'_>,
@@ -304,7 +304,7 @@ pub(in crate::ops) fn collect_mail(
     Ok(mail)
 }
 
-/// `/clear` and the like give a session a new id. The agent stays who it was.
+/// The new id of a session after `/clear` and the like. The agent stays the same.
 fn new_session(agent: &Agent, traces: &Traces) -> Option<SessionId> {
     let (host, (session, teller)) = (traces.harness.as_ref()?, traces.session.as_ref()?);
     let same_process = agent.process == Recorded::Pinned(host.process.clone());

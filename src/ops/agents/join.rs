@@ -1,4 +1,4 @@
-//! Joining: a new agent, one that is there already, or one that comes back.
+//! `msg join`: registers a new agent, updates one that is already here, or brings one back.
 
 mod newcomer;
 
@@ -26,10 +26,10 @@ use crate::ops::tasks::claims;
 use crate::ops::{feed, person};
 use newcomer::{Newcomer, not_there};
 
-/// How often a name is tried to be taken.
+/// How often registering is tried.
 const TRIES: usize = 10;
 
-/// What the caller asks for.
+/// The arguments of `join`.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     pub name: Option<AgentName>,
@@ -38,16 +38,16 @@ pub struct Request {
     pub session: Option<SessionId>,
     pub pid: Option<i64>,
     pub model: Option<String>,
-    /// Also process 1, whatever it is.
+    /// Accept process 1, whatever it is.
     pub force: bool,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Arrival {
     New,
-    /// It was there already.
+    /// It was already here.
     Already,
-    /// A known session, after a time away.
+    /// A known session that was away.
     Back {
         mail: usize,
     },
@@ -59,11 +59,11 @@ pub struct Joined {
     pub arrival: Arrival,
     /// Why that process was registered.
     pub why: String,
-    /// How many others are there.
+    /// How many other agents are here.
     pub peers: usize,
-    /// What the session held before it was gone, and others hold now.
+    /// Reservations the session had before it was gone, which others hold now.
     pub lost: Vec<String>,
-    /// The mesh was written into the user's configuration.
+    /// The configuration file, if the choice of this mesh was written into it.
     pub settled_in: Option<String>,
 }
 
@@ -77,7 +77,7 @@ pub fn join(ctx: &Context, request: &Request) -> Result<Joined, CommandError> {
         Some(agent) => mesh.lock_for(&agent)?,
         None => mesh.lock()?,
     };
-    // It may have ended while we waited, and its session live on in another process.
+    // It may have ended while we waited, and its session may live on in another process.
     if process::liveness(&newcomer.process()) == Liveness::Gone {
         return Err(not_there(newcomer.host.process.pid));
     }
@@ -92,7 +92,7 @@ pub fn join(ctx: &Context, request: &Request) -> Result<Joined, CommandError> {
         waiting::tell_or_note(ctx, &mesh, &locked);
     }
     drop(locked);
-    // From here on it has joined, whatever else goes wrong.
+    // From here on it has joined, whatever else fails.
     mesh.touch(&agent.name)?;
     let settled_in = settle(ctx).unwrap_or_else(|error| {
         ctx.notice(format!("the choice of this mesh could not be written down: {error}"));
@@ -107,7 +107,7 @@ pub fn join(ctx: &Context, request: &Request) -> Result<Joined, CommandError> {
     Ok(Joined { profile, arrival, why: newcomer.host.why, peers, lost, settled_in })
 }
 
-/// The name that the environment wants for whoever joins without saying one.
+/// The name from the environment, for a `join` without a name.
 fn default_name() -> Result<Option<AgentName>, CommandError> {
     let told = ["MSG_AGENT", "PI_AGENT_NAME"].into_iter().find_map(|name| Some((name, variable(name)?)));
     let Some((variable, text)) = told else { return Ok(None) };
@@ -131,7 +131,7 @@ fn spec_path(ctx: &Context, path: &str) -> Result<String, CommandError> {
     Ok(full.to_string_lossy().into_owned())
 }
 
-/// One `join` with the lock held.
+/// One `join`, with the lock held.
 struct Visit<'a> {
     ctx: &'a Context,
     request: &'a Request,
@@ -144,7 +144,7 @@ struct Visit<'a> {
 }
 
 impl Visit<'_> {
-    /// The live registration that is the caller's own, if it has one.
+    /// The caller's own live registration, if it has one.
     fn find_self<'c>(&self, census: &'c Census) -> Result<Option<&'c Record>, CommandError> {
         let newcomer = self.newcomer;
         if let Some(session) = &newcomer.session {
@@ -178,13 +178,14 @@ impl Visit<'_> {
         }
     }
 
-    /// A harness that we know nothing of may host several sessions: another id with another name is another agent.
+    /// An unknown harness may host several sessions: another id with another name is another agent.
     fn is_another(&self, agent: &Agent) -> bool {
         let unknown = matches!(self.newcomer.harness, Harness::Other | Harness::Terminal);
         unknown && self.request.name.as_ref().is_some_and(|name| *name != agent.name)
     }
 
-    /// Joining twice changes nothing but what has changed: the session's id, its process, the spec, the model.
+    /// Updates the registration of an agent that is already here: session id, process, spec, model. Nothing else
+    /// changes.
     fn stay(&self, record: &Record) -> Result<Agent, CommandError> {
         let agent = &record.agent;
         if let Some(name) = &self.request.name
@@ -223,7 +224,7 @@ impl Visit<'_> {
     }
 
     fn arrive(&self, default_name: Option<AgentName>) -> Result<(Agent, Arrival, Vec<String>), CommandError> {
-        // pi-messenger takes no lock, so it may be faster; but not for ever.
+        // pi-messenger takes no lock, so it may be faster, but not for ever.
         for _ in 0..TRIES {
             let now = clock::now();
             let census = settled_census(self.locked)?;
@@ -259,7 +260,7 @@ impl Visit<'_> {
         Err(CommandError::new(Kind::NameTaken, "others were faster, time and again").hint("try again"))
     }
 
-    /// Mail that lies under names of the session which nobody has now goes into its grave, to come back from there.
+    /// Moves mail under the session's former names that nobody has now into its grave, from where it is collected.
     fn gather_mail(&self, census: &Census, last: &Agent, now: Timestamp) -> Result<(), CommandError> {
         for name in last.all_names() {
             let is_registered = census.find(name, now).is_some() || census.unreadable(name).is_some();
@@ -270,7 +271,7 @@ impl Visit<'_> {
         Ok(())
     }
 
-    /// What is known of the caller's session.
+    /// The record of the caller's session, if there is one.
     fn known_session(&self) -> Result<Option<SessionRecord>, CommandError> {
         Ok(match &self.own_session {
             Some(session) => self.mesh.session(session)?,
@@ -305,7 +306,7 @@ impl Visit<'_> {
         })
     }
 
-    /// The words that a name is made of: where the configured ones can't be used, the built-in ones.
+    /// The words that names are made of; the built-in ones if the configured ones can't be used.
     fn theme(&self) -> Theme {
         self.ctx.settings.theme().unwrap_or_else(|| {
             self.ctx.notice(
@@ -351,12 +352,12 @@ impl Visit<'_> {
     }
 }
 
-/// What the session held when it was last here. Who left gave it up, and from who was evicted it was taken.
+/// What the session had reserved when it was last here. An agent that left or was evicted has nothing.
 fn held_before(known: &SessionRecord) -> Vec<Reservation> {
     if known.is_current() { known.last.agent.reservations.clone() } else { Vec::new() }
 }
 
-/// What it waited for then.
+/// What the session waited for when it was last here.
 fn waited_before(known: &SessionRecord) -> (Vec<Wait>, Vec<TaskWait>) {
     let last = &known.last.agent;
     if known.is_current() {
@@ -366,13 +367,13 @@ fn waited_before(known: &SessionRecord) -> (Vec<Wait>, Vec<TaskWait>) {
     }
 }
 
-/// An id for a session whose host has none for it.
+/// Makes an id for a session whose host has none.
 #[expect(clippy::expect_used, reason = "a UUID is short and plain")]
 fn new_session() -> SessionId {
     SessionId::new(random::uuid().to_string()).expect("a UUID is a session id")
 }
 
-/// A mesh that nobody named is written down, so that installing pi later moves nobody.
+/// Writes down a mesh that nobody named, so that installing pi later does not change it.
 fn settle(ctx: &Context) -> Result<Option<String>, CommandError> {
     if !ctx.location.was_guessed() {
         return Ok(None);
@@ -390,7 +391,7 @@ fn count_peers(mesh: &Mesh, agent: &Agent) -> Result<usize, CommandError> {
         .count())
 }
 
-/// The pane and the server's socket, as `tmux -S SOCKET … -t PANE` wants them.
+/// The pane and the server's socket, for `tmux -S SOCKET … -t PANE`.
 fn tmux_pane() -> Option<String> {
     let pane = variable("TMUX_PANE")?;
     let server = variable("TMUX")?;

@@ -1,4 +1,4 @@
-//! Leaving: tasks and paths become free, unread mail waits for the session to come back.
+//! `msg leave`: frees the agent's tasks and paths; unread mail waits for the session to come back.
 
 use crate::domain::{Agent, AgentName, EventKind};
 use crate::store::{Claim, Mesh, StoreError, Why};
@@ -16,7 +16,7 @@ pub struct Left {
     pub name: AgentName,
     pub unclaimed: Vec<Claim>,
     pub released: usize,
-    /// Mail that was not read; it comes back with the session.
+    /// Unread messages; they come back with the session.
     pub unread: usize,
 }
 

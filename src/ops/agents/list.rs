@@ -1,4 +1,4 @@
-//! Who is there?
+//! `msg agents` and `msg whois`: lists agents.
 
 use std::path::Path;
 
@@ -17,16 +17,16 @@ use crate::ops::context::{Context, same_folder};
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::reservations::waiting;
 
-/// Whom to list.
+/// Which agents to list.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Filter {
-    /// Those who are gone, instead of those who are there.
+    /// Those that are gone, instead of those that are here.
     pub gone: bool,
     /// Only those in this folder.
     pub here: bool,
 }
 
-/// An agent that is no longer there.
+/// An agent that is gone.
 #[derive(Clone, Debug)]
 pub struct Gone {
     pub name: String,
@@ -115,7 +115,7 @@ fn look(
     Ok(listing)
 }
 
-/// Does mail lie under a name that a live agent of pi-messenger's had?
+/// Whether there is mail under a former name of a live pi-messenger agent.
 fn has_orphans_of_living(mesh: &Mesh, census: &Census) -> Result<bool, CommandError> {
     if !census.records.iter().any(|record| record.agent.is_foreign()) {
         return Ok(false);
@@ -123,7 +123,7 @@ fn has_orphans_of_living(mesh: &Mesh, census: &Census) -> Result<bool, CommandEr
     Ok(mesh.orphans(census)?.iter().any(|orphaned| orphaned.now_called.is_some()))
 }
 
-/// An agent of pi-messenger's that pi-messenger has not cleared away yet.
+/// A dead pi-messenger agent that pi-messenger has not removed yet.
 fn gone_pi(mesh: &Mesh, agent: &Agent) -> Result<Gone, CommandError> {
     Ok(Gone {
         name: agent.name.to_string(),
@@ -183,7 +183,7 @@ fn gone(grave: Grave) -> Gone {
     Gone { name, why: grave.why, at: grave.at, by: grave.by, unread: grave.unread, cwd }
 }
 
-/// The latest grave of an agent that had the name when it was buried, or before, as long as that leads to it.
+/// The latest grave of an agent that has this name, or had it and is still reached by it.
 pub(in crate::ops) fn grave_of(
     mesh: &Mesh,
     name: &AgentName,

@@ -1,4 +1,4 @@
-//! Is a name free, and what has to be cleared away before somebody takes it?
+//! Decides whether a name is free, and clears what is left under it before an agent takes it.
 
 use jiff::Timestamp;
 
@@ -36,7 +36,7 @@ pub(in crate::ops) fn holder(
     })
 }
 
-/// The registration of that name is there, but nobody can tell what it says.
+/// The error for a registration of that name that can't be read.
 pub(in crate::ops) fn unreadable(name: &AgentName, file: &Unreadable) -> CommandError {
     let text = format!("the registration of {name}, `{}`, can't be read: {}", file.path, file.reason);
     CommandError::new(Kind::Corrupt, text)
@@ -44,7 +44,7 @@ pub(in crate::ops) fn unreadable(name: &AgentName, file: &Unreadable) -> Command
         .fact("file", file.path.as_str())
 }
 
-/// Somebody may hold something, and nobody can tell what.
+/// The error for a registration that can't be read and may hold any reservation.
 pub(in crate::ops) fn unknown_reservations(file: &Unreadable) -> CommandError {
     let text = format!("what `{}` reserves is not known: {}", file.path, file.reason);
     CommandError::new(Kind::Corrupt, text)
@@ -52,7 +52,7 @@ pub(in crate::ops) fn unknown_reservations(file: &Unreadable) -> CommandError {
         .fact("file", file.path.as_str())
 }
 
-/// Fails for a name that nobody has, nor had before it left. A registration that can't be read may be anybody's.
+/// Fails for a name that nobody has or had before they left. A registration that can't be read may be anybody's.
 pub(in crate::ops) fn must_be_known(mesh: &Mesh, name: &AgentName) -> Result<(), CommandError> {
     let census = mesh.census()?;
     if census.find(name, clock::now()).is_some() || census.unreadable(name).is_some() {
@@ -72,8 +72,8 @@ pub(in crate::ops) fn name_taken(name: &AgentName, holder: &str) -> CommandError
         .fact("name", name.as_str())
 }
 
-/// Buries the dead in a settled census, and makes room under a name that is free: what still lies there is not for who takes it. Whoever
-/// had the name before a rename gives it up for good, and gets the mail that lies under it.
+/// Buries the dead in a settled census, and clears a name that is free: what is left there is not for the agent that
+/// takes it. An agent that had the name before a rename loses it for good, and gets the mail that is left under it.
 pub(in crate::ops) fn clear(
     locked: &Locked<'_>,
     census: &Census,

@@ -1,4 +1,4 @@
-//! An agent as others see it.
+//! An agent as others see it: its registration, presence, claims and activity.
 
 use jiff::Timestamp;
 
@@ -9,7 +9,7 @@ use crate::sys::{clock, process};
 use crate::ops::context::Context;
 use crate::ops::error::CommandError;
 
-/// What a registration says, and what can be seen around it.
+/// What a registration says, and what is known beyond it.
 #[derive(Clone, Debug)]
 pub struct Profile {
     pub agent: Agent,
@@ -18,15 +18,15 @@ pub struct Profile {
     pub last_sign: Timestamp,
     pub unread: usize,
     pub claims: Vec<Claim>,
-    /// What it is at just now, as its hooks told: `editing src/a.rs`.
+    /// What it is doing now, as reported by its hooks: `editing src/a.rs`.
     pub activity: Option<String>,
-    /// What can be said of it where it set no status itself.
+    /// A derived status, if it set none itself.
     pub auto_status: Option<String>,
     pub tool_calls: u64,
     pub tokens: u64,
-    /// The files that it changed last, the latest last.
+    /// The files it changed last, in order.
     pub files_modified: Vec<String>,
-    /// What it did last: `edit: src/a.rs`, `test: passed`.
+    /// Its last recorded action: `edit: src/a.rs`, `test: passed`.
     pub last_tool_call: Option<String>,
 }
 
@@ -61,7 +61,7 @@ impl Profile {
         let claims = claims.of(&agent);
         let quiet = now.duration_since(last_sign);
         let holds = !claims.is_empty() || !agent.reservations.is_empty();
-        // Older agents of pi-messenger's tell when they came and never again: that proves nothing.
+        // Older pi-messenger agents record when they started and nothing after: that proves nothing.
         let is_silent = agent.is_foreign() && last_sign == agent.started_at;
         let stuck_after = (holds && !is_silent).then(|| ctx.settings.stuck_threshold());
         let presence = Presence::of(liveness, quiet, stuck_after);

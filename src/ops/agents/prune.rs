@@ -1,4 +1,4 @@
-//! Forgetting those who are long gone, in passing: whoever joins does it, once a day and within bounds.
+//! Forgets agents that are long gone. `join` does this in passing, once a day and within limits.
 
 use std::time::Duration;
 
@@ -10,22 +10,23 @@ use crate::sys::{clock, process};
 
 use crate::ops::context::Context;
 
-/// How often somebody prunes.
+/// How often pruning happens.
 const EVERY: Duration = Duration::from_hours(24);
-/// How many sessions, and how many graves, go at a time. If there are more, whoever comes next goes on.
+/// The most sessions, and the most graves, removed at a time. If there are more, the next `join` goes on.
 const MOST: usize = 200;
 
-/// What is older than this is not remembered.
+/// The age limit: `graveDays` ago.
 pub(in crate::ops) fn too_old(ctx: &Context) -> Timestamp {
     clock::now() - SignedDuration::from_hours(24 * i64::from(ctx.settings.grave_days()))
 }
 
-/// Unread mail stays, however old it is.
+/// Whether a grave can be removed. Unread mail stays, however old it is.
 pub(in crate::ops) fn is_old_grave(grave: &Grave, too_old: Timestamp) -> bool {
     grave.unread == 0 && grave.at < too_old
 }
 
-/// One whose process may live, that has a grave, or whose mail lies under a name that nobody has, is remembered.
+/// Whether a session can be forgotten: its process is gone, it has no grave, and none of its mail is left under a name
+/// that nobody has.
 pub(in crate::ops) fn is_old_session(
     mesh: &Mesh,
     session: &SessionRecord,
@@ -36,7 +37,7 @@ pub(in crate::ops) fn is_old_session(
     if !is_gone || agent.started_at >= too_old || !mesh.graves_of(&agent.session)?.is_empty() {
         return Ok(false);
     }
-    // pi-messenger removes the registrations of the dead, and leaves their inboxes.
+    // pi-messenger removes the registrations of dead agents and leaves their inboxes.
     for name in agent.all_names() {
         if mesh.has_mail(name)? && mesh.registration(name)?.is_none() {
             return Ok(false);
@@ -74,7 +75,7 @@ fn close(mesh: &Mesh, graves: &[Grave]) -> Result<(), StoreError> {
         return Ok(());
     }
     let locked = mesh.lock()?;
-    // One that got mail meanwhile stays: its inbox is not empty.
+    // A grave that got mail meanwhile stays: its inbox is not empty.
     graves.iter().try_for_each(|grave| locked.close_grave(&grave.id))
 }
 
@@ -84,7 +85,7 @@ fn forget(mesh: &Mesh, sessions: &[SessionRecord], too_old: Timestamp) -> Result
     }
     let locked = mesh.lock()?;
     for session in sessions {
-        // It may have come back since it was looked at.
+        // It may have come back since it was read.
         let Some(now) = mesh.session(&session.last.agent.session)? else { continue };
         if is_old_session(mesh, &now, too_old)? {
             locked.forget(&now.last.agent.session)?;

@@ -1,4 +1,4 @@
-//! A new name for an agent; everything that is its own goes along.
+//! `msg rename`: gives an agent a new name; its claims, reservations and mail go along.
 
 use jiff::SignedDuration;
 
@@ -16,7 +16,7 @@ use crate::ops::error::{CommandError, Kind};
 use crate::ops::feed;
 use crate::ops::tasks::claims;
 
-/// For so long the old name stays taken and leads to the new one.
+/// How long the old name stays taken and leads to the new one.
 const FOLLOWED: SignedDuration = SignedDuration::from_mins(10);
 
 /// Returns the agent and the name that it had.
@@ -26,7 +26,7 @@ pub fn rename(ctx: &Context, new: &AgentName) -> Result<(Profile, AgentName), Co
     let agent = if old.as_str() == new.as_str() {
         caller
     } else if old == *new {
-        // It would be the same file on some file systems.
+        // On some file systems it would be the same file.
         let text = format!("{old} and {new} are the same name: case makes no difference");
         return Err(CommandError::new(Kind::NameTaken, text).fact("name", new.as_str()));
     } else {
@@ -39,8 +39,8 @@ pub fn rename(ctx: &Context, new: &AgentName) -> Result<(Profile, AgentName), Co
     Ok((profile, old))
 }
 
-/// Publish the new registration, rewrite the claims, remove the old one: a crash after any of these leaves one agent
-/// under one name, because a registration that names the other in `formerly` stands for it.
+/// Publishes the new registration, rewrites the claims, removes the old one. A crash after any step leaves one agent
+/// under one name, because a registration that names another in `formerly` replaces it.
 fn change(mesh: &Mesh, caller: &Agent, new: &AgentName) -> Result<Agent, CommandError> {
     let locked = mesh.lock_for(caller)?;
     let now = clock::now();
@@ -49,7 +49,7 @@ fn change(mesh: &Mesh, caller: &Agent, new: &AgentName) -> Result<Agent, Command
     if let Some(holder) = holder(&census, new, Some(&own), now) {
         return Err(name_taken(new, &holder));
     }
-    // Claims that can't be read stop it here, while nothing has changed.
+    // Fail here if claims can't be read, while nothing has changed.
     locked.claims()?;
     names::clear(&locked, &census, new, now)?;
     let old = locked.own_record(caller)?;
@@ -57,7 +57,7 @@ fn change(mesh: &Mesh, caller: &Agent, new: &AgentName) -> Result<Agent, Command
     renamed.agent.name = new.clone();
     let mut formerly = Vec::new();
     for former in old.agent.formerly.iter().filter(|former| former.name != *new) {
-        // One that has run out is of use only while mail lies under it.
+        // An expired former name is of use only while there is mail under it.
         if former.until > now || mesh.has_mail(&former.name)? {
             formerly.push(former.clone());
         }
@@ -70,7 +70,7 @@ fn change(mesh: &Mesh, caller: &Agent, new: &AgentName) -> Result<Agent, Command
     }
     claims::carry_over(&locked, &old.agent, &renamed.agent)?;
     locked.unregister(&old.agent.name, new)?;
-    // A `watch` of this agent has two inboxes to look after from now on.
+    // A `watch` of this agent has two inboxes to watch from now on.
     locked.nudge(&old.agent.name)?;
     mesh.touch(new)?;
     Ok(renamed.agent)

@@ -1,11 +1,11 @@
-//! What others see beside an agent's name.
+//! `msg set-status`: the status that others see next to an agent's name.
 
 use super::identity;
 use super::profile::Profile;
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 
-/// The longest status, in characters: it stands in a line with the name.
+/// The longest status, in characters: it is shown on one line with the name.
 pub const MAX_STATUS: usize = 200;
 
 /// Sets the status, or clears it.

@@ -1,7 +1,7 @@
-//! Who holds something and has been quiet for long: those who work on the same spec are told, once.
+//! Reports agents that hold something and have been quiet for long, once, to those who work on the same spec.
 //!
-//! Whoever looks tells it, if the lock is free at once. Under the lock it is looked at again, and what was told is
-//! written down after it was told: told twice after a crash is better than never.
+//! Any command that looks at agents reports it, if the lock is free at once. It checks again under the lock, and
+//! records the report after it was made: after a crash, twice is better than never.
 
 use std::time::Duration;
 
@@ -17,9 +17,9 @@ use crate::ops::feed;
 use crate::ops::reservations::waiting;
 use crate::ops::tasks::Spellings;
 
-/// Of the hooks of all agents, one in so long looks.
+/// All hooks together look once in this time.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
-/// No more of what it holds is told.
+/// The most held paths and tasks named in a notice.
 const MOST_HELD: usize = 3;
 
 /// What whoever has looked at these agents does in passing.
@@ -38,7 +38,7 @@ pub(in crate::ops) fn notice<'a>(
     }
 }
 
-/// The same for those who look at nobody's profile: nothing, unless somebody was not told of.
+/// Like [`notice`], for callers that have no profiles. Only agents that hold something are checked.
 pub(in crate::ops) fn look(
     ctx: &Context,
     mesh: &Mesh,
@@ -48,7 +48,7 @@ pub(in crate::ops) fn look(
     let mut profiles = Vec::new();
     for record in &census.records {
         let held = claims.of(&record.agent);
-        // Nobody else can be stuck.
+        // Only an agent that holds something can be stuck.
         if !held.is_empty() || !record.agent.reservations.is_empty() {
             profiles.push(Profile::of_record(ctx, mesh, record, claims)?);
         }
@@ -96,7 +96,7 @@ fn tell_of(
     let notice = words(stuck);
     for record in census.records.iter().filter(|record| is_live(record)) {
         let peer = &record.agent;
-        // pi-messenger looks after this by itself.
+        // pi-messenger does this itself.
         if peer.is_same_session(&stuck.agent) || peer.is_foreign() || !share_spec(stuck, peer, claims) {
             continue;
         }
@@ -113,7 +113,7 @@ fn tell_of(
     Ok(locked.note_told_stuck(name, stuck.last_sign)?)
 }
 
-/// Do they work on the same spec: the one that they have, or that of a task that they have?
+/// Whether they work on the same spec: their own, or that of a task they have claimed.
 fn share_spec(stuck: &Profile, peer: &Agent, claims: &Claims) -> bool {
     let spellings = Spellings::default();
     let theirs: Vec<String> =
@@ -122,7 +122,7 @@ fn share_spec(stuck: &Profile, peer: &Agent, claims: &Claims) -> bool {
     own.any(|own| theirs.iter().any(|spec| spellings.are_same(own, spec)))
 }
 
-/// What others may wait for.
+/// The tasks and paths it holds, which others may wait for.
 fn held(stuck: &Profile) -> Vec<PeerText> {
     let tasks = stuck.claims.iter().map(|claim| claim.task.as_str());
     let paths = stuck.agent.reservations.iter().map(|held| held.pattern.as_str());

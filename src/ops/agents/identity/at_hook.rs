@@ -1,4 +1,4 @@
-//! Whom a hook is about.
+//! Finds the agent that a hook is about.
 //!
 //! There are two steps, because a hook before a tool must decide about a path whatever else fails. [`recognise`] takes
 //! no lock, writes nothing and does not fail. [`Recognised::settle`] does the housekeeping afterwards, and its failure
@@ -15,7 +15,7 @@ use crate::sys::process;
 
 use crate::ops::agents::identity::{Caller, Teller, Traces, find, found, is_host, mend, revive, wanted_name};
 
-/// Whom a hook is about, as far as it can be told without a lock.
+/// The agent that a hook is about, as far as it can be known without a lock.
 pub(in crate::ops) struct Recognised {
     /// `None`: a stranger, who is held to everyone's reservations.
     pub(in crate::ops) agent: Option<Agent>,
@@ -24,16 +24,16 @@ pub(in crate::ops) struct Recognised {
     error: Option<CommandError>,
 }
 
-/// The housekeeping that is left.
+/// The housekeeping that is left to do.
 enum Todo {
     Nothing,
     /// The agent is registered. Its session id may have changed, or a rename or a return may be unfinished.
     Mend(Box<(Census, Traces)>),
-    /// The session is known, but it is not registered.
+    /// The session is known but not registered.
     Revive(Box<(Census, Traces)>),
 }
 
-/// What the housekeeping led to.
+/// The result of the housekeeping.
 pub(in crate::ops) struct Settled {
     pub(in crate::ops) agent: Option<Agent>,
     pub(in crate::ops) error: Option<CommandError>,
@@ -41,17 +41,16 @@ pub(in crate::ops) struct Settled {
     pub(in crate::ops) has_changed: bool,
 }
 
-/// Finds whom a hook is about: by the ids of the session and of the one that started it, else by what a command would go
-/// by.
+/// Finds the agent that a hook is about: by the ids of the session and of its parent session, else as for a command.
 pub(in crate::ops) fn recognise(
     ctx: &Context,
     mesh: &Mesh,
     survey: &Survey<'_>,
     sessions: &[SessionId],
 ) -> Recognised {
-    // An agent that `--as` names is not looked for by its session.
+    // An agent that `--as` names is not looked up by its session.
     let own: &[SessionId] = if ctx.speaker.is_some() { &[] } else { sessions };
-    // A session record that can't be read only means that the search takes the long way.
+    // If a session record can't be read, the long search is used.
     let known = own.iter().find_map(|session| registered(mesh, session).ok().flatten());
     match known {
         Some(agent) => Recognised { agent: Some(agent), todo: Todo::Nothing, error: None },
@@ -63,7 +62,7 @@ pub(in crate::ops) fn recognise(
     }
 }
 
-/// Both steps, for callers that decide about nothing.
+/// Both steps, for callers that make no decision about paths.
 pub(in crate::ops) fn at_hook(
     ctx: &Context,
     mesh: &Mesh,
@@ -74,7 +73,7 @@ pub(in crate::ops) fn at_hook(
 }
 
 impl Recognised {
-    /// Is it an agent of this mesh, registered or not?
+    /// Whether it is an agent of this mesh, registered or not.
     pub(in crate::ops) fn is_known(&self) -> bool {
         self.agent.is_some() || matches!(self.todo, Todo::Revive(_))
     }
@@ -116,21 +115,21 @@ fn written_again(
     Ok(mended.map(|caller| caller.agent))
 }
 
-/// Was the hook of this agent's session called by a tool of another agent? A model may run `msg` without asking, and can
-/// give it any session id; but the harness that runs the command is the process of another live agent then. Where that
-/// can't be told, the session id is believed: a resumed session may have moved to a process that is not registered.
+/// Whether a tool of another agent called the hook of this agent's session. A model may run `msg` without asking, with
+/// any session id; but then the harness that runs the command is the process of another live agent. If that can't be
+/// known, the session id is believed: a resumed session may have moved to a process that is not registered.
 pub(in crate::ops) fn is_called_by_another(ctx: &Context, survey: &Survey<'_>, agent: &Agent) -> bool {
     // `--as` is believed.
     ctx.speaker.is_none() && is_tool_of_another(&Traces::gather(), survey, agent)
 }
 
-/// Do the traces say that another live agent of the nearest harness process runs this?
+/// Whether the traces say that another live agent of the nearest harness process runs this.
 pub(in crate::ops) fn is_tool_of_another(traces: &Traces, survey: &Survey<'_>, agent: &Agent) -> bool {
     let Some(host) = &traces.harness else { return false };
     if traces.distance(agent).is_some() && !traces.knows_better(agent) {
         return false;
     }
-    // A process that hosts many sessions tells its tools, and not its hooks, which session they belong to.
+    // A process that hosts many sessions tells its tools which session they belong to, but not its hooks.
     if host.harness.hosts_many() && traces.session.is_none() {
         return false;
     }
@@ -143,7 +142,7 @@ pub(in crate::ops) fn is_tool_of_another(traces: &Traces, survey: &Survey<'_>, a
     })
 }
 
-/// The agent of that session, found by the shortest way: what is known of the session names it.
+/// The agent of that session, by the shortest way: the session record names it.
 pub(super) fn registered(mesh: &Mesh, session: &SessionId) -> Result<Option<Agent>, CommandError> {
     let Some(name) = mesh.name_of_session(session)? else { return Ok(None) };
     let record = mesh.registration(&name)?;
@@ -153,7 +152,8 @@ pub(super) fn registered(mesh: &Mesh, session: &SessionId) -> Result<Option<Agen
     Ok(record.filter(is_it).map(|record| record.agent))
 }
 
-/// The long way, for an agent that joined by other means, whose session id has changed, that came back, or a stranger.
+/// The long search: for an agent that joined by other means, whose session id changed or that came back, or for a
+/// stranger.
 fn search(
     ctx: &Context,
     mesh: &Mesh,
@@ -162,7 +162,7 @@ fn search(
 ) -> Result<Recognised, CommandError> {
     let mut traces = Traces::of_caller(ctx);
     let processes = traces.ancestors.iter().map(|details| details.pid.get()).collect();
-    // What can't be a name is nobody's.
+    // An invalid name is nobody's.
     let census = match wanted_name(ctx) {
         Ok(Some(_)) => Cow::Owned(mesh.census()?),
         Ok(None) | Err(_) => survey.near(&Near { sessions, processes, ..Near::default() })?,
@@ -180,7 +180,7 @@ fn search(
         None if is_of_the_dead(mesh, sessions) => by_process(ctx, mesh, &census, &mut traces)?,
         found => found,
     };
-    // Looking for a stranger among all who were ever here would take long.
+    // Looking for a stranger among all session records would take long.
     let may_be_revived = found.is_none() && is_known(mesh, sessions);
     let around = Box::new((census.into_owned(), traces));
     let todo = match &found {
@@ -191,14 +191,15 @@ fn search(
     Ok(Recognised { agent: found.map(|caller| caller.agent), todo, error: None })
 }
 
-/// Is the session on record for a process that is gone? Then its user has resumed it, perhaps in the process of another
-/// agent, which stays who it is under the new id.
+/// Whether the session is on record for a process that is gone. Then its user has resumed it, perhaps in the process of
+/// another agent, which stays the same agent under the new id.
 fn is_of_the_dead(mesh: &Mesh, sessions: &[SessionId]) -> bool {
     let known = sessions.first().and_then(|session| mesh.session(session).ok().flatten());
     known.is_some_and(|known| process::liveness(&known.last.agent.process) == Liveness::Gone)
 }
 
-/// The agent whose process is the nearest above, whatever its session. A process that hosts many sessions tells nothing.
+/// The agent whose process is the nearest ancestor, whatever its session. A process that hosts many sessions decides
+/// nothing.
 fn by_process(
     ctx: &Context,
     mesh: &Mesh,
@@ -214,13 +215,13 @@ fn by_process(
     Ok(found?.filter(|caller| traces.distance(&caller.agent).is_some()))
 }
 
-/// A record that can't be read tells nothing.
+/// Whether a session is on record. A record that can't be read counts as none.
 fn is_known(mesh: &Mesh, sessions: &[SessionId]) -> bool {
     sessions.iter().any(|session| mesh.session(session).is_ok_and(|known| known.is_some()))
 }
 
-/// At a hook, who is not welcome, who is not known and who can't be told are treated alike: as strangers, who are held to
-/// everyone's reservations.
+/// At a hook, evicted, unknown and ambiguous callers are all treated as strangers, who are held to everyone's
+/// reservations.
 pub(super) fn stranger(error: CommandError) -> Result<Option<Caller>, CommandError> {
     match error.kind {
         Kind::Evicted | Kind::NotJoined | Kind::AmbiguousCaller | Kind::InvalidName | Kind::Corrupt => {

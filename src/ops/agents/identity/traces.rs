@@ -1,4 +1,4 @@
-//! What the surroundings of a command say about its caller: the processes above it, and the session that they tell.
+//! What the environment of a command says about its caller: the processes above it, and the session they report.
 
 use std::fmt;
 
@@ -12,20 +12,20 @@ use crate::sys::ancestry::{self, Host};
 use crate::sys::environment::variable;
 use crate::sys::process::{self, Details};
 
-/// What the caller's surroundings say about it.
+/// What the caller's environment says about it.
 #[derive(Debug)]
 pub(in crate::ops) struct Traces {
     pub(in crate::ops) ancestors: Vec<Details>,
     pub(in crate::ops) harness: Option<Host>,
-    /// The session of the nearest harness, and what told it.
+    /// The session of the nearest harness, and its source.
     pub(in crate::ops) session: Option<(SessionId, Teller)>,
 }
 
-/// What tells the id of a session.
+/// The source of a session id.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(in crate::ops) enum Teller {
     Variable(&'static str),
-    /// The variable as it was when a server began: `/clear` and the like have given the session another id since.
+    /// The variable as it was when a server started: `/clear` and the like may have changed the session's id since.
     OldVariable(&'static str),
     Hook,
     Client,
@@ -48,7 +48,7 @@ impl fmt::Display for Teller {
 }
 
 impl Traces {
-    /// For whoever is not told by `--as`.
+    /// The traces of a command's caller; none if `--as` names the agent.
     pub(super) fn of_caller(ctx: &Context) -> Self {
         match (&ctx.speaker, &ctx.client) {
             (Some(_), _) => Self { ancestors: Vec::new(), harness: None, session: None },
@@ -57,8 +57,8 @@ impl Traces {
         }
     }
 
-    /// For a server, whose surroundings are its client's. Where no harness is known, the client is whoever started the
-    /// server: beyond it is the person who started that, as whom a model must not speak.
+    /// The traces of a server, whose environment is its client's. If no harness is known, the client is the process
+    /// that started the server: above it is the person who started that, and a model must not speak as that person.
     pub(in crate::ops) fn of_client(client: &Client) -> Self {
         let mut traces = Self::gather();
         if traces.harness.is_none() {
@@ -75,7 +75,7 @@ impl Traces {
         traces
     }
 
-    /// Of the sessions that the client may be, the one that is here.
+    /// Chooses, of the sessions that the client may be, the one that is here.
     pub(super) fn choose(&mut self, ctx: &Context, census: &Census) {
         let Some(client) = &ctx.client else { return };
         let is_here = |session: &&SessionId| {
@@ -93,7 +93,7 @@ impl Traces {
         Self { ancestors, harness, session }
     }
 
-    /// Does this registration name one of the processes above us, or our own? The nearest has the smallest number.
+    /// How far above us the process of this registration is; 0 is our own. `None` if it is not among them.
     pub(in crate::ops) fn distance(&self, agent: &Agent) -> Option<usize> {
         if is_own_process(agent) {
             return Some(0);
@@ -103,15 +103,15 @@ impl Traces {
         above.map(|distance| distance + 1)
     }
 
-    /// A process that hosts many sessions, of which ours has another id than any that is registered, tells nothing.
+    /// Whether the agent's process decides nothing: it hosts many sessions, and ours has another id than this agent's.
     pub(in crate::ops) fn knows_better(&self, agent: &Agent) -> bool {
         let many = self.harness.as_ref().is_some_and(|host| host.harness.hosts_many());
         many && self.session.as_ref().is_some_and(|(session, _)| *session != agent.session)
     }
 }
 
-/// The session that the harness tells what it starts. One that the harness itself was started with is not its own: a tool
-/// of another session started it, or the terminal that it is in, and its hooks inherit the variable.
+/// The session that the harness reports to the processes it starts. A variable that the harness itself was started with
+/// is not its own: a tool of another session started it, or its terminal, and its hooks inherit the variable.
 fn told_session(host: &Host) -> Option<(SessionId, Teller)> {
     host.harness.session_variables().iter().find_map(|name| {
         let told = variable(name).filter(|told| !process::began_with(host.process.pid, name, told))?;
@@ -119,15 +119,16 @@ fn told_session(host: &Host) -> Option<(SessionId, Teller)> {
     })
 }
 
-/// A shell runs the last command of `bash -c '…'` in its own place, so that the process which it registered is ours.
+/// Whether the agent's process is our own: a shell replaces itself by the last command of `bash -c '…'`, so the process
+/// that was registered may be ours.
 fn is_own_process(agent: &Agent) -> bool {
     let own = process::own_pid();
     agent.process.pid() == own
         && process::details(own).is_some_and(|details| is_host(agent, own, details.start_ticks))
 }
 
-/// Is the agent hosted by that running process? A bare pid tells only together with the time: a process that is younger
-/// than the registration has the pid of another.
+/// Whether the agent is hosted by that running process. A bare pid counts only together with the start time: a process
+/// that is younger than the registration has reused the pid.
 pub(in crate::ops) fn is_host(agent: &Agent, pid: Pid, start_ticks: u64) -> bool {
     const SLACK: SignedDuration = SignedDuration::from_secs(2);
     match &agent.process {

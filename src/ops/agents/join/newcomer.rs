@@ -1,4 +1,4 @@
-//! Who joins: its process, its harness and its session.
+//! Finds out what joins: its process, its harness and its session.
 
 use crate::domain::{Agent, Harness, Pid, Recorded, SessionId};
 use crate::ops::agents::identity::{self, Traces};
@@ -11,21 +11,21 @@ use crate::sys::process;
 
 use crate::ops::agents::join::Request;
 
-/// Who is to be registered: found out before the lock is taken.
+/// What is to be registered, found out before the lock is taken.
 pub(super) struct Newcomer {
     pub(super) host: Host,
-    /// The session's id, if anyone told one.
+    /// The session's id, if one was given.
     pub(super) session: Option<SessionId>,
     /// That id may be one that the session had before.
     pub(super) may_be_old: bool,
     pub(super) harness: Harness,
-    /// The ancestors host it, not a process that `--pid` names.
+    /// It is hosted by our ancestors, not by a process that `--pid` names.
     pub(super) is_ours: bool,
 }
 
 impl Newcomer {
-    /// The id of the caller's session. Where nobody told one, as at a terminal, the process tells; that takes a look at
-    /// every session, so it is done without a lock.
+    /// The id of the caller's session. If none was given, as at a terminal, it is found by the process; that reads
+    /// every session record, so it is done without a lock.
     pub(super) fn known_session(&self, mesh: &Mesh) -> Result<Option<SessionId>, CommandError> {
         if self.session.is_some() || self.harness.hosts_many() {
             return Ok(self.session.clone());
@@ -67,12 +67,12 @@ impl Newcomer {
         Recorded::Pinned(self.host.process.clone())
     }
 
-    /// Does the registration name our host? pi-messenger's name it by its pid alone.
+    /// Whether the registration names our host. pi-messenger's registrations name it by pid alone.
     pub(super) fn shares_process(&self, agent: &Agent) -> bool {
         identity::is_host(agent, self.host.process.pid, self.host.process.start_ticks)
     }
 
-    /// The caller's registration, if the session has another id or another process by now: then its claims change.
+    /// The caller's registration, if its session id or its process has changed: then its claims change.
     pub(super) fn moved(&self, mesh: &Mesh) -> Result<Option<Agent>, CommandError> {
         let has_new_id = self.session.is_some() && !self.may_be_old && !self.harness.hosts_many();
         let is_moved =
@@ -92,7 +92,7 @@ fn named_host(number: i64, force: bool) -> Result<Host, CommandError> {
             .hint("`--pid` takes the id of a live process")
     })?;
     let host = ancestry::named_host(pid).ok_or_else(|| not_there(pid))?;
-    // In a container, process 1 may be the harness or the shell that one works in.
+    // In a container, process 1 may be the harness or the user's shell.
     let is_init = pid.get() == 1 && host.harness == Harness::Other && !is_shell(pid);
     if is_init && !force {
         let text =
