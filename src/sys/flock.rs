@@ -1,13 +1,14 @@
-//! A lock that the kernel frees with its holder.
+//! A file lock with a time limit (`flock`), which the kernel releases when its holder ends.
 //!
-//! `flock` can wait for ever or not at all; a wait with a limit is made of a thread that waits for ever in the
-//! kernel's queue. If it comes too late, nobody is there to take what it got, and dropping that frees the lock.
-//! Polling would need no thread, but it gives up the queue: slower to hand over, and unfair. A thread that came too late
-//! stays in the queue until the lock is free, so there is one per lock file and process; whoever waits besides polls.
+//! `flock` waits for ever or not at all. For a wait with a limit, a thread waits for ever in the kernel's queue. If it
+//! gets the lock too late, nobody receives it, and dropping it releases the lock. Polling would need no thread, but
+//! without the queue handing over is slower and unfair. A thread that is too late stays in the queue until the lock is
+//! free, so a process has only one such thread per lock file; its other waits poll.
 //!
 //! # Limitations
 //!
-//! Not every file system has it. [`FileLock::probe`] tells those that refuse and those that grant everything.
+//! Not every file system supports it. [`FileLock::probe`] detects file systems that refuse locks and those that grant
+//! all of them.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
@@ -26,14 +27,14 @@ use super::clock;
 use super::files::{self, FileError};
 use super::seams::{self, Bug};
 
-/// How often an attempt is made at once before the thread is sent to wait: most holders are done by then.
+/// Attempts before a thread is started to wait: most holders are done by then.
 const ATTEMPTS: usize = 4;
 
-/// How long one that polls pauses between two attempts.
+/// Pauses between two attempts of a wait that polls.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
-/// The lock files, by device and inode, in whose queue a thread of this process is.
+/// Device and inode of each lock file in whose queue a thread of this process waits.
 static IN_QUEUE: Mutex<BTreeSet<(u64, u64)>> = Mutex::new(BTreeSet::new());
 
 #[derive(Debug, thiserror::Error)]
@@ -49,12 +50,12 @@ pub enum LockError {
     File(#[from] FileError),
 }
 
-/// In seconds, to a hundredth: a wait that shares a deadline has a little less than was configured.
+/// Seconds rounded to hundredths: a wait that shares a deadline has slightly less time than was configured.
 fn rounded(limit: Duration) -> f64 {
     (limit.as_secs_f64() * 100.0).round() / 100.0
 }
 
-/// The lock, held. Dropping it frees it, and so does the end of the process, however it comes.
+/// The lock, held. Dropping it releases it, and so does any end of the process.
 #[derive(Debug)]
 #[must_use = "the lock is free again as soon as this is dropped"]
 pub struct FileLock {
@@ -81,7 +82,7 @@ impl FileLock {
         }
     }
 
-    /// The lock if it is free at once.
+    /// Takes the lock if it is free now.
     pub fn try_acquire(path: &Path) -> Result<Option<Self>, LockError> {
         loop {
             match attempt(path, 1)? {
@@ -92,7 +93,7 @@ impl FileLock {
         }
     }
 
-    /// Does the lock keep others out? Asked while it is held.
+    /// Checks that the lock keeps others out. Called while it is held.
     pub fn probe(&self, path: &Path) -> Result<(), LockError> {
         match attempt(path, 1)? {
             Attempt::Busy(_) if seams::value(seams::FLOCK).as_deref() != Some("useless") => Ok(()),
@@ -148,7 +149,7 @@ fn wait_in_queue(
                 Ok(held) => break Ok(held),
             }
         };
-        // If nobody waits for it any more, the lock is freed as the result is dropped with the channel.
+        // If nobody waits for it any more, the result is dropped with the channel, which releases the lock.
         drop(sender.send(result));
     };
     let thread = thread::Builder::new().name("lock".to_string()).stack_size(64 * 1024).spawn(wait);
@@ -160,16 +161,16 @@ fn wait_in_queue(
     }
 }
 
-/// The one place in the queue for a lock file that this process has.
+/// This process's only place in the queue of a lock file.
 struct Place((u64, u64));
 
 impl Place {
-    /// `None`: another thread of this process has it.
+    /// Takes the place. `None`: another thread of this process has it.
     fn take(file: &std::fs::File) -> Result<Option<Self>, LockError> {
         let metadata = file.metadata().map_err(FileError::from)?;
         let id = (metadata.dev(), metadata.ino());
         let is_new = IN_QUEUE.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
-        // Not `then_some`: one that is made and dropped would give the place up.
+        // Not `then_some`: that would create a value and drop it, which gives up the place.
         Ok(is_new.then(|| Self(id)))
     }
 }
@@ -203,7 +204,7 @@ fn poll(
     }
 }
 
-/// Is what we locked still what others will lock? The directory may have been removed and made anew meanwhile.
+/// Whether the path still leads to the file that we locked. The directory may have been deleted and created again.
 fn leads_to(path: &Path, held: &Flock<std::fs::File>) -> Result<bool, LockError> {
     let ours = held.metadata().map_err(FileError::from)?;
     let there = files::metadata(path)?;
@@ -220,19 +221,19 @@ fn failed(path: &Path, errno: Errno) -> LockError {
     }
 }
 
-/// Who holds the lock on `path`, where the kernel tells.
+/// The process that holds the lock on `path`, if the kernel reports it.
 pub fn holder(path: &Path) -> Option<Pid> {
     let metadata = files::metadata(path).ok()??;
     let locks = std::fs::read_to_string("/proc/locks").ok()?;
     holder_in(&locks, metadata.ino())
 }
 
-/// Lines are `1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF`. The device is not compared: on btrfs and overlayfs
-/// it is another than `stat` tells.
+/// Parses lines such as `1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF`. The device is not compared: on btrfs and
+/// overlayfs it differs from the one that `stat` returns.
 fn holder_in(locks: &str, inode: u64) -> Option<Pid> {
     locks.lines().find_map(|line| {
         let mut words = line.split_whitespace().skip(1);
-        // Those who wait have an arrow in front.
+        // Lines of waiting processes have an arrow here.
         if words.next()? != "FLOCK" {
             return None;
         }
@@ -277,11 +278,11 @@ mod tests {
         let held = FileLock::acquire(&path, Duration::ZERO).unwrap();
         FileLock::acquire(&path, Duration::from_millis(1)).unwrap_err();
         drop(held);
-        // The late thread is first in the queue: we get the lock only because it lets go.
+        // The late thread is first in the queue: we get the lock only because it releases it.
         drop(FileLock::acquire(&path, Duration::from_secs(60)).unwrap());
     }
 
-    /// How many threads of this process are in the queue for that file.
+    /// The number of threads of this process in the queue for that file.
     fn threads_in_queue(path: &Path) -> usize {
         let inode = std::fs::metadata(path).unwrap().ino();
         let locks = std::fs::read_to_string("/proc/locks").unwrap();
@@ -300,7 +301,7 @@ mod tests {
         for _ in 0..20 {
             FileLock::acquire(&path, Duration::from_millis(1)).unwrap_err();
         }
-        // The first of them gets there for certain, and stays.
+        // The first of them certainly enters the queue, and stays.
         while threads_in_queue(&path) == 0 {
             thread::yield_now();
         }

@@ -1,4 +1,4 @@
-//! The git work tree that a directory lies in, and its branch, without starting `git` in the common case.
+//! Finds the git work tree of a directory and its branch, usually without starting `git`.
 
 mod head;
 mod repository;
@@ -15,12 +15,12 @@ pub use repository::{GitError, Repository, Staged};
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct WorkTree {
     pub root: PathBuf,
-    /// Where this work tree's `HEAD` is.
+    /// The directory with this work tree's `HEAD`.
     git_dir: PathBuf,
 }
 
 impl WorkTree {
-    /// The work tree that `dir` lies in, if any.
+    /// The work tree that contains `dir`, if any.
     pub fn containing(dir: &Path) -> Option<Self> {
         dir.ancestors().find_map(|root| {
             let git_dir = git_dir_at(root)?;
@@ -36,7 +36,7 @@ impl WorkTree {
         is_linked.then(|| repository.parent().map(Path::to_path_buf)).flatten()
     }
 
-    /// Where the repository keeps what all of its work trees share: the same for each of them.
+    /// The directory with the data that all work trees of the repository share (git's common directory).
     pub fn repository(&self) -> Option<PathBuf> {
         let common = match text_of(&self.git_dir.join("commondir")) {
             Some(text) => self.git_dir.join(text.trim()),
@@ -63,18 +63,18 @@ impl WorkTree {
         roots
     }
 
-    /// The branch that is checked out; `@` and the first seven digits of the commit when none is.
+    /// The branch that is checked out; `@` and seven digits of the commit if `HEAD` is detached.
     pub fn branch(&self) -> Option<String> {
         let head = text_of(&self.git_dir.join("HEAD"))?;
         match head.trim().strip_prefix("ref:").map(str::trim) {
-            // Repositories with reftables keep a HEAD that is no branch, for the sake of older readers.
+            // Repositories with reftables have a `HEAD` that is not a branch, for older readers.
             Some("refs/heads/.invalid") => self.ask_git(),
             Some(reference) => Some(short(reference)),
             None => detached(head.trim()),
         }
     }
 
-    /// Is a file under version control? Where there is no `git`, nobody can tell, and it is not.
+    /// Whether git tracks the file. `false` if there is no `git`.
     pub fn tracks(&self, path: &Path) -> bool {
         path.to_str().is_some_and(|path| self.git(&["ls-files", "--", path]).is_some())
     }
@@ -92,7 +92,7 @@ impl WorkTree {
     }
 }
 
-/// `.git` is a directory, or in a linked work tree or submodule a file that tells where the directory is.
+/// The git directory: `.git` itself, or the directory that the file `.git` names in a linked work tree or a submodule.
 fn git_dir_at(root: &Path) -> Option<PathBuf> {
     let dot_git = root.join(".git");
     let metadata = std::fs::metadata(&dot_git).ok()?;
@@ -103,7 +103,7 @@ fn git_dir_at(root: &Path) -> Option<PathBuf> {
     Some(root.join(text.strip_prefix("gitdir:")?.trim()))
 }
 
-/// A file of git's, which may be anything in a directory that somebody else packed.
+/// The text of a file of git's; `None` if it is not text, which a downloaded directory may contain.
 fn text_of(path: &Path) -> Option<String> {
     String::from_utf8(files::read(path).ok()??).ok()
 }
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(branch_in(&linked).as_deref(), Some("topic"));
     }
 
-    /// With the real `git`, where it is there and knows reftables (2.45); else the branch is simply not known.
+    /// Uses the real `git` if it is installed and knows reftables (2.45); otherwise the branch is not known.
     #[test]
     fn reftables() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Paths as the file system reads them: where links lead, and whether case counts.
+//! Paths as the file system interprets them: where links lead, and whether case matters.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -9,11 +9,11 @@ use crate::domain::pattern::PathForm;
 
 use super::seams;
 
-/// As many links as the kernel follows.
+/// The number of links that the kernel follows at most.
 const MAX_LINKS: usize = 40;
 
-/// The spellings of a path that count, read from `cwd`: as it reads, and where links lead if that is elsewhere. `..`
-/// goes up from where a link leads in the second, and from the link itself in the first.
+/// The spellings of a path that count, relative to `cwd`: as written, and where links lead if that is different. In the
+/// former, `..` goes up from a link itself; in the latter, from the link's target.
 pub fn spellings(cwd: &Path, text: &str) -> Vec<PathForm> {
     let full = cwd.join(text);
     let read = PathForm::absolute(&full.to_string_lossy());
@@ -21,12 +21,12 @@ pub fn spellings(cwd: &Path, text: &str) -> Vec<PathForm> {
     if led == read { vec![read] } else { vec![read, led] }
 }
 
-/// Where an absolute path leads. What is not there yet is where it would be made.
+/// Where an absolute path leads. A path that does not exist yet leads to where it would be created.
 pub fn resolve(path: &Path) -> PathForm {
     PathForm::absolute(&follow(path).to_string_lossy())
 }
 
-/// The same, spelled as it is there.
+/// The same as a path, with its original spelling.
 pub fn follow(path: &Path) -> PathBuf {
     let mut ahead: VecDeque<Step> = steps(path).collect();
     let mut here = PathBuf::from("/");
@@ -38,7 +38,7 @@ pub fn follow(path: &Path) -> PathBuf {
             }
             Step::Down(name) => {
                 here.push(name);
-                // What can't be read is no link, as far as anyone can tell.
+                // What cannot be read counts as not a link.
                 let Ok(target) = std::fs::read_link(&here) else { continue };
                 links += 1;
                 if links > MAX_LINKS {
@@ -68,8 +68,8 @@ fn steps(path: &Path) -> impl DoubleEndedIterator<Item = Step> {
     })
 }
 
-/// Does the file system that the path lies on take upper and lower case for the same? Where nothing on the way has a
-/// letter in its name, nobody can tell, and it counts.
+/// Whether the file system of the path ignores case. `false` if no component of the path has a letter, so that it
+/// cannot be tested.
 pub fn ignores_case(path: &Path) -> bool {
     if seams::value(seams::CASELESS).is_some() {
         return true;
@@ -77,7 +77,8 @@ pub fn ignores_case(path: &Path) -> bool {
     path.ancestors().find_map(looks_the_same).unwrap_or(false)
 }
 
-/// Is the same file there under its name in the other case? `None`: it has no letters, or is not there.
+/// Whether the same file is found under its name in the other case. `None`: the name has no letters, or there is no
+/// file.
 fn looks_the_same(path: &Path) -> Option<bool> {
     let name = path.file_name()?.to_str()?;
     let other: String = name.chars().map(|c| if c.is_lowercase() { upper(c) } else { lower(c) }).collect();
@@ -133,7 +134,7 @@ mod tests {
         check("", "link/deep/x", &["link/deep/x", "real/deep/x"]);
         check("link", "deep/x", &["link/deep/x", "real/deep/x"]);
         check("", "far/x", &["far/x", "real/deep/x"]);
-        // Up from a link: the shell goes back to where it came from, the kernel to where it is.
+        // Up from a link: the shell goes back to where it came from, the kernel to the parent of the target.
         check("", "far/../y", &["y", "real/y"]);
         check("", "new/file", &["new/file"]);
         check("", "link/new/file", &["link/new/file", "real/new/file"]);

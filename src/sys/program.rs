@@ -1,4 +1,4 @@
-//! Programs: this one, and those that a shell would find.
+//! Programs: this one, and those on `PATH`; running a program with a time limit.
 
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -13,12 +13,12 @@ use nix::sys::signal::{Signal, kill};
 use super::environment::variable;
 use crate::domain::Pid;
 
-/// The file that this process runs, with links followed.
+/// The file that this process runs, with links resolved.
 pub fn own() -> io::Result<PathBuf> {
     std::env::current_exe()
 }
 
-/// The path by which this process was started, if it was one and not just a name.
+/// The path by which this process was started; `None` if it was only a name.
 pub fn called_as() -> Option<PathBuf> {
     let path = PathBuf::from(std::env::args_os().next()?);
     if path.components().count() < 2 {
@@ -27,37 +27,38 @@ pub fn called_as() -> Option<PathBuf> {
     std::path::absolute(path).ok()
 }
 
-/// The first program of that name that a shell would find, wherever it is called.
+/// The first program with that name on `PATH`. Relative directories are ignored, so that the result does not depend on
+/// the working directory.
 pub fn on_path(name: &str) -> Option<PathBuf> {
     let path = variable("PATH")?;
     let dirs = std::env::split_paths(&path).filter(|dir| dir.is_absolute());
     dirs.map(|dir| dir.join(name)).find(|path| is_program(path))
 }
 
-/// Would a shell find this very program under that name?
+/// Whether the first program with that name on `PATH` is this one.
 pub fn is_on_path(name: &str) -> bool {
     own().is_ok_and(|own| on_path(name).is_some_and(|found| is_same(&found, &own)))
 }
 
-/// Can it be run?
+/// Whether it is an executable file.
 pub fn is_program(path: &Path) -> bool {
     let metadata = std::fs::metadata(path);
     metadata.is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-/// Do both paths lead to one file?
+/// Whether both paths lead to the same file.
 pub fn is_same(a: &Path, b: &Path) -> bool {
     let id = |path: &Path| std::fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
     id(a).is_some() && id(a) == id(b)
 }
 
-/// The file that another process runs. It may be started by this path even if it was replaced meanwhile.
+/// A path to the file that another process runs. It can be started by this path even if the file was replaced.
 pub fn of_process(pid: Pid) -> Option<PathBuf> {
     let path = PathBuf::from(format!("/proc/{pid}/exe"));
     std::fs::read_link(&path).is_ok().then_some(path)
 }
 
-/// Variables of another process's environment, as it was started with them.
+/// The values of these variables in the environment that another process was started with.
 pub fn variables_of(pid: Pid, names: &[&str]) -> Vec<(String, String)> {
     let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     let entries = environment.split(|byte| *byte == 0).filter_map(|entry| std::str::from_utf8(entry).ok());
@@ -68,7 +69,7 @@ pub fn variables_of(pid: Pid, names: &[&str]) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Starts this program anew, to go on by itself: nobody waits for it, and it has nothing of ours open.
+/// Starts this program as a separate process. Nobody waits for it, and it inherits no input or output of ours.
 pub fn start_apart(args: &[String], dir: &Path) -> io::Result<()> {
     let mut command = Command::new(own()?);
     command.args(args).current_dir(dir).process_group(0);
@@ -76,7 +77,7 @@ pub fn start_apart(args: &[String], dir: &Path) -> io::Result<()> {
     command.spawn().map(drop)
 }
 
-/// Runs a program to its end, which must come in time, and returns what it said. The error is what it complained of.
+/// Runs a program, kills it after `limit`, and returns its output. The error is the last line of its error output.
 pub fn run_within(command: &mut Command, limit: Duration) -> Result<String, String> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().map_err(|error| error.to_string())?;
@@ -84,7 +85,7 @@ pub fn run_within(command: &mut Command, limit: Duration) -> Result<String, Stri
     let (sender, receiver) = mpsc::sync_channel(1);
     std::thread::spawn(move || drop(sender.send(child.wait_with_output())));
     let Ok(ended) = receiver.recv_timeout(limit) else {
-        // It may have ended just now.
+        // It may have just ended.
         let _ = kill(pid, Signal::SIGKILL);
         return Err(format!("it took more than {} s", limit.as_secs()));
     };

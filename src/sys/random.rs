@@ -1,4 +1,4 @@
-//! Chance, seedable in tests.
+//! Random numbers, with a fixed seed in tests.
 
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;

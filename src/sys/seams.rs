@@ -1,47 +1,47 @@
-//! Where tests reach in: time, chance, ancestors, death before any change to the file system, and faults on purpose.
+//! Hooks for tests: time, randomness, ancestors, a crash before any change to the file system, and deliberate faults.
 //!
-//! All of it is compiled under `debug_assertions` alone; a release build answers "not set" everywhere, and the
-//! compiler removes what follows from it.
+//! They work only with `debug_assertions`. In a release build every variable counts as not set, and the compiler
+//! removes the code that depends on it.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Die before the n-th change to the file system; see [`step`].
+/// Crash before the n-th change to the file system; see [`step`].
 pub const CRASH_AT: &str = "MSG_TEST_CRASH_AT";
-/// Stop there, until somebody lets it go on.
+/// Stop (SIGSTOP) there until somebody continues the process.
 pub const STOP_AT: &str = "MSG_TEST_STOP_AT";
-/// The time that [`super::clock::now`] tells.
+/// The time that [`super::clock::now`] returns.
 pub const NOW: &str = "MSG_TEST_NOW";
 /// The seed of [`super::random`].
 pub const SEED: &str = "MSG_TEST_SEED";
-/// The pid at which the walk through the ancestors ends, so that whatever runs the tests is not found.
+/// The pid at which the walk through the ancestors ends, so that the program that runs the tests is not found.
 pub const ANCESTRY_END: &str = "MSG_TEST_ANCESTRY_END";
-/// Set, the walk ends there because the next process can't be looked at, as in a sandbox with processes of its own.
+/// If set, the walk ends there because the next process cannot be examined, as in a sandbox with its own pid namespace.
 pub const ANCESTRY_HIDDEN: &str = "MSG_TEST_ANCESTRY_HIDDEN";
-/// Panic with this text, to see that a bug of ours is reported as one.
+/// Panic with this text, to test that a bug of ours is reported as one.
 pub const PANIC: &str = "MSG_TEST_PANIC";
 /// Panic with this text at the first key of the terminal chat.
 pub const PANIC_ON_KEY: &str = "MSG_TEST_PANIC_ON_KEY";
-/// Pretend that `flock` answers with this: `unsupported`, or `useless` (granted to everyone).
+/// The result of `flock` to simulate: `unsupported`, or `useless` (granted to everyone).
 pub const FLOCK: &str = "MSG_TEST_FLOCK";
-/// How many milliseconds `watch --exec` waits after a message's first failure, instead of a second.
+/// Milliseconds that `watch --exec` waits after a message's first failure, instead of a second.
 pub const RETRY_MS: &str = "MSG_TEST_RETRY_MS";
-/// Set, hooks have no limit of their own, so that what they would wait for shows.
+/// If set, hooks have no time limit, so that a test can see what they would wait for.
 pub const NO_HOOK_LIMIT: &str = "MSG_TEST_NO_HOOK_LIMIT";
-/// Set, who follows a directory that tells of its changes does not look again by itself.
+/// If set, a watcher of a directory that reports its changes does not check it periodically.
 pub const NO_SLOW_TICK: &str = "MSG_TEST_NO_SLOW_TICK";
-/// The program that `selftest` puts to the test in place of this one.
+/// The program that `selftest` tests instead of this one.
 pub const PROGRAM: &str = "MSG_TEST_PROGRAM";
 
-/// Fail to sync the directory whose path ends with this.
+/// The end of the path of a directory whose sync fails.
 pub const FAIL_SYNC: &str = "MSG_TEST_FAIL_SYNC";
-/// The file to which a byte is added whenever something is read whose number matters; see [`count`].
+/// The file to which a byte is added for every counted read; see [`count`].
 pub const COUNT: &str = "MSG_TEST_COUNT";
 
-/// Have this fault, by its name; see [`has_bug`].
+/// The name of a fault to have; see [`has_bug`].
 pub const BUG: &str = "MSG_TEST_BUG";
 
-/// Pretend that no file system tells upper from lower case.
+/// If set, every file system counts as ignoring case.
 pub const CASELESS: &str = "MSG_TEST_CASELESS";
 
 /// The value of one of the variables above.
@@ -49,14 +49,14 @@ pub fn value(variable: &str) -> Option<String> {
     if cfg!(debug_assertions) { std::env::var(variable).ok() } else { None }
 }
 
-/// Faults that the storm must see (`tests/storm/`), each the obvious way to get wrong what is delicate.
+/// Faults that the storm (`tests/storm/`) must detect, each the obvious mistake in a delicate place.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Bug {
-    /// Who finds the lock free goes on, and keeps nobody else out.
+    /// The lock is shared: it does not keep others out.
     NaiveLock,
-    /// A message is recorded as handed over, and then handed over.
+    /// A message is recorded as handed over before it is handed over.
     DeleteBeforeDeliver,
-    /// A look at the inbox, then the watch, and no look afterwards.
+    /// The inbox is listed before the watch starts, and not again afterwards.
     ScanBeforeWatch,
 }
 
@@ -72,28 +72,28 @@ impl Bug {
     }
 }
 
-/// Is this process to have that fault?
+/// Whether this process should have that fault.
 pub fn has_bug(bug: Bug) -> bool {
     value(BUG).as_deref() == Some(bug.name())
 }
 
-/// Counts a read of that kind, for tests of how the work grows: `<COUNT>.<kind>` becomes longer by a byte.
+/// Counts a read of that kind by adding a byte to `<COUNT>.<kind>`, for tests of how the work grows.
 pub fn count(kind: &str) {
     if let Some(path) = value(COUNT) {
         use std::io::Write as _;
         let file = std::fs::File::options().append(true).create(true).open(format!("{path}.{kind}"));
-        // A test that counts finds too little, and says so.
+        // If this fails, the test that counts finds too few and fails.
         file.and_then(|mut file| file.write_all(b".")).ok();
     }
 }
 
 static STEPS: AtomicU64 = AtomicU64::new(0);
 
-/// Called before every change to the file system, and before output: the n-th call is death if [`CRASH_AT`] is n, and a
-/// pause if [`STOP_AT`] is.
+/// Called before every change to the file system and before output. The n-th call kills the process if [`CRASH_AT`] is
+/// n, and stops it if [`STOP_AT`] is n.
 ///
-/// This is what the crash sweep is made of: an op is run with n = 1, 2, 3 … until it survives, and after each
-/// death the next process has to find everything in order.
+/// The crash sweep uses this: it runs an op with n = 1, 2, 3 … until the op survives, and after each crash the next
+/// process must find a valid state.
 pub fn step() {
     if cfg!(debug_assertions) {
         static AT: OnceLock<[Option<u64>; 2]> = OnceLock::new();
@@ -112,7 +112,7 @@ pub fn step() {
 fn stop() {
     use nix::sys::signal::{Signal, kill};
     use nix::unistd::Pid;
-    // A test that waits for it would wait in vain, and say so.
+    // If this fails, a test that waits for it times out.
     kill(Pid::this(), Signal::SIGSTOP).ok();
 }
 
@@ -120,7 +120,7 @@ fn die() {
     use nix::sys::signal::{Signal, kill};
     use nix::unistd::Pid;
     if kill(Pid::this(), Signal::SIGKILL).is_ok() {
-        // The signal is on its way; whatever this thread did now would be after its death.
+        // The signal is on its way; this thread must do nothing more.
         loop {
             std::thread::park();
         }

@@ -1,4 +1,4 @@
-//! Being asked to stop, without dropping what is in hand.
+//! Signals: being asked to stop without losing work in progress.
 
 use std::io;
 use std::sync::Arc;
@@ -8,20 +8,20 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use signal_hook::consts::{SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
-/// SIGINT and SIGTERM, or somebody else's wish, as something that can be looked at and waited for.
+/// A request to stop, by SIGINT, SIGTERM or a caller, that can be checked and waited for.
 #[derive(Clone, Debug)]
 pub struct Stop {
     asked: Arc<AtomicBool>,
     wake: Receiver<()>,
 }
 
-/// A file size limit (`ulimit -f`) ends a process by a signal, in the middle of whatever it does. From now on it is an
-/// error like that of a full disk.
+/// Makes exceeding a file size limit (`ulimit -f`) an error like that of a full disk. Without this, a signal would end
+/// the process.
 pub fn survive_file_size_limit() -> io::Result<()> {
     signal_hook::flag::register(SIGXFSZ, Arc::default()).map(drop)
 }
 
-/// Whatever hangs: when so many seconds are over, the process ends, and with success. Nothing more is said then.
+/// Ends the process with success after `seconds`, whatever hangs. It prints nothing then.
 pub fn end_with_success_after(seconds: u32) -> io::Result<()> {
     let always = Arc::new(AtomicBool::new(true));
     signal_hook::flag::register_conditional_shutdown(SIGALRM, 0, always)?;
@@ -30,14 +30,14 @@ pub fn end_with_success_after(seconds: u32) -> io::Result<()> {
 }
 
 impl Stop {
-    /// From now on those signals end nothing by themselves.
+    /// Handles SIGINT and SIGTERM: from now on they do not end the process by themselves.
     pub fn listen() -> io::Result<Self> {
         let (stop, asker) = Self::by_hand();
         on_signals(&[SIGINT, SIGTERM], move || asker.ask())?;
         Ok(stop)
     }
 
-    /// One that listens to no signal, and who may ask.
+    /// A `Stop` that handles no signals, and its [`Asker`].
     pub fn by_hand() -> (Self, Asker) {
         let asked = Arc::new(AtomicBool::new(false));
         let (sender, wake) = bounded(1);
@@ -48,28 +48,28 @@ impl Stop {
         self.asked.load(Ordering::SeqCst)
     }
 
-    /// Something comes out of here when we are asked to stop.
+    /// Receives a value when we are asked to stop.
     pub fn wake(&self) -> &Receiver<()> {
         &self.wake
     }
 }
 
-/// What a program that has the whole terminal is asked by signals.
+/// Requests by signals to a program that uses the whole terminal.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Asked {
     Stop,
     /// The terminal is gone.
     HangUp,
-    /// To the background.
+    /// Go to the background.
     Suspend,
-    /// It was stopped, and goes on.
+    /// It was stopped and continues.
     Continue,
-    /// The window has another size.
+    /// The window size has changed.
     Resize,
 }
 
-/// From now on those signals end and stop nothing by themselves. Whoever is asked to stop twice ends at once: perhaps the
-/// terminal takes nothing any more, and there is no way to say good-bye.
+/// Handles the signals of a terminal program: from now on they do not end or stop it by themselves. A second request to
+/// stop ends the process at once, because the terminal may not accept output any more.
 pub fn listen_with_terminal() -> io::Result<Receiver<Asked>> {
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         let asked = Arc::new(AtomicBool::new(false));
@@ -95,12 +95,12 @@ pub fn listen_with_terminal() -> io::Result<Receiver<Asked>> {
     Ok(asked)
 }
 
-/// Stops this process, as a shell's Ctrl-Z does; returns when it goes on.
+/// Stops this process, as Ctrl-Z in a shell does. Returns when it continues.
 pub fn suspend() -> io::Result<()> {
     signal_hook::low_level::emulate_default_handler(SIGTSTP)
 }
 
-/// Who asks a [`Stop`] to stop.
+/// Requests a [`Stop`].
 #[derive(Clone, Debug)]
 pub struct Asker {
     asked: Arc<AtomicBool>,
@@ -114,7 +114,7 @@ impl Asker {
     }
 }
 
-/// Runs something whenever we are asked to end by a signal, or lose the terminal that we were started in.
+/// Calls `run` whenever a signal asks us to end, or the terminal that we were started in is gone.
 pub fn on_end(run: impl FnMut() + Send + 'static) -> io::Result<()> {
     on_signals(&[SIGINT, SIGTERM, SIGHUP], run)
 }

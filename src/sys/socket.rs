@@ -1,4 +1,4 @@
-//! Sockets on which other programs of ours listen: spoken to for a moment, and never waited for without end.
+//! Sending a text to a Unix socket on which another process of the same user listens, with a time limit.
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
@@ -12,29 +12,29 @@ use std::time::{Duration, Instant};
 use super::{files, trust};
 use crate::domain::Pid;
 
-/// A connection to somebody who is known, until its time is over.
+/// A connection to a verified process, with a deadline.
 #[derive(Debug)]
 pub struct Connection {
     stream: UnixStream,
     until: Instant,
 }
 
-/// What became of what was said.
+/// What became of a text that was sent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Said {
-    /// The other side has read it, and closed.
+    /// The other side has read it and closed the connection.
     Heard,
-    /// It lies there, and is read when the other side gets to it, if ever.
+    /// It was written, and is read when the other side gets to it, if ever.
     Unheard,
 }
 
-/// Connects to the socket at that path. It must be ours, in a place where nobody else could have put it, and that process
-/// must be the one who listens. The error says what is wrong.
+/// Connects to the socket at that path. It must be the user's, in a directory where nobody else could have put it, and
+/// `listener` must be the process that listens. The error says what is wrong.
 pub fn connect(path: &Path, listener: Pid, limit: Duration) -> Result<Connection, String> {
     let until = Instant::now() + limit;
     let path = checked(path)?;
     let (sender, receiver) = mpsc::sync_channel(1);
-    // Whoever has many that wait already makes us wait too. Then nobody takes what comes of it.
+    // If the listener's queue is full, `connect` blocks. After `limit`, nobody receives its result.
     std::thread::spawn(move || drop(sender.send(UnixStream::connect(path))));
     let connected = receiver.recv_timeout(limit).map_err(|_| "it takes nobody in".to_string())?;
     let stream = connected.map_err(|error| error.to_string())?;
@@ -45,7 +45,7 @@ pub fn connect(path: &Path, listener: Pid, limit: Duration) -> Result<Connection
 }
 
 impl Connection {
-    /// Says this, and waits until it was heard. The error says why it could not be said.
+    /// Sends the text, and waits until the other side has read it. The error says why it could not be sent.
     pub fn say(mut self, text: &str) -> Result<Said, String> {
         let said = self.stream.set_write_timeout(Some(self.left()));
         let said = said.and_then(|()| self.stream.write_all(text.as_bytes()));
@@ -53,7 +53,7 @@ impl Connection {
         Ok(if self.is_closed() { Said::Heard } else { Said::Unheard })
     }
 
-    /// Waits until the other side has closed, whatever it says until then.
+    /// Waits until the other side has closed. Ignores what it sends until then.
     fn is_closed(&mut self) -> bool {
         let mut answer = [0; 512];
         while Instant::now() < self.until {
@@ -62,20 +62,20 @@ impl Connection {
                 Ok(0) => return true,
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // Who closes without having read all of it has not heard it.
+                // If it closed without reading everything, it has not received the text.
                 Err(_) => return false,
             }
         }
         false
     }
 
-    /// Nothing would be no limit at all.
+    /// The remaining time, at least 1 ms, because zero would mean no limit.
     fn left(&self) -> Duration {
         self.until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1))
     }
 }
 
-/// Where it really is, if nobody but us could have put a socket there.
+/// The real path of the socket, if nobody but us could have put it there.
 fn checked(path: &Path) -> Result<PathBuf, String> {
     let (Some(dir), Some(name)) = (path.parent().filter(|_| path.is_absolute()), path.file_name()) else {
         return Err("its socket has no place".to_string());
@@ -91,7 +91,7 @@ fn checked(path: &Path) -> Result<PathBuf, String> {
     Ok(path)
 }
 
-/// Who listens at the other end.
+/// The process that listens at the other end.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn peer(stream: &impl AsFd) -> Option<Pid> {
     let credentials = nix::sys::socket::getsockopt(stream, nix::sys::socket::sockopt::PeerCredentials);
@@ -104,7 +104,7 @@ fn peer(stream: &impl AsFd) -> Option<Pid> {
     Pid::new(pid.ok()?.into()).ok()
 }
 
-/// Elsewhere it can't be known, so nobody is spoken to.
+/// On other systems the process is not known, so no connection is accepted.
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
 fn peer(_: &impl AsFd) -> Option<Pid> {
     None
@@ -149,7 +149,7 @@ mod tests {
         assert!(connection.say(&"x".repeat(1 << 24)).is_err(), "more than anybody keeps for it");
     }
 
-    /// A queue that is full makes whoever comes next wait.
+    /// A full queue makes the next `connect` block.
     #[test]
     fn who_lets_nobody_in_is_not_waited_for() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What comes on standard input, but not waited for without end.
+//! Reading standard input with a time limit.
 
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-/// Reads until the end. The error says what kept it from that.
+/// Reads until the end of input. The error says what went wrong.
 pub fn read_all(most: usize, limit: Duration) -> Result<Vec<u8>, String> {
     read_until(most, limit, |_| false)
 }
 
-/// Reads until the end, or until that is enough. The error says what kept it from that.
+/// Reads until the end of input, or until `is_enough`. The error says what went wrong.
 pub fn read_until(
     most: usize,
     limit: Duration,
@@ -39,7 +39,7 @@ pub fn read_until(
     }
 }
 
-/// Waits for something to read from a terminal. `false`: the terminal is gone, and nothing more will come.
+/// Waits for input from a terminal. `false`: the terminal is gone.
 pub fn wait_for_keys() -> io::Result<bool> {
     let stdin = io::stdin();
     loop {
@@ -56,7 +56,7 @@ pub fn wait_for_keys() -> io::Result<bool> {
     }
 }
 
-/// Waits until there is something to read, or the end of it.
+/// Waits until there is input, or its end.
 fn wait_until(stdin: &io::StdinLock<'_>, end: Instant) -> Result<(), String> {
     loop {
         let left = end.saturating_duration_since(Instant::now());

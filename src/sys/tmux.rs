@@ -1,4 +1,4 @@
-//! What tmux knows of the pane that this process is in.
+//! Whether the tmux pane of this process is visible.
 
 use std::process::Command;
 use std::time::Duration;
@@ -6,11 +6,11 @@ use std::time::Duration;
 use super::environment::variable;
 use super::program;
 
-/// It is asked in passing: nobody waits for it.
+/// How long tmux may take to answer.
 const LIMIT: Duration = Duration::from_millis(500);
 
-/// Can what is drawn here be seen: is a terminal attached to the session, its window the current one, and the pane not
-/// behind another that was zoomed? Outside of tmux, and where tmux doesn't tell, it can.
+/// Whether this pane is visible: a terminal is attached to the session, its window is the current one, and no other
+/// pane is zoomed. `true` outside of tmux, or if tmux does not answer.
 pub fn is_in_sight() -> bool {
     let (Some(place), Some(pane)) = (variable("TMUX"), variable("TMUX_PANE")) else { return true };
     let Some(socket) = place.split(',').next() else { return true };

@@ -1,4 +1,4 @@
-//! May others change what lies in a directory?
+//! Checks whether other users could change the content of a directory.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ const OTHERS_WRITE: u32 = 0o002;
 const NOT_ONLY_MINE: u32 = 0o077;
 const STICKY: u32 = 0o1000;
 
-/// What is wrong with the directory as a place for private files.
+/// Why a directory is not safe for private files.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum Distrust {
     #[error("`{}` is not a directory", .0.display())]
@@ -32,7 +32,7 @@ impl Distrust {
         }
     }
 
-    /// The command that mends it, where one does.
+    /// The command that fixes it, if there is one.
     pub fn remedy(&self) -> Option<String> {
         match self {
             Self::OthersWrite { path, .. } => Some(format!("chmod go-w {}", quoted(path))),
@@ -42,25 +42,25 @@ impl Distrust {
     }
 }
 
-/// How private a directory of mine is.
+/// How private a directory of the user is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Privacy {
     Private,
-    /// Mine, but open to more than me; nobody but my group could have written to it.
+    /// It is open to others, but nobody except the user's group could have written to it.
     Loose {
         mode: u32,
     },
 }
 
-/// A directory that others can't write to.
+/// A directory that other users cannot write to.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Safe {
-    /// Where links lead.
+    /// Its path with all links resolved.
     pub real: PathBuf,
     pub privacy: Privacy,
 }
 
-/// Looks at a directory, at links to it, and at all directories above it. `None`: there is none.
+/// Checks a directory, a link to it, and all directories above it. `None`: there is no such directory.
 pub fn inspect(dir: &Path) -> Result<Option<Result<Safe, Distrust>>, FileError> {
     let me = nix::unistd::geteuid().as_raw();
     let Some(link) = files::link_metadata(dir)? else { return Ok(None) };
@@ -82,8 +82,7 @@ pub fn inspect(dir: &Path) -> Result<Option<Result<Safe, Distrust>>, FileError> 
     for above in real.ancestors().skip(1) {
         let Some(metadata) = files::metadata(above)? else { continue };
         let (owner, mode) = (metadata.uid(), metadata.mode());
-        // Whoever owns a directory, or may write to one that is not sticky, may put another in the place of what lies
-        // in it.
+        // The owner of a directory, and anybody who may write to one that is not sticky, can replace what is in it.
         if !is_trusted(owner, me) {
             return Ok(Some(Err(Distrust::OthersOwn { path: above.to_path_buf(), owner })));
         }
@@ -95,14 +94,14 @@ pub fn inspect(dir: &Path) -> Result<Option<Result<Safe, Distrust>>, FileError> 
     Ok(Some(Ok(Safe { real, privacy })))
 }
 
-/// Does it lie in a directory that the user owns?
+/// Whether it is in a directory that the user owns.
 pub fn is_in_mine(path: &Path) -> bool {
     let above = path.parent().and_then(|above| files::metadata(above).ok().flatten());
     above.is_some_and(|above| above.uid() == nix::unistd::geteuid().as_raw())
 }
 
-/// Root may do anything anyway. Inside a user namespace that has no root, as sandboxes make them, the real root's files
-/// show as the overflow user's.
+/// Whether this owner is the user or root, who may do anything anyway. In a user namespace without root, as sandboxes
+/// create them, files of the real root appear as the overflow user's.
 fn is_trusted(owner: u32, me: u32) -> bool {
     owner == me || owner == 0 || (!has_root() && Some(owner) == overflow_user())
 }

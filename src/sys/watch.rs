@@ -1,7 +1,8 @@
-//! Hints that something changed in a directory.
+//! Watching directories for changes.
 //!
-//! Events are hints and the directory is the truth, so nothing is kept of them but one flag: the first sets it, and
-//! those that follow before somebody looks find it set. A burst costs few looks, and a stream postpones none.
+//! Events are only hints: the directory itself is what counts. So nothing is kept of events but one flag. The first
+//! event sets it, and later events, until the directory is read, find it set. A burst of events causes few reads, and a
+//! steady stream postpones none.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -12,28 +13,28 @@ use crossbeam_channel::{Receiver, bounded};
 use notify::event::{EventKind, ModifyKind, RemoveKind, RenameMode};
 use notify::{Config, Event, RecommendedWatcher, RecursiveMode, Watcher};
 
-/// Why a directory can't be watched.
+/// Why a directory cannot be watched.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
     #[error("`{}` is not there", .0.display())]
     Absent(PathBuf),
-    /// Waiting won't help: there are no watches left, or this system has none.
+    /// Waiting won't help: no watches are left, or this system has none.
     #[error("no more directories can be watched: {0}")]
     Exhausted(String),
     #[error("`{}` can't be watched: {reason}", .path.display())]
     Failed { path: PathBuf, reason: String },
 }
 
-/// What is worth a hint.
+/// Which events give a hint.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Interest {
-    /// What comes. What goes away is nothing new.
+    /// New entries only.
     Arrivals,
-    /// Whatever changes.
+    /// All changes.
     Changes,
 }
 
-/// A watch on some directories, not on what lies beneath them.
+/// A watch on some directories, without their subdirectories.
 pub struct DirWatch {
     hints: Receiver<()>,
     trouble: Arc<AtomicBool>,
@@ -42,7 +43,7 @@ pub struct DirWatch {
 }
 
 impl DirWatch {
-    /// Starts watching. What happens from now on gives a hint; what is there already has to be looked at.
+    /// Starts watching. Events from now on give a hint; the caller must read what is already there.
     pub fn arm(dirs: &[PathBuf], interest: Interest) -> Result<Self, WatchError> {
         let (sender, hints) = bounded(1);
         let trouble = Arc::new(AtomicBool::new(false));
@@ -54,7 +55,7 @@ impl DirWatch {
                 } else if !is_hint(&event, &dirs, interest) {
                     return;
                 }
-                // If the flag is up already, whoever looks will see this too.
+                // If the flag is already set, the next read will see this change, too.
                 let _ = sender.try_send(());
             }
         };
@@ -69,12 +70,12 @@ impl DirWatch {
         Ok(Self { hints, trouble, armed, _watcher: watcher })
     }
 
-    /// Something comes out of here when there may be something to see.
+    /// Receives a value when there may be something new.
     pub fn hints(&self) -> &Receiver<()> {
         &self.hints
     }
 
-    /// Do we still watch those directories: was no event lost, and was none removed or made anew?
+    /// Whether these directories are still watched: no event was lost, and none was removed or created again.
     pub fn is_sound(&self, dirs: &[PathBuf]) -> bool {
         let same = self.armed.iter().map(|(dir, _)| dir).eq(dirs);
         same && !self.trouble.load(Ordering::SeqCst)
@@ -88,7 +89,8 @@ impl std::fmt::Debug for DirWatch {
     }
 }
 
-/// May there be something new to see? Looking gives Access events, and dot-names are what readers have in hand.
+/// Whether there may be something new. Access events come from reading, and dot-files are messages that readers have
+/// taken.
 fn is_hint(event: &notify::Result<Event>, dirs: &[PathBuf], interest: Interest) -> bool {
     let Ok(event) = event else { return true };
     let is_new = match event.kind {
@@ -103,7 +105,7 @@ fn is_hint(event: &notify::Result<Event>, dirs: &[PathBuf], interest: Interest) 
     event.paths.iter().any(|path| dirs.contains(path) || (is_new && !is_hidden(path)))
 }
 
-/// An overflow, an error, or one of the directories itself removed or moved away.
+/// Whether it is an overflow, an error, or one of the directories itself being removed or moved away.
 fn is_trouble(event: &notify::Result<Event>, dirs: &[PathBuf]) -> bool {
     let Ok(event) = event else { return true };
     let of_itself = || event.paths.iter().any(|path| dirs.contains(path));

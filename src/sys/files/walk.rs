@@ -22,7 +22,7 @@ impl Walk {
         self.cut_short
     }
 
-    /// Calls `show` for every plain file and link at `path` and below. Does not follow links, and skips `.git`.
+    /// Calls `show` for everything but directories, at `path` and below. Does not follow links, and skips `.git`.
     pub fn files(&mut self, path: &Path, show: &mut dyn FnMut(&Path, &Metadata)) {
         let mut open = vec![path.to_path_buf()];
         while let Some(path) = open.pop() {

@@ -1,4 +1,4 @@
-//! The last commit of a work tree, as git wrote it down in the log of its `HEAD`.
+//! The last commit of a work tree, from git's log of its `HEAD`.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -8,10 +8,10 @@ use jiff::Timestamp;
 
 use super::WorkTree;
 
-/// Lines are short: an email, a name and a subject. Of the log no more than its end is read.
+/// The number of bytes read from the end of the log. Its lines are short: a name, an email and a subject.
 const END: i64 = 8 * 1024;
 
-/// A commit that was made here.
+/// A commit that was made in this work tree.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LastCommit {
     pub id: String,
@@ -21,13 +21,13 @@ pub struct LastCommit {
 }
 
 impl WorkTree {
-    /// The commit that was made here last, if nothing else happened to `HEAD` since, and git keeps a log of that.
+    /// The last commit made here, if nothing else happened to `HEAD` since and git keeps a log of it.
     pub fn last_commit(&self) -> Option<LastCommit> {
         // Opening a pipe must not wait for a writer.
         let flags = nix::libc::O_NONBLOCK;
         let mut log =
             File::options().read(true).custom_flags(flags).open(self.git_dir.join("logs/HEAD")).ok()?;
-        // One that is shorter is read from its start.
+        // A shorter log is read from its start.
         if log.seek(SeekFrom::End(-END)).is_err() {
             log.rewind().ok()?;
         }
@@ -38,7 +38,7 @@ impl WorkTree {
     }
 }
 
-/// `<old> <new> <name> <<email>> <seconds> <zone>\tcommit (initial): <subject>`
+/// Parses `<old> <new> <name> <<email>> <seconds> <zone>\tcommit (initial): <subject>`.
 fn parse(line: &str) -> Option<LastCommit> {
     let (who, what) = line.split_once('\t')?;
     let (kind, subject) = what.split_once(": ")?;

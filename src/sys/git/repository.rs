@@ -1,7 +1,8 @@
-//! What git alone can tell: where it looks for hooks, and what is staged. It is asked as a child process.
+//! Questions that only git can answer, by running it: where it looks for hooks, and what is staged.
 //!
-//! In a hook, git says by variables which repository, work tree and index it is about (`GIT_DIR`, `GIT_INDEX_FILE`, …);
-//! they reach the child as they are. Only plumbing is called, because settings of the user change what the rest says.
+//! In a hook, git sets variables that name the repository, work tree and index (`GIT_DIR`, `GIT_INDEX_FILE`, …); the
+//! child inherits them unchanged. Only plumbing commands are used, because the user's settings change the output of
+//! others.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -29,13 +30,14 @@ pub enum GitError {
 /// A path that a commit would change.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Staged {
-    /// From the root of the work tree.
+    /// Relative to the root of the work tree.
     pub path: OsString,
-    /// Another repository lies there, before or after: all beneath it changes at once.
+    /// Whether there is another repository (a submodule) at this path, before or after the commit: everything below it
+    /// changes at once.
     pub is_repository: bool,
 }
 
-/// The repository that a directory lies in, as git sees it.
+/// The repository of a directory, as git sees it.
 #[derive(Debug)]
 pub struct Repository {
     /// The root of the work tree.
@@ -44,7 +46,7 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// The repository of the working directory, which is `cwd`.
+    /// The repository of the current working directory, which is `cwd`.
     pub fn here(cwd: &Path) -> Result<Self, GitError> {
         let output = run(git().args(["rev-parse", "--show-toplevel"]))?;
         if output.status.success() {
@@ -58,9 +60,9 @@ impl Repository {
         })
     }
 
-    /// What a commit would change now, by path. Both names of a file that was renamed are in it.
+    /// The paths that a commit would change now. For a renamed file, both names are included.
     ///
-    /// A merge changes what differs from all of its parents: the rest is what others committed.
+    /// For a merge, these are the paths that differ from all of its parents: the rest was committed by others.
     pub fn staged(&self) -> Result<Vec<Staged>, GitError> {
         let mut staged = match differing("HEAD") {
             Err(GitError::Failed { .. }) if !has_commit()? => differing(&empty_tree()?)?,
@@ -74,25 +76,25 @@ impl Repository {
         Ok(staged)
     }
 
-    /// The other parents of the merge that is under way, if one is.
+    /// The other parents of the merge in progress, if any.
     fn merged(&self) -> Result<Vec<String>, GitError> {
         let file = path(ask(git().args(["rev-parse", "--git-path", "MERGE_HEAD"]))?);
         let text = files::read(&self.cwd.join(file))?.unwrap_or_default();
         Ok(String::from_utf8_lossy(&text).lines().map(str::to_string).collect())
     }
 
-    /// The file that git runs as that hook, there or not. `core.hooksPath` is counted in.
+    /// The file that git would run as that hook, whether it exists or not. Respects `core.hooksPath`.
     pub fn hook(&self, name: &str) -> Result<PathBuf, GitError> {
         let file = ask(self.at_root().args(["rev-parse", "--git-path", &format!("hooks/{name}")]))?;
         Ok(self.root.join(path(file)))
     }
 
-    /// Where all work trees of the repository keep what they share.
+    /// The directory with the data that all work trees of the repository share.
     pub fn common_dir(&self) -> Result<PathBuf, GitError> {
         Ok(self.root.join(path(ask(self.at_root().args(["rev-parse", "--git-common-dir"]))?)))
     }
 
-    /// Would a file there be committed with the rest? It is tracked, or nothing says that it is to be ignored.
+    /// Whether a file there would be committed with the rest: it is tracked, or not ignored.
     pub fn would_commit(&self, file: &Path) -> Result<bool, GitError> {
         let mut list = self.at_root();
         list.env("GIT_LITERAL_PATHSPECS", "1").args(["ls-files", "-z", "--"]).arg(file);
@@ -103,7 +105,7 @@ impl Repository {
         Ok(!ignored.status.success())
     }
 
-    /// Run from the root, whatever variables say that are read from where we are.
+    /// Runs git from the root. Relative variables are resolved against the working directory first.
     fn at_root(&self) -> Command {
         let mut command = git();
         command.current_dir(&self.root);
@@ -114,15 +116,16 @@ impl Repository {
     }
 }
 
-/// Where the index differs from a tree.
+/// The paths at which the index differs from a tree.
 fn differing(tree: &str) -> Result<Vec<Staged>, GitError> {
-    // What is only intended to be added is not committed; that a submodule is ignored keeps nobody from committing it.
+    // Paths added with `--intent-to-add` are not committed. A submodule can be committed even if it is ignored in
+    // diffs.
     let options = ["--cached", "--raw", "-z", "--no-renames", "--no-abbrev"];
     let more = ["--ignore-submodules=none", "--ita-invisible-in-index", tree, "--"];
     Ok(parse(&ask(git().arg("diff-index").args(options).args(more))?))
 }
 
-/// `:<mode> <mode> <object> <object> <status>`, NUL, path, NUL; again and again.
+/// Parses repeated entries of the form `:<mode> <mode> <object> <object> <status>`, NUL, path, NUL.
 fn parse(raw: &[u8]) -> Vec<Staged> {
     const REPOSITORY: &[u8] = b"160000";
     let mut fields = raw.split(|byte| *byte == 0);
@@ -132,7 +135,7 @@ fn parse(raw: &[u8]) -> Vec<Staged> {
         let is_repository = modes.any(|mode| mode == REPOSITORY);
         staged.push(Staged { path: OsStr::from_bytes(path).to_os_string(), is_repository });
     }
-    // One that is in conflict is told more than once.
+    // A path in conflict is listed more than once.
     staged.dedup_by(|a, b| a.path == b.path);
     staged
 }
@@ -141,7 +144,7 @@ fn has_commit() -> Result<bool, GitError> {
     Ok(run(git().args(["rev-parse", "-q", "--verify", "HEAD^{commit}"]))?.status.success())
 }
 
-/// The tree without anything in it, by the name that it has in this repository.
+/// The id of the empty tree in this repository's hash format.
 fn empty_tree() -> Result<String, GitError> {
     let name = ask(git().args(["hash-object", "-t", "tree", "--stdin"]))?;
     Ok(String::from_utf8_lossy(&name).trim().to_string())
@@ -157,7 +160,7 @@ fn run(command: &mut Command) -> Result<Output, GitError> {
     command.output().map_err(GitError::NotRun)
 }
 
-/// What git answers, if it does.
+/// The output of git, or an error if it failed.
 fn ask(command: &mut Command) -> Result<Vec<u8>, GitError> {
     let output = run(command)?;
     if output.status.success() {
@@ -167,14 +170,14 @@ fn ask(command: &mut Command) -> Result<Vec<u8>, GitError> {
     Err(GitError::Failed { command, said: said(&output) })
 }
 
-/// The first line of its complaint.
+/// The first line of its error output.
 fn said(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     let line = text.lines().next().unwrap_or("it said nothing");
     line.trim_start_matches("fatal: ").to_string()
 }
 
-/// A path that was printed alone on a line, whatever characters are in it.
+/// A path printed alone on a line, whatever characters it contains.
 fn path(mut line: Vec<u8>) -> PathBuf {
     if line.last() == Some(&b'\n') {
         line.pop();

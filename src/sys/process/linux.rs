@@ -1,4 +1,4 @@
-//! Processes as `/proc` tells them.
+//! Information on processes from `/proc`.
 
 use std::fs;
 use std::io::Read;
@@ -25,12 +25,12 @@ pub(super) fn pid_ns() -> Option<String> {
     fs::read_link("/proc/self/ns/pid").ok().map(|link| link.to_string_lossy().into_owned())
 }
 
-/// The number of the namespace that the kernel begins with is fixed (`PROC_PID_INIT_INO`).
+/// The number of the initial pid namespace is fixed in the kernel (`PROC_PID_INIT_INO`).
 pub(super) fn is_first_namespace(pid_ns: Option<&str>) -> bool {
     pid_ns == Some("pid:[4026531836]")
 }
 
-/// The one short line of a file.
+/// The content of a file with one short line.
 fn line(path: &str) -> Option<String> {
     let mut line = [0; 128];
     let length = fs::File::open(path).ok()?.read(&mut line).ok()?;
@@ -70,7 +70,7 @@ pub(super) fn is_stopped(pid: Pid) -> bool {
     read_stat(pid).is_some_and(|stat| stat.stopped)
 }
 
-/// The variables that it was started with, each with a zero byte behind it. What it sets later is not among them.
+/// The variables that it was started with, each followed by a zero byte. Variables that it set later are not included.
 pub(super) fn first_environment(pid: Pid) -> Option<Vec<u8>> {
     fs::read(format!("/proc/{pid}/environ")).ok()
 }
@@ -82,13 +82,13 @@ pub(super) fn owner(pid: Pid) -> Option<u32> {
 pub(super) fn started_at(pid: Pid) -> Option<Timestamp> {
     let stat = read_stat(pid)?;
     let ticks_per_second = u64::try_from(sysconf(SysconfVar::CLK_TCK).ok()??).ok()?;
-    // Start times count from the boot, and so does the uptime.
+    // Start times count from boot, and so does the uptime.
     let started_after_boot = stat.start_ticks as f64 / ticks_per_second as f64;
     let age = SignedDuration::try_from_secs_f64(uptime()?.as_secs_f64() - started_after_boot).ok()?;
     clock::from_system(clock::machine_time()).checked_sub(age).ok()
 }
 
-/// How long ago the system was started.
+/// The time since boot.
 pub(super) fn uptime() -> Option<Duration> {
     let text = fs::read_to_string("/proc/uptime").ok()?;
     Duration::try_from_secs_f64(text.split_whitespace().next()?.parse().ok()?).ok()
@@ -104,14 +104,14 @@ struct Stat {
     start_ticks: u64,
 }
 
-/// One line, which the kernel makes up at the first read: asking for its length first would tell nothing.
+/// Reads the one line of `/proc/<pid>/stat`. The kernel generates it on reading, so the file reports no length.
 fn read_stat(pid: Pid) -> Option<Stat> {
     let mut line = [0; 1024];
     let length = fs::File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut line).ok()?;
     parse_stat(&line[..length])
 }
 
-/// `pid (comm) state ppid pgrp session tty_nr …`; comm may hold spaces and parentheses of its own.
+/// Parses `pid (comm) state ppid pgrp session tty_nr …`. `comm` may contain spaces and parentheses.
 fn parse_stat(bytes: &[u8]) -> Option<Stat> {
     let open = bytes.iter().position(|&byte| byte == b'(')?;
     let close = bytes.iter().rposition(|&byte| byte == b')')?;

@@ -1,7 +1,7 @@
-//! Processes: who runs, since when, and who started whom.
+//! Processes: which ones are running, since when, and their parents.
 //!
-//! On Linux `/proc` tells; elsewhere `ps` does (slower by a process start, but the same answers). The `ps` half
-//! is compiled and tested on Linux as well.
+//! On Linux this uses `/proc`; elsewhere `ps`, with the same results (slower by a process start). The `ps` half is
+//! compiled and tested on Linux, too.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -24,12 +24,12 @@ use crate::domain::{Identity, Liveness, Pid, Place, ProcessLook, Recorded};
 
 use super::clock;
 
-/// A running process, as far as it can be seen.
+/// A running process, as far as it can be examined.
 #[derive(Clone, Debug)]
 pub struct Details {
     pub pid: Pid,
     pub parent: Option<Pid>,
-    /// The leader of its session: for what runs in a terminal, the login shell there.
+    /// The leader of its session: for a process in a terminal, the login shell there.
     pub leader: Option<Pid>,
     pub has_terminal: bool,
     pub start_ticks: u64,
@@ -43,29 +43,29 @@ pub fn place() -> &'static Place {
     PLACE.get_or_init(|| Place { machine_id: imp::machine_id(), ..boot().clone() })
 }
 
-/// The same without the machine, which need not be asked for where the boot is the same.
+/// The same without the machine, which need not be queried if the boot is the same.
 fn boot() -> &'static Place {
     static BOOT: OnceLock<Place> = OnceLock::new();
     BOOT.get_or_init(|| Place { boot_id: imp::boot_id(), machine_id: None, pid_ns: imp::pid_ns() })
 }
 
-/// Is process 1 the first of the machine? In a pid namespace of its own it is only the first in there.
+/// Whether process 1 is the first of the machine. In a pid namespace of its own it is only the first in there.
 pub fn sees_the_first() -> bool {
     imp::is_first_namespace(boot().pid_ns.as_deref())
 }
 
-/// Everything about a process, or `None` if there is none or we may not look.
+/// Details of a process; `None` if there is none or we lack permission.
 pub fn details(pid: Pid) -> Option<Details> {
     imp::details(pid)
 }
 
-/// This process.
+/// The pid of this process.
 pub fn own_pid() -> Pid {
     #[expect(clippy::expect_used, reason = "the kernel gave us this pid")]
     Pid::new(i64::from(std::process::id())).expect("our own pid is a pid")
 }
 
-/// What pins the running process `pid` down; `None` if there is none or it has ended.
+/// The identity of the running process `pid`; `None` if there is none or it has ended.
 pub fn identify(pid: Pid) -> Option<Identity> {
     match imp::sight(pid) {
         Sighting::Running { start_ticks } => Some(Identity { pid, start_ticks, place: place().clone() }),
@@ -73,7 +73,7 @@ pub fn identify(pid: Pid) -> Option<Identity> {
     }
 }
 
-/// Does it live?
+/// Whether the recorded process is alive, gone, or cannot be checked.
 pub fn liveness(recorded: &Recorded) -> Liveness {
     let is_of_this_boot = match recorded {
         Recorded::Pinned(identity) => {
@@ -92,14 +92,14 @@ pub fn liveness(recorded: &Recorded) -> Liveness {
     }
 }
 
-/// Is it clearly not the process of pi-messenger that had that pid then?
+/// Whether the pid was certainly reused since `ran_at`, when a process of pi-messenger had it.
 fn has_gone_to_another(pid: Pid, ran_at: Timestamp) -> bool {
     let may_be_pi = || details(pid).is_none_or(|details| details.look.may_be_pi());
     started_at(pid).is_some_and(|started| is_reused(ran_at, started, may_be_pi))
 }
 
-/// Is there a process of that id that was there when something was written? Asked of very many it costs next to nothing,
-/// and no says nothing: it may be elsewhere.
+/// Whether a process with this id exists, and `written` is after the last boot. Cheap enough for very many processes.
+/// `false` proves nothing: the process may be on another machine.
 pub fn has_run_since(pid: Pid, written: SystemTime) -> bool {
     static BOOTED: OnceLock<Option<SystemTime>> = OnceLock::new();
     let booted = *BOOTED.get_or_init(|| clock::machine_time().checked_sub(imp::uptime()?));
@@ -110,43 +110,43 @@ pub fn has_run_since(pid: Pid, written: SystemTime) -> bool {
     booted.is_some_and(|booted| written > booted) && is_there()
 }
 
-/// When a running process started, by the wall clock as it stands now.
+/// When a running process started, by the present wall clock.
 pub fn started_at(pid: Pid) -> Option<Timestamp> {
     imp::started_at(pid)
 }
 
-/// Does it have the terminal that it is in to itself? Not known is no.
+/// Whether it is in the foreground of its terminal. `false` if unknown.
 pub fn is_in_front(pid: Pid) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
     let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
-    // Its process group, and the one in the foreground of its terminal.
+    // Its process group, and the foreground process group of its terminal.
     matches!((fields.get(2), fields.get(5)), (Some(own), Some(front)) if own == front)
 }
 
-/// Was it stopped (SIGSTOP)? Not known is no.
+/// Whether it is stopped (SIGSTOP). `false` if unknown.
 pub fn is_stopped(pid: Pid) -> bool {
     imp::is_stopped(pid)
 }
 
-/// Had the process that variable, with that value, when it began? Not known is no.
+/// Whether the process was started with that variable set to that value. `false` if unknown.
 pub fn began_with(pid: Pid, name: &str, value: &str) -> bool {
     let wanted = format!("{name}={value}");
     imp::first_environment(pid)
         .is_some_and(|all| all.split(|&byte| byte == 0).any(|one| one == wanted.as_bytes()))
 }
 
-/// The numerical user that `pid` runs as.
+/// The user id that `pid` runs as.
 pub fn owner(pid: Pid) -> Option<u32> {
     imp::owner(pid)
 }
 
 fn sight(pid: Pid) -> Sighting {
     match imp::sight(pid) {
-        // `/proc` may be mounted so that others' processes are hidden. The kernel still answers for the pid.
+        // `/proc` may be mounted so that processes of other users are hidden. The kernel still answers for the pid.
         Sighting::Absent => match nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid.get()), None) {
             Err(Errno::ESRCH) => Sighting::Absent,
             Err(_) => Sighting::Hidden,
-            // It can be signalled, so we may look at it: either it came just now, or it is gone at the next look.
+            // It can be signalled, so we may examine it: it has either just started, or will be gone at the next check.
             Ok(()) => match imp::sight(pid) {
                 Sighting::Absent => Sighting::Hidden,
                 seen => seen,
@@ -192,7 +192,7 @@ mod tests {
         {
             let mut child = std::process::Command::new("sleep").arg0(name).arg("600").spawn().unwrap();
             let pid = Pid::new(child.id().into()).unwrap();
-            // The arguments are there last, a moment after the program itself.
+            // The arguments appear last, a moment after the program itself.
             while details(pid).unwrap().look.args.first().map(String::as_str) != Some(name) {
                 std::thread::yield_now();
             }
@@ -217,7 +217,7 @@ mod tests {
         child.wait().unwrap();
     }
 
-    /// The half for other systems, held against this one.
+    /// Compares the implementation for other systems with this one.
     #[test]
     #[cfg(target_os = "linux")]
     fn ps_says_the_same_as_proc() {

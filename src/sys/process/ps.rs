@@ -1,4 +1,4 @@
-//! Processes as `ps` tells them: for systems without `/proc`.
+//! Information on processes from `ps`, for systems without `/proc`.
 
 use std::process::Command;
 
@@ -26,7 +26,7 @@ pub(super) fn pid_ns() -> Option<String> {
     None
 }
 
-/// There are none.
+/// There are no pid namespaces.
 #[cfg_attr(target_os = "linux", expect(dead_code, reason = "Linux has a better way"))]
 pub(super) fn is_first_namespace(_: Option<&str>) -> bool {
     true
@@ -53,7 +53,7 @@ pub(super) fn details(pid: Pid) -> Option<Details> {
     let parent = word()?.parse().ok()?;
     let state = word()?;
     let terminal = word()?;
-    // `ps` joins the arguments with blanks; what is told apart by them is good enough to recognise a harness.
+    // `ps` joins the arguments with blanks. Splitting at blanks is good enough to recognise a harness.
     let args: Vec<String> = rest.split_whitespace().map(str::to_string).collect();
     let started = started_at(pid)?;
     Some(Details {
@@ -71,13 +71,13 @@ pub(super) fn details(pid: Pid) -> Option<Details> {
     })
 }
 
-/// Not told in a form that is the same everywhere.
+/// Not available in a portable form.
 #[cfg_attr(target_os = "linux", expect(dead_code, reason = "Linux has a better way"))]
 pub(super) fn uptime() -> Option<std::time::Duration> {
     None
 }
 
-/// Not told in a form that can be taken apart.
+/// Not available in a form that can be parsed.
 #[cfg_attr(target_os = "linux", expect(dead_code, reason = "Linux has a better way"))]
 pub(super) fn first_environment(_: Pid) -> Option<Vec<u8>> {
     None
@@ -92,7 +92,7 @@ pub(super) fn owner(pid: Pid) -> Option<u32> {
 }
 
 pub(super) fn started_at(pid: Pid) -> Option<Timestamp> {
-    // In UTC, by the environment that `output` sets: the local form is ambiguous when clocks are put back.
+    // In UTC, by the environment that `output` sets: local times are ambiguous when clocks are set back.
     let text = fields(pid, "lstart=")?;
     let words: Vec<&str> = text.split_whitespace().collect();
     let time = DateTime::strptime("%a %b %d %H:%M:%S %Y", words.join(" ")).ok()?;
@@ -100,7 +100,7 @@ pub(super) fn started_at(pid: Pid) -> Option<Timestamp> {
     Some(zoned.timestamp())
 }
 
-/// `ps` has no portable word for it; the kernel does.
+/// The session leader, from the kernel, because `ps` has no portable keyword for it.
 fn session_leader(pid: Pid) -> Option<Pid> {
     let leader = nix::unistd::getsid(Some(nix::unistd::Pid::from_raw(pid.get()))).ok()?;
     Pid::new(leader.as_raw().into()).ok()
