@@ -1,4 +1,4 @@
-//! `msg`: parse, run, exit code.
+//! Entry point of `msg`: passes the arguments to [`ravenry::faces::run`] and returns its exit code.
 
 use std::process::ExitCode;
 

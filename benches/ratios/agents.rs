@@ -1,5 +1,5 @@
-//! What does one more agent cost those who list them? The mesh with few is the baseline: what remains when it is
-//! taken away is the share of each agent, without the start of the process.
+//! Cost of one more agent for a command that lists agents. A mesh with 10 agents is the baseline; subtracting it
+//! leaves the cost per agent, without the start of the process.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -51,13 +51,13 @@ pub fn measure() -> Vec<Figure> {
             baseline: format!("{:.2} µs", median(&of_some)),
             result: Spread::of_pairs(&of_many, &of_some, |many, some| many / some),
             unit: "",
-            // A thousand outgrow the caches of the processor; what was quadratic would be near ten.
+            // 1,000 agents exceed the processor caches; quadratic growth would be close to 10.
             aim: Aim::Below(1.5),
         },
     ]
 }
 
-/// A mesh with that many registrations: one that joined, and copies of it under other names.
+/// A mesh with that many registrations: one agent that really joined, and copies of it under other names.
 pub fn crowd(size: usize) -> Scratch {
     let mut scratch = Scratch::new();
     scratch.join("Original");

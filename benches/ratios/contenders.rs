@@ -1,7 +1,7 @@
-//! Processes that all want the same lock.
+//! Processes that contend for one lock.
 //!
-//! Each is this very program, started anew: threads of one process would share what processes don't. They get
-//! ready, wait at one gate and then take and free the lock until the time is up.
+//! Each contender is this program, started again: threads of one process would share state that processes do not.
+//! They get ready, wait for a common start signal, and then take and release the lock until the time is up.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -13,15 +13,15 @@ use nix::fcntl::{Flock, FlockArg};
 use ravenry::domain::settings::Durability;
 use ravenry::store::{Location, Mesh, Options};
 
-/// What tells a contender from the benchmark itself.
+/// Argument that starts this program as a contender.
 pub const FLAG: &str = "--contend";
 
 const CONTENDERS: usize = 8;
 const WALL_TIME: Duration = Duration::from_millis(500);
-/// About as long as it takes to write a small file and move it into place.
+/// About the time it takes to write a small file and rename it.
 const HOLD: Duration = Duration::from_micros(20);
 
-/// What a contender does again and again.
+/// What a contender repeats.
 #[derive(Clone, Copy, Debug)]
 pub enum Way {
     MeshLock,
@@ -32,7 +32,7 @@ pub enum Way {
     /// `flock` on a file that is opened each time.
     OpenAndFlock,
     SwarmLock,
-    /// `flock` on a file that stays open, and within it another file that comes and goes.
+    /// `flock` on a file that stays open; while it is held, another file is created and removed.
     FlockAndFile,
 }
 
@@ -48,17 +48,17 @@ impl Way {
     ];
 }
 
-/// How it went with all of them at once.
+/// Result of one run with all contenders.
 pub struct Run {
-    /// How often the lock was had, per second.
+    /// Lock acquisitions per second, of all contenders together.
     pub rate: f64,
-    /// How often the one that had it least did, against the mean.
+    /// Acquisitions of the contender with the fewest, divided by the mean.
     pub slowest: f64,
 }
 
-/// Lets them contend for the lock in `dir`.
+/// Lets the contenders compete for the lock in `dir`.
 pub fn contend(way: Way, dir: &Path) -> Run {
-    // Closing the one end opens the gate for all who read from the other.
+    // Closing the write end starts all contenders, which read from the other end.
     let (gate, closed) = std::io::pipe().unwrap();
     let mut contenders: Vec<Contender> = (0..CONTENDERS)
         .map(|_| {
@@ -92,13 +92,13 @@ impl Contender {
 
 impl Drop for Contender {
     fn drop(&mut self) {
-        // It has ended by itself unless something went wrong.
+        // It has exited already, unless something went wrong.
         drop(self.0.kill());
         drop(self.0.wait());
     }
 }
 
-/// The life of a contender.
+/// Main function of a contender.
 pub fn run(args: &[String]) {
     let [way, dir] = args else { panic!("a contender is told what to do and where") };
     let way = Way::ALL.into_iter().find(|known| format!("{known:?}") == *way).unwrap();
@@ -137,12 +137,12 @@ fn repeat_with(lock_file: File, mut work: impl FnMut()) {
 }
 
 fn repeat(mut once: impl FnMut()) {
-    // What is made at the first use is made now.
+    // Initialises everything that is created at first use.
     once();
     let mut stdout = std::io::stdout();
     stdout.write_all(b"!").unwrap();
     stdout.flush().unwrap();
-    // Nothing is ever written: this is the gate.
+    // Nothing is ever written to it: end of file is the start signal.
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
     let started = Instant::now();
     let mut count = 0_u64;

@@ -1,5 +1,4 @@
-//! Commands that have to do with everybody, or with everything that others hold: their time must not grow with the
-//! square of the crowd.
+//! Commands that involve all agents or all reservations of another: their time must not grow quadratically.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -33,12 +32,12 @@ fn reserve() -> Figure {
         command
     };
     assert!(reserve("Copy1", "a").status().unwrap().success(), "the globs of the other one");
-    // Reserving again compares again.
+    // Reserving the same globs again repeats the comparison.
     let mut again = reserve("Original", "b");
     figure("reserve: 400 globs beside 400", &mut again, &mut scratch.command("/bin/true"), 300.0)
 }
 
-/// The time of whole processes in milliseconds, with `true` beside it.
+/// Times whole processes in milliseconds, next to `true`.
 fn figure(name: &'static str, command: &mut Command, nothing: &mut Command, limit: f64) -> Figure {
     let (mut ours, mut baseline) = (Vec::new(), Vec::new());
     let started = Instant::now();

@@ -1,4 +1,4 @@
-//! The feed: the last events of a long one against those of a short one, and an append beside a bare one.
+//! The feed: reading the last events of a long feed versus a short one, and appending versus a bare append.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -12,7 +12,7 @@ use crate::figure::{Aim, Figure, Spread};
 use crate::scratch::{Scratch, time};
 
 const REPETITIONS: usize = 400;
-/// So many are kept that nothing is removed.
+/// Retention limit that is never reached, so that nothing is removed.
 const KEEP: u64 = 200_000;
 
 pub fn measure() -> Vec<Figure> {
@@ -74,7 +74,7 @@ fn seconds(run: impl FnOnce()) -> f64 {
     started.elapsed().as_secs_f64()
 }
 
-/// Both in turns.
+/// Runs both alternately.
 fn compare(mut ours: impl FnMut() -> f64, mut theirs: impl FnMut() -> f64) -> (Vec<f64>, Vec<f64>) {
     (0..REPETITIONS).map(|_| (ours(), theirs())).unzip()
 }

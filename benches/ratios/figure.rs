@@ -1,11 +1,11 @@
-//! A line of the table, and the table.
+//! One figure of the results, and the tables made of them.
 
 use std::fmt::Write as _;
 
-/// What many repetitions of one measurement come to.
+/// Median and quartiles of repeated measurements.
 #[derive(Clone, Copy)]
 pub struct Spread {
-    /// The middle half lies between these two.
+    /// First and third quartile: half of the values are between them.
     low: f64,
     high: f64,
     pub median: f64,
@@ -19,8 +19,7 @@ impl Spread {
         Self { low: at(0.25), high: at(0.75), median: at(0.5) }
     }
 
-    /// Of two rows measured in turns, each value of the one against its neighbour in the other: what slows the
-    /// machine down for a while slows both.
+    /// Compares two series measured alternately, pair by pair: a slowdown of the machine then affects both.
     pub fn of_pairs(ours: &[f64], theirs: &[f64], compare: impl Fn(f64, f64) -> f64) -> Self {
         Self::of(ours.iter().zip(theirs).map(|(ours, theirs)| compare(*ours, *theirs)))
     }
@@ -29,7 +28,7 @@ impl Spread {
 pub enum Aim {
     Below(f64),
     AtLeast(f64),
-    /// Told for its own sake.
+    /// For information only.
     None,
 }
 
@@ -38,13 +37,13 @@ pub struct Figure {
     pub ours: String,
     pub baseline: String,
     pub result: Spread,
-    /// What the result is counted in; a ratio has none.
+    /// Unit of the result; empty for a ratio.
     pub unit: &'static str,
     pub aim: Aim,
 }
 
 impl Figure {
-    /// How much of its limit it takes up.
+    /// The share of its limit that it uses; below 1 the aim is met.
     fn share(&self) -> Option<f64> {
         match self.aim {
             Aim::Below(limit) => Some(self.result.median / limit),
@@ -67,7 +66,7 @@ pub fn table(figures: &[Figure]) -> String {
     text
 }
 
-/// The same for a page, with how much of its limit each takes up.
+/// The table in Markdown, with each figure's share of its limit.
 pub fn markdown(figures: &[Figure]) -> String {
     let mut text = String::from("| | ours | baseline | result | aim | of its limit |\n");
     text.push_str("| --- | ---: | ---: | ---: | ---: | ---: |\n");

@@ -1,5 +1,5 @@
-//! How it grows: the same commands on ever larger meshes, each as a multiple of a baseline that is measured in turns
-//! with it and does not grow.
+//! Growth: the same commands on larger and larger meshes, as multiples of a baseline that is measured alternately and
+//! does not grow.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -12,12 +12,12 @@ use crate::{hooks, swarm};
 const REPETITIONS: usize = 60;
 const LIMIT: Duration = Duration::from_secs(6);
 
-/// What was measured at each size.
+/// Results for each size.
 pub struct Growth {
     pub slug: &'static str,
-    /// Of what there is more and more.
+    /// The items whose number grows.
     pub of: &'static str,
-    /// What it is a multiple of, in a sentence.
+    /// A sentence that names the baseline.
     pub against: &'static str,
     pub sizes: Vec<usize>,
     pub curves: Vec<Curve>,
@@ -25,7 +25,7 @@ pub struct Growth {
 
 pub struct Curve {
     pub name: &'static str,
-    /// How many times the baseline, for each size.
+    /// The multiple of the baseline, for each size.
     pub values: Vec<f64>,
 }
 
@@ -33,10 +33,10 @@ pub fn measure() -> Vec<Growth> {
     vec![agents(), messages(), completions()]
 }
 
-/// One more thing to measure: what it is called, and how long it takes once, in seconds.
+/// Something to measure: its name, and a function that returns the seconds for one execution.
 type Probe<'a> = (&'static str, Box<dyn FnMut() -> f64 + 'a>);
 
-/// Whole processes against `true`, each with ten reservations for each agent.
+/// Whole processes against `true`; each agent holds ten reservations.
 fn agents() -> Growth {
     let at = |size: usize| {
         let scratch = hooks::reserving(size);
@@ -58,8 +58,8 @@ fn agents() -> Growth {
     collect("agents", "agents", against, &[1, 10, 100, 1_000], at)
 }
 
-/// With that many messages read and kept: whole processes against `true`, and reading each of them against reading and
-/// moving a bare file.
+/// With that many messages read and kept: whole processes against `true`, and reading each message against reading
+/// and moving a bare file.
 fn messages() -> Growth {
     let at = |size: usize| {
         let mut drained = Drained::default();
@@ -84,7 +84,7 @@ fn messages() -> Growth {
     collect("messages", "messages", against, &[1, 10, 100, 1_000, 10_000, 100_000], at)
 }
 
-/// With that many completions on file, in one process: completing one more, and the least that it could take.
+/// With that many completions on file, in one process: completing one more, and the minimum it could take.
 fn completions() -> Growth {
     let first = swarm::completing(0);
     let at = |size: usize| {

@@ -1,5 +1,5 @@
-//! What does a hook cost that is called before every tool? A whole process that decides about an edit, against one that
-//! does nothing, among ever more agents with ten reservations each.
+//! Cost of the hook that runs before every tool call: a whole process that decides about an edit, against `true`,
+//! among more and more agents with ten reservations each.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::agents::crowd;
 use crate::figure::{Aim, Figure, Spread};
 use crate::scratch::{Scratch, time};
 
-/// Agents, what it is called, and how much more than nothing it may cost.
+/// Number of agents, name of the figure, and maximum ratio.
 const SIZES: [(usize, &str, f64); 3] = [
     (10, "hook: 10 agents × 10 reservations / true", 1.3),
     (100, "hook: 100 agents × 10 reservations / true", 2.5),
@@ -28,7 +28,7 @@ pub fn measure() -> Vec<Figure> {
     figures
 }
 
-/// What was read, sent and happened long ago must not cost anything now.
+/// Old messages and events must not make a hook slower.
 fn with_history() -> Figure {
     let (young, old) = (reserving(10), reserving(10));
     age(&old.mesh());
@@ -49,7 +49,7 @@ fn with_history() -> Figure {
     }
 }
 
-/// A mesh with a past.
+/// Fills a mesh with old messages and events.
 fn age(mesh: &Path) {
     let message =
         json!({ "id": "x", "from": "A", "to": "B", "text": "long ago", "timestamp": "2026-01-01T00:00:00Z" });
@@ -82,7 +82,7 @@ fn of_size(size: usize, name: &'static str, aim: f64) -> Figure {
         ours.push(time(hook(&scratch, &free).stdout(Stdio::null())).as_secs_f64());
         theirs.push(time(&mut nothing).as_secs_f64());
     }
-    // Last, because whoever was refused something looks each time whether it is free.
+    // Last, because an agent that was refused a path checks at each call whether it is free.
     assert!(answer(&scratch, &held).contains("Copy3"), "a reserved path is refused");
     Figure {
         name,
@@ -94,7 +94,7 @@ fn of_size(size: usize, name: &'static str, aim: f64) -> Figure {
     }
 }
 
-/// A mesh in which everyone has ten reservations; nine of ten are directories, one is a glob.
+/// A mesh in which each agent has ten reservations: nine directories and one glob.
 pub fn reserving(size: usize) -> Scratch {
     let scratch = crowd(size);
     for number in 1..size {
@@ -119,7 +119,7 @@ pub fn reserving(size: usize) -> Scratch {
     scratch
 }
 
-/// In the life of a mesh most registrations are older than a moment: what was written just now is trusted by nobody.
+/// Waits until the registrations are 3 s old, as most are in practice: the index does not trust newer ones.
 fn settle(registry: &Path) {
     let young = Duration::from_secs(3);
     let newest = || {
@@ -148,7 +148,7 @@ pub fn payload(scratch: &Scratch, name: &str, path: &str) -> PathBuf {
     file
 }
 
-/// The session of the one agent that has really joined.
+/// The session of the one agent that really joined.
 fn session(scratch: &Scratch) -> Value {
     let registration = std::fs::read(scratch.mesh().join("registry/Original.json")).unwrap();
     serde_json::from_slice::<Value>(&registration).unwrap()["sessionId"].clone()

@@ -1,4 +1,4 @@
-//! What does it cost that our locks give up after a while, tell who is in the way and survive whatever dies?
+//! Cost of the features of our locks: a time limit, naming the holder, surviving the death of any process.
 
 use crate::contenders::{Run, Way, contend};
 use crate::figure::{Aim, Figure, Spread};
@@ -7,10 +7,10 @@ use crate::scratch::Scratch;
 const ROUNDS: usize = 7;
 const AIM: f64 = 0.8;
 
-/// `mesh.lock` against `flock` as it comes.
+/// `mesh.lock` against plain `flock`.
 ///
-/// Whoever frees a lock at once takes it again before any other is awake, so without a hold this is the price of
-/// the calls; with one it is the price of waiting.
+/// A process that releases a lock at once takes it again before any other wakes up, so without a hold this measures
+/// the calls; with a hold it measures the waiting.
 pub fn mesh() -> Vec<Figure> {
     let [ours, flock, opening, ours_held, flock_held] =
         in_turns([Way::MeshLock, Way::Flock, Way::OpenAndFlock, Way::MeshLockHeld, Way::FlockHeld]);
@@ -30,7 +30,7 @@ pub fn mesh() -> Vec<Figure> {
     ]
 }
 
-/// `swarm.lock` against a file that is made and removed under `flock`.
+/// `swarm.lock` against a file that is created and removed under `flock`.
 pub fn swarm() -> Vec<Figure> {
     let [ours, plain] = in_turns([Way::SwarmLock, Way::FlockAndFile]);
     vec![rates("swarm.lock / flock and file", &ours, &plain, Aim::AtLeast(AIM))]

@@ -1,14 +1,14 @@
-//! How fast we are, as ratios.
+//! Benchmarks, as ratios to a baseline.
 //!
-//! A time by itself says little on a machine that does other things too. Every figure here is measured in turns with
-//! a baseline that does the least the job could take, and what is printed is the one against the other. A missed
-//! aim is told, not punished: the exit code says only whether it could be measured.
+//! A time alone says little on a machine that does other things too. Every figure here is measured alternately with a
+//! baseline that does the minimum the job could take, and the ratio is printed. A missed aim is reported but does not
+//! fail: the exit code only says whether the measurement was possible.
 //!
-//! `cargo bench --profile dist` runs nearly all of it in a minute and a half, with the program as it is shipped; with
-//! `-- lock` only what has `lock` in its name. Some take long and are asked for by their whole names: `read-100000`, `idle-60`,
-//! `tui` and `tui-idle-60`. `-- --report` runs all of it and how it grows, in about ten minutes, and writes
-//! `BENCHMARKS.md` and its pictures; with `--short` it leaves out what takes long. `RAVENRY_BINARY=PATH` measures another
-//! `msg`, such as the one that `.ci/release` makes.
+//! `cargo bench --profile dist` runs most of them in about 90 seconds, with the program as it is shipped; `-- lock`
+//! runs only those with `lock` in their name. Slow ones must be requested by their full name: `read-100000`,
+//! `idle-60`, `tui` and `tui-idle-60`. `-- --report` runs all of them and the growth measurements in about ten
+//! minutes, and writes `BENCHMARKS.md` and its pictures; `--short` leaves out the slow ones. `RAVENRY_BINARY=PATH`
+//! measures another `msg`, such as the one that `.ci/release` builds.
 
 #![allow(
     clippy::unwrap_used,
@@ -63,11 +63,11 @@ const MEASUREMENTS: [(&str, Measurement); 17] = [
     ("hand-over", watching::hand_over),
     ("idle", watching::idle),
     ("readers", readers::measure),
-    // Last: some file systems are slow to make files for a while after so many were removed.
+    // Last: after many removals, some file systems create files slowly for a while.
     ("read", messages::drain),
 ];
 
-/// What takes long, and is measured only if its whole name is given.
+/// Slow measurements, which run only if their full name is given.
 const ON_DEMAND: [(&str, Measurement); 4] = [
     ("read-100000", messages::drain_many),
     ("idle-60", watching::idle_long),
@@ -85,7 +85,7 @@ fn main() {
     }
     scratch::start_without_copying();
     if cfg!(debug_assertions) {
-        // `cargo test --all-targets` comes by here.
+        // `cargo test --all-targets` runs this too.
         return println!("nothing to measure in a debug build; use `cargo bench --profile dist`");
     }
     if args.iter().any(|arg| arg == "--report") {
@@ -99,7 +99,7 @@ fn main() {
     print!("{}", figure::table(&figures));
 }
 
-/// `--short` leaves out what is measured on demand.
+/// `short` leaves out the slow measurements.
 fn report(short: bool) {
     let before = Weather::now();
     let demanded = if short { &[][..] } else { &ON_DEMAND[..] };
@@ -110,7 +110,7 @@ fn report(short: bool) {
     println!("BENCHMARKS.md is written");
 }
 
-/// It takes a while: what was measured is shown at once.
+/// Prints the results of each measurement at once, because all of them take minutes.
 fn tell(name: &str, measure: Measurement) -> Vec<Figure> {
     println!("{name}");
     let figures = measure();

@@ -1,4 +1,4 @@
-//! What does a server cost: to start, to have, and to be asked something?
+//! Cost of an MCP server: starting it, its memory, and a call.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -14,7 +14,7 @@ const CALLS: usize = 1000;
 const STARTS: usize = 50;
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// A server, and its client's side of the pipes.
+/// A server, with its client's ends of the pipes.
 struct Server {
     child: Child,
     stdin: ChildStdin,
@@ -43,7 +43,7 @@ impl Server {
         assert!(self.line.contains("\"result\""), "{}", self.line);
     }
 
-    /// What it keeps of the machine's memory, in MiB.
+    /// Resident memory in MiB.
     fn resident(&self) -> f64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();

@@ -1,4 +1,4 @@
-//! What does a message cost: to send, to post and to read?
+//! Cost of a message: sending, posting and reading it.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -34,12 +34,12 @@ pub fn send() -> Vec<Figure> {
     }]
 }
 
-/// Messages per second in one process, against files that are made, linked and moved.
+/// Messages per second in one process, against files that are created, linked and renamed.
 pub fn posting() -> Vec<Figure> {
     const ROUNDS: usize = 21;
     const EACH: usize = 250;
     let mut scratch = Scratch::new();
-    // Two pairs, so that all directories grow alike.
+    // Two pairs, so that all directories grow equally.
     for name in ["Anna", "Berta", "Carla", "Dora"] {
         scratch.join(name);
     }
@@ -79,7 +79,7 @@ fn rate(count: usize, mut once: impl FnMut()) -> f64 {
     count as f64 / started.elapsed().as_secs_f64()
 }
 
-/// `msg read` where much waits, against one that only reads each file and moves it away.
+/// `msg read` with many waiting messages, against a program that only reads and moves each file.
 pub fn drain() -> Vec<Figure> {
     const ROUNDS: usize = 3;
     let (mut few, mut many) = (Drained::default(), Drained::default());
@@ -94,7 +94,7 @@ pub fn drain() -> Vec<Figure> {
     ]
 }
 
-/// The same with so many that it takes a while; not part of what runs unasked.
+/// The same with 100,000 messages; runs only on request.
 pub fn drain_many() -> Vec<Figure> {
     let (mut few, mut many) = (Drained::default(), Drained::default());
     few.once(10_000);
@@ -106,7 +106,7 @@ pub fn drain_many() -> Vec<Figure> {
     ]
 }
 
-/// Microseconds for each message.
+/// Microseconds per message.
 #[derive(Default)]
 pub struct Drained {
     ours: Vec<f64>,
@@ -114,14 +114,14 @@ pub struct Drained {
 }
 
 impl Drained {
-    /// Reads that many. They lie in the mesh that is returned.
+    /// Reads `count` messages. Afterwards they are stored in the mesh that is returned.
     pub fn once(&mut self, count: usize) -> Scratch {
         let mut scratch = Scratch::new();
         scratch.join("Anna");
         scratch.join("Berta");
         fill(&scratch.open(), &scratch.mesh(), &name("Berta"), &name("Anna"), count);
         let each = |taken: Duration| taken.as_secs_f64() * 1e6 / count as f64;
-        // Into `/dev/null` nothing is handed over.
+        // With output to `/dev/null` no message would be taken.
         let mut read = scratch.msg(&["read", "--json", "--as", "Anna"]);
         self.ours.push(each(time(read.stdout(tempfile::tempfile().unwrap()))));
         let left = std::fs::read_dir(scratch.mesh().join("inbox/Anna")).unwrap().count();
@@ -134,7 +134,7 @@ impl Drained {
         scratch
     }
 
-    /// As multiples of what merely moves them.
+    /// As a multiple of merely moving the files.
     pub fn ratio(&self) -> f64 {
         Spread::of_pairs(&self.ours, &self.plain, |ours, plain| ours / plain).median
     }
@@ -157,7 +157,7 @@ impl Drained {
             baseline: microseconds(&fewer.ours),
             result: Spread::of_pairs(&self.ours, &fewer.ours, |many, few| many / few),
             unit: "",
-            // Larger directories cost a little more for each; what was quadratic would be near ten.
+            // Larger directories cost a little more per message; quadratic growth would be close to 10.
             aim: Aim::Below(1.5),
         }
     }

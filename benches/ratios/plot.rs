@@ -1,4 +1,4 @@
-//! Draws how it grows, as a picture that needs nothing but itself and is readable on light and on dark.
+//! Draws the growth curves as a self-contained SVG that is readable on light and dark pages.
 
 use std::fmt::Write as _;
 
@@ -7,13 +7,13 @@ use crate::growth::{Curve, Growth};
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 360.0;
 const LEFT: f64 = 60.0;
-/// The names of the curves stand behind their ends.
+/// Leaves room for the names at the ends of the curves.
 const RIGHT: f64 = 210.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 50.0;
-/// So much room a name needs above the next.
+/// Vertical space for a name.
 const LINE: f64 = 16.0;
-/// Told apart by those who don't see all colours, too (Okabe and Ito).
+/// Distinguishable for colour-blind readers, too (Okabe and Ito).
 const COLOURS: [&str; 4] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
 
 pub fn draw(growth: &Growth) -> String {
@@ -34,7 +34,7 @@ pub fn draw(growth: &Growth) -> String {
     svg
 }
 
-/// Sizes stand side by side; values stand by their logarithms.
+/// Sizes are equally spaced; values are on a logarithmic scale.
 struct Scale {
     steps: usize,
     lowest: f64,
@@ -87,7 +87,7 @@ fn line(svg: &mut String, curve: &Curve, colour: &str, scale: &Scale) {
     }
 }
 
-/// Each as near to the end of its curve as the others let it.
+/// Writes each name as close to the end of its curve as the other names permit.
 fn names(svg: &mut String, growth: &Growth, scale: &Scale) {
     let end = |curve: &Curve| scale.y(curve.values.last().copied().unwrap_or(1.0));
     let mut ends: Vec<(f64, &str, &str)> =
@@ -105,7 +105,7 @@ fn text(x: f64, y: f64, anchor: &str, colour: &str, text: &str) -> String {
     format!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" fill=\"{colour}\">{text}</text>")
 }
 
-/// `20,000`
+/// Formats a number as `20,000`.
 pub fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let groups: Vec<&str> =

@@ -1,5 +1,5 @@
-//! How long can those be kept busy that read what others write? Each gets a mebibyte of whatever might take long, and what
-//! is told is its slowest. A harness waits for the answer, so none may take long: this is no ratio, but a limit.
+//! Worst-case time of the readers of untrusted input. Each gets inputs of 1 MiB that might take long, and its slowest
+//! is reported. A harness waits for the answer, so this is an absolute limit and not a ratio.
 
 use std::fmt::Write as _;
 use std::sync::LazyLock;
@@ -20,7 +20,7 @@ const SIZE: usize = 1024 * 1024;
 const LIMIT: f64 = 50.0;
 const REPETITIONS: usize = 9;
 
-/// A harness, what its figure is called, and its event before a tool, the one that reads most.
+/// A harness, the name of its figure, and its event before a tool call, which requires the most reading.
 const DECODERS: [(Harness, &str, &str); 6] = [
     (Harness::Claude, "reader: claude, 1 MiB", "PreToolUse"),
     (Harness::Codex, "reader: codex, 1 MiB", "PreToolUse"),
@@ -46,7 +46,7 @@ pub fn measure() -> Vec<Figure> {
     figures
 }
 
-/// The input that takes longest, measured more than once.
+/// Finds the slowest input and measures it repeatedly.
 fn slowest(name: &'static str, inputs: &[String], read: impl Fn(&str)) -> Figure {
     let time = |input: &str| {
         let started = now();
@@ -55,7 +55,7 @@ fn slowest(name: &'static str, inputs: &[String], read: impl Fn(&str)) -> Figure
     };
     let mut times: Vec<(f64, &String)> = inputs.iter().map(|input| (time(input), input)).collect();
     times.sort_by(|one, other| other.0.total_cmp(&one.0));
-    // Something else may have been in the way of the first.
+    // The first measurement may have been disturbed.
     let again =
         times.iter().take(3).map(|(_, input)| (Spread::of((0..REPETITIONS).map(|_| time(input))), input));
     let (result, input) = again.max_by(|one, other| one.0.median.total_cmp(&other.0.median)).unwrap();
@@ -69,7 +69,7 @@ fn slowest(name: &'static str, inputs: &[String], read: impl Fn(&str)) -> Figure
     }
 }
 
-/// In milliseconds; where that can be told, without the time in which others had the processor.
+/// Time in milliseconds; where the system reports it, only the time on the processor.
 fn now() -> f64 {
     static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
@@ -81,7 +81,7 @@ fn opening(input: &str) -> String {
     input.chars().take(24).flat_map(char::escape_debug).collect()
 }
 
-/// What a harness might send: an edit, a command, a patch, with something in it that goes on and on.
+/// Payloads that a harness might send: an edit, a command, a patch, each with a very long part.
 fn payloads() -> Vec<String> {
     let fill = |unit: &str| unit.repeat(SIZE / unit.len());
     let mut many_keys = String::new();

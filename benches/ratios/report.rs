@@ -1,4 +1,4 @@
-//! `BENCHMARKS.md`: every figure, in one run on one machine.
+//! Writes `BENCHMARKS.md`: every figure, from one run on one machine.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,7 +9,7 @@ use crate::growth::Growth;
 use crate::plot::{self, grouped};
 use crate::scratch;
 
-/// Writes it, with its pictures in `docs/`.
+/// Writes the page, with its pictures in `docs/`.
 pub fn write(figures: &[Figure], growths: &[Growth], short: bool, weather: [Weather; 2]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut text = String::from(PREFACE);
@@ -30,7 +30,7 @@ pub fn write(figures: &[Figure], growths: &[Growth], short: bool, weather: [Weat
     fs::write(root.join("BENCHMARKS.md"), text).unwrap();
 }
 
-/// What the longest storm told, which takes far longer than all of this.
+/// The results of the longest storm test, which takes far longer than these measurements.
 fn storm(root: &Path) -> String {
     fs::read_to_string(root.join("docs/storm.txt")).map_or(String::new(), |figures| {
         format!(
@@ -60,7 +60,7 @@ fn section(growth: &Growth, picture: &str) -> String {
     text
 }
 
-/// What it ran on.
+/// Describes the machine.
 fn machine([before, after]: &[Weather; 2]) -> String {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let cpus = read("/proc/cpuinfo");
@@ -90,7 +90,7 @@ fn machine([before, after]: &[Weather; 2]) -> String {
     )
 }
 
-/// How the machine does.
+/// Load of the machine at one moment.
 pub struct Weather {
     load: String,
     least_start: f64,

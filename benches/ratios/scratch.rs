@@ -1,4 +1,4 @@
-//! A mesh to be thrown away, and processes for agents to live in.
+//! A temporary mesh, and host processes for its agents.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -10,12 +10,12 @@ use tempfile::TempDir;
 
 use crate::figure::Spread;
 
-/// The program to measure: the one that Cargo built, or another that `$RAVENRY_BINARY` names, such as a release.
+/// The program to measure: the one that Cargo built, or the one that `$RAVENRY_BINARY` names, such as a release.
 pub fn program() -> PathBuf {
     std::env::var_os("RAVENRY_BINARY").map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_msg")), PathBuf::from)
 }
 
-/// A directory that goes with its owner, and in it a mesh.
+/// A temporary directory with a mesh in it; dropping it removes it.
 pub struct Scratch {
     home: TempDir,
     hosts: Vec<Host>,
@@ -26,8 +26,8 @@ impl Scratch {
         Self { home: TempDir::new().unwrap(), hosts: Vec::new() }
     }
 
-    /// Where there is such a place, in memory: what a disk takes for a new file depends on what others do to it, and on
-    /// how many were removed a while ago. For figures whose baseline makes no file.
+    /// In memory, where `/dev/shm` exists: how long a disk takes to create a file depends on other processes and on
+    /// how many files were removed recently. For figures whose baseline creates no file.
     pub fn in_memory() -> Self {
         let home = TempDir::new_in("/dev/shm").or_else(|_| TempDir::new()).unwrap();
         Self { home, hosts: Vec::new() }
@@ -41,13 +41,13 @@ impl Scratch {
         self.home.path()
     }
 
-    /// The mesh, as the library has it.
+    /// The mesh, opened with the library.
     pub fn open(&self) -> Mesh {
         let options = Options { durability: Durability::Process, lock_timeout: Duration::from_secs(30) };
         Mesh::create(&Location::at(&self.mesh()), options).unwrap()
     }
 
-    /// A program to run with nothing of our surroundings but this directory for a home.
+    /// A command with an empty environment and this directory as its home.
     pub fn command(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
         command.env_clear().env("HOME", self.home.path()).current_dir(self.home.path());
@@ -62,7 +62,7 @@ impl Scratch {
         command
     }
 
-    /// Joins an agent with a process of its own.
+    /// Joins an agent with its own host process.
     pub fn join(&mut self, name: &str) {
         let host = Host::start();
         let pid = host.0.id().to_string();
@@ -71,12 +71,12 @@ impl Scratch {
     }
 }
 
-/// A process that does nothing, and ends with its owner.
+/// A process that does nothing; dropping it kills it.
 struct Host(Child);
 
 impl Host {
     fn start() -> Self {
-        // Longer than all measurements together; if we are killed, it doesn't stay for long.
+        // Longer than any measurement needs it; if we are killed, it ends soon.
         Self(Command::new("sleep").arg("120").stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap())
     }
 }
@@ -88,9 +88,9 @@ impl Drop for Host {
     }
 }
 
-/// Lets the standard library start processes with `posix_spawn`. A static binary has that only if something in it asks
-/// for it, and what is used instead copies the page tables: the more a measurement holds, the longer every start of a
-/// process would take, ours and the baseline's.
+/// Makes the standard library start processes with `posix_spawn`. A static binary contains it only if something
+/// refers to it; the fallback copies the page tables, so that the more memory a measurement holds, the longer every
+/// process start takes, ours and the baseline's.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn start_without_copying() {
     use nix::libc::{gnu_get_libc_version, posix_spawn_file_actions_addchdir_np};
@@ -103,7 +103,7 @@ pub fn start_without_copying() {
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub fn start_without_copying() {}
 
-/// What it takes to start the least of programs, in milliseconds. If this grows, something here slows all starts down.
+/// Time to start a minimal program, in milliseconds. If it grows, something in here slows down all process starts.
 pub fn least_start() -> f64 {
     const REPETITIONS: usize = 101;
     let scratch = Scratch::in_memory();
@@ -111,7 +111,7 @@ pub fn least_start() -> f64 {
     Spread::of((0..REPETITIONS).map(|_| time(&mut nothing).as_secs_f64() * 1e3)).median
 }
 
-/// From the start of a process to its end.
+/// Time from the start of a process to its exit.
 pub fn time(command: &mut Command) -> Duration {
     let started = Instant::now();
     let status = command.status().unwrap();

@@ -1,5 +1,5 @@
-//! What does a command cost that does next to nothing? Agents call `msg` all the time, so it should be hardly more
-//! than starting a process at all.
+//! Cost of a command that does almost nothing. Agents call `msg` all the time, so it should take hardly longer than
+//! starting any process.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ pub fn measure() -> Vec<Figure> {
     cases.into_iter().map(|(name, mut msg, aim)| against(name, &mut msg, &mut nothing, aim)).collect()
 }
 
-/// What one command takes, in turns with one that does nothing.
+/// Measures one command alternately with one that does nothing.
 fn against(name: &'static str, msg: &mut Command, nothing: &mut Command, aim: f64) -> Figure {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     let started = Instant::now();

@@ -1,5 +1,5 @@
-//! What does a status line cost? It is asked for every few seconds in every pane, so it should be hardly more than
-//! starting a process at all, with a few agents and with many.
+//! Cost of the status line. Every pane requests it every few seconds, so it should take hardly longer than starting
+//! any process, with few agents and with many.
 
 use std::fs::File;
 use std::io::Write;
@@ -44,13 +44,13 @@ fn against_true(name: &'static str, agents: usize) -> Figure {
     }
 }
 
-/// As it is after a while: the registrations are old enough to be trusted, and a hook has written the index.
+/// The state after a while: the registrations are old enough to be trusted, and a hook has written the index.
 fn settle(scratch: &Scratch, session: &str) {
     let old = SystemTime::now() - Duration::from_secs(60);
     for entry in std::fs::read_dir(scratch.mesh().join("registry")).unwrap() {
         File::options().write(true).open(entry.unwrap().path()).unwrap().set_modified(old).unwrap();
     }
-    // When they were changed can't be set, and counts too.
+    // The change time (ctime) cannot be set, and counts too.
     std::thread::sleep(Duration::from_millis(2100));
     let edit = session.replace('}', ",\"tool_name\":\"Write\",\"tool_input\":{\"file_path\":\"x\"}}");
     told(&mut scratch.msg(&["hook", "claude", "PreToolUse"]), &edit);
@@ -62,7 +62,7 @@ fn session(scratch: &Scratch, name: &str) -> String {
     format!("{{\"session_id\":{}}}", answer["agent"]["sessionId"])
 }
 
-/// From the start of the process to its end, with that on its standard input.
+/// Time from the start of the process to its exit, with `input` on its standard input.
 fn told(command: &mut Command, input: &str) -> Duration {
     let started = Instant::now();
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();

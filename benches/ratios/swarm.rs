@@ -1,5 +1,5 @@
-//! What does it cost to take a task and to finish it? Against the bare cost of what has to be done at least: two times
-//! both locks, two replacements of the claims, one of the completions.
+//! Cost of claiming and completing a task, against the minimum: taking both locks twice, replacing the claims twice
+//! and the completions once.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ pub fn measure() -> Vec<Figure> {
     vec![in_one_process(), whole_processes(), contended(), completed(5_000), completed(20_000), listed()]
 }
 
-/// A mesh in memory with one agent for each name, and a spec of that many tasks.
+/// A mesh in memory with one agent per name, and a spec with that many tasks.
 struct Stage {
     scratch: Scratch,
     spec: PathBuf,
@@ -46,7 +46,7 @@ impl Stage {
         Context::tolerant(globals).unwrap().0
     }
 
-    /// Takes and finishes one task.
+    /// Claims and completes one task.
     fn round(&self, ctx: &Context) {
         let spec = Some(self.spec.to_str().unwrap().to_string());
         let request = ClaimRequest {
@@ -63,7 +63,7 @@ impl Stage {
     }
 }
 
-/// The least that taking and finishing a task can be.
+/// The minimum that claiming and completing a task can take.
 fn bare(mesh: &Mesh) {
     for finish in [false, true] {
         bare_change(mesh, finish);
@@ -134,7 +134,7 @@ fn whole_processes() -> Figure {
     }
 }
 
-/// Eight at once get as much done in all as one alone, or at least half of it.
+/// Eight agents at once must reach at least half the total rate of one alone.
 fn contended() -> Figure {
     const EACH: usize = 40;
     let names: Vec<String> = (0..CONTENDERS).map(|number| format!("Agent{number}")).collect();
@@ -164,7 +164,7 @@ fn contended() -> Figure {
     }
 }
 
-/// What each completion on file adds to completing one more.
+/// What each completion on file adds to completing one more task.
 fn completed(count: usize) -> Figure {
     let (few, many) = (Stage::new(&["Anna".to_string()], 1), Stage::new(&["Anna".to_string()], 1));
     fill(&many.scratch.mesh(), &many.spec, count);
@@ -188,7 +188,7 @@ fn completed(count: usize) -> Figure {
     }
 }
 
-/// Seconds for completing one more where that many are on file, and for the least that could be.
+/// Seconds for completing one more task with that many on file, and for the minimum.
 pub struct Completing {
     pub complete: f64,
     pub bare: f64,

@@ -1,5 +1,5 @@
-//! The terminal chat on a crowded mesh with a long history: until it is there, until a key is answered, and what it takes
-//! while nothing happens. The aims are what a person notices.
+//! The terminal chat on a crowded mesh with a long history: time to start, time to answer a key, and cost while idle.
+//! The aims are what a person notices.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -17,13 +17,13 @@ use crate::post::{name, post};
 use crate::scratch::{Scratch, time};
 
 const AGENTS: usize = 500;
-/// As many were sent as were received.
+/// Half of them sent, half received.
 const MESSAGES: usize = 50_000;
 const STARTS: usize = 10;
 const KEYS: usize = 200;
 const MESSAGES_SEEN: usize = 10;
 const LIMIT: Duration = Duration::from_secs(60);
-/// Every frame ends with this: the cursor is shown again where it belongs.
+/// Every frame ends with this: it shows the cursor again.
 const END_OF_FRAME: &str = "\x1b[?25h";
 
 pub fn measure() -> Vec<Figure> {
@@ -86,7 +86,7 @@ pub fn measure() -> Vec<Figure> {
     ]
 }
 
-/// What it takes in a minute in which nothing happens, with ten agents and with five hundred.
+/// Processor time in one idle minute, with 10 agents and with 500.
 pub fn idle_long() -> Vec<Figure> {
     let names = ["tui: idle for a minute, 10 agents", "tui: idle for a minute, 500 agents"];
     let figure = |(name, agents): (&'static str, usize)| {
@@ -109,7 +109,7 @@ pub fn idle_long() -> Vec<Figure> {
     names.into_iter().zip([10, AGENTS]).map(figure).collect()
 }
 
-/// A crowd, and one in it with a long history: what it sent to all of them, and what one of them sent to it.
+/// A crowd in which one agent has a long history: what it sent to all others, and what one of them sent to it.
 fn history() -> Scratch {
     let scratch = crowd(AGENTS);
     let mesh = scratch.open();
@@ -122,7 +122,7 @@ fn history() -> Scratch {
     let mut outbox = mesh.outbox(&friend).unwrap();
     (0..MESSAGES / 2).for_each(|_| post(&mut outbox, &friend, &me));
     drop(outbox);
-    // Pruning, by chance, would take some of it away.
+    // Pruning runs at random and would remove some of it.
     let agent = mesh.registration(&me).unwrap().unwrap().agent;
     let waiting = mesh.look(&agent).unwrap().waiting;
     let now = ravenry::sys::clock::now();

@@ -1,4 +1,4 @@
-//! What does it cost to follow an inbox: until a message is handed over, and while none comes?
+//! Cost of following an inbox: time until a message is delivered, and cost while none arrives.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -13,15 +13,15 @@ use crate::figure::{Aim, Figure, Spread};
 use crate::post::{Bare, fill, name, post};
 use crate::scratch::Scratch;
 
-/// What tells the bare follower from the benchmark itself.
+/// Argument that starts this program as a bare follower.
 pub const FLAG: &str = "--follow";
 
 const REPETITIONS: usize = 500;
 const LIMIT: Duration = Duration::from_secs(8);
-/// Long enough for a follower to be done with the last message and asleep.
+/// Long enough for a follower to finish the last message and fall asleep.
 const PAUSE: Duration = Duration::from_millis(3);
 
-/// From just before a message is posted until it comes out of the watcher, against a bare loop around inotify.
+/// Time from just before a message is posted until the watcher prints it, against a bare inotify loop.
 pub fn hand_over() -> Vec<Figure> {
     let (scratch, mut watcher) = watcher();
     let (mesh, berta, anna) = (scratch.open(), name("Berta"), name("Anna"));
@@ -60,7 +60,7 @@ pub fn hand_over() -> Vec<Figure> {
         renamed_for_notify.push(before_rename.elapsed().as_secs_f64());
     }
     let microseconds = |times: &[f64]| format!("{:.0} µs", Spread::of(times.iter().copied()).median * 1e6);
-    // Each of ours against their median: how the pairs are made says nothing here, for each waits until all is quiet.
+    // Compare with their median: pairing has no meaning here, because each measurement waits until all is quiet.
     let against = |name, ours: &[f64], theirs: &[f64], aim| {
         let median = Spread::of(theirs.iter().copied()).median;
         let result = Spread::of(ours.iter().map(|ours| ours / median));
@@ -69,27 +69,27 @@ pub fn hand_over() -> Vec<Figure> {
     vec![
         against("hand-over: post to watch / rename to bare inotify", &ours, &renamed, Aim::Below(3.0)),
         against("hand-over: post to watch / create, rename to bare inotify", &ours, &created, Aim::None),
-        // As much as any watcher on `notify` has to take.
+        // The minimum for any watcher that uses `notify`.
         against("hand-over: bare notify / bare inotify", &renamed_for_notify, &renamed, Aim::None),
         against("hand-over: the post's share", &posting, &ours, Aim::None),
     ]
 }
 
-/// A watcher to whom nobody writes.
+/// A watcher that receives no message.
 pub fn idle() -> Vec<Figure> {
     idle_for(Duration::from_secs(10))
 }
 
-/// The same for a minute; not part of what runs unasked.
+/// The same for a minute; runs only on request.
 pub fn idle_long() -> Vec<Figure> {
     idle_for(Duration::from_secs(60))
 }
 
 fn idle_for(time: Duration) -> Vec<Figure> {
-    /// The watcher looks by itself that often.
+    /// Interval at which the watcher looks by itself.
     const TICK: Duration = Duration::from_secs(5);
     let (scratch, mut watcher) = watcher();
-    // What is made at the first message is made now.
+    // Initialises everything that is created at the first message.
     fill(&scratch.open(), &scratch.mesh(), &name("Berta"), &name("Anna"), 1);
     watcher.line();
     std::thread::sleep(Duration::from_millis(200));
@@ -123,14 +123,14 @@ fn idle_for(time: Duration) -> Vec<Figure> {
             format!("{ticks:.0} ticks"),
             wakeups / ticks,
             "",
-            // The one that looks, and the one that hears of it.
+            // The thread that looks, and the thread that it notifies.
             Aim::Below(3.0),
         ),
         one("idle watch: resident", String::new(), String::new(), resident, " MiB", Aim::Below(8.0)),
     ]
 }
 
-/// A mesh where Anna is followed by `msg watch` and Berta can write to her.
+/// A mesh in which `msg watch` follows Anna's inbox and Berta can write to her.
 fn watcher() -> (Scratch, Follower) {
     let mut scratch = Scratch::in_memory();
     scratch.join("Anna");
@@ -139,7 +139,7 @@ fn watcher() -> (Scratch, Follower) {
     (scratch, follower)
 }
 
-/// A process that prints what comes. It ends with its owner.
+/// A process that prints what arrives. Dropping it kills it.
 struct Follower {
     child: Child,
     output: BufReader<ChildStdout>,
@@ -148,7 +148,7 @@ struct Follower {
 /// What a process has used so far.
 struct Usage {
     cpu: Duration,
-    /// As `stat` tells it, in hundredths of a second.
+    /// As reported by `/proc/PID/stat`, in hundredths of a second.
     clock_ticks: u64,
     /// How often one of its threads went to sleep, which is as often as one was woken.
     wakeups: u64,
@@ -163,7 +163,7 @@ impl Follower {
         Self { child, output }
     }
 
-    /// This very program, to do the least.
+    /// Starts this program as a bare follower.
     fn bare(way: Way, dir: &Path) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.arg(FLAG).arg(format!("{way:?}")).arg(dir).stdin(Stdio::null());
@@ -195,7 +195,8 @@ impl Follower {
             wakeups += field(&text(&task.join("status")), "voluntary_ctxt_switches");
         }
         let stat = text(&proc.join("stat"));
-        // The name, which may hold anything, ends at the last parenthesis; `utime` and `stime` are 12th after it.
+        // The name may contain anything and ends at the last parenthesis; `utime` and `stime` are fields 12 and 13
+        // after it.
         let fields: Vec<&str> = stat[stat.rfind(')').unwrap() + 1..].split_whitespace().collect();
         Usage {
             cpu: Duration::from_nanos(nanoseconds),
@@ -213,19 +214,19 @@ impl Drop for Follower {
     }
 }
 
-/// How a bare follower hears of a file.
+/// How a bare follower learns about a new file.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Inotify,
-    /// By way of a thread of `notify`, which tells the one that reads.
+    /// Through a thread of `notify`, which informs the reading thread.
     Notify,
 }
 
-/// The life of a bare follower: whatever is moved into the directory is read and printed.
+/// Main function of a bare follower: prints every file that is moved into the directory.
 pub fn follow(args: &[String]) {
     let [way, dir] = args else { panic!("a follower is told how and what to follow") };
     let dir = Path::new(dir);
-    // Whoever is killed takes its follower along.
+    // If the benchmark is killed, the follower dies with it.
     nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL).unwrap();
     match [Way::Inotify, Way::Notify].into_iter().find(|known| format!("{known:?}") == *way).unwrap() {
         Way::Inotify => follow_by_inotify(dir),

@@ -54,7 +54,7 @@ impl fmt::Display for Presence {
     }
 }
 
-/// What is known about an agent that set no status.
+/// Known facts about an agent, to describe one that set no status.
 #[derive(Clone, Copy, Debug)]
 pub struct Signs<'a> {
     pub presence: Presence,

@@ -51,7 +51,7 @@ pub struct Pattern {
 #[derive(Clone, Debug, Default)]
 struct Made {
     machine: OnceLock<Option<Machine>>,
-    /// The case-insensitive machine of a case-sensitive pattern, or the other way round.
+    /// The case-insensitive machine of a case-sensitive pattern.
     folding: OnceLock<Option<Machine>>,
     outline: OnceLock<Option<Outline>>,
 }
@@ -138,7 +138,7 @@ impl Pattern {
         self.tail == Tail::Beneath
     }
 
-    /// Whether the path is the head or below it. Cheap; `false` is always right, `true` may not be.
+    /// Cheap pre-check of `covers`, by the head alone: `false` is always right, `true` may not be.
     pub fn may_cover(&self, path: &PathForm) -> bool {
         match self.ignores_case {
             true => path.folded().is_within(&self.head.folded()),

@@ -77,7 +77,7 @@ impl Written {
     }
 }
 
-/// What is known about a command before it runs.
+/// The prediction for one command.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Reading {
     /// Each path once, in the order of their first write. A path that is both removed and written counts as written.

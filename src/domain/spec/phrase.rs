@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::draft::{Draft, Mode};
 use super::id::KnownIds;
 
-/// A blank matches any whitespace, `-` or `_`.
+/// A blank matches a blank, a tab, a line end, `-` or `_`.
 const KEYWORDS: [&str; 6] = ["depends on", "dependson", "blocked by", "blockedby", "after", "needs"];
 /// Words that are keywords only before a colon or as a heading.
 const LABELS: [&str; 4] = ["dependencies", "dependency", "depends", "deps"];
