@@ -1,4 +1,4 @@
-//! What `msg hook` does: the real program is fed what real harnesses said.
+//! Tests of `msg hook`: the real program gets payloads of real harnesses.
 
 mod aftermath;
 pub mod call;

@@ -1,4 +1,4 @@
-//! Commands of which nobody can tell what they write: what others have reserved is looked at before and after.
+//! Commands whose writes cannot be predicted: reserved files are compared before and after them.
 
 use std::fs;
 use std::path::PathBuf;
@@ -29,14 +29,14 @@ fn after(env: &TestEnvironment, command: &str) -> Call {
     Call::bash(env, "PostToolUse", &session_of("Bob"), command)
 }
 
-/// The notes that wait for the end of a command.
+/// The notes that are kept until a command ends.
 fn notes(env: &TestEnvironment) -> Vec<PathBuf> {
     let entries = fs::read_dir(env.mesh().join("hooks")).into_iter().flatten();
     let paths = entries.map(|entry| entry.unwrap().path());
     paths.filter(|path| path.extension().is_some_and(|end| end == "before")).collect()
 }
 
-/// What Alice is told, in one text.
+/// The notices that Alice got, in one text.
 fn told(env: &TestEnvironment) -> String {
     let messages = env.ok(&["read", "--as", "Alice"])["messages"].as_array().unwrap().clone();
     assert!(messages.iter().all(|message| message["from"] == "ravenry"), "{messages:?}");
@@ -71,7 +71,7 @@ fn a_change_is_told_to_the_agent_and_to_the_holder() {
     }
 }
 
-/// Each harness says it in its own way; Gemini CLI and Copilot CLI have no ids for their calls.
+/// The formats of all harnesses; Gemini CLI and Copilot CLI have no ids for their calls.
 #[test]
 fn in_every_harness() {
     let calls = [
@@ -124,7 +124,7 @@ fn nothing_changed_nothing_is_said() {
     assert!(notes(&env).is_empty());
 }
 
-/// Its own work is not held against anyone.
+/// The holder's own changes are not blamed on others.
 #[test]
 fn what_the_holder_may_have_done_itself_is_not_told() {
     let acts: [fn(&TestEnvironment); 3] = [
@@ -145,7 +145,7 @@ fn what_the_holder_may_have_done_itself_is_not_told() {
     }
 }
 
-/// pi-messenger's agents touch nothing of ours, but write down when they last did something.
+/// Agents of pi-messenger do not call us, but record when they were last active.
 #[test]
 fn the_same_holds_for_strangers() {
     for (is_busy, last) in [(true, "2099-11-14T23:57:56.103Z"), (false, "2026-11-14T23:57:56.103Z")] {
@@ -166,7 +166,7 @@ fn the_same_holds_for_strangers() {
     }
 }
 
-/// Whoever is busy elsewhere is no excuse for the rest.
+/// Activity of one holder does not excuse changes to what another one holds.
 #[test]
 fn another_holders_presence_excuses_nobody() {
     let env = scene();
@@ -183,13 +183,13 @@ fn another_holders_presence_excuses_nobody() {
 #[test]
 fn what_claude_code_saw_itself_is_believed() {
     let env = scene();
-    // It ran for no time at all, so that Alice, who has just reserved, did nothing meanwhile.
+    // A duration of 0, so that Alice, who has just reserved, was not active meanwhile.
     let diff = |files: Value| {
         let call = after(&env, "./build").with("/duration_ms", 0);
         call.with("/tool_response/bashEditDiff", json!({ "changedFiles": files }))
     };
     let path = |path: &str| env.work().join(path);
-    // Not even a note is needed.
+    // This needs no note.
     let text = diff(json!([path("src/lib.rs"), path("free.rs")])).context(&env);
     assert!(text.contains("src/lib.rs` (reserved by Alice)") && !text.contains("free.rs"), "{text}");
     assert!(told(&env).contains("src/lib.rs`"));
@@ -215,7 +215,7 @@ fn what_is_understood_leaves_nothing_behind() {
     assert!(notes(&env).is_empty(), "but by Bob himself");
 }
 
-/// Two commands at once have a note each.
+/// Two commands at once have one note each.
 #[test]
 fn notes_are_told_apart_and_end_with_the_session() {
     let env = scene();
@@ -231,7 +231,7 @@ fn notes_are_told_apart_and_end_with_the_session() {
     assert_eq!(notes(&env).len(), 1, "the other session goes on");
 }
 
-/// A command that fails has changed files all the same. Where a harness takes no context then, it comes by mail.
+/// A command that fails may have changed files too. If the harness accepts no context then, the report comes by mail.
 #[test]
 fn a_command_that_fails_is_no_exception() {
     let env = scene();
@@ -263,7 +263,7 @@ fn with_thousands_of_files_the_note_is_bounded() {
     assert_eq!(note["partial"], true);
     let seen = note["files"].as_object().unwrap().len();
     assert!(seen <= 2_000, "{seen} files");
-    // Now only such are reserved as were not seen before, and Alice seems to have done nothing for an hour.
+    // Now only files are reserved that were not seen before, and Alice was last active an hour ago.
     let is_unseen = |dir: &usize| {
         let dir = env.work().join(format!("src/{dir}/")).display().to_string();
         !note["files"].as_object().unwrap().keys().any(|path| path.starts_with(&dir))

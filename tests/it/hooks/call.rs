@@ -1,4 +1,4 @@
-//! Calls of hooks, shaped like those that were captured.
+//! Hook calls, made from captured payloads.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::environment::{Ended, TestEnvironment, end};
 use crate::terminal::Shell;
 
-/// One call of a hook.
+/// One hook call.
 #[derive(Clone)]
 pub struct Call {
     pub harness: Harness,
@@ -21,7 +21,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// A captured call, `claude/PostToolUse-Bash`, as if that session had made it where tests work.
+    /// A captured call such as `claude/PostToolUse-Bash`, changed to this session and to the tests' directory.
     #[track_caller]
     pub fn new(env: &TestEnvironment, fixture: &str, session: &str) -> Self {
         let path =
@@ -53,7 +53,7 @@ impl Call {
         }
     }
 
-    /// The same, with that value in that place.
+    /// The same call with this value at this place.
     #[track_caller]
     pub fn with(mut self, place: &str, value: impl Into<Value>) -> Self {
         let (above, key) = place.rsplit_once('/').unwrap();
@@ -61,7 +61,7 @@ impl Call {
         self
     }
 
-    /// Claude Code's, of a shell command.
+    /// A call of Claude Code for a shell command.
     pub fn bash(env: &TestEnvironment, event: &str, session: &str, command: &str) -> Self {
         let call = Self::new(env, &format!("claude/{event}-Bash"), session);
         let call = call.with("/tool_input/command", command).with("/tool_use_id", command);
@@ -71,18 +71,18 @@ impl Call {
         }
     }
 
-    /// Claude Code's, about to edit a file.
+    /// A call of Claude Code before an edit.
     pub fn edit(env: &TestEnvironment, session: &str, path: &str) -> Self {
         Self::new(env, "claude/PreToolUse-Edit", session)
             .with("/tool_input/file_path", json!(env.work().join(path)))
     }
 
-    /// How many characters may be answered.
+    /// Maximum number of characters in the answer.
     pub fn room(&self) -> Option<usize> {
         codec::room(self.harness, &self.event)
     }
 
-    /// `msg`, with the call on its standard input.
+    /// `msg hook`, with the payload on its standard input.
     pub fn command(&self, env: &TestEnvironment) -> Command {
         let mut command = env.msg();
         command.args(["hook", self.harness.name(), &self.event]);
@@ -90,12 +90,12 @@ impl Call {
         command
     }
 
-    /// The same as a line for a shell.
+    /// The same as a shell command line.
     pub fn line(&self, env: &TestEnvironment) -> String {
         format!("msg hook {} {} <{}", self.harness, self.event, self.file(env).display())
     }
 
-    /// What the harness says.
+    /// The payload.
     pub fn input(&self) -> String {
         self.payload.to_string()
     }
@@ -106,19 +106,19 @@ impl Call {
         file
     }
 
-    /// What is answered to a call that nothing is wrong with.
+    /// The answer to a call that succeeds.
     #[track_caller]
     pub fn answer(&self, env: &TestEnvironment) -> Answer {
         self.understand(&end(&mut self.command(env)))
     }
 
-    /// The same, where a harness is what calls.
+    /// The answer to a call that is made from a harness's process.
     #[track_caller]
     pub fn answer_in(&self, env: &TestEnvironment, shell: &mut Shell) -> Answer {
         self.understand(&shell.run(&self.line(env)))
     }
 
-    /// The context that is given.
+    /// The context in the answer.
     #[track_caller]
     pub fn context(&self, env: &TestEnvironment) -> String {
         context(self.answer(env))
@@ -157,14 +157,14 @@ pub fn context(answer: Answer) -> String {
     }
 }
 
-/// The id of a message from Alice to Bob.
+/// Sends from Alice to Bob; returns the message's id.
 #[track_caller]
 pub fn send(env: &TestEnvironment, text: &str) -> String {
     let sent = env.ok(&["send", "Bob", text, "--as", "Alice"]);
     sent["sent"][0]["id"].as_str().unwrap().to_string()
 }
 
-/// Where it stands, and what carried it.
+/// The state of a message, and what delivered it.
 #[track_caller]
 pub fn receipt(env: &TestEnvironment, id: &str) -> (String, Option<String>) {
     let receipt = env.ok(&["receipt", id, "--as", "Alice"]);

@@ -1,4 +1,4 @@
-//! Something to wake as Codex is woken.
+//! A fake Codex that can be woken.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use crate::environment::TestEnvironment;
 
 use super::call::session_of;
 
-/// Programs that are called as Codex is, and whose `queue` is a script: `bash` finds it on its own path.
+/// Processes named `codex`, whose `queue` is a script that `bash` finds on its path.
 pub struct Codex {
     bin: PathBuf,
     hosts: Vec<Child>,
@@ -18,14 +18,15 @@ impl Codex {
     pub fn new(env: &TestEnvironment, queue: &str) -> Self {
         let bin = env.path().join("bin");
         fs::create_dir(&bin).unwrap();
-        // By another process: what this one has open for writing while it forks could not be run.
+        // Copied by another process: a file that this process has open for writing while it forks could not be
+        // executed.
         let copied = Command::new("cp").args(["-L", "/bin/bash"]).arg(bin.join("codex")).status();
         assert!(copied.unwrap().success());
         fs::write(bin.join("queue"), queue).unwrap();
         Self { bin, hosts: Vec::new() }
     }
 
-    /// An agent of that name in one of them.
+    /// Joins an agent of that name in one of them.
     pub fn join(&mut self, env: &TestEnvironment, name: &str) {
         let path = format!("{}:/usr/bin:/bin", self.bin.display());
         let mut command = Command::new(self.bin.join("codex"));

@@ -1,4 +1,4 @@
-//! A hook where something is wrong with its surroundings: the home, the mesh, a registration, the disk, the lock.
+//! Hooks when something around them is damaged: the home, the mesh, a registration, the disk, the lock.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -19,7 +19,7 @@ use super::harmless::{
 use crate::environment::{Ended, PATIENCE, TestEnvironment, files_in, put, put_old, wait_until};
 use crate::full_disk::{Scarce, SmallDisk};
 
-/// Runs the hook that the payload is for as a child of its harness, so that it can join.
+/// Runs the payload's hook as a child of its harness, so that it can join.
 #[track_caller]
 fn play_in_harness(env: &TestEnvironment, fixture: &Fixture) -> Ended {
     let msg = hook(env, fixture.harness, &fixture.event);
@@ -32,7 +32,7 @@ fn no_home() {
     for name in EDITS {
         let edit = of(&env, name);
         let mut command = hook(&env, edit.harness, &edit.event);
-        // Without a home, there is no configuration.
+        // Without a home there is no configuration.
         command.env_remove("HOME").env("MSG_MESH", env.mesh());
         refused(&feed(&mut command, edit.payload.as_bytes()), BY_FALCON, name);
     }
@@ -52,7 +52,7 @@ fn a_working_directory_that_was_removed() {
         let msg = hook(&env, edit.harness, &edit.event);
         let mut command = in_shell("mkdir gone; cd gone; rmdir ../gone; \"$@\"", edit.harness, &msg);
         let ended = feed(&mut command, edit.payload.as_bytes());
-        // Most say themselves where they are.
+        // Most payloads contain the directory.
         match edit.value().to_string().contains("\"cwd\"") {
             true => refused(&ended, BY_FALCON, name),
             false => quiet(&ended, name),
@@ -72,7 +72,7 @@ fn a_mesh_that_can_not_be_read() {
         let fixture = of(&env, name);
         let mut command = hook(&env, fixture.harness, &fixture.event);
         match geteuid().is_root() {
-            // Nothing is closed to root; this is somebody to whom even the way there is.
+            // Root may read everything, so use a user that has no access to the path at all.
             true => drop(command.current_dir("/").uid(65_534).gid(65_534)),
             false => chmod(&env.mesh(), 0o000),
         }
@@ -83,7 +83,7 @@ fn a_mesh_that_can_not_be_read() {
     }
 }
 
-/// All that a mesh must not be, and how it came to it.
+/// Meshes that are not usable, and why.
 pub fn spoilt() -> [(&'static str, TestEnvironment); 3] {
     let file = TestEnvironment::new();
     project(&file);
@@ -109,13 +109,13 @@ fn a_mesh_that_is_none_or_open_to_others() {
 
 const BROKEN: [&str; 4] = ["{ oops", "[]", "{\"strict\": \"perhaps\"}", "{\"mesh\": 7}"];
 
-/// A configuration that can't be read leads to no other mesh, wherever the mesh is named: what is reserved stays refused,
-/// and `doctor` tells.
+/// An unreadable configuration does not lead to another mesh, wherever the mesh is named: reserved paths stay refused,
+/// and `doctor` reports it.
 #[test]
 fn a_configuration_that_can_not_be_read_changes_nothing() {
     for env in [TestEnvironment::new(), TestEnvironment::configured()] {
         hold(&env);
-        // Nothing else names the mesh while it is broken.
+        // Nothing else names the mesh while the configuration is broken.
         let good = fs::read_to_string(env.config_file()).ok();
         for broken in BROKEN {
             put(&env.config_file(), broken);
@@ -147,7 +147,7 @@ fn a_configuration_that_can_not_be_read_changes_nothing() {
     }
 }
 
-/// Where nothing is known of what it said before, no mesh is taken for the configured one.
+/// If no earlier configuration is known, no other mesh is used instead of the configured one.
 #[test]
 fn a_configuration_that_could_never_be_read_leads_to_no_mesh() {
     let env = TestEnvironment::configured();
@@ -170,7 +170,7 @@ fn a_configuration_that_could_never_be_read_leads_to_no_mesh() {
     assert!(doctor.stdout.contains("config.json"), "{doctor}");
 }
 
-/// What it says is kept in a file of the user's own, which is written again only when that changes.
+/// The last valid configuration is kept in a file of the user's, which is rewritten only if it changes.
 #[test]
 fn what_the_configuration_said_last_is_kept() {
     let env = TestEnvironment::configured();
@@ -191,7 +191,7 @@ fn what_the_configuration_said_last_is_kept() {
     env.ok(&["config", "set", "strict", "true"]);
     assert_ne!(stamp(), first);
     assert!(fs::read_to_string(&kept).unwrap().contains("\"strict\":true"));
-    // Where nothing can be written beside it, it is kept in the state directory.
+    // If nothing can be written next to it, it is kept in the state directory.
     let config = env.config_file();
     fs::remove_file(&kept).unwrap();
     fs::create_dir_all(kept.join("in the way")).unwrap();
@@ -199,14 +199,14 @@ fn what_the_configuration_said_last_is_kept() {
     assert!(env.home().join(".local/state/ravenry-config/last-good.json").exists());
     put(&config, "{ oops");
     refused(&play(&env, &of(&env, EDITS[0])), BY_FALCON, "from the state directory");
-    // Without a configuration there is nothing to go back to.
+    // Without a configuration there is nothing to fall back to.
     fs::remove_dir_all(&kept).unwrap();
     fs::remove_file(&config).unwrap();
     env.run(&["agents"]).expect_code(0);
     assert!(!env.home().join(".local/state/ravenry-config/last-good.json").exists());
 }
 
-/// Makes a registration that nobody can read.
+/// Damages a registration so that it cannot be read.
 pub type Damage = fn(&Path);
 
 pub const DAMAGES: [(&str, Damage); 4] = [
@@ -264,13 +264,13 @@ fn a_full_disk() {
             let ended = play_in_harness(env, &of(env, name));
             assert_eq!(ended.code, Some(0), "{scarce:?}: {name}: {ended}");
         }
-        // Of this one nobody can tell what it will change, and there is no room to note what is there before.
+        // The writes of this command cannot be predicted, and there is no space to record the state before it.
         let command = of(env, "claude/PreToolUse-Bash").payload.replace("echo hi > out.txt", "cargo test");
         quiet(&feed(&mut hook(env, "claude", "PreToolUse"), command.as_bytes()), "cargo test");
     }
 }
 
-/// A limit on what may be written is a sudden death, unless one is prepared for it.
+/// Exceeding the file size limit kills a process that is not prepared for it.
 #[test]
 fn a_limit_on_the_size_of_files() {
     let env = held();
@@ -287,7 +287,7 @@ fn a_limit_on_the_size_of_files() {
     }
 }
 
-/// A process that holds `mesh.lock`, and is stopped.
+/// A stopped process that holds `mesh.lock`.
 pub struct Stopped(Child);
 
 impl Stopped {
@@ -323,7 +323,7 @@ impl Drop for Stopped {
     }
 }
 
-/// What [`Stopped`] is made of. Alone it holds a lock of its own for a moment.
+/// The body of [`Stopped`]'s process. Run as a test, it checks that the lock is held and released.
 #[test]
 fn a_lock_is_held_until_told_otherwise() {
     let Some(lock) = std::env::var_os("HOOKS_HOLD_LOCK") else {
@@ -335,7 +335,7 @@ fn a_lock_is_held_until_told_otherwise() {
         return;
     };
     let _held = FileLock::acquire(Path::new(&lock), PATIENCE).unwrap();
-    // Until whoever started it goes away.
+    // Until its parent ends.
     std::io::stdin().read_line(&mut String::new()).unwrap();
 }
 
@@ -370,7 +370,7 @@ fn a_lock_that_nobody_lets_go_of_when_sessions_end() {
         assert!(error.contains("lock"), "{name}: {error}");
     }
     assert_eq!(env.names(), everyone);
-    // A refusal is said before anything is noted.
+    // A refusal is written before anything is recorded.
     let edit = of(&env, "claude/PreToolUse-Edit");
     assert_eq!(edit.session(), of(&env, "claude/SessionEnd").session(), "it is one of them");
     refused(&play(&env, &edit), "by GoldFalcon", "a refusal needs no lock");

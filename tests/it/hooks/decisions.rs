@@ -1,5 +1,5 @@
-//! What is decided at every hook of every harness, word for word: when all is free, and when another agent holds what
-//! the payloads are about to touch.
+//! Snapshots of the answers at every hook of every harness: with everything free, and with another agent holding what
+//! the payloads touch.
 
 use std::process::Command;
 use std::time::{Duration, SystemTime};
@@ -14,10 +14,10 @@ const NOW: &str = "2024-05-17T09:30:00.000Z";
 const HELD: [&str; 7] =
     ["src/lib.rs", "src/new.rs", "src/other.rs", "out.txt", "notes.txt", "n.ipynb", "sub.txt"];
 
-/// A mesh with GoldFalcon in it, and the agent that the hooks are called for.
+/// A mesh with GoldFalcon, and the agent that the hooks are called for.
 struct Scene {
     env: TestEnvironment,
-    /// Whose session SwiftRaven is at present.
+    /// The session that SwiftRaven has at present.
     session: Option<String>,
 }
 
@@ -33,7 +33,7 @@ impl Scene {
                 [&["reserve", "--as", "GoldFalcon", "--reason", "moving the parser"], held].concat();
             scene.run(&reserve, RESERVED_AT);
         }
-        // It has been quiet since, so nothing that changes meanwhile is its own work.
+        // It has been idle since, so changes meanwhile are not its own.
         let hour = Duration::from_secs(3600);
         date(&scene.env.mesh().join("presence/GoldFalcon"), SystemTime::now() - hour);
         scene
@@ -50,7 +50,7 @@ impl Scene {
         end(command.args(args)).expect_code(0);
     }
 
-    /// SwiftRaven is now who the payload is about. Sessions that end take it along, so it joins again and again.
+    /// Makes SwiftRaven the agent of the payload's session. It joins again when the end of a session has removed it.
     fn become_caller(&mut self, fixture: &Fixture) {
         let session = fixture.session();
         let is_there = self.env.mesh().join("registry/SwiftRaven.json").exists();
@@ -67,7 +67,7 @@ impl Scene {
         self.session = session;
     }
 
-    /// What the hook says.
+    /// The output of the hook.
     #[track_caller]
     fn decide(&mut self, fixture: &Fixture) -> String {
         self.become_caller(fixture);
@@ -78,7 +78,7 @@ impl Scene {
         ended.stdout.replace(self.env.home().to_str().unwrap(), "/home/dev")
     }
 
-    /// What is answered to the payloads of a harness, and those to which nothing is.
+    /// The answers to a harness's payloads, and the list of payloads without an answer.
     fn play(held: &[&str], dir: &str) -> String {
         let mut scene = Self::new(held);
         let (mut said, mut silent) = (String::new(), String::from("Nothing is said at:\n"));

@@ -1,4 +1,4 @@
-//! Payloads that real harnesses wrote (`fixtures/hooks/`), and hooks that are called with them.
+//! Captured payloads of real harnesses (`fixtures/hooks/`), and hooks that are run with them.
 
 use std::fs;
 use std::io::Write;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::environment::{Ended, PATIENCE, TestEnvironment};
 
-/// The directories of fixtures, and the harness whose payloads they hold.
+/// The directories of fixtures, each with the harness of its payloads.
 pub const HARNESSES: [(&str, &str); 7] = [
     ("claude", "claude"),
     ("codex", "codex"),
@@ -24,7 +24,7 @@ pub const HARNESSES: [(&str, &str); 7] = [
 
 /// One payload.
 pub struct Fixture {
-    /// The file, without its directory's name and extension.
+    /// The file name without directory and extension.
     pub name: String,
     pub harness: &'static str,
     pub event: String,
@@ -32,7 +32,7 @@ pub struct Fixture {
 }
 
 impl Fixture {
-    /// The payload of that name, `claude/PreToolUse-Edit`, as it reads where `home` is the home.
+    /// The payload of that name, such as `claude/PreToolUse-Edit`, with `home` as the home directory.
     #[track_caller]
     pub fn of(home: &Path, name: &str) -> Self {
         let (dir, name) = name.split_once('/').unwrap();
@@ -44,7 +44,7 @@ impl Fixture {
         serde_json::from_str(&self.payload).unwrap()
     }
 
-    /// The session that it is about.
+    /// The session id in the payload.
     pub fn session(&self) -> Option<String> {
         fn find(value: &Value) -> Option<String> {
             let Value::Object(object) = value else { return None };
@@ -56,7 +56,7 @@ impl Fixture {
     }
 }
 
-/// All payloads in a directory of fixtures, by name. They speak of a user whose home is `/home/dev`; here it is `home`.
+/// All payloads in a directory of fixtures, by name. Their home `/home/dev` is replaced by `home`.
 pub fn fixtures(home: &Path, dir: &str) -> Vec<Fixture> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/hooks").join(dir);
     let (_, harness) = HARNESSES.into_iter().find(|(name, _)| *name == dir).unwrap();
@@ -85,7 +85,7 @@ fn collect(dir: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The folder that all payloads are about, with what they touch in it.
+/// Creates the project that all payloads are about, with the files they touch.
 pub fn project(env: &TestEnvironment) -> PathBuf {
     let project = env.home().join("project");
     fs::create_dir_all(project.join("src")).unwrap();
@@ -104,13 +104,13 @@ pub fn hook(env: &TestEnvironment, harness: &str, event: &str) -> Command {
     command
 }
 
-/// Runs a command with that on its standard input.
+/// Runs a command with `input` on its standard input.
 #[track_caller]
 pub fn feed(command: &mut Command, input: &[u8]) -> Ended {
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    // It need not listen to the end.
+    // It need not read all of it.
     let writer = std::thread::spawn({
         let input = input.to_vec();
         move || drop(stdin.write_all(&input))
@@ -120,7 +120,7 @@ pub fn feed(command: &mut Command, input: &[u8]) -> Ended {
     ended
 }
 
-/// Waits for its end. It says little enough for the pipes to hold all of it.
+/// Waits until it exits. Its output is small enough to fit into the pipes.
 #[track_caller]
 pub fn ended(mut child: Child) -> Ended {
     let give_up = Instant::now() + PATIENCE;
@@ -140,14 +140,14 @@ pub fn ended(mut child: Child) -> Ended {
     }
 }
 
-/// Runs the hook that the payload is for.
+/// Runs the payload's hook.
 #[track_caller]
 pub fn play(env: &TestEnvironment, fixture: &Fixture) -> Ended {
     feed(&mut hook(env, fixture.harness, &fixture.event), fixture.payload.as_bytes())
 }
 
-/// The same command, run by a shell that goes by the name of its harness: who joins looks for one among its ancestors.
-/// In the line, `"$@"` is the command.
+/// The same command, run by a shell with the name of its harness: joining looks for a harness among the ancestors. In
+/// `line`, `"$@"` is the command.
 pub fn in_shell(line: &str, harness: &str, msg: &Command) -> Command {
     let mut command = Command::new("sh");
     command.arg0(harness).args(["-c", &format!("{line}; exit $?"), harness]);

@@ -1,6 +1,5 @@
-//! A hook is never in the way: whatever is wrong with the call, the mesh or ourselves, the exit code is 0 and nothing
-//! is refused for it, and there is a line for `doctor`. Only who asked for it (`strict`) is refused what can't be
-//! found out.
+//! A hook is never in the way: whatever is wrong with the call, the mesh or `msg` itself, it exits with 0, refuses
+//! nothing for it, and records a line for `doctor`. Only with `strict` a call is refused if it cannot be checked.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -13,7 +12,7 @@ use serde_json::{Value, json};
 use super::fixture::{Fixture, HARNESSES, ended, feed, fixtures, hook, in_shell, play, project};
 use crate::environment::{Ended, TestEnvironment, end, put, unheard};
 
-/// An edit in each way of speaking, the beginning and the end of a session.
+/// An edit in each format; below, the start and the end of a session.
 pub const EDITS: [&str; 7] = [
     "claude/PreToolUse-Write",
     "codex/PreToolUse-apply_patch",
@@ -40,11 +39,11 @@ pub const ENDS: [&str; 6] = [
     "gemini/SessionEnd",
     "pi/session_shutdown",
 ];
-/// What the payloads edit.
+/// The files that the payloads edit.
 const HELD: [&str; 7] =
     ["src/lib.rs", "src/new.rs", "src/other.rs", "out.txt", "notes.txt", "n.ipynb", "sub.txt"];
 
-/// GoldFalcon is here, and holds what the payloads edit.
+/// GoldFalcon has joined, and holds the files that the payloads edit.
 pub fn held() -> TestEnvironment {
     let env = TestEnvironment::new();
     hold(&env);
@@ -60,7 +59,7 @@ pub fn hold(env: &TestEnvironment) {
     end(&mut reserve).expect_code(0);
 }
 
-/// GoldFalcon is here and holds nothing.
+/// GoldFalcon has joined and holds nothing.
 pub fn free() -> TestEnvironment {
     let env = TestEnvironment::new();
     project(&env);
@@ -78,13 +77,13 @@ pub fn troubles(env: &TestEnvironment) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// It did not say or refuse anything.
+/// Asserts that it wrote and refused nothing.
 #[track_caller]
 pub fn quiet(ended: &Ended, what: &str) {
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), ""), "{what}: {ended}");
 }
 
-/// It did not, and left a line; returns what went wrong.
+/// The same, and that it recorded a line; returns the error.
 #[track_caller]
 pub fn quiet_trouble(env: &TestEnvironment, before: usize, ended: &Ended, what: &str) -> String {
     quiet(ended, what);
@@ -95,7 +94,7 @@ pub fn quiet_trouble(env: &TestEnvironment, before: usize, ended: &Ended, what: 
     last["error"].as_str().unwrap().to_string()
 }
 
-/// It refuses, for the reason that it should.
+/// Asserts that it refuses for this reason.
 #[track_caller]
 pub fn refused(ended: &Ended, reason: &str, what: &str) {
     assert_eq!(ended.code, Some(0), "{what}: {ended}");
@@ -141,7 +140,7 @@ fn calls_that_make_no_sense() {
     refused(&feed(env.msg().args(flags), edit.payload.as_bytes()), BY_FALCON, "flags are nothing to it");
     let holder = ["hook", "claude", "PreToolUse", "--as", "GoldFalcon"];
     quiet(&feed(env.msg().args(holder), edit.payload.as_bytes()), "but who it is");
-    // A name that is nobody's, or no name, makes a stranger of the caller, not a guest.
+    // An unknown or invalid name makes the caller a stranger: every reservation binds it.
     for name in ["Nobody", "code reviewer", ""] {
         let ended = feed(hook(&env, "claude", "PreToolUse").env("MSG_AGENT", name), edit.payload.as_bytes());
         refused(&ended, BY_FALCON, name);
@@ -151,7 +150,7 @@ fn calls_that_make_no_sense() {
     }
 }
 
-/// A harness that adds a flag of its own gets its answer, and no exit code but 0.
+/// A flag that a harness adds does not change the answer or the exit code 0.
 #[test]
 fn flags_that_ask_for_help_or_the_version() {
     let env = held();
@@ -196,8 +195,8 @@ fn input_that_makes_no_sense() {
     }
 }
 
-/// Plays every payload with each of its fields changed: the answer is the same, or there is none. Sorted into threads,
-/// because there are many.
+/// Runs every payload with each of its fields changed: the answer is the same, or there is none. One thread per
+/// harness, because there are many.
 fn with_each_field(change: &(dyn Fn(&mut Value, &str) + Sync)) {
     std::thread::scope(|scope| {
         for (dir, _) in HARNESSES {
@@ -207,7 +206,7 @@ fn with_each_field(change: &(dyn Fn(&mut Value, &str) + Sync)) {
                 for fixture in fixtures(&env.home(), dir) {
                     let play = |payload: &str| {
                         let mut command = hook(&env, fixture.harness, &fixture.event);
-                        // So that nobody has held anything a second longer the next time.
+                        // A fixed time, so that ages in the answers do not change between runs.
                         feed(command.env(seams::NOW, "2999-05-17T09:30:00.000Z"), payload.as_bytes())
                     };
                     let whole = play(&fixture.payload).expect_code(0).stdout;
@@ -239,7 +238,7 @@ fn no_field_is_needed() {
 #[test]
 fn fields_of_another_type() {
     with_each_field(&|payload, key| {
-        // One of them for each field, so that all are tried in every payload.
+        // One of them for each field, so that all are used in every payload.
         let others = [json!(null), json!(7), json!("x"), json!([[]]), json!({"x": {}}), json!(true)];
         payload[key] = others[key.len() % others.len()].clone();
     });
@@ -316,7 +315,7 @@ fn nobody_hears_the_answer() {
     }
 }
 
-/// Nor can anyone be told what went wrong.
+/// The error cannot be reported either.
 #[test]
 fn nobody_hears_the_complaint() {
     let env = free();
@@ -331,7 +330,7 @@ fn nobody_hears_the_complaint() {
     }
 }
 
-/// A hook with nothing to say, where all is well, leaves no trace.
+/// A hook that has nothing to say and no error records nothing.
 #[test]
 fn no_trouble_no_line() {
     let env = free();

@@ -1,11 +1,11 @@
-//! Whom a reservation stops: everyone but its holder, for as long as the holder lives.
+//! A reservation binds everyone except its holder, as long as the holder lives.
 
 use serde_json::{Value, json};
 
 use super::fixture::{Fixture, HARNESSES};
 use super::spellings::{Answer, EDITS, SHELLS, Scene};
 
-/// Payloads for the one who is the session of the first of them: an edit and a command in each harness.
+/// Payloads of one session: all edits and commands of a harness.
 fn own_calls(scene: &Scene, dir: &str) -> Vec<(&'static str, Value)> {
     let of_dir = |name: &&str| name.split('/').next() == Some(dir);
     let names: Vec<&str> =

@@ -1,4 +1,4 @@
-//! The index saves time, and nothing else: whatever it says, the answers are the same.
+//! The index only saves time: whatever it says, the answers are the same.
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ fn index(env: &TestEnvironment) -> PathBuf {
     env.mesh().join("index")
 }
 
-/// Thirty agents, each with a directory of its own; one of them is a stranger's, as pi-messenger writes them.
+/// Thirty agents, each with its own directory; one of them is registered as pi-messenger does it.
 fn crowd() -> TestEnvironment {
     let env = TestEnvironment::new();
     for number in 0..AGENTS {
@@ -36,7 +36,7 @@ fn strangers(env: &TestEnvironment) -> PathBuf {
     env.mesh().join("registry/RedIce.json")
 }
 
-/// In place, as pi-messenger writes: the file stays the same one.
+/// Writes in place, as pi-messenger does: the file keeps its inode.
 fn write_strangers(env: &TestEnvironment, pattern: &str) {
     let reservation = json!({ "pattern": pattern, "reason": "x", "since": "2026-11-14T23:57:56.077Z" });
     let registration = json!({
@@ -46,7 +46,7 @@ fn write_strangers(env: &TestEnvironment, pattern: &str) {
     fs::write(strangers(env), registration.to_string()).unwrap();
 }
 
-/// Who refuses Bob that file, if anyone does.
+/// The holder because of whom a stranger is refused that file, if any.
 #[track_caller]
 fn holder(env: &TestEnvironment, path: &str) -> Option<String> {
     match Call::edit(env, "a session that has not joined", path).answer(env) {
@@ -59,7 +59,7 @@ fn holder(env: &TestEnvironment, path: &str) -> Option<String> {
     }
 }
 
-/// All that a hook may be asked: about files, about a session, and for its mail.
+/// Everything that a hook is asked: about files, about a session, and for mail.
 #[track_caller]
 fn answers(env: &TestEnvironment) -> Vec<Option<String>> {
     let paths = ["d0/x", "d7/x", "d7/y/z", "d29/x", "d30/x", "free", "aaa/x", "bbb/x", "d7x/y"];
@@ -81,7 +81,7 @@ fn expected(seven: Option<&str>, aaa: bool) -> Vec<Option<String>> {
     vec![agent("Agent0"), seven.clone(), seven, agent("Agent29"), None, None, a, b, None, agent("somebody")]
 }
 
-/// Asks until there is an index that knows everyone: what is young is not trusted, and so not in it.
+/// Runs hooks until the index contains everyone: recent files are not trusted, so they are not in it.
 #[track_caller]
 fn learn(env: &TestEnvironment) -> String {
     let mut learned = String::new();
@@ -174,7 +174,7 @@ fn a_registration_that_was_changed_in_place_is_noticed_at_once() {
     assert_eq!((before.ino(), before.len()), (after.ino(), after.len()), "the same file, of the same size");
 }
 
-/// It may change again without looking different, within one tick of the clock.
+/// A recent file may change again within one clock tick, with the same stat data.
 #[test]
 fn what_is_young_is_not_in_the_index() {
     let env = crowd();
@@ -206,7 +206,7 @@ fn check_writes_no_index() {
     fs::write(index(&env), "rubbish").unwrap();
     assert_eq!(env.fails(1, &["check", "d7/x", "--as", "Bob"]), "reserved");
     assert_eq!(fs::read_to_string(index(&env)).unwrap(), "rubbish");
-    // A hook does.
+    // A hook rewrites it.
     assert_eq!(holder(&env, "d7/x").as_deref(), Some("Agent7"));
     assert_ne!(fs::read_to_string(index(&env)).unwrap(), "rubbish");
 }

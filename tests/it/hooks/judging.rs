@@ -1,5 +1,6 @@
-//! A hook before a tool decides about the path first. Whatever else fails, what a readable registration of another agent
-//! reserves is refused, what the agent itself reserved is not, and the housekeeping is done at a later hook.
+//! A hook before a tool decides about the path first. Whatever else fails, paths that a readable registration of
+//! another agent reserves are refused, the agent's own reservations are not, and the housekeeping is done at a later
+//! hook.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -15,7 +16,7 @@ use crate::environment::{TestEnvironment, files_in, put, put_old};
 use crate::terminal::{Shell, harness};
 use crate::watching::two;
 
-/// Alice has reserved `src/`. Carol, whose process is the shell, has session `s1` and has reserved `own/`.
+/// Alice has reserved `src/`. Carol's process is the shell; she has session `s1` and has reserved `own/`.
 fn scene() -> (TestEnvironment, Shell) {
     let env = two();
     env.ok(&["reserve", "src/", "--as", "Alice"]);
@@ -70,7 +71,7 @@ fn a_new_session_id_and_claims_that_can_not_be_read() {
     assert!(last_trouble(&env).contains("claims.json"), "{}", last_trouble(&env));
     allowed(&env, &mut shell, "s2", "claims");
     assert_eq!(env.registration("Carol")["sessionId"], "s1");
-    // A hook that decides about nothing goes on too.
+    // A hook that decides nothing works too.
     env.ok(&["send", "Carol", "hello", "--as", "Alice"]);
     let prompt = Call::new(&env, "claude/UserPromptSubmit", "s2");
     let answer = prompt.answer_in(&env, &mut shell);
@@ -97,7 +98,7 @@ fn a_vanished_registration_while_another_process_holds_the_lock() {
     allowed(&env, &mut shell, "s1", "the lock is free");
 }
 
-/// Puts a file in the place of a directory, or the other way round.
+/// Replaces a directory by a file, or the other way round.
 fn spoil(path: &Path) {
     if path.is_dir() {
         fs::remove_dir_all(path).unwrap();
@@ -108,7 +109,7 @@ fn spoil(path: &Path) {
     }
 }
 
-/// What may be damaged without anything to do with the path, and how.
+/// Damage to something unrelated to the path.
 type Damage = (&'static str, fn(&TestEnvironment));
 
 const ELSEWHERE: [Damage; 20] = [
@@ -155,7 +156,7 @@ fn whatever_else_is_damaged() {
         if strict {
             env.configure("{\"strict\": true}");
         }
-        // One after the other, so that in the end all of it is damaged.
+        // One after the other, so that in the end everything is damaged.
         for (what, damage) in ELSEWHERE {
             damage(&env);
             denied(&env, &mut shell, "s1", what);
@@ -164,7 +165,7 @@ fn whatever_else_is_damaged() {
     }
 }
 
-/// One that can't even be looked at costs its own agent at most.
+/// A registration that cannot even be opened affects at most its own agent.
 #[test]
 fn a_registration_that_leads_nowhere() {
     for bystanders in [0, 5] {

@@ -1,4 +1,4 @@
-//! Where a harness asks hooks whether its user must be asked: `msg` may be run, and nothing else.
+//! Where a harness asks hooks for permission: `msg` may be run without asking the user, and nothing else.
 
 use super::call::{Call, session_of};
 use crate::environment::{TestEnvironment, end};
@@ -33,7 +33,7 @@ fn everything_else_is_for_the_user_to_decide() {
         "msgs whoami",
         "./msg whoami",
         "sudo msg whoami",
-        // This is a way to run anything.
+        // `--exec` can run anything.
         "msg watch --exec 'rm -r .'",
         "msg watch --exec='rm -r .'",
         "",

@@ -1,4 +1,4 @@
-//! Commands that are too long to be decided about to their end: the rest is a doubt, and that is said.
+//! Commands that are too long to be analysed completely: the rest is uncertain, which is reported.
 
 use std::fs;
 
@@ -21,13 +21,13 @@ fn call(env: &TestEnvironment, event: &str, command: &str) -> Call {
     Call::bash(env, event, &session_of("Bob"), command)
 }
 
-/// Removes so many files, and then one that is reserved.
+/// Removes `count` files, and then a reserved one.
 fn remove(count: usize) -> String {
     let names: Vec<String> = (0..count).map(|number| format!("f{number}")).collect();
     format!("rm -f {} src/a", names.join(" "))
 }
 
-/// Patches so many files, and then one that is reserved.
+/// Patches `count` files, and then a reserved one.
 fn patch(count: usize) -> String {
     let names = (0..count).map(|number| format!("f{number}")).chain(["src/a".to_string()]);
     let parts: String =
@@ -67,7 +67,7 @@ fn what_is_beyond_the_limits_is_told_and_looked_at_afterwards() {
         env.configure("{\"strict\": true}");
         let ended = end(&mut call(&env, "PreToolUse", &command).command(&env)).expect_code(0);
         assert!(ended.stdout.contains("\"deny\"") && ended.stdout.contains(why), "{ended}");
-        // A command that only looks is never stopped.
+        // A command that only reads is never refused.
         assert_eq!(call(&env, "PreToolUse", "cat src/a").answer(&env), Answer::Silence);
     }
 }

@@ -1,4 +1,4 @@
-//! Hard links are names of a file as good as any other, and links that a command makes lead where they lead.
+//! Hard links count as names of a reserved file, and links that a command makes are followed.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -70,7 +70,7 @@ fn a_glob_reserves_only_what_it_covers() {
     assert_eq!(edit(&env, "Bob", "other.rs"), Answer::Silence);
 }
 
-/// The file stays, and so does its reserved name.
+/// The file remains, and so does its reserved name.
 #[test]
 fn another_name_of_a_reserved_file_may_be_removed() {
     let env = scene();

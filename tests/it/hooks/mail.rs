@@ -1,4 +1,4 @@
-//! Mail for a busy agent: handed over by the next hook that can carry it, once, and never lost.
+//! Mail for a busy agent: delivered by the next hook that can carry it, once, and never lost.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::environment::{TestEnvironment, end, wait_until_unheard};
 use crate::terminal::harness;
 use crate::watching::{inbox, post, two};
 
-/// What can give context to a model, as far as that was seen to arrive.
+/// Hooks that can give context to a model; observed to arrive.
 const CARRIERS: [&str; 19] = [
     "claude/SessionStart",
     "claude/UserPromptSubmit",
@@ -38,7 +38,7 @@ const CARRIERS: [&str; 19] = [
     "pi/tool_result-edit",
 ];
 
-/// What can't.
+/// Hooks that cannot.
 const OTHERS: [&str; 9] = [
     "claude/PreToolUse-Read",
     "claude/PreToolUse-Bash",
@@ -51,12 +51,12 @@ const OTHERS: [&str; 9] = [
     "pi/tool_call-bash",
 ];
 
-/// A call of Bob's.
+/// A call of Bob's session.
 fn bobs(env: &TestEnvironment, fixture: &str) -> Call {
     Call::new(env, fixture, &session_of("Bob"))
 }
 
-/// Its model uses a tool, so it has what it was told before.
+/// Bob's model uses a tool, which shows that it has the earlier context.
 fn goes_on(env: &TestEnvironment) -> Call {
     bobs(env, "gemini/BeforeTool-write_file")
 }
@@ -100,7 +100,7 @@ fn not_handed_over_where_it_would_not_arrive() {
     assert_eq!(inbox(&env).len(), 1);
 }
 
-/// Not even an empty object: some harnesses show whatever is said.
+/// Not even an empty object: some harnesses show any output.
 #[test]
 fn nothing_to_say_is_no_output() {
     let env = two();
@@ -156,7 +156,7 @@ fn a_session_that_never_joined_gets_none() {
     assert_eq!(inbox(&env).len(), 1);
 }
 
-/// Every message begins with its number. Hands over all there is, and sees that it is within bounds.
+/// Delivers all mail, and checks that each answer is within the size limit. Every message begins with its number.
 #[track_caller]
 fn drain(env: &TestEnvironment, call: &Call) -> (Vec<usize>, usize) {
     let mut handed = Vec::new();
@@ -204,7 +204,7 @@ fn more_than_fits_comes_bit_by_bit_and_all_of_it() {
     }
 }
 
-/// What is quoted is longer than what was written: each line has a mark, and what can't be seen is spelled out.
+/// Quoted text is longer than the original: each line has a prefix, and invisible characters are escaped.
 #[test]
 fn lines_and_control_characters_count_as_what_they_become() {
     let env = two();
@@ -219,7 +219,7 @@ fn lines_and_control_characters_count_as_what_they_become() {
     assert_eq!(handed, (0..12).collect::<Vec<_>>());
 }
 
-/// Who a sender is stands in the header, and a folder may have a long name.
+/// The header introduces the sender, whose directory may have a long name.
 #[test]
 fn an_introduction_does_not_break_the_bounds() {
     let env = TestEnvironment::new();
@@ -274,7 +274,7 @@ fn one_that_is_too_long_is_cut_with_a_way_to_the_rest() {
     }
 }
 
-/// The line that `install` writes, in a shell.
+/// The command line that `install` writes, run in a shell.
 fn installed(env: &TestEnvironment, call: &Call) -> Command {
     let msg = Program::At(env!("CARGO_BIN_EXE_msg").to_string());
     let mut command = Command::new("sh");
@@ -312,7 +312,7 @@ fn what_nobody_hears_is_still_there() {
             let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
             drop(child.stdout.take());
             wait_until_unheard(child.id());
-            // What it is asked comes after its reader has gone.
+            // The payload is written after the reader has gone.
             child.stdin.take().unwrap().write_all(call.input().as_bytes()).unwrap();
             child.wait().unwrap();
             assert_eq!(receipt(&env, &id).0, "stored", "{fixture}: a pipe without a reader: {command:?}");
@@ -326,7 +326,8 @@ fn what_nobody_hears_is_still_there() {
     assert!(bobs(&env, "claude/PostToolUse-Bash").context(&env).ends_with("> hello"));
 }
 
-/// Killed before each of its changes in turn. Twice is possible only for what was said and not recorded.
+/// The hook is killed before each of its changes in turn. Only what was printed but not recorded may be delivered
+/// twice.
 #[test]
 fn killed_at_any_step_a_hook_loses_nothing() {
     for (fixture, least) in [("claude/PostToolUse-Bash", 4), ("claude/Stop", 5)] {

@@ -1,4 +1,4 @@
-//! What a hook says to a model counts as surfaced when a later hook shows that the harness went on with it; until then it
+//! Mail given by a hook counts as surfaced when a later hook shows that the harness continued with it; until then it
 //! can be given again.
 
 use ravenry::domain::hook::Answer;
@@ -14,7 +14,7 @@ fn bobs(env: &TestEnvironment, fixture: &str) -> Call {
     Call::new(env, fixture, &session_of("Bob"))
 }
 
-/// Claude Code's prompt, of that turn.
+/// Claude Code's prompt in this turn.
 fn prompt(env: &TestEnvironment, turn: &str) -> Call {
     bobs(env, "claude/UserPromptSubmit").with("/prompt_id", turn)
 }
@@ -40,7 +40,7 @@ fn mail_of_a_prompt_that_was_taken_back_comes_with_the_next_prompt() {
     assert_eq!(prompt(&env, "four").answer(&env), Answer::Silence);
 }
 
-/// Claude Code gives what was typed meanwhile the id of the turn that is under way.
+/// A prompt that is typed during a turn has the id of that turn.
 #[test]
 fn a_second_prompt_of_the_same_turn_takes_nothing_back() {
     let env = two();
@@ -64,7 +64,7 @@ fn what_stays_in_the_conversation_is_given_once_and_counts_when_the_model_goes_o
             other => panic!("{fixture}: {other:?}"),
         };
         assert!(said.ends_with("> hello"), "{fixture}: {said}");
-        // Its user interrupted the turn, and says something else.
+        // The user interrupted the turn, and types another prompt.
         assert_eq!(prompt(&env, "another").answer(&env), Answer::Silence, "{fixture}");
         assert_state(&env, &id, "stored");
         assert_eq!(bobs(&env, "claude/PreToolUse-Bash").answer(&env), Answer::Silence, "{fixture}");
@@ -110,7 +110,7 @@ fn a_session_that_ends_before_its_model_went_on_keeps_its_mail() {
     assert!(context(resumed.answer_in(&env, &mut again)).ends_with("> hello"));
 }
 
-/// That it can't be written down what the model has is no reason to keep other mail from it.
+/// If what the model has cannot be recorded, it still gets other mail.
 #[test]
 fn mail_that_can_not_be_recorded_is_in_nobodys_way() {
     let env = two();
@@ -182,7 +182,7 @@ fn what_was_offered_can_be_acked_and_its_sender_is_told_where_it_is() {
     assert!(inbox(&env).is_empty());
 }
 
-/// A message of low importance wakes nobody, also beside one that the model was offered.
+/// A message of low importance does not cause another turn, even next to one that was offered.
 #[test]
 fn what_was_offered_is_no_reason_for_another_turn() {
     let env = two();
@@ -192,7 +192,7 @@ fn what_was_offered_is_no_reason_for_another_turn() {
     assert_eq!(bobs(&env, "claude/Stop").answer(&env), Answer::Silence);
 }
 
-/// What asks for mail is answered with it: the hook before it takes nothing away.
+/// A command that asks for mail gets it: the hook before it takes nothing.
 #[test]
 fn a_command_that_asks_for_mail_gets_it() {
     let env = two();
@@ -224,7 +224,7 @@ fn a_command_that_asks_for_mail_gets_it() {
     assert!(before("mcp__other__inbox").context(&env).ends_with("> for a tool"), "any other carries it");
 }
 
-/// Gemini CLI drops a prompt that is cancelled, and says at its end that the model said nothing.
+/// Gemini CLI drops a cancelled prompt, and reports at its end that the model said nothing.
 #[test]
 fn a_turn_that_ends_in_silence_shows_nothing() {
     let env = two();

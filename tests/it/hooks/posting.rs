@@ -1,5 +1,5 @@
-//! Where nobody waits beside a session of Claude Code's, its own inbox is the second way to wake it. We play Claude Code:
-//! its record of the session, its socket, its settings.
+//! If no waiter runs, Claude Code's own inbox socket is the second way to wake a session. The test plays Claude Code:
+//! its session record, its socket, its settings.
 
 use std::fs;
 use std::io::Read;
@@ -20,19 +20,19 @@ use super::call::{Call, session_of};
 use super::waking::send;
 use crate::environment::{TestEnvironment, end, put, put_old, wait_until};
 
-/// Longer than posting may take, and shorter than anything that waits for us.
+/// Longer than posting may take, and shorter than any timeout that waits for us.
 const IN_TIME: Duration = Duration::from_secs(60);
 
-/// Alice, and Bob in a Claude Code that this very process plays.
+/// Alice, and Bob in a Claude Code that this process plays.
 pub struct Scene {
     pub env: TestEnvironment,
     heard: Arc<Mutex<Vec<Value>>>,
-    /// How many have come and gone.
+    /// Number of connections that were accepted and closed.
     visits: Arc<AtomicUsize>,
 }
 
 impl Scene {
-    /// Bob rests, and asks before he acts.
+    /// Bob is idle, and asks for permission before he acts.
     pub fn new() -> Self {
         let env = TestEnvironment::new();
         env.join("Alice");
@@ -59,7 +59,7 @@ impl Scene {
         SessionId::new(session_of("Bob")).unwrap()
     }
 
-    /// What Claude Code writes down about its session, but for this.
+    /// Writes Claude Code's record of the session, with the members of `but` changed.
     pub fn record(&self, but: &Value) {
         let pid = std::process::id();
         let mut record = json!({
@@ -72,7 +72,7 @@ impl Scene {
         put(&self.env.home().join(format!(".claude/sessions/{pid}.json")), &record.to_string());
     }
 
-    /// From now on somebody listens, and hears what is posted.
+    /// Listens on the socket and collects what is posted.
     pub fn listen(&self) {
         let listener = UnixListener::bind(self.socket()).unwrap();
         let (heard, visits) = (Arc::clone(&self.heard), Arc::clone(&self.visits));
@@ -108,7 +108,8 @@ impl Scene {
         self.env.store().turns(&Self::session()).unwrap().count
     }
 
-    /// Nothing is posted, and Bob is told with his next prompt; nor does he seem to have been woken.
+    /// Asserts that nothing is posted, that Bob gets the mail with his next prompt, and that he does not count as
+    /// woken.
     #[track_caller]
     fn is_left_alone(&self, why: &str) {
         assert_eq!(send(&self.env, &["anyone?"]), "prompt", "{why}");
@@ -177,7 +178,7 @@ fn who_does_not_rest_is_not_posted_to() {
     assert_eq!(scene.heard(), [] as [Value; 0]);
 }
 
-/// No hook tells of it, but Claude Code does.
+/// No hook reports an interruption, but Claude Code's record does.
 #[test]
 fn who_was_interrupted_is_not_said_to_be_at_work() {
     let scene = Scene::new();
@@ -223,12 +224,12 @@ fn a_record_of_something_else_is_not_followed() {
     scene.is_left_alone("half a record");
     fs::remove_file(&record).unwrap();
     scene.is_left_alone("no record");
-    // Its hooks said that the turn is over; it says so itself a moment later.
+    // The hooks reported the end of the turn; the record follows a moment later.
     scene.record(&json!({ "status": "busy" }));
     assert_eq!(send(&scene.env, &["now"]), "socket");
 }
 
-/// The one who is told why is the sender, and the session rests on.
+/// The sender is told the reason, and the session stays idle.
 #[test]
 fn what_lies_in_the_place_of_the_socket_is_looked_at_first() {
     let scene = Scene::new();
@@ -249,7 +250,7 @@ fn what_lies_in_the_place_of_the_socket_is_looked_at_first() {
     assert!(refused(&scene).contains("no socket of ours"));
     fs::remove_file(scene.socket()).unwrap();
     scene.listen();
-    // Others could have put it there.
+    // Other users could have put it there.
     fs::set_permissions(scene.place(), PermissionsExt::from_mode(0o777)).unwrap();
     assert!(refused(&scene).contains("may be written to by other users"));
     fs::set_permissions(scene.place(), PermissionsExt::from_mode(0o700)).unwrap();
@@ -264,7 +265,7 @@ fn what_lies_in_the_place_of_the_socket_is_looked_at_first() {
     assert_eq!(send(&scene.env, &["now"]), "socket");
 }
 
-/// A process of somebody else's behind the socket is not the agent.
+/// If another process listens on the socket, it is not the agent.
 #[test]
 fn only_the_agent_itself_is_posted_to() {
     let scene = Scene::new();
@@ -285,7 +286,7 @@ fn only_the_agent_itself_is_posted_to() {
     assert_eq!(scene.heard(), [] as [Value; 0]);
 }
 
-/// It is told once, and may hear it later; meanwhile nobody is kept waiting, and nothing more is said.
+/// It is posted once, and may be read later; meanwhile nobody is delayed, and nothing more is posted.
 #[test]
 fn who_does_not_read_holds_nobody_up() {
     let scene = Scene::new();
@@ -303,7 +304,7 @@ fn who_does_not_read_holds_nobody_up() {
     assert_eq!(waiting, 1);
 }
 
-/// A session that acts without asking would hold it behind a dialog.
+/// A session that acts without asking would hold the post behind a dialog.
 #[test]
 fn where_a_dialog_would_come_nothing_is_posted() {
     let scene = Scene::new();

@@ -1,4 +1,4 @@
-//! Sessions that start, go on under another id, end and come back.
+//! Sessions that start, change their id, end and come back.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use crate::watching::{inbox, post, two};
 
 const SETTING: &str = "autoRegister";
 
-/// Sessions join by themselves.
+/// A mesh in which sessions join by themselves.
 fn open_house() -> TestEnvironment {
     let env = TestEnvironment::new();
     env.ok(&["config", "set", SETTING, "true"]);
@@ -23,7 +23,7 @@ fn start(env: &TestEnvironment, shell: &mut Shell, session: &str, source: &str) 
     Call::new(env, "claude/SessionStart", session).with("/source", source).answer_in(env, shell)
 }
 
-/// How a session of each harness starts.
+/// The start of a session, in each harness.
 const STARTS: [&str; 6] = [
     "claude/SessionStart",
     "codex/SessionStart",
@@ -33,7 +33,7 @@ const STARTS: [&str; 6] = [
     "pi/session_start",
 ];
 
-/// And how it ends.
+/// The end of a session.
 fn end_of(env: &TestEnvironment, harness: &str, session: &str) -> Call {
     match harness {
         "copilot" => Call::new(env, "copilot/sessionEnd", session),
@@ -140,7 +140,7 @@ fn or_it_is_told_nothing() {
 fn a_resumed_session_gets_its_name_back_with_its_mail() {
     let env = two();
     let mut first = harness(&env, "claude");
-    // Nobody asked sessions to join by themselves: this one did it by its own command.
+    // `autoRegister` is off: this session joins by its own command.
     first.msg("CLAUDE_CODE_SESSION_ID=s1 msg join Carol");
     first.msg("CLAUDE_CODE_SESSION_ID=s1 msg reserve src/");
     post(&env.store(), "Carol", "while you were away");
@@ -150,7 +150,7 @@ fn a_resumed_session_gets_its_name_back_with_its_mail() {
     assert!(text.starts_with("You are Carol ") && text.ends_with("> while you were away"), "{text}");
     let agent = env.registration("Carol");
     assert_eq!((&agent["pid"], &agent["reservations"][0]["pattern"]), (&json!(second.pid()), &json!("src/")));
-    // The same after a proper end.
+    // The same after a regular end.
     Call::new(&env, "claude/SessionEnd", "s1").answer_in(&env, &mut second);
     assert_eq!(env.names(), ["Alice", "Bob"]);
     env.ok(&["send", "Carol", "come back", "--hold", "--as", "Alice"]);
@@ -183,14 +183,14 @@ fn compact_and_clear_change_nothing_about_who_it_is() {
     assert_eq!(end.answer_in(&env, &mut shell), Answer::Silence);
     assert_eq!(env.names(), ["Alice", "Bob", "Carol"], "another session follows");
     check(&mut shell, "s2", "clear");
-    // Without that hook, any other tells the new id.
+    // Without that hook, any other hook reports the new id.
     Call::new(&env, "claude/UserPromptSubmit", "s3").answer_in(&env, &mut shell);
     assert_eq!(env.registration("Carol")["sessionId"], "s3");
     Call::new(&env, "claude/SessionEnd", "s3").with("/reason", "logout").answer_in(&env, &mut shell);
     assert_eq!(env.names(), ["Alice", "Bob"]);
 }
 
-/// Its user resumes another session in the same process: one of a process that is gone, or an earlier one of its own.
+/// The user resumes another session in the same process: one whose process is gone, or an earlier one of its own.
 #[test]
 fn a_session_that_is_resumed_in_the_process_of_an_agent_keeps_its_reservations() {
     let env = two();
@@ -209,7 +209,7 @@ fn a_session_that_is_resumed_in_the_process_of_an_agent_keeps_its_reservations()
     }
 }
 
-/// Also if nobody has noticed yet that the agent of the resumed session is gone.
+/// Even if nobody has noticed yet that the agent of the resumed session is gone.
 #[test]
 fn a_session_that_is_resumed_in_the_process_of_an_agent_brings_its_mail() {
     let env = two();
@@ -247,7 +247,7 @@ fn at_its_end_all_becomes_free_and_who_waits_is_told() {
     env.join("alice");
 }
 
-/// Gemini CLI tells its shell no session id.
+/// Gemini CLI gives its shell no session id.
 #[test]
 fn who_joined_without_a_session_id_is_known_by_its_process() {
     let env = two();
@@ -259,7 +259,7 @@ fn who_joined_without_a_session_id_is_known_by_its_process() {
     let edit = Call::new(&env, "gemini/BeforeTool-write_file", "g1").with("/tool_input/file_path", "src/x");
     assert_eq!(edit.answer_in(&env, &mut gemini), Answer::Silence, "its own");
     assert_eq!(env.registration("Gem")["sessionId"], "g1", "it is carried over");
-    // Now the session alone tells.
+    // Now the session id is enough.
     assert!(Call::new(&env, "gemini/AfterTool-write_file", "g1").context(&env).ends_with("> hello"));
     assert_eq!(gemini.run("msg whoami -q").stdout, "Gem\n");
     Call::new(&env, "gemini/SessionEnd", "g1").answer_in(&env, &mut gemini);
@@ -302,7 +302,7 @@ fn two_opencode_sessions_in_one_process_are_two_agents() {
     for session in ["ses_1", "ses_2"] {
         created(session).answer_in(&env, &mut opencode);
     }
-    // What a subagent does, it does as its parent.
+    // A subagent acts as its parent.
     created("ses_3").with("/properties/info/parentID", "ses_1").answer_in(&env, &mut opencode);
     let names = env.names();
     assert_eq!(names.len(), 2);
@@ -322,7 +322,7 @@ fn two_opencode_sessions_in_one_process_are_two_agents() {
     assert!(context(after("ses_1").answer_in(&env, &mut opencode)).ends_with("> for one"));
     assert_eq!(edit("ses_1").answer_in(&env, &mut opencode), Answer::Silence);
     assert!(matches!(edit("ses_2").answer_in(&env, &mut opencode), Answer::Deny(_)));
-    // One that has not joined is neither of them.
+    // A session that has not joined is neither of them.
     assert!(matches!(edit("ses_4").answer_in(&env, &mut opencode), Answer::Deny(_)));
     end_of(&env, "opencode", "ses_1").answer_in(&env, &mut opencode);
     assert_eq!(env.names(), [two]);

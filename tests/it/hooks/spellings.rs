@@ -1,5 +1,5 @@
-//! One file has many names and many ways to be changed: none of them gets past a reservation, in no harness; and who
-//! only looks is not stopped.
+//! A file has many names and can be changed in many ways: none gets past a reservation in any harness, and reading is
+//! not refused.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 use super::fixture::{Fixture, feed, hook, project};
 use crate::environment::{Ended, TestEnvironment};
 
-/// How a tool that edits is told its path.
+/// How an editing tool gets its path.
 #[derive(Clone, Copy)]
 pub enum Told {
     Path,
     Patch,
 }
 
-/// Every tool that edits: a payload, and where in it the path or the patch is.
+/// Every editing tool: a payload, and where in it the path or the patch is.
 pub const EDITS: [(&str, &str, Told); 14] = [
     ("claude/PreToolUse-Edit", "/tool_input/file_path", Told::Path),
     ("claude/PreToolUse-Write", "/tool_input/file_path", Told::Path),
@@ -35,7 +35,7 @@ pub const EDITS: [(&str, &str, Told); 14] = [
     ("pi/tool_call-write", "/event/input/path", Told::Path),
 ];
 
-/// Every shell, and where its command is.
+/// Every shell tool, and where its command is.
 pub const SHELLS: [(&str, &str); 7] = [
     ("claude/PreToolUse-Bash", "/tool_input/command"),
     ("codex/PreToolUse-Bash", "/tool_input/command"),
@@ -46,7 +46,7 @@ pub const SHELLS: [(&str, &str); 7] = [
     ("pi/tool_call-bash", "/event/input/command"),
 ];
 
-/// Tools that look: a payload of one that edits, where its path and its name are, and the name of one that looks.
+/// Reading tools: a payload of an editing tool, where its path and its name are, and the name of a reading tool.
 const READS: [(&str, &str, &str, &str); 8] = [
     ("claude/PreToolUse-Read", "/tool_input/file_path", "/tool_name", "Read"),
     ("claude/PreToolUse-Read", "/tool_input/file_path", "/tool_name", "Grep"),
@@ -61,7 +61,7 @@ const READS: [(&str, &str, &str, &str); 8] = [
 const HELD: [&str; 7] =
     ["src/lib.rs", "src/unborn.rs", "new/file.rs", "alias/via.rs", "caf\u{e9}.txt", "held/", "a b.txt"];
 
-/// Where it is said and how the file is called from there; `{P}` is the project. All are held.
+/// A directory, and the path of a file from there; `{P}` is the project. All are reserved.
 const SAME: [(&str, &str); 19] = [
     ("", "src/lib.rs"),
     ("", "./src/lib.rs"),
@@ -75,7 +75,7 @@ const SAME: [(&str, &str); 19] = [
     ("sub", "{P}/src/lib.rs"),
     ("", "~/project/src/lib.rs"),
     ("src", "lib.rs"),
-    // Through a link to the file, and to a directory above it; also where the file is not there yet.
+    // Through a link to the file or to a directory above it, also if the file does not exist yet.
     ("", "link.rs"),
     ("", "alias/lib.rs"),
     ("", "alias/unborn.rs"),
@@ -85,7 +85,7 @@ const SAME: [(&str, &str); 19] = [
     ("", "held/not/there/yet.rs"),
 ];
 
-/// These are not.
+/// The same for paths that are not reserved.
 const OTHERS: [(&str, &str); 7] = [
     ("", "src/lib.rs2"),
     ("", "src/lib"),
@@ -163,7 +163,7 @@ const LOOKS: [(&str, &str); 22] = [
     ("", "echo x > src/lib.rs2"),
 ];
 
-/// A project of which GoldFalcon holds some, and hooks of sessions that never joined.
+/// A project in which GoldFalcon holds some paths, and hooks of sessions that never joined.
 pub struct Scene {
     pub env: TestEnvironment,
     project: PathBuf,
@@ -202,7 +202,7 @@ impl Scene {
         text.replace("{P}", self.project.to_str().unwrap())
     }
 
-    /// Runs the hook that the payload of that name is for, with this one.
+    /// Runs the hook of the payload `name` with this payload.
     #[track_caller]
     pub fn ask(&self, name: &str, payload: &Value) -> Answer {
         let fixture = Fixture::of(&self.env.home(), name);
@@ -211,7 +211,7 @@ impl Scene {
         Answer::of(name.split('/').next().unwrap(), &ended)
     }
 
-    /// A tool that edits is about to edit that.
+    /// An editing tool is about to edit `path`.
     #[track_caller]
     fn edit(&self, (name, place, told): (&str, &str, Told), cwd: &str, path: &str) -> Answer {
         let path = self.whole(path);
@@ -230,7 +230,7 @@ impl Scene {
         self.ask(name, &payload)
     }
 
-    /// A shell is about to run that.
+    /// A shell tool is about to run `command`.
     #[track_caller]
     fn run(&self, (name, place): (&str, &str), cwd: &str, command: &str) -> Answer {
         let mut payload = self.payload(name);
@@ -239,11 +239,11 @@ impl Scene {
         self.ask(name, &payload)
     }
 
-    /// The session is in that directory of the project.
+    /// Sets the session's directory, within the project.
     fn go_to(&self, name: &str, payload: &mut Value, cwd: &str) {
         let cwd = self.project.join(cwd).to_str().unwrap().to_string();
         match name.split('/').next().unwrap() {
-            // Our plugin says it.
+            // Our plugin adds it.
             "opencode" => payload["cwd"] = json!(cwd),
             "pi" => set(payload, "/ctx/cwd", cwd),
             _ => set(payload, "/cwd", cwd),
@@ -263,7 +263,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// What the harness is told, if it is told so that it listens.
+    /// The answer, in the form that this harness understands.
     #[track_caller]
     fn of(dir: &str, ended: &Ended) -> Self {
         assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended}");
@@ -290,7 +290,7 @@ impl Answer {
     }
 }
 
-/// All cases of a table; those that went wrong are told together.
+/// Checks all cases of a table, and reports all failures together.
 #[track_caller]
 fn all(cases: impl IntoIterator<Item = (String, bool)>) {
     let mut count = 0;
@@ -371,7 +371,7 @@ fn pi_has_ways_of_its_own_to_read_a_path() {
     }
 }
 
-/// Some shells are told where to run, besides where the session is.
+/// Some shell tools have a directory of their own, besides the session's.
 #[test]
 fn a_command_may_run_elsewhere() {
     let scene = Scene::held();
@@ -398,7 +398,7 @@ fn a_command_may_run_elsewhere() {
     }
 }
 
-/// Tools of Claude Code's that we don't know by name: they edit if they have what an edit has.
+/// Unknown tools of Claude Code count as edits if they have the fields of one.
 #[test]
 fn tools_that_nobody_knows() {
     let scene = Scene::held();
@@ -418,7 +418,7 @@ fn tools_that_nobody_knows() {
     }
 }
 
-/// Servers call it `path`; one that is relative may be a place on another machine.
+/// MCP servers call the field `path`; a relative one may be on another machine.
 #[test]
 fn tools_that_call_it_path() {
     let scene = Scene::held();
@@ -438,7 +438,7 @@ fn tools_that_call_it_path() {
     }
 }
 
-/// A patch that changes several files is refused for any of them.
+/// A patch of several files is refused if any of them is reserved.
 #[test]
 fn one_of_many_is_enough() {
     let scene = Scene::held();

@@ -1,4 +1,4 @@
-//! An agent that is about to stop goes on if mail waits, but not all night.
+//! An agent that is about to stop continues if mail is waiting, but only a limited number of times.
 
 use ravenry::domain::hook::Answer;
 
@@ -6,7 +6,7 @@ use super::call::{Call, receipt, send, session_of};
 use crate::environment::TestEnvironment;
 use crate::watching::{inbox, post, two};
 
-/// How each harness says that its agent is about to stop, and that its user spoke; and where it tells what.
+/// For each harness: the payload of a stop, the payload of a prompt, and where the prompt's text is.
 const HARNESSES: [(&str, &str, &str); 5] = [
     ("claude/Stop", "claude/UserPromptSubmit", "/prompt"),
     ("codex/Stop", "codex/UserPromptSubmit", "/prompt"),
@@ -15,7 +15,7 @@ const HARNESSES: [(&str, &str, &str); 5] = [
     ("pi/agent_before_settle", "pi/before_agent_start", "/event/prompt"),
 ];
 
-/// Alice and Bob, and mail keeps anyone going twice.
+/// Alice and Bob, with `mailTurns` 2.
 fn twice() -> TestEnvironment {
     let env = two();
     env.ok(&["config", "set", "mailTurns", "2"]);
@@ -53,7 +53,7 @@ fn mail_keeps_an_agent_going_so_often_per_prompt_of_its_user() {
             }
             assert_eq!(inbox(&env).len(), 1, "it waits for the user's next prompt");
             prompt.answer(&env);
-            // Where a prompt can't carry mail, the next stop does.
+            // Where a prompt cannot carry mail, it is still in the inbox.
             if !inbox(&env).is_empty() {
                 env.ok(&["read", "--as", "Bob"]);
             }
@@ -61,7 +61,7 @@ fn mail_keeps_an_agent_going_so_often_per_prompt_of_its_user() {
     }
 }
 
-/// Gemini CLI, Copilot CLI and Codex show what kept the agent going as if the user had said it.
+/// Gemini CLI, Copilot CLI and Codex show the text that made the agent continue as if the user had typed it.
 #[test]
 fn our_own_words_are_no_prompt_of_the_user() {
     for (stop, prompt, said) in HARNESSES {
@@ -84,7 +84,7 @@ fn our_own_words_are_no_prompt_of_the_user() {
     }
 }
 
-/// OpenCode goes on by nothing but a prompt, which is shown as the user's: a peer's words don't belong there.
+/// Only a prompt makes OpenCode continue, and it is shown as the user's: text from peers does not belong there.
 #[test]
 fn where_it_would_be_the_user_speaking_the_mail_comes_by_the_prompt() {
     let env = twice();
@@ -144,7 +144,7 @@ fn none_at_all_if_that_is_wanted() {
     assert!(bobs(&env, "claude/UserPromptSubmit").context(&env).ends_with("> hello"));
 }
 
-/// Whoever is kept going answers, and that keeps the other going.
+/// An agent that is made to continue answers, which makes the other one continue.
 #[test]
 fn two_who_answer_each_other_come_to_rest() {
     let env = two();

@@ -1,4 +1,4 @@
-//! With `strict`, what can't be found out is refused, in the harness's own words; and only that.
+//! With `strict`, a call that cannot be checked is refused in the harness's own format, and nothing else is.
 
 use ravenry::sys::seams;
 
@@ -79,7 +79,7 @@ fn the_strict_are_refused_for_a_bug_of_ours() {
     }
 }
 
-/// Being strict is not forgotten because of a typing error.
+/// A typing error in the configuration does not turn `strict` off.
 #[test]
 fn a_broken_configuration_stays_as_strict_as_it_was() {
     for broken in ["{ oops", "{\"strict\": \"perhaps\"}"] {
@@ -95,7 +95,7 @@ fn a_broken_configuration_stays_as_strict_as_it_was() {
     }
 }
 
-/// What can't be understood can't be refused either: nobody knows whether it is a tool at all.
+/// An invalid payload cannot be refused: it may not even be about a tool.
 #[test]
 fn the_strict_are_not_refused_what_makes_no_sense() {
     let env = held();

@@ -1,4 +1,4 @@
-//! Who was refused something at a hook is told when it is free, once.
+//! An agent that was refused at a hook is told once when the path or task is free.
 
 use ravenry::domain::hook::Answer;
 
@@ -6,7 +6,7 @@ use super::call::{Call, session_of};
 use crate::environment::{TestEnvironment, put};
 use crate::watching::{inbox, two};
 
-/// Alice holds what Bob wants; Carol is there too. Returns Alice's host as well.
+/// Alice holds what Bob wants; Carol has joined too. Also returns Alice's host.
 fn three() -> (TestEnvironment, u32) {
     let env = TestEnvironment::new();
     let alice = env.join("Alice");
@@ -30,7 +30,7 @@ fn refused(call: &Call, env: &TestEnvironment) {
     }
 }
 
-/// Bob is told at this call, and at none after it.
+/// Asserts that Bob is told at this call, and not again.
 #[track_caller]
 fn assert_told_once(env: &TestEnvironment, fixture: &str, words: &str) {
     let told = match bobs(env, fixture).answer(env) {
@@ -79,7 +79,7 @@ fn whatever_it_was_that_was_refused() {
     }
 }
 
-/// Nobody buries the holder, nobody else does anything: Bob's own hook finds out.
+/// Nobody buries the holder or does anything else: Bob's own hook notices.
 #[test]
 fn when_the_holder_is_killed() {
     for fixture in ["claude/PostToolUse-Bash", "claude/Stop"] {
@@ -92,7 +92,7 @@ fn when_the_holder_is_killed() {
     }
 }
 
-/// The same of a task.
+/// The same for a task.
 #[test]
 fn when_the_owner_of_a_task_is_killed() {
     for fixture in ["claude/PostToolUse-Bash", "claude/Stop"] {
@@ -126,7 +126,7 @@ fn not_while_another_holds_a_part_of_it() {
     assert_eq!(bobs(&env, "claude/PostToolUse-Bash").answer(&env), Answer::Silence);
 }
 
-/// Who has not joined can't be told, and is not promised it.
+/// A session that has not joined cannot be told, and is not promised it.
 #[test]
 fn not_who_has_not_joined() {
     let env = two();

@@ -1,4 +1,4 @@
-//! An agent that rests is woken by mail: once, by one, with nothing taken, and not all night.
+//! Mail wakes an idle agent: only once, by one process, without taking mail, and a limited number of times.
 
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
@@ -19,7 +19,7 @@ use crate::environment::{TestEnvironment, date, end, wait_until};
 use crate::terminal::harness;
 use crate::watching::{inbox, post};
 
-/// Alice, and Bob in Claude Code, whom mail may keep going twice.
+/// Alice, and Bob in Claude Code, with `mailTurns` 2.
 fn scene() -> (TestEnvironment, u32) {
     scene_in("claude")
 }
@@ -46,21 +46,21 @@ fn prompt(env: &TestEnvironment, text: &str) -> Answer {
     call(env, "claude/UserPromptSubmit").with("/prompt", text).answer(env)
 }
 
-/// Sends to Bob; returns how he is told.
+/// Sends to Bob; returns the wake route.
 #[track_caller]
 pub fn send(env: &TestEnvironment, args: &[&str]) -> String {
     let sent = env.ok(&[&["send", "Bob", "--as", "Alice"], args].concat());
     sent["sent"][0]["wake"].as_str().unwrap().to_string()
 }
 
-/// What waits at the side of Bob's session. It ends with the test at the latest.
+/// The waiter of Bob's session. It ends with the test at the latest.
 struct Waiter {
     child: Child,
     said: PathBuf,
 }
 
 impl Waiter {
-    /// One that has taken its place.
+    /// Starts a waiter, and waits until it is registered.
     fn start(env: &TestEnvironment) -> Self {
         Self::start_as(env, "claude", "claude/Stop")
     }
@@ -81,7 +81,7 @@ impl Waiter {
         waiter
     }
 
-    /// Waits for its end; returns the exit code and what it said.
+    /// Waits until it exits; returns the exit code and the output.
     fn end(&mut self) -> (Option<i32>, String) {
         wait_until("the waiter ends", || self.child.try_wait().unwrap().is_some());
         let code = self.child.wait().unwrap().code();
@@ -149,7 +149,7 @@ fn a_waiter_wakes_and_takes_nothing() {
         let (env, _) = scene_in(harness);
         prompt(&env, "hello");
         let mut waiter = Waiter::start_as(&env, harness, fixture);
-        // It starts beside the hook that says that the session rests, or before it.
+        // It starts together with the hook that reports the session idle, or before it.
         assert_eq!(stop(&env), Answer::Silence);
         send(&env, &["of no importance", "--importance", "low"]);
         assert!(waiter.is_there());
@@ -163,7 +163,7 @@ fn a_waiter_wakes_and_takes_nothing() {
     }
 }
 
-/// Nobody else does anything: who rests is woken all the same.
+/// Nobody else does anything, and the idle agent is woken nevertheless.
 #[test]
 fn a_waiter_wakes_when_what_was_waited_for_is_free() {
     let (env, _) = scene();
@@ -209,7 +209,7 @@ fn what_comes_in_a_burst_is_one_turn() {
     }
     let (code, said) = waiter.end();
     assert_eq!(code, Some(2));
-    // Another that is started meanwhile, as after a turn, has nobody to wake: Bob is at work.
+    // A waiter that is started meanwhile, as after a turn, wakes nobody: Bob is working.
     let Answer::Context(mail) = prompt(&env, &said) else { panic!("no mail") };
     assert_eq!(mail.matches("[peer Alice").count(), 20, "{mail}");
     assert_eq!(stop(&env), Answer::Silence, "nothing is left");
@@ -234,7 +234,7 @@ fn mail_wakes_so_often_per_prompt_of_the_user() {
         assert_eq!(send(&env, &["too much"]), "prompt");
         env.ok(&["doctor", "--wake", "Bob"]);
         assert!(waiter.is_there(), "it waits, but for the user's next prompt");
-        // Nobody else wakes him either, and what waits comes with that.
+        // Nobody else wakes him either, and the mail comes with that prompt.
         let Answer::Context(mail) = prompt(&env, "what now?") else { panic!("no mail") };
         assert!(mail.ends_with("> too much"), "{mail}");
         assert_eq!(waiter.end().0, Some(0), "a turn has begun");
@@ -252,7 +252,7 @@ fn there_is_one_waiter_at_most() {
         let before = waiters.len() - 2;
         assert_eq!(waiters[before].end(), (Some(0), String::new()));
     }
-    // One that is killed is not believed in.
+    // A killed waiter does not count.
     let last = waiters.last_mut().unwrap();
     kill(Pid::from_raw(last.child.id().cast_signed()), Signal::SIGKILL).unwrap();
     last.child.wait().unwrap();
@@ -288,7 +288,7 @@ fn what_came_while_it_stopped_is_not_left_lying() {
     assert_eq!(send(&env, &["it goes on"]), "hook");
 }
 
-/// Of all who want to wake it, one does.
+/// Of several that want to wake it, exactly one does.
 #[test]
 fn one_wakes() {
     let (env, _) = scene();
@@ -306,7 +306,7 @@ fn one_wakes() {
     }
 }
 
-/// A session that has just started waits for its user, and may be woken before that.
+/// A session that has just started waits for its user, and may be woken before the first prompt.
 #[test]
 fn a_new_session_rests() {
     let env = TestEnvironment::new();
@@ -317,7 +317,7 @@ fn a_new_session_rests() {
     let mut claude = harness(&env, "claude");
     let told = env.path().join("told");
     fs::write(&told, of("claude/SessionStart").input()).unwrap();
-    // Both hooks start at once, and the waiter may be the first.
+    // Both hooks start at once, and the waiter may be first.
     let waiter = format!("(msg waiter claude <{} 2>woken; echo $? >ended) &", told.display());
     assert_eq!(claude.run(&waiter).code, Some(0));
     let Answer::Context(_) = of("claude/SessionStart").answer_in(&env, &mut claude) else {
@@ -331,13 +331,13 @@ fn a_new_session_rests() {
     assert_eq!(sent["sent"][0]["wake"], "rewake");
     let written = |file: &str| fs::read_to_string(env.work().join(file)).unwrap_or_default();
     wait_until("the waiter ends", || written("ended") == "2\n");
-    // What goes on with a session that works, as after a compaction, is no reason to think that it rests.
+    // A `SessionStart` of a working session, as after a compaction, does not mean that it is idle.
     of("claude/UserPromptSubmit").answer_in(&env, &mut claude);
     of("claude/SessionStart").answer_in(&env, &mut claude);
     assert_eq!(mesh.activity(&session).unwrap(), Activity::Working);
 }
 
-/// What was killed in the middle of a turn and comes back in another process waits for its user.
+/// A session that was killed during a turn and comes back in another process waits for its user.
 #[test]
 fn a_session_that_was_killed_at_work_rests_when_it_comes_back() {
     let env = TestEnvironment::new();
@@ -359,7 +359,7 @@ fn a_session_that_was_killed_at_work_rests_when_it_comes_back() {
     assert_eq!(mesh.activity(&session).unwrap(), Activity::Working, "it is the same process still");
 }
 
-/// Who took it upon itself to wake it and died, or was not heard, is not waited for without end.
+/// If the process that wakes it dies or is not heard, the session counts as idle again after a while.
 #[test]
 fn who_is_not_woken_after_all_rests_again() {
     let (env, _) = scene();
@@ -381,7 +381,7 @@ fn who_is_not_woken_after_all_rests_again() {
     assert!(!mesh.rouse(&session).unwrap());
 }
 
-/// The sender wakes Codex, once for all that comes at once; and so does what the program itself has to tell.
+/// The sender wakes Codex, once for several messages at once; notices of `msg` itself wake it too.
 #[test]
 fn codex_is_woken_by_whoever_sends() {
     let env = TestEnvironment::new();
@@ -407,7 +407,8 @@ fn codex_is_woken_by_whoever_sends() {
     assert_eq!(queued().lines().count(), 2, "what Bob waited for is free");
 }
 
-/// What a hook has to tell wakes as well, and the hook does not wait for it: the queue ends only after the hook has.
+/// A notice posted by a hook wakes too, and the hook does not wait for that: the queue command ends only after the hook
+/// has.
 #[test]
 fn codex_is_woken_by_what_a_hook_tells() {
     let env = TestEnvironment::new();
@@ -432,7 +433,7 @@ fn codex_is_woken_by_what_a_hook_tells() {
     assert_eq!(queued().lines().count(), 1);
 }
 
-/// The process that a hook starts to wake somebody can be started by anybody.
+/// Anybody can start the process that a hook starts to wake an agent.
 #[test]
 fn nobody_is_woken_without_mail() {
     let env = TestEnvironment::new();
@@ -448,7 +449,7 @@ fn nobody_is_woken_without_mail() {
     assert!(log.exists());
 }
 
-/// A prompt that its user types while somebody tries to wake it in vain begins a turn, and stays one.
+/// A prompt that the user types during a failed attempt to wake begins a turn, and the session stays working.
 #[test]
 fn a_turn_that_begins_meanwhile_is_not_put_to_rest() {
     let env = TestEnvironment::new();
@@ -475,7 +476,7 @@ fn a_turn_that_begins_meanwhile_is_not_put_to_rest() {
     assert_eq!(mesh.turns(&session).unwrap().count, 0, "the prompt has set it back");
 }
 
-/// Each of them takes its time: it ends when all have begun. One after the other, none would ever.
+/// Each queue command ends only once all have begun: one after the other, none would ever end.
 #[test]
 fn many_are_woken_at_the_same_time() {
     let env = TestEnvironment::new();
@@ -500,7 +501,7 @@ fn many_are_woken_at_the_same_time() {
     assert_eq!(fs::read_dir(begun).unwrap().count(), all);
 }
 
-/// What a hook says to nobody hands nothing over and keeps nobody going: the next one says it again.
+/// An answer that nobody reads delivers nothing and makes nobody continue: the next hook gives it again.
 #[test]
 fn an_answer_that_leads_nowhere_is_none() {
     for place in [">/dev/null", ">&-"] {
@@ -531,7 +532,7 @@ fn an_answer_that_leads_nowhere_is_none() {
     }
 }
 
-/// A program that has no `queue` is no Codex that can be woken: it rests on, and the sender is told.
+/// A program without `queue` is not a Codex that can be woken: it stays idle, and the sender is told.
 #[test]
 fn who_can_not_be_woken_rests_on() {
     let (env, _) = scene_in("codex");
@@ -557,7 +558,7 @@ fn doctor_tries_it_without_a_turn() {
     assert_eq!(check["state"], "ok", "{check}");
     assert!(check["message"].as_str().unwrap().contains("Bob's waiter answered"), "{check}");
     assert!(waiter.is_there());
-    // One that stands still is found out.
+    // A stopped waiter is detected.
     let pid = Pid::from_raw(waiter.child.id().cast_signed());
     kill(pid, Signal::SIGSTOP).unwrap();
     let check = waking(&env);
@@ -570,7 +571,7 @@ fn doctor_tries_it_without_a_turn() {
     assert_eq!(env.fails(1, &["doctor", "--wake", "Nobody"]), "unknown_agent");
 }
 
-/// Whatever is wrong is silence, and success: a harness must not take it for a reason to go on.
+/// On any error it is silent and exits with 0, so that no harness takes it for a reason to continue.
 #[test]
 fn a_waiter_that_can_not_wait_is_silent() {
     let (env, _) = scene();
