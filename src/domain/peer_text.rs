@@ -70,8 +70,8 @@ impl PeerText {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// The text as one shell word, or `None` if it is long, starts with `-` or contains quotes or invisible
-    /// characters.
+    /// The text as one shell word, or `None` if it has more than 100 characters, starts with `-`, or contains quotes or
+    /// invisible characters.
     pub fn shell_word(&self) -> Option<Cow<'_, str>> {
         let is_short = self.0.chars().nth(MAX_CODE).is_none();
         let is_tame = !self.0.contains(['\'', '`', '“', '”']) && matches!(visible(&self.0), Cow::Borrowed(_));
