@@ -225,7 +225,7 @@ fn text(line: &Line) -> Vec<u8> {
 
 /// Whether the registration is due to be rewritten with the current counts.
 pub fn is_rewrite_due(agent: &Agent, now: Timestamp) -> bool {
-    // `abs`, because after the clock was set back the last rewrite lies in the future and would block further ones.
+    // `abs`, because after the clock was set back the last rewrite is in the future and would block further ones.
     let is_old = |last: Timestamp| now.duration_since(last).abs() >= REWRITE_EVERY;
     !agent.is_foreign() && agent.last_activity.is_none_or(is_old)
 }

@@ -271,7 +271,7 @@ pub fn raw_from_text(key: &str, text: &str) -> Raw {
 pub fn set(home: &Home, cwd: &Path, scope: Scope, name: &str, raw: &Raw) -> Result<String, StoreError> {
     rewrite(home, cwd, scope, true, |document| {
         let value = match (document.get(name), json(raw)) {
-            // Members that are not mentioned stay.
+            // Members that are not in the new value stay.
             (Some(Json::Object(old)), Json::Object(new)) if name == "wake" => {
                 let mut merged = old.clone();
                 merged.extend(new);

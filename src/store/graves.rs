@@ -1,8 +1,8 @@
 //! `graves/<Name>-<hash of the session>/`: what an agent that is gone left behind, kept until its session comes back.
 //!
 //! ```text
-//! grave.json           who, when and why
-//! registration.json    as it was
+//! grave.json           why and when it was buried, and by whom
+//! registration.json    its last registration
 //! inbox/               mail that it never read
 //! ```
 

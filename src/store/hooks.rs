@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! hooks/<session>.turns           how often mail has kept that session going since its user last spoke
-//! hooks/<session>.<call>.before   what reserved files looked like before a command ran
+//! hooks/<session>.<call>.before   stamps of reserved files before a command ran
 //! trouble.jsonl                   hook calls that failed and let the tool through, for `doctor`
 //! ```
 

@@ -9,8 +9,8 @@
 //! ```text
 //! ravenry index 1
 //! <length> <inode> <size> <modified> <changed> <pid> <name> <session> <ancestor>     all separated by tabs
-//! H <path>                a head of the agent above; `length` is that of all its lines of this kind
-//! h <path>                the same where case doesn't count, in lower case
+//! H <path>                a head of the agent above; `length` is the size in bytes of its H and h lines
+//! h <path>                a head on a file system that ignores case, in lower case
 //! E                       the last line: an index without it was cut short
 //! ```
 

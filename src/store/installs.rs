@@ -155,7 +155,6 @@ impl Installs {
         Ok(records.filter_map(|file| read(&file).ok().flatten()).collect())
     }
 
-    /// Are there any records?
     pub fn is_empty(&self) -> Result<bool, StoreError> {
         Ok(!files::list(&self.dir)?.iter().any(|name| name.ends_with(".json")))
     }

@@ -4,9 +4,9 @@
 //! | --- | --- | --- |
 //! | 1 | `mesh.lock` | names, registrations, graves |
 //! | 2 | `swarm.lock` | claims and completions; pi-messenger takes it too |
-//! | 3 | `sent/<Name>/.stamp` | the order of what one sender sends |
+//! | 3 | `sent/<Name>/.stamp` | the order of one sender's messages |
 //! | 4 | `presence/<Name>` | the activity counts of one agent |
-//! | 5 | `feed/.lock` | whose turn it is to append to the feed |
+//! | 5 | `feed/.lock` | appending to the feed |
 //!
 //! While a lock is held, only locks of a higher rank are taken, and no second one of the same rank. So two processes
 //! never wait for each other. A debug build panics where a thread takes a lock out of order.

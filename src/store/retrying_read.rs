@@ -17,7 +17,7 @@ use crate::sys::{clock, seams};
 const YOUNG: Duration = Duration::from_secs(1);
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
-/// Set for callers on which somebody waits, such as hooks: they retry for `HURRIED` at most.
+/// Set in hooks, which a harness waits for: a read is then retried for `HURRIED` at most.
 static IN_A_HURRY: AtomicBool = AtomicBool::new(false);
 const HURRIED: Duration = Duration::from_millis(30);
 

@@ -182,7 +182,7 @@ impl Files {
     /// [`Files::take`] into a directory that is created if necessary.
     pub fn take_into(&self, from: &Path, dir: &Path, to: &Path) -> Result<bool, FileError> {
         match self.take(from, to) {
-            // The file may be gone or the directory missing; a directory that was created in the meantime does no harm.
+            // The directory is missing. Creating it does no harm if another process has done so by now.
             Err(error) if error.source.kind() == io::ErrorKind::NotFound => {
                 create_dir(dir)?;
                 self.take(from, to)

@@ -77,7 +77,8 @@ pub fn start_apart(args: &[String], dir: &Path) -> io::Result<()> {
     command.spawn().map(drop)
 }
 
-/// Runs a program, kills it after `limit`, and returns its output. The error is the last line of its error output.
+/// Runs a program and returns its output. It is killed after `limit`. The error says why it failed: usually the last
+/// line of its error output.
 pub fn run_within(command: &mut Command, limit: Duration) -> Result<String, String> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().map_err(|error| error.to_string())?;

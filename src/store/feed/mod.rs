@@ -97,7 +97,7 @@ impl Mesh {
         Ok(next)
     }
 
-    /// Deletes the segments that lie wholly before the last `keep` events.
+    /// Deletes the segments that are wholly before the last `keep` events.
     fn remove_old(&self, segments: &[Segment], keep: u64) -> Result<(), StoreError> {
         let Some(newest) = segments.last() else { return Ok(()) };
         for pair in segments.windows(2) {

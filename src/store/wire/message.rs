@@ -33,7 +33,7 @@ pub(in crate::store) fn parse(bytes: &[u8]) -> Result<Message, String> {
     let keys: Keys = super::surrogates::from_slice(bytes).map_err(text)?;
     // An importance that only a later version knows counts as normal.
     let importance = keys.importance.as_deref().and_then(Importance::parse).unwrap_or_default();
-    // pi-messenger passes on whatever the model took for an id.
+    // pi-messenger passes on any text that the model gave as an id.
     let reply_to = keys.reply_to.and_then(|id| MessageId::new(id).ok());
     Ok(Message {
         id: MessageId::new(keys.id).map_err(text)?,

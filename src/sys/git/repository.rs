@@ -105,7 +105,7 @@ impl Repository {
         Ok(!ignored.status.success())
     }
 
-    /// Runs git from the root. Relative variables are resolved against the working directory first.
+    /// A `git` command that runs at the root. A relative `GIT_DIR` is resolved against the working directory.
     fn at_root(&self) -> Command {
         let mut command = git();
         command.current_dir(&self.root);

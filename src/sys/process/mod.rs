@@ -146,7 +146,8 @@ fn sight(pid: Pid) -> Sighting {
         Sighting::Absent => match nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid.get()), None) {
             Err(Errno::ESRCH) => Sighting::Absent,
             Err(_) => Sighting::Hidden,
-            // It can be signalled, so we may examine it: it has either just started, or will be gone at the next check.
+            // It can be signalled, so we may examine it. One that has just started is found now; one that is just
+            // ending counts as hidden, and is gone at the next check.
             Ok(()) => match imp::sight(pid) {
                 Sighting::Absent => Sighting::Hidden,
                 seen => seen,
