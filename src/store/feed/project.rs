@@ -71,7 +71,7 @@ impl Project {
 
     /// The events since `place`, oldest first. Advances `place`.
     ///
-    /// pi-messenger shortens the file by rewriting its last lines; until then the file is empty or half written. So if
+    /// pi-messenger shortens the file by rewriting its last lines; while it does, the file is empty or half written. So if
     /// the position is lost, only events later than the latest seen one count as new. If there are none, the position
     /// is kept and tried again next time.
     pub fn news(&self, place: &mut ProjectPlace) -> Result<Given, StoreError> {
