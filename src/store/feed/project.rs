@@ -71,9 +71,9 @@ impl Project {
 
     /// The events since `place`, oldest first. Advances `place`.
     ///
-    /// pi-messenger shortens the file by rewriting its last lines; while it does, the file is empty or half written. So if
-    /// the position is lost, only events later than the latest seen one count as new. If there are none, the position
-    /// is kept and tried again next time.
+    /// pi-messenger shortens the file by rewriting its last lines; while it does, the file is empty or half written. So
+    /// if the position is lost, only events later than the latest seen one count as new. If there are none, the
+    /// position is kept and tried again next time.
     pub fn news(&self, place: &mut ProjectPlace) -> Result<Given, StoreError> {
         let mut given = Given::default();
         for file in self.files() {
