@@ -1,4 +1,4 @@
-//! What a command knows before it starts: who and where it was called, the settings, and the mesh.
+//! What a command knows before it starts: the caller, the directory, the settings, and the mesh.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::path::{Path, PathBuf};
@@ -13,24 +13,24 @@ use crate::sys::environment::{self, Home};
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::tasks::Sheet;
 
-/// What every command may be told.
+/// Options of every command.
 #[derive(Clone, Debug, Default)]
 pub struct Globals {
     pub mesh: Option<String>,
-    /// `--as`: whom the caller says to be.
+    /// `--as`: the agent that the caller claims to be.
     pub speaker: Option<AgentName>,
-    /// Where it happens, if that is not the working directory of the process.
+    /// The directory it is about, if not the working directory of the process.
     pub cwd: Option<PathBuf>,
-    /// No lock is waited for longer than that, whatever is configured.
+    /// A limit for waiting for locks, whatever is configured.
     pub patience: Option<Duration>,
-    /// Who is spoken for, where one process serves a client for long.
+    /// The client, if one process serves it for long.
     pub client: Option<Client>,
 }
 
-/// The client of a server: it started the server, and talks to it for as long as both live.
+/// The client of a server: it started the server, and talks to it as long as both live.
 #[derive(Clone, Debug, Default)]
 pub struct Client {
-    /// The session that it says to be, and the one that this is a part of; none where it doesn't say.
+    /// The session that it says it is, and the session that this is part of; empty if it doesn't say.
     pub sessions: Vec<SessionId>,
 }
 
@@ -52,20 +52,20 @@ pub struct Context {
     pub(super) sheet: RefCell<Option<Rc<Sheet>>>,
     /// Why the user's configuration can't be used, while the command goes on with what it said last.
     pub(super) broken_config: Option<String>,
-    /// Why what it says can't be kept for such a time.
+    /// Why the settings can't be saved for that case.
     pub(super) not_kept: Option<String>,
-    /// Why nobody can tell which directory is the mesh.
+    /// Why it is not known which directory is the mesh.
     unknown_mesh: Option<CommandError>,
 }
 
 impl Context {
-    /// Stops at the first configuration file that can't be used.
+    /// Fails at the first configuration file that can't be used.
     pub fn new(globals: Globals) -> Result<Self, CommandError> {
         let (ctx, errors) = Self::tolerant(globals)?;
         errors.into_iter().next().map_or(Ok(ctx), Err)
     }
 
-    /// For those who are there to mend such files: goes on with what could be read.
+    /// For commands that repair such files: goes on with what could be read.
     pub fn tolerant(globals: Globals) -> Result<(Self, Vec<CommandError>), CommandError> {
         if globals.mesh.as_deref() == Some("") {
             return Err(CommandError::new(Kind::InvalidValue, "`--mesh` must be the path of a directory"));
@@ -100,7 +100,7 @@ impl Context {
         Ok((ctx, errors))
     }
 
-    /// The mesh, or `None` if nobody has joined it yet. It is opened, and found to be safe, once.
+    /// The mesh, or `None` if nobody has joined it yet. It is opened and checked only once.
     pub fn mesh(&self) -> Result<Option<Rc<Mesh>>, CommandError> {
         if let Some(mesh) = self.mesh.get() {
             return Ok(Some(Rc::clone(mesh)));
@@ -110,13 +110,13 @@ impl Context {
         Ok(opened.map(|mesh| self.keep(mesh)))
     }
 
-    /// The mesh, made if there is none.
+    /// The mesh, created if there is none.
     pub fn create_mesh(&self) -> Result<Rc<Mesh>, CommandError> {
         self.check_location()?;
         Ok(self.keep(Mesh::create(&self.location, self.options())?))
     }
 
-    /// Another mesh than the configured one is never taken for it.
+    /// Fails if the configured mesh is not known: no other mesh is used instead.
     fn check_location(&self) -> Result<(), CommandError> {
         self.unknown_mesh.clone().map_or(Ok(()), Err)
     }
@@ -183,8 +183,8 @@ pub(super) fn surroundings() -> Result<(Home, PathBuf), CommandError> {
     Ok((Home::find()?, cwd))
 }
 
-/// Are two directories the same folder to people who work there: the same work tree, or, without git, the same directory
-/// or one inside of the other?
+/// Whether two directories are the same folder to the people who work there: the same work tree, or, without git, the
+/// same directory or one inside the other.
 pub(super) fn same_folder(a: &Path, b: &Path) -> bool {
     use crate::sys::git::WorkTree;
     let root = |dir: &Path| WorkTree::containing(dir).map(|tree| tree.root);

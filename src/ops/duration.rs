@@ -1,4 +1,4 @@
-//! Lengths of time, as people type them.
+//! Parses durations as people type them.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Span, SpanRelativeTo};
 
 use crate::ops::error::{CommandError, Kind};
 
-/// `90` (seconds), `90s`, `10m`, `2h`, `1d`, for that option.
+/// Parses `90` (seconds), `90s`, `10m`, `2h` or `1d` as the value of that option.
 pub fn duration(text: &str, option: &str) -> Result<Duration, CommandError> {
     let seconds = text.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let span = || -> Option<Duration> {

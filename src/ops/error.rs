@@ -1,4 +1,4 @@
-//! What every face says when something can't be done: a kind for programs, a sentence for people, and a way out.
+//! The error that every face reports: a kind for programs, a sentence for people, and hints.
 
 use crate::domain::{NameError, SessionIdError, settings::SettingError};
 use crate::store::StoreError;
@@ -87,7 +87,7 @@ kinds! {
     Usage = "usage",
 }
 
-/// Something that a program may want to know of an error besides its kind.
+/// A detail of an error, for programs.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Fact {
     Text(String),
@@ -97,7 +97,7 @@ pub enum Fact {
     Rows(Vec<Vec<(&'static str, Option<String>)>>),
 }
 
-/// An error as a person, a model or a program meets it.
+/// An error for a person, a model or a program.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct CommandError {

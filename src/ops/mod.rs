@@ -1,5 +1,5 @@
-//! What `msg` can do, one folder per capability, one file per use case. An op decides; the store below it keeps, the faces
-//! above it speak.
+//! What `msg` can do: one folder per capability, one file per use case. An op decides; the store below it keeps the
+//! data, the faces above it print.
 
 pub mod agents;
 mod context;

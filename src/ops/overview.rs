@@ -1,4 +1,4 @@
-//! Everything at a glance, for a screen: who is there, who holds what and who waits for it, how far each spec is.
+//! The whole mesh for a screen: agents, reservations and who waits for them, progress of each spec.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::ops::reservations::conflicts::STEPS_UNDER_LOCK;
 use crate::ops::reservations::holdings::Holding;
 use crate::ops::tasks::{WorkedOn, boards};
 
-/// A screen shows no more specs than that.
+/// The most specs a screen shows.
 const BOARDS: usize = 32;
 
 /// A reservation, and who was refused because of it.
@@ -54,7 +54,7 @@ pub fn overview(ctx: &Context) -> Result<Overview, CommandError> {
 }
 
 impl Overview {
-    /// Has anyone ended since? Nothing in the mesh tells of that.
+    /// Whether the process of any listed agent has ended since. No file event reports that.
     pub fn is_anyone_gone(&self) -> bool {
         let was_alive = |profile: &&Profile| profile.liveness == Liveness::Alive;
         let mut alive = self.peers.iter().filter(was_alive);
@@ -97,7 +97,7 @@ fn refused(agents: &[&Agent], holder: &Agent, reservation: &Reservation, budget:
     waiting.filter(waits).map(|agent| agent.name.clone()).collect()
 }
 
-/// What an overview is about can be watched.
+/// The mesh; without one it is an error, because there is nothing to watch.
 pub(super) fn mesh(ctx: &Context) -> Result<std::rc::Rc<Mesh>, CommandError> {
     ctx.mesh()?.ok_or_else(|| CommandError::new(Kind::NotJoined, "there is no mesh here any more"))
 }

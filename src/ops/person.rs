@@ -1,8 +1,8 @@
-//! What needs a person.
+//! Refuses what needs a person.
 //!
-//! A harness lets its model run `msg` without asking. What changes the user's set-up, removes another live agent or reads
-//! files elsewhere is therefore refused inside a harness, whatever `--as` says. Scripts and CI that run without a harness
-//! count as people. Everything else may be done as another agent, by `--as`: one user, one mesh.
+//! A harness lets its model run `msg` without asking. So what changes the user's setup, removes another live agent or
+//! reads files elsewhere is refused inside a harness, whatever `--as` says. Scripts and CI that run without a harness
+//! count as people. Everything else may be done as another agent with `--as`: one user, one mesh.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -22,13 +22,13 @@ use crate::ops::setup::install::HARNESSES;
 /// The harness that a command runs in.
 pub(super) struct Inside {
     harness: Harness,
-    /// The variable that alone says so.
+    /// The variable, if nothing but a variable says so.
     told_by: Option<&'static str>,
 }
 
-/// The harness that this command runs in: by its ancestors, or, where they can't all be seen, by the session variables that
-/// harnesses give to what they start. Where they can be, a variable says nothing: a terminal that an agent has started once
-/// keeps it for good, and a person types in it.
+/// The harness that this command runs in: by its ancestors, or, if they can't all be seen, by the session variables
+/// that harnesses give to their children. If they can be seen, a variable proves nothing: a terminal that an agent once
+/// started keeps it for good, and a person types in it.
 pub(super) fn harness() -> Option<Inside> {
     let (ancestors, is_all) = ancestry::walk();
     if let Some(host) = ancestry::nearest_harness(&ancestors) {
@@ -43,7 +43,8 @@ pub(super) fn harness() -> Option<Inside> {
 }
 
 impl Inside {
-    /// A person whom only a variable makes look like a model learns how to do without it.
+    /// The error for a command that needs a person. A person whom only a variable makes look like a model learns how to
+    /// do without it.
     pub(super) fn refusal(&self, text: String, hint: String) -> CommandError {
         let error = CommandError::new(Kind::InHarness, text).hint(hint);
         match self.told_by {
@@ -69,7 +70,7 @@ pub(super) fn required(line: impl FnOnce() -> String) -> Result<(), CommandError
     }
 }
 
-/// Refuses to act for an agent that is not the caller itself and was only named: by `--as` or `$MSG_AGENT`.
+/// Refuses to act for an agent that is not the caller and was only named, by `--as` or `$MSG_AGENT`.
 pub(super) fn required_for_another(
     ctx: &Context,
     agent: &Agent,
@@ -82,17 +83,18 @@ pub(super) fn required_for_another(
     }
 }
 
-/// May a hook that was told of the end of this agent's session let it leave? Inside a harness only if that harness is the
-/// agent's own: a model can call the hook too, with the session id of another. Among the agents of one process, only what is
-/// plainly a tool of another of them is kept from it: who is not let go keeps its name and its reservations.
+/// Whether a hook that reports the end of this agent's session may make it leave. Inside a harness, only if that
+/// harness is the agent's own: a model can call the hook too, with another agent's session id. Among the agents of one
+/// process, only an obvious tool of another one is refused. An agent that is not made to leave keeps its name and its
+/// reservations.
 pub(super) fn may_end(ctx: &Context, survey: &Survey<'_>, agent: &Agent) -> bool {
     let traces = Traces::gather();
     let is_own_host = || traces.distance(agent).is_some() && !is_tool_of_another(&traces, survey, agent);
     traces.harness.is_none() || is_caller(ctx, agent) || is_own_host()
 }
 
-/// The file that `--file` names. Inside a harness it must lie beneath the working directory, links resolved: a model that
-/// must ask before it reads a file must not read it by sending it to itself.
+/// The file that `--file` names. Inside a harness it must be beneath the working directory, with links resolved: a
+/// model that must ask before it reads a file must not read it by sending it to itself.
 pub fn text_file(file: &str) -> Result<PathBuf, CommandError> {
     let Some(inside) = harness() else { return Ok(PathBuf::from(file)) };
     let real = |path: PathBuf| {
@@ -110,8 +112,8 @@ pub fn text_file(file: &str) -> Result<PathBuf, CommandError> {
     Err(inside.refusal(text, hint).fact("file", file))
 }
 
-/// Refuses a spec that lies neither beneath the working directory nor in its work tree, nor in the main one, links resolved:
-/// tasks are read from it and ticked in it.
+/// Refuses a spec that is neither beneath the working directory nor in its work tree or the main one, with links
+/// resolved: tasks are read from it and ticked in it.
 pub(super) fn check_spec(ctx: &Context, file: &Path) -> Result<(), CommandError> {
     let Some(inside) = harness() else { return Ok(()) };
     let path = fs_err::canonicalize(file)
@@ -145,7 +147,7 @@ fn refusal(inside: &Inside, line: &str) -> CommandError {
     inside.refusal(text, hint).fact("harness", inside.harness.name())
 }
 
-/// Do the surroundings of the command say that it is this agent?
+/// Whether the environment of the command says that it is this agent.
 fn is_caller(ctx: &Context, agent: &Agent) -> bool {
     let (traces, sessions) = match &ctx.client {
         Some(client) => (Traces::of_client(client), client.sessions.as_slice()),

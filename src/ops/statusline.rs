@@ -1,5 +1,5 @@
-//! One short line for a status bar: who one is, how many others are there, what waits. It is asked for all the time, so
-//! it reads no more than it must.
+//! `msg statusline`: one short line for a status bar: the agent's name, the number of peers, unread mail. It is called
+//! all the time, so it reads no more than it must.
 
 use std::path::Path;
 
@@ -12,20 +12,20 @@ use crate::ops::agents::names::is_live;
 use crate::ops::context::{Context, same_folder};
 use crate::ops::error::CommandError;
 
-/// Whose line it is, where the surroundings don't tell.
+/// Whose line is wanted, if the environment doesn't say.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
-    /// The session that the harness tells.
+    /// The session that the harness reports.
     pub session: Option<SessionId>,
-    /// The first process in a pane of a terminal: whoever runs beneath it is meant.
+    /// The first process in a terminal pane: the agent that runs beneath it is meant.
     pub pane: Option<Pid>,
 }
 
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct StatusLine {
-    /// `None`: whoever it is has not joined.
+    /// `None`: the caller has not joined.
     pub name: Option<AgentName>,
-    /// How many others are there.
+    /// How many other agents are here.
     pub peers: usize,
     pub unread: usize,
 }
@@ -43,7 +43,7 @@ pub fn statusline(ctx: &Context, asked: &Asked) -> Result<StatusLine, CommandErr
     Ok(StatusLine { name: me.map(|me| me.name), peers, unread })
 }
 
-/// The agent that runs in that pane; the outermost, where one was started by another.
+/// The agent that runs in that pane; the outermost, if one was started by another.
 fn in_pane(mesh: &Mesh, roll: &[Listed], pane: Pid) -> Result<Option<Agent>, CommandError> {
     let distance = |pid: i32| {
         let pid = Pid::new(pid.into()).ok()?;
@@ -58,7 +58,7 @@ fn in_pane(mesh: &Mesh, roll: &[Listed], pane: Pid) -> Result<Option<Agent>, Com
         near.extend(distance(pid).map(|distance| (distance, name)));
     }
     near.sort();
-    // Several in one process can't be told apart from here.
+    // Several agents in one process can't be told apart here.
     let is_alone = near.len() < 2 || near[0].0 < near[1].0;
     let Some((_, name)) = near.into_iter().next().filter(|_| is_alone) else { return Ok(None) };
     let record = mesh.registration(&AgentName::new(name)?)?;
@@ -68,7 +68,7 @@ fn in_pane(mesh: &Mesh, roll: &[Listed], pane: Pid) -> Result<Option<Agent>, Com
 fn peers(ctx: &Context, mesh: &Mesh, roll: Vec<Listed>, me: Option<&Agent>) -> Result<usize, CommandError> {
     let is_me = |name: &str| me.is_some_and(|me| me.name.as_str() == name);
     if ctx.settings.scope_to_folder() {
-        // Where each of them works is in its registration alone.
+        // The folder of an agent is only in its registration.
         let all = mesh.census()?.records;
         let is_peer = |agent: &Agent| {
             !is_me(agent.name.as_str())
@@ -93,7 +93,7 @@ fn peers(ctx: &Context, mesh: &Mesh, roll: Vec<Listed>, me: Option<&Agent>) -> R
     Ok(peers)
 }
 
-/// Who is not seen at a glance may be on another machine, or in a container.
+/// An agent whose process can't be seen may be on another machine or in a container.
 fn is_registered_and_there(mesh: &Mesh, name: &str) -> Result<bool, CommandError> {
     let Ok(name) = AgentName::new(name) else { return Ok(false) };
     Ok(mesh.registration(&name)?.is_some_and(|record| is_live(&record)))

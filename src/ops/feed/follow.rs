@@ -1,4 +1,4 @@
-//! The timeline for as long as it is wanted.
+//! Follows the feed: hands over events as they happen.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use crate::sys::signals::Stop;
 
 use super::{Cursor, since};
 
-/// How often somebody who waits for a mesh looks for it.
+/// How often to look for a mesh that does not exist yet.
 const LOOK_FOR_MESH: Duration = Duration::from_millis(500);
 
-/// Hands over what happens from `cursor` on, each event once, until it is stopped or until nobody reads any more.
+/// Hands over events from `cursor` on, each once, until it is stopped or nobody reads any more.
 pub fn follow(
     ctx: &Context,
     mut cursor: Cursor,
@@ -28,7 +28,7 @@ pub fn follow(
     let mesh = loop {
         match ctx.mesh()? {
             Some(mesh) => break mesh,
-            // Before the first agent there is nothing to watch, not even a directory.
+            // Before the first agent joins there is nothing to watch, not even a directory.
             None => select! {
                 recv(stop.wake()) -> _ => return Ok(End::Stopped),
                 recv(after(LOOK_FOR_MESH)) -> _ => {}

@@ -1,8 +1,8 @@
 //! What others may want to know happened: telling it, and looking at it.
 //!
-//! The timeline is the mesh's feed and, read along with it, the one that pi-messenger keeps in the project. Whoever shows
-//! it starts with [`recent`] and goes on with [`since`], from the [`Cursor`] that came with the first: each event is
-//! given once. [`follow`] does that for as long as it is wanted, and waits in between.
+//! It is the mesh's feed together with the one that pi-messenger keeps in the project. A reader starts with [`recent`]
+//! and goes on with [`since`], from the [`Cursor`] that [`recent`] returned: each event is given once. [`follow`] does
+//! that in a loop, and waits in between.
 
 mod follow;
 
@@ -26,9 +26,9 @@ const TARGET: usize = 1000;
 #[derive(Clone, Debug, Default)]
 pub struct Recent {
     pub events: Vec<Event>,
-    /// How many lines on the way were no events: cut short by a crash, or written by somebody who knows better.
+    /// Lines that are not events: cut short by a crash, or written by another program.
     pub unreadable: usize,
-    /// What comes after this was not given yet.
+    /// Where to go on reading.
     pub cursor: Cursor,
 }
 
@@ -45,19 +45,19 @@ impl Recent {
     }
 }
 
-/// A place in the timeline. The default is its start.
+/// A position in the feed. The default is its start.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Cursor {
     mesh: FeedPlace,
     project: ProjectPlace,
 }
 
-/// Which events are wanted; by default all.
+/// Which events are wanted; all by default.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    /// Those that this one did, or that were done to it. Upper and lower case are the same.
+    /// Those by or about this agent, ignoring case.
     pub agent: Option<String>,
-    /// Of one of these kinds, by name.
+    /// Those of one of these kinds.
     pub kinds: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ impl Wanted {
     }
 }
 
-/// What happened last, of what is wanted.
+/// The latest wanted events.
 pub fn recent(ctx: &Context, limit: usize, wanted: &Wanted) -> Result<Recent, CommandError> {
     let (mut given, mut cursor) = (Given::default(), Cursor::default());
     if let Some(mesh) = ctx.mesh()? {
@@ -87,7 +87,7 @@ pub fn recent(ctx: &Context, limit: usize, wanted: &Wanted) -> Result<Recent, Co
     Ok(Recent { events: discreet(ctx, given.events), unreadable: given.unreadable, cursor })
 }
 
-/// Fails for an agent that nobody has heard of: a question about it has no answer.
+/// Fails for an unknown agent: a question about it has no answer.
 pub fn must_be_known(ctx: &Context, agent: &str) -> Result<(), CommandError> {
     let name = AgentName::new(agent)?;
     match ctx.mesh()? {
@@ -97,7 +97,7 @@ pub fn must_be_known(ctx: &Context, agent: &str) -> Result<(), CommandError> {
     }
 }
 
-/// What happened since. As long as nothing did, this costs a look at the directory and at the end of a file.
+/// The events after `cursor`. If there are none, this costs a look at the directory and at the end of a file.
 pub fn since(ctx: &Context, cursor: &Cursor) -> Result<Recent, CommandError> {
     let mut cursor = cursor.clone();
     let mut given = match ctx.mesh()? {
@@ -141,7 +141,7 @@ pub(super) fn preview<'a>(ctx: &Context, text: &'a str, broadcast: bool) -> Opti
     (tells_text(ctx) || broadcast).then_some(text)
 }
 
-/// pi-messenger writes down what direct messages say; it is not shown where that is not wanted.
+/// Removes the text of direct messages, which pi-messenger records, unless the settings let others see it.
 fn discreet(ctx: &Context, mut events: Vec<Event>) -> Vec<Event> {
     if !tells_text(ctx) {
         let is_direct = |event: &&mut Event| {

@@ -1,4 +1,4 @@
-//! May these be changed? The one question that `check`, hooks and the git guard ask.
+//! Decides whether paths may be changed: the one question that `check`, hooks and the git guard ask.
 //!
 //! The registrations answer it: nothing is locked, nothing is written.
 
@@ -18,13 +18,13 @@ use crate::ops::agents::identity;
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 
-/// Steps that comparing all targets with all reservations may take: some tenths of a second. A hook waits for it.
+/// Steps for comparing all targets with all reservations: some tenths of a second. A hook waits for it.
 const STEPS: usize = 5_000_000;
 
-/// A path, and who is in the way of changing it.
+/// A path, and who holds it, if anybody.
 #[derive(Clone, Debug)]
 pub struct Verdict {
-    /// As it was given.
+    /// The path as it was given.
     pub path: String,
     pub holding: Option<Holding>,
 }
@@ -41,7 +41,7 @@ pub fn check(ctx: &Context, paths: &[String]) -> Result<Vec<Verdict>, CommandErr
     Ok(verdicts)
 }
 
-/// Each of the targets, by what it is called, for the caller, whoever that is; and what could not be found out.
+/// Decides about each named target for the caller, known or not. Also returns what could not be found out.
 pub(in crate::ops) fn for_caller(
     ctx: &Context,
     targets: Vec<(String, Target)>,
@@ -61,10 +61,10 @@ pub(in crate::ops) fn for_caller(
     Ok((pairs.map(|(path, holding)| Verdict { path, holding }).collect(), judged))
 }
 
-/// By which of its names a file counts.
+/// Which names of a file count.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(in crate::ops) enum Names {
-    /// The one that is given: a commit changes an entry, whatever else the file is called.
+    /// Only the given one: a commit changes an entry, whatever other names the file has.
     Given,
     /// Hard links too.
     All,
@@ -75,7 +75,7 @@ pub(in crate::ops) enum Names {
 pub(in crate::ops) struct Judged {
     /// What is in the way of changing each of them.
     pub(in crate::ops) holdings: Vec<Option<Holding>>,
-    /// Registrations of which nobody can tell what they reserve.
+    /// Registrations whose reservations are not known.
     pub(in crate::ops) unreadable: Vec<Unreadable>,
     /// The first target that has other names, if more is reserved than could be compared with it.
     pub(in crate::ops) uncompared: Option<usize>,
@@ -84,7 +84,7 @@ pub(in crate::ops) struct Judged {
 }
 
 impl Judged {
-    /// What could not be found out, in words. `name` is that of a target.
+    /// Describes what could not be found out. `name` returns the name of a target.
     pub(in crate::ops) fn doubts(&self, name: impl Fn(usize) -> String) -> Vec<String> {
         let unknown =
             |file: &Unreadable| format!("what `{}` reserves is not known: {}", file.path, file.reason);
@@ -101,7 +101,7 @@ impl Judged {
     }
 }
 
-/// What is in the way of changing each of the targets, by those whom `look` brings up.
+/// Decides about each of the targets, by the registrations that `look` returns.
 pub(in crate::ops) fn judge<'s>(
     mesh: &Mesh,
     me: Option<&Agent>,
@@ -123,8 +123,8 @@ pub(in crate::ops) fn judge<'s>(
     Ok(judged)
 }
 
-/// A file that has several names may be reserved under another one, anywhere. A failure is a doubt, and takes back no
-/// refusal.
+/// Compares hard links: a file with several names may be reserved under another one, anywhere. A failure is a doubt,
+/// and undoes no refusal.
 fn compare_links(mesh: &Mesh, me: Option<&Agent>, targets: &[Target], judged: &mut Judged) {
     let free = targets.iter().enumerate().filter(|(number, _)| judged.holdings[*number].is_none());
     let linked: Vec<(usize, FileId)> =
@@ -151,12 +151,12 @@ fn compare_links(mesh: &Mesh, me: Option<&Agent>, targets: &[Target], judged: &m
     }
 }
 
-/// One file, as it is called from `cwd`.
+/// One file, by its name as seen from `cwd`.
 pub(in crate::ops) fn file(cwd: &Path, path: &str) -> Target {
     Target::File(paths::spellings(cwd, path))
 }
 
-/// A file, or a directory with all beneath it.
+/// A file, or a directory with everything beneath it.
 fn whole(cwd: &Path, path: &str) -> Target {
     match path.ends_with('/') || cwd.join(path).is_dir() {
         true => Target::tree(paths::spellings(cwd, path)),
@@ -181,7 +181,7 @@ mod tests {
     use crate::domain::settings::Durability;
     use crate::store::{Location, Options};
 
-    /// Nobody can be looked up, and a file has two names: what was refused before that stays refused.
+    /// The census can't be read, and a file has two names: what was refused before stays refused.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test damages a mesh of its own")]
     fn links_that_can_not_be_compared_are_a_doubt() {

@@ -1,7 +1,7 @@
-//! Which of the patterns that an agent wants overlap with what others hold.
+//! Compares the patterns that an agent wants with what others hold.
 //!
-//! Comparing patterns may take long, so it is done before `mesh.lock` is taken. Under the lock only those reservations
-//! are compared that were not there before.
+//! Comparing patterns may take long, so it is done before `mesh.lock` is taken. Under the lock, only reservations that
+//! were not there before are compared.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -17,12 +17,12 @@ use crate::store::{Record, patterns};
 use super::holdings::Holding;
 use crate::ops::agents::names::is_live;
 
-/// Steps of comparison that one command may take without a lock: a second, or less.
+/// Comparison steps that one command may take without a lock: a second at most.
 const STEPS: usize = 20_000_000;
 /// The same with `mesh.lock` held.
 pub(in crate::ops) const STEPS_UNDER_LOCK: usize = 1_000_000;
 
-/// What an agent wants, and what is known about how it compares with what others hold.
+/// What an agent wants, and the comparisons made so far.
 #[derive(Debug)]
 pub(in crate::ops) struct Wanted {
     pub(in crate::ops) reservations: Vec<Reservation>,
@@ -30,7 +30,7 @@ pub(in crate::ops) struct Wanted {
     known: RefCell<HashMap<Held, Hits>>,
 }
 
-/// The numbers of those that a reservation is in the way of.
+/// The indexes of the wanted reservations that a reservation conflicts with.
 type Hits = Rc<[(usize, Hit)]>;
 
 /// What the patterns of a reservation depend on.
@@ -75,7 +75,7 @@ impl Wanted {
         }
     }
 
-    /// Those that others hold, each with what is in the way.
+    /// The wanted reservations that conflict, each with what it conflicts with.
     pub(in crate::ops) fn conflicts(
         &self,
         records: &[Record],
@@ -85,7 +85,7 @@ impl Wanted {
         let budget = Budget::new(STEPS_UNDER_LOCK);
         let mut conflicts = Vec::new();
         for record in others(records, me) {
-            // Whether a holder is alive is asked only if it is in the way.
+            // Check whether a holder is alive only if there is a conflict.
             let holder = OnceCell::new();
             let look = || is_live(record).then(|| Arc::new(record.agent.clone()));
             for held in record.agent.reservations.iter().filter(|held| held.binds(now)) {
@@ -102,7 +102,7 @@ impl Wanted {
         conflicts.into_iter().map(|(index, holding)| (&self.reservations[index], holding)).collect()
     }
 
-    /// The first pattern of each: as it reads.
+    /// The first pattern of each: as written, without links resolved.
     pub(in crate::ops) fn as_read(&self) -> impl Iterator<Item = (&Reservation, &Pattern)> {
         self.reservations
             .iter()
@@ -110,7 +110,7 @@ impl Wanted {
             .filter_map(|(wanted, patterns)| Some((wanted, patterns.first()?)))
     }
 
-    /// Which of them that reservation is in the way of.
+    /// Which of the wanted reservations conflict with this one.
     fn hits(&self, holder: &Agent, held: &Reservation, budget: &Budget) -> Hits {
         let key = Held::new(holder, held);
         if let Some(known) = self.known.borrow().get(&key) {

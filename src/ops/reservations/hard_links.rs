@@ -1,6 +1,7 @@
-//! Hard links: a file that is reserved may have other names.
+//! Hard links: a reserved file may have other names.
 //!
-//! Only a file that has several names is looked for, and only among so many reserved files: a hook must not take long.
+//! Only a file that has several names is searched for, and only among a limited number of reserved files: a hook must
+//! not take long.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -12,7 +13,7 @@ use crate::sys::files::{self, FileId, Walk};
 
 use super::holdings::{Holding, Others};
 
-/// So many reserved files are compared. The time is for a file system that does not answer.
+/// Limits of the search: the number of files, and the time, for a file system that does not answer.
 const MOST_FILES: usize = 5_000;
 const MOST_TIME: Duration = Duration::from_millis(500);
 
@@ -22,14 +23,14 @@ pub(in crate::ops) fn linked(target: &Target) -> Option<FileId> {
     files::linked(Path::new(spellings.last()?.as_str()))
 }
 
-/// Those of the files that others have reserved under another name; and whether more is reserved than was compared.
+/// Those of the files that others have reserved under another name, and whether more is reserved than was compared.
 pub(in crate::ops) fn reserved(
     others: &Others<'_>,
     files: &HashSet<FileId>,
 ) -> (HashMap<FileId, Holding>, bool) {
     let mut found: HashMap<FileId, Holding> = HashMap::new();
     let mut walk = Walk::new(MOST_FILES, MOST_TIME);
-    // Patterns that name one file come first: each costs one look.
+    // Patterns that name one file come first: each costs one `stat`.
     for of_one_file in [true, false] {
         others.each(|pattern, holding| {
             if is_one_file(pattern) != of_one_file {
@@ -49,7 +50,7 @@ fn is_one_file(pattern: &Pattern) -> bool {
     pattern.is_literal() && Path::new(pattern.head().as_str()).is_file()
 }
 
-/// Those of the files that the pattern covers under whatever name.
+/// Those of the files that the pattern covers under any name.
 fn among(pattern: &Pattern, files: &HashSet<FileId>, walk: &mut Walk) -> Vec<FileId> {
     let mut found = Vec::new();
     walk.files(Path::new(pattern.head().as_str()), &mut |path, metadata| {

@@ -1,4 +1,4 @@
-//! Who holds what, and what is in the way of whom.
+//! Reservations of live agents, and which of them conflict with a path or a pattern.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -14,15 +14,15 @@ use crate::ops::agents::names::is_live;
 /// A reservation and who has it.
 #[derive(Clone, Debug)]
 pub struct Holding {
-    /// Of many paths in the way there are but few holders.
+    /// Shared, because many paths have few holders.
     pub holder: Arc<Agent>,
     pub reservation: Reservation,
-    /// Nobody compared it with what is wanted: that takes too long, so it counts as being in the way.
+    /// It was not compared with what is wanted, because that takes too long; so it counts as a conflict.
     pub is_assumed: bool,
 }
 
 impl Holding {
-    /// What has to be said besides, if it is only assumed to be in the way.
+    /// The remark to add if the conflict is only assumed.
     pub fn caveat(&self) -> &'static str {
         match self.is_assumed {
             true => "; the patterns are too complex to compare, so they count as overlapping",
@@ -31,8 +31,8 @@ impl Holding {
     }
 }
 
-/// For registrations that can't be read: as they were last known, since unreadable is not empty; and those of which
-/// nothing is known.
+/// Replacements for registrations that can't be read: their last known state, because unreadable is not empty. Also
+/// returns those of which nothing is known.
 pub(in crate::ops) fn stand_ins(mesh: &Mesh, census: &Census) -> (Vec<Record>, Vec<Unreadable>) {
     let (mut known, mut unknown) = (Vec::new(), Vec::new());
     if census.unreadable.is_empty() {
@@ -40,7 +40,7 @@ pub(in crate::ops) fn stand_ins(mesh: &Mesh, census: &Census) -> (Vec<Record>, V
     }
     let sessions = mesh.sessions().map(|sessions| sessions.records).unwrap_or_default();
     for file in &census.unreadable {
-        // What is odd is known as far as it counts; whoever is gone holds nothing.
+        // An odd registration is known as far as it matters; a dead agent holds nothing.
         if let Some(record) = &file.told {
             known.extend(is_live(record).then(|| Record::clone(record)));
             continue;
@@ -57,7 +57,7 @@ pub(in crate::ops) fn stand_ins(mesh: &Mesh, census: &Census) -> (Vec<Record>, V
     (known, unknown)
 }
 
-/// What others hold, read once to be held against many paths.
+/// The reservations of others, read once and compared with many paths.
 pub(in crate::ops) struct Others<'a>(Vec<Other<'a>>);
 
 struct Other<'a> {
@@ -83,7 +83,7 @@ impl<'a> Others<'a> {
         Self(records.into_iter().filter(is_other).map(other).collect())
     }
 
-    /// Shows each pattern, and who holds it if its holder lives.
+    /// Calls `show` with each pattern, and a function that returns its holder if that is alive.
     pub(in crate::ops) fn each(&self, mut show: impl FnMut(&Pattern, &dyn Fn() -> Option<Holding>)) {
         for other in &self.0 {
             for (reservation, patterns) in &other.holds {
@@ -96,12 +96,12 @@ impl<'a> Others<'a> {
         }
     }
 
-    /// The first that is in the way.
+    /// The first conflict.
     pub(in crate::ops) fn first(&self, hit: impl Fn(&Pattern) -> Hit) -> Option<Holding> {
         self.0.iter().find_map(|other| other.held(&hit).next())
     }
 
-    /// All of others than `me` that is in the way.
+    /// All conflicts with agents other than `me`.
     pub(in crate::ops) fn in_the_way_of(&self, me: &Agent, hit: impl Fn(&Pattern) -> Hit) -> Vec<Holding> {
         let others = self.0.iter().filter(|other| other.record.agent.session != me.session);
         others.flat_map(|other| other.held(&hit)).collect()
@@ -109,7 +109,7 @@ impl<'a> Others<'a> {
 }
 
 impl Other<'_> {
-    /// Whether a holder lives is asked only where it matters.
+    /// Checks whether the holder is alive only if there is a conflict.
     fn held(&self, hit: impl Fn(&Pattern) -> Hit) -> impl Iterator<Item = Holding> {
         let hits = self.holds.iter().filter_map(move |(reservation, patterns)| {
             let hit = patterns.iter().map(&hit).max().filter(|hit| *hit != Hit::No)?;

@@ -1,4 +1,4 @@
-//! Who holds what, for those who look.
+//! `msg reservations`: lists what live agents hold.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Letting go of paths, and telling those who were refused.
+//! `msg release`: gives up paths, and tells those who were refused.
 
 use crate::domain::{AgentName, EventKind, Reservation};
 use crate::sys::clock;
@@ -46,7 +46,7 @@ pub fn release(ctx: &Context, patterns: &[String]) -> Result<Released, CommandEr
     Ok(Released { holder: me.name, reservations: released })
 }
 
-/// The caller's reservations that the text means: as it stands in the listing, or as it is read from here.
+/// The caller's reservations that the text refers to: as listed, or as read from here.
 fn meant(ctx: &Context, held: &[Reservation], text: &str) -> Vec<Reservation> {
     let drafted = Place::here(ctx).draft(ctx, text, true).ok();
     let same = |text: &str, other: &str| text.trim_end_matches('/') == other.trim_end_matches('/');

@@ -1,4 +1,4 @@
-//! Taking paths to oneself: all or none, checked against everyone's under the lock.
+//! `msg reserve`: takes paths, all or none, checked under the lock against what others hold.
 
 use std::path::{Path, PathBuf};
 
@@ -21,19 +21,19 @@ use crate::ops::error::{CommandError, Fact, Kind};
 use crate::ops::feed;
 use crate::ops::messages::rendered_message::age;
 
-/// The most that one agent can hold. Who needs more wants a directory, or a wildcard.
+/// The most reservations of one agent. For more, use a directory or a wildcard.
 pub const MAX_RESERVATIONS: usize = 500;
-/// The longest reason, in characters: it stands in a line with the path.
+/// The longest reason, in characters: it is shown on one line with the path.
 const MAX_REASON: usize = 300;
 
-/// What is wanted.
+/// Options of `reserve`.
 #[derive(Clone, Debug, Default)]
 pub struct Wish {
     pub patterns: Vec<String>,
     pub reason: Option<String>,
-    /// How long it is wanted; else for as long as the agent lives.
+    /// How long it is wanted; `None`: as long as the agent lives.
     pub ttl: Option<SignedDuration>,
-    /// Yes, all of that is meant.
+    /// Accept broad patterns.
     pub force_broad: bool,
 }
 
@@ -66,7 +66,7 @@ pub fn reserve(ctx: &Context, wish: &Wish) -> Result<Granted, CommandError> {
             reservation.reason.as_deref(),
         );
     }
-    // What is held with a task besides was not taken here.
+    // What is also held with a task was not taken here.
     let is_wanted = |held: &&Reservation| {
         held.task.is_none() && wanted.reservations.iter().any(|wanted| same_place(wanted, held))
     };
@@ -74,7 +74,7 @@ pub fn reserve(ctx: &Context, wish: &Wish) -> Result<Granted, CommandError> {
     Ok(Granted { holder: taken.agent.name, reservations, renewed: taken.renewed })
 }
 
-/// How long a reservation is wanted: `90`, `45s`, `30m`, `2h`. From a second to a leap year: anything else is a slip.
+/// Parses `--ttl`: `90`, `45s`, `30m`, `2h`. From one second to 366 days: anything else is a mistake.
 pub fn time_to_live(text: &str) -> Result<SignedDuration, CommandError> {
     let ttl = SignedDuration::try_from(duration(text, "--ttl")?).unwrap_or(SignedDuration::MAX);
     if ttl < SignedDuration::from_secs(1) || ttl > SignedDuration::from_hours(24 * 366) {
@@ -86,7 +86,7 @@ pub fn time_to_live(text: &str) -> Result<SignedDuration, CommandError> {
     Ok(ttl)
 }
 
-/// What the wish stands for here.
+/// The reservations that the patterns stand for here.
 pub(in crate::ops) fn drafts(
     ctx: &Context,
     wish: &Wish,
@@ -107,11 +107,11 @@ pub(in crate::ops) fn drafts(
 
 /// What an agent was given.
 pub(in crate::ops) struct Taken {
-    /// The agent as it is then.
+    /// The agent after that.
     pub(in crate::ops) agent: Agent,
-    /// How much of it the agent had before.
+    /// How many of them the agent had before.
     renewed: usize,
-    /// Who was there.
+    /// All registrations at that moment.
     records: Vec<Record>,
 }
 
@@ -129,7 +129,7 @@ impl Taken {
     }
 }
 
-/// Gives the agent all that it wants, or nothing.
+/// Gives the agent everything it wants, or nothing.
 pub(in crate::ops) fn take(
     ctx: &Context,
     mesh: &Mesh,
@@ -188,7 +188,7 @@ fn wait(wanted: &Reservation, holding: &Holding, now: Timestamp) -> Wait {
     Wait { pattern, named: None, root, literal, holder: holding.holder.name.to_string(), since: now }
 }
 
-/// Writes what was wanted into the registration. What is held already is renewed, and its age stays; what is over is
+/// Writes the reservations into the registration. Those already held are renewed and keep their age; expired ones are
 /// dropped.
 fn grant(
     locked: &Locked<'_>,
@@ -197,7 +197,7 @@ fn grant(
     now: Timestamp,
 ) -> Result<(Agent, usize), CommandError> {
     let held: Vec<&Reservation> = me.reservations.iter().filter(|held| held.binds(now)).collect();
-    // What is held with a task goes with it, so it takes the place of nothing else.
+    // A reservation held with a task ends with it, so it replaces no other.
     let is_same =
         |wanted: &Reservation, held: &Reservation| same_place(wanted, held) && wanted.task == held.task;
     let is_new = |wanted: &&Reservation| !held.iter().any(|held| is_same(wanted, held));
@@ -273,7 +273,7 @@ pub(in crate::ops) fn reason(text: Option<&str>) -> Result<Option<String>, Comma
 
 fn refusal(conflicts: &[(&Reservation, Holding)], now: Timestamp) -> CommandError {
     let (wanted, first) = &conflicts[0];
-    // The whole of a work tree is called by its path.
+    // A whole work tree is named by its path.
     let whole = wanted.root.as_deref().filter(|_| wanted.pattern == ".");
     let more = others(conflicts.iter().skip(1).map(|(_, holding)| holding));
     let text = format!("{}{more}", in_the_way(whole.unwrap_or(&wanted.pattern), first, now));
@@ -296,7 +296,7 @@ fn refusal(conflicts: &[(&Reservation, Holding)], now: Timestamp) -> CommandErro
     error
 }
 
-/// Who is in the way of `wanted`, since when and why.
+/// Describes who is in the way of `wanted`, since when and why.
 pub(in crate::ops) fn in_the_way(wanted: &str, holding: &Holding, now: Timestamp) -> String {
     let Holding { holder, reservation, .. } = holding;
     let reason = reservation.reason.as_deref().map_or(String::new(), |reason| format!(": {}", said(reason)));
@@ -312,7 +312,7 @@ pub(in crate::ops) fn in_the_way(wanted: &str, holding: &Holding, now: Timestamp
     }
 }
 
-/// Who else is in the way, and with what.
+/// Describes who else is in the way, and with what.
 pub(in crate::ops) fn others<'h>(holdings: impl Iterator<Item = &'h Holding>) -> String {
     const MOST: usize = 3;
     let mut named: Vec<String> = holdings
@@ -330,7 +330,7 @@ pub(in crate::ops) fn others<'h>(holdings: impl Iterator<Item = &'h Holding>) ->
     }
 }
 
-/// From where patterns are read: the work tree, else the working directory.
+/// The base of relative patterns: the work tree, else the working directory.
 pub(in crate::ops) struct Place {
     cwd: PathBuf,
     root: PathForm,
@@ -352,18 +352,18 @@ impl Place {
         &self.root
     }
 
-    /// Does it lie in here, or this in it?
+    /// Whether the path is inside this place, or this place inside the path.
     pub(in crate::ops) fn is_near(&self, path: &PathForm) -> bool {
         path.is_related(self.root.as_str())
     }
 
-    /// A path as people here call it.
+    /// The path as it is shown to people here.
     pub(in crate::ops) fn shorten(&self, path: &str) -> String {
         let path = PathForm::absolute(path);
         path.relative_to(&self.root).filter(|rest| !rest.is_empty()).unwrap_or(path.as_str()).to_string()
     }
 
-    /// What a pattern that was typed here stands for. The age and the like are the caller's to fill in.
+    /// The reservation that a pattern typed here stands for. The caller fills in age, reason and expiry.
     pub(in crate::ops) fn draft(
         &self,
         ctx: &Context,
@@ -373,14 +373,15 @@ impl Place {
         let expanded = ctx.home.expand(text);
         let text_here = expanded.to_string_lossy();
         let cwd = paths::resolve(&self.cwd);
-        // A file that is called `[id].tsx` is meant, not what that would match.
+        // A file that is called `[id].tsx` is meant literally, not as a glob.
         let names_a_file =
             has_wildcard(&text_here) && files::exists(&self.cwd.join(text_here.as_ref())).unwrap_or(false);
         let pattern = match names_a_file {
             true => Pattern::literal(cwd.join(&text_here)),
             false => Pattern::new(&text_here, &cwd).map_err(|error| bad_pattern(text, &error))?,
         };
-        // From the text as it was typed: up from a link is up from where it leads, and the letters are those of the file.
+        // Resolve the text as typed: `..` after a link goes up from its target, and the letter case is that of the
+        // file.
         let typed = if names_a_file { &text_here } else { literal_head(&text_here) };
         let at = self.cwd.join(typed);
         let led = paths::resolve(&at);
@@ -390,7 +391,7 @@ impl Place {
         let is_dir = pattern.is_literal() && (text.ends_with('/') || at.is_dir());
         let mut written = pattern.written_from(&self.root);
         if is_dir && !written.ends_with('/') && written != "." {
-            // pi-messenger takes nothing else for a directory.
+            // pi-messenger recognises a directory only by its slash.
             written.push('/');
         }
         Ok(Reservation {
@@ -406,7 +407,7 @@ impl Place {
         })
     }
 
-    /// Nobody reserves the whole machine by a slip of the finger.
+    /// Refuses patterns that cover more than the work tree, which is usually a typing mistake.
     fn refuse_broad(
         &self,
         ctx: &Context,

@@ -1,7 +1,7 @@
-//! Who was refused what, and that they are told once it is free.
+//! Remembers who was refused what, and tells them when it is free.
 //!
-//! Nothing has to be in time for this: whether something is free follows from the registrations alone, so whoever comes
-//! next with the lock in hand tells what a crash left untold, also of a holder that has died.
+//! Nothing here has to happen in time: whether something is free follows from the registrations alone, so the next
+//! process with the lock reports what a crash left unreported, including the death of a holder.
 
 use std::cell::{Cell, OnceCell};
 use std::path::Path;
@@ -30,10 +30,10 @@ const PRUNE_ONE_IN: u32 = 64;
 /// Where an agent could not be told what is free, it is tried again after so long.
 const AFTER_TROUBLE: Duration = Duration::from_secs(60);
 
-/// As many refusals are remembered of one agent, the latest ones.
+/// The most refusals remembered per agent; the latest are kept.
 const MAX_WAITS: usize = 32;
 
-/// Writes down what the agent was refused. Twice the same is once.
+/// Records what the agent was refused, each only once.
 pub(in crate::ops) fn remember(
     locked: &Locked<'_>,
     agent: &Agent,
@@ -57,7 +57,7 @@ pub(in crate::ops) fn remember(
     Ok(())
 }
 
-/// The same for a task that another has.
+/// Like [`remember`], for a task that another agent has.
 pub(in crate::ops) fn remember_task(
     locked: &Locked<'_>,
     agent: &Agent,
@@ -89,7 +89,7 @@ fn same(a: &Wait, b: &Wait) -> bool {
     (&a.pattern, &a.named, &a.root, a.literal) == (&b.pattern, &b.named, &b.root, b.literal)
 }
 
-/// Those who may hold something of what the agent waits for, and perhaps others.
+/// Those who may hold something that the agent waits for, and perhaps others.
 fn around(mesh: &Mesh, agent: &Agent) -> Result<Census, CommandError> {
     let both = |wait: &Wait| {
         let read = wait.read(&agent.cwd);
@@ -107,7 +107,7 @@ struct Held<'c> {
     others: OnceCell<Others<'c>>,
     tasks: OnceCell<(Claims, Completions)>,
     spellings: Spellings,
-    /// Past it, what can't be compared counts as held.
+    /// Past this limit, what can't be compared counts as held.
     budget: Budget,
 }
 
@@ -135,9 +135,9 @@ impl<'c> Held<'c> {
         self.others.get_or_init(others).in_the_way_of(agent, hit)
     }
 
-    /// What of that for which the agent waits nobody holds any more.
+    /// What the agent waits for and nobody holds any more.
     fn freed(&self, agent: &Agent) -> Vec<Wait> {
-        // One that can't be read may hold anything.
+        // A registration that can't be read may hold anything.
         if self.census.unreadable.iter().any(|file| file.told.is_none()) {
             return Vec::new();
         }
@@ -145,7 +145,7 @@ impl<'c> Held<'c> {
         agent.waits_for.iter().filter(is_free).cloned().collect()
     }
 
-    /// What became of the tasks that the agent was refused, for those that nobody has any more.
+    /// The tasks the agent was refused and nobody has any more, each with what became of it.
     fn freed_tasks(&self, agent: &Agent) -> Result<Vec<(TaskWait, Notice)>, CommandError> {
         if agent.waits_for_tasks.is_empty() {
             return Ok(Vec::new());
@@ -174,7 +174,7 @@ impl<'c> Held<'c> {
     }
 }
 
-/// When the next of those reservations is over that keep the agent from what it waits for, if any ends by itself.
+/// When the next reservation that the agent waits for expires, if any does.
 pub(in crate::ops) fn next_end(mesh: &Mesh, agent: &Agent) -> Result<Option<Timestamp>, CommandError> {
     if agent.waits_for.is_empty() {
         return Ok(None);
@@ -185,7 +185,8 @@ pub(in crate::ops) fn next_end(mesh: &Mesh, agent: &Agent) -> Result<Option<Time
     Ok(held.filter_map(|holding| holding.reservation.expires_at).min())
 }
 
-/// Does anybody wait for something that is free by now? Then whoever was to tell has died, or its time was over.
+/// Whether anybody waits for something that is free by now: the process that should have told them died, or the
+/// reservation expired.
 pub(in crate::ops) fn is_owed(mesh: &Mesh, census: &Census) -> Result<bool, CommandError> {
     let waits = |record: &&Record| is_waiting(&record.agent) && is_told(record);
     let held = Held::new(mesh, census);
@@ -201,14 +202,14 @@ fn is_waiting(agent: &Agent) -> bool {
     !agent.waits_for.is_empty() || !agent.waits_for_tasks.is_empty()
 }
 
-/// Those who are gone need nothing, and pi-messenger's agents don't say what they wait for.
+/// Whether the agent is told: dead agents need nothing, and pi-messenger's don't say what they wait for.
 fn is_told(record: &Record) -> bool {
     !record.agent.is_foreign() && is_live(record)
 }
 
-/// Tells the agent what it waits for and is free by now: where a holder has died, or its time is over, nobody else may
-/// ever come by. If the lock is taken, the next look does it. Who waits for nothing pays nothing; and nobody has to be
-/// woken, since whoever calls this is about to look.
+/// Tells the agent what it waits for and is free by now: if the holder died or the reservation expired, nobody else may
+/// ever do it. If the lock is taken, the next call does it. Costs nothing if the agent waits for nothing. Wakes nobody,
+/// because the caller is about to look.
 pub(in crate::ops) fn tell_if_owed(mesh: &Mesh, agent: &Agent) -> Result<(), CommandError> {
     if !is_waiting(agent) || !is_owed_to(mesh, agent)? {
         return Ok(());
@@ -221,8 +222,8 @@ pub(in crate::ops) fn tell_if_owed(mesh: &Mesh, agent: &Agent) -> Result<(), Com
     tasks.and(paths).map(drop)
 }
 
-/// [`tell_if_owed`] for one who may look again and again: nobody goes without mail for what fails there, and it is not
-/// tried again at every look.
+/// [`tell_if_owed`] for a caller that looks again and again: an error does not hold up mail, and it is not tried again
+/// at every look.
 #[derive(Debug, Default)]
 pub(in crate::ops) struct Reminder {
     failed: Cell<Option<Instant>>,
@@ -260,7 +261,7 @@ pub(in crate::ops) fn tell(ctx: &Context, mesh: &Mesh, locked: &Locked<'_>) -> R
             match told {
                 Ok(true) => ctx.was_told(&agent.name),
                 Ok(false) => {}
-                // One who can't be told is no reason not to tell the others.
+                // A failure for one agent does not stop the others.
                 Err(error) => {
                     ctx.notice(format!("{} could not be told what is free: {error}", agent.name));
                 }
@@ -270,12 +271,12 @@ pub(in crate::ops) fn tell(ctx: &Context, mesh: &Mesh, locked: &Locked<'_>) -> R
     Ok(())
 }
 
-/// Whether it was told of a task, and of a path: neither keeps it from being told of the other.
+/// Returns whether it was told of a task, and of a path. A failure of one does not stop the other.
 fn tell_one(locked: &Locked<'_>, held: &Held<'_>, agent: &Agent) -> [Result<bool, CommandError>; 2] {
     [tell_of_tasks(locked, held, agent), tell_of_paths(locked, held, agent)]
 }
 
-/// The message first: told twice after a crash is better than never. Who has no inbox goes on waiting.
+/// Sends the message first: after a crash, told twice is better than never. An agent without an inbox goes on waiting.
 fn tell_of_paths(locked: &Locked<'_>, held: &Held<'_>, agent: &Agent) -> Result<bool, CommandError> {
     let freed = held.freed(agent);
     if freed.is_empty() || !post(held.mesh, &agent.name, &notice(&freed))? {
@@ -285,7 +286,7 @@ fn tell_of_paths(locked: &Locked<'_>, held: &Held<'_>, agent: &Agent) -> Result<
     Ok(true)
 }
 
-/// The same for tasks.
+/// Like [`tell_of_paths`], for tasks.
 fn tell_of_tasks(locked: &Locked<'_>, held: &Held<'_>, agent: &Agent) -> Result<bool, CommandError> {
     let freed = held.freed_tasks(agent)?;
     let notice = freed.iter().fold(Notice::new(), |all, (_, notice)| all.and(notice));
@@ -305,7 +306,7 @@ pub(in crate::ops) fn tell_or_note(ctx: &Context, mesh: &Mesh, locked: &Locked<'
 }
 
 fn notice(freed: &[Wait]) -> Notice {
-    // Never the holder's pattern: what the agent is told to type must be its own words.
+    // Never the holder's pattern: what the agent is told to type must be its own text.
     let own: Vec<&str> =
         freed.iter().map(|wait| wait.named.as_ref().unwrap_or(&wait.pattern).as_str()).collect();
     let patterns: Vec<PeerText> = own.iter().copied().map(PeerText::new).collect();

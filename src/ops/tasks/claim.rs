@@ -1,4 +1,4 @@
-//! Taking a task: one each, and each to one.
+//! `msg claim`: takes a task. An agent has at most one task, and a task at most one owner.
 
 use crate::domain::{Agent, EventKind, Reservation, TaskRef, TaskWait, called, quoted, said, shell_word};
 use crate::ops::agents::identity;
@@ -24,7 +24,7 @@ const MAX_ID: usize = 200;
 #[derive(Clone, Debug)]
 pub enum Choice {
     This(String),
-    /// The first that can be begun.
+    /// The first that can be started.
     Next,
 }
 
@@ -33,10 +33,10 @@ pub struct ClaimRequest {
     pub choice: Choice,
     pub spec: Option<String>,
     pub reason: Option<String>,
-    /// Paths that are taken with the task, or neither is.
+    /// Paths that are reserved together with the task: all or nothing.
     pub reserve: Vec<String>,
     pub force_broad: bool,
-    /// A task that stands in no spec.
+    /// A task that is in no spec.
     pub adhoc: bool,
 }
 
@@ -45,7 +45,7 @@ pub struct Claimed {
     pub claim: Claim,
     pub title: String,
     pub reservations: Vec<Reservation>,
-    /// It was the caller's already.
+    /// The caller had it already.
     pub again: bool,
 }
 
@@ -89,10 +89,11 @@ pub fn claim(ctx: &Context, request: &ClaimRequest) -> Result<Claimed, CommandEr
         Pick::Free(id, title) => (id, title),
     };
     let task = TaskRef { spec: sheet.place.key.clone(), id: id.clone() };
-    // Paths that were left of this task when a command died would bind again with the claim, whoever has them by now.
+    // Reservations left over from this task when a command died would bind again with the claim, whoever holds those
+    // paths now.
     let me = let_go_of_paths(&locked, &table.me, &task)?;
     let wanted = wanted.with_task(&task);
-    // Written first, but they bind only with the claim: one replacement of the claims decides about both.
+    // They are written first but bind only with the claim: one replacement of the claims decides about both.
     let taken = take(&me, &wanted)?;
     let me = &taken.agent;
     let claim = Claim {
@@ -140,7 +141,7 @@ enum Pick {
     Free(String, String),
 }
 
-/// One `claim` with both locks held.
+/// One `claim`, with both locks held.
 struct Visit<'t> {
     table: &'t Table<'t>,
     board: &'t Board<'t>,
@@ -220,7 +221,7 @@ impl Visit<'_> {
         Err(CommandError::new(Kind::NothingReady, text).hint("`msg tasks` tells by whom and by what"))
     }
 
-    /// Who was refused is told when the task is free.
+    /// Records the refusal, so that the agent is told when the task is free.
     fn remember(&self, id: &str, claim: &Claim) -> Result<(), CommandError> {
         let task = TaskRef { spec: self.board.sheet.place.key.clone(), id: id.to_string() };
         let wait = TaskWait { task, holder: claim.agent.clone(), since: self.table.now };

@@ -3,14 +3,14 @@
 use crate::domain::Agent;
 use crate::store::{Claim, Claims, Locked, StoreError, Swarm};
 
-/// Gives up what the agent claimed. Returns what it had.
+/// Gives up the agent's claims, and returns them.
 pub(in crate::ops) fn give_up(locked: &Locked<'_>, agent: &Agent) -> Result<Vec<Claim>, StoreError> {
     let mut had = Vec::new();
     change(locked, agent, wait, |claims| had = claims.give_up(agent))?;
     Ok(had)
 }
 
-/// Writes the agent's new name, session or process into what it claimed.
+/// Writes the agent's new name, session or process into its claims.
 pub(in crate::ops) fn carry_over(
     locked: &Locked<'_>,
     before: &Agent,
@@ -20,7 +20,8 @@ pub(in crate::ops) fn carry_over(
     Ok(())
 }
 
-/// Writes the agent's new name into what it claimed, unless that has to wait for `swarm.lock`. Is it done?
+/// Writes the agent's new name into its claims, unless it would have to wait for `swarm.lock`. Returns whether it is
+/// done.
 pub(in crate::ops) fn try_to_carry_over(locked: &Locked<'_>, agent: &Agent) -> Result<bool, StoreError> {
     change(locked, agent, |locked| locked.try_swarm(), |claims| claims.carry_over(agent, agent))
 }
@@ -29,8 +30,8 @@ fn wait<'l>(locked: &'l Locked<'l>) -> Result<Option<Swarm<'l>>, StoreError> {
     locked.swarm().map(Some)
 }
 
-/// `swarm.lock` is taken only if there is something to change: none of ours can add a claim meanwhile, because that
-/// takes `mesh.lock`, and pi-messenger does not touch claims of a live agent.
+/// `swarm.lock` is taken only if there is something to change: none of our processes can add a claim meanwhile, because
+/// that takes `mesh.lock`, and pi-messenger does not touch the claims of a live agent.
 fn change<'l>(
     locked: &'l Locked<'l>,
     agent: &Agent,

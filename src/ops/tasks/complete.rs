@@ -1,4 +1,4 @@
-//! Finishing a task.
+//! `msg complete`: finishes a task.
 
 use std::path::Path;
 
@@ -20,23 +20,23 @@ use super::states::Sheet;
 /// The longest notes, in bytes: they stay for good.
 const MAX_NOTES: usize = 16 * 1024;
 
-/// How often a box is ticked anew in a spec that others write at the same time.
+/// How often ticking a box is tried while others write the spec.
 const TRIES: usize = 20;
 
 #[derive(Clone, Debug)]
 pub struct CompleteRequest {
-    /// `None`: the one that the caller has.
+    /// `None`: the task that the caller has.
     pub task: Option<String>,
     pub spec: Option<String>,
     pub notes: Option<String>,
-    /// Tick its box in the spec, too.
+    /// Also tick its box in the spec.
     pub tick: bool,
 }
 
 #[derive(Clone, Debug)]
 pub struct Completed {
     pub completion: Completion,
-    /// Tasks that can be begun now, and could not before.
+    /// Tasks that can be started now and could not before.
     pub unblocked: Vec<String>,
     pub ticked: bool,
     /// The caller had completed it before.
@@ -134,7 +134,7 @@ pub(super) fn give_back(
     Ok(())
 }
 
-/// Agents that have the same spec and nothing to do learn that there is something.
+/// Tells idle agents with the same spec and no task that a task is ready.
 fn tell_idle(table: &Table<'_>, sheet: &Sheet, unblocked: &[String]) {
     let Some(first) = unblocked.first() else { return };
     let Table { ctx, mesh, me, claims, .. } = table;
@@ -147,7 +147,7 @@ fn tell_idle(table: &Table<'_>, sheet: &Sheet, unblocked: &[String]) {
         if agent.session == me.session || agent.is_foreign() || !same_spec || !claims.of(agent).is_empty() {
             continue;
         }
-        // One that is stuck with its paths has no task either.
+        // Without a limit for being stuck: an agent that is stuck with its paths has no task either.
         let presence = |sign| {
             let quiet = clock::now().duration_since(sign);
             Presence::of(process::liveness(&agent.process), quiet, None)

@@ -1,4 +1,4 @@
-//! Giving a task back, or to somebody else.
+//! `msg unclaim` and `msg handoff`: give a task back, or to another agent.
 
 use jiff::Timestamp;
 
@@ -47,15 +47,15 @@ pub fn unclaim(ctx: &Context, task: Option<&str>, spec: Option<&str>) -> Result<
     Ok(claim)
 }
 
-/// A task that is another's now.
+/// A task that was handed to another agent.
 #[derive(Clone, Debug)]
 pub struct HandedOff {
     pub claim: Claim,
-    /// The paths that went along.
+    /// The paths that went with it.
     pub reservations: Vec<Reservation>,
 }
 
-/// Passes a task and the paths that were taken with it to another live agent, in one step.
+/// Passes a task and the paths taken with it to another live agent, in one step.
 pub fn handoff(
     ctx: &Context,
     task: &str,
@@ -86,7 +86,7 @@ pub fn handoff(
         ..claim.clone()
     };
     if !covered.is_empty() {
-        // Held with the task, too, until the claim passes: there is no moment in which these are nobody's.
+        // They are also held with the task until the claim passes, so at no moment are they free.
         table.me = locked.edit(&table.me, |me| me.reservations.retain(|held| !covered.contains(held)))?.agent;
     }
     table.claims.remove(&claim);
@@ -97,7 +97,7 @@ pub fn handoff(
     waiting::forget_task(ctx, &locked, &heir, &task_ref);
     forget_paths(ctx, &locked, &heir, &paths);
     let notes = notes.filter(|notes| !notes.trim().is_empty()).map(PeerText::new);
-    // The notes go first: the notice says whether the whole text is there.
+    // Send the notes first: the notice says whether the whole text was sent.
     let whole = notes.as_ref().filter(|notes| notes.is_cut());
     let sent = whole.map(|notes| send_notes(&mesh, &me.name, &heir.name, task, notes));
     let has_whole = matches!(sent, Some(Ok(())));
@@ -115,7 +115,7 @@ pub fn handoff(
     Ok(HandedOff { claim: passed, reservations: paths })
 }
 
-/// What the heir is told. Long notes come as a message from the giver, too, unless that could not be sent.
+/// The notice for the new owner. Long notes are also sent as a message from the giver, unless that failed.
 fn notice(giver: &AgentName, task: &PeerText, notes: Option<&PeerText>, has_whole: bool) -> Notice {
     let notice = Notice::new().name(giver).say(" hands ").code(task);
     let notice = notice.say(" to you; it is yours now. To give it back: msg unclaim");
@@ -128,7 +128,7 @@ fn notice(giver: &AgentName, task: &PeerText, notes: Option<&PeerText>, has_whol
     }
 }
 
-/// The notes in full, in the name of who wrote them.
+/// Sends the notes in full, in the name of the giver.
 fn send_notes(
     mesh: &Mesh,
     from: &AgentName,
@@ -157,8 +157,8 @@ fn forget_paths(ctx: &Context, locked: &Locked<'_>, heir: &Agent, paths: &[Reser
     }
 }
 
-/// What the giver holds in its own right of the paths that go along. No path has two holders, so it goes, too; what
-/// reaches beyond them can't be given in part, and is in the way.
+/// The giver's own reservations of the paths that are passed. No path has two holders, so those go too. One that
+/// reaches beyond the passed paths can't be given in part, and is an error.
 fn held_besides(
     me: &Agent,
     task: &TaskRef,
@@ -186,7 +186,8 @@ fn held_besides(
     Ok(covered)
 }
 
-/// Whoever is to have the task, with its paths. They bind for whoever has the claim, so both may have them for a moment.
+/// Writes the task's paths into the new owner's registration. They bind for the owner of the claim, so both may have
+/// them for a moment.
 fn bequeath(
     table: &Table<'_>,
     to: &AgentName,
@@ -205,7 +206,7 @@ fn bequeath(
         let text = format!("{} works on {} already", heir.name, quoted(&other.task));
         return Err(CommandError::new(Kind::AlreadyHaveClaim, text).fact("task", other.task.as_str()));
     }
-    // What the heir has left of this task from a command that died would bind again.
+    // Reservations left over from this task when a command of the new owner died would bind again.
     let heir = let_go_of_paths(table.locked, &table.locked.own_record(heir)?.agent, task)?;
     match paths {
         [] => Ok(heir),

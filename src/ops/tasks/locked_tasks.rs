@@ -1,4 +1,4 @@
-//! What every change to tasks starts from: both locks held, claims of the dead dropped, and all that is known laid out.
+//! The common start of every change to tasks: both locks held, claims of the dead dropped, all ledgers read.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -17,17 +17,18 @@ use super::spec_key::{Place, Spellings};
 use super::stale::is_stale;
 use super::states::{Board, Sheet};
 
-/// What is read before the locks are taken: a project's files may be slow to reach, and nobody else is to wait for them.
+/// What is read before the locks are taken: a project's files may be slow to read, and nobody else should wait for
+/// them.
 pub(super) struct Early {
     sheet: Rc<Sheet>,
-    /// What it depends on: what the caller has to do with the task, and its spec.
+    /// What the result depends on: the caller's relation to the task, and its spec.
     known: Known,
     own_spec: Option<String>,
 }
 
 impl Early {
-    /// The spec of that task, and what all specs are called. What can't be read here is read again under the locks, and
-    /// fails there.
+    /// The spec of that task, and the resolved keys of all specs. What can't be read here is read again under the
+    /// locks, and fails there.
     pub(super) fn read(
         ctx: &Context,
         mesh: &Mesh,
@@ -46,7 +47,7 @@ impl Early {
     }
 }
 
-/// What the specs that are claimed or completed are called.
+/// Resolves the keys of all specs that are claimed or completed.
 pub(super) fn look_up(mesh: &Mesh) -> Spellings {
     let spellings = Spellings::default();
     if let (Ok(claims), Ok(completions)) = (mesh.claims(), mesh.completions()) {
@@ -55,7 +56,7 @@ pub(super) fn look_up(mesh: &Mesh) -> Spellings {
     spellings
 }
 
-/// What an agent has to do with a task, whose id it may have typed in its own way.
+/// An agent's relation to a task, whose id may be typed differently.
 #[derive(Eq, PartialEq)]
 struct Known {
     /// The spec under which it claimed the task.
@@ -83,8 +84,8 @@ fn is_by(agent: &Agent, done: &Completion) -> bool {
     agent.all_names().any(|name| name.as_str().eq_ignore_ascii_case(&done.by))
 }
 
-/// The spec that is named; else the one under which the agent claimed the task; else the agent's, or, for one without a
-/// spec, the one in which it completed the task.
+/// The named spec; else the one under which the agent claimed the task; else the agent's own, or, for an agent without
+/// a spec, the one in which it completed the task.
 fn place_of(
     ctx: &Context,
     agent: &Agent,
@@ -114,7 +115,7 @@ pub(super) struct Table<'l> {
     pub(super) census: Census,
     pub(super) claims: Claims,
     pub(super) completions: Completions,
-    /// Whoever waited for the locks comes after what was completed meanwhile.
+    /// Taken after the locks: whatever was completed while we waited is earlier.
     pub(super) now: Timestamp,
     pub(super) spellings: Spellings,
     swarm: Swarm<'l>,
@@ -129,7 +130,7 @@ impl<'l> Table<'l> {
         spellings: Spellings,
     ) -> Result<Self, CommandError> {
         let census = locked.census()?;
-        // With the paths that bind for nothing any more, which the census leaves out.
+        // Includes reservations that no longer bind, which the census leaves out.
         let me = locked.own_record(caller)?.agent;
         let swarm = locked.swarm()?;
         let now = clock::now();
@@ -139,7 +140,7 @@ impl<'l> Table<'l> {
         Ok(table)
     }
 
-    /// Claims of those who are gone, and of what is done, are nobody's.
+    /// Drops claims of agents that are gone and of tasks that are done.
     fn drop_stale(&mut self) -> Result<(), CommandError> {
         let mut is_changed = false;
         let all: Vec<Claim> = self.claims.iter().collect();
@@ -164,7 +165,7 @@ impl<'l> Table<'l> {
         Board::new(sheet, &self.claims, &self.completions, &self.census, &self.spellings)
     }
 
-    /// The one task that the caller has.
+    /// The caller's only task.
     pub(super) fn only_claim(&self) -> Result<Claim, CommandError> {
         let claim = self.claims.of(&self.me).into_iter().next();
         claim.ok_or_else(|| {
@@ -177,7 +178,7 @@ impl<'l> Table<'l> {
         board.completion(task).filter(|done| is_by(&self.me, done))
     }
 
-    /// The spec of that task: as it was read before the locks were taken, unless something changed meanwhile.
+    /// The spec of that task: as read before the locks were taken, unless something changed meanwhile.
     pub(super) fn sheet_of(
         &self,
         early: Option<Early>,
@@ -234,12 +235,13 @@ impl<'l> Table<'l> {
         Ok(self.swarm.write(&self.claims)?)
     }
 
-    /// Gives `swarm.lock` back.
+    /// Releases `swarm.lock`.
     pub(super) fn close(self) -> Agent {
         self.me
     }
 
-    /// Writes that it is done before the claim goes: if we die in between, a claim of what is done counts as given up.
+    /// Writes the completion before it removes the claim: after a crash in between, a claim of a finished task counts
+    /// as given up.
     pub(super) fn finish(&mut self, claim: &Claim, completion: &Completion) -> Result<(), CommandError> {
         self.completions.add(completion);
         self.swarm.write_completions(&self.completions)?;

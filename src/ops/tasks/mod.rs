@@ -1,7 +1,7 @@
 //! Tasks of a spec: who works on which, and what is done.
 //!
-//! Every decision is made under both locks, after claims of the dead were dropped. What is written last decides: a claim
-//! is made by one replacement of `claims.json`, a completion counts from the moment it stands in `completions.json`.
+//! Every decision is made under both locks, after claims of the dead were dropped. The last write decides: a claim is
+//! made by one replacement of `claims.json`, and a completion counts from the moment it is in `completions.json`.
 
 mod claim;
 pub(super) mod claims;

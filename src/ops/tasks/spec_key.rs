@@ -15,21 +15,21 @@ use crate::sys::files::{self, FileError};
 use crate::sys::git::WorkTree;
 use crate::sys::{paths, seams};
 
-/// More than this is no spec.
+/// Larger files are not accepted as specs (in bytes).
 const MAX_SPEC: u64 = 64 * 1024 * 1024;
 
-/// A spec, found.
+/// A spec: its key and its file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(in crate::ops) struct Place {
-    /// Where claims and completions of it are kept: absolute, links resolved, and for a linked work tree its path in
-    /// the main one, because it is the same spec.
+    /// The key of its claims and completions: absolute, links resolved, and for a linked work tree the path in the main
+    /// one, because it is the same spec.
     pub(super) key: String,
-    /// Where it is read; `None` if there is no file, and tasks are made up as they come.
+    /// The file it is read from; `None` if there is none, and tasks are ad hoc.
     pub(super) file: Option<PathBuf>,
 }
 
 impl Place {
-    /// The spec that is named, else the agent's own; without either, the folder stands for one.
+    /// The named spec, else the agent's own; without either, the folder acts as one.
     pub(super) fn find(
         ctx: &Context,
         named: Option<&str>,
@@ -47,7 +47,7 @@ impl Place {
         }
     }
 
-    /// The spec that somebody works on, as it stands in a registration or a claim.
+    /// The spec of an agent or a claim, by the path recorded there.
     pub(super) fn worked_on(path: &str) -> Self {
         let file = Some(PathBuf::from(path)).filter(|file| !file.is_dir());
         Self { key: key(Path::new(path)), file }
@@ -64,7 +64,7 @@ impl Place {
         Ok(Self { key: key(&full), file: Some(full) })
     }
 
-    /// What the file has now.
+    /// The present text of the file.
     pub(super) fn text(&self) -> Result<String, CommandError> {
         let Some(file) = &self.file else { return Ok(String::new()) };
         seams::count(if holds_a_lock() { "spec-under-lock" } else { "spec" });
@@ -94,7 +94,7 @@ impl Place {
         Ok(spec::read(&self.text()?))
     }
 
-    /// Is that key another spelling of this spec? pi-messenger doesn't resolve links.
+    /// Whether that key is another spelling of this spec. pi-messenger doesn't resolve links.
     pub(super) fn is_meant_by(&self, other: &str, spellings: &Spellings) -> bool {
         other == self.key || spellings.meaning(other) == self.key
     }

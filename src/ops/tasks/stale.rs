@@ -1,10 +1,11 @@
-//! Is a claim still somebody's?
+//! Decides whether a claim still has an owner.
 
 use crate::domain::{Liveness, Recorded};
 use crate::store::{Census, Claim, Record};
 use crate::sys::process;
 
-/// Nobody works on it any more: the process is gone, or another has the name. What can't be read proves nothing.
+/// Whether nobody works on it any more: the process is gone, or another agent has the name. A registration that can't
+/// be read proves nothing.
 pub(crate) fn is_stale(claim: &Claim, census: &Census) -> bool {
     if process::liveness(&claim.process) == Liveness::Gone {
         return true;
@@ -18,7 +19,7 @@ pub(crate) fn is_stale(claim: &Claim, census: &Census) -> bool {
         Recorded::Pinned(_) => {
             !owners.is_empty() && !owners.iter().any(|owner| owner.agent.process == claim.process)
         }
-        // pi-messenger's: whoever it belongs to is registered, with that process and that session, and lives.
+        // A claim of pi-messenger's: its owner is registered with that process and that session, and is alive.
         Recorded::Bare { pid, .. } => {
             let is_owner = |owner: &&Record| {
                 let is_same =

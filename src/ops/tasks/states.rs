@@ -1,4 +1,4 @@
-//! Every task of a spec with its state.
+//! The tasks of a spec with their states; `msg tasks`.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ use crate::sys::files;
 use super::spec_key::{Place, Spellings};
 use super::stale::is_stale;
 
-/// What can be done with a task.
+/// The state of a task.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum TaskState {
     Open,
@@ -38,7 +38,7 @@ impl TaskState {
     }
 }
 
-/// A task, as it stands.
+/// A task with its state.
 #[derive(Clone, Debug)]
 pub struct TaskView {
     pub id: String,
@@ -47,11 +47,11 @@ pub struct TaskView {
     pub claim: Option<Claim>,
     pub completion: Option<Completion>,
     pub depends_on: Vec<String>,
-    /// `None`: it does not stand in the spec.
+    /// `None`: it is not in the spec.
     pub line: Option<usize>,
 }
 
-/// How far a spec is.
+/// The progress of a spec: how many tasks are in each state.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Progress {
     pub done: usize,
@@ -84,11 +84,11 @@ impl Progress {
 pub(in crate::ops) struct Sheet {
     pub(super) place: Place,
     pub(super) spec: Spec,
-    /// For ticking a box.
+    /// Needed to tick a box.
     pub(super) text: String,
-    /// What `stat` said of the file before it was read last.
+    /// What `stat` reported of the file before it was last read.
     mark: Cell<Option<FileMark>>,
-    /// Where each task stands in the spec.
+    /// The index of each task in the spec.
     numbers: HashMap<String, usize>,
 }
 
@@ -121,7 +121,7 @@ impl Sheet {
     }
 }
 
-/// What tells a file from what it was: device, inode, length, and when it was changed.
+/// Identifies a version of a file: device, inode, length, modification and change time.
 type FileMark = (u64, u64, u64, i64, i64, i64, i64);
 
 fn file_mark(path: &Path) -> Option<FileMark> {
@@ -130,12 +130,12 @@ fn file_mark(path: &Path) -> Option<FileMark> {
     Some((there.dev(), there.ino(), there.len(), modified.0, modified.1, changed.0, changed.1))
 }
 
-/// A spec, and everything that is known of its tasks.
+/// A spec, with all that is known of its tasks.
 pub(super) struct Board<'t> {
     pub(super) sheet: &'t Sheet,
     claims: HashMap<String, Claim>,
     completions: &'t Completions,
-    /// What of them is about this spec, whichever way it is spelled.
+    /// The completions of this spec, under any spelling.
     finished: Vec<&'t Finished>,
 }
 
@@ -152,7 +152,7 @@ impl<'t> Board<'t> {
         let finished = completions.specs().filter(|done| is_it(done.spec())).collect();
         let mut board = Self { sheet, claims: HashMap::new(), completions, finished };
         for claim in claims.iter().filter(|claim| is_it(&claim.spec)) {
-            // What is done is no longer worked on: completing was cut short.
+            // A finished task is no longer worked on: completing it was cut short.
             if !board.is_finished(&claim.task) && !is_stale(&claim, census) {
                 board.claims.insert(claim.task.clone(), claim);
             }
@@ -175,23 +175,23 @@ impl<'t> Board<'t> {
         self.finished.iter().find_map(|finished| self.completions.find(finished, id))
     }
 
-    /// Somebody completed it.
+    /// Whether somebody completed it.
     pub(super) fn is_finished(&self, id: &str) -> bool {
         self.finished.iter().any(|finished| finished.has(id))
     }
 
-    /// Somebody completed it, or its box is ticked.
+    /// Whether somebody completed it or its box is ticked.
     pub(super) fn is_done(&self, id: &str) -> bool {
         self.is_finished(id) || self.sheet.task(id).is_some_and(|task| task.done)
     }
 
-    /// Those of its dependencies that are not done. One that stands nowhere never is: it is reported, and there is
-    /// `dependencies = advisory`.
+    /// Its dependencies that are not done. One that does not exist is never done: that is reported, and the setting
+    /// `dependencies = advisory` ignores it.
     pub(super) fn missing(&self, task: &Task) -> Vec<String> {
         task.depends_on.iter().filter(|id| !self.is_done(id)).cloned().collect()
     }
 
-    /// Tasks that wait for nothing but this one, and can be begun once it is done.
+    /// Tasks that wait only for this one, and can be started once it is done.
     pub(super) fn unblocked_by(&self, id: &str) -> Vec<String> {
         let waits = |task: &&Task| {
             task.depends_on.iter().any(|dependency| dependency == id)
@@ -217,7 +217,8 @@ impl<'t> Board<'t> {
         }
     }
 
-    /// The first task that could be begun now. With `advisory`, one whose dependencies are not done is better than none.
+    /// The first task that can be started now. With `advisory`, a task whose dependencies are not done is better than
+    /// none.
     pub(super) fn next(&self, advisory: bool) -> Option<&Task> {
         let open = |task: &&Task| self.state(task) == TaskState::Open;
         let blocked = |task: &&Task| matches!(self.state(task), TaskState::Blocked(_));
@@ -225,13 +226,13 @@ impl<'t> Board<'t> {
         first.or_else(|| self.sheet.spec.tasks.iter().find(|task| advisory && blocked(task)))
     }
 
-    /// How far the spec is, without tasks that are not in it.
+    /// The progress of the spec, without tasks that are not in it.
     pub(super) fn progress(&self) -> Progress {
         let states: Vec<TaskState> = self.sheet.spec.tasks.iter().map(|task| self.state(task)).collect();
         Progress::of(&states)
     }
 
-    /// Those that stand in the spec, in its order, then those that don't, by name.
+    /// The tasks in the spec, in its order, then the others by id.
     pub(super) fn views(&self) -> Vec<TaskView> {
         let done = self.finished.iter().flat_map(|finished| self.completions.of(finished));
         let done: HashMap<String, Completion> = done.map(|done| (done.task.clone(), done)).collect();
@@ -269,15 +270,15 @@ impl<'t> Board<'t> {
 /// What `tasks` shows.
 #[derive(Clone, Debug)]
 pub struct Tasks {
-    /// `None`: there is no spec, only tasks that were made up.
+    /// `None`: there is no spec, only ad hoc tasks.
     pub spec: Option<String>,
     pub tasks: Vec<TaskView>,
-    /// Of all that are listed, also of those that are not in the spec.
+    /// Of all listed tasks, including those that are not in the spec.
     pub progress: Progress,
-    /// Boxes in the spec that are no tasks because they have no id.
+    /// Checkboxes in the spec that are not tasks because they have no id.
     pub boxes_without_id: usize,
     pub problems: Vec<String>,
-    /// The caller, if that is known.
+    /// The caller, if known.
     pub me: Option<Agent>,
 }
 
@@ -292,7 +293,7 @@ pub fn tasks(ctx: &Context, named: Option<&str>) -> Result<Tasks, CommandError> 
         }
         None => (Census::default(), None),
     };
-    // Whose spec, if nobody says which?
+    // Without a name, the caller's spec is needed.
     let me = match (named, me) {
         (None, None) => Some(identity::caller(ctx)?.1.agent),
         (_, me) => me,
@@ -305,22 +306,22 @@ pub fn tasks(ctx: &Context, named: Option<&str>) -> Result<Tasks, CommandError> 
     look(ctx, place, &Ledgers { claims: &claims, completions: &completions, census: &census }, me)
 }
 
-/// What several looks have in common.
+/// What is read once for several specs.
 struct Ledgers<'a> {
     claims: &'a Claims,
     completions: &'a Completions,
     census: &'a Census,
 }
 
-/// A spec that somebody works on, and its tasks, or why nothing can be told of them.
+/// A spec that somebody works on, and its tasks or why they can't be read.
 #[derive(Clone, Debug)]
 pub struct WorkedOn {
-    /// Its path, or that of the folder that stands for one.
+    /// Its path, or that of the folder that acts as one.
     pub spec: String,
     pub tasks: Result<Tasks, CommandError>,
 }
 
-/// The tasks of every spec that an agent works through or has a claim in, each once; so many at the most.
+/// The tasks of every spec that an agent works on or has a claim in, each once; at most `most` specs.
 pub(in crate::ops) fn boards(
     ctx: &Context,
     mesh: &Mesh,

@@ -109,7 +109,7 @@ impl Place {
         }
     }
 
-    /// A path as people here call it.
+    /// The path as it is shown to people here.
     pub(super) fn shown(&self, path: &Path) -> String {
         self.home.shorten(&path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy())
     }
