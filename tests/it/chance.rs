@@ -1,6 +1,6 @@
-//! Chance that can be repeated.
+//! A repeatable random number generator.
 
-/// Splitmix: the same seed, the same numbers.
+/// Splitmix: the same seed gives the same numbers.
 pub struct Chance(pub u64);
 
 impl Chance {

@@ -1,4 +1,4 @@
-//! Where settings come from, which of them wins, and that nobody's file is spoiled.
+//! Where settings come from, which of them wins, and that no configuration file is damaged.
 
 mod mesh;
 
@@ -18,14 +18,14 @@ const OURS: &str = ".config/ravenry/config.json";
 const PROJECT_OF_PI: &str = ".pi/pi-messenger.json";
 const PROJECT: &str = ".ravenry/config.json";
 
-/// Without the mesh that tests are given.
+/// `msg` without the `$MSG_MESH` that tests set.
 fn untold(env: &TestEnvironment) -> Command {
     let mut command = env.msg();
     command.env_remove("MSG_MESH");
     command
 }
 
-/// A key's value and where it comes from.
+/// A key's value and its source.
 fn setting(env: &TestEnvironment, key: &str) -> (Value, String) {
     setting_of(&env.ok(&["config", "list"]), key)
 }
@@ -39,14 +39,14 @@ fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Every file that may hold settings, lowest first, and how it is shown.
+/// Every file that may hold settings, lowest priority first, and how it is shown.
 fn files(env: &TestEnvironment) -> [(PathBuf, String); 5] {
     let user = |name: &str| (env.home().join(name), format!("~/{name}"));
     let project = |name: &str| (env.work().join(name), shown(&env.work().join(name)));
     [user(SETTINGS_OF_PI), user(OF_PI), user(OURS), project(PROJECT_OF_PI), project(PROJECT)]
 }
 
-/// The settings as that file has them.
+/// The settings in the format of that file.
 fn within(path: &Path, settings: &Value) -> String {
     if path.ends_with(SETTINGS_OF_PI) {
         json!({ "theme": "dark", "messenger": settings }).to_string()

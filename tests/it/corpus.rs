@@ -1,7 +1,7 @@
-//! What lies in `fuzz/corpus/` holds: the seeds, and whatever the fuzzer ever found.
+//! Replays `fuzz/corpus/`: the seeds, and everything the fuzzer ever found.
 //!
-//! `MSG_UPDATE_CORPUS=1 cargo test --test it corpus` makes the seeds anew of `fixtures/hooks/` and of the tables that the
-//! reader of shell commands is tested with.
+//! `MSG_UPDATE_CORPUS=1 cargo test --test it corpus` regenerates the seeds from `fixtures/hooks/` and from the tables
+//! that the shell reader is tested with.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ const TARGETS: [(&str, Check); 12] = [
     ("mcp", checks::mcp),
 ];
 
-/// Of the tables of commands every so-manieth is a seed.
+/// One in this many commands of the tables becomes a seed.
 const EVERY: usize = 9;
 
 fn here(path: &str) -> PathBuf {
@@ -44,7 +44,7 @@ fn files_in(dir: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// A package can't hold another one, so in one that was downloaded there is nothing to replay.
+/// Whether the fuzz crate is here. A package can't contain another one, so a downloaded package has nothing to replay.
 fn is_there() -> bool {
     here("fuzz").is_dir()
 }
@@ -68,7 +68,7 @@ fn the_corpus_holds() {
     }
 }
 
-/// What is fuzzed, what is replayed and what lies there are the same.
+/// The fuzz targets, the replayed targets and the corpus directories are the same.
 #[test]
 fn every_target_is_replayed() {
     if !is_there() {
@@ -102,7 +102,7 @@ fn write_seeds() {
         let Some(event) = events.iter().position(|event| stem.split('-').next() == Some(event)) else {
             continue;
         };
-        // A letter that stands for the event.
+        // A letter that selects the event.
         let letter = (b'A'..=b'z').find(|letter| usize::from(*letter) % events.len() == event).unwrap();
         let data = fs::read(&file).unwrap();
         if data.len() < 4096 {

@@ -1,6 +1,6 @@
 //! The crash sweep: a command is killed before its first change to the file system, before its second, and so on until
-//! it survives. After each death the promises must hold, and the next command must find its way; that one is swept
-//! as well.
+//! it survives. After each death the promises must hold, and the next command must recover; that command is swept as
+//! well.
 
 mod agents;
 mod messages;
@@ -19,32 +19,32 @@ use serde_json::Value;
 
 use crate::environment::{Ended, TestEnvironment, sweep_stride};
 
-/// Unless the sweep is whole, one pair of deaths in so many is tried.
+/// Unless the sweep is whole, one pair of deaths in this many is tried.
 const STRIDE: usize = 12;
 
-/// A mesh that can be put back to how it was, as often as need be.
+/// A mesh that can be reset to its original state.
 struct Scene {
     env: TestEnvironment,
-    /// The files of all mail, which must never get lost or double.
+    /// The files of all mail, none of which may be lost or duplicated.
     mail: BTreeSet<String>,
-    /// What holds at any time, beside what holds for every scene.
+    /// What must hold at any time, besides what holds for every scene.
     promises: fn(&Self, &str),
     told: RefCell<Told>,
 }
 
-/// What commands said since the mesh was last put back.
+/// What commands answered since the last reset.
 #[derive(Default)]
 struct Told {
-    /// The ids of messages that were accepted.
+    /// The ids of accepted messages.
     sent: Vec<String>,
-    /// The ids of messages that were handed over, and whether whoever handed them over died of it.
+    /// The ids of messages that were handed over, and whether the command was killed.
     handed: Vec<(String, bool)>,
 }
 
-/// What is swept, and what has to be so in the end.
+/// What is swept, and what must hold in the end.
 struct Sweep<'a> {
     command: &'a [&'a str],
-    /// What is called after a death, and the exit codes with which it may end: the command may have been done.
+    /// The command to run after a death, and its possible exit codes: the first command may have been done.
     recovery: &'a [&'a str],
     codes: &'a [i32],
     settled: &'a dyn Fn(&TestEnvironment),
@@ -75,7 +75,7 @@ impl Scene {
         if ended.signal == Some(9) { None } else { Some(ended) }
     }
 
-    /// Runs a command and notes what it says.
+    /// Runs a command and records its answer.
     fn run(&self, args: &[&str], variables: &[(&str, &str)]) -> Ended {
         let ended = self.env.run_with(&[args, &["--json"]].concat(), variables);
         let said: Value = serde_json::from_str(&ended.stdout).unwrap_or_default();
@@ -89,7 +89,7 @@ impl Scene {
         ended
     }
 
-    /// What holds at any time, whoever died.
+    /// What must hold at any time, whoever died.
     #[track_caller]
     fn assert_promises(&self, when: &str) {
         let census = self.env.store().census().unwrap();
@@ -113,14 +113,14 @@ impl Scene {
 
     fn sweep(&self, sweep: &Sweep<'_>) {
         let deaths = self.sweep_with(sweep, |_, _, _| {});
-        // Every step of the recovery is hit after one death at least.
+        // Every step of the recovery is hit after at least one death.
         let stride = sweep_stride().unwrap_or(STRIDE).min(deaths);
         for n in 1..=deaths {
             self.sweep_recovery(sweep, n, stride);
         }
     }
 
-    /// A sweep whose recovery is spared, where another test sweeps the same recovery.
+    /// A sweep without sweeping the recovery, for when another test sweeps the same recovery.
     fn sweep_once(&self, sweep: &Sweep<'_>) {
         self.sweep_with(sweep, |scene, sweep, n| {
             let when = format!("{:?} killed at {n}", sweep.command);
@@ -150,8 +150,8 @@ impl Scene {
         deaths
     }
 
-    /// The command died before its n-th change; the recovery is killed too. At which steps goes on from one n to the next,
-    /// so that all are hit, if not after every death.
+    /// The command died before its n-th change; the recovery is killed too. The steps at which it is killed differ from
+    /// one n to the next, so that all are hit, if not after every death.
     fn sweep_recovery(&self, sweep: &Sweep<'_>, n: usize, stride: usize) {
         for m in (1 + n % stride..).step_by(stride) {
             self.reset();
@@ -178,13 +178,13 @@ impl Scene {
         if std::panic::catch_unwind(std::panic::AssertUnwindSafe(settled)).is_err() {
             panic!("{when}: that is not how it should be in the end");
         }
-        // A dead holder's lock may lie there still, but it is in nobody's way.
+        // A dead holder's lock may still be there, but blocks nobody.
         let obstacle = self.env.store().swarm_obstacle().unwrap();
         assert!(!matches!(obstacle, Some(Obstacle::Held(_))), "{when}: {obstacle:?}");
     }
 }
 
-/// The names of all mail, wherever it lies.
+/// The file names of all mail, wherever it is.
 fn files(env: &TestEnvironment) -> BTreeSet<String> {
     env.mail().iter().map(|path| path.rsplit('/').next().unwrap().to_string()).collect()
 }

@@ -1,4 +1,4 @@
-//! Every check of `doctor`, when all is well and when it is not, and what `--repair` mends and leaves alone.
+//! Every check of `doctor`, passing and failing, and what `--repair` repairs and leaves alone.
 
 mod leftovers;
 mod tasks;
@@ -39,7 +39,7 @@ impl Findings {
         of_name.map(|check| (check["state"].as_str().unwrap(), check["message"].as_str().unwrap())).collect()
     }
 
-    /// A check of that name is in that state, and its message has that in it.
+    /// Asserts that a check of that name is in that state and its message contains `part`.
     #[track_caller]
     fn expect(&self, name: &str, state: &str, part: &str) -> &Self {
         let found = self.named(name);
@@ -48,7 +48,7 @@ impl Findings {
         self
     }
 
-    /// What is to be done about the first check of that name that is not all right.
+    /// The fix of the first check of that name that is not ok.
     #[track_caller]
     fn fix(&self, name: &str) -> &str {
         let bad = self.checks.iter().find(|check| check["name"] == name && check["state"] != "ok");
@@ -70,7 +70,7 @@ fn at(env: &TestEnvironment, name: &str) -> PathBuf {
     env.mesh().join(name)
 }
 
-/// A file that can't be read is a failure, with and without `--repair`, and stays as it is.
+/// Asserts that a file that can't be read is a failure, with and without `--repair`, and stays as it is.
 #[track_caller]
 fn stays_a_failure(env: &TestEnvironment, check: &str, path: &Path, part: &str) {
     let before = fs::read(path).unwrap();
@@ -360,7 +360,7 @@ fn a_session_that_cannot_be_read() {
     repair(&env).expect("sessions", "warn", "EOF while parsing").expect("quarantine", "warn", "session-");
     assert!(!path.exists(), "it was put aside");
     doctor(&env).expect("sessions", "ok", "1 remembered");
-    // Of any name: this very file is meant.
+    // Whatever its name, exactly this file is set aside.
     let path = at(&env, "sessions/READ_ME.json");
     put_old(&path, "{");
     repair(&env).expect("sessions", "warn", "READ_ME");

@@ -1,4 +1,5 @@
-//! What every test stands on: a mesh and a home of its own, an empty environment, and processes to be agents of.
+//! The environment of every test: a mesh and a home of its own, no environment variables, and processes that host
+//! agents.
 
 use std::cell::RefCell;
 use std::fs;
@@ -20,7 +21,7 @@ use serde_json::Value;
 /// The longest that a test waits for a state. Reaching it is a failure, so it may be generous.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// With `RAVENRY_WHOLE_SWEEPS=N`, sweeps try one pair of deaths in N, and races have all their rounds.
+/// With `RAVENRY_WHOLE_SWEEPS=N`, sweeps try one pair of deaths in N, and races run all their rounds.
 pub fn sweep_stride() -> Option<usize> {
     let stride = std::env::var("RAVENRY_WHOLE_SWEEPS").ok()?;
     Some(stride.parse().expect("RAVENRY_WHOLE_SWEEPS is a number"))
@@ -35,7 +36,7 @@ pub fn rounds(whole: usize) -> usize {
     if is_whole() { whole } else { whole / 4 }
 }
 
-/// Waits until something is so.
+/// Waits until `is_so` returns true.
 #[track_caller]
 pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let give_up = Instant::now() + PATIENCE;
@@ -45,8 +46,8 @@ pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Waits until nobody can read what the process writes to its standard output. Its reader's end may be closed here and
-/// still be open in a child of another test that has not become its program yet.
+/// Waits until nobody can read the process's standard output. The reader's end may be closed here and still be open in
+/// a child of another test that has not yet called `exec`.
 #[track_caller]
 pub fn wait_until_unheard(pid: u32) {
     let output = PathBuf::from(format!("/proc/{pid}/fd/1"));
@@ -69,8 +70,8 @@ fn has_no_reader(pipe: &Path) -> bool {
     polled[0].revents().is_some_and(|events| events.contains(PollFlags::POLLERR))
 }
 
-/// Where tests make their files: where `$TMPDIR` says, or in memory if there is room. Processes are killed here and not
-/// machines, and a disk takes half of the time.
+/// Where tests create their files: in `$TMPDIR`, or in memory if there is room. Tests kill processes, not machines, and
+/// a disk takes twice as long.
 fn ground() -> PathBuf {
     const ROOM: u64 = 4 << 30;
     let memory = Path::new("/dev/shm");
@@ -79,8 +80,8 @@ fn ground() -> PathBuf {
     if !is_chosen && room >= ROOM { memory.to_path_buf() } else { std::env::temp_dir() }
 }
 
-/// A home and a mesh that are thrown away. Nothing of the surroundings of the test reaches the program: neither
-/// variables, nor the harness that may have started the tests.
+/// A throw-away home and mesh. Nothing of the test's environment reaches the program: neither variables nor the harness
+/// that may have started the tests.
 pub struct TestEnvironment {
     dir: tempfile::TempDir,
     /// The mesh is named by the user's configuration, not by `$MSG_MESH`.
@@ -137,7 +138,7 @@ impl TestEnvironment {
         Self::make(std::env::var_os("RAVENRY_TEST_MESH").is_some_and(|from| from == "config"))
     }
 
-    /// One whose mesh is named by the user's configuration.
+    /// An environment whose mesh is named by the user's configuration.
     pub fn configured() -> Self {
         Self::make(true)
     }
@@ -159,7 +160,7 @@ impl TestEnvironment {
         self.home().join(".config/ravenry/config.json")
     }
 
-    /// Writes the user's configuration, and the mesh into it where it is to be found there.
+    /// Writes the user's configuration, including the mesh if it is to be found there.
     pub fn configure(&self, text: &str) {
         let mut config: Value = serde_json::from_str(text).unwrap();
         if self.is_configured {
@@ -185,7 +186,7 @@ impl TestEnvironment {
         self.path().join("mesh")
     }
 
-    /// The mesh, from inside.
+    /// Opens the mesh through the library.
     pub fn store(&self) -> Mesh {
         open_mesh(&self.mesh(), Duration::from_secs(30))
     }
@@ -209,7 +210,7 @@ impl TestEnvironment {
         end(self.msg().args(args).envs(variables.iter().copied()))
     }
 
-    /// Runs a command that must succeed; returns what it said in JSON.
+    /// Runs a command that must succeed; returns its JSON answer.
     #[track_caller]
     pub fn ok(&self, args: &[&str]) -> Value {
         self.run(&[args, &["--json"]].concat()).expect_code(0).json()
@@ -221,7 +222,7 @@ impl TestEnvironment {
         self.run(&[args, &["--json"]].concat()).expect_code(code).kind()
     }
 
-    /// A process that lives until it is killed, or until the test is over.
+    /// A process that lives until it is killed or the test is over.
     pub fn host(&self) -> u32 {
         let child =
             Command::new("sleep").arg("1000").stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
@@ -230,22 +231,22 @@ impl TestEnvironment {
         pid
     }
 
-    /// The same, which looks like pi: so it is not taken for another process that got a dead agent's pid, however long
-    /// ago the agent says that it started.
+    /// Like [`Self::host`], but looks like pi: so it is not taken for another process that reused a dead agent's pid,
+    /// however long ago the agent says it started.
     pub fn pi_host(&self) -> u32 {
         let mut command = Command::new("sleep");
         command.arg0("pi").arg("1000").stdin(Stdio::null()).stdout(Stdio::null());
         let child = command.spawn().unwrap();
         let pid = child.id();
         self.hosts.borrow_mut().push(child);
-        // The arguments are there last, a moment after the program itself.
+        // The arguments are visible a moment after the program itself.
         wait_until("it looks like pi", || {
             fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.starts_with(b"pi\0"))
         });
         pid
     }
 
-    /// SIGKILL, and nothing of it is left.
+    /// Kills a host with SIGKILL and reaps it.
     pub fn kill(&self, pid: u32) {
         let mut hosts = self.hosts.borrow_mut();
         let at = hosts.iter().position(|child| child.id() == pid).expect("a host of this test");
@@ -262,7 +263,7 @@ impl TestEnvironment {
         host
     }
 
-    /// The names of those who are there, as `agents` tells them.
+    /// The names of the live agents, as listed by `agents`.
     #[track_caller]
     pub fn names(&self) -> Vec<String> {
         let listing = self.ok(&["agents"]);
@@ -270,14 +271,14 @@ impl TestEnvironment {
         agents.iter().map(|agent| agent["name"].as_str().unwrap().to_string()).collect()
     }
 
-    /// A registration as it lies on disk.
+    /// A registration as it is on disk.
     #[track_caller]
     pub fn registration(&self, name: &str) -> Value {
         let text = fs::read_to_string(self.mesh().join(format!("registry/{name}.json"))).unwrap();
         serde_json::from_str(&text).unwrap()
     }
 
-    /// Puts a file as pi-messenger would write it into an inbox.
+    /// Puts a message as pi-messenger would write it into an inbox.
     pub fn drop_mail(&self, name: &str, file: &str) {
         let inbox = self.mesh().join("inbox").join(name);
         fs::create_dir_all(&inbox).unwrap();
@@ -288,7 +289,7 @@ impl TestEnvironment {
         fs::write(inbox.join(format!("{file}.json")), text).unwrap();
     }
 
-    /// Every message in the mesh, wherever it lies: `inbox/<Name>/x.json`, `graves/<Name>-…/inbox/x.json`.
+    /// Every message in the mesh, wherever it is: `inbox/<Name>/x.json`, `graves/<Name>-…/inbox/x.json`.
     pub fn mail(&self) -> Vec<String> {
         let mut found = Vec::new();
         let mut look = |dir: PathBuf| {
@@ -322,7 +323,7 @@ impl Drop for TestEnvironment {
 pub fn end(command: &mut Command) -> Ended {
     let output = loop {
         match command.output() {
-            // A program that was just copied: another thread forked while it was being written.
+            // The program was just copied, and another thread forked while it was being written.
             Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
             ended => break ended.unwrap(),
         }
@@ -355,20 +356,20 @@ pub fn files_in(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Writes a file, and makes the directories above it.
+/// Writes a file, and creates its parent directories.
 pub fn put(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
 }
 
-/// Writes a file that looks an hour old: one that is younger than a second may be half written, so it is looked at
-/// again and again before it counts as damaged.
+/// Writes a file that looks an hour old: one younger than a second may be half written, so it is read again and again
+/// before it counts as damaged.
 pub fn put_old(path: &Path, text: &str) {
     put(path, text);
     date(path, std::time::SystemTime::now() - Duration::from_secs(3600));
 }
 
-/// Sets the time at which a file was changed last.
+/// Sets a file's modification time.
 pub fn date(path: &Path, time: std::time::SystemTime) {
     fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
 }

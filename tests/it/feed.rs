@@ -1,4 +1,4 @@
-//! The feed: what happened is there, once and whole, for whoever looks and whoever follows.
+//! The feed: every event is there, once and whole, for readers and followers.
 
 mod crashes;
 mod following;
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::environment::TestEnvironment;
 
-/// What `msg feed` shows of all that happened, as `agent type target`.
+/// All events that `msg feed` shows, as `agent type target`.
 #[track_caller]
 fn shown(env: &TestEnvironment, args: &[&str]) -> Vec<String> {
     let feed = env.ok(&[&["feed", "--limit", "1000000"], args].concat());
@@ -32,7 +32,7 @@ fn segments(env: &TestEnvironment) -> Vec<PathBuf> {
     segments
 }
 
-/// All that is written in the feed.
+/// All text in the feed.
 fn raw(env: &TestEnvironment) -> String {
     segments(env).iter().map(|path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned()).collect()
 }

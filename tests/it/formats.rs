@@ -1,4 +1,4 @@
-//! What other versions wrote: all that a release left behind is read, and nothing of a later one is lost.
+//! Formats of other versions: everything that a release left behind is read, and nothing of a later one is lost.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +19,7 @@ fn releases() -> Vec<String> {
     entries.filter(|name| name.starts_with(|c: char| c.is_ascii_digit())).collect()
 }
 
-/// The mesh that is kept there, brought to life: its `/home/dev` is the place of this test, and it is an hour old.
+/// Restores the mesh that is kept there: `/home/dev` becomes the directory of this test, and it is an hour old.
 fn awake(name: &str) -> TestEnvironment {
     let env = TestEnvironment::new();
     let kept = formats().join(name);
@@ -55,7 +55,7 @@ fn agents_of_every_release_are_read() {
         assert_eq!(alice["filesModified"], json!(["lib/x.rs"]));
         let held =
             alice["reservations"].as_array().unwrap().iter().map(|held| held["pattern"].as_str().unwrap());
-        // The one with a limit runs out an hour after it was made.
+        // The one with a limit expires an hour after it was made.
         let held: Vec<&str> = held.filter(|pattern| *pattern != "notes.txt").collect();
         assert_eq!(held, ["src/", "docs/*.md"]);
         assert_eq!(alice["reservations"][0]["reason"], "the parser");
@@ -90,11 +90,11 @@ fn mail_of_every_release_is_read() {
         let first = history["messages"].as_array().unwrap().iter().find(|message| message["text"] == "first");
         let id = first.unwrap()["id"].as_str().unwrap();
         assert_eq!(env.ok(&["receipt", id, "--as", "Alice"])["state"], "acked");
-        // It lies under the name that he had then.
+        // It is stored under the name he had then.
         let parked = env.ok(&["inbox", "--as", "Daniel"]);
         assert!(parked.to_string().contains("nobody takes this"), "{parked}");
         assert_eq!(texts(&env.ok(&["read", "--as", "Bob"])["messages"]), texts(&waiting));
-        // Whoever has this in hand is on another machine: nobody can tell that it is dead.
+        // The reader that took this is on another machine: whether it is dead can't be checked.
         let in_hand = |path: &PathBuf| path.to_str().unwrap().contains("/inbox/Erin/.");
         assert_eq!(files_in(&env.mesh()).iter().filter(|path| in_hand(path)).count(), 1);
     }
@@ -122,11 +122,11 @@ fn tasks_feed_and_settings_of_every_release_are_read() {
     }
 }
 
-/// What a later version says beyond what we know stays through every rewrite of ours.
+/// What a later version adds stays through every rewrite of ours.
 #[test]
 fn what_a_later_version_says_is_carried_through_a_rewrite() {
     let env = awake("newer");
-    // Nobody knows what this one reserves, so nothing could be reserved beside it.
+    // It is not known what this one reserves, so nothing could be reserved besides it.
     fs::remove_file(env.mesh().join("registry/Strange.json")).unwrap();
     let before = env.registration("Nova");
     env.ok(&["set-status", "awake", "--as", "Nova"]);
@@ -207,7 +207,7 @@ fn what_a_later_version_wrote_is_read_where_it_can_be() {
     );
 }
 
-/// What can't be understood stays byte for byte, wherever it has to go: it may be set aside, but not changed or lost.
+/// What can't be parsed stays byte for byte, wherever it is moved: it may be set aside, but not changed or lost.
 #[test]
 fn nothing_of_a_later_version_is_lost() {
     let env = awake("newer");
@@ -230,9 +230,9 @@ fn nothing_of_a_later_version_is_lost() {
     let after: Vec<Vec<u8>> = content(&env).into_values().collect();
     for (path, bytes) in before {
         let path = path.strip_prefix(env.mesh()).unwrap().to_str().unwrap();
-        // What is Nova's own is rewritten with what was there, as said above. An index of another version is none, a lock
-        // that nobody holds is removed, and `doctor --repair` forgets troubles that it told of. Lines are added to the
-        // feed and to what was counted.
+        // Nova's own files are rewritten with what was there, as tested above. An index of another version is ignored,
+        // a lock that nobody holds is removed, and `doctor --repair` forgets the troubles it reported. Lines are added
+        // to the feed and to the activity logs.
         let own = format!("sessions/{}.json", hash("session-of-Nova"));
         if ["registry/Nova.json", &own, "index", "swarm.lock", "trouble.jsonl"].contains(&path) {
             continue;

@@ -1,4 +1,4 @@
-//! A disk that is full: what can't be stored is refused and leaves nothing behind, what is stored is not lost.
+//! A full disk: what can't be stored is refused and leaves nothing behind, what is stored is not lost.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -10,16 +10,16 @@ use nix::unistd::{getgid, getuid};
 use crate::environment::{Ended, TestEnvironment, end, put};
 use crate::skip::skip;
 
-/// What there may be too little of.
+/// What the disk runs out of.
 #[derive(Clone, Copy, Debug)]
 pub enum Scarce {
     Bytes,
     Files,
 }
 
-/// A mesh on a file system of its own, a small one.
+/// A mesh on a small file system of its own.
 pub struct SmallDisk {
-    // Dropped in this order: what is mounted goes before the directory that it is mounted on.
+    // Dropped in this order: unmount before the directory is removed.
     mount: Mount,
     pub env: TestEnvironment,
     scarce: Scarce,
@@ -52,7 +52,7 @@ impl SmallDisk {
         Some(Self { mount: Mount(env.mesh()), env, scarce })
     }
 
-    /// Leaves no room for anything.
+    /// Uses up all room.
     pub fn fill(&self) {
         let dir = self.mount.0.join("fill");
         fs::create_dir(&dir).unwrap();
@@ -72,7 +72,7 @@ impl SmallDisk {
         fs::remove_dir_all(self.mount.0.join("fill")).unwrap();
     }
 
-    /// The names in a directory of the mesh; those of dead processes in `tmp/` too.
+    /// The names in a directory of the mesh, in `tmp/` including those of dead processes.
     fn names(&self, dir: &str) -> Vec<String> {
         names(&self.env, dir)
     }
@@ -126,7 +126,7 @@ fn what_can_not_be_stored_is_refused_and_what_is_stored_is_read() {
                 assert_eq!(read.json()["messages"][0]["text"], "one", "{read}");
                 assert_eq!(left.len(), 1, "{scarce:?}");
             }
-            // There is not even room for the directory of what was seen.
+            // There is not even room for the `seen` directory.
             _ => {
                 assert_eq!(read.code, Some(4), "{scarce:?}: {read}");
                 assert_eq!(left.len(), 2, "{scarce:?}: it is still there");
@@ -146,7 +146,7 @@ fn what_can_not_be_stored_is_refused_and_what_is_stored_is_read() {
     }
 }
 
-/// The copy that is to be kept for Ghost comes after the one for Bob, whichever is named first, and finds no room.
+/// The copy that is kept for Ghost is made after the one for Bob, whichever is named first, and finds no room.
 #[test]
 fn a_copy_that_was_sent_is_told_of_although_the_next_one_found_no_room() {
     let Some(disk) = SmallDisk::new(Scarce::Bytes) else { return };
@@ -208,12 +208,12 @@ fn a_watcher_survives_a_full_disk() {
     crate::environment::wait_until("it goes on", || watcher.texts() == ["one", "two", "three"]);
 }
 
-/// Runs it with a limit of a few hundred bytes for any file that it writes, which needs no privilege.
+/// Runs `msg` with a limit of a few hundred bytes for any file it writes, which needs no privilege.
 fn limited(env: &TestEnvironment, prelude: &str, args: &[&str]) -> Ended {
     limited_to(1, env, prelude, args)
 }
 
-/// The same with so many blocks, of which a shell has its own idea.
+/// The same with this many blocks, whose size depends on the shell.
 fn limited_to(blocks: usize, env: &TestEnvironment, prelude: &str, args: &[&str]) -> Ended {
     let msg = env.msg();
     let mut command = Command::new("sh");
@@ -275,7 +275,7 @@ fn output_on_a_full_disk_leaves_the_mail_where_it_is() {
     assert_eq!(env.ok(&["read", "--as", "Bob"])["messages"][0]["text"], "hello");
 }
 
-/// Neither half a settings file nor an empty one, and no record of what never happened in the way afterwards.
+/// No half or empty settings file, and no record of an installation that never happened.
 #[test]
 fn settings_of_a_harness_are_as_they_were() {
     for scarce in [Scarce::Bytes, Scarce::Files] {

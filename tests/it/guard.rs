@@ -1,4 +1,4 @@
-//! The git guard, with the real git: what another agent has reserved is not committed.
+//! The git guard, with the real git: files that another agent has reserved are not committed.
 
 mod broken;
 mod commits;

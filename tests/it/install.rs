@@ -1,4 +1,4 @@
-//! `install` and `uninstall`: in and out of the settings of harnesses, which are not ours.
+//! `install` and `uninstall`: change the settings files of harnesses, which are not ours.
 
 mod crashes;
 mod doctor;
@@ -25,7 +25,7 @@ use crate::environment::{Ended, TestEnvironment, end, put};
 
 const HARNESSES: [&str; 6] = ["claude", "codex", "gemini", "opencode", "pi", "copilot"];
 
-/// The settings file of a harness that ours are merged into, and a file of our own.
+/// The settings files of harnesses that our entries are merged into, and a file of our own.
 const SETTINGS: [(&str, &str); 4] = [
     ("claude", ".claude/settings.json"),
     ("codex", ".codex/hooks.json"),
@@ -33,7 +33,7 @@ const SETTINGS: [(&str, &str); 4] = [
     ("copilot", ".copilot/settings.json"),
 ];
 
-/// What lies beneath a directory: modes, content, and where links lead. Our records are left out.
+/// What is beneath a directory: modes, content, and link targets. Our records are left out.
 type Tree = BTreeMap<String, (u32, String)>;
 
 fn tree(dir: &Path) -> Tree {
@@ -68,7 +68,7 @@ fn changed(said: &Value) -> Vec<String> {
     paths.iter().map(|path| path.as_str().unwrap().to_string()).collect()
 }
 
-/// Installs, and says which files changed, from the home.
+/// Installs, and returns which files changed, relative to the home.
 #[track_caller]
 fn install(env: &TestEnvironment, harness: &str) -> Vec<String> {
     from_home(env, changed(&env.ok(&["install", harness])))
@@ -98,13 +98,13 @@ fn give(env: &TestEnvironment, name: &str, text: &str) {
     put(&at(env, name), text);
 }
 
-/// A copy of the program at a path of its own.
+/// Copies the program to a path of its own.
 fn copy_of_program(path: &Path) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::copy(env!("CARGO_BIN_EXE_msg"), path).unwrap();
 }
 
-/// Runs the program that lies there.
+/// Runs the program at that path.
 fn run_program(env: &TestEnvironment, path: &Path, args: &[&str]) -> Ended {
     let mut command = std::process::Command::new(path);
     command.env_clear().env("HOME", env.home()).env("MSG_MESH", env.mesh()).env("PATH", "/usr/bin:/bin");
@@ -112,10 +112,10 @@ fn run_program(env: &TestEnvironment, path: &Path, args: &[&str]) -> Ended {
     end(command.args(args).current_dir(env.work()))
 }
 
-/// The command lines of hooks of ours in a file.
+/// The command lines of our hooks in a file.
 fn hook_lines(text: &str) -> Vec<String> {
     let mut lines = Vec::new();
-    // Comments are for people; nothing in a test's settings looks like one but is none.
+    // Remove comments; nothing else in the tests' settings looks like one.
     let plain: String = text
         .trim_start_matches('\u{feff}')
         .lines()

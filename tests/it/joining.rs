@@ -1,4 +1,4 @@
-//! Coming, going, coming back, and many at once.
+//! Joining, leaving, coming back, and many at once.
 
 use std::process::{Child, Stdio};
 
@@ -9,7 +9,7 @@ use crate::environment::{TestEnvironment, end, rounds};
 const ROUNDS: usize = 200;
 const RACERS: usize = 16;
 
-/// Runs all of them at once. How many ended with each exit code?
+/// Runs all of them at once. Counts how many ended with each exit code.
 fn race(commands: Vec<std::process::Command>) -> (usize, usize) {
     let start = |mut command: std::process::Command| {
         command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
@@ -23,7 +23,7 @@ fn race(commands: Vec<std::process::Command>) -> (usize, usize) {
     })
 }
 
-/// A new mesh for each round; the processes that are registered stay the same.
+/// A new mesh for each round; the registered processes stay the same.
 fn join_in_round(env: &TestEnvironment, round: usize, name: &[&str], host: u32) -> std::process::Command {
     let mut command = env.msg();
     command.arg("join").args(name).args(["--pid", &host.to_string()]);
@@ -131,7 +131,7 @@ fn a_stranger_under_a_dead_ones_name_gets_none_of_its_mail() {
     let host = env.join("Alice");
     env.drop_mail("Alice", "one");
     env.kill(host);
-    // Nobody has looked since, so it is the stranger who buries.
+    // Nobody has looked since, so the stranger's `join` buries it.
     let stranger = env.ok(&["join", "Alice", "--pid", &env.host().to_string(), "--session", "stranger"]);
     assert_eq!(stranger["agent"]["unread"], 0);
     let back = env.ok(&["join", "--pid", &env.host().to_string(), "--session", "session of Alice"]);
@@ -176,7 +176,7 @@ fn where_a_process_hosts_many_sessions_each_is_an_agent() {
     assert_eq!(env.fails(3, &["join", "--pid", &host]), "ambiguous_caller");
 }
 
-/// Puts a claim of the agent into `claims.json`, as issue-sharing agents will.
+/// Puts a claim of the agent into `claims.json`.
 fn claim(env: &TestEnvironment, name: &str) {
     let registration = env.registration(name);
     let entry = json!({
@@ -329,7 +329,7 @@ fn a_process_that_can_not_be_one_is_refused() {
 fn joining_sweeps_what_the_dead_left_in_tmp() {
     let env = TestEnvironment::new();
     let host = env.host().to_string();
-    // The fourth change or so is the writing of a private file; whichever it is, one of these leaves one behind.
+    // Roughly the fourth change writes a private file; whichever it is, one of these leaves one behind.
     let tmp = env.mesh().join("tmp");
     let left = (1..40).any(|n| {
         env.run_with(&["join", "Alice", "--pid", &host], &[(ravenry::sys::seams::CRASH_AT, &n.to_string())]);
@@ -404,7 +404,7 @@ fn former_names_do_not_pile_up() {
     assert_eq!(env.registration("A5")["formerly"].as_array().unwrap().len(), 1);
 }
 
-/// A `join` that waited for the lock while its host died must not take the session from the process that has it now.
+/// A `join` whose host died while it waited for the lock must not take the session from the process that has it now.
 #[cfg(target_os = "linux")]
 #[test]
 fn who_died_while_it_waited_does_not_join() {
@@ -439,7 +439,7 @@ fn who_died_while_it_waited_does_not_join() {
     env.ok(&["whoami", "--as", "Alice"]);
 }
 
-/// Process 1 is above every process, so whoever it hosts would be everybody.
+/// Process 1 is above every process, so every command would count as the agent that it hosts.
 #[test]
 fn process_one_is_refused_unless_forced_or_a_shell() {
     let env = TestEnvironment::new();
@@ -462,7 +462,7 @@ fn process_one_is_refused_unless_forced_or_a_shell() {
     }
 }
 
-/// A shell that runs its last command in its own place: the process that it registered is the one that asks.
+/// A shell that replaces itself by its last command: the process that it registered is the one that asks.
 #[test]
 fn a_command_in_the_place_of_its_shell_is_the_agent() {
     let env = TestEnvironment::new();
@@ -490,7 +490,7 @@ fn an_unknown_name_of_the_environment_is_said_to_be_from_there() {
     assert!(gone.as_str().unwrap().starts_with("Alice (from $MSG_AGENT) is gone"), "{gone}");
 }
 
-/// Words of pi-messenger's that can't be names, or none at all, are no reason not to join.
+/// Words of pi-messenger's that can't be names, or no words at all, are no reason not to join.
 #[test]
 fn words_that_can_not_be_used_are_replaced_by_the_built_in_ones() {
     let bad = r#"{"nameTheme": "custom", "nameWords": {"adjectives": ["Élan", "Red"], "nouns": ["Fox"]}}"#;

@@ -1,4 +1,4 @@
-//! Imports run one way: faces → ops → store → sys → domain. And what ARCHITECTURE.md says is absent, is absent.
+//! Imports run one way: faces → ops → store → sys → domain. And what ARCHITECTURE.md says is absent is absent.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use syn::visit::Visit;
 /// The layers, lowest first.
 const LAYERS: [&str; 5] = ["domain", "sys", "store", "ops", "faces"];
 
-/// What all faces have in common, and is none itself.
+/// The module that all faces share; it is not a face itself.
 const SHARED: &str = "json";
 
-/// Paths that the domain has no business with: I/O, the clock, file formats.
+/// Paths that the domain must not use: I/O, the clock, file formats.
 const NOT_IN_DOMAIN: [&str; 10] = [
     "std::fs",
     "std::io",
@@ -25,10 +25,10 @@ const NOT_IN_DOMAIN: [&str; 10] = [
     "nix",
 ];
 
-/// Every path that a file mentions, `use` groups taken apart.
+/// Every path that a file mentions, with `use` groups expanded.
 #[derive(Default)]
 struct Paths {
-    /// The modules that lead to where we are.
+    /// The path of the current module.
     here: Vec<String>,
     found: Vec<Vec<String>>,
 }
@@ -65,7 +65,7 @@ impl Paths {
 
 impl<'ast> Visit<'ast> for Paths {
     fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
-        // What a unit test uses is its own affair.
+        // Unit tests may use anything.
         let is_test = module.attrs.iter().any(|attribute| {
             attribute.path().is_ident("cfg")
                 && attribute.parse_args::<syn::Ident>().is_ok_and(|word| word == "test")
@@ -87,7 +87,7 @@ impl<'ast> Visit<'ast> for Paths {
     }
 }
 
-/// What one file may not do.
+/// The violations in one file.
 fn faults_in(layer: &str, file: &str, here: Vec<String>, source: &str) -> Vec<String> {
     let mut paths = Paths { here, found: Vec::new() };
     paths.visit_file(&syn::parse_file(source).unwrap());
@@ -154,7 +154,7 @@ fn imports_run_one_way() {
     assert!(seen > 30, "only {seen} files were looked at");
 }
 
-/// The test above would see these.
+/// The test above would find these.
 #[test]
 fn every_way_to_look_up_is_seen() {
     let check = |layer: &str, source: &str| {
@@ -174,7 +174,7 @@ fn every_way_to_look_up_is_seen() {
     assert!(!check("domain", "use std::{fmt, time::Duration};"));
 }
 
-/// Async code, and what it needs, is in one face.
+/// Async code and its crates are in one face only.
 #[test]
 fn nothing_is_async_outside_of_the_mcp_face() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
@@ -193,7 +193,7 @@ fn nothing_is_async_outside_of_the_mcp_face() {
     }
 }
 
-/// `main.rs` parses, runs and gives the exit code; nothing else.
+/// `main.rs` parses, runs and returns the exit code; nothing else.
 #[test]
 fn main_is_a_table_of_contents() {
     let main = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/main.rs")).unwrap();

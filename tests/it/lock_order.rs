@@ -1,4 +1,4 @@
-//! Commands that take several locks don't wait for each other, and nobody waits for a lock that it does not need.
+//! Commands that take several locks don't wait for each other, and none waits for a lock that it does not need.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -18,7 +18,7 @@ fn start(command: &mut Command) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Starts the command and lets it run up to that step. `None`: it has ended before.
+/// Starts the command and lets it run up to that step. `None`: it ended before.
 pub fn stop_at(command: &mut Command, step: usize) -> Option<Child> {
     let mut child = start(command.env(STOP_AT, step.to_string()));
     let flags = WaitPidFlag::WSTOPPED | WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
@@ -29,7 +29,7 @@ pub fn stop_at(command: &mut Command, step: usize) -> Option<Child> {
     None
 }
 
-/// The exit code and what was said.
+/// The exit code and the output.
 pub fn ended(child: Child) -> (Option<i32>, String) {
     let output = child.wait_with_output().unwrap();
     (
@@ -38,8 +38,8 @@ pub fn ended(child: Child) -> (Option<i32>, String) {
     )
 }
 
-/// The sender is stopped at every step, and meanwhile it gets another name: whoever renames holds `mesh.lock` and wants
-/// the sender's stamp, and a sender that holds its stamp must not want `mesh.lock`.
+/// The sender is stopped at every step and renamed meanwhile: the rename holds `mesh.lock` and waits for the sender's
+/// stamp, so a sender that holds its stamp must not wait for `mesh.lock`.
 #[test]
 fn a_sender_and_whoever_renames_it_never_wait_for_each_other() {
     let env = TestEnvironment::new();
@@ -101,7 +101,7 @@ fn who_gets_a_new_session_id_meanwhile_has_not_left() {
         send.args(["send", "Bob", "hi", "--as", "Alice"]);
         let Some(sender) = stop_at(&mut send, step) else { break };
         stops += 1;
-        // Where the sender holds the lock nobody can change Bob.
+        // While the sender holds the lock, nobody can change Bob.
         if env.store().lock_holder().is_none() {
             let file = env.mesh().join("registry/Bob.json");
             let mut registration = env.registration("Bob");
@@ -117,7 +117,8 @@ fn who_gets_a_new_session_id_meanwhile_has_not_left() {
     assert_eq!(read["messages"].as_array().unwrap().len(), stops + 1);
 }
 
-/// The sender is stopped at every step; meanwhile the recipient's registration goes away, and somebody holds `mesh.lock`.
+/// The sender is stopped at every step; meanwhile the recipient's registration is removed, and somebody holds
+/// `mesh.lock`.
 #[test]
 fn what_is_said_not_to_be_sent_is_in_no_inbox() {
     let env = TestEnvironment::new();
@@ -143,7 +144,7 @@ fn what_is_said_not_to_be_sent_is_in_no_inbox() {
     assert!(stops >= 5, "it was stopped {stops} times");
 }
 
-/// Whoever has our mark holds `mesh.lock`, too; but it may have failed to remove the file, and live on.
+/// A process that left our mark also held `mesh.lock`; but it may have failed to remove the file, and live on.
 #[test]
 fn a_swarm_lock_with_our_mark_that_nobody_removes_is_waited_for_until_the_deadline() {
     let env = TestEnvironment::new();
@@ -158,7 +159,7 @@ fn a_swarm_lock_with_our_mark_that_nobody_removes_is_waited_for_until_the_deadli
     env.ok(&claim);
 }
 
-/// Bob is renamed, and its old registration is still there.
+/// Bob was renamed, and its old registration is still there.
 fn half_renamed(env: &TestEnvironment) {
     let old = env.mesh().join("registry/Bob.json");
     let before = fs::read(&old).unwrap();

@@ -1,9 +1,9 @@
-//! The locks under processes that come, go and are killed while they hold them.
+//! The locks under processes that start, end and are killed while they hold them.
 //!
-//! The oracle is a journal that is no part of any lock: whoever is inside appends a line when it enters, and one when
-//! it leaves or is about to kill itself. Lines are appended whole and in order, so two who are inside at once show as
-//! an `enter` that follows another `enter`. A worker that is killed writes nothing after its `killed` line, so what
-//! comes after that is no overlap.
+//! The oracle is a journal that is independent of the locks: a worker inside the lock appends a line when it enters,
+//! and one when it leaves or is about to kill itself. Lines are appended whole and in order, so two workers inside at
+//! once show as an `enter` that follows another `enter`. A killed worker writes nothing after its `killed` line, so
+//! what follows that is not an overlap.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -21,14 +21,14 @@ use crate::environment::{TestEnvironment, open_mesh, rounds, wait_until};
 
 const SLOTS: usize = 8;
 const ACQUISITIONS: usize = 20_000;
-/// How often a worker acquires before it is replaced by a new process.
+/// How often a worker acquires the lock before a new process replaces it.
 const LIFE: usize = 50;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Protocol {
     Mesh,
     Swarm,
-    /// What one writes first: unlink a dead pid's lock file and create one's own.
+    /// The obvious first attempt: unlink a dead pid's lock file and create one's own.
     Naive,
 }
 
@@ -75,7 +75,7 @@ impl Protocol {
     }
 }
 
-/// What a worker process is told; by itself it works alone.
+/// The task of a worker process.
 struct Work {
     protocol: Protocol,
     dir: PathBuf,
@@ -113,7 +113,7 @@ impl Work {
         for acquisition in 1..=LIFE {
             self.protocol.hold(&self.dir, || {
                 journal.write("enter", self.slot);
-                // Somebody else may run now, if the lock lets it.
+                // Another worker may run now, if the lock allows it.
                 std::thread::yield_now();
                 if self.dies_at == Some(acquisition) {
                     journal.write("killed", self.slot);
@@ -125,7 +125,7 @@ impl Work {
     }
 }
 
-/// A worker process; it ends with the test, however that ends.
+/// A worker process; it is killed with the test, however that ends.
 struct Worker(Child);
 
 impl Worker {
@@ -187,19 +187,20 @@ impl Verdict {
     }
 }
 
-/// Eight processes at a time, one in four of them killed while it holds the lock, until it was acquired that often.
+/// Runs eight processes at a time, one in four of them killed while it holds the lock, until it was acquired this
+/// often.
 fn storm(protocol: Protocol, acquisitions: usize) -> Verdict {
     let env = TestEnvironment::new();
     let mut lives = 0;
     let mut start = |slot: usize| {
         lives += 1;
-        // Which one dies, and when, is different each time, but the same in every run.
+        // Which one dies, and when, varies within a run but is the same in every run.
         let dies_at = (lives % 4 == 0).then_some(1 + lives * 7 % LIFE);
         Work { protocol, dir: env.path().to_path_buf(), slot, dies_at }.spawn()
     };
     let mut workers: Vec<Worker> = (0..SLOTS).map(&mut start).collect();
     let journal = || fs::metadata(Journal::path(env.path())).map_or(0, |metadata| metadata.len());
-    // Each acquisition is two lines of about 15 bytes; counting them exactly is the oracle's work.
+    // Each acquisition is two lines of about 15 bytes; the oracle counts them exactly.
     let enough = acquisitions as u64 * 2 * 14;
     wait_until("the lock was acquired often enough", || {
         for (slot, worker) in workers.iter_mut().enumerate() {
@@ -226,7 +227,7 @@ fn assert_held_by_one(protocol: Protocol) {
     assert_eq!(verdict.per_slot.len(), SLOTS, "every slot got it: {verdict:?}");
 }
 
-/// This is also what the storms run as their workers.
+/// The storms run this test as their workers.
 #[test]
 fn a_worker_alone_is_never_inside_twice() {
     if let Some(work) = Work::from_environment() {
@@ -250,14 +251,14 @@ fn swarm_lock_has_one_holder_through_kills() {
     assert_held_by_one(Protocol::Swarm);
 }
 
-/// Without this the two tests above would prove nothing.
+/// Without this, the two tests above would prove nothing.
 #[test]
 fn the_oracle_sees_what_the_naive_protocol_does() {
     let verdict = storm(Protocol::Naive, ACQUISITIONS);
     assert!(verdict.overlaps > 0, "{verdict:?}");
 }
 
-/// Who waits for nothing at all gets the lock of a holder that was killed.
+/// A process that does not wait at all gets the lock of a killed holder.
 #[test]
 fn a_crashed_holder_delays_nobody() {
     for protocol in [Protocol::Mesh, Protocol::Swarm] {
@@ -272,7 +273,7 @@ fn a_crashed_holder_delays_nobody() {
     }
 }
 
-/// Takes `swarm.lock` with that in the way. The error says who holds it.
+/// Takes `swarm.lock` with a file of this content in the way. The error says who holds it.
 fn swarm_with(content: &str, age: Duration) -> Result<(), StoreError> {
     let env = TestEnvironment::new();
     let mesh = open_mesh(&env.mesh(), Duration::from_millis(50));
@@ -319,7 +320,7 @@ fn pi_messengers_own_lock_file_is_understood() {
     assert!(error.to_string().contains(&format!("held by process {mine}")), "{error}");
 }
 
-/// The owner removes its own lock alone.
+/// An owner removes only its own lock.
 #[test]
 fn a_lock_that_somebody_broke_and_took_is_not_removed() {
     let env = TestEnvironment::new();

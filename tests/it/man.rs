@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// The names of the pages that there should be.
+/// The names of the expected pages.
 fn expected(command: &clap::Command, name: &str, pages: &mut BTreeSet<String>) {
     pages.insert(format!("{name}.1"));
     for command in command.get_subcommands().filter(|command| command.get_name() != "help") {
@@ -13,7 +13,7 @@ fn expected(command: &clap::Command, name: &str, pages: &mut BTreeSet<String>) {
     }
 }
 
-/// What a formatter complains of; `None` if it is not here.
+/// The complaints of a formatter; `None` if it is not installed.
 fn complaints(program: &str, args: &[&str], page: &Path) -> Option<String> {
     let output = Command::new(program).args(args).arg(page).output().ok()?;
     Some(String::from_utf8_lossy(&output.stderr).into_owned())

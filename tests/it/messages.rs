@@ -1,4 +1,4 @@
-//! Sending, reading, answering, and where a message stands.
+//! Sending, reading and answering messages, and their receipts.
 
 use std::fs;
 use std::io::Write;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::environment::{TestEnvironment, end, files_in, put, put_old};
 
-/// Alice and Bob, who talk.
+/// A mesh with Alice and Bob.
 fn two() -> TestEnvironment {
     let env = TestEnvironment::new();
     env.join("Alice");
@@ -344,7 +344,7 @@ fn a_stranger_under_an_old_name_sees_nothing_of_what_was_before() {
     assert!(env.ok(&["history", "--as", "Carol"])["messages"].as_array().unwrap().is_empty());
 }
 
-/// Stamps are kept by name, and the sender is the same under another.
+/// Stamps are kept by name, and a renamed sender is still the same.
 #[test]
 fn order_is_kept_through_another_name_also_when_the_clock_jumps_back() {
     let later = "2036-01-01T00:00:00Z";
@@ -452,7 +452,7 @@ fn nothing_in_an_inbox_does_harm() {
     assert!(looked.stderr.contains("gggggg") && looked.stderr.contains("quarantine"), "{looked}");
 }
 
-/// Odd names look alike in the quarantine, and come there in the same millisecond.
+/// Odd file names look alike in the quarantine, and arrive in the same millisecond.
 #[test]
 fn what_is_set_aside_replaces_nothing() {
     let env = two();
@@ -472,7 +472,7 @@ fn what_is_set_aside_replaces_nothing() {
     assert_eq!(kept, all);
 }
 
-/// What can't be a time is not believed: all that is sent after it would bear it.
+/// An impossible time is ignored: otherwise everything sent later would carry it.
 #[test]
 fn a_stamp_from_the_end_of_time_stops_nobody() {
     let env = two();
@@ -503,7 +503,7 @@ fn what_a_dead_reader_had_in_hand_goes_back() {
     for text in ["one", "two", "three"] {
         send(&env, text);
     }
-    // Somewhere in between the reader dies with messages in hand.
+    // At one of these steps the reader dies with messages in hand.
     let in_hand = (1..30).any(|n| {
         env.run_with(&["read", "--as", "Bob"], &[(ravenry::sys::seams::CRASH_AT, &n.to_string())]);
         fs::read_dir(env.mesh().join("inbox/Bob"))
@@ -551,7 +551,7 @@ fn a_closed_standard_output_leaves_the_mail_where_it_is() {
         }
     }
     assert_eq!(read(&env, "Bob").len(), 1);
-    // That there is none may be said to nobody.
+    // That there is no mail may be written to `/dev/null`.
     assert_eq!(run("read", "/dev/null"), (Some(0), String::new()));
 }
 

@@ -22,7 +22,7 @@ fn stage(name: &str) -> (TestEnvironment, Shell) {
     (env, shell)
 }
 
-/// Runs a line that must be refused, and that the person is told to type.
+/// Runs a line that must be refused; `told` is what the person is told to type.
 #[track_caller]
 fn refused(shell: &mut Shell, line: &str, told: &str) {
     let ended = shell.run(&format!("{line} --json")).expect_code(1);
@@ -40,7 +40,7 @@ fn evicting_a_live_agent() {
         assert_eq!(env.names(), ["Alice", "Bob", "Carol"]);
     }
     let (env, mut shell) = stage("claude");
-    // Without `--force` it removes only an agent whose state is unknown, so it may be tried.
+    // Without `--force` it removes only an agent whose state is unknown, so a model may try it.
     assert_eq!(shell.run("msg evict Bob --json").expect_code(1).kind(), "still_alive");
     env.ok(&["evict", "Bob", "--force", "--as", "Alice"]);
     assert_eq!(env.names(), ["Alice", "Carol"]);
@@ -67,7 +67,7 @@ const VARIABLES: [(&str, &str); 6] = [
     ("copilot", "COPILOT_AGENT_SESSION_ID"),
 ];
 
-/// In a sandbox with processes of its own no harness is among the ancestors, but its variable is there.
+/// In a sandbox with its own pid namespace no harness is among the ancestors, but its variable is set.
 #[test]
 fn where_the_ancestors_cannot_be_seen() {
     let env = TestEnvironment::new();
@@ -102,7 +102,7 @@ fn in_a_sandbox_with_processes_of_its_own() {
     assert_eq!(ended.kind(), "in_harness", "{ended}");
 }
 
-/// A terminal that a tool of an agent has started keeps the variable of that agent's session for good.
+/// A terminal that an agent's tool has started keeps the variable of that agent's session for good.
 #[test]
 fn a_person_in_a_terminal_that_an_agent_has_started() {
     let env = TestEnvironment::new();
@@ -159,7 +159,7 @@ fn letting_another_agent_leave() {
     assert_eq!(env.names(), ["Alice", "Bob", "Carol"]);
     shell.msg("msg leave --as Carol");
     assert_eq!(env.names(), ["Alice", "Bob"]);
-    // A session that has left is nobody, and the variable does not make it Bob.
+    // A session that has left has no agent, and the variable does not make it Bob.
     refused(&mut shell, "MSG_AGENT=Bob msg leave", "msg leave --as Bob");
     shell.msg("msg join Carol");
     shell.msg("msg leave");
@@ -182,7 +182,7 @@ fn letting_another_agent_leave_with_a_tool() {
     assert_eq!(env.names(), ["Bob"]);
 }
 
-/// A model can call the hook itself, and give it any session id.
+/// A model can call the hook itself, with any session id.
 #[test]
 fn letting_another_agent_leave_by_a_hook() {
     for name in ["claude", "codex", "gemini", "opencode", "pi", "copilot"] {
@@ -199,7 +199,7 @@ fn letting_another_agent_leave_by_a_hook() {
     }
 }
 
-/// The hooks of one process that hosts many sessions are told apart by what it tells its tools.
+/// The hooks of a process that hosts many sessions are told apart by the session it reports to its tools.
 #[test]
 fn letting_another_agent_of_the_same_process_leave_by_a_hook() {
     let env = TestEnvironment::new();
@@ -214,8 +214,8 @@ fn letting_another_agent_of_the_same_process_leave_by_a_hook() {
     assert_eq!(env.names(), ["Alice"]);
 }
 
-/// A harness that a tool of another session has started, or the terminal that it is in, has that session's variable, and
-/// so have its hooks. It says nothing about them.
+/// A harness started by a tool of another session, or in a terminal started by one, inherits that session's variable,
+/// and so do its hooks. The variable proves nothing about them.
 #[test]
 #[cfg(target_os = "linux")]
 fn hooks_of_a_harness_that_inherited_the_session_variable_of_another() {
@@ -229,7 +229,7 @@ fn hooks_of_a_harness_that_inherited_the_session_variable_of_another() {
         for (session, name) in [("t2", "Bob"), ("t3", "Carol")] {
             inner.msg(&format!("{variable}={session} msg join {name}"));
         }
-        // Its user goes on with that session here.
+        // Its user continues that session here.
         outer.kill();
         let back = inner.msg("msg join --session t1");
         assert_eq!((&back["arrival"], &back["agent"]["name"]), (&"back".into(), &"Alice".into()));
@@ -244,7 +244,8 @@ fn hooks_of_a_harness_that_inherited_the_session_variable_of_another() {
     }
 }
 
-/// Where it can't be told what the harness was started with, a session that is no agent of its process keeps nobody here.
+/// If it is not known what the harness was started with, a session that is not an agent of its process does not prevent
+/// the leaving.
 #[test]
 fn the_end_of_a_session_beside_one_that_is_no_agent_here() {
     let env = TestEnvironment::new();
@@ -301,7 +302,7 @@ fn reading_a_file_outside_the_working_directory() {
     }
     let absolute = env.work().join("sub/deep.md").display().to_string();
     shell.msg(&format!("msg send Carol --file {absolute}"));
-    // A sibling whose name begins alike is not beneath it.
+    // A sibling whose name starts the same is not beneath it.
     put(&env.path().join("work-2/file"), "x");
     let sibling: Ended = shell.run("msg send Carol --file ../work-2/file --json");
     assert_eq!(sibling.kind(), "in_harness");
@@ -325,7 +326,7 @@ fn a_person_who_has_not_joined_evicts() {
     assert_eq!(told.kind(), "evicted", "{told}");
 }
 
-/// What the person is told to type does the same: with every option, and on the same mesh.
+/// The line that the person is told to type does the same: with every option, and on the same mesh.
 #[test]
 fn the_line_to_type_leaves_nothing_out() {
     let (env, mut shell) = stage("claude");
@@ -337,7 +338,7 @@ fn the_line_to_type_leaves_nothing_out() {
     refused(&mut shell, &format!("msg guard install {mesh}"), &format!("msg guard install {mesh}"));
     refused(&mut shell, &format!("msg evict Bob --force {mesh}"), &format!("msg evict Bob --force {mesh}"));
     refused(&mut shell, &format!("msg leave --as Bob {mesh}"), &format!("msg leave --as Bob {mesh}"));
-    // What would be refused is not offered.
+    // A command that would be refused is not offered.
     let told = shell.run("msg evict Bob --json").expect_code(1).json()["error"]["hints"][0].clone();
     assert!(told.as_str().unwrap().contains("ask a person to type this"), "{told}");
     let told = env.run(&["evict", "Bob", "--json"]).expect_code(1).json()["error"]["hints"][0].clone();
@@ -374,7 +375,7 @@ fn a_spec_outside_the_work_tree() {
     }
     assert_eq!(fs::read_to_string(env.path().join("outside.md")).unwrap(), spec);
     assert_eq!(shell.msg("msg tasks --spec spec.md")["tasks"][0]["title"], "the secret");
-    // From a folder of the work tree, the whole of it may be named.
+    // From a folder of a work tree, any file of that tree may be named.
     let ended = shell.run("cd sub && msg tasks --spec ../spec.md --json; r=$?; cd ..; (exit $r)");
     assert_eq!(ended.kind(), "in_harness", "there is no work tree yet: {ended}");
     assert!(shell.run("git init -q .").code == Some(0));

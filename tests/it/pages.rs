@@ -1,4 +1,4 @@
-//! The README and the pages in `docs/`: what they tell people to type can be typed, and their links lead somewhere.
+//! The README and the pages in `docs/`: the commands they show exist, and their links lead somewhere.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,8 @@ fn pages() -> Vec<(PathBuf, String)> {
     all.map(|path| (path.clone(), fs::read_to_string(&path).unwrap())).collect()
 }
 
-/// The words of a command line, as far as these pages need it: quotes, and an end at a comment, a pipe or a redirection.
+/// The words of a command line, as far as these pages need it: quotes, and an end at a comment, a pipe or a
+/// redirection.
 fn words(line: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let (mut quote, mut is_open) = (None, false);
@@ -46,7 +47,7 @@ fn push(words: &mut Vec<String>, is_open: bool, c: Option<char>) -> bool {
     true
 }
 
-/// What is typed: the lines of code blocks that begin with a prompt.
+/// The commands to type: the lines of code blocks that begin with a prompt.
 fn typed(text: &str) -> Vec<&str> {
     let (mut typed, mut in_block) = (Vec::new(), false);
     for line in text.lines().map(str::trim_start) {
@@ -144,7 +145,7 @@ fn every_file_that_the_architecture_names_exists() {
     assert!(seen > 30, "only {seen} paths were seen");
 }
 
-/// The README is what a stranger reads; the rest is in `docs/`, and can be found from there.
+/// The README is for newcomers; the rest is in `docs/`, and the README names every page.
 #[test]
 fn the_readme_is_short_and_names_every_page() {
     let text = readme();
@@ -155,12 +156,12 @@ fn the_readme_is_short_and_names_every_page() {
     }
 }
 
-/// Whoever goes through the table of commands finds all of them.
+/// The table of commands is complete.
 #[test]
 fn every_command_is_in_the_overview() {
     let text = readme();
     let overview = text.split("\n## Commands\n").nth(1).unwrap().split("\n## ").next().unwrap();
-    // What harnesses call, and nobody types.
+    // Called by harnesses, never typed.
     let for_harnesses = ["hook", "waiter", "mcp", "help"];
     for command in ravenry::faces::cli::grammar().get_subcommands() {
         let name = command.get_name();

@@ -1,4 +1,4 @@
-//! A mesh that agents of pi-messenger share: what they write, remove and leave behind.
+//! A mesh shared with agents of pi-messenger: what they write, remove and leave behind.
 
 mod expiry;
 mod ghosts;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::environment::TestEnvironment;
 
-/// A registration as pi-messenger writes it, for a process that lives until the test is over. Returns the process.
+/// Writes a registration as pi-messenger does, for a process that lives until the test is over. Returns the process.
 fn pi(env: &TestEnvironment, name: &str, more: Value) -> u32 {
     let host = env.host();
     write_pi(env, name, host, more);
@@ -31,7 +31,7 @@ fn write_pi(env: &TestEnvironment, name: &str, host: u32, more: Value) {
     fs::write(env.mesh().join(format!("registry/{name}.json")), registration.to_string()).unwrap();
 }
 
-/// What pi-messenger does with a registration whose process is gone.
+/// Removes a registration, as pi-messenger does when its process is gone.
 fn pi_removes(env: &TestEnvironment, name: &str) {
     fs::remove_file(env.mesh().join(format!("registry/{name}.json"))).unwrap();
 }

@@ -1,5 +1,5 @@
-//! Who is at what: states by the times of real files, counts under concurrent hooks that are killed, what the feed is told,
-//! and that whoever is stuck is told of once.
+//! Presence and activity: states by the times of real files, counts under concurrent hooks that are killed, events in
+//! the feed, and that a stuck agent is reported once.
 
 mod counting;
 mod events;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::environment::{TestEnvironment, date, put};
 
-/// Lets an agent have been quiet for so long.
+/// Makes an agent look quiet for this long.
 #[track_caller]
 pub fn age(env: &TestEnvironment, name: &str, quiet: Duration) {
     change(env, name, |registration| {
@@ -38,7 +38,7 @@ fn change(env: &TestEnvironment, name: &str, change: impl FnOnce(&mut Value)) {
     fs::rename(new, path).unwrap();
 }
 
-/// One agent, as `agents` tells it to somebody who has not joined.
+/// One agent, as `agents` shows it to somebody who has not joined.
 #[track_caller]
 pub fn agent(env: &TestEnvironment, name: &str) -> Value {
     let listing = env.ok(&["agents"]);
@@ -50,7 +50,7 @@ pub fn agent(env: &TestEnvironment, name: &str) -> Value {
         .clone()
 }
 
-/// What the feed was told of that kind: who, what, and the words.
+/// The events of that kind in the feed: agent, target and text.
 pub fn told(env: &TestEnvironment, kind: &str) -> Vec<String> {
     let Ok(files) = fs::read_dir(env.mesh().join("feed")) else { return Vec::new() };
     let mut paths: Vec<_> = files.map(|file| file.unwrap().path()).collect();

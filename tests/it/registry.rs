@@ -1,4 +1,4 @@
-//! Registrations under readers, writers and strangers.
+//! Registrations under concurrent readers, writers and other programs.
 
 use std::fs;
 use std::os::unix::fs::chown;
@@ -24,7 +24,7 @@ impl Writer {
         Self(command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap())
     }
 
-    /// What such a process does.
+    /// The work of such a process.
     fn run(manner: &str) {
         let dir = PathBuf::from(std::env::var("REGISTRY_WRITER_MESH").unwrap());
         let path = dir.join("registry/Alice.json");
@@ -39,7 +39,7 @@ impl Writer {
                         .unwrap();
                 }
             }
-            // As pi-messenger does it: the file is empty, then half written, then whole.
+            // Like pi-messenger: the file is empty, then half written, then whole.
             _ => {
                 let whole = fs::read(&path).unwrap();
                 let (first, second) = whole.split_at(whole.len() / 2);
@@ -49,7 +49,7 @@ impl Writer {
                     std::io::Write::write_all(&mut file, first).unwrap();
                     std::thread::yield_now();
                     std::io::Write::write_all(&mut file, second).unwrap();
-                    // It has other things to do too.
+                    // It also does other things.
                     std::thread::sleep(std::time::Duration::from_micros(200));
                 }
             }
@@ -64,7 +64,7 @@ impl Drop for Writer {
     }
 }
 
-/// This is also what the writers run.
+/// The writers run this test too.
 #[test]
 fn a_rewritten_registration_is_whole() {
     if let Ok(manner) = std::env::var("REGISTRY_WRITER") {
@@ -72,7 +72,7 @@ fn a_rewritten_registration_is_whole() {
     }
     let env = TestEnvironment::new();
     env.join("Alice");
-    // When it was active last is written down too, every ten seconds.
+    // Its last activity is written too, every ten seconds.
     let alice = || {
         let mut registration = env.registration("Alice");
         registration["activity"].take();
@@ -238,7 +238,7 @@ fn what_can_not_be_read_is_reported_keeps_its_name_and_stays() {
     }
     fs::create_dir(registry.join("Grace.json")).unwrap();
     let listing = env.ok(&["agents"]);
-    // Of Dave's can be told that process 1 wrote it, under whatever name.
+    // Dave's file at least says that process 1 wrote it, so it counts as an agent under some name.
     assert_eq!(listing["agents"].as_array().unwrap().len(), 2);
     assert_eq!(listing["unreadable"].as_array().unwrap().len(), 4);
     for name in ["Alice", "Carol", "Dave", "Frank", "Grace"] {
@@ -264,7 +264,7 @@ fn a_zombie_is_buried() {
     child.wait().unwrap();
 }
 
-/// Root looks as somebody else at a process of root; anyone else looks at process 1.
+/// Root runs this as another user against a process of root; anyone else checks process 1.
 #[test]
 fn whom_we_may_not_signal_is_not_buried() {
     const NOBODY: u32 = 65534;
@@ -291,7 +291,7 @@ fn whom_we_may_not_signal_is_not_buried() {
     look.args(["agents", "--json"]);
     if is_root {
         give_to(env.path(), NOBODY);
-        // The binary may lie where only its owner can go.
+        // The binary may be where only its owner has access.
         let copy = env.path().join("msg");
         fs::copy(env!("CARGO_BIN_EXE_msg"), &copy).unwrap();
         look = Command::new(copy);
@@ -316,7 +316,7 @@ fn give_to(path: &std::path::Path, user: u32) {
     }
 }
 
-/// pi-messenger knows nothing of former names: what it does under one is its own.
+/// pi-messenger does not know former names: what it does under one is its own.
 #[test]
 fn mail_of_a_foreign_agent_under_a_former_name_is_left_alone() {
     let env = TestEnvironment::new();
@@ -395,8 +395,8 @@ fn damaged_claims_stop_what_needs_them_and_nothing_else() {
     env.ok(&["leave", "--as", "Alice"]);
 }
 
-/// Reading skips keys of others that it does not know, so it also skips what could not be written again. Then nothing is
-/// written: what others keep there is theirs.
+/// Reading skips keys of others that it does not know, including what could not be written again. In that case nothing
+/// is written: what others keep there is theirs.
 #[test]
 fn what_can_not_be_kept_is_not_dropped() {
     for odd in ["1e999", "-1e999"] {
@@ -411,7 +411,7 @@ fn what_can_not_be_kept_is_not_dropped() {
     }
 }
 
-/// A peer says that it is our own parent process, and began at the end of time.
+/// A peer claims to be our own parent process, started at the end of time.
 #[test]
 fn times_from_the_end_of_time_are_no_end_of_us() {
     let env = TestEnvironment::new();
@@ -431,7 +431,7 @@ fn times_from_the_end_of_time_are_no_end_of_us() {
     }
 }
 
-/// One that nobody can write again can still be buried: the file goes to the grave as it is.
+/// A registration that can't be rewritten can still be buried: the file is moved to the grave as it is.
 #[test]
 fn what_can_not_be_kept_keeps_no_name_from_others() {
     let env = TestEnvironment::new();
@@ -453,13 +453,13 @@ fn what_can_not_be_kept_keeps_no_name_from_others() {
     assert_eq!(graves, [gone]);
 }
 
-/// Runs a command that looks for its caller among the processes above it, of which this one is the last.
+/// Runs a command that looks for its caller among its ancestors, of which this process is the last.
 fn run_as_child(env: &TestEnvironment, args: &[&str]) -> Ended {
     let end = nix::unistd::getppid().to_string();
     env.run_with(&[args, &["--json"]].concat(), &[(ANCESTRY_END, &end)])
 }
 
-/// Whoever finds its own registration damaged has joined all the same.
+/// An agent whose own registration is damaged has still joined.
 #[test]
 fn ones_own_damaged_registration_is_named() {
     let env = TestEnvironment::new();
@@ -473,7 +473,7 @@ fn ones_own_damaged_registration_is_named() {
     assert_eq!(env.names().len(), 0);
 }
 
-/// A rename that was cut short leaves the agent under both names; who buries it buries both.
+/// A rename that was cut short leaves the agent under both names; a burial buries both.
 #[test]
 fn an_agent_is_gone_under_all_its_names() {
     let mut half_way = 0;

@@ -1,4 +1,4 @@
-//! Paths that one agent has to itself: who gets them, what they cover, and when they are free again.
+//! Reservations: who gets a path, what it covers, and when it is free again.
 
 mod commands;
 mod complex;
@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::environment::{Ended, TestEnvironment, end, put};
 
-/// Alice and Bob are there.
+/// A mesh with Alice and Bob.
 fn two() -> TestEnvironment {
     let env = TestEnvironment::new();
     env.join("Alice");
@@ -24,12 +24,12 @@ fn two() -> TestEnvironment {
     env
 }
 
-/// What stands for the directory that commands run in.
+/// The root of the directory that commands run in.
 fn root(env: &TestEnvironment) -> String {
     fs::canonicalize(env.work()).unwrap().to_str().unwrap().to_string()
 }
 
-/// A directory that is a git work tree, as far as a look tells.
+/// A directory that looks like a git work tree.
 fn repository(env: &TestEnvironment, name: &str) -> PathBuf {
     let dir = env.path().join(name);
     put(&dir.join(".git/HEAD"), "ref: refs/heads/main\n");
@@ -61,7 +61,7 @@ fn refused(env: &TestEnvironment, name: &str, patterns: &[&str]) {
     assert_eq!(kind, "reserved", "{name} {patterns:?}");
 }
 
-/// Who holds the path, as the agent is told when it asks from there.
+/// The holder of the path, as reported to the agent when it asks from `dir`.
 #[track_caller]
 fn holder_in(env: &TestEnvironment, dir: &Path, name: &str, path: &str) -> Option<String> {
     let ended = run_in(env, dir, &["check", path, "--as", name]);
@@ -89,7 +89,7 @@ fn assert_free(env: &TestEnvironment, name: &str, paths: &[&str]) {
     }
 }
 
-/// What is reserved, as `holder pattern`, in the order of the listing.
+/// The reservations, as `holder pattern`, in the order of the listing.
 #[track_caller]
 fn listed(env: &TestEnvironment) -> Vec<String> {
     let listing = env.ok(&["reservations"]);

@@ -1,4 +1,4 @@
-//! Nobody gets out of the mesh, and nobody else gets in.
+//! Nothing leads out of the mesh, and no other user gets in.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -12,7 +12,7 @@ mod planted;
 mod threats;
 mod traversal;
 
-/// What must never be a name, wherever one can enter. (An argument can't hold a NUL.)
+/// Names that must be rejected everywhere. (An argument can't contain a NUL.)
 const BAD_NAMES: [&str; 12] = [
     "../x",
     ".hidden",
@@ -66,7 +66,7 @@ fn bad_names_are_refused_as_arguments_and_nothing_is_written() {
 fn bad_names_are_refused_from_the_environment() {
     let env = TestEnvironment::new();
     let host = env.host().to_string();
-    // An empty variable is one that is not set.
+    // An empty variable counts as not set.
     for name in BAD_NAMES.into_iter().filter(|name| !name.is_empty()) {
         for variable in ["MSG_AGENT", "PI_AGENT_NAME"] {
             let ended = env.run_with(&["join", "--json", "--pid", &host], &[(variable, name)]).expect_code(2);
@@ -216,7 +216,7 @@ fn a_mesh_that_is_only_loose_is_tightened_and_that_is_said_once() {
     assert_eq!(mode(&env.mesh()), 0o700);
 }
 
-/// `/` belongs to root; root finds one that belongs to somebody else.
+/// `/` belongs to root; as root, the test uses a directory of another user.
 #[test]
 fn a_mesh_of_another_user_is_refused_also_behind_a_link() {
     let env = TestEnvironment::new();

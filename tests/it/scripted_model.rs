@@ -1,4 +1,4 @@
-//! The stand-in for models that real clients are run against, asked over plain HTTP.
+//! Tests of the scripted model that real clients are run against, over plain HTTP.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -13,7 +13,7 @@ use model::{Api, Call, Request, Server, Step};
 #[path = "../real-clients/model/mod.rs"]
 mod model;
 
-/// Posts a body, and returns what is answered without its head.
+/// Posts a body, and returns the body of the answer.
 fn post(server: &Server, path: &str, head: &str, body: &[u8]) -> String {
     let url = server.url("");
     let address = url.trim_start_matches("http://").trim_end_matches('/');
@@ -34,7 +34,7 @@ fn ask(server: &Server, path: &str, body: &Value) -> String {
     post(server, path, "", body.to_string().as_bytes())
 }
 
-/// The data of a stream, one after the other.
+/// The data events of a stream, in order.
 fn data(stream: &str) -> Vec<Value> {
     let lines = stream.lines().filter_map(|line| line.strip_prefix("data: "));
     lines.map(|line| serde_json::from_str(line).unwrap_or_else(|_| json!(line))).collect()

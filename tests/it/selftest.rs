@@ -1,4 +1,4 @@
-//! `msg selftest`: it tells the truth, also when that is bad, and leaves nothing behind.
+//! `msg selftest`: it reports the truth, also when a promise breaks, and leaves nothing behind.
 
 use std::fs;
 use std::io::Read;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::environment::{Ended, TestEnvironment, end, wait_until};
 use crate::texts::{snapshot, spoken};
 
-/// The throw-away meshes are in a directory of the test's.
+/// The directory for the throw-away meshes.
 fn place(env: &TestEnvironment) -> PathBuf {
     let place = env.path().join("disk");
     fs::create_dir_all(&place).unwrap();
@@ -31,7 +31,7 @@ fn selftest(env: &TestEnvironment, promises: &[u8]) -> Command {
     command
 }
 
-/// Processes that were started in a directory of the test's: whatever the selftest starts has its home there.
+/// How many processes were started in a directory of the test: whatever the selftest starts has its home there.
 fn processes(place: &Path) -> usize {
     let sign = place.display().to_string();
     let entries = fs::read_dir("/proc").into_iter().flatten().map(|entry| entry.unwrap().path());
@@ -78,7 +78,7 @@ fn the_promises_hold_here() {
     assert_nothing_is_left(&env);
 }
 
-/// Beside the mesh is on the same disk, also where neither it nor the directory around it is there yet.
+/// The meshes are on the disk of the mesh, even if neither it nor its parent directory exists yet.
 #[test]
 fn it_is_made_beside_the_mesh() {
     let env = TestEnvironment::new();
@@ -103,7 +103,7 @@ fn it_tells_the_file_system() {
     }
 }
 
-/// A program that does as ours does, but for one thing. `$msg` is ours.
+/// A program that behaves like ours except for one fault. `$msg` is ours.
 fn impostor(env: &TestEnvironment, fault: &str) -> String {
     let path = env.path().join("impostor");
     let msg = env!("CARGO_BIN_EXE_msg");
@@ -149,7 +149,7 @@ fn a_message_that_comes_twice_is_seen() {
 
 #[test]
 fn two_owners_are_seen() {
-    // Who is refused removes what is in the way, until it gets what it wants.
+    // A command that is refused removes what is in the way until it succeeds.
     let steal = |command: &str, file: &str| {
         let again = format!("until $msg \"$@\" >/dev/null; do rm -f $MSG_MESH/{file}; done");
         format!("[ \"$1\" = {command} ] && {{ {again}; echo '{{\"ok\":true}}'; exit 0; }}")
@@ -160,7 +160,7 @@ fn two_owners_are_seen() {
     breaks(2, "paths", fault, "was given to");
 }
 
-/// A file system that grants a lock to everyone; and one that has none.
+/// A file system that grants a lock to everyone, and one that has no locks.
 #[test]
 fn locks_that_are_none_are_seen() {
     for flock in ["useless", "unsupported"] {
@@ -210,7 +210,7 @@ fn a_hook_that_fails_is_seen() {
     breaks(7, "hooks", "[ \"$1\" = hook ] && { echo '{}'; exit 0; }", "says something");
 }
 
-/// No seam at all: nothing can be written, so nothing that was promised about what is written can be shown to hold.
+/// No seam is used: nothing can be written, so no promise about what is written can be shown to hold.
 #[test]
 fn a_disk_that_takes_nothing_is_no_place_for_a_mesh() {
     let env = TestEnvironment::new();
@@ -230,7 +230,7 @@ fn a_place_that_is_none_is_an_error() {
     fs::write(env.work().join("file"), "").unwrap();
     assert_eq!(env.fails(2, &["selftest", "--in", "file"]), "invalid_value");
     if cfg!(target_os = "linux") {
-        // Not even root can make a directory there.
+        // Not even root can create a directory there.
         let ended = env.run(&["selftest", "--in", "/proc", "--json"]).expect_code(4);
         assert_eq!(ended.kind(), "io");
         assert!(ended.stdout.contains("nothing can be tested in `/proc`"), "{ended}");
@@ -246,13 +246,13 @@ fn what_broke_is_kept_if_that_is_wanted() {
     let said = end(command.args(["--keep", "--json"]).env(seams::PROGRAM, program)).expect_code(4).json();
     let kept = Path::new(said["kept"].as_str().unwrap());
     assert!(kept.join("hooks/mesh/registry/Ada.json").is_file(), "{said}");
-    // What was tested before is not in the way, and stays.
+    // The kept meshes of an earlier run are not in the way, and stay.
     end(selftest(&env, &[7]).args(["--keep", "--json"])).expect_code(0);
     let left: Vec<_> = fs::read_dir(place(&env)).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(left, [kept]);
 }
 
-/// Starts one that is in the middle of it.
+/// Starts a selftest and waits until it is in the middle.
 fn begun(env: &TestEnvironment) -> std::process::Child {
     let mut command = selftest(env, &[1]);
     command.process_group(0).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -277,7 +277,7 @@ fn one_that_is_interrupted_leaves_nothing_behind() {
     }
 }
 
-/// Whoever is killed can't clean up: its children end by themselves, and the next one removes its files.
+/// A killed selftest can't clean up: its children end by themselves, and the next one removes its files.
 #[test]
 fn one_that_is_killed_is_cleaned_up_after() {
     let env = TestEnvironment::new();
@@ -317,7 +317,7 @@ fn what_it_says() {
     snapshot("selftest", text.trim_end(), &filters);
 }
 
-/// A bar for whoever waits at a terminal, and only there; without colours if they are not wanted.
+/// A progress bar at a terminal, and only there; without colours if they are not wanted.
 #[test]
 fn progress_is_for_terminals() {
     use pty_process::blocking as pty;
@@ -332,7 +332,7 @@ fn progress_is_for_terminals() {
         let mut shown = Vec::new();
         let mut master = master;
         let mut buffer = [0; 4096];
-        // The end of a terminal is an error on Linux.
+        // On Linux the end of a terminal is reported as an error.
         while let Ok(length @ 1..) = master.read(&mut buffer) {
             shown.extend_from_slice(&buffer[..length]);
         }

@@ -1,5 +1,5 @@
-//! Tests, and parts of them, that this machine does not allow. They are counted, and the test target `zz-skipped`, which
-//! runs last, prints them.
+//! Records tests, and parts of tests, that this machine does not allow. The test target `zz-skipped`, which runs last,
+//! prints them.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -11,7 +11,7 @@ pub fn list() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("skipped.{cargo}"))
 }
 
-/// Notes that the running test can't be run here, or not all of it.
+/// Records that the running test can't be run here, or not all of it.
 #[allow(dead_code, reason = "the target that prints the list skips nothing")]
 pub fn skip(reason: &str) {
     let thread = std::thread::current();

@@ -1,4 +1,4 @@
-//! The status line: short, true, and never in the way.
+//! `msg statusline`: short, correct, and never blocking.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::environment::{Ended, TestEnvironment, date, end, put, wait_until};
 
-/// `msg statusline` with that on its standard input, which ends then.
+/// Runs `msg statusline` with that on its standard input, which then ends.
 fn told(env: &TestEnvironment, args: &[&str], input: &str) -> Ended {
     let mut command = env.msg();
     command.arg("statusline").args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -134,7 +134,7 @@ fn it_counts_by_the_index_and_still_rightly() {
     assert_eq!(line(&env, &["--as", "Alice"]), "Alice · 5 peers\n");
     env.kill(hosts[1]);
     assert_eq!(line(&env, &["--as", "Alice"]), "Alice · 4 peers\n", "one that the index knows");
-    // From before the machine was started: its process id is another's now.
+    // From before the machine was booted: its pid belongs to another process now.
     date(&env.mesh().join("registry/Cleo.json"), SystemTime::UNIX_EPOCH + Duration::from_secs(1));
     assert_eq!(line(&env, &["--as", "Alice"]), "Alice · 4 peers\n", "it is read, and lives");
 }

@@ -1,12 +1,12 @@
 //! Senders, readers and a watcher on one inbox, any of them killed at any time: no message is lost.
 //!
-//! The oracle is a journal that is no part of the mesh, one file for the life of each process. A sender appends the id
-//! of a message once it was accepted; a reader appends the ids that it hands over, which is what handing over means
-//! here. A life that was killed may end in half a line, which counts as not written: nobody could have read it.
+//! The oracle is a set of journals outside the mesh, one file per process. A sender appends the id of a message once it
+//! was accepted; a reader appends the ids that it hands over, which is what handing over means here. The journal of a
+//! killed process may end in half a line, which counts as not written: nobody could have read it.
 //!
 //! Most senders and readers are workers inside the test binary, because starting 20,000 processes would take minutes;
-//! the watcher is the real one, and so are some hundred of the senders and readers. Kills come after so many lines of
-//! the journals rather than after so much time, so that a slow machine sees as many.
+//! the watcher is the real one, and so are some hundred of the senders and readers. Kills come after a number of
+//! journal lines rather than after a time, so that a slow machine sees as many.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
@@ -29,16 +29,16 @@ use crate::environment::{PATIENCE, TestEnvironment, open_mesh, rounds};
 /// How many messages; [`FLAG`] asks for more.
 const MESSAGES: usize = 20_000;
 const FLAG: &str = "RAVENRY_STORM_MESSAGES";
-/// One in so many is sent by the real `msg send`.
+/// One in this many is sent by the real `msg send`.
 const ONE_IN: usize = 64;
-/// Senders pause while more than this waits: a look costs as much as there is to see.
+/// Senders pause while more than this waits: the cost of a look grows with what there is to see.
 const BACKLOG: usize = 300;
-/// As many as the watcher has in hand at once, and so as many as one death can double.
+/// As many as the watcher takes at once, and so as many as one death can duplicate.
 const BATCH: usize = 64;
 const SENDERS: [&str; 4] = ["Ann", "Ben", "Cem", "Dot"];
 const READERS: usize = 2;
 
-/// What a worker process is told; by itself it works alone.
+/// The task of a worker process.
 struct Work {
     dir: PathBuf,
     journal: PathBuf,
@@ -52,7 +52,7 @@ struct Work {
 enum Manners {
     /// What is recorded has been handed over.
     Proper,
-    /// It may still be on its way: nobody flushed.
+    /// It may still be in a buffer: nobody flushed.
     Naive,
 }
 
@@ -110,12 +110,12 @@ fn append(path: &Path) -> File {
     OpenOptions::new().append(true).create(true).open(path).unwrap()
 }
 
-/// Once it is there, readers stop when nothing waits.
+/// Once this file exists, readers stop when nothing waits.
 fn stop_sign(journal: &Path) -> PathBuf {
     journal.with_file_name("enough")
 }
 
-/// As the op does it, without looking at who is there.
+/// Sends like the op, without checking who is registered.
 fn send(mesh: &Mesh, to: &Agent, from: &AgentName, count: usize, journal: &mut File) {
     for sent in 0..count {
         while sent % 32 == 0 && mesh.unread(to).unwrap() > BACKLOG {
@@ -129,7 +129,7 @@ fn send(mesh: &Mesh, to: &Agent, from: &AgentName, count: usize, journal: &mut F
     }
 }
 
-/// As the op does it: look, take, hand over, record. Returns how many were handed over.
+/// Reads like the op: look, take, hand over, record. Returns how many were handed over.
 fn read(mesh: &Mesh, agent: &Agent, journal: &mut impl Write) -> usize {
     let mut scan = mesh.look(agent).unwrap();
     if scan.in_hand > 0 {
@@ -163,11 +163,11 @@ enum Kind {
     Reader,
     /// The answer of `msg read`.
     ReadCommand,
-    /// A message a line.
+    /// One message per line.
     Watcher,
 }
 
-/// One process, from its start to its end, which comes with the test at the latest.
+/// One process, from its start to its end; it is killed with the test at the latest.
 struct Life {
     kind: Kind,
     child: Child,
@@ -187,11 +187,11 @@ impl Drop for Life {
     }
 }
 
-/// What the journals of the ended say.
+/// What the journals of ended processes say.
 #[derive(Default)]
 struct Oracle {
     accepted: HashSet<String>,
-    /// By id, the deaths of those who handed it over; one who was not killed died none.
+    /// By id: for each time it was handed over, whether its reader was killed with it in hand.
     handed: HashMap<String, Vec<bool>>,
     lives: usize,
     killed_senders: usize,
@@ -200,7 +200,7 @@ struct Oracle {
 }
 
 impl Oracle {
-    /// Returns how many messages the life sent.
+    /// Reads the journal of an ended process. Returns how many messages it sent.
     fn learn(&mut self, mut life: Life) -> usize {
         let status = life.child.wait().unwrap();
         let killed = status.signal() == Some(Signal::SIGKILL as i32);
@@ -220,14 +220,15 @@ impl Oracle {
         self.killed_readers += usize::from(killed);
         let in_hand = ids.len().saturating_sub(BATCH);
         for (place, id) in ids.into_iter().enumerate() {
-            // What came before the last batch was recorded before that was taken: to be killed is no excuse for it.
+            // What came before the last batch was recorded before that was taken: a kill does not excuse handing it
+            // over again.
             self.handed.entry(id).or_default().push(killed && place >= in_hand);
         }
         0
     }
 }
 
-/// The ids that a journal tells of.
+/// The ids in a journal.
 fn ids(kind: Kind, text: &str, killed: bool) -> Vec<String> {
     let id = |value: &Value| value["id"].as_str().unwrap().to_string();
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
@@ -252,7 +253,7 @@ struct Storm {
     env: TestEnvironment,
     chance: Chance,
     oracle: Oracle,
-    /// How many each of the senders still has to send; the last is the one of real commands.
+    /// How many messages each sender still has to send; the last sender uses real commands.
     left: Vec<usize>,
     /// The senders, the readers, the watcher.
     slots: Vec<Option<Life>>,
@@ -269,7 +270,7 @@ impl Storm {
         let by_command = messages / ONE_IN;
         let mut left = vec![(messages - by_command).div_ceil(SENDERS.len()); SENDERS.len()];
         left.push(by_command);
-        // A watcher would be quicker than naive readers, and leave them nothing to lose.
+        // A watcher would be faster than naive readers, and leave them nothing to lose.
         let watchers = usize::from(manners == Manners::Proper);
         let slots = (0..left.len() + READERS + watchers).map(|_| None).collect();
         Self { env, chance: Chance(3), oracle: Oracle::default(), left, slots, started: 0, manners }
@@ -300,7 +301,7 @@ impl Storm {
         Life { kind, child: command.spawn().unwrap(), journal }
     }
 
-    /// Learns from those who have ended and starts others in their place.
+    /// Reads the journals of processes that have ended, and starts others in their place.
     fn turn(&mut self) {
         for slot in 0..self.slots.len() {
             if let Some(life) = self.slots[slot].take_if(|life| life.child.try_wait().unwrap().is_some()) {
@@ -316,12 +317,12 @@ impl Storm {
         }
     }
 
-    /// How much was written into all journals.
+    /// How much was written into all journals, in bytes.
     fn written(&self) -> u64 {
         self.oracle.bytes + self.slots.iter().flatten().map(Life::written).sum::<u64>()
     }
 
-    /// Turns until something is so. Standing still is a failure, taking long is not.
+    /// Turns until `is_so` returns true. Standing still is a failure, taking long is not.
     fn until(&mut self, what: &str, mut is_so: impl FnMut(&Self) -> bool) {
         let (mut written, mut since) = (self.written(), Instant::now());
         loop {
@@ -343,7 +344,7 @@ impl Storm {
             self.until("there is progress", |storm| {
                 storm.written() >= until || storm.left.iter().all(|left| *left == 0)
             });
-            // Else it would always be a moment in which somebody has just written.
+            // Otherwise it would always be a moment in which somebody has just written.
             std::thread::sleep(Duration::from_micros(self.chance.below(8_000)));
             let readers = self.left.len()..self.left.len() + READERS;
             let victims = if self.manners == Manners::Naive { readers } else { 0..self.slots.len() };
@@ -354,7 +355,7 @@ impl Storm {
         }
     }
 
-    /// Those who are left hand over what is left.
+    /// Lets the rest hand over what is left.
     fn calm(mut self) -> Oracle {
         let inbox = self.env.mesh().join("inbox/Bob");
         self.until("the inbox is empty", |_| fs::read_dir(&inbox).unwrap().next().is_none());
@@ -377,7 +378,7 @@ impl Storm {
     }
 }
 
-/// This is also what the storm runs as its workers.
+/// The storm runs this test as its workers.
 #[test]
 fn a_sender_and_a_reader_alone_lose_nothing() {
     if let Some(work) = Work::from_environment() {
@@ -395,13 +396,13 @@ fn a_sender_and_a_reader_alone_lose_nothing() {
     assert_eq!(fs::read_to_string(sent).unwrap(), fs::read_to_string(got).unwrap(), "and keep the order");
 }
 
-/// What a storm did.
+/// The result of a storm.
 struct Verdict {
     accepted: usize,
     lost: usize,
-    /// Handed over more than once, though its reader was not killed in hand-over.
+    /// Handed over more than once, although its reader was not killed with it in hand.
     inexcusable: usize,
-    /// Handed over, though no sender said that it was accepted.
+    /// Handed over, although no sender reported it as accepted.
     unreported: usize,
     killed_senders: usize,
     killed_readers: usize,
@@ -446,7 +447,7 @@ fn no_message_is_lost_in_a_storm_of_kills() {
     assert!(verdict.killed_senders.min(verdict.killed_readers) >= messages / 2_000, "{figures}");
 }
 
-/// Without this the test above would prove nothing.
+/// Without this, the test above would prove nothing.
 #[test]
 fn the_oracle_sees_what_a_naive_reader_loses() {
     let verdict = storm(4_000, Manners::Naive);

@@ -1,4 +1,4 @@
-//! Tasks of a spec: who gets them, with which paths, and what others hear of it; also while everyone is killed.
+//! Tasks of a spec: who gets them, with which paths, and what others are told; also while everyone is killed.
 
 mod commands;
 mod crowd;

@@ -1,7 +1,7 @@
 //! Who hosts an agent: real shells on real terminals, and programs that look like harnesses.
 //!
-//! A shell here reads lines and runs them, as the shell of a person or the tool of a harness does. What each line
-//! said and how it ended comes back in files, so that the shell may sit on a terminal or have none.
+//! A shell here reads lines and runs them, like the shell of a person or the tool of a harness. The output and the exit
+//! code of each line are returned in files, so that the shell may have a terminal or none.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -30,7 +30,7 @@ impl Shell {
         self.child.id()
     }
 
-    /// Runs a line; what it says goes to files.
+    /// Runs a line; its output goes to files.
     pub fn run(&mut self, line: &str) -> Ended {
         self.run_while_typing(line, "")
     }
@@ -41,7 +41,7 @@ impl Shell {
         let file = |name: &str| self.dir.join(format!("{}.{}.{name}", self.child.id(), self.lines));
         let [out, err, code, script] = ["out", "err", "code", "sh"].map(file);
         let [to, errors, done] = [&out, &err, &code].map(|path| path.display());
-        // The code comes last, and at once, so that it says that all the rest is there.
+        // The code is written last, by a rename, so that its presence means that the rest is there.
         let text = format!("{{ {line}\n}} >{to} 2>{errors}\necho $? >{done}.part\nmv {done}.part {done}\n");
         fs::write(&script, text).unwrap();
         write!(self.input, ". {}\n{typed}", script.display()).unwrap();
@@ -51,7 +51,7 @@ impl Shell {
         Ended { code: read(&code).trim().parse().ok(), signal: None, stdout: read(&out), stderr: read(&err) }
     }
 
-    /// Runs a command of `msg` that must succeed.
+    /// Runs a `msg` command that must succeed.
     #[track_caller]
     pub fn msg(&mut self, line: &str) -> Value {
         self.run(&format!("{line} --json")).expect_code(0).json()
@@ -69,7 +69,7 @@ impl Drop for Shell {
     }
 }
 
-/// The environment of a shell: that of every test, `msg` and the stand-ins in the path.
+/// The environment of a shell: that of every test, with `msg` and the stand-ins in the `PATH`.
 fn surroundings(env: &TestEnvironment, program: impl AsRef<std::ffi::OsStr>) -> Command {
     let tests = env.msg();
     let mut command = Command::new(program);
@@ -82,8 +82,8 @@ fn surroundings(env: &TestEnvironment, program: impl AsRef<std::ffi::OsStr>) -> 
     command
 }
 
-/// A copy of `sh` that is called otherwise. Copied by another process: if this one had it open for writing while a
-/// test beside this one forks, it could not be run.
+/// A copy of `sh` under another name. Another process copies it: if this one had it open for writing while another test
+/// forks, it could not be executed.
 fn stand_in(env: &TestEnvironment, name: &str) -> PathBuf {
     let bin = env.path().join("bin");
     fs::create_dir_all(&bin).unwrap();
@@ -100,7 +100,7 @@ pub fn harness(env: &TestEnvironment, name: &str) -> Shell {
     harness_with(env, name, &[])
 }
 
-/// The same, which was started with these variables.
+/// The same, started with these variables.
 pub fn harness_with(env: &TestEnvironment, name: &str, variables: &[(&str, &str)]) -> Shell {
     let program = stand_in(env, name);
     let mut command = surroundings(env, program);
@@ -359,7 +359,7 @@ fn a_harness_that_an_interpreter_runs() {
     assert_eq!(run("server.js").kind(), "no_host");
 }
 
-/// What a person says with `--pid` and `--harness` counts more than what is found.
+/// `--pid` and `--harness` take precedence over what is found.
 #[test]
 fn a_host_that_is_named() {
     let env = TestEnvironment::new();

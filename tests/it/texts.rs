@@ -1,7 +1,7 @@
-//! Everything that a person reads, as snapshots: look at one as somebody would who never saw the tool.
+//! Snapshots of everything a person reads: review each as somebody who has never seen the tool.
 //!
-//! A scene is a list of commands. It is played twice, in two worlds of its own: once in words, which is the snapshot,
-//! and once in JSON, where every command must answer with exactly one object and the same exit code.
+//! A scene is a list of commands. It is played twice, each time in its own environment: once as text, which is the
+//! snapshot, and once with `--json`, where every command must answer with exactly one object and the same exit code.
 
 mod demo;
 mod errors;
@@ -29,8 +29,8 @@ use serde_json::{Value, json};
 
 use crate::environment::{TestEnvironment, date, end, put};
 
-/// The time in every scene, unless it says otherwise. It is long past, so that whoever gives a sign of life while the
-/// test runs counts as active.
+/// The time in every scene, unless it says otherwise. It is long past, so that an agent that shows a sign of life while
+/// the test runs counts as active.
 const NOW: &str = "2024-05-17T09:30:00.000Z";
 
 #[derive(Clone, Copy, PartialEq)]
@@ -48,7 +48,7 @@ struct Scene {
     pids: Vec<u32>,
 }
 
-/// Plays a scene in words and in JSON, and holds the words against the snapshot of that name.
+/// Plays a scene as text and as JSON, and compares the text with the snapshot of that name.
 #[track_caller]
 fn check(name: &str, play: impl Fn(&mut Scene)) {
     let words = Scene::play(Voice::Words, &play);
@@ -90,7 +90,7 @@ impl Scene {
         let dir = self.env.path().display().to_string();
         let text = self.transcript.replace(&dir, "[DIR]").replace(env!("CARGO_BIN_EXE_msg"), "[MSG]");
         let pids: Vec<String> = self.pids.iter().map(u32::to_string).collect();
-        // Only where a process is meant: a small pid may be any number.
+        // Only where a process is meant: a small pid could be any number.
         let pid = format!("(process|--pid|-p) ({})\\b", pids.join("|"));
         snapshot(name, text.trim_end(), &[(&pid, "$1 [PID]")]);
     }
@@ -115,7 +115,7 @@ impl Scene {
         self.msg_with(&[], args);
     }
 
-    /// Runs `msg` with variables.
+    /// Runs `msg` with environment variables.
     fn msg_with(&mut self, variables: &[(&str, &str)], args: &[&str]) {
         let mut command = self.command();
         command.envs(variables.iter().copied());
@@ -142,7 +142,7 @@ impl Scene {
         self.transcript.push('\n');
     }
 
-    /// Something that happens between the commands.
+    /// Notes something that happens between the commands.
     fn meanwhile(&mut self, what: &str) {
         self.transcript.push_str(&format!("# {what}\n\n"));
     }
@@ -153,7 +153,7 @@ impl Scene {
         pid.to_string()
     }
 
-    /// `msg join` without a word in the transcript. Returns the host.
+    /// Runs `msg join` without a transcript. Returns the host.
     #[track_caller]
     fn joined(&mut self, name: &str, harness: &str) -> u32 {
         let pid = self.host();
@@ -172,7 +172,7 @@ impl Scene {
         fs::write(path, serde_json::to_string_pretty(&registration).unwrap()).unwrap();
     }
 
-    /// A registration as pi-messenger writes it, of a process that lives.
+    /// Writes a registration as pi-messenger does, for a live process.
     fn pi_messengers(&mut self, name: &str) {
         let pid = self.env.pi_host();
         self.pids.push(pid);
@@ -190,7 +190,7 @@ impl Scene {
         put(&self.mesh().join(format!("registry/{name}.json")), &registration.to_string());
     }
 
-    /// A claim as pi-messenger writes it.
+    /// Writes a claim as pi-messenger does.
     fn claim(&self, name: &str, task: &str, reason: &str) {
         let path = self.mesh().join(format!("registry/{name}.json"));
         let agent: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
@@ -211,26 +211,26 @@ impl Scene {
         }
     }
 
-    /// The last sign of life of an agent was so long before [`NOW`].
+    /// Sets an agent's last sign of life to this long before [`NOW`].
     fn quiet_for(&self, name: &str, seconds: u64) {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_715_938_200);
         date(&self.mesh().join(format!("presence/{name}")), now - Duration::from_secs(seconds));
     }
 }
 
-/// What a command says, errors and all, in the order in which a person sees it.
+/// A command's output, including errors, in the order in which a person sees it.
 pub fn spoken(command: &mut Command) -> (String, Option<i32>) {
     let (mut reader, writer) = io::pipe().unwrap();
     let stdout = writer.try_clone().unwrap();
     let mut child = command.stdout(stdout).stderr(writer).spawn().unwrap();
-    // The command keeps our ends of the pipe open for as long as it is there.
+    // The `Command` holds our ends of the pipe open as long as it exists.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut text = String::new();
     reader.read_to_string(&mut text).unwrap();
     (text, child.wait().unwrap().code())
 }
 
-/// Exactly one object, on one line, whose `ok` fits the exit code.
+/// Checks that the output is exactly one object, on one line, whose `ok` matches the exit code.
 #[track_caller]
 fn one_object(line: &str, stdout: &str, code: Option<i32>) -> Value {
     let object: Value =
@@ -246,7 +246,7 @@ fn one_object(line: &str, stdout: &str, code: Option<i32>) -> Value {
     object
 }
 
-/// Arguments as a shell wants them.
+/// Arguments quoted for a shell.
 fn shown(args: &[&str]) -> String {
     let quote = |arg: &&str| {
         let plain = |c: char| c.is_alphanumeric() || "-_./,=~$".contains(c);

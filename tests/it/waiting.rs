@@ -1,4 +1,4 @@
-//! `watch --exec`, and `wait`.
+//! `watch --exec` and `wait`.
 
 use std::fs;
 use std::process::Command;
@@ -26,7 +26,7 @@ fn receipt(env: &TestEnvironment, id: &str) -> (Value, Value) {
     (receipt["state"].clone(), receipt["via"].clone())
 }
 
-/// What scripts wrote into a file in the directory that they run in.
+/// What scripts wrote into a file in their working directory.
 fn written(env: &TestEnvironment, file: &str) -> String {
     fs::read_to_string(env.work().join(file)).unwrap_or_default()
 }
@@ -98,7 +98,7 @@ fn the_command_in_progress_is_finished_before_the_end() {
     fs::write(env.work().join("go"), "").unwrap();
     assert_eq!(watcher.end(), Some(130));
     assert_eq!(written(&env, "begun"), written(&env, "done"));
-    // The signal may reach it only when the second has begun.
+    // The signal may arrive only when the second has begun.
     let begun = written(&env, "begun").lines().count();
     for (number, id) in ids.iter().enumerate() {
         assert_eq!(receipt(&env, id).0, if number < begun { "surfaced" } else { "stored" });
@@ -106,7 +106,7 @@ fn the_command_in_progress_is_finished_before_the_end() {
     assert!(inbox(&env).iter().all(|name| !name.starts_with('.')));
 }
 
-/// A model may run `msg` without being asked, but not whatever it likes by way of that.
+/// A model may run `msg` without asking, but must not run other programs through it.
 #[test]
 fn a_model_runs_nothing_by_it() {
     let env = two();
@@ -134,7 +134,7 @@ fn what_failed_and_was_read_by_another_is_forgotten() {
     wait_until("it is read by another", || {
         !env.ok(&["read", "--as", "Bob"])["messages"].as_array().unwrap().is_empty()
     });
-    // One that spins uses processor time between any two looks.
+    // A process that spins uses processor time between any two looks.
     let pid = watcher.child.id();
     let (mut spent, mut looks) = (ticks(pid), 0);
     wait_until("it rests", || {
@@ -226,7 +226,7 @@ fn who_waits_is_told_of_what_is_over_by_itself() {
     assert_eq!(env.fails(5, &["wait", "--timeout", "0", "--as", "Bob"]), "timed_out", "told once");
 }
 
-/// It sleeps until then and no longer: this one never looks just to be safe.
+/// It sleeps exactly until then: the slow tick is off.
 #[test]
 fn who_waits_wakes_when_what_it_waits_for_is_over() {
     let env = promised();
@@ -244,7 +244,7 @@ fn who_watches_is_told_of_a_death_that_nobody_saw() {
     let carol = env.join("Carol");
     env.ok(&["reserve", "x.rs", "--as", "Carol"]);
     assert_eq!(env.fails(1, &["reserve", "x.rs", "--as", "Bob"]), "reserved");
-    // Nothing in the mesh changes when a process dies: it is the slow tick that finds out.
+    // Nothing in the mesh changes when a process dies: the slow tick finds out.
     let watcher = Running::start(&env, env.msg().args(["watch", "--json", "--as", "Bob"]));
     send(&env, "are you there?");
     wait_until("it watches", || watcher.texts().len() == 1);
@@ -266,7 +266,7 @@ fn one_who_waits_may_be_interrupted() {
     }
 }
 
-/// Has that process a handler for the signal?
+/// Whether that process has a handler for the signal.
 fn is_listening(pid: u32, signal: Signal) -> bool {
     let output = Command::new("ps").args(["-o", "caught=", "-p", &pid.to_string()]).output().unwrap();
     let mask = String::from_utf8(output.stdout).unwrap();

@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use crate::environment::{TestEnvironment, date, put, put_old, wait_until, wait_until_unheard};
 
-/// Alice and Bob, who follows his inbox.
+/// A mesh with Alice and Bob, who follows his inbox.
 pub fn two() -> TestEnvironment {
     let env = TestEnvironment::new();
     env.join("Alice");
@@ -28,14 +28,14 @@ pub fn two() -> TestEnvironment {
     env
 }
 
-/// A running `msg`, what it has said so far, and its end, which comes with the test at the latest.
+/// A running `msg` and its output so far. It is killed at the end of the test.
 pub struct Running {
     pub child: Child,
     said: PathBuf,
 }
 
 impl Running {
-    /// Standard output goes into a file, so that it can be looked at whenever one likes.
+    /// Standard output goes to a file, so that it can be read at any time.
     pub fn start(env: &TestEnvironment, command: &mut Command) -> Self {
         let said = env.path().join(format!("said-{}", fs::read_dir(env.path()).unwrap().count()));
         let file = OpenOptions::new().append(true).create_new(true).open(&said).unwrap();
@@ -48,7 +48,7 @@ impl Running {
         Self::start(env, env.msg().args(["watch", "--json", "--as", "Bob"]).env(seams::NO_SLOW_TICK, "1"))
     }
 
-    /// [`Running::watch`], which is at work for sure: it has handed over a message.
+    /// [`Running::watch`], certainly working: it has handed over a message.
     fn watch_at_work(env: &TestEnvironment) -> Self {
         let watcher = Self::watch(env);
         post(&env.store(), "Bob", "are you there?");
@@ -60,7 +60,7 @@ impl Running {
         fs::read_to_string(&self.said).unwrap()
     }
 
-    /// The texts of what it handed over.
+    /// The texts of the messages it handed over.
     pub fn texts(&self) -> Vec<String> {
         let text = |line: &str| {
             let message: Value = serde_json::from_str(line).unwrap();
@@ -70,13 +70,13 @@ impl Running {
         said.split_inclusive('\n').filter(|line| line.ends_with('\n')).map(text).collect()
     }
 
-    /// Waits until it has handed over so many.
+    /// Waits until it has handed over this many.
     #[track_caller]
     fn wait_for(&self, count: usize) {
         wait_until("they are handed over", || self.said().matches('\n').count() >= count);
     }
 
-    /// Waits for the message. A watcher without its slow tick is told by events, or not at all.
+    /// Waits for the message. Without its slow tick, a watcher learns of it by an event or not at all.
     #[track_caller]
     fn expect_at_once(&self, count: usize, text: &str) {
         self.wait_for(count);
@@ -106,7 +106,7 @@ impl Drop for Running {
     }
 }
 
-/// Sends from Alice, without a process of its own.
+/// Sends from Alice, without starting a process.
 pub fn post(mesh: &Mesh, to: &str, text: &str) {
     let (from, to) = (AgentName::new("Alice").unwrap(), AgentName::new(to).unwrap());
     let mut outbox = mesh.outbox(&from).unwrap();
@@ -119,13 +119,13 @@ pub fn numbers(range: std::ops::Range<usize>) -> Vec<String> {
     range.map(|number| number.to_string()).collect()
 }
 
-/// The files in Bob's inbox, dot-files too.
+/// The files in Bob's inbox, including dot-files.
 pub fn inbox(env: &TestEnvironment) -> Vec<String> {
     let entries = fs::read_dir(env.mesh().join("inbox/Bob")).unwrap();
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// Bob's registration was lost, and somebody else is called Bob by now: what is sent to that one is not for the watcher.
+/// Bob's registration was lost, and another agent is called Bob by now: mail for that one is not for the watcher.
 #[test]
 fn a_watcher_does_not_take_the_mail_of_who_has_its_name_now() {
     let env = two();
@@ -142,7 +142,7 @@ fn a_watcher_does_not_take_the_mail_of_who_has_its_name_now() {
     assert_eq!(env.ok(&["read", "--as", "Bob"])["messages"][0]["text"], "for the new one");
 }
 
-/// The same for who reads once: it is stopped at every step of it, and meanwhile its name goes to somebody else.
+/// The same for `read`: it is stopped at every step, and meanwhile its name goes to another agent.
 #[test]
 fn a_reader_does_not_take_the_mail_of_who_has_its_name_now() {
     let mut stops = 0;
@@ -179,7 +179,7 @@ fn a_reader_does_not_take_the_mail_of_who_has_its_name_now() {
     assert!(stops >= 3, "it was stopped {stops} times");
 }
 
-/// A message for Bob that somebody died with.
+/// Leaves a message for Bob in the hands of a dead reader.
 fn leave_in_hand(env: &TestEnvironment) {
     env.ok(&["send", "Bob", "for the old one", "--as", "Alice"]);
     for step in 1.. {
@@ -217,7 +217,7 @@ fn what_was_there_and_what_comes_is_handed_over_in_order() {
 fn nothing_falls_between_the_first_look_and_the_watch() {
     let env = two();
     let mesh = env.store();
-    // Files that never get old enough to be set aside make the look take long, so that much falls into it.
+    // Files that never get old enough to be set aside make a look slow, so that much happens during it.
     let later = SystemTime::now() + Duration::from_secs(3600);
     for number in 0..200 {
         let path = env.mesh().join(format!("inbox/Bob/1794700676113-{number}.json"));
@@ -226,7 +226,7 @@ fn nothing_falls_between_the_first_look_and_the_watch() {
     }
     for round in 0..80 {
         let mut watcher = Running::watch(&env);
-        // Each time a little later, so that it comes at any moment of the watcher's start.
+        // A little later each time, so that the message comes at any moment of the watcher's start.
         std::thread::sleep(Duration::from_micros(250 * round));
         post(&mesh, "Bob", &round.to_string());
         watcher.expect_at_once(1, &round.to_string());
@@ -295,7 +295,7 @@ fn an_inbox_need_not_be_there_yet() {
     }
 }
 
-/// In a user namespace of its own a process has limits of its own.
+/// In a user namespace of its own, a process has its own limits.
 fn without(limit: &str, command: &Command) -> Command {
     let script = format!(
         "echo 0 > /proc/sys/user/{limit} && exec unshare --user --map-user={} --map-group={} -- \"$@\"",
@@ -365,7 +365,7 @@ fn a_message_that_is_written_in_two_steps_arrives() {
     let whole = include_str!("../../fixtures/pi-messenger/message-1794700676113-gpvjoz.json");
     let (first, second) = whole.split_at(whole.len() / 2);
     fs::write(&path, first).unwrap();
-    // The pause lasts until the watcher has looked and passed it by.
+    // The pause lasts until the watcher has looked at the half file and skipped it.
     post(&mesh, "Bob", "another");
     watcher.expect_at_once(2, "another");
     OpenOptions::new().append(true).open(&path).unwrap().write_all(second.as_bytes()).unwrap();
@@ -374,7 +374,7 @@ fn a_message_that_is_written_in_two_steps_arrives() {
     assert_eq!(last["id"], "41b974ba-1b11-4a81-8997-f6c972f1650b");
 }
 
-/// A watcher at work, and what it says, line by line.
+/// A working watcher and its output, line by line.
 fn listen(env: &TestEnvironment, mesh: &Mesh) -> (Running, Lines<BufReader<ChildStdout>>) {
     let mut command = env.msg();
     command.args(["watch", "--json", "--as", "Bob"]).env(seams::NO_SLOW_TICK, "1").stdout(Stdio::piped());
@@ -385,8 +385,8 @@ fn listen(env: &TestEnvironment, mesh: &Mesh) -> (Running, Lines<BufReader<Child
     (watcher, lines)
 }
 
-/// Messages come without a pause, until many of them were handed over. A debounce that each event puts off would hand
-/// over nothing before the stream ends.
+/// Messages come without a pause until many were handed over. A debounce that each event postpones would hand over
+/// nothing before the stream ends.
 #[test]
 fn a_stream_of_events_holds_up_nothing() {
     let env = two();

@@ -1,4 +1,4 @@
-//! How much commands read, counted: it must not grow with the square of anything, nor happen under a lock.
+//! Counts how much commands read: it must not grow quadratically, nor happen under a lock.
 
 use std::fs;
 use std::path::PathBuf;
@@ -151,7 +151,7 @@ fn the_inbox_reads_nothing_of_what_was_read_and_needs_no_ack() {
     assert!(owed.to_string().contains("sure?"), "{owed}");
 }
 
-/// A message whose sender is told of a failure is not there: sending it again does not send it twice.
+/// If its sender is told of a failure, a message is not there: sending it again does not send it twice.
 #[test]
 fn a_message_is_not_there_if_its_sender_is_told_of_a_failure() {
     for place in ["inbox/Bob", "sent/Alice"] {
@@ -171,7 +171,7 @@ fn a_message_is_not_there_if_its_sender_is_told_of_a_failure() {
     }
 }
 
-/// The files in which sessions are remembered.
+/// The session records.
 fn sessions(env: &TestEnvironment) -> Vec<PathBuf> {
     let mut files = files_in(&env.mesh().join("sessions"));
     files.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
@@ -228,7 +228,7 @@ fn who_joins_forgets_those_who_are_long_gone_once_a_day() {
     }
 }
 
-/// pi-messenger removes the registrations of the dead, and leaves their inboxes.
+/// pi-messenger removes the registrations of dead agents and leaves their inboxes.
 #[test]
 fn a_session_whose_mail_lies_under_a_name_that_nobody_has_is_remembered() {
     let env = TestEnvironment::new();

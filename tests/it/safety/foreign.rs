@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{everything_in, mode, set_mode};
 use crate::environment::{Ended, TestEnvironment, put};
 
-/// Commands that look, and some that write. None of them needs more of the mesh than that it is one.
+/// Commands that read, and some that write. All they need to know is whether it is a mesh.
 const COMMANDS: [&[&str]; 13] = [
     &["statusline"],
     &["agents"],
@@ -23,7 +23,7 @@ const COMMANDS: [&[&str]; 13] = [
     &["broadcast", "hi"],
 ];
 
-/// The mode of the directory, and what lies in it.
+/// The mode of the directory, and its content.
 fn state(dir: &Path) -> (u32, Vec<String>) {
     (mode(dir), everything_in(dir))
 }
@@ -122,7 +122,7 @@ fn a_parent_that_others_may_write_to_is_not_ours_to_close() {
     refused(&env.run(&["--json", "--mesh", mesh.to_str().unwrap(), "agents"]), &["unsafe_mesh"]);
 }
 
-/// Names alone make no mesh: what lies beneath them is somebody's.
+/// File names alone don't make a mesh: what is beneath them belongs to somebody.
 #[test]
 fn a_directory_with_names_of_ours_and_content_of_others_is_refused_and_left_alone() {
     let env = TestEnvironment::new();

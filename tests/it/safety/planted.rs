@@ -1,5 +1,6 @@
-//! What somebody put where a file of the mesh should be: a pipe, a link, a file that does not end, JSON without a bottom.
-//! In the place of each file in turn, with commands that between them use all of it. Whatever they answer, they answer.
+//! Something else is where a file of the mesh should be: a pipe, a link, an endless file, deeply nested JSON. It is put
+//! in place of each file in turn, and commands run that together use all of them. Each must answer, whatever the answer
+//! is.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,10 +20,10 @@ use crate::environment::{PATIENCE, TestEnvironment, files_in, is_whole, put};
 
 const SPEC: &str = "# Spec\n\n## TASK-01 one\n\n## TASK-02 two\n\n## TASK-03 three\n";
 
-/// No command reads more than that of a gigabyte: half of it. One look at a file ends after 64 MiB.
+/// No command reads more of a gigabyte than this. One read of a file ends after 64 MiB.
 const MOST_READ: u64 = 512 * 1024 * 1024;
 
-/// Files that are not there at all times.
+/// Files that do not always exist.
 const MORE_PLACES: [&str; 5] =
     ["index", "trouble.jsonl", "swarm.lock", "presence/Bob.stuck", "registry/Mallory.json"];
 
@@ -49,7 +50,7 @@ const EVENTS: [&str; 5] = ["SessionStart", "UserPromptSubmit", "PreToolUse", "Po
 fn lively() -> TestEnvironment {
     let env = TestEnvironment::new();
     put(&env.work().join("spec.md"), SPEC);
-    // So many that an index of them is worth it.
+    // So many that an index is written.
     for name in ["Alice", "Bob", "Carol", "Dave", "Erin", "Frank"] {
         env.join(name);
         env.ok(&["spec", "spec.md", "--as", name]);
@@ -76,18 +77,18 @@ fn hook(env: &TestEnvironment, mesh: &Path, event: &str) -> Command {
     });
     put(&env.path().join("payload"), &payload.to_string());
     let mut command = env.msg();
-    // Whatever it waits for, it is not its own limit that ends it.
+    // So that its own time limit does not hide a wait.
     command.args(["hook", "claude", event]).env("MSG_MESH", mesh).env(seams::NO_HOOK_LIMIT, "1");
     command.stdin(fs::File::open(env.path().join("payload")).unwrap());
     command
 }
 
-/// How it ended; `None` if it was killed, or had to be, or read more than `most` bytes.
+/// The exit code; `None` if it was killed, or had to be, or read more than `most` bytes.
 fn code(command: &mut Command, most: u64) -> Option<i32> {
     end(command.stdout(Stdio::null()), most)
 }
 
-/// The same, with its answer where the command has it.
+/// The same, with the command's own standard output.
 fn end(command: &mut Command, most: u64) -> Option<i32> {
     let mut child = command.stderr(Stdio::null()).spawn().unwrap();
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
@@ -101,7 +102,7 @@ fn end(command: &mut Command, most: u64) -> Option<i32> {
         }
         std::thread::sleep(Duration::from_millis(1));
     }
-    // It has ended, and nobody has waited for it yet: the kernel still tells what it did.
+    // It has ended but is not reaped: the kernel still reports what it did.
     let read = bytes_read(pid);
     child.wait().unwrap().code().filter(|_| read <= most)
 }
@@ -112,7 +113,7 @@ fn bytes_read(pid: Pid) -> u64 {
     io.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap().parse().unwrap()
 }
 
-/// The same command, with no more memory than a gigabyte could not be read into.
+/// The same command with less memory than a gigabyte.
 fn frugal(command: &Command) -> Command {
     let mut shell = Command::new("sh");
     shell
@@ -130,7 +131,7 @@ fn copy(from: &Path, to: &Path) {
     assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
 }
 
-/// Every hook, with its exit code.
+/// Runs every hook; returns the exit codes.
 fn hooks_on(env: &TestEnvironment, mesh: &Path, most: u64) -> Vec<(String, Option<i32>)> {
     let run = |event: &str| {
         let input = hook(env, mesh, event);
@@ -141,20 +142,20 @@ fn hooks_on(env: &TestEnvironment, mesh: &Path, most: u64) -> Vec<(String, Optio
     EVENTS.map(run).to_vec()
 }
 
-/// Every command, with its exit code.
+/// Runs every command; returns the exit codes.
 fn commands_on(env: &TestEnvironment, mesh: &Path, most: u64) -> Vec<(String, Option<i32>)> {
     let run = |args: &[&str]| {
         let mut command = env.msg();
         command.args(args).args(["--as", "Alice", "--mesh"]).arg(mesh);
-        // Mail is handed over to a file, and not to nobody.
+        // Mail is handed over to a file, not to `/dev/null`.
         let output = tempfile::tempfile().unwrap();
         (args.join(" "), end(frugal(&command).stdin(Stdio::null()).stdout(output), most))
     };
     COMMANDS.map(run).to_vec()
 }
 
-/// A file of each directory of the mesh, another one in each turn: most of the others are of the same kind. All of them
-/// where the sweep is whole.
+/// One file of each directory of the mesh, another one in each turn: most of the others are of the same kind. If the
+/// sweep is whole, all of them.
 fn one_of_each(places: Vec<PathBuf>, turn: usize) -> Vec<PathBuf> {
     if is_whole() {
         return places;
@@ -168,7 +169,7 @@ fn one_of_each(places: Vec<PathBuf>, turn: usize) -> Vec<PathBuf> {
     by_dir.into_values().map(|mut alike| alike.swap_remove(turn % alike.len())).collect()
 }
 
-/// Puts that in the place of each file in turn, and asks for an answer.
+/// Puts that in place of each file in turn, and expects an answer.
 fn in_each_place(
     turn: usize,
     plant: &dyn Fn(&TestEnvironment, &Path),
@@ -177,7 +178,7 @@ fn in_each_place(
     in_each_place_reading(u64::MAX, turn, plant, holds);
 }
 
-/// The same, with no more bytes read than `most` by any process.
+/// The same, with at most `most` bytes read by any process.
 fn in_each_place_reading(
     most: u64,
     turn: usize,
@@ -189,7 +190,7 @@ fn in_each_place_reading(
     let places =
         files_in(&env.mesh()).into_iter().map(|path| path.strip_prefix(env.mesh()).unwrap().to_path_buf());
     for place in one_of_each(places.collect(), turn).into_iter().chain(MORE_PLACES.map(PathBuf::from)) {
-        // Each on a mesh of its own: the last hook and the last command end Alice's life.
+        // Each on a mesh of its own: the last hook and the last command make Alice leave.
         for (run, largest) in [(hooks_on as fn(&TestEnvironment, &Path, u64) -> _, 0), (commands_on, 9)] {
             copy(&env.mesh(), &mesh);
             fs::remove_file(mesh.join(&place)).ok();
@@ -247,7 +248,8 @@ fn a_link_to_nowhere_in_the_place_of_any_file_makes_nothing_there() {
     in_each_place(5, &|env, place| symlink(nowhere(env), place).unwrap(), &|env| !nowhere(env).exists());
 }
 
-/// A second name of a file that is replaced says nothing; what is appended to grows there, too, and nothing of it is lost.
+/// A second name of a file that is replaced has no effect; a file that is appended to grows under both names, and
+/// nothing is lost.
 #[test]
 fn a_second_name_of_a_file_costs_it_nothing() {
     let precious = |env: &TestEnvironment| env.path().join("precious");
@@ -269,7 +271,7 @@ fn a_second_name_of_a_file_costs_it_nothing() {
 #[test]
 fn a_socket_in_the_place_of_any_file_is_no_file() {
     let plant = |env: &TestEnvironment, place: &Path| {
-        // Its address must be short. It is there for as long as its file, whoever listens.
+        // Its address must be short. It exists as long as its file, whether anybody listens or not.
         let socket = env.path().join("s");
         drop(UnixListener::bind(&socket).unwrap());
         fs::rename(socket, place).unwrap();
@@ -277,13 +279,13 @@ fn a_socket_in_the_place_of_any_file_is_no_file() {
     in_each_place(7, &plant, &|_| true);
 }
 
-/// Only root can make one, so a link leads there.
+/// Only root can create one, so a link leads there.
 #[test]
 fn a_device_that_never_ends_in_the_place_of_any_file_is_not_read() {
     in_each_place(8, &|_, place| symlink("/dev/zero", place).unwrap(), &|_| true);
 }
 
-/// What comes with a clone, or beside it: configuration, a spec, pi-messenger's timeline, git's log.
+/// Files that come with a clone, or beside it: configuration, a spec, pi-messenger's feed, git's log.
 #[test]
 fn neither_pipe_nor_device_nor_gigabyte_in_a_project_holds_anyone_up() {
     let env = lively();
@@ -325,7 +327,7 @@ fn neither_pipe_nor_device_nor_gigabyte_in_a_project_holds_anyone_up() {
         }
         put(&env.work().join("spec.md"), SPEC);
     }
-    // A directory that somebody else packed may have anything for a `.git`.
+    // In a directory that somebody else packed, `.git` may be anything.
     let packed = env.work().join("packed");
     fs::create_dir(&packed).unwrap();
     mkfifo(&packed.join(".git"), Mode::S_IRWXU).unwrap();

@@ -1,4 +1,4 @@
-//! `SECURITY.md` names a test for whatever it says is defended. They are there, or it is no more than a claim.
+//! `SECURITY.md` names a test for every defence. These tests must exist.
 
 use std::collections::BTreeSet;
 use std::fs;

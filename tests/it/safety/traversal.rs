@@ -17,7 +17,7 @@ fn ways_out(env: &TestEnvironment) -> Vec<String> {
     ways.map(str::to_string).into_iter().chain([absolute]).collect()
 }
 
-/// All that lies beside the mesh, and what is in it.
+/// Everything beside the mesh, with its content.
 fn surroundings(env: &TestEnvironment) -> Vec<String> {
     let outside = |path: &String| !path.starts_with(env.mesh().to_str().unwrap());
     everything_in(env.path()).into_iter().filter(outside).filter(|path| !path.contains("/call-")).collect()
@@ -29,7 +29,7 @@ fn no_argument_leads_out() {
     put(&env.work().join("spec.md"), "## TASK-01 one\n");
     env.ok(&["spec", "spec.md", "--as", "Alice"]);
     env.ok(&["send", "Bob", "hi", "--as", "Alice"]);
-    // Else no hook keeps a note.
+    // Without a reservation, no hook keeps a note.
     env.ok(&["reserve", "src/", "--as", "Alice"]);
     let before = surroundings(&env);
     for way in ways_out(&env).iter().map(String::as_str) {
@@ -71,7 +71,7 @@ fn no_argument_leads_out() {
     assert_eq!(surroundings(&env), before);
 }
 
-/// Each field of each file, as somebody else may have written it.
+/// Each field of each file, as another program may have written it.
 #[test]
 fn no_field_leads_out() {
     let env = two();
@@ -85,9 +85,9 @@ fn no_field_leads_out() {
         }
         evil["formerly"] = json!([{ "name": way, "until": "2999-01-01T00:00:00Z" }]);
         put_old(&mesh.join("registry/Evil.json"), &evil.to_string());
-        // One that is read, because its name is right.
+        // One that is read, because its name is valid.
         evil["name"] = json!("Mallory");
-        // What is no name makes the whole file unreadable.
+        // An invalid former name makes the whole file unreadable.
         evil.as_object_mut().unwrap().remove("formerly");
         put_old(&mesh.join("registry/Mallory.json"), &evil.to_string());
         assert!(env.names().contains(&"Mallory".to_string()), "{way}: it is read");
@@ -117,7 +117,7 @@ fn no_field_leads_out() {
     assert_eq!(surroundings(&env), before);
 }
 
-/// Names that no file of ours has: they are in nobody's way, and stay where they are unless they pretend to be mail.
+/// File names that we never use block nobody, and stay where they are unless they look like mail.
 #[test]
 fn file_names_of_any_kind_are_in_nobodys_way() {
     let env = two();
@@ -155,7 +155,7 @@ fn file_names_of_any_kind_are_in_nobodys_way() {
         let ended = env.run(&[args, &["--as", "Bob", "--json"]].concat());
         let answer: Value = ended.json();
         let kind = answer["error"]["kind"].as_str().unwrap_or("none").to_string();
-        // `doctor` tells of them, and has nothing to mend them with.
+        // `doctor` reports them, and can't repair them.
         let expected = args[0] == "doctor" || kind == "none";
         assert!(expected && ended.code.is_some_and(|code| code < 10), "{args:?}: {ended}");
     }

@@ -1,4 +1,4 @@
-//! `spec`, `tasks`, `claim`, `unclaim`, `complete` and `handoff`: what they answer, to the letter.
+//! `spec`, `tasks`, `claim`, `unclaim`, `complete` and `handoff`: their exact answers.
 
 use std::fs;
 
@@ -175,7 +175,7 @@ fn one_claim_per_agent_over_all_specs() {
     assert_eq!(refused(&env, "Alice", &["x", "--adhoc"]), "already_have_claim");
     // The same id in another spec is another task.
     assert_eq!(claim(&env, "Bob", &["TASK-01", "--spec", "other.md"])["spec"], json!(key(&env, "other.md")));
-    // It is found without being told the spec again.
+    // It is found without naming the spec again.
     env.ok(&["complete", "TASK-01", "--as", "Bob"]);
     assert_state(&env, "TASK-01 claimed Alice");
 }
@@ -193,7 +193,7 @@ fn who_may_complete_and_give_back() {
     assert_eq!(env.fails(1, &["unclaim", "--as", "Bob"]), "not_claimed");
     env.ok(&["complete", "TASK-01", "--as", "Alice"]);
     for command in [&["complete", "TASK-01"][..], &["unclaim", "TASK-01"], &["handoff", "TASK-01", "Carol"]] {
-        // Whoever completed it may say so again.
+        // The agent that completed it may say so again.
         let is_again = |name: &str| name == "Alice" && command[0] == "complete";
         for name in ["Alice", "Bob"].into_iter().filter(|name| !is_again(name)) {
             let kind = env.fails(1, &[command, &["--as", name]].concat());

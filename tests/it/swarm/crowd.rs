@@ -1,4 +1,4 @@
-//! Agents in threads of their own, each with a process that it lives as long as.
+//! Agents in threads of their own, each with its own host process.
 
 use std::ffi::OsString;
 use std::fs;
@@ -10,7 +10,7 @@ use serde_json::Value;
 pub(super) use crate::chance::Chance;
 use crate::environment::{Ended, TestEnvironment, end};
 
-/// How to call `msg` from another thread.
+/// Calls `msg` from another thread.
 #[derive(Clone)]
 pub(super) struct Caller {
     variables: Vec<(OsString, OsString)>,
@@ -41,7 +41,7 @@ impl Caller {
     }
 }
 
-/// A process that an agent lives as long as.
+/// The host process of an agent.
 pub(super) struct Host(Child);
 
 impl Host {
@@ -54,7 +54,7 @@ impl Host {
         self.0.id()
     }
 
-    /// SIGKILL, and nothing of it is left.
+    /// Kills it with SIGKILL and reaps it.
     pub(super) fn kill(&mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
@@ -68,7 +68,7 @@ impl Drop for Host {
     }
 }
 
-/// A file of the mesh as it lies there; no file is an empty one.
+/// A JSON file of the mesh as it is on disk; a missing file counts as empty.
 #[track_caller]
 pub(super) fn ledger(mesh: &Path, name: &str) -> Value {
     match fs::read(mesh.join(name)) {
@@ -79,7 +79,7 @@ pub(super) fn ledger(mesh: &Path, name: &str) -> Value {
     }
 }
 
-/// `(spec, task, entry)` of such a file.
+/// The entries of such a file, as `(spec, task, entry)`.
 pub(super) fn entries(ledger: &Value) -> Vec<(String, String, Value)> {
     let mut found = Vec::new();
     for (spec, tasks) in ledger.as_object().unwrap() {
@@ -89,7 +89,7 @@ pub(super) fn entries(ledger: &Value) -> Vec<(String, String, Value)> {
     found
 }
 
-/// A number that the environment may raise.
+/// A number that an environment variable may set.
 pub(super) fn number(variable: &str, otherwise: usize) -> usize {
     std::env::var(variable).map_or(otherwise, |text| text.parse().unwrap())
 }

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::environment::{Ended, TestEnvironment, put};
 
-/// Two that can be begun, one that waits for both, one that is done, and one that waits for what is done.
+/// Two tasks that can be started, one that waits for both, one that is done, and one that waits for the one that is
+/// done.
 pub const SPEC: &str = "\
 # Login
 
@@ -18,7 +19,7 @@ pub const SPEC: &str = "\
 - [ ] TASK-05: the text (needs TASK-04)
 ";
 
-/// Alice, Bob and Carol work through one spec.
+/// Alice, Bob and Carol work on one spec.
 pub fn three() -> TestEnvironment {
     let env = TestEnvironment::new();
     put(&env.work().join("spec.md"), SPEC);
@@ -44,7 +45,7 @@ pub fn claim(env: &TestEnvironment, name: &str, args: &[&str]) -> Value {
     env.ok(&[&["claim", "--as", name][..], args].concat())["claim"].clone()
 }
 
-/// What a claim is refused with.
+/// The kind of the error that a claim is refused with.
 #[track_caller]
 pub fn refused(env: &TestEnvironment, name: &str, args: &[&str]) -> String {
     env.fails(1, &[&["claim", "--as", name][..], args].concat())
@@ -65,14 +66,14 @@ pub fn assert_state(env: &TestEnvironment, state: &str) {
     assert!(states(env).iter().any(|is| is == state), "not `{state}`: {:?}", states(env));
 }
 
-/// Who holds the path, as Carol is told.
+/// The holder of the path, as reported to Carol.
 #[track_caller]
 pub fn holder(env: &TestEnvironment, path: &str) -> Option<String> {
     let said = env.run(&["check", path, "--as", "Carol", "--json"]).json();
     said["paths"][0]["holder"].as_str().map(str::to_string)
 }
 
-/// What is in the agent's inbox, and now is read.
+/// Reads the agent's inbox and returns the texts.
 #[track_caller]
 pub fn mail(env: &TestEnvironment, name: &str) -> Vec<String> {
     let said = env.ok(&["read", "--as", name]);
@@ -80,7 +81,7 @@ pub fn mail(env: &TestEnvironment, name: &str) -> Vec<String> {
     messages.map(|message| message["text"].as_str().unwrap().to_string()).collect()
 }
 
-/// A file of the mesh, as JSON; `Null` if it is not there.
+/// A JSON file of the mesh; `Null` if it does not exist.
 pub fn on_disk(env: &TestEnvironment, file: &str) -> Value {
     let text = fs::read_to_string(env.mesh().join(file));
     text.map_or(Value::Null, |text| serde_json::from_str(&text).unwrap())

@@ -1,5 +1,5 @@
-//! What pi-messenger wrote is read, extended, and still what pi-messenger reads; and one spec is one, however it is
-//! spelled.
+//! What pi-messenger wrote is read and extended, and pi-messenger can still read it; and a spec is the same however it
+//! is spelled.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -19,7 +19,7 @@ const SPEC: &str =
 const SESSION: &str = "0195b6aa-7c3e-7d51-9d0c-1f6a2b3c4d5e";
 const THEIR_SPEC: &str = "/home/dev/proj/spec.md";
 
-/// A file of pi-messenger's, with our spec in the place of theirs, and that process.
+/// A file of pi-messenger's, with our spec in place of theirs, and that process.
 fn fixture(name: &str, spec: &str, pid: u32) -> String {
     let text = fs::read_to_string(format!("{FIXTURES}{name}")).unwrap();
     let mut text = text.replace(THEIR_SPEC, spec);
@@ -41,7 +41,7 @@ fn scene() -> (TestEnvironment, String) {
     (env, spec)
 }
 
-/// The same with RedIce of pi-messenger in it, who calls the spec by way of a link.
+/// The same with pi-messenger's RedIce in it, who names the spec through a link.
 struct Linked {
     env: TestEnvironment,
     spec: String,
@@ -55,15 +55,15 @@ fn linked() -> Linked {
     let link = env.path().join("link");
     symlink(env.work(), &link).unwrap();
     let theirs = link.join("spec.md").to_str().unwrap().to_string();
-    // It was active just now: whoever is stuck is told of, which is another test's.
+    // It was active just now: reports about stuck agents belong to another test.
     let registration = fixture("registry-RedIce.json", &theirs, pid);
     let registration = registration.replace("2026-11-14T23:57:56.103Z", "2099-11-14T23:57:56.103Z");
     put(&env.mesh().join("registry/RedIce.json"), &registration);
     Linked { env, spec, theirs, pid }
 }
 
-/// As pi-messenger reads them: `entry.agent`, `entry.sessionId`, `entry.pid`, `entry.claimedAt`; and for completions
-/// `entry.completedBy` and `entry.completedAt`. It makes dates of the times.
+/// Asserts that pi-messenger can read them: `entry.agent`, `entry.sessionId`, `entry.pid`, `entry.claimedAt`; and for
+/// completions `entry.completedBy` and `entry.completedAt`. It parses the times as dates.
 #[track_caller]
 fn assert_readable_for_pi(mesh: &Path) {
     let is_time = |value: &Value| {
@@ -103,7 +103,7 @@ fn their_files_are_read_and_extended() {
         let (theirs, done) = (ledger(&env.mesh(), "claims.json"), ledger(&env.mesh(), "completions.json"));
         assert_eq!(states(&env, &[])[0], ("done".to_string(), json!(name)));
 
-        // TASK-01 is done, so what needs it is ready; v0.14's agent is at TASK-02.
+        // TASK-01 is done, so what depends on it is ready; v0.14's agent works on TASK-02.
         let taken =
             env.ok(&["claim", "--next", "--reason", "mine", "--as", "Alice"])["claim"]["task"].clone();
         let expected = if name == "RedIce" { "TASK-03" } else { "TASK-02" };
@@ -138,7 +138,7 @@ fn their_claim_lives_as_long_as_they_do() {
     env.ok(&["unclaim", "--as", "Alice"]);
     assert_eq!(ledger(&env.mesh(), "claims.json")[&spec]["TASK-01"]["agent"], "RedIce", "still there");
 
-    // Another session under the name: the claim is nobody's, as pi-messenger judges.
+    // Another session under the name: the claim has no owner, as pi-messenger judges it.
     let text = fs::read_to_string(&registration).unwrap();
     put(&registration, &text.replace(SESSION, "another session"));
     assert_eq!(states(&env, &[])[0].0, "open");
@@ -153,7 +153,7 @@ fn their_claim_lives_as_long_as_they_do() {
     assert_readable_for_pi(&env.mesh());
 }
 
-/// pi-messenger keys a spec by the path that it was told, links and all.
+/// pi-messenger keys a spec by the path it was given, without resolving links.
 #[test]
 fn another_spelling_is_the_same_spec() {
     let Linked { env, spec, theirs, pid } = linked();
@@ -171,7 +171,7 @@ fn another_spelling_is_the_same_spec() {
     assert_eq!(env.fails(1, &["claim", "TASK-03", "--as", "Bob"]), "already_claimed");
     env.ok(&["complete", "TASK-03", "--spec", &theirs, "--as", "Alice"]);
 
-    // One that was claimed under their spelling is free for ours once its owner is gone, and is done once.
+    // A task claimed under their spelling is free under ours once its owner is gone, and is completed once.
     env.kill(pid);
     env.ok(&["claim", "--next", "--as", "Bob"]);
     assert_eq!(env.fails(1, &["claim", "TASK-02", "--spec", &theirs, "--as", "Alice"]), "already_claimed");
@@ -182,8 +182,8 @@ fn another_spelling_is_the_same_spec() {
     assert_eq!(entries(&ledger(&env.mesh(), "claims.json")), []);
 }
 
-/// Whoever was refused a task that they have hears of it when they are done with it, and not before; and their
-/// completions end our claims.
+/// An agent that was refused a task of theirs is told when they are done with it, and not before; and their completions
+/// end our claims.
 #[test]
 fn another_spelling_is_the_same_task() {
     let Linked { env, spec, theirs, pid } = linked();
@@ -192,7 +192,7 @@ fn another_spelling_is_the_same_task() {
     env.ok(&["claim", "other", "--adhoc", "--as", "Alice"]);
     env.ok(&["unclaim", "--as", "Alice"]);
     assert!(mail(&env, "Bob").is_empty(), "RedIce is at it");
-    // pi-messenger tells nobody: whoever looks next does.
+    // pi-messenger tells nobody: the next command of ours does.
     put(&env.mesh().join("claims.json"), "{}");
     env.ok(&["agents"]);
     let told = mail(&env, "Bob");
@@ -250,7 +250,7 @@ fn the_spec_of_a_linked_work_tree_is_that_of_the_main_one() {
     let specs: Vec<String> =
         entries(&ledger(&env.mesh(), "claims.json")).into_iter().map(|(spec, ..)| spec).collect();
     assert_eq!(specs, [key.as_str(), key.as_str()]);
-    // Where there is no spec the folder stands for one.
+    // Without a spec, the folder acts as one.
     for (name, dir) in [("Carol", &main), ("Dave", &linked)] {
         env.join(name);
         let ended = run(dir, name, &["claim", "cleanup", "--adhoc"]);

@@ -1,4 +1,4 @@
-//! What becomes of tasks when their owners leave, die, or get another name, and when a command was cut short.
+//! What happens to tasks when their owners leave, die or are renamed, and when a command was cut short.
 
 use serde_json::json;
 
@@ -20,7 +20,7 @@ fn a_dead_agents_task_is_free_at_once() {
     assert_eq!(claim(&env, "Alice", &["--next", "--reserve", "src/"])["task"], "TASK-01");
     assert_state(&env, "TASK-01 claimed Alice");
     assert_eq!(holder(&env, "src/x").as_deref(), Some("Alice"));
-    // Whoever is Dan from now on has nothing to do with it.
+    // A later agent called Dan has nothing to do with it.
     env.join("Dan");
     assert_eq!(env.fails(1, &["complete", "TASK-01", "--spec", "spec.md", "--as", "Dan"]), "not_yours");
 }
@@ -75,7 +75,7 @@ fn a_new_name_takes_the_claim_along() {
     assert_eq!(holder(&env, "src/x"), None);
 }
 
-/// `complete` died after the completion was written, and before the claim was gone.
+/// `complete` died after the completion was written and before the claim was removed.
 #[test]
 fn what_is_done_is_done_even_if_its_claim_is_still_there() {
     let env = three();

@@ -1,4 +1,4 @@
-//! Whatever three agents do and however they die: `msg` answers as a model of a few lines does.
+//! Whatever three agents do and however they die, `msg` answers as a model of a few lines does.
 
 use std::collections::BTreeMap;
 
@@ -15,16 +15,16 @@ const AGENTS: usize = 3;
 const SPEC: &str = "- [ ] T-1: a\n- [ ] T-2: b\n- [ ] T-3: c (needs T-1)\n- [ ] T-4: d (needs T-2, T-3)\n";
 const TASKS: [(&str, &[usize]); 4] = [("T-1", &[]), ("T-2", &[]), ("T-3", &[0]), ("T-4", &[1, 2])];
 
-/// Agents and tasks by their number.
+/// One step; agents and tasks are given by number.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Claim(usize, usize),
     Next(usize),
     Complete(usize, usize),
     Unclaim(usize),
-    /// The last number is that of nobody.
+    /// The last agent number stands for an unknown agent.
     Handoff(usize, usize, usize),
-    /// Killed, and another comes in its place.
+    /// Killed, and replaced by another.
     Die(usize),
 }
 
@@ -40,7 +40,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Who has what, and who did what, by name.
+/// Who has which task, and who completed which, by name.
 #[derive(Default)]
 struct Model {
     claims: BTreeMap<usize, String>,
@@ -56,7 +56,7 @@ impl Model {
         TASKS[task].1.iter().all(|dependency| self.done.contains_key(dependency))
     }
 
-    /// The task that is claimed, or the kind of the refusal.
+    /// The claimed task, or the kind of the refusal.
     fn claim(&mut self, name: &str, task: usize) -> Result<usize, &'static str> {
         match self.task_of(name) {
             Some(mine) if mine == task => return Ok(task),
@@ -83,7 +83,7 @@ impl Model {
         }
     }
 
-    /// It has to be one's own to be completed or passed on.
+    /// Only one's own task can be completed or handed over.
     fn own(&self, name: &str, task: usize) -> Result<usize, &'static str> {
         match self.claims.get(&task) {
             Some(owner) if owner == name => Ok(task),
@@ -133,7 +133,7 @@ impl Model {
     }
 }
 
-/// The real ones.
+/// The real agents.
 struct Crowd {
     env: TestEnvironment,
     caller: Caller,

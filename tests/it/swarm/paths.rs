@@ -1,4 +1,4 @@
-//! Paths that are taken with a task: with it or not at all, and for as long as it.
+//! Paths that are reserved with a task: with it or not at all, and as long as it is claimed.
 
 use std::fs;
 
@@ -13,14 +13,14 @@ use crate::hooks::fixture::{Fixture, feed, hook, project};
 fn task_and_paths_together_or_neither() {
     let env = three();
     env.ok(&["reserve", "docs/", "--as", "Bob"]);
-    // A path is taken: so the task stays free, and the other path does.
+    // A path is reserved, so the task and the other path stay free.
     assert_eq!(
         refused(&env, "Alice", &["TASK-01", "--reserve", "src/", "--reserve", "docs/a.md"]),
         "reserved"
     );
     assert_state(&env, "TASK-01 open");
     assert_eq!((holder(&env, "src/x"), on_disk(&env, "claims.json")), (None, Value::Null));
-    // The task is taken: so the path stays free.
+    // The task is claimed, so the path stays free.
     claim(&env, "Bob", &["TASK-01"]);
     assert_eq!(refused(&env, "Alice", &["TASK-01", "--reserve", "src/"]), "already_claimed");
     assert_eq!(refused(&env, "Alice", &["TASK-03", "--reserve", "src/"]), "blocked");
@@ -67,7 +67,7 @@ fn paths_can_be_added_to_a_claim() {
     assert_eq!(holder(&env, "src/x"), None);
 }
 
-/// `unclaim` or `claim` died with the paths written and the claim not: they bind nobody, and never come back by
+/// `unclaim` or `claim` died with the paths written and the claim not: the paths bind nobody, and never become valid by
 /// themselves.
 #[test]
 fn paths_without_their_claim_stay_free() {
@@ -83,7 +83,7 @@ fn paths_without_their_claim_stay_free() {
     assert_eq!(check.json()["paths"][0]["free"], true, "Bob's, and nobody else's");
 }
 
-/// What an agent held before it claimed is no path of the task.
+/// A path that an agent held before it claimed is not a path of the task.
 #[test]
 fn what_was_held_before_is_held_after() {
     let env = three();
@@ -113,7 +113,7 @@ fn handing_off_moves_both() {
     assert_eq!(holder(&env, "src/x"), None);
 }
 
-/// Found by the storm: a path that was reserved before it was taken with a task, too, had two holders after the task
+/// Found by the storm: a path that was reserved first and then also taken with a task had two holders after the task
 /// was handed over.
 #[test]
 fn what_goes_along_is_not_kept_besides() {
@@ -147,7 +147,7 @@ fn what_reaches_beyond_is_in_the_way() {
     assert_eq!(holder(&env, "src/b.rs"), None);
 }
 
-/// A glob takes what it matches, not what lies beneath that.
+/// A glob covers what it matches, not what is beneath that.
 #[test]
 fn a_directory_that_a_glob_only_touches_is_kept() {
     let env = three();
@@ -158,7 +158,7 @@ fn a_directory_that_a_glob_only_touches_is_kept() {
     assert_eq!(holder(&env, "src/x").as_deref(), Some("Alice"));
 }
 
-/// Whoever completes a task dies in the middle of it; then somebody else's claim is written anew.
+/// An agent dies in the middle of completing a task; then another agent's claim is rewritten.
 #[test]
 fn paths_of_what_is_done_never_bind_again() {
     let path = "src/a.rs";
@@ -188,7 +188,7 @@ fn paths_of_what_is_done_never_bind_again() {
     assert!(half_way > 0, "nobody died with the task done");
 }
 
-/// Who comes back in another process has lost its task, and what it took with it.
+/// An agent that comes back in another process has lost its task, and the paths taken with it.
 #[test]
 fn paths_of_a_task_do_not_come_back_without_it() {
     let env = three();
@@ -205,7 +205,7 @@ fn paths_of_a_task_do_not_come_back_without_it() {
     assert_eq!(patterns, ["lib/"], "{back}");
 }
 
-/// The file is gone, or was moved: the task can still be given up.
+/// The spec file is gone or was moved: the task can still be given up.
 #[test]
 fn a_task_outlives_its_spec() {
     for end in [&["unclaim", "TASK-01"][..], &["complete", "TASK-01"], &["handoff", "TASK-01", "Bob"]] {
@@ -236,7 +236,7 @@ fn handing_off_is_refused() {
     assert_eq!(holder(&env, "src/x").as_deref(), Some("Alice"));
 }
 
-/// What the hook says to a stranger who is about to edit `src/lib.rs`.
+/// What the hook says to a stranger that is about to edit `src/lib.rs`.
 fn edit(env: &TestEnvironment) -> String {
     let fixture = Fixture::of(&env.home(), "claude/PreToolUse-Edit");
     let ended = feed(&mut hook(env, fixture.harness, &fixture.event), fixture.payload.as_bytes());

@@ -1,4 +1,4 @@
-//! Many claim at once: with a dead one's lock in the way, and for long enough that one could be left behind.
+//! Many agents claim at once: with a dead process's lock in the way, and for long enough that one could starve.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::crashes::copy;
 use crate::environment::{TestEnvironment, date, put};
 
 const CROWD: usize = 8;
-/// As many rounds as there is time for; [`ROUNDS_FLAG`] asks for a number.
+/// The least number of rounds; [`ROUNDS_FLAG`] asks for more.
 const AT_LEAST: usize = 20;
 const ROUNDS_FLAG: &str = "RAVENRY_SWARM_ROUNDS";
 /// How many claims the crowd makes together; [`CLAIMS_FLAG`] asks for more.
@@ -31,14 +31,14 @@ fn crowd(env: &TestEnvironment) -> Vec<String> {
     names
 }
 
-/// A pid that nobody has: its process was just waited for.
+/// A pid that nobody has: its process was just reaped.
 fn dead_pid() -> u32 {
     let mut host = Host::new();
     host.kill();
     host.pid()
 }
 
-/// A lock as pi-messenger leaves it when it is killed.
+/// Leaves a lock as pi-messenger does when it is killed.
 fn leave_lock(mesh: &Path) {
     let lock = mesh.join("swarm.lock");
     put(&lock, &dead_pid().to_string());
@@ -54,14 +54,14 @@ fn a_dead_ones_lock_costs_no_claim() {
     let mut firsts = BTreeSet::new();
     let mut round = 0;
     while round < asked.max(AT_LEAST) {
-        // The same agents, and nothing that they did in the rounds before.
+        // The same agents, without what they did in earlier rounds.
         let mesh = env.path().join(format!("mesh-{round}"));
         copy(&env.mesh(), &mesh);
         leave_lock(&mesh);
         let barrier = Barrier::new(CROWD);
         let claim = |number: usize| {
             let task = format!("T-{number}");
-            // In every second round, whichever is free.
+            // In every second round, any free task.
             let which = if round % 2 == 0 { task.as_str() } else { "--next" };
             let mut command = caller.msg(&["claim", which, "--as", &names[number]]);
             command.env("MSG_MESH", &mesh).stderr(Stdio::null());
@@ -90,7 +90,7 @@ fn a_dead_ones_lock_costs_no_claim() {
     assert!(firsts.len() > 1, "always {firsts:?} first in {round} rounds, so that was no race");
 }
 
-/// Counted, not timed: when the crowd has made so many claims, who made the fewest?
+/// Counted, not timed: when the crowd has made this many claims, who made the fewest?
 #[test]
 fn nobody_is_left_behind() {
     let env = TestEnvironment::new();

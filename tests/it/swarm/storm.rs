@@ -1,9 +1,9 @@
-//! Agents that work through one spec while they and their commands are killed.
+//! Agents that work on one spec while they and their commands are killed.
 //!
-//! Three oracles, none of which asks the program. Each worker writes down from when to when a task was surely its own:
-//! from the answer of `claim` until it asks to complete it, or its host is about to be killed. A watcher reads the files
-//! all the time: what is done stays done, and a claim goes only because its task is done or its owner was killed. And
-//! in the end, every task is done once, after what it depends on.
+//! There are three oracles, none of which asks the program. Each worker records when a task was certainly its own: from
+//! the answer of `claim` until it asks to complete it, or its host is about to be killed. A watcher reads the files all
+//! the time: what is done stays done, and a claim is removed only because its task is done or its owner was killed. And
+//! in the end, every task is done once, after its dependencies.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::os::unix::process::ExitStatusExt;
@@ -24,16 +24,16 @@ const WORKERS: usize = 16;
 const TASKS: usize = 400;
 const FLAG: &str = "RAVENRY_SWARM_TASKS";
 const SEED_FLAG: &str = "RAVENRY_SWARM_SEED";
-/// One command in so many is killed, one in so many sees its agent's host killed.
+/// One command in `COMMAND_DIES` is killed; during one in `HOST_DIES`, its agent's host is killed.
 const COMMAND_DIES: u64 = 8;
 const HOST_DIES: u64 = 12;
 /// More steps than any command takes.
 const STEPS: u64 = 24;
 
-/// Nothing hangs: after this it is a failure.
+/// The test fails after this time: something hangs.
 const LONGEST: Duration = Duration::from_secs(1_200);
 
-/// A task was surely this agent's for this long.
+/// A period in which a task was certainly this agent's.
 struct Held {
     task: String,
     agent: String,
@@ -47,14 +47,14 @@ struct Journal {
     held: Vec<Held>,
     /// Who was told that it completed a task.
     completed: Vec<(String, String)>,
-    /// When claims were made, as they say.
+    /// The times of claims, as the answers say.
     claimed_at: BTreeMap<(String, String), String>,
     /// Written before the kill.
     killed: BTreeSet<String>,
     commands_killed: usize,
 }
 
-/// What ends before its time.
+/// What dies early, if anything.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
     Lives,
@@ -136,7 +136,7 @@ impl<'a> Agent<'a> {
 enum Turn {
     Claim,
     Complete(String, Instant),
-    /// The agent is gone, so another comes.
+    /// The agent is gone, so another takes its place.
     Replaced,
     Over,
 }
@@ -184,7 +184,7 @@ fn claim(agent: &mut Agent<'_>, chance: &mut Chance) -> Turn {
                 std::thread::sleep(Duration::from_millis(40));
                 return Turn::Claim;
             }
-            // The answer of the last one was lost with it.
+            // The answer of the last command was lost when it was killed.
             "already_have_claim" => ended.json()["error"]["task"].as_str().unwrap().to_string(),
             _ => panic!("{} can't claim: {ended}", agent.name),
         },
@@ -198,7 +198,7 @@ fn claim(agent: &mut Agent<'_>, chance: &mut Chance) -> Turn {
     Turn::Complete(task, since)
 }
 
-/// It was the agent's until now.
+/// Records that it was the agent's until now.
 fn hold(agent: &Agent<'_>, task: &str, since: Instant) {
     let held = Held { task: task.to_string(), agent: agent.name.clone(), since, until: Instant::now() };
     agent.journal.lock().unwrap().held.push(held);
@@ -223,13 +223,13 @@ fn complete(agent: &mut Agent<'_>, chance: &mut Chance, task: String, since: Ins
             completed();
         }
         Some(ended) => panic!("{} can't complete {task}: {ended}", agent.name),
-        // Whether it is done is seen by asking again; until then nothing is sure.
+        // Asking again shows whether it is done; until then nothing is certain.
         None => return Turn::Complete(task, Instant::now()),
     }
     if is_dead { Turn::Replaced } else { Turn::Claim }
 }
 
-/// Reads the files again and again. Returns how often, and every claim that it saw: task, agent, since when.
+/// Reads the files again and again. Returns how often, and every claim it saw: task, agent, since when.
 fn watch(
     mesh: &Path,
     spec: &Spec,
@@ -283,10 +283,10 @@ fn watch(
     }
 }
 
-/// What each task depends on.
+/// The dependencies of each task.
 type Spec = BTreeMap<String, Vec<String>>;
 
-/// Every task but the first few waits for up to three of those that stand shortly before it.
+/// Every task except the first few depends on up to three of the tasks shortly before it.
 fn spec(tasks: usize, chance: &mut Chance) -> (Spec, String) {
     let id = |number: u64| format!("TASK-{number:04}");
     let (mut spec, mut text) = (Spec::new(), "# The storm\n\n".to_string());
@@ -337,7 +337,7 @@ fn sixteen_work_through_a_spec_while_they_are_killed() {
     assert_eq!(tasks["progress"]["claimed"], 0);
 }
 
-/// Never two owners at once.
+/// Asserts that no task had two owners at once.
 fn assert_held_by_one(held: &[Held]) {
     let mut of_task: BTreeMap<&str, Vec<&Held>> = BTreeMap::new();
     for held in held {
@@ -354,7 +354,7 @@ fn assert_held_by_one(held: &[Held]) {
     }
 }
 
-/// None is lost, and none is done twice.
+/// Asserts that no task is lost, and none is done twice.
 fn assert_done_once(mesh: &Path, spec: &Spec, journal: &Journal) {
     let mut told: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (task, agent) in &journal.completed {
@@ -365,7 +365,7 @@ fn assert_done_once(mesh: &Path, spec: &Spec, journal: &Journal) {
     assert_eq!((ids, done.len()), (spec.keys().collect(), spec.len()), "every task once");
     for (_, task, entry) in &done {
         let by = entry["completedBy"].as_str().unwrap();
-        // One who was killed meanwhile may not have heard of it.
+        // An agent that was killed meanwhile may not have been told.
         let others: Vec<&&str> =
             told.get(task.as_str()).into_iter().flatten().filter(|agent| **agent != by).collect();
         assert!(others.is_empty(), "{task} was completed by {by}, and {others:?} were told that they did");
@@ -376,7 +376,7 @@ fn assert_done_once(mesh: &Path, spec: &Spec, journal: &Journal) {
     assert_eq!(count, journal.completed.len(), "nobody was told twice");
 }
 
-/// Whoever claimed a task did so after all that it depends on was done.
+/// Asserts that every task was claimed after its dependencies were done.
 fn assert_in_order<'a>(
     mesh: &Path,
     spec: &Spec,

@@ -1,4 +1,4 @@
-//! A registration that is being written in place proves nothing: its owner keeps what it has.
+//! A registration that is being rewritten in place proves nothing: its owner keeps what it has.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -16,8 +16,8 @@ const OPERATIONS: usize = 500;
 const FLAG: &str = "RAVENRY_TORN_OPERATIONS";
 const OTHERS: [&str; 3] = ["Bob", "Cem", "Dot"];
 
-/// Cuts the file short and writes it anew, in place, until it is over. Some of the halves look an hour old: nobody waits
-/// for the rest of those, as nobody does of a file whose writer has died. Returns how many halves there were.
+/// Truncates the file and rewrites it in place, until it is over. Some of the halves look an hour old: nobody waits for
+/// the rest of those, as with a file whose writer has died. Returns how many halves there were.
 fn tear(path: &Path, seed: u64, is_over: &AtomicBool) -> usize {
     let whole = fs::read(path).unwrap();
     let mut chance = Chance(seed);
@@ -48,7 +48,7 @@ fn a_torn_registration_costs_no_claim() {
         env.ok(&["spec", "spec.md", "--as", name]);
     }
     env.ok(&["claim", "T-1", "--as", "Alice"]);
-    // pi-messenger's, with a bare pid: what its registration says counts.
+    // pi-messenger's, with a bare pid: its registration decides.
     let (pid, session) = (env.pi_host(), "0195b6aa-7c3e-7d51-9d0c-1f6a2b3c4d5e");
     let registration = json!({
         "name": "Pia", "pid": pid, "sessionId": session, "cwd": env.work(), "model": "m",
@@ -89,7 +89,7 @@ fn a_torn_registration_costs_no_claim() {
                     let ended = run(&["claim", if which == 2 { "T-1" } else { "T-2" }]);
                     assert_eq!(ended.kind(), "already_claimed", "{ended}");
                 }
-                // Writes the file anew, without what is stale.
+                // Rewrites the file without stale claims.
                 _ => {
                     let ended = run(&["claim", "--next"]);
                     if ended.code == Some(0) {

@@ -1,4 +1,4 @@
-//! Who is told what: those who were refused, those who have nothing to do, and the heir.
+//! Who is told what: agents that were refused, idle agents, and the agent that a task is handed to.
 
 use std::fs;
 use std::time::{Duration, SystemTime};
@@ -162,7 +162,7 @@ fn who_comes_back_still_waits() {
     }
 }
 
-/// What comes with a task is no news to the heir, who has it.
+/// The new owner is not told that the paths it got are free.
 #[test]
 fn an_heir_waits_no_longer_for_what_it_is_given() {
     let env = three();
@@ -178,7 +178,7 @@ fn an_heir_waits_no_longer_for_what_it_is_given() {
     assert!(told.len() == 1 && told[0].starts_with("`docs/` is free"), "{told:?}");
 }
 
-/// Nobody buries the holder, nobody else does anything: who reads finds out.
+/// Nobody buries the holder, and nobody else does anything: the reader finds out.
 #[test]
 fn who_reads_is_told_of_a_death_that_nobody_saw() {
     let env = three();
@@ -194,7 +194,7 @@ fn who_reads_is_told_of_a_death_that_nobody_saw() {
     assert_eq!(mail(&env, "Bob"), Vec::<String>::new(), "told once");
 }
 
-/// Those with another spec, with a task, or at work just now, are left alone.
+/// Agents with another spec, with a task, or active just now are left alone.
 #[test]
 fn who_is_idle_with_the_same_spec_is_told_what_can_be_begun() {
     let env = three();
@@ -222,11 +222,11 @@ fn who_is_idle_with_the_same_spec_is_told_what_can_be_begun() {
     assert!(told[0].contains("`TASK-03` is ready") && told[0].contains("msg claim --next"), "{told:?}");
 }
 
-/// Whoever pastes what it is told does what it was told.
+/// A command in a notice can be pasted into a shell as it is.
 #[test]
 fn commands_that_are_told_are_written_for_a_shell() {
     let env = three();
-    // What could leave its quotes is not written into a command.
+    // What could break out of its quotes is not written into a command.
     for (task, word) in [("fix it now", "'fix it now'"), ("fix it, O'Neil", "TASK"), ("a`b", "TASK")] {
         claim(&env, "Alice", &[task, "--adhoc"]);
         assert_eq!(refused(&env, "Bob", &[task, "--adhoc"]), "already_claimed");
