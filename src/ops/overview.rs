@@ -81,7 +81,7 @@ fn held(agents: &[&Agent], now: Timestamp) -> Vec<Held> {
     held
 }
 
-/// Who waits for something that the reservation covers.
+/// Agents that wait for something the reservation covers.
 fn refused(agents: &[&Agent], holder: &Agent, reservation: &Reservation, budget: &Budget) -> Vec<AgentName> {
     let mut waiting = agents.iter().filter(|agent| !agent.waits_for.is_empty()).peekable();
     if waiting.peek().is_none() {

@@ -12,7 +12,7 @@ use crate::ops::agents::names::is_live;
 use crate::ops::context::{Context, same_folder};
 use crate::ops::error::CommandError;
 
-/// Whose line is wanted, if the environment doesn't say.
+/// The agent whose line is wanted, if the environment doesn't say.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
     /// The session that the harness reports.

@@ -41,7 +41,7 @@ struct Told {
     handed: Vec<(String, bool)>,
 }
 
-/// What is swept, and what must hold in the end.
+/// A command to sweep, and what must hold in the end.
 struct Sweep<'a> {
     command: &'a [&'a str],
     /// The command to run after a death, and its possible exit codes: the first command may have been done.

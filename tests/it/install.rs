@@ -33,7 +33,7 @@ const SETTINGS: [(&str, &str); 4] = [
     ("copilot", ".copilot/settings.json"),
 ];
 
-/// What is beneath a directory: modes, content, and link targets. Our records are left out.
+/// Everything beneath a directory: modes, content, and link targets. Our records are left out.
 type Tree = BTreeMap<String, (u32, String)>;
 
 fn tree(dir: &Path) -> Tree {

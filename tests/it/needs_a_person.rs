@@ -244,8 +244,8 @@ fn hooks_of_a_harness_that_inherited_the_session_variable_of_another() {
     }
 }
 
-/// If it is not known what the harness was started with, a session that is not an agent of its process does not prevent
-/// the leaving.
+/// If it is not known what the harness was started with, a session that is not an agent of its process does not keep
+/// another from leaving.
 #[test]
 fn the_end_of_a_session_beside_one_that_is_no_agent_here() {
     let env = TestEnvironment::new();

@@ -50,7 +50,7 @@ struct Work {
 /// How a reader reads.
 #[derive(Clone, Copy, PartialEq)]
 enum Manners {
-    /// What is recorded has been handed over.
+    /// A recorded message has been handed over.
     Proper,
     /// It may still be in a buffer: nobody flushed.
     Naive,

@@ -1,4 +1,4 @@
-//! Who hosts an agent: real shells on real terminals, and programs that look like harnesses.
+//! Finding the host of an agent: real shells on real terminals, and programs that look like harnesses.
 //!
 //! A shell here reads lines and runs them, like the shell of a person or the tool of a harness. The output and the exit
 //! code of each line are returned in files, so that the shell may have a terminal or none.

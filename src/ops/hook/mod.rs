@@ -40,7 +40,7 @@ pub struct HookCall {
     pub event: HookEvent,
     /// How many characters the model can be given now, if any.
     pub room: Option<usize>,
-    /// What is said at this event stays in the conversation even if the user interrupts the turn.
+    /// Text said at this event stays in the conversation even if the user interrupts the turn.
     pub is_kept: bool,
     /// The harness shows the text that makes the agent go on as its user's prompt, so it must not contain a peer's
     /// words.

@@ -49,7 +49,7 @@ impl Fate {
     }
 }
 
-/// What is new.
+/// Changes since the last look.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
     /// Messages that were not reported before, or whose place has changed.

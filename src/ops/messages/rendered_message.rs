@@ -24,7 +24,7 @@ pub struct Letter {
     pub message: Message,
     pub letters: String,
     pub age: String,
-    /// Who the sender is, the first time its session writes.
+    /// Describes the sender, the first time its session writes.
     pub introduction: Option<String>,
     pub reply_hint: bool,
     /// The program itself sent it, and has a record of that.

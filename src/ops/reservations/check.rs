@@ -70,10 +70,10 @@ pub(in crate::ops) enum Names {
     All,
 }
 
-/// What is known about targets.
+/// The result of [`judge`].
 #[derive(Default)]
 pub(in crate::ops) struct Judged {
-    /// What is in the way of changing each of them.
+    /// The reservation that prevents changing each of them, if any.
     pub(in crate::ops) holdings: Vec<Option<Holding>>,
     /// Registrations whose reservations are not known.
     pub(in crate::ops) unreadable: Vec<Unreadable>,

@@ -89,7 +89,7 @@ fn same(a: &Wait, b: &Wait) -> bool {
     (&a.pattern, &a.named, &a.root, a.literal) == (&b.pattern, &b.named, &b.root, b.literal)
 }
 
-/// Those who may hold something that the agent waits for, and perhaps others.
+/// Agents that may hold something the agent waits for, and perhaps others.
 fn around(mesh: &Mesh, agent: &Agent) -> Result<Census, CommandError> {
     let both = |wait: &Wait| {
         let read = wait.read(&agent.cwd);
@@ -100,7 +100,7 @@ fn around(mesh: &Mesh, agent: &Agent) -> Result<Census, CommandError> {
     Ok(mesh.survey()?.near(&near)?.into_owned())
 }
 
-/// What is held, read once for all who wait.
+/// All reservations and claims, read once for all who wait.
 struct Held<'c> {
     mesh: &'c Mesh,
     census: &'c Census,

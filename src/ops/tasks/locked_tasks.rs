@@ -17,7 +17,7 @@ use super::spec_key::{Place, Spellings};
 use super::stale::is_stale;
 use super::states::{Board, Sheet};
 
-/// What is read before the locks are taken: a project's files may be slow to read, and nobody else should wait for
+/// Data read before the locks are taken: a project's files may be slow to read, and nobody else should wait for
 /// them.
 pub(super) struct Early {
     sheet: Rc<Sheet>,

@@ -306,7 +306,7 @@ pub fn tasks(ctx: &Context, named: Option<&str>) -> Result<Tasks, CommandError> 
     look(ctx, place, &Ledgers { claims: &claims, completions: &completions, census: &census }, me)
 }
 
-/// What is read once for several specs.
+/// The ledgers, read once for several specs.
 struct Ledgers<'a> {
     claims: &'a Claims,
     completions: &'a Completions,

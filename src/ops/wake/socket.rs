@@ -1,6 +1,6 @@
 //! Wakes Claude Code through the inbox socket that it keeps for each session.
 //!
-//! What is posted there starts a turn, and is shown as another session's words, not as the user's. This route is for a
+//! A message posted there starts a turn, and is shown as another session's words, not as the user's. This route is for a
 //! session without a waiter: the waiter was killed, or has waited for as long as a hook may run.
 
 use std::path::{Path, PathBuf};

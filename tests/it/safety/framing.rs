@@ -66,7 +66,7 @@ fn is_quoted(line: &str) -> bool {
     end.is_none() && !ours.contains("EVIL")
 }
 
-/// Whose words the lines beneath a header are.
+/// The author of the lines beneath a header.
 #[derive(Clone, Copy, Debug)]
 enum Author {
     /// A mark at the start of a line proves nothing here: each word of a peer has to be in quotation marks.
@@ -271,7 +271,7 @@ fn a_task_that_is_taken_quotes_the_words_of_who_has_it() {
     }
 }
 
-/// What is meant for programs may reach a model too.
+/// Output for programs may reach a model too.
 #[test]
 fn no_tool_answers_with_a_peers_words_unquoted() {
     let env = two();

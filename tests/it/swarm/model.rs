@@ -40,7 +40,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Who has which task, and who completed which, by name.
+/// The owner of each task, and who completed it, by name.
 #[derive(Default)]
 struct Model {
     claims: BTreeMap<usize, String>,

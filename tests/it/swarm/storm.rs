@@ -45,7 +45,7 @@ struct Held {
 #[derive(Default)]
 struct Journal {
     held: Vec<Held>,
-    /// Who was told that it completed a task.
+    /// Tasks and the agents that were told they completed them.
     completed: Vec<(String, String)>,
     /// The times of claims, as the answers say.
     claimed_at: BTreeMap<(String, String), String>,

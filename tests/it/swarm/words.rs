@@ -1,4 +1,4 @@
-//! Who is told what: agents that were refused, idle agents, and the agent that a task is handed to.
+//! Notices about tasks: to agents that were refused, idle agents, and the agent that a task is handed to.
 
 use std::fs;
 use std::time::{Duration, SystemTime};

@@ -11,7 +11,7 @@ use crate::sys::process;
 
 use crate::ops::agents::join::Request;
 
-/// What is to be registered, found out before the lock is taken.
+/// The agent to be registered, as found out before the lock is taken.
 pub(super) struct Newcomer {
     pub(super) host: Host,
     /// The session's id, if one was given.

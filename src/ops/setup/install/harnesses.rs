@@ -65,7 +65,7 @@ decision = \"allow\"
 priority = 100
 ";
 
-/// Whose settings files are changed.
+/// Which settings files are changed.
 #[derive(Clone, Debug)]
 pub(super) enum Scope<'a> {
     /// The user's.

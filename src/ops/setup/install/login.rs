@@ -10,7 +10,7 @@ use crate::sys::program::{is_on_path, run_within};
 /// Profiles may be slow. A shell that takes longer than this proves nothing.
 const LIMIT: Duration = Duration::from_secs(3);
 
-/// What is wrong with the PATH of a login shell, and what to do about it.
+/// The problem with the PATH of a login shell, and what to do about it.
 pub(super) fn trouble() -> Option<(String, String)> {
     let shell = variable("SHELL").filter(|shell| !shell.is_empty())?;
     if !is_on_path("msg") {

@@ -341,7 +341,7 @@ fn take_strays(
     Ok(())
 }
 
-/// What is left of a file of lines. If that is the original text, its trailing whitespace is restored too.
+/// The rest of a file of lines. If that is the original text, its trailing whitespace is restored too.
 fn without(rest: Vec<u8>, original: Original<'_>) -> Result<Option<Vec<u8>>, Refusal> {
     match original {
         Original::Known(known) if known.stem == hash(rest.trim_ascii_end()) => {
