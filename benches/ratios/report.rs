@@ -41,9 +41,10 @@ fn storm(root: &Path) -> String {
 }
 
 const PREFACE: &str = "# Benchmarks\n\n\
-    `cargo bench --profile dist -- --report` measures all of this in one run and writes this page. A time by itself says little on a\n\
-    machine that does other things too, so each figure is measured in turns with a baseline that does the least the job\n\
-    could take. A missed aim is told, not hidden.\n";
+    `cargo bench --profile dist -- --report` measures all of this in one run and writes this page; commands are measured with the\n\
+    binary that `$RAVENRY_BINARY` names, here the one that `.ci/release` builds. A time by itself says little on a machine that does\n\
+    other things too, so each figure is measured in turns with a baseline that does the least the job could take. A missed\n\
+    aim is shown, not hidden.\n";
 
 const LEGEND: &str = "The last column is how much of its limit a figure takes up: below 1 it is met.\n\n";
 
