@@ -71,8 +71,7 @@ pub(super) fn watching(stage: &Stage<'_>) -> Result<Held, Fault> {
         })?;
         Ok(heard.duration_since(sent))
     };
-    // Only the first message proves that the watch is running: it may have been sent before the watch was
-    // armed.
+    // Only the first message proves that the watch is running: it may have been sent before the watch was armed.
     send("before anything else")?;
     let mut slowest = Duration::ZERO;
     for number in 1..=LETTERS {

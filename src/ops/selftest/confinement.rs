@@ -1,5 +1,4 @@
-//! Promise 6: no name or link leads out of the mesh, and text from peers reaches a terminal without control
-//! sequences.
+//! Promise 6: no name or link leads out of the mesh, and text from peers reaches a terminal without control sequences.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -98,8 +97,7 @@ fn plant_reason(stage: &Stage<'_>) -> Result<(), Fault> {
     stage.put(&path, registration.to_string().as_bytes())
 }
 
-/// Replaces a mesh file by a hard link to a file outside: a write must create a new file and leave that one
-/// alone.
+/// Replaces a mesh file by a hard link to a file outside: a write must create a new file and leave that one alone.
 fn links(stage: &Stage<'_>, precious: &Path) -> Result<(), Fault> {
     let claims = stage.mesh().join("claims.json");
     files::remove(&claims)?;

@@ -1,5 +1,4 @@
-//! `msg selftest`: tests the promises on this disk, with real processes that are really killed, in throw-away
-//! meshes.
+//! `msg selftest`: tests the promises on this disk, with real processes that are really killed, in throw-away meshes.
 //!
 //! There is one file per promise. A check is a function that works on a `Stage` and returns what it counted or
 //! what broke. It runs the program's own commands, so it tests the program that is installed.

@@ -19,8 +19,7 @@ const TIME: Duration = Duration::from_millis(900);
 const SLOW: Duration = Duration::from_secs(5);
 const RACERS: [&str; 4] = ["Ada", "Ben", "Cleo", "Dora"];
 
-/// Tests that the lock excludes others, that it dies with its holder, and that a file that must be new is
-/// created once.
+/// Tests that the lock excludes others, that it dies with its holder, and that a file that must be new is created once.
 pub(super) fn locks(stage: &Stage<'_>) -> Result<Held, Fault> {
     let path = stage.work().join("lock");
     let fault = |error: crate::sys::flock::LockError| Fault(error.to_string());

@@ -1,5 +1,4 @@
-//! The environment of a check: a mesh, a home and a folder of its own, and agents whose processes are our
-//! children.
+//! The environment of a check: a mesh, a home and a folder of its own, and agents whose processes are our children.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -158,8 +157,7 @@ impl<'a> Stage<'a> {
         self.run(&mut self.command(args), args, LIMIT)
     }
 
-    /// Like [`Self::msg`], but kills the command at `instant` unless it has ended by then. `None`: runs it to
-    /// its end.
+    /// Like [`Self::msg`], but kills the command at `instant` unless it has ended by then. `None`: runs it to its end.
     pub(super) fn msg_until(&self, args: &[&str], instant: Option<Duration>) -> Result<Answer, Fault> {
         let Some(instant) = instant else { return self.msg(args) };
         let child = Child::start(self.command(args).arg("--json"), Input::Nothing, Hear::Answer)?;

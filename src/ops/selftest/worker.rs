@@ -1,5 +1,4 @@
-//! What our own child processes do on a stage, besides ordinary commands: be an agent's process, or hold a
-//! lock.
+//! What our own child processes do on a stage, besides ordinary commands: be an agent's process, or hold a lock.
 
 use std::io;
 use std::path::Path;
