@@ -25,8 +25,8 @@ pub(in crate::ops) fn is_old_grave(grave: &Grave, too_old: Timestamp) -> bool {
     grave.unread == 0 && grave.at < too_old
 }
 
-/// Whether a session can be forgotten: its process is gone, it has no grave, and none of its mail is left under a name
-/// that nobody has.
+/// Whether a session can be forgotten: it is old, its process is gone, it has no grave, and no mail of it is left under
+/// a name that nobody has.
 pub(in crate::ops) fn is_old_session(
     mesh: &Mesh,
     session: &SessionRecord,

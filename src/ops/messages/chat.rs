@@ -80,7 +80,7 @@ enum Reach {
 }
 
 impl Reach {
-    /// One more page before the first `known` messages.
+    /// The reach one page further back; `known` is how many messages are older than the present reach.
     fn before(all: &[MessageRef], known: usize) -> Self {
         match known.checked_sub(PAGE) {
             Some(first @ 1..) => Self::To(all[first].stem.clone()),

@@ -238,7 +238,7 @@ impl Failures {
         self.tries.get(stem.as_str()).is_none_or(|(_, at)| Instant::now() >= *at)
     }
 
-    /// Counts one more failure. The next try comes after 1, 2, 4 … 32 s.
+    /// Counts one more failure. The next try comes after 1, 2, 4, 8 s.
     fn count(&mut self, stem: &Stem) -> u32 {
         let entry = self.tries.entry(stem.to_string()).or_insert((0, Instant::now()));
         entry.1 = Instant::now() + first_retry() * 2_u32.pow(entry.0.min(5));
