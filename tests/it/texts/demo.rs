@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use serde_json::{Value, json};
 
 use crate::environment::{TestEnvironment, end, unheard, wait_until};
 use crate::texts::{one_object, snapshot, spoken};
@@ -63,6 +64,7 @@ fn the_demo_in_json() {
     let said = one_object("msg demo", &ended.stdout, ended.code);
     let steps = said["steps"].as_array().unwrap();
     assert_eq!(steps.len(), 9);
+    assert!(said["kept"].is_null() && said.get("agents").is_none());
     for step in steps {
         assert!(step["title"].is_string());
         for command in step["commands"].as_array().unwrap() {
@@ -105,6 +107,112 @@ fn a_demo_that_is_interrupted_leaves_nothing_behind() {
         let ended = (0..TRIES).find_map(|_| interrupted(signal, whole_group));
         let said = "error: interrupted; nothing is left behind\n".to_string();
         assert_eq!(ended, Some((Some(130), said)), "{signal}");
+    }
+}
+
+/// Does a process run that has this in its arguments?
+fn is_running(argument: &Path) -> bool {
+    let argument = argument.to_str().unwrap();
+    let mut processes = fs::read_dir("/proc").unwrap();
+    processes.any(|entry| {
+        let line = fs::read(entry.unwrap().path().join("cmdline")).unwrap_or_default();
+        line.split(|byte| *byte == 0).any(|word| word == argument.as_bytes())
+    })
+}
+
+#[test]
+fn a_demo_leaves_a_project_where_it_is_told_to() {
+    let env = TestEnvironment::new();
+    let (mut command, tmp) = demo(&env);
+    let dir = env.work().join("a tour");
+    let ended = end(command.args(["--keep", "a tour", "--json"])).expect_code(0);
+    assert_nothing_is_left(&tmp);
+    let said = one_object("msg demo", &ended.stdout, ended.code);
+    let mesh = dir.join(".mesh");
+    assert_eq!((&said["kept"], &said["mesh"]), (&json!(dir), &json!(mesh)));
+    assert_eq!(said["remove"], format!("rm -r '{}'", dir.display()));
+    let next: Vec<&str> =
+        said["next"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+    let enter = format!("cd '{}'", dir.display());
+    let name_mesh = format!("export MSG_MESH='{}'", mesh.display());
+    assert_eq!(next, [enter.as_str(), name_mesh.as_str(), "msg agents"]);
+    assert!(!env.mesh().exists(), "the user's own mesh is not touched");
+
+    // The agents live, and have what the demo says.
+    let in_project =
+        |args: &[&str]| end(env.msg().args(args).arg("--json").env("MSG_MESH", &mesh).current_dir(&dir));
+    let agents = in_project(&["agents"]).expect_code(0).json();
+    let names: Vec<&Value> =
+        agents["agents"].as_array().unwrap().iter().map(|agent| &agent["name"]).collect();
+    assert_eq!(names, ["Alice", "Bob"]);
+    let tasks = in_project(&["tasks", "--spec", "spec.md"]).expect_code(0).json();
+    assert_eq!(
+        (&tasks["tasks"][0]["agent"], &tasks["tasks"][1]["state"]),
+        (&json!("Alice"), &json!("blocked"))
+    );
+    assert_eq!(in_project(&["check", "src/auth/login.rs"]).expect_code(1).kind(), "reserved");
+
+    // What is there is not written to again, and goes as it says.
+    let second = end(demo(&env).0.args(["--keep", "a tour", "--json"])).expect_code(2);
+    assert_eq!(second.kind(), "invalid_value");
+    assert!(is_running(&mesh));
+    fs::remove_dir_all(&dir).unwrap();
+    wait_until("the processes of the agents have ended", || !is_running(&mesh));
+}
+
+#[test]
+fn a_demo_leaves_a_project_in_a_new_or_empty_directory_only() {
+    let env = TestEnvironment::new();
+    fs::create_dir(env.work().join("full")).unwrap();
+    fs::write(env.work().join("full/notes"), "mine").unwrap();
+    for (place, why) in [
+        ("full", "the directory is not empty"),
+        ("full/notes", "this is not a directory"),
+        ("no/such/place", "the directory above it does not exist"),
+    ] {
+        let ended = end(demo(&env).0.args(["--keep", place])).expect_code(2);
+        let hint = "pass a directory that is new or empty, for example `--keep ~/ravenry-tour`";
+        assert_eq!(ended.stderr, format!("error: `--keep {place}`: {why}\nhint: {hint}\n"));
+        assert_eq!(ended.stdout, "", "nothing was played");
+    }
+    assert_eq!(fs::read_to_string(env.work().join("full/notes")).unwrap(), "mine");
+    assert!(!env.work().join("no").exists());
+}
+
+/// Whether the directory was there before or not.
+#[test]
+fn a_project_that_is_interrupted_is_taken_away_again() {
+    const TRIES: usize = 20;
+    for is_new in [true, false] {
+        let interrupted = (0..TRIES).any(|_| {
+            let env = TestEnvironment::new();
+            let (mut command, tmp) = demo(&env);
+            let dir = env.work().join("tour");
+            if !is_new {
+                fs::create_dir(&dir).unwrap();
+            }
+            command.args(["--keep", "tour"]).stdout(Stdio::null()).stderr(Stdio::piped());
+            let mut child = command.spawn().unwrap();
+            let mesh = dir.join(".mesh");
+            wait_until("the project has begun", || mesh.exists() || child.try_wait().unwrap().is_some());
+            if child.try_wait().unwrap().is_none() {
+                kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGINT).unwrap();
+            }
+            let output = child.wait_with_output().unwrap();
+            assert_nothing_is_left(&tmp);
+            if output.status.success() {
+                return false;
+            }
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(
+                (output.status.code(), said.as_str()),
+                (Some(130), "error: interrupted; nothing is left behind\n")
+            );
+            assert!(!is_running(&mesh), "a process is left");
+            assert!(if is_new { !dir.exists() } else { fs::read_dir(&dir).unwrap().count() == 0 });
+            true
+        });
+        assert!(interrupted, "it was done each time before the signal came");
     }
 }
 

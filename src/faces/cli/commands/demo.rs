@@ -1,7 +1,9 @@
 //! The main job on a mesh that is thrown away, with real processes: everything that is shown was run, and did what is
 //! said of it, or the demo fails.
 
-use std::path::PathBuf;
+mod kept_project;
+
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -13,6 +15,7 @@ use crate::ops::{CommandError, Kind};
 use crate::sys::children::{Child, Ended, Hear, Input};
 use crate::sys::program;
 use crate::sys::signals::Stop;
+use kept_project::{KeptProject, Place};
 
 /// No command takes so long, on any machine.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -21,31 +24,62 @@ const LIMIT: Duration = Duration::from_secs(60);
 ///
 /// Starts real processes, lets agents come and go among them, and cleans up behind itself. Your own mesh and
 /// configuration are not touched.
+///
+/// With `--keep DIR` it also leaves a small project in DIR to try things on: a spec, some files, a mesh of its own and two
+/// agents. A process stands in for each agent; it ends when DIR is removed, at the latest after 8 hours.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   msg demo
-  msg demo --json        the same, for a program to look at")]
-pub(in crate::faces::cli) struct DemoArgs {}
-
-pub(super) fn run(_: DemoArgs) -> Result<Outcome, CommandError> {
-    let stage = Stage::set()?;
-    let steps = play(&stage)?;
-    Ok(DemoReport(steps).into())
+  msg demo --keep ~/ravenry-tour    leave a project there, for the tour in docs/tour.md
+  msg demo --json                   the same, for a program to look at")]
+pub(in crate::faces::cli) struct DemoArgs {
+    /// Leave a project with a spec and two agents in this directory, which must be new or empty
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+    /// Be the process of an agent of a kept project, for as long as this mesh is there
+    #[arg(long, hide = true, value_name = "MESH")]
+    stand_in: Option<PathBuf>,
 }
 
+pub(super) fn run(args: DemoArgs) -> Result<Outcome, CommandError> {
+    if let Some(mesh) = args.stand_in {
+        kept_project::stand_in(&mesh);
+        return Ok(Outcome::said(None));
+    }
+    let stop = Stop::listen().map_err(|error| failed(&error))?;
+    let place = args.keep.as_deref().map(Place::find).transpose()?;
+    let steps = play(&Stage::set(&stop)?)?;
+    let kept = place.map(|place| kept_project::make(place, &stop)).transpose()?;
+    Ok(DemoReport { steps, kept }.into())
+}
+
+/// Where commands are run.
 struct Stage {
-    dir: tempfile::TempDir,
+    /// The home of all processes, which is thrown away.
+    home: tempfile::TempDir,
+    /// The directory in which they are run.
+    dir: PathBuf,
+    mesh: PathBuf,
     msg: PathBuf,
     stop: Stop,
+    /// The kind of error if a command does not end as expected.
+    fault: Kind,
 }
 
 impl Stage {
-    fn set() -> Result<Self, CommandError> {
-        let stop = Stop::listen().map_err(|error| failed(&error))?;
-        let dir = tempfile::Builder::new().prefix("msg-demo-").tempdir().map_err(|error| failed(&error))?;
+    /// A mesh that is thrown away.
+    fn set(stop: &Stop) -> Result<Self, CommandError> {
+        let home = tempfile::Builder::new().prefix("msg-demo-").tempdir().map_err(|error| failed(&error))?;
         let msg = program::own().map_err(|error| failed(&error))?;
-        Ok(Self { dir, msg, stop })
+        let (dir, mesh) = (home.path().to_path_buf(), home.path().join("mesh"));
+        Ok(Self { home, dir, mesh, msg, stop: stop.clone(), fault: Kind::Bug })
+    }
+
+    /// A project that stays. Its disk is the user's choice, so what fails there may have to do with that.
+    fn in_project(dir: &Path, mesh: &Path, stop: &Stop) -> Result<Self, CommandError> {
+        let (dir, mesh) = (dir.to_path_buf(), mesh.to_path_buf());
+        Ok(Self { dir, mesh, fault: Kind::Io, ..Self::set(stop)? })
     }
 
     /// A process that stands in for a harness; it ends when the demo is over, however it ends.
@@ -56,8 +90,8 @@ impl Stage {
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.msg);
-        command.args(args).arg("--mesh").arg(self.dir.path().join("mesh"));
-        command.env_clear().env("HOME", self.dir.path()).current_dir(self.dir.path());
+        command.args(args).arg("--mesh").arg(&self.mesh);
+        command.env_clear().env("HOME", self.home.path()).current_dir(&self.dir);
         command
     }
 
@@ -101,7 +135,7 @@ impl Stage {
         if ended.code != Some(code) {
             let end = ended.code.map_or("a signal".to_string(), |code| format!("exit code {code}"));
             let text = format!("`{}` ended with {end}: {}", line.command, line.output);
-            return Err(CommandError::new(Kind::Bug, text));
+            return Err(CommandError::new(self.fault, text));
         }
         Ok(line)
     }
@@ -219,7 +253,7 @@ fn talk(stage: &Stage) -> Result<Vec<Line>, CommandError> {
 
 /// Two agents work through a spec.
 fn work(stage: &Stage) -> Result<Vec<Line>, CommandError> {
-    let spec = stage.dir.path().join("spec.md");
+    let spec = stage.dir.join("spec.md");
     let text = "# Login\n\n- [ ] TASK-01: Keep passwords hashed\n- [ ] TASK-02: Log in (needs TASK-01)\n";
     #[expect(clippy::disallowed_methods, reason = "the demo has a directory of its own")]
     std::fs::write(spec, text).map_err(|error| failed(&error))?;
@@ -250,7 +284,7 @@ fn refused_command(stage: &Stage) -> Result<Line, CommandError> {
 fn refusal(stage: &Stage, tool: &str, input: &str, shown: &str) -> Result<Line, CommandError> {
     let payload = json!({
         "session_id": "two",
-        "cwd": stage.dir.path(),
+        "cwd": &stage.dir,
         "hook_event_name": "PreToolUse",
         "tool_name": tool,
         "tool_input": { "command": input },
@@ -292,17 +326,25 @@ fn race(stage: &Stage) -> Result<Line, CommandError> {
     Ok(Line { command: "msg join KeenOtter".to_string(), exit: Some(0), output })
 }
 
-struct DemoReport(Vec<Step>);
+struct DemoReport {
+    steps: Vec<Step>,
+    kept: Option<KeptProject>,
+}
 
 impl Report for DemoReport {
     fn json(&self) -> Map<String, Value> {
         let line = |line: &Line| json!({ "command": line.command, "exit": line.exit, "output": line.output });
         let step = |step: &Step| json!({ "title": step.title, "commands": step.lines.iter().map(line).collect::<Vec<_>>() });
-        Map::from_iter([("steps".to_string(), self.0.iter().map(step).collect())])
+        let mut members = Map::from_iter([("steps".to_string(), self.steps.iter().map(step).collect())]);
+        match &self.kept {
+            Some(kept) => members.extend(kept.json()),
+            None => members.extend([("kept".to_string(), Value::Null)]),
+        }
+        members
     }
 
     fn text(&self, page: &mut Page) {
-        for (number, step) in self.0.iter().enumerate() {
+        for (number, step) in self.steps.iter().enumerate() {
             if number > 0 {
                 page.line("");
             }
@@ -313,9 +355,12 @@ impl Report for DemoReport {
             }
         }
         page.line("");
+        if let Some(kept) = &self.kept {
+            return kept.text(page);
+        }
         page.line(style::dim("That was a mesh of its own, and it is gone. Yours starts with `msg join`."));
         page.line(style::dim(
-            "`msg selftest` shows what holds on your disk when processes race and are killed.",
+            "`msg demo --keep DIR` leaves a project to try it on; `msg selftest` tests what holds on your disk.",
         ));
     }
 }

@@ -1,0 +1,228 @@
+//! The project that `msg demo --keep DIR` leaves: a spec, some files, a mesh of its own and two agents.
+//!
+//! An agent lives as long as a process, so the demo leaves a process for each agent too (`msg demo --stand-in MESH`). It
+//! does nothing but wait for the mesh to be removed. Until all of the project is there, everything is taken away again
+//! when the demo fails or is interrupted.
+
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::{Stage, failed};
+use crate::domain::{shell_word, visible};
+use crate::faces::cli::output::{Page, style};
+use crate::ops::{CommandError, Kind};
+use crate::sys::files::{self, FileId};
+use crate::sys::program;
+use crate::sys::signals::Stop;
+
+/// How long the process of an agent stays, if the project is not removed.
+const STAND_IN_LIFE: Duration = Duration::from_secs(8 * 60 * 60);
+/// How often it looks whether the project is still there.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
+const MESH: &str = ".mesh";
+/// The directories and files of the project beside the mesh, in the order in which they are made.
+const DIRS: [&str; 2] = ["src", "src/auth"];
+const FILES: [(&str, &str); 3] = [
+    (
+        "spec.md",
+        "# Login\n\n- [ ] TASK-01: Store passwords as hashes\n- [ ] TASK-02: Log in (needs TASK-01)\n- [ ] TASK-03: \
+         Log out everywhere (needs TASK-02)\n",
+    ),
+    (
+        "src/auth/login.rs",
+        "pub fn log_in(name: &str, password: &str) -> bool {\n    name == \"robin\" && password == \"secret\"\n}\n",
+    ),
+    ("src/session.rs", "pub fn is_logged_in(name: &str) -> bool {\n    name == \"robin\"\n}\n"),
+];
+/// What Codex asks before Bob edits a file.
+const EDIT: &str = "bobs-edit.json";
+/// Name, harness and session.
+const AGENTS: [(&str, &str, &str); 2] = [("Alice", "claude", "alice"), ("Bob", "codex", "bob")];
+
+/// A directory that the project may be made in.
+pub(super) struct Place {
+    dir: PathBuf,
+    is_new: bool,
+}
+
+impl Place {
+    /// Checks that the directory is new or empty, before anything else is done.
+    pub(super) fn find(wanted: &Path) -> Result<Self, CommandError> {
+        let refused = |why: &str| {
+            let text = format!("`--keep {}`: {why}", wanted.display());
+            CommandError::new(Kind::InvalidValue, text)
+                .hint("pass a directory that is new or empty, for example `--keep ~/ravenry-tour`")
+        };
+        let dir = std::path::absolute(wanted).map_err(|_| refused("this is not a path"))?;
+        let Some(there) = files::metadata(&dir)? else {
+            let has_parent = dir.parent().is_some_and(Path::is_dir);
+            return match has_parent {
+                true => Ok(Self { dir, is_new: true }),
+                false => Err(refused("the directory above it does not exist")),
+            };
+        };
+        if !there.is_dir() {
+            return Err(refused("this is not a directory"));
+        }
+        match files::all_names(&dir, |_| false)? {
+            true => Ok(Self { dir, is_new: false }),
+            false => Err(refused("the directory is not empty")),
+        }
+    }
+}
+
+/// What was left.
+pub(super) struct KeptProject {
+    dir: PathBuf,
+    agents: Vec<(&'static str, u32)>,
+}
+
+/// Makes the project: all of it or nothing.
+pub(super) fn make(place: Place, stop: &Stop) -> Result<KeptProject, CommandError> {
+    let mut draft = Draft { place, stand_ins: Vec::new(), is_done: false };
+    let (dir, mesh) = (draft.place.dir.clone(), draft.place.dir.join(MESH));
+    files::create_dir(&mesh)?;
+    for name in DIRS {
+        files::create_dir(&dir.join(name))?;
+    }
+    let edit = edit(&dir);
+    for (name, text) in FILES.into_iter().chain([(EDIT, edit.as_str())]) {
+        #[expect(clippy::disallowed_methods, reason = "nobody reads the project before it is done")]
+        std::fs::write(dir.join(name), text).map_err(|error| failed(&error))?;
+    }
+    let stage = Stage::in_project(&dir, &mesh, stop)?;
+    for (name, harness, session) in AGENTS {
+        let pid = draft.start_stand_in(&mesh)?.to_string();
+        let hosted = ["--harness", harness, "--session", session, "--pid", &pid];
+        stage.msg(&["join", name, "--spec", "spec.md"], &hosted)?;
+    }
+    let reserved = ["--reserve", "src/auth/", "--reason", "new login flow"];
+    stage.msg(&[&["claim", "TASK-01", "--as", "Alice"][..], &reserved].concat(), &[])?;
+    stage.msg(&["set-status", "free for the next task", "--as", "Bob"], &[])?;
+    stage.check_interrupt()?;
+    Ok(draft.finish())
+}
+
+/// The payload of Codex's hook before Bob applies a patch to `src/session.rs`.
+fn edit(dir: &Path) -> String {
+    let patch = "*** Begin Patch\n*** Update File: src/session.rs\n@@\n-    name == \"robin\"\n+    !name.is_empty()\n\
+                 *** End Patch";
+    let payload = json!({
+        "session_id": "bob",
+        "cwd": dir.to_string_lossy(),
+        "hook_event_name": "PreToolUse",
+        "tool_name": "apply_patch",
+        "tool_input": { "command": patch },
+    });
+    format!("{payload:#}\n")
+}
+
+/// A project that is not complete yet. It is removed with this value.
+struct Draft {
+    place: Place,
+    stand_ins: Vec<Child>,
+    is_done: bool,
+}
+
+impl Draft {
+    /// Starts the process of an agent. It has nothing of ours open, and Ctrl-C does not reach it.
+    fn start_stand_in(&mut self, mesh: &Path) -> Result<u32, CommandError> {
+        let mut command = Command::new(program::own().map_err(|error| failed(&error))?);
+        command.args(["demo", "--stand-in"]).arg(mesh).env_clear().current_dir("/").process_group(0);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().map_err(|error| failed(&error))?;
+        let pid = child.id();
+        self.stand_ins.push(child);
+        Ok(pid)
+    }
+
+    fn finish(mut self) -> KeptProject {
+        self.is_done = true;
+        let agents = AGENTS.iter().zip(&self.stand_ins).map(|((name, ..), child)| (*name, child.id()));
+        KeptProject { dir: self.place.dir.clone(), agents: agents.collect() }
+    }
+}
+
+impl Drop for Draft {
+    #[expect(clippy::disallowed_methods, reason = "it removes what the demo itself has made")]
+    fn drop(&mut self) {
+        if self.is_done {
+            return;
+        }
+        for child in &mut self.stand_ins {
+            // One that has ended already is fine.
+            drop(child.kill());
+            drop(child.wait());
+        }
+        // Only what we made: somebody else may have put files into the directory meanwhile.
+        let Place { dir, is_new } = &self.place;
+        drop(std::fs::remove_dir_all(dir.join(MESH)));
+        let names = FILES.iter().map(|(name, _)| *name).chain([EDIT]);
+        names.for_each(|name| drop(std::fs::remove_file(dir.join(name))));
+        DIRS.iter().rev().for_each(|name| drop(std::fs::remove_dir(dir.join(name))));
+        if *is_new {
+            drop(std::fs::remove_dir(dir));
+        }
+    }
+}
+
+/// Waits until the mesh is removed, or for [`STAND_IN_LIFE`]. A mesh that is made anew in its place is another one.
+pub(super) fn stand_in(mesh: &Path) {
+    let look = || files::metadata(mesh).ok().flatten().map(|metadata| FileId::of(&metadata));
+    let (first, started) = (look(), Instant::now());
+    while first.is_some() && look() == first && started.elapsed() < STAND_IN_LIFE {
+        std::thread::sleep(LOOK_AGAIN);
+    }
+}
+
+impl KeptProject {
+    /// The commands to type first.
+    fn next(&self) -> [String; 3] {
+        let mesh = self.dir.join(MESH);
+        let [dir, mesh] = [&self.dir, &mesh].map(|path| shell_word(&path.to_string_lossy()).into_owned());
+        [format!("cd {dir}"), format!("export MSG_MESH={mesh}"), "msg agents".to_string()]
+    }
+
+    /// The command that removes it all.
+    fn removal(&self) -> String {
+        format!("rm -r {}", shell_word(&self.dir.to_string_lossy()))
+    }
+
+    pub(super) fn json(&self) -> [(String, Value); 5] {
+        let agents: Vec<Value> =
+            self.agents.iter().map(|(name, pid)| json!({ "name": name, "pid": pid })).collect();
+        [
+            ("kept", json!(self.dir.to_string_lossy())),
+            ("mesh", json!(self.dir.join(MESH).to_string_lossy())),
+            ("agents", json!(agents)),
+            ("next", json!(self.next())),
+            ("remove", json!(self.removal())),
+        ]
+        .map(|(name, value)| (name.to_string(), value))
+    }
+
+    pub(super) fn text(&self, page: &mut Page) {
+        let dir = self.dir.to_string_lossy();
+        page.line(style::bold(&format!("There is a project for you in {}", visible(&dir))));
+        page.line("It has a spec with three tasks (spec.md), some files and a mesh of its own (.mesh).");
+        page.line(
+            "Two agents are there: Alice is working on TASK-01 and has reserved src/auth/, Bob is free.",
+        );
+        let pids: Vec<String> = self.agents.iter().map(|(name, pid)| format!("{pid} for {name}")).collect();
+        page.line(format!(
+            "A process stands in for each ({}). It ends when you remove the directory, at the latest after 8 hours.",
+            pids.join(", ")
+        ));
+        page.line("");
+        page.line("Type these first. The second makes this terminal use the mesh of the project, not yours:");
+        self.next().iter().for_each(|command| page.line(format!("  {}", style::good(&visible(command)))));
+        page.line("");
+        page.line("docs/tour.md is a tour of ten minutes that starts here. To remove everything:");
+        page.line(format!("  {}", style::good(&visible(&self.removal()))));
+    }
+}
