@@ -42,6 +42,7 @@ mod storm;
 mod swarm;
 mod terminal;
 mod texts;
+mod tour;
 mod tui;
 mod waiting;
 mod watching;

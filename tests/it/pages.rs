@@ -31,7 +31,7 @@ fn words(line: &str) -> Vec<String> {
             ('\'' | '"', None) => (quote, is_open) = (Some(c), push(&mut words, is_open, None)),
             (c, Some(open)) if c == open => quote = None,
             (' ', None) => is_open = false,
-            ('#' | '|' | '>' | '&', None) if !is_open => break,
+            ('#' | '|' | '<' | '>' | '&', None) if !is_open => break,
             (c, _) => is_open = push(&mut words, is_open, Some(c)),
         }
     }
@@ -187,5 +187,6 @@ fn the_words_of_a_line() {
         ["msg", "config", "set", "wake", "{\"paste\": true}"]
     );
     assert_eq!(words("msg completions bash > ~/x"), ["msg", "completions", "bash"]);
+    assert_eq!(words("msg hook codex PreToolUse < x"), ["msg", "hook", "codex", "PreToolUse"]);
     assert_eq!(words("msg set-status ''"), ["msg", "set-status", ""]);
 }
