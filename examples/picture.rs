@@ -1,4 +1,4 @@
-//! Makes the pictures of the README: `cargo run --example picture`.
+//! Makes the pictures of the chat, for `docs/chat.md`: `cargo run --example picture`.
 //!
 //! Agents join a mesh that is thrown away, talk, reserve and claim, at times that lie back a few minutes; then the real
 //! program runs on a terminal of its own, and what that shows is written down as SVG. This program is `msg` itself when

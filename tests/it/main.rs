@@ -30,6 +30,7 @@ mod messages;
 mod needs_a_person;
 mod pages;
 mod peers;
+mod picture;
 mod presence;
 mod registry;
 mod reservations;

@@ -176,7 +176,7 @@ fn the_two_commands_and_a_picture_are_there() {
     for command in ["cargo run --locked -- demo", "cargo test --locked"] {
         assert!(text.contains(command), "{command}");
     }
-    assert!(text.contains("![") && text.contains("](docs/agents.svg)"));
+    assert!(text.contains("![") && text.contains("](docs/demo.svg)"));
 }
 
 #[test]
