@@ -11,7 +11,7 @@ use std::thread;
 
 use pty_process::Size;
 use pty_process::blocking as pty;
-use ravenry::sys::seams;
+use ravenry::sys::{process, seams};
 
 use crate::environment::{TestEnvironment, wait_until};
 
@@ -190,10 +190,10 @@ fn assert_shown(command: &str, shown: &[String], said: &str, home: &Path) {
     assert_eq!(shown.join("\n"), said.join("\n"), "docs/tour.md is not up to date: `{command}`");
 }
 
-/// Has the process ended? One that nobody waited for has no arguments left.
+/// Has the process ended? One that nobody has waited for yet has, too.
 fn is_gone(pid: &str) -> bool {
-    fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.is_empty())
-        || !Path::new(&format!("/proc/{pid}")).exists()
+    let pid = ravenry::domain::Pid::new(pid.parse().unwrap()).unwrap();
+    process::details(pid).is_none_or(|details| details.zombie)
 }
 
 #[test]

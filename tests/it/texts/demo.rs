@@ -110,10 +110,10 @@ fn a_demo_that_is_interrupted_leaves_nothing_behind() {
     }
 }
 
-/// Does a process run that has this in its arguments?
+/// Does a process run that has this in its arguments? Only Linux tells.
 fn is_running(argument: &Path) -> bool {
     let argument = argument.to_str().unwrap();
-    let mut processes = fs::read_dir("/proc").unwrap();
+    let mut processes = fs::read_dir("/proc").into_iter().flatten();
     processes.any(|entry| {
         let line = fs::read(entry.unwrap().path().join("cmdline")).unwrap_or_default();
         line.split(|byte| *byte == 0).any(|word| word == argument.as_bytes())
@@ -155,7 +155,7 @@ fn a_demo_leaves_a_project_where_it_is_told_to() {
     // What is there is not written to again, and goes as it says.
     let second = end(demo(&env).0.args(["--keep", "a tour", "--json"])).expect_code(2);
     assert_eq!(second.kind(), "invalid_value");
-    assert!(is_running(&mesh));
+    assert_eq!(is_running(&mesh), cfg!(target_os = "linux"));
     fs::remove_dir_all(&dir).unwrap();
     wait_until("the processes of the agents have ended", || !is_running(&mesh));
 }
