@@ -249,11 +249,12 @@ text{font:12px ui-monospace,SFMono-Regular,'DejaVu Sans Mono',Menlo,Consolas,mon
 .typed tspan{animation:typed 1ms both}
 .shown{animation:shown .3s ease-out both}
 .step{animation:reached .4s ease-out both}
-.pill{animation:held LENGTHs linear both}
+.pill{animation:taken .3s forwards,given .3s forwards}
 @keyframes typed{from{visibility:hidden}}
 @keyframes shown{from{opacity:0}}
 @keyframes reached{from{opacity:.25}}
-@keyframes held{0%{opacity:0}3%,97%{opacity:1}}
+@keyframes taken{to{opacity:1}}
+@keyframes given{from{opacity:1}to{opacity:0}}
 @media (prefers-color-scheme:dark){
 text{fill:#e6edf3}.pane{fill:#0d1117;stroke:#30363d}.bar{fill:#161b22}.rule{stroke:#30363d}
 .dim{fill:#8b949e}.blue{fill:#58a6ff}.good{fill:#3fb950}.bad{fill:#f85149}
@@ -270,8 +271,7 @@ fn svg(panes: &Panes) -> String {
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH:.0} {height:.0}\" xml:space=\"preserve\" \
          role=\"img\" aria-labelledby=\"title\">\n<title id=\"title\">Alice reserves src/auth/; Bob’s edit in \
-         it is refused; Alice releases it; Bob is told and goes on</title>\n<style>\n{}</style>\n",
-        STYLE.replace("LENGTH", &format!("{:.1}", RELEASED - RESERVED))
+         it is refused; Alice releases it; Bob is told and goes on</title>\n<style>\n{STYLE}</style>\n"
     );
     pane(&mut svg, 1.0, pane_height, ("Alice", "Claude Code"), &panes.alice);
     pill(&mut svg, 1.0 + PANE - PADDING, "holds src/auth/");
@@ -362,9 +362,8 @@ fn pill(svg: &mut String, x: f64, text: &str) {
     let width = text.chars().count() as f64 * CELL + 16.0;
     writeln!(
         svg,
-        "<g class=\"pill\"{}><rect x=\"{:.1}\" y=\"8\" width=\"{width:.1}\" height=\"20\" rx=\"10\"/><text \
-         x=\"{:.1}\" y=\"22\">{text}</text></g>",
-        delay(RESERVED),
+        "<g class=\"pill\" style=\"animation-delay:{RESERVED:.2}s,{RELEASED:.2}s\"><rect x=\"{:.1}\" y=\"8\" \
+         width=\"{width:.1}\" height=\"20\" rx=\"10\"/><text x=\"{:.1}\" y=\"22\">{text}</text></g>",
         x - width,
         x - width + 8.0,
     )
