@@ -266,7 +266,7 @@ impl<'l> Swarm<'l> {
 
     pub fn write_completions(&self, completions: &Completions) -> Result<(), StoreError> {
         let path = self.locked.mesh.layout.completions();
-        Ok(self.locked.mesh.files.replace(&path, completions.bytes())?)
+        Ok(self.locked.mesh.files.replace(&path, &completions.bytes())?)
     }
 
     /// [`Swarm::salvage`] for the completions.
