@@ -1,7 +1,8 @@
-//! Changing a settings file of somebody else's without changing anything else in it.
+//! Edits of settings files that belong to other programs: our entries come and go, every other byte stays.
 //!
-//! Every edit is a splice into the text: comments, order, indentation and line endings stay because nobody touches
-//! them. The parsers only tell where things are.
+//! Every edit is a splice into the text, so comments, order, indentation and line endings are not touched. The parsers
+//! only report where each value is. Both parsers can also write a changed document, but then they change more than the
+//! entry; [`json`] and [`toml`] say what.
 
 pub mod json;
 pub mod lines;

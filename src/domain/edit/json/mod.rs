@@ -1,4 +1,17 @@
-//! JSON, and JSON with comments.
+//! Edits of JSON, and of JSON with comments.
+//!
+//! `jsonc-parser` parses: it bounds nesting at 512 levels and reports where each value is. The edits are ours. Its feature
+//! `cst` can edit as well (`CstObject::append`, `CstObjectProp::remove`), but it does not keep the rest of the file byte
+//! for byte. Measured with 0.34.0:
+//!
+//! | file | edit | result |
+//! | --- | --- | --- |
+//! | `{"a":1}` | append a member, remove it again | `{⏎  "a":1⏎}`: a file of one line gets three |
+//! | `{⏎⏎  "a": 1⏎⏎}` | append a member, remove it again | `{⏎  "a": 1⏎}`: blank lines at both ends are deleted |
+//! | `"a": 1, // one⏎  "hooks": {} // two⏎` | remove `hooks` | `"a": 1 // one⏎`: the user's comment beside it is deleted |
+//! | `{"a": 1, /* note */ "hooks": {}}` | remove `hooks` | `{"a": 1}`: the same |
+//!
+//! Its nodes also have no offsets, which a [`Refusal`] needs for its line and column.
 
 mod node;
 mod splice;

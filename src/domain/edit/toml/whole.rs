@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use toml_edit::{Item, Table};
 
-use super::super::{Refusal, Splice, newline_of};
+use super::super::{Refusal, Splice};
 use super::Tables;
 
 impl Tables<'_> {
@@ -18,15 +18,7 @@ impl Tables<'_> {
 
     /// Adds a table at the end of the file: keys with their values as they are written.
     pub fn add_whole(&mut self, name: &str, body: &[(&str, String)]) -> Result<(), Refusal> {
-        let newline = newline_of(&self.text);
-        let gap = match self.text.as_str() {
-            "" => String::new(),
-            text if text.ends_with('\n') => newline.to_string(),
-            _ => newline.repeat(2),
-        };
-        let lines: String = body.iter().map(|(key, value)| format!("{key} = {value}{newline}")).collect();
-        let with = format!("{gap}[{}.{name}]{newline}{lines}", self.above.join("."));
-        self.apply(vec![Splice { range: self.end(), with }])
+        self.apply(vec![self.new_table(name, body)])
     }
 
     /// One that is written in another way than with a header is not of this making, and stays.
