@@ -1,13 +1,25 @@
-//! What stands in the hook: a block between two marks, in POSIX shell.
+//! The text of the hook: a block between two marks, in POSIX shell.
 //!
-//! It has two shapes. In a shell script that is there already the block goes to the top, and the rest stays as it is: the
-//! block calls the same file again, by the same name, and there steps aside. So what others wrote finds its `$0`, its
-//! arguments and its environment as ever, wherever it exits; scripts that source what lies beside them would not survive
-//! being moved. Where there is no such script the file is all ours, and runs what it took the place of, if anything. So it
-//! is, too, where a shell script reads itself, which may count its lines, or be one in another language as well.
+//! It has two shapes. [`Shape::Inserted`] goes to the top of a shell script that is there already. The block runs the same
+//! file again, under the same name, and does nothing in that second run; so the rest of the script finds its `$0`, its
+//! arguments and its environment unchanged, and may exit anywhere. [`Shape::Whole`] is a file of our own that first runs the
+//! hook that it replaced, if there was one, through a link: a program, a script in another language, a link, or a shell
+//! script that reads itself.
 //!
-//! Either way the others' hook comes first, because it may stage more, and take long; then we look. Only a clear refusal
-//! stops the commit: exit code 1, and the word that our answer begins with. Whatever else happens is told, and no more.
+//! One shape can't do both, because two kinds of shell scripts need opposite things from `$0`:
+//! - A script that looks for its neighbours or its own name needs `$0` to be the path that git runs, directory and name
+//!   alike. husky 9 runs `$(dirname "$(dirname "$0")")/$(basename "$0")` (`guard::places::a_directory_that_is_ignored`). So
+//!   our text and the script share one file; a link in `pre-commit.ravenry/` has another directory, and
+//!   `pre-commit.ravenry-kept` another name.
+//! - A script that reads itself, such as `tail -n +4 "$0" | sh` or `exec python3 "$0"`, needs a file at `$0` that has its
+//!   own lines and no others (`guard::others::scripts_that_read_themselves`). So our text must not be in that file, not
+//!   even on lines that the shell would skip.
+//!
+//! Hence [`reads_itself`], which tells the second kind from the first.
+//!
+//! In both shapes the other hook runs first, because it may stage more files, and take long; then we check. Only a clear
+//! refusal stops the commit: exit code 1, and the word that our answer begins with. Any other failure is reported, and the
+//! commit goes on.
 
 use std::ffi::OsStr;
 use std::ops::Range;
