@@ -84,6 +84,8 @@ pub(super) struct KeptProject {
 
 /// Makes the project: all of it or nothing.
 pub(super) fn make(place: Place, stop: &Stop) -> Result<KeptProject, CommandError> {
+    // Seconds have passed since the first check: another run may have been told the same directory.
+    let place = Place::find(&place.dir)?;
     let mut draft = Draft { place, stand_ins: Vec::new(), is_done: false };
     let (dir, mesh) = (draft.place.dir.clone(), draft.place.dir.join(MESH));
     files::create_dir(&mesh)?;
