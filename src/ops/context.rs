@@ -11,7 +11,6 @@ use crate::store::{Location, Mesh, Options, Reason, config};
 use crate::sys::environment::{self, Home};
 
 use crate::ops::error::{CommandError, Kind};
-use crate::ops::tasks::Sheet;
 
 /// Options of every command.
 #[derive(Clone, Debug, Default)]
@@ -48,8 +47,6 @@ pub struct Context {
     told_of_tightening: Cell<bool>,
     /// Who got a message of the program's own on the way.
     told: RefCell<Vec<AgentName>>,
-    /// The spec that was read last.
-    pub(super) sheet: RefCell<Option<Rc<Sheet>>>,
     /// Why the user's configuration can't be used, while the command goes on with what it said last.
     pub(super) broken_config: Option<String>,
     /// Why the settings can't be saved for that case.
@@ -92,7 +89,6 @@ impl Context {
             mesh: OnceCell::new(),
             told_of_tightening: Cell::default(),
             told: RefCell::default(),
-            sheet: RefCell::default(),
             broken_config: loaded.broken,
             not_kept: loaded.not_kept.map(|error| error.to_string()),
             unknown_mesh,

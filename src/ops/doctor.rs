@@ -1,6 +1,5 @@
 //! `msg doctor`: finds out what is wrong with the mesh and repairs what can be repaired without risk.
 
-mod check;
 mod machine;
 mod peers;
 
@@ -14,17 +13,16 @@ use crate::store::{Graves, Location, Mesh, Obstacle, Reason, Record, Salvaged, S
 use crate::sys::{clock, process};
 
 use crate::ops::agents::bury::{bury_dead, settled_census};
-use crate::ops::agents::identity::with_nearest;
-use crate::ops::agents::names::is_live;
+use crate::ops::agents::names::with_nearest;
 use crate::ops::agents::prune;
 use crate::ops::context::{Context, Globals};
 use crate::ops::error::{CommandError, Kind};
+pub use crate::ops::health_check::{Check, State, verdict};
 use crate::ops::messages::rendered_message::age;
 use crate::ops::reservations::waiting;
 use crate::ops::setup::install;
 use crate::ops::wake;
 
-pub use check::{Check, State, verdict};
 use machine::{inotify, permissions};
 
 const REPAIR: &str = "`msg doctor --repair` does it";
@@ -65,7 +63,7 @@ pub fn try_to_wake(globals: &Globals, name: &AgentName) -> Result<Vec<Check>, Co
     let unknown = || CommandError::new(Kind::UnknownAgent, format!("no agent is called {name}"));
     let mesh = ctx.mesh()?.ok_or_else(unknown)?;
     let census = mesh.census()?;
-    let record = census.find(name, clock::now()).filter(|record| is_live(record));
+    let record = census.find(name, clock::now()).filter(|record| record.is_live());
     let record = record.ok_or_else(|| with_nearest(unknown(), name, &census))?;
     Ok(vec![match wake::probe(&ctx, &mesh, &record.agent) {
         Ok(text) => Check::ok("waking", text),
@@ -299,7 +297,7 @@ impl Visit<'_> {
     fn specs(&self) -> Result<Vec<Check>, StoreError> {
         const NAME: &str = "specs";
         let census = self.mesh.census()?;
-        let live = census.records.iter().filter(|record| crate::ops::agents::names::is_live(record));
+        let live = census.records.iter().filter(|record| record.is_live());
         let specs: std::collections::BTreeSet<&str> =
             live.filter_map(|record| record.agent.spec.as_deref()).collect();
         let mut checks = vec![Check::ok(NAME, count(specs.len(), "spec"))];
@@ -410,7 +408,7 @@ impl Visit<'_> {
         let census = self.mesh.census()?;
         let is_agent = |record: &&Record| {
             let harness = record.agent.harness;
-            is_live(record) && harness.is_some_and(|harness| install::HARNESSES.contains(&harness))
+            record.is_live() && harness.is_some_and(|harness| install::HARNESSES.contains(&harness))
         };
         let agents = census.records.iter().filter(is_agent).map(|record| &record.agent);
         agents

@@ -7,6 +7,7 @@ pub mod doctor;
 mod duration;
 mod error;
 pub mod feed;
+mod health_check;
 pub mod hook;
 pub mod messages;
 pub mod overview;

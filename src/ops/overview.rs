@@ -49,7 +49,7 @@ pub fn overview(ctx: &Context) -> Result<Overview, CommandError> {
     peers.sort_by(|a, b| a.agent.name.as_str().cmp(b.agent.name.as_str()));
     let everyone: Vec<&Agent> = std::iter::once(&me).chain(&peers).map(|profile| &profile.agent).collect();
     let held = held(&everyone, clock::now());
-    let boards = boards(ctx, &mesh, &mesh.census()?, BOARDS)?;
+    let boards = boards(&mesh, &mesh.census()?, BOARDS)?;
     Ok(Overview { me, peers, held, boards })
 }
 

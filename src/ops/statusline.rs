@@ -4,11 +4,10 @@
 use std::path::Path;
 
 use crate::domain::{Agent, AgentName, Liveness, Pid, SessionId};
-use crate::store::{Listed, Mesh};
+use crate::store::{Listed, Mesh, Record};
 use crate::sys::{ancestry, process};
 
 use crate::ops::agents::identity;
-use crate::ops::agents::names::is_live;
 use crate::ops::context::{Context, same_folder};
 use crate::ops::error::CommandError;
 
@@ -62,7 +61,7 @@ fn in_pane(mesh: &Mesh, roll: &[Listed], pane: Pid) -> Result<Option<Agent>, Com
     let is_alone = near.len() < 2 || near[0].0 < near[1].0;
     let Some((_, name)) = near.into_iter().next().filter(|_| is_alone) else { return Ok(None) };
     let record = mesh.registration(&AgentName::new(name)?)?;
-    Ok(record.filter(is_live).map(|record| record.agent))
+    Ok(record.filter(Record::is_live).map(|record| record.agent))
 }
 
 fn peers(ctx: &Context, mesh: &Mesh, roll: Vec<Listed>, me: Option<&Agent>) -> Result<usize, CommandError> {
@@ -86,7 +85,7 @@ fn peers(ctx: &Context, mesh: &Mesh, roll: Vec<Listed>, me: Option<&Agent>) -> R
                     Pid::new((*pid).into()).is_ok_and(|pid| process::has_run_since(pid, *written));
                 is_running || is_registered_and_there(mesh, name)?
             }
-            Listed::Read(record) => !is_me(record.agent.name.as_str()) && is_live(record),
+            Listed::Read(record) => !is_me(record.agent.name.as_str()) && record.is_live(),
         };
         peers += usize::from(is_there);
     }
@@ -96,5 +95,5 @@ fn peers(ctx: &Context, mesh: &Mesh, roll: Vec<Listed>, me: Option<&Agent>) -> R
 /// An agent whose process can't be seen may be on another machine or in a container.
 fn is_registered_and_there(mesh: &Mesh, name: &str) -> Result<bool, CommandError> {
     let Ok(name) = AgentName::new(name) else { return Ok(false) };
-    Ok(mesh.registration(&name)?.is_some_and(|record| is_live(&record)))
+    Ok(mesh.registration(&name)?.is_some_and(|record| record.is_live()))
 }

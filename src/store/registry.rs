@@ -9,9 +9,9 @@ use super::layout::Layout;
 use super::retrying_read::{self, RetryBudget};
 use super::wire::surrogates::{self, Halves};
 use super::wire::{odd, registration};
-use crate::domain::{Agent, AgentName};
+use crate::domain::{Agent, AgentName, Liveness};
 use crate::sys::files::{self, FileError};
-use crate::sys::seams;
+use crate::sys::{process, seams};
 
 /// A registration as read from disk: the fields that we know, and the whole document, to keep those that we don't know.
 #[derive(Clone, Debug)]
@@ -25,6 +25,11 @@ impl Record {
     /// A registration that has not been written yet.
     pub fn new(agent: Agent) -> Self {
         Self { agent, whole: b"{}".to_vec() }
+    }
+
+    /// Not proven dead: it keeps what it has.
+    pub fn is_live(&self) -> bool {
+        process::liveness(&self.agent.process) != Liveness::Gone
     }
 
     pub(super) fn of_document(agent: Agent, document: &Map<String, Value>) -> Self {

@@ -7,6 +7,7 @@ use crate::store::{Census, Locked, Mesh, Record, StoreError, Why};
 use crate::sys::{clock, process};
 
 use crate::ops::context::Context;
+use crate::ops::reservations::expired::drop_expired;
 use crate::ops::reservations::waiting;
 use crate::ops::tasks::claims;
 
@@ -22,24 +23,6 @@ pub(in crate::ops) fn finish_renames(locked: &Locked<'_>, census: &Census) -> Re
             Ok(false) => {}
             // Another agent's damaged file is no reason to stop; that agent's own next command reports it.
             Err(StoreError::Corrupt { .. }) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-/// Takes reservations whose time is over out of the registrations of ours, since pi-messenger goes by what is written
-/// there. The owner may do nothing for long.
-pub(in crate::ops) fn drop_expired(
-    locked: &Locked<'_>,
-    census: &Census,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    let is_due = |agent: &Agent| !agent.is_foreign() && agent.has_expired(now);
-    for Record { agent, .. } in census.records.iter().filter(|record| is_due(&record.agent)) {
-        match locked.edit(agent, |_| {}) {
-            // Whoever left meanwhile, or whose registration can't be written again, is left alone.
-            Ok(_) | Err(StoreError::NoRegistration(_) | StoreError::Corrupt { .. }) => {}
             Err(error) => return Err(error),
         }
     }

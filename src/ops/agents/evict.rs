@@ -6,8 +6,8 @@ use crate::domain::{Agent, AgentName, EventKind, Liveness};
 use crate::store::{Claim, Mesh, Why};
 use crate::sys::{clock, process};
 
-use super::identity::{self, with_nearest};
-use super::names;
+use super::identity;
+use super::names::{self, with_nearest};
 use super::profile::Profile;
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};

@@ -12,7 +12,7 @@ mod traces;
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use crate::domain::{Agent, AgentName, Liveness, Recorded, SessionId, nearest, spelled};
+use crate::domain::{Agent, AgentName, Liveness, Recorded, SessionId, spelled};
 use crate::store::{Census, Locked, Mesh, Near, Record, SessionRecord, StoreError, Survey};
 use crate::sys::environment::variable;
 use crate::sys::{clock, process};
@@ -23,7 +23,7 @@ use super::names;
 use super::profile::Profile;
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
-use crate::ops::reservations::reserve;
+use crate::ops::reservations::rules;
 use crate::ops::tasks::claims;
 pub(in crate::ops) use at_hook::{Recognised, at_hook, is_called_by_another, is_tool_of_another, recognise};
 use at_hook::{registered, stranger};
@@ -212,7 +212,7 @@ fn revive(ctx: &Context, mesh: &Mesh, traces: &Traces) -> Result<Option<Caller>,
     }
     let mut record = known.last.clone();
     let held = record.agent.reservations.clone();
-    let lost = reserve::regain(mesh, &census, &mut record.agent, held, now);
+    let lost = rules::regain(mesh, &census, &mut record.agent, held, now);
     if locked.register(&record)? == crate::sys::files::Published::Exists {
         return Ok(None);
     }
@@ -320,19 +320,7 @@ fn unknown_speaker(ctx: &Context, mesh: &Mesh, name: &AgentName) -> Result<Comma
     let census = mesh.census()?;
     let from = if ctx.speaker.is_none() { " (from $MSG_AGENT)" } else { "" };
     let text = format!("no agent is called {name}{from}");
-    Ok(with_nearest(CommandError::new(Kind::NotJoined, text), name, &census))
-}
-
-/// Adds whom the caller may have meant.
-pub(in crate::ops) fn with_nearest(error: CommandError, name: &AgentName, census: &Census) -> CommandError {
-    let names: Vec<&str> = census.records.iter().map(|record| record.agent.name.as_str()).collect();
-    match nearest(name.as_str(), names.iter().copied()).as_slice() {
-        [] => error.hint("`msg agents` tells who is there"),
-        near => {
-            let near: Vec<String> = near.iter().map(|name| name.to_string()).collect();
-            error.hint(format!("did you mean {}?", near.join(" or "))).facts("nearest", near)
-        }
-    }
+    Ok(names::with_nearest(CommandError::new(Kind::NotJoined, text), name, &census))
 }
 
 pub(in crate::ops) fn ambiguous(names: Vec<String>) -> CommandError {

@@ -16,12 +16,12 @@ use crate::sys::{clock, process, random};
 
 use super::bury::settled_census;
 use super::identity;
-use super::names::{self, holder, is_live, name_taken};
+use super::names::{self, holder, name_taken};
 use super::profile::Profile;
 use super::prune;
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
-use crate::ops::reservations::{reserve, waiting};
+use crate::ops::reservations::{rules, waiting};
 use crate::ops::tasks::claims;
 use crate::ops::{feed, person};
 use newcomer::{Newcomer, not_there};
@@ -149,7 +149,7 @@ impl Visit<'_> {
         let newcomer = self.newcomer;
         if let Some(session) = &newcomer.session {
             let known =
-                census.records.iter().find(|record| record.agent.session == *session && is_live(record));
+                census.records.iter().find(|record| record.agent.session == *session && record.is_live());
             if known.is_some() {
                 return Ok(known);
             }
@@ -157,7 +157,7 @@ impl Visit<'_> {
         let here: Vec<&Record> = census
             .records
             .iter()
-            .filter(|record| newcomer.shares_process(&record.agent) && is_live(record))
+            .filter(|record| newcomer.shares_process(&record.agent) && record.is_live())
             .collect();
         match (here.as_slice(), &newcomer.session) {
             ([], _) => Ok(None),
@@ -244,7 +244,7 @@ impl Visit<'_> {
             let waits = known.as_ref().map(waited_before).unwrap_or_default();
             let mut record = self.record(name, known, now);
             (record.agent.waits_for, record.agent.waits_for_tasks) = waits;
-            let lost = reserve::regain(self.mesh, &census, &mut record.agent, held, now);
+            let lost = rules::regain(self.mesh, &census, &mut record.agent, held, now);
             let graves = self.mesh.graves_of(&record.agent.session)?;
             record.agent.restores = graves.first().map(|grave| grave.to_string());
             if self.locked.register(&record)? == Published::Exists {
@@ -387,7 +387,7 @@ fn count_peers(mesh: &Mesh, agent: &Agent) -> Result<usize, CommandError> {
     Ok(census
         .records
         .iter()
-        .filter(|record| !record.agent.name.is_spelled_as(&agent.name) && is_live(record))
+        .filter(|record| !record.agent.name.is_spelled_as(&agent.name) && record.is_live())
         .count())
 }
 

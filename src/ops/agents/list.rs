@@ -9,8 +9,8 @@ use crate::store::{Census, Grave, Mesh, Record, Unreadable, Why};
 use crate::sys::{clock, process};
 
 use super::bury::bury_in_passing;
-use super::identity::{self, with_nearest};
-use super::names::{self, is_live};
+use super::identity;
+use super::names::{self, with_nearest};
 use super::profile::{Profile, claims_to_look_at};
 use super::stuck;
 use crate::ops::context::{Context, same_folder};
@@ -142,7 +142,7 @@ pub fn whois(ctx: &Context, name: &AgentName) -> Result<(Profile, bool), Command
     let census = mesh.census()?;
     let known =
         census.find(name, clock::now()).or_else(|| census.odd().find(|record| record.agent.name == *name));
-    if let Some(record) = known.filter(|record| is_live(record)) {
+    if let Some(record) = known.filter(|record| record.is_live()) {
         let me = identity::glance(ctx, &mesh, &census).map(|agent| agent.name);
         show_life(ctx, &mesh, me.as_ref());
         let profile = Profile::look(ctx, &mesh, record.agent.clone())?;

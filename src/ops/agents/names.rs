@@ -2,18 +2,12 @@
 
 use jiff::Timestamp;
 
-use crate::domain::{Agent, AgentName, Liveness};
-use crate::store::{Census, Grave, Locked, Mesh, Record, StoreError, Unreadable, Why};
-use crate::sys::{clock, process};
+use crate::domain::{Agent, AgentName, nearest};
+use crate::store::{Census, Grave, Locked, Mesh, StoreError, Unreadable, Why};
+use crate::sys::clock;
 
 use super::bury::bury_dead;
-use super::identity::with_nearest;
 use crate::ops::error::{CommandError, Kind};
-
-/// Not proven dead: it keeps what it has.
-pub(in crate::ops) fn is_live(record: &Record) -> bool {
-    process::liveness(&record.agent.process) != Liveness::Gone
-}
 
 /// Who but `own` has the name, in words; `None` if it is free. Those who are gone have nothing.
 pub(in crate::ops) fn holder(
@@ -22,14 +16,14 @@ pub(in crate::ops) fn holder(
     own: Option<&Agent>,
     now: Timestamp,
 ) -> Option<String> {
-    let is_gone = |file: &&Unreadable| file.told.as_ref().is_some_and(|record| !is_live(record));
+    let is_gone = |file: &&Unreadable| file.told.as_ref().is_some_and(|record| !record.is_live());
     if let Some(file) = census.unreadable(name).filter(|file| !is_gone(file)) {
         return Some(format!("a registration that can't be read (`{}`)", file.path));
     }
     let others =
         census.records.iter().filter(|record| own.is_none_or(|own| !record.agent.is_same_session(own)));
     let agent =
-        &others.filter(|record| record.agent.answers_to(name, now)).find(|record| is_live(record))?.agent;
+        &others.filter(|record| record.agent.answers_to(name, now)).find(|record| record.is_live())?.agent;
     Some(match agent.name == *name {
         true => format!("process {}", agent.process.pid()),
         false => format!("{}, who was called that", agent.name),
@@ -89,10 +83,22 @@ pub(in crate::ops) fn clear(
         locked.put_registration_aside(name, "its agent is gone, and another takes its name")?;
     }
     let had_it = |agent: &Agent| agent.formerly.iter().any(|former| former.name == *name);
-    if let Some(owner) = census.records.iter().find(|record| had_it(&record.agent) && is_live(record)) {
+    if let Some(owner) = census.records.iter().find(|record| had_it(&record.agent) && record.is_live()) {
         locked.forward_mail(name, &owner.agent.name)?;
         locked.edit(&owner.agent, |agent| agent.formerly.retain(|former| former.name != *name))?;
     }
     locked.bury_lost_mail(name, now)?;
     locked.forget_presence(name)
+}
+
+/// Adds whom the caller may have meant.
+pub(in crate::ops) fn with_nearest(error: CommandError, name: &AgentName, census: &Census) -> CommandError {
+    let names: Vec<&str> = census.records.iter().map(|record| record.agent.name.as_str()).collect();
+    match nearest(name.as_str(), names.iter().copied()).as_slice() {
+        [] => error.hint("`msg agents` tells who is there"),
+        near => {
+            let near: Vec<String> = near.iter().map(|name| name.to_string()).collect();
+            error.hint(format!("did you mean {}?", near.join(" or "))).facts("nearest", near)
+        }
+    }
 }

@@ -9,7 +9,6 @@ use crate::domain::{Agent, EventKind, Notice, PeerText, Presence};
 use crate::store::{Census, Claims, Locked, Mesh};
 use crate::sys::clock;
 
-use super::names::is_live;
 use super::profile::Profile;
 use crate::ops::context::Context;
 use crate::ops::error::CommandError;
@@ -94,7 +93,7 @@ fn tell_of(
 ) -> Result<(), CommandError> {
     let name = &stuck.agent.name;
     let notice = words(stuck);
-    for record in census.records.iter().filter(|record| is_live(record)) {
+    for record in census.records.iter().filter(|record| record.is_live()) {
         let peer = &record.agent;
         // pi-messenger does this itself.
         if peer.is_same_session(&stuck.agent) || peer.is_foreign() || !share_spec(stuck, peer, claims) {

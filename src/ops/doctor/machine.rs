@@ -1,7 +1,7 @@
 //! `doctor` checks of the machine: who may open the mesh directory, and the kernel's inotify limits.
 
 use crate::ops::context::Context;
-use crate::ops::doctor::Check;
+use crate::ops::health_check::Check;
 use crate::store::Mesh;
 
 pub(super) fn permissions(ctx: &Context, mesh: &Mesh, repair: bool) -> Check {

@@ -3,11 +3,11 @@
 use crate::domain::AgentName;
 use crate::store::{Census, Mesh, Orphaned, Record, StoreError, Unreadable};
 
-use super::{Check, REPAIR, count, is_live};
+use super::{Check, REPAIR, count};
 
 pub(super) fn odd_registration(file: &Unreadable, record: &Record) -> Check {
     let Unreadable { path, reason, .. } = file;
-    if !is_live(record) {
+    if !record.is_live() {
         return Check::ok(
             "registry",
             format!("`{path}` of pi-messenger is gone; pi-messenger will clear it away"),

@@ -12,7 +12,6 @@ use jiff::{SignedDuration, Timestamp};
 use crate::domain::hook::ToolUse;
 use crate::domain::pattern::{PathForm, Pattern};
 use crate::domain::{Agent, AgentName, Notice, PeerText};
-use crate::ops::agents::names::is_live;
 use crate::ops::error::CommandError;
 use crate::ops::reservations::check::{self, Names};
 use crate::ops::reservations::reserve::Place;
@@ -125,7 +124,7 @@ fn watched(visit: &Visit<'_>) -> Result<Vec<Watch>, CommandError> {
     for record in visit.mesh.census()?.records {
         let agent: &Agent = &record.agent;
         let is_mine = visit.me.as_ref().is_some_and(|me| me.is_same_agent(agent));
-        if is_mine || agent.reservations.is_empty() || !is_live(&record) {
+        if is_mine || agent.reservations.is_empty() || !record.is_live() {
             continue;
         }
         for reservation in agent.reservations.iter().filter(|reservation| reservation.binds(now)) {

@@ -4,7 +4,6 @@ use crate::domain::{Agent, Liveness, quoted};
 use crate::ops::agents::identity;
 use crate::ops::agents::join::{Request, join};
 use crate::ops::agents::leave;
-use crate::ops::agents::names::is_live;
 use crate::ops::agents::stuck;
 use crate::ops::context::Context;
 use crate::ops::error::CommandError;
@@ -102,7 +101,7 @@ fn is_wanted(ctx: &Context, call: &HookCall) -> Result<bool, CommandError> {
 }
 
 fn introduction(ctx: &Context, mesh: &Mesh, me: &Agent) -> Result<String, CommandError> {
-    let is_other = |record: &Record| record.agent.session != me.session && is_live(record);
+    let is_other = |record: &Record| record.agent.session != me.session && record.is_live();
     let others: Vec<Agent> =
         mesh.census()?.records.into_iter().filter(is_other).map(|record| record.agent).collect();
     let held = held_here(ctx, &others);

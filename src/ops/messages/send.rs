@@ -11,8 +11,8 @@ use crate::store::{Census, Locked, Mesh, Outbox, Posted, iso};
 use crate::sys::{clock, process};
 
 use super::mailbox;
-use crate::ops::agents::identity::{self, with_nearest};
-use crate::ops::agents::names;
+use crate::ops::agents::identity;
+use crate::ops::agents::names::{self, with_nearest};
 use crate::ops::context::{Context, same_folder};
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::feed;

@@ -15,7 +15,6 @@ use crate::domain::{Agent, Hit, Reservation, TaskRef};
 use crate::store::{Record, patterns};
 
 use super::holdings::Holding;
-use crate::ops::agents::names::is_live;
 
 /// Comparison steps that one command may take without a lock: a second at most.
 const STEPS: usize = 20_000_000;
@@ -87,7 +86,7 @@ impl Wanted {
         for record in others(records, me) {
             // Check whether a holder is alive only if there is a conflict.
             let holder = OnceCell::new();
-            let look = || is_live(record).then(|| Arc::new(record.agent.clone()));
+            let look = || record.is_live().then(|| Arc::new(record.agent.clone()));
             for held in record.agent.reservations.iter().filter(|held| held.binds(now)) {
                 for (index, hit) in self.hits(&record.agent, held, &budget).iter() {
                     let Some(holder) = holder.get_or_init(look) else { continue };

@@ -9,8 +9,6 @@ use crate::domain::pattern::Pattern;
 use crate::domain::{Agent, Hit, Reservation};
 use crate::store::{Census, Mesh, Record, SessionRecord, Unreadable, patterns};
 
-use crate::ops::agents::names::is_live;
-
 /// A reservation and who has it.
 #[derive(Clone, Debug)]
 pub struct Holding {
@@ -42,7 +40,7 @@ pub(in crate::ops) fn stand_ins(mesh: &Mesh, census: &Census) -> (Vec<Record>, V
     for file in &census.unreadable {
         // An odd registration is known as far as it matters; a dead agent holds nothing.
         if let Some(record) = &file.told {
-            known.extend(is_live(record).then(|| Record::clone(record)));
+            known.extend(record.is_live().then(|| Record::clone(record)));
             continue;
         }
         let is_it = |session: &&SessionRecord| {
@@ -122,7 +120,7 @@ impl Other<'_> {
     }
 
     fn living(&self) -> Option<Arc<Agent>> {
-        let holder = || is_live(self.record).then(|| Arc::new(self.record.agent.clone()));
+        let holder = || self.record.is_live().then(|| Arc::new(self.record.agent.clone()));
         self.holder.get_or_init(holder).clone()
     }
 }

@@ -7,7 +7,6 @@ use crate::sys::clock;
 
 use super::holdings::Holding;
 use crate::ops::agents::identity;
-use crate::ops::agents::names::is_live;
 use crate::ops::context::Context;
 use crate::ops::error::CommandError;
 
@@ -31,7 +30,7 @@ pub fn reservations(ctx: &Context, mine: bool) -> Result<Vec<Holding>, CommandEr
     for record in mesh.census()?.records {
         let agent = &record.agent;
         let is_meant = me.as_ref().is_none_or(|me| me.session == agent.session);
-        if !is_meant || agent.reservations.is_empty() || !is_live(&record) {
+        if !is_meant || agent.reservations.is_empty() || !record.is_live() {
             continue;
         }
         let holder = Arc::new(agent.clone());

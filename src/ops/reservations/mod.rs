@@ -2,9 +2,11 @@
 
 pub(super) mod check;
 pub(super) mod conflicts;
+pub(super) mod expired;
 mod hard_links;
 pub(super) mod holdings;
 pub(super) mod list;
 pub(super) mod release;
 pub(super) mod reserve;
+pub(super) mod rules;
 pub(super) mod waiting;

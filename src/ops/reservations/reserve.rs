@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::pattern::{Budget, PathForm, Pattern, PatternError, has_wildcard, literal_head};
-use crate::domain::{Agent, AgentName, EventKind, Hit, Reservation, TaskRef, Wait, quoted, said};
-use crate::store::{Census, Locked, Mesh, Record, iso};
+use crate::domain::{Agent, AgentName, EventKind, Hit, Reservation, Wait, quoted, said};
+use crate::store::{Locked, Mesh, Record, iso};
 use crate::sys::git::WorkTree;
 use crate::sys::{clock, files, paths};
 
 use super::conflicts::{STEPS_UNDER_LOCK, Wanted};
+use super::expired::drop_expired;
 use super::holdings::{Holding, stand_ins};
+use super::rules::{same_place, wait_no_longer_for};
 use super::waiting;
-use crate::ops::agents::bury::drop_expired;
 use crate::ops::agents::{identity, names};
 use crate::ops::context::Context;
 use crate::ops::duration::duration;
@@ -158,31 +159,6 @@ pub(in crate::ops) fn take(
     Ok(Taken { agent, renewed, records: census.records })
 }
 
-/// Gives the agent back what it held, as far as that would be granted now. Returns what would not.
-pub(in crate::ops) fn regain(
-    mesh: &Mesh,
-    census: &Census,
-    agent: &mut Agent,
-    held: Vec<Reservation>,
-    now: Timestamp,
-) -> Vec<String> {
-    // What was taken with a task went with it; claims that can't be read prove nothing.
-    let claims = mesh.claims().ok();
-    let has = |task: &TaskRef| claims.as_ref().is_none_or(|claims| claims.has(agent, task));
-    let is_held = |held: &Reservation| held.binds(now) && held.task.as_ref().is_none_or(has);
-    let held: Vec<Reservation> = held.into_iter().filter(is_held).collect();
-    let (stand_ins, unknown) = stand_ins(mesh, census);
-    let records: Vec<Record> = census.records.iter().cloned().chain(stand_ins).collect();
-    let wanted = Wanted::new(held, &agent.cwd);
-    let taken = wanted.conflicts(&records, agent, now);
-    // Where nobody can tell, nothing is taken.
-    let is_taken =
-        |held: &&Reservation| !unknown.is_empty() || taken.iter().any(|(reservation, _)| reservation == held);
-    let (lost, back): (Vec<_>, Vec<_>) = wanted.reservations.iter().partition(is_taken);
-    agent.reservations = back.into_iter().cloned().collect();
-    lost.into_iter().map(|reservation| reservation.pattern.clone()).collect()
-}
-
 fn wait(wanted: &Reservation, holding: &Holding, now: Timestamp) -> Wait {
     let Reservation { pattern, root, literal, .. } = wanted.clone();
     Wait { pattern, named: None, root, literal, holder: holding.holder.name.to_string(), since: now }
@@ -222,38 +198,6 @@ fn grant(
         wait_no_longer_for(agent, wanted);
     })?;
     Ok((record.agent, wanted.len() - new))
-}
-
-/// What the agent holds now is no news to it when it is free.
-pub(in crate::ops) fn wait_no_longer_for(agent: &mut Agent, held: &[Reservation]) {
-    let patterns: Vec<Pattern> = held.iter().flat_map(|held| held.patterns(&agent.cwd)).collect();
-    let Agent { cwd, waits_for, .. } = agent;
-    waits_for.retain(|wait| {
-        let wait = wait.read(cwd);
-        !patterns.iter().any(|pattern| has_all(pattern, &wait))
-    });
-}
-
-/// Has who has the first all of the second? Of two globs nobody can tell, so no: better told what one knows than never.
-/// A path that a glob covers counts as a file, with nothing beneath it.
-fn has_all(pattern: &Pattern, other: &Pattern) -> bool {
-    contains(pattern, other) || other.is_literal() && pattern.covers(other.head())
-}
-
-/// Is all of the second surely in the first, whatever there is, or will be, beneath it?
-pub(in crate::ops) fn contains(pattern: &Pattern, other: &Pattern) -> bool {
-    let is_same = pattern.is_literal() == other.is_literal() && pattern.to_string() == other.to_string();
-    is_same || pattern.is_literal() && pattern.covers(other.head())
-}
-
-/// The same pattern at the same place; a path that has become a directory since is called otherwise, by its slash.
-fn same_place(a: &Reservation, b: &Reservation) -> bool {
-    let is_path = |one: &Reservation| one.literal || !has_wildcard(&one.pattern);
-    let same = match is_path(a) && is_path(b) {
-        true => a.pattern.trim_end_matches('/') == b.pattern.trim_end_matches('/'),
-        false => a.pattern == b.pattern,
-    };
-    same && a.root == b.root && a.literal == b.literal
 }
 
 /// A reason as it is kept: in one line, and not too long for it.
@@ -450,7 +394,7 @@ impl Place {
                 let meets = |mine: &Pattern| Hit::of(std::slice::from_ref(mine), &here, &budget) == Hit::Yes;
                 let Some((mine, _)) = wanted.as_read().find(|(_, mine)| meets(mine)) else { continue };
                 let there = WorkTree::containing(Path::new(root)).and_then(|tree| tree.repository());
-                if there.as_ref() == Some(&common) && names::is_live(record) {
+                if there.as_ref() == Some(&common) && record.is_live() {
                     ctx.notice(format!(
                         "{} holds `{}` in another work tree of this repository, `{}`: `{}` is yours here, and will \
                          have to be merged",

@@ -15,9 +15,8 @@ use crate::store::{Census, Claim, Claims, Completions, Locked, Mesh, Near, Recor
 use crate::sys::{clock, paths, random};
 
 use super::conflicts::STEPS_UNDER_LOCK;
+use super::expired::drop_expired;
 use super::holdings::{Holding, Others};
-use crate::ops::agents::bury::drop_expired;
-use crate::ops::agents::names::is_live;
 use crate::ops::context::Context;
 use crate::ops::error::CommandError;
 use crate::ops::tasks::{Spellings, is_stale};
@@ -204,7 +203,7 @@ fn is_waiting(agent: &Agent) -> bool {
 
 /// Whether the agent is told: dead agents need nothing, and pi-messenger's don't say what they wait for.
 fn is_told(record: &Record) -> bool {
-    !record.agent.is_foreign() && is_live(record)
+    !record.agent.is_foreign() && record.is_live()
 }
 
 /// Tells the agent what it waits for and is free by now: if the holder died or the reservation expired, nobody else may

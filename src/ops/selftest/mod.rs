@@ -22,8 +22,8 @@ use crate::sys::filesystem;
 use crate::sys::signals::Stop;
 
 use crate::ops::context::{Context, Globals};
-use crate::ops::doctor::State;
 use crate::ops::error::{CommandError, Kind};
+use crate::ops::health_check::State;
 
 use stage::{Fault, Held, Stage};
 

@@ -12,13 +12,10 @@ use crate::ops::reservations::waiting;
 use crate::store::Claim;
 use crate::sys::clock;
 
-use super::complete::{let_go_of_paths, task_of};
 use super::locked_tasks::{Table, look_up};
 use super::spec_key::Place;
 use super::states::{Board, Sheet};
-
-/// The longest id of a task, in bytes.
-const MAX_ID: usize = 200;
+use super::task_ref::{check_id, let_go_of_paths, task_of};
 
 /// Which task is wanted.
 #[derive(Clone, Debug)]
@@ -68,10 +65,10 @@ pub fn claim(ctx: &Context, request: &ClaimRequest) -> Result<Claimed, CommandEr
         wanted.compare(&mesh.census()?.records, &caller, clock::now());
     }
     let spellings = look_up(&mesh);
-    let sheet = Sheet::read(ctx, place)?;
+    let sheet = Sheet::read(place)?;
     let locked = mesh.lock_with_swarm()?;
     let mut table = Table::open(ctx, &mesh, &locked, &caller, spellings)?;
-    let sheet = sheet.refreshed(ctx)?;
+    let sheet = sheet.refreshed()?;
     let pick = Visit { table: &table, board: &table.board(&sheet) }.choose(request)?;
     let take = |me: &Agent, wanted: &Wanted| match wanted.reservations.as_slice() {
         [] => Ok(Taken::nothing(me)),
@@ -119,20 +116,6 @@ fn again(me: &Agent, claim: Claim, title: String) -> Claimed {
     let is_of = |reservation: &&Reservation| reservation.task.as_ref() == Some(&task_of(&claim));
     let reservations = me.reservations.iter().filter(is_of).cloned().collect();
     Claimed { claim, title, reservations, again: true }
-}
-
-pub(super) fn check_id(id: &str) -> Result<(), CommandError> {
-    let why = if id.is_empty() {
-        "it is empty".to_string()
-    } else if id.len() > MAX_ID {
-        format!("it has {} bytes, and {MAX_ID} is the most", id.len())
-    } else if id.chars().any(char::is_control) {
-        "it has control characters in it".to_string()
-    } else {
-        return Ok(());
-    };
-    let start: String = id.chars().take(40).collect();
-    Err(CommandError::new(Kind::InvalidValue, format!("`{}` can't be a task: {why}", start.escape_debug())))
 }
 
 enum Pick {

@@ -3,22 +3,18 @@
 use std::path::Path;
 
 use crate::domain::spec::tick;
-use crate::domain::{Agent, EventKind, Notice, PeerText, Presence, Reservation, TaskRef, quoted};
+use crate::domain::{Agent, EventKind, Notice, PeerText, Presence, quoted};
 use crate::ops::agents::identity;
-use crate::ops::agents::names::is_live;
 use crate::ops::context::Context;
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::CommandError;
 use crate::ops::feed;
 use crate::ops::reservations::waiting;
 use crate::store::{Claim, Completion, Locked, Mesh};
 use crate::sys::{clock, files, process};
 
-use super::claim::check_id;
 use super::locked_tasks::{Early, Table, look_up};
 use super::states::Sheet;
-
-/// The longest notes, in bytes: they stay for good.
-const MAX_NOTES: usize = 16 * 1024;
+use super::task_ref::{check_id, check_notes, let_go_of_paths, task_of};
 
 /// How often ticking a box is tried while others write the spec.
 const TRIES: usize = 20;
@@ -94,33 +90,6 @@ pub fn complete(ctx: &Context, request: &CompleteRequest) -> Result<Completed, C
     Ok(Completed { completion, unblocked, ticked, already: false })
 }
 
-pub(super) fn check_notes(notes: Option<&str>) -> Result<(), CommandError> {
-    match notes.map(str::len) {
-        Some(length) if length > MAX_NOTES => {
-            let text = format!("the notes have {length} bytes; {MAX_NOTES} is the most");
-            Err(CommandError::new(Kind::TooLarge, text).hint("put them into a file, and name it"))
-        }
-        _ => Ok(()),
-    }
-}
-
-pub(super) fn task_of(claim: &Claim) -> TaskRef {
-    TaskRef { spec: claim.spec.clone(), id: claim.task.clone() }
-}
-
-/// Paths that were taken with a task bind nobody without it; this clears them away.
-pub(super) fn let_go_of_paths(
-    locked: &Locked<'_>,
-    me: &Agent,
-    task: &TaskRef,
-) -> Result<Agent, CommandError> {
-    let is_of = |held: &Reservation| held.task.as_ref() == Some(task);
-    if !me.reservations.iter().any(is_of) {
-        return Ok(me.clone());
-    }
-    Ok(locked.edit(me, |agent| agent.reservations.retain(|held| !is_of(held)))?.agent)
-}
-
 /// What was taken with the task goes with it, and whoever waits for any of this is told.
 pub(super) fn give_back(
     ctx: &Context,
@@ -140,7 +109,7 @@ fn tell_idle(table: &Table<'_>, sheet: &Sheet, unblocked: &[String]) {
     let Table { ctx, mesh, me, claims, .. } = table;
     let notice = Notice::new().code(&PeerText::new(first.as_str())).say(" is ready: ").name(&me.name);
     let notice = notice.say(" completed what it depends on. To take it: msg claim --next");
-    for record in table.census.records.iter().filter(|record| is_live(record)) {
+    for record in table.census.records.iter().filter(|record| record.is_live()) {
         let agent = &record.agent;
         let same_spec =
             agent.spec.as_deref().is_some_and(|spec| sheet.place.is_meant_by(spec, &table.spellings));
@@ -166,7 +135,7 @@ fn tell_idle(table: &Table<'_>, sheet: &Sheet, unblocked: &[String]) {
 fn tick_box(ctx: &Context, mesh: &Mesh, sheet: &Sheet, id: &str) -> bool {
     let (Some(file), Some(_)) = (&sheet.place.file, sheet.task(id)) else { return false };
     for _ in 0..TRIES {
-        match try_to_tick(ctx, mesh, sheet, file, id) {
+        match try_to_tick(mesh, sheet, file, id) {
             Ok(Tick::Done) => return true,
             Ok(Tick::NoBox) => {
                 ctx.notice(format!("{} has no box to tick", quoted(id)));
@@ -192,14 +161,8 @@ enum Tick {
 
 /// The new content is on the disk before the lock is taken; under it the spec is compared with what it was, and replaced.
 /// So of two that tick at once neither undoes what the other did.
-fn try_to_tick(
-    ctx: &Context,
-    mesh: &Mesh,
-    sheet: &Sheet,
-    file: &Path,
-    id: &str,
-) -> Result<Tick, CommandError> {
-    let now = Sheet::read(ctx, sheet.place.clone())?;
+fn try_to_tick(mesh: &Mesh, sheet: &Sheet, file: &Path, id: &str) -> Result<Tick, CommandError> {
+    let now = Sheet::read(sheet.place.clone())?;
     let Some(task) = now.task(id) else { return Ok(Tick::NoBox) };
     if task.done {
         return Ok(Tick::Done);

@@ -6,19 +6,19 @@ use crate::domain::pattern::{Budget, Pattern};
 use crate::domain::{
     Agent, AgentName, EventKind, Hit, Message, Notice, PeerText, Reservation, TaskRef, quoted, shell_word,
 };
-use crate::ops::agents::identity::{self, with_nearest};
-use crate::ops::agents::names::is_live;
+use crate::ops::agents::identity;
+use crate::ops::agents::names::with_nearest;
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::feed;
 use crate::ops::reservations::conflicts::STEPS_UNDER_LOCK;
-use crate::ops::reservations::reserve::{contains, wait_no_longer_for};
+use crate::ops::reservations::rules::{contains, wait_no_longer_for};
 use crate::ops::reservations::waiting;
 use crate::store::{Claim, Locked, Mesh};
 
-use super::claim::check_id;
-use super::complete::{check_notes, give_back, let_go_of_paths, task_of};
+use super::complete::give_back;
 use super::locked_tasks::{Early, Table, look_up};
+use super::task_ref::{check_id, check_notes, let_go_of_paths, task_of};
 
 /// Gives up the task that is named, else the one that the caller has.
 pub fn unclaim(ctx: &Context, task: Option<&str>, spec: Option<&str>) -> Result<Claim, CommandError> {
@@ -194,7 +194,7 @@ fn bequeath(
     task: &TaskRef,
     paths: &[Reservation],
 ) -> Result<Agent, CommandError> {
-    let Some(record) = table.census.find(to, table.now).filter(|record| is_live(record)) else {
+    let Some(record) = table.census.find(to, table.now).filter(|record| record.is_live()) else {
         let error = CommandError::new(Kind::UnknownAgent, format!("no agent is called {to}"));
         return Err(with_nearest(error, to, &table.census));
     };

@@ -13,7 +13,8 @@ use crate::ops::messages::rendered_message::age;
 use crate::store::{Census, Claim, Claims, Completion, Completions, Finished, Locked, Mesh, Swarm};
 use crate::sys::clock;
 
-use super::spec_key::{Place, Spellings};
+use super::spec_key::Place;
+use super::spellings::Spellings;
 use super::stale::is_stale;
 use super::states::{Board, Sheet};
 
@@ -42,7 +43,7 @@ impl Early {
         };
         let known = Known::of(&claims, &completions, caller, typed);
         let place = place_of(ctx, caller, &known, named, &spellings);
-        let sheet = place.and_then(|place| Sheet::read(ctx, place));
+        let sheet = place.and_then(Sheet::read);
         (sheet.ok().map(|sheet| Self { sheet, known, own_spec: caller.spec.clone() }), spellings)
     }
 }
@@ -187,9 +188,9 @@ impl<'l> Table<'l> {
     ) -> Result<Rc<Sheet>, CommandError> {
         let known = Known::of(&self.claims, &self.completions, &self.me, typed);
         if let Some(early) = early.filter(|early| early.known == known && early.own_spec == self.me.spec) {
-            return early.sheet.refreshed(self.ctx);
+            return early.sheet.refreshed();
         }
-        Sheet::read(self.ctx, place_of(self.ctx, &self.me, &known, named, &self.spellings)?)
+        Sheet::read(place_of(self.ctx, &self.me, &known, named, &self.spellings)?)
     }
 
     /// The caller's claim of that task, or why it has none.

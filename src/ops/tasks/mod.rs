@@ -8,16 +8,20 @@ pub(super) mod claims;
 mod complete;
 mod handoff;
 mod locked_tasks;
+mod spec;
 mod spec_key;
+mod spellings;
 mod stale;
 mod states;
+mod task_ref;
 
 pub use claim::{Choice, ClaimRequest, Claimed, claim};
 pub use complete::{CompleteRequest, Completed, complete};
 pub use handoff::{HandedOff, handoff, unclaim};
-pub use spec_key::{SpecInUse, spec};
+pub use spec::{SpecInUse, spec};
 pub use states::{Progress, TaskState, TaskView, Tasks, WorkedOn, tasks};
 
-pub(super) use spec_key::{Spellings, problems};
+pub(super) use spec::problems;
+pub(super) use spellings::Spellings;
 pub(super) use stale::is_stale;
-pub(super) use states::{Sheet, boards};
+pub(super) use states::boards;

@@ -1,19 +1,18 @@
-//! Which spec is meant, and under which key its claims are kept.
+//! Which spec is meant, and what it says.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::domain::Agent;
 use crate::domain::spec::{self, Spec};
-use crate::ops::agents::identity;
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::person;
-use crate::store::{Claims, Completion, Completions, Finished, holds_a_lock};
+use crate::store::holds_a_lock;
 use crate::sys::files::{self, FileError};
 use crate::sys::git::WorkTree;
-use crate::sys::{paths, seams};
+use crate::sys::seams;
+
+use super::spellings::{Spellings, key};
 
 /// Larger files are not accepted as specs (in bytes).
 const MAX_SPEC: u64 = 64 * 1024 * 1024;
@@ -53,7 +52,7 @@ impl Place {
         Self { key: key(Path::new(path)), file }
     }
 
-    fn named(ctx: &Context, text: &str) -> Result<Self, CommandError> {
+    pub(super) fn named(ctx: &Context, text: &str) -> Result<Self, CommandError> {
         let full = ctx.cwd.join(ctx.home.expand(text));
         if !full.is_file() {
             let what = if full.exists() { "not a file" } else { "no such file" };
@@ -90,7 +89,7 @@ impl Place {
     }
 
     /// What the spec says now.
-    fn read(&self) -> Result<Spec, CommandError> {
+    pub(super) fn read(&self) -> Result<Spec, CommandError> {
         Ok(spec::read(&self.text()?))
     }
 
@@ -98,91 +97,4 @@ impl Place {
     pub(super) fn is_meant_by(&self, other: &str, spellings: &Spellings) -> bool {
         other == self.key || spellings.meaning(other) == self.key
     }
-}
-
-/// The one key of a spec, however it is spelled and in whichever work tree it lies.
-pub(super) fn key(path: &Path) -> String {
-    seams::count(if holds_a_lock() { "path-under-lock" } else { "path" });
-    let real = PathBuf::from(paths::resolve(path).as_str());
-    let in_main = || {
-        // Without a spec a folder stands for one: it may be the whole work tree.
-        let tree = WorkTree::containing(if real.is_dir() { &real } else { real.parent()? })?;
-        let main = tree.main_root()?;
-        let rest = real.strip_prefix(paths::resolve(&tree.root).as_str()).ok()?;
-        Some(if rest.as_os_str().is_empty() { main } else { main.join(rest) })
-    };
-    in_main().unwrap_or(real).to_string_lossy().into_owned()
-}
-
-/// Keys of specs as they are spelled, compared by what they mean. Each is looked up once.
-#[derive(Debug, Default)]
-pub(in crate::ops) struct Spellings(RefCell<HashMap<String, String>>);
-
-impl Spellings {
-    pub(in crate::ops) fn are_same(&self, one: &str, other: &str) -> bool {
-        one == other || self.meaning(one) == self.meaning(other)
-    }
-
-    fn meaning(&self, spelled: &str) -> String {
-        let mut known = self.0.borrow_mut();
-        known.entry(spelled.to_string()).or_insert_with(|| key(Path::new(spelled))).clone()
-    }
-
-    /// Looks up all that claims and completions name. It may take long, so it is done before a lock is taken.
-    pub(super) fn look_up(&self, claims: &Claims, completions: &Completions) {
-        for claim in claims.iter() {
-            self.meaning(&claim.spec);
-        }
-        for done in completions.specs() {
-            self.meaning(done.spec());
-        }
-    }
-
-    /// Who finished that task of that spec, under whichever spelling.
-    pub(in crate::ops) fn completion(
-        &self,
-        completions: &Completions,
-        spec: &str,
-        task: &str,
-    ) -> Option<Completion> {
-        let is_there = |done: &&Finished| done.has(task) && self.are_same(done.spec(), spec);
-        completions.specs().find(is_there).and_then(|done| completions.find(done, task))
-    }
-}
-
-/// A spec that an agent works through.
-#[derive(Clone, Debug)]
-pub struct SpecInUse {
-    /// `None`: the agent has none.
-    pub path: Option<String>,
-    pub tasks: usize,
-    /// Boxes that are no tasks because they have no id.
-    pub boxes_without_id: usize,
-    pub problems: Vec<String>,
-}
-
-/// Shows the caller's spec, or sets it.
-pub fn spec(ctx: &Context, path: Option<&str>) -> Result<SpecInUse, CommandError> {
-    let place = path.map(|text| Place::named(ctx, text)).transpose()?;
-    let (mesh, caller) = identity::caller(ctx)?;
-    let agent = match &place {
-        Some(Place { file: Some(file), .. }) => {
-            let real = paths::resolve(file).to_string();
-            mesh.lock()?.edit(&caller.agent, |agent| agent.spec = Some(real))?.agent
-        }
-        _ => caller.agent,
-    };
-    let Some(path) = agent.spec.clone() else {
-        return Ok(SpecInUse { path: None, tasks: 0, boxes_without_id: 0, problems: Vec::new() });
-    };
-    let spec = Place::find(ctx, None, Some(&agent))?.read()?;
-    let problems = spec.problems.iter().map(ToString::to_string).collect();
-    let boxes_without_id = spec.boxes_without_id;
-    Ok(SpecInUse { path: Some(path), tasks: spec.tasks.len(), boxes_without_id, problems })
-}
-
-/// What is wrong with the spec of an agent.
-pub(in crate::ops) fn problems(path: &str) -> Result<Vec<String>, CommandError> {
-    let place = Place { key: String::new(), file: Some(PathBuf::from(path)) };
-    Ok(place.read()?.problems.iter().map(ToString::to_string).collect())
 }

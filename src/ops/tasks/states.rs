@@ -1,6 +1,6 @@
 //! The tasks of a spec with their states; `msg tasks`.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -14,7 +14,8 @@ use crate::ops::error::CommandError;
 use crate::store::{Census, Claim, Claims, Completion, Completions, Finished, Mesh};
 use crate::sys::files;
 
-use super::spec_key::{Place, Spellings};
+use super::spec_key::Place;
+use super::spellings::Spellings;
 use super::stale::is_stale;
 
 /// The state of a task.
@@ -79,9 +80,15 @@ impl Progress {
     }
 }
 
+thread_local! {
+    /// The spec that was read last. A process that goes on, a screen or a server, reads the same one again and again, and
+    /// most of the work is in understanding it.
+    static LAST: RefCell<Option<Rc<Sheet>>> = const { RefCell::new(None) };
+}
+
 /// A spec, as it was read.
 #[derive(Debug)]
-pub(in crate::ops) struct Sheet {
+pub(super) struct Sheet {
     pub(super) place: Place,
     pub(super) spec: Spec,
     /// Needed to tick a box.
@@ -93,26 +100,28 @@ pub(in crate::ops) struct Sheet {
 }
 
 impl Sheet {
-    /// What was read before, in a process that goes on, is understood once: most of the work is in that.
-    pub(super) fn read(ctx: &Context, place: Place) -> Result<Rc<Self>, CommandError> {
+    /// Reads the file. The same text of the same spec is understood once.
+    pub(super) fn read(place: Place) -> Result<Rc<Self>, CommandError> {
         let mark = place.file.as_deref().and_then(file_mark);
         let text = place.text()?;
-        let mut last = ctx.sheet.borrow_mut();
-        if let Some(sheet) = last.as_ref().filter(|sheet| sheet.place == place && sheet.text == text) {
+        let is_same = |sheet: &&Rc<Self>| sheet.place == place && sheet.text == text;
+        if let Some(sheet) = LAST.with_borrow(|last| last.as_ref().filter(is_same).cloned()) {
             sheet.mark.set(mark);
-            return Ok(Rc::clone(sheet));
+            return Ok(sheet);
         }
         let spec = spec::read(&text);
         let numbers = spec.tasks.iter().enumerate().map(|(number, task)| (task.id.clone(), number)).collect();
-        Ok(Rc::clone(last.insert(Rc::new(Self { place, spec, text, mark: Cell::new(mark), numbers }))))
+        let sheet = Rc::new(Self { place, spec, text, mark: Cell::new(mark), numbers });
+        LAST.set(Some(Rc::clone(&sheet)));
+        Ok(sheet)
     }
 
     /// The same spec as it is now: it is read again only if the file was changed since. For the moment after a lock was
     /// waited for.
-    pub(super) fn refreshed(self: Rc<Self>, ctx: &Context) -> Result<Rc<Self>, CommandError> {
+    pub(super) fn refreshed(self: Rc<Self>) -> Result<Rc<Self>, CommandError> {
         match self.place.file.as_deref().and_then(file_mark) == self.mark.get() {
             true => Ok(self),
-            false => Self::read(ctx, self.place.clone()),
+            false => Self::read(self.place.clone()),
         }
     }
 
@@ -303,7 +312,7 @@ pub fn tasks(ctx: &Context, named: Option<&str>) -> Result<Tasks, CommandError> 
     if let Some(Err(error)) = mesh.as_deref().map(|mesh| stuck::look(ctx, mesh, &census, &claims)) {
         ctx.notice(format!("who is stuck can't be told: {error}"));
     }
-    look(ctx, place, &Ledgers { claims: &claims, completions: &completions, census: &census }, me)
+    look(place, &Ledgers { claims: &claims, completions: &completions, census: &census }, me)
 }
 
 /// The ledgers, read once for several specs.
@@ -323,7 +332,6 @@ pub struct WorkedOn {
 
 /// The tasks of every spec that an agent works on or has a claim in, each once; at most `most` specs.
 pub(in crate::ops) fn boards(
-    ctx: &Context,
     mesh: &Mesh,
     census: &Census,
     most: usize,
@@ -342,17 +350,12 @@ pub(in crate::ops) fn boards(
             places.push((spec, place));
         }
     }
-    let board = |(spec, place)| WorkedOn { spec, tasks: look(ctx, place, &ledgers, None) };
+    let board = |(spec, place)| WorkedOn { spec, tasks: look(place, &ledgers, None) };
     Ok(places.into_iter().map(board).collect())
 }
 
-fn look(
-    ctx: &Context,
-    place: Place,
-    ledgers: &Ledgers<'_>,
-    me: Option<Agent>,
-) -> Result<Tasks, CommandError> {
-    let sheet = Sheet::read(ctx, place)?;
+fn look(place: Place, ledgers: &Ledgers<'_>, me: Option<Agent>) -> Result<Tasks, CommandError> {
+    let sheet = Sheet::read(place)?;
     let spellings = Spellings::default();
     let board = Board::new(&sheet, ledgers.claims, ledgers.completions, ledgers.census, &spellings);
     let tasks = board.views();

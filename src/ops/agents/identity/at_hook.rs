@@ -7,7 +7,6 @@
 use std::borrow::Cow;
 
 use crate::domain::{Agent, Liveness, SessionId};
-use crate::ops::agents::names::is_live;
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 use crate::store::{Census, Mesh, Near, Record, Survey};
@@ -147,7 +146,7 @@ pub(super) fn registered(mesh: &Mesh, session: &SessionId) -> Result<Option<Agen
     let Some(name) = mesh.name_of_session(session)? else { return Ok(None) };
     let record = mesh.registration(&name)?;
     let is_it = |record: &Record| {
-        record.agent.session == *session && record.agent.restores.is_none() && is_live(record)
+        record.agent.session == *session && record.agent.restores.is_none() && record.is_live()
     };
     Ok(record.filter(is_it).map(|record| record.agent))
 }

@@ -5,7 +5,6 @@ use std::fmt;
 use jiff::SignedDuration;
 
 use crate::domain::{Agent, Pid, Recorded, SessionId};
-use crate::ops::agents::names::is_live;
 use crate::ops::context::{Client, Context};
 use crate::store::Census;
 use crate::sys::ancestry::{self, Host};
@@ -79,7 +78,7 @@ impl Traces {
     pub(super) fn choose(&mut self, ctx: &Context, census: &Census) {
         let Some(client) = &ctx.client else { return };
         let is_here = |session: &&SessionId| {
-            census.records.iter().any(|record| record.agent.session == **session && is_live(record))
+            census.records.iter().any(|record| record.agent.session == **session && record.is_live())
         };
         if let Some(session) = client.sessions.iter().find(is_here) {
             self.session = Some((session.clone(), Teller::Client));

@@ -2,7 +2,6 @@
 
 use crate::domain::{Agent, Harness, Pid, Recorded, SessionId};
 use crate::ops::agents::identity::{self, Traces};
-use crate::ops::agents::names::is_live;
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, Kind};
 use crate::store::{Mesh, Record};
@@ -81,7 +80,7 @@ impl Newcomer {
                 (true, is_here) => !is_here,
                 (false, is_here) => is_here && has_new_id,
             };
-        let own = |record: &Record| !record.agent.is_foreign() && is_moved(&record.agent) && is_live(record);
+        let own = |record: &Record| !record.agent.is_foreign() && is_moved(&record.agent) && record.is_live();
         Ok(mesh.census()?.records.into_iter().find(own).map(|record| record.agent))
     }
 }

@@ -9,8 +9,8 @@ use crate::sys::git::WorkTree;
 use crate::sys::program::{is_program, is_same, on_path, own};
 
 use crate::ops::context::Context;
-use crate::ops::doctor::Check;
 use crate::ops::error::{CommandError, Kind};
+use crate::ops::health_check::Check;
 use crate::ops::setup::install::harnesses::{HARNESSES, Place, Scope};
 use crate::ops::setup::install::login;
 use crate::ops::setup::install::part::{Part, Target};

@@ -1,4 +1,4 @@
-//! The result of one check of `doctor`, and the verdict over all of them.
+//! What a check of `doctor` or `selftest` says, and what follows from all of them.
 
 use crate::ops::error::{CommandError, Kind};
 
@@ -50,7 +50,7 @@ impl Check {
         }
     }
 
-    pub(super) fn fail(name: &'static str, message: impl Into<String>, fix: &str) -> Self {
+    pub(in crate::ops) fn fail(name: &'static str, message: impl Into<String>, fix: &str) -> Self {
         Self {
             name,
             state: State::Fail,

@@ -1,0 +1,67 @@
+//! What follows from patterns alone: which of them cover which, and what an agent may have back.
+
+use jiff::Timestamp;
+
+use crate::domain::pattern::{Pattern, has_wildcard};
+use crate::domain::{Agent, Reservation, TaskRef};
+use crate::store::{Census, Mesh, Record};
+
+use super::conflicts::Wanted;
+use super::holdings::stand_ins;
+
+/// Gives the agent back what it held, as far as that would be granted now. Returns what would not.
+pub(in crate::ops) fn regain(
+    mesh: &Mesh,
+    census: &Census,
+    agent: &mut Agent,
+    held: Vec<Reservation>,
+    now: Timestamp,
+) -> Vec<String> {
+    // What was taken with a task went with it; claims that can't be read prove nothing.
+    let claims = mesh.claims().ok();
+    let has = |task: &TaskRef| claims.as_ref().is_none_or(|claims| claims.has(agent, task));
+    let is_held = |held: &Reservation| held.binds(now) && held.task.as_ref().is_none_or(has);
+    let held: Vec<Reservation> = held.into_iter().filter(is_held).collect();
+    let (stand_ins, unknown) = stand_ins(mesh, census);
+    let records: Vec<Record> = census.records.iter().cloned().chain(stand_ins).collect();
+    let wanted = Wanted::new(held, &agent.cwd);
+    let taken = wanted.conflicts(&records, agent, now);
+    // Where nobody can tell, nothing is taken.
+    let is_taken =
+        |held: &&Reservation| !unknown.is_empty() || taken.iter().any(|(reservation, _)| reservation == held);
+    let (lost, back): (Vec<_>, Vec<_>) = wanted.reservations.iter().partition(is_taken);
+    agent.reservations = back.into_iter().cloned().collect();
+    lost.into_iter().map(|reservation| reservation.pattern.clone()).collect()
+}
+
+/// What the agent holds now is no news to it when it is free.
+pub(in crate::ops) fn wait_no_longer_for(agent: &mut Agent, held: &[Reservation]) {
+    let patterns: Vec<Pattern> = held.iter().flat_map(|held| held.patterns(&agent.cwd)).collect();
+    let Agent { cwd, waits_for, .. } = agent;
+    waits_for.retain(|wait| {
+        let wait = wait.read(cwd);
+        !patterns.iter().any(|pattern| has_all(pattern, &wait))
+    });
+}
+
+/// Has who has the first all of the second? Of two globs nobody can tell, so no: better told what one knows than never.
+/// A path that a glob covers counts as a file, with nothing beneath it.
+fn has_all(pattern: &Pattern, other: &Pattern) -> bool {
+    contains(pattern, other) || other.is_literal() && pattern.covers(other.head())
+}
+
+/// Is all of the second surely in the first, whatever there is, or will be, beneath it?
+pub(in crate::ops) fn contains(pattern: &Pattern, other: &Pattern) -> bool {
+    let is_same = pattern.is_literal() == other.is_literal() && pattern.to_string() == other.to_string();
+    is_same || pattern.is_literal() && pattern.covers(other.head())
+}
+
+/// The same pattern at the same place; a path that has become a directory since is called otherwise, by its slash.
+pub(super) fn same_place(a: &Reservation, b: &Reservation) -> bool {
+    let is_path = |one: &Reservation| one.literal || !has_wildcard(&one.pattern);
+    let same = match is_path(a) && is_path(b) {
+        true => a.pattern.trim_end_matches('/') == b.pattern.trim_end_matches('/'),
+        false => a.pattern == b.pattern,
+    };
+    same && a.root == b.root && a.literal == b.literal
+}

@@ -1,0 +1,47 @@
+//! Which spec an agent works through.
+
+use std::path::PathBuf;
+
+use crate::ops::agents::identity;
+use crate::ops::context::Context;
+use crate::ops::error::CommandError;
+use crate::sys::paths;
+
+use super::spec_key::Place;
+
+/// A spec that an agent works through.
+#[derive(Clone, Debug)]
+pub struct SpecInUse {
+    /// `None`: the agent has none.
+    pub path: Option<String>,
+    pub tasks: usize,
+    /// Checkboxes that are not tasks because they have no id.
+    pub boxes_without_id: usize,
+    pub problems: Vec<String>,
+}
+
+/// Shows the caller's spec, or sets it.
+pub fn spec(ctx: &Context, path: Option<&str>) -> Result<SpecInUse, CommandError> {
+    let place = path.map(|text| Place::named(ctx, text)).transpose()?;
+    let (mesh, caller) = identity::caller(ctx)?;
+    let agent = match &place {
+        Some(Place { file: Some(file), .. }) => {
+            let real = paths::resolve(file).to_string();
+            mesh.lock()?.edit(&caller.agent, |agent| agent.spec = Some(real))?.agent
+        }
+        _ => caller.agent,
+    };
+    let Some(path) = agent.spec.clone() else {
+        return Ok(SpecInUse { path: None, tasks: 0, boxes_without_id: 0, problems: Vec::new() });
+    };
+    let spec = Place::find(ctx, None, Some(&agent))?.read()?;
+    let problems = spec.problems.iter().map(ToString::to_string).collect();
+    let boxes_without_id = spec.boxes_without_id;
+    Ok(SpecInUse { path: Some(path), tasks: spec.tasks.len(), boxes_without_id, problems })
+}
+
+/// What is wrong with the spec of an agent.
+pub(in crate::ops) fn problems(path: &str) -> Result<Vec<String>, CommandError> {
+    let place = Place { key: String::new(), file: Some(PathBuf::from(path)) };
+    Ok(place.read()?.problems.iter().map(ToString::to_string).collect())
+}
