@@ -65,7 +65,8 @@ pub fn measure() -> Vec<Figure> {
     let in_process = || {
         let globals = Globals { mesh: Some(mesh.clone()), ..Globals::default() };
         let ctx = Context::new(globals).unwrap();
-        assert_eq!(ops::agents(&ctx, Filter::default()).unwrap().agents.len(), 3);
+        let listing = ops::run(ctx, |op| ops::agents(op, Filter::default())).outcome.unwrap();
+        assert_eq!(listing.agents.len(), 3);
     };
     let mut server = Server::start(&scratch);
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());

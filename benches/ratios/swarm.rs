@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use ravenry::domain::AgentName;
 use ravenry::ops::tasks::{Choice, ClaimRequest, CompleteRequest, claim, complete};
-use ravenry::ops::{Context, Globals};
+use ravenry::ops::{Context, Globals, Op, carry_out, run};
 use ravenry::store::Mesh;
 
 use crate::figure::{Aim, Figure, Spread};
@@ -36,18 +36,19 @@ impl Stage {
         Self { scratch, spec }
     }
 
-    fn context(&self, name: &str) -> Context {
+    /// Acts as that agent, in one process.
+    fn act_as<T>(&self, name: &str, work: impl FnOnce(&Op) -> T) -> T {
         let globals = Globals {
             mesh: Some(self.scratch.mesh().to_str().unwrap().to_string()),
             speaker: Some(AgentName::new(name).unwrap()),
             cwd: Some(self.scratch.home().to_path_buf()),
             ..Globals::default()
         };
-        Context::tolerant(globals).unwrap().0
+        run(Context::tolerant(globals).unwrap().0, work).outcome
     }
 
     /// Claims and completes one task.
-    fn round(&self, ctx: &Context) {
+    fn round(&self, op: &Op) {
         let spec = Some(self.spec.to_str().unwrap().to_string());
         let request = ClaimRequest {
             choice: Choice::Next,
@@ -57,9 +58,10 @@ impl Stage {
             force_broad: false,
             adhoc: false,
         };
-        let claimed = claim(ctx, &request).unwrap();
-        complete(ctx, &CompleteRequest { task: Some(claimed.claim.task), spec, notes: None, tick: false })
+        let claimed = claim(op, &request).unwrap();
+        complete(op, &CompleteRequest { task: Some(claimed.claim.task), spec, notes: None, tick: false })
             .unwrap();
+        carry_out(op);
     }
 }
 
@@ -92,13 +94,14 @@ fn microseconds(values: &[f64]) -> String {
 
 fn in_one_process() -> Figure {
     let stage = Stage::new(&["Anna".to_string()], REPETITIONS);
-    let ctx = stage.context("Anna");
     let mesh = stage.scratch.open();
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-    for _ in 0..REPETITIONS {
-        ours.push(seconds(|| stage.round(&ctx)));
-        theirs.push(seconds(|| bare(&mesh)));
-    }
+    stage.act_as("Anna", |op| {
+        for _ in 0..REPETITIONS {
+            ours.push(seconds(|| stage.round(op)));
+            theirs.push(seconds(|| bare(&mesh)));
+        }
+    });
     Figure {
         name: "task: claim and complete / bare locks and files",
         ours: microseconds(&ours),
@@ -139,16 +142,14 @@ fn contended() -> Figure {
     const EACH: usize = 40;
     let names: Vec<String> = (0..CONTENDERS).map(|number| format!("Agent{number}")).collect();
     let alone = Stage::new(&names[..1], CONTENDERS * EACH);
-    let ctx = alone.context(&names[0]);
-    let one = seconds(|| (0..CONTENDERS * EACH).for_each(|_| alone.round(&ctx)));
+    let one = alone.act_as(&names[0], |op| seconds(|| (0..CONTENDERS * EACH).for_each(|_| alone.round(op))));
     let together = Stage::new(&names, CONTENDERS * EACH);
     let all = seconds(|| {
         std::thread::scope(|scope| {
             for name in &names {
                 let together = &together;
                 scope.spawn(move || {
-                    let ctx = together.context(name);
-                    (0..EACH).for_each(|_| together.round(&ctx));
+                    together.act_as(name, |op| (0..EACH).for_each(|_| together.round(op)));
                 });
             }
         });
@@ -204,7 +205,6 @@ pub fn completing(count: usize) -> Completing {
 }
 
 fn complete_one(stage: &Stage, number: usize) -> f64 {
-    let ctx = stage.context("Anna");
     let spec = Some(stage.spec.to_str().unwrap().to_string());
     let id = format!("more-{number}");
     let request = ClaimRequest {
@@ -215,9 +215,14 @@ fn complete_one(stage: &Stage, number: usize) -> f64 {
         force_broad: false,
         adhoc: true,
     };
-    claim(&ctx, &request).unwrap();
-    seconds(|| {
-        drop(complete(&ctx, &CompleteRequest { task: Some(id), spec, notes: None, tick: false }).unwrap());
+    let finish = CompleteRequest { task: Some(id), spec, notes: None, tick: false };
+    stage.act_as("Anna", |op| {
+        claim(op, &request).unwrap();
+        carry_out(op);
+        seconds(|| {
+            drop(complete(op, &finish).unwrap());
+            carry_out(op);
+        })
     })
 }
 

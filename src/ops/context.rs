@@ -1,13 +1,13 @@
 //! What a command knows before it starts: the caller, the directory, the settings, and the mesh.
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::domain::settings::{Settings, Source};
+use crate::domain::settings::Settings;
 use crate::domain::{AgentName, SessionId};
-use crate::store::{Location, Mesh, Options, Reason, config};
+use crate::store::{Location, Mesh, Options, config};
 use crate::sys::environment::{self, Home};
 
 use crate::ops::error::{CommandError, Kind};
@@ -42,11 +42,11 @@ pub struct Context {
     pub speaker: Option<AgentName>,
     pub(super) client: Option<Client>,
     patience: Option<Duration>,
-    notices: RefCell<Vec<String>>,
+    /// What the configuration files give reason to warn of.
+    pub(super) warnings: Vec<String>,
+    /// Filled once, by whoever needs it first: most hooks need none, `join` may have to make it, and to open it twice is
+    /// to check twice whether it is safe.
     mesh: OnceCell<Rc<Mesh>>,
-    told_of_tightening: Cell<bool>,
-    /// Who got a message of the program's own on the way.
-    told: RefCell<Vec<AgentName>>,
     /// Why the user's configuration can't be used, while the command goes on with what it said last.
     pub(super) broken_config: Option<String>,
     /// Why the settings can't be saved for that case.
@@ -75,7 +75,6 @@ impl Context {
         let location = Location::find(&loaded.settings, &home)?;
         let errors: Vec<CommandError> = loaded.errors.into_iter().map(CommandError::from).collect();
         let unknown_mesh = errors.first().filter(|_| loaded.mesh_is_unknown).cloned();
-        let notices = RefCell::new(loaded.warnings);
         let Globals { speaker, patience, client, .. } = globals;
         let ctx = Self {
             home,
@@ -85,10 +84,8 @@ impl Context {
             speaker,
             client,
             patience,
-            notices,
+            warnings: loaded.warnings,
             mesh: OnceCell::new(),
-            told_of_tightening: Cell::default(),
-            told: RefCell::default(),
             broken_config: loaded.broken,
             not_kept: loaded.not_kept.map(|error| error.to_string()),
             unknown_mesh,
@@ -121,24 +118,6 @@ impl Context {
         Rc::clone(self.mesh.get_or_init(|| Rc::new(mesh)))
     }
 
-    /// Something that a person should know although the command goes on.
-    pub fn notice(&self, text: impl Into<String>) {
-        self.notices.borrow_mut().push(text.into());
-    }
-
-    pub(super) fn was_told(&self, name: &AgentName) {
-        self.told.borrow_mut().push(name.clone());
-    }
-
-    pub(super) fn take_told(&self) -> Vec<AgentName> {
-        self.told.take()
-    }
-
-    pub fn take_notices(&self) -> Vec<String> {
-        self.tell_of_tightening();
-        self.notices.take()
-    }
-
     /// The working directory as registrations have it.
     pub fn folder(&self) -> String {
         self.cwd.to_string_lossy().into_owned()
@@ -150,23 +129,13 @@ impl Context {
         Options { durability: self.settings.durability(), lock_timeout }
     }
 
-    /// Said once, whichever write it was.
-    fn tell_of_tightening(&self) {
-        if let Some(tightened) = self.mesh.get().and_then(|mesh| mesh.tightened())
-            && !self.told_of_tightening.replace(true)
-        {
-            let (path, mode) = (&tightened.path, tightened.mode);
-            self.notice(format!(
-                "`{path}` was open to other users (mode {mode:03o}); now only you can open it (mode 700)"
-            ));
-        }
-    }
-
-    /// A directory that was named and does not exist may be a typing error.
-    pub(super) fn note_absent_mesh(&self) {
-        if matches!(self.location.reason, Reason::Told(Source::Flag(_))) {
-            self.notice(format!("there is no mesh at `{}`; `msg join` creates it", self.location));
-        }
+    /// That the mesh was open to others until a write of this command closed it.
+    pub(super) fn tightening(&self) -> Option<String> {
+        let tightened = self.mesh.get()?.tightened()?;
+        let (path, mode) = (&tightened.path, tightened.mode);
+        Some(format!(
+            "`{path}` was open to other users (mode {mode:03o}); now only you can open it (mode 700)"
+        ))
     }
 }
 

@@ -16,10 +16,12 @@ use crate::ops::agents::bury::{bury_dead, settled_census};
 use crate::ops::agents::names::with_nearest;
 use crate::ops::agents::prune;
 use crate::ops::context::{Context, Globals};
+use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, Kind};
 pub use crate::ops::health_check::{Check, State, verdict};
 use crate::ops::messages::rendered_message::age;
 use crate::ops::reservations::waiting;
+use crate::ops::runner::run;
 use crate::ops::setup::install;
 use crate::ops::wake;
 
@@ -29,32 +31,35 @@ const REPAIR: &str = "`msg doctor --repair` does it";
 
 /// Runs all checks. With `repair`, repairs what is safe to repair and says so.
 pub fn doctor(globals: &Globals, repair: bool) -> Result<Vec<Check>, CommandError> {
-    let mut checks = Vec::new();
     let (ctx, errors) = Context::tolerant(globals.clone())?;
-    checks.extend(errors.into_iter().map(|error| Check::failed("config", error)));
-    for warning in ctx.take_notices() {
+    Ok(run(ctx, |op| look_at_everything(op, errors, repair)).outcome)
+}
+
+fn look_at_everything(op: &Op, errors: Vec<CommandError>, repair: bool) -> Vec<Check> {
+    let mut checks: Vec<Check> = errors.into_iter().map(|error| Check::failed("config", error)).collect();
+    for warning in op.take_warnings() {
         checks.push(Check::warn("config", warning, "mend the file"));
     }
     if checks.is_empty() {
         checks.push(Check::ok("config", "every file can be read"));
     }
-    if let Some(error) = &ctx.not_kept {
+    if let Some(error) = &op.not_kept {
         let text = format!("what it says can't be kept for a time when it can't be read: {error}");
         checks.push(Check::warn("config", text, "make its directory writable"));
     }
-    checks.push(Check::ok("mesh", format!("{}: {}", ctx.location, why(&ctx.location))));
-    match ctx.mesh() {
+    checks.push(Check::ok("mesh", format!("{}: {}", op.location, why(&op.location))));
+    match op.mesh() {
         Ok(Some(mesh)) => {
-            checks.push(permissions(&ctx, &mesh, repair));
-            let visit = Visit { ctx: &ctx, mesh: &mesh, repair };
+            checks.push(permissions(op, &mesh, repair));
+            let visit = Visit { op, mesh: &mesh, repair };
             checks.extend(visit.checks());
         }
         Ok(None) => checks.push(Check::ok("permissions", "there is no mesh yet: nobody has joined")),
         Err(error) => checks.push(Check::failed("permissions", error)),
     }
-    checks.extend(install::checks(&ctx, repair));
+    checks.extend(install::checks(op, repair));
     checks.push(inotify());
-    Ok(checks)
+    checks
 }
 
 /// Tries the way that would wake an agent, without costing it a turn.
@@ -83,7 +88,7 @@ fn why(location: &Location) -> String {
 }
 
 struct Visit<'a> {
-    ctx: &'a Context,
+    op: &'a Op,
     mesh: &'a Mesh,
     repair: bool,
 }
@@ -168,7 +173,7 @@ impl Visit<'_> {
         if self.repair {
             let locked = self.mesh.lock()?;
             buried = bury_dead(&locked, &settled_census(&locked)?, clock::now())?;
-            waiting::tell_or_note(self.ctx, self.mesh, &locked);
+            waiting::tell_or_note(self.op, self.mesh, &locked);
             census = locked.census()?;
         }
         let (mut live, mut checks) = (0, Vec::new());
@@ -230,7 +235,7 @@ impl Visit<'_> {
         let Sessions { records, unreadable } = self.mesh.sessions()?;
         let mut checks = Vec::new();
         let mut forgotten = 0;
-        let too_old = prune::too_old(self.ctx);
+        let too_old = prune::too_old(self.op);
         if let Some(locked) = &locked {
             for record in &records {
                 if prune::is_old_session(self.mesh, record, too_old)? {
@@ -327,7 +332,7 @@ impl Visit<'_> {
             graves => format!("{}, with {}", count(graves, "grave"), count(mail, "unread message")),
         };
         if let Some(locked) = &locked {
-            let too_old = prune::too_old(self.ctx);
+            let too_old = prune::too_old(self.op);
             let old = graves.iter().filter(|grave| prune::is_old_grave(grave, too_old));
             let mut closed = 0;
             for grave in old {
@@ -413,7 +418,7 @@ impl Visit<'_> {
         let agents = census.records.iter().filter(is_agent).map(|record| &record.agent);
         agents
             .map(|agent| {
-                let (text, is_woken) = wake::describe(self.ctx, self.mesh, agent)?;
+                let (text, is_woken) = wake::describe(self.op, self.mesh, agent)?;
                 let fix = "prompt it to hand it its mail; docs/waking.md lists what wakes it";
                 Ok(if is_woken { Check::ok("waking", text) } else { Check::warn("waking", text, fix) })
             })

@@ -12,6 +12,7 @@ use crate::sys::{clock, process};
 use crate::ops::agents::list::{Filter, look_around};
 use crate::ops::agents::profile::Profile;
 use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::reservations::conflicts::STEPS_UNDER_LOCK;
 use crate::ops::reservations::holdings::Holding;
@@ -38,10 +39,10 @@ pub struct Overview {
 }
 
 /// Looks at everything. The caller is told by `--as`: whoever shows a screen knows whom it shows it to.
-pub fn overview(ctx: &Context) -> Result<Overview, CommandError> {
+pub fn overview(op: &Op) -> Result<Overview, CommandError> {
     let gone = || CommandError::new(Kind::NotJoined, "you are not in this mesh any more");
-    let mesh = ctx.mesh()?.ok_or_else(gone)?;
-    let listing = look_around(ctx, Filter::default())?;
+    let mesh = op.mesh()?.ok_or_else(gone)?;
+    let listing = look_around(op, Filter::default())?;
     let me = listing.me.as_ref().ok_or_else(gone)?;
     let (mut mine, mut peers): (Vec<Profile>, Vec<Profile>) =
         listing.agents.into_iter().partition(|profile| profile.agent.name.is_spelled_as(me));

@@ -1,5 +1,7 @@
 //! Imports run one way: faces → ops → store → sys → domain. And what ARCHITECTURE.md says is absent is absent.
 
+mod circles;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -198,4 +200,68 @@ fn nothing_is_async_outside_of_the_mcp_face() {
 fn main_is_a_table_of_contents() {
     let main = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/main.rs")).unwrap();
     assert!(main.lines().count() < 20);
+}
+
+/// The files of `ops` and `faces` that have one of the words in their code.
+fn files_with(words: &[&str]) -> Vec<String> {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let has_word = |line: &str| {
+        let code = line.trim_start();
+        let is_start = |at: usize| !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        let is_code = !code.starts_with("//");
+        is_code && words.iter().any(|word| code.match_indices(word).any(|(at, _)| is_start(at)))
+    };
+    let mut files = Vec::new();
+    for path in rust_files(&src.join("ops")).into_iter().chain(rust_files(&src.join("faces"))) {
+        if fs::read_to_string(&path).unwrap().lines().any(has_word) {
+            files.push(path.strip_prefix(&src).unwrap().display().to_string());
+        }
+    }
+    files
+}
+
+/// Ops write down what follows from them; one runner carries it out when no lock is held.
+#[test]
+fn effects_are_carried_out_in_one_place() {
+    assert_eq!(files_with(&["append_event("]), ["ops/runner.rs"], "the feed");
+    assert_eq!(files_with(&["notices::post("]), ["ops/runner.rs"], "notices");
+    assert_eq!(
+        files_with(&["those_who_were_told(", "resting("]),
+        ["ops/runner.rs", "ops/wake/mod.rs"],
+        "wakes"
+    );
+    assert_eq!(
+        files_with(&["Op::new("]),
+        ["ops/runner.rs"],
+        "whoever makes an `Op` has to carry out its effects"
+    );
+    // The answer of `send` says how each recipient is told, so it can't be given before they are woken.
+    assert_eq!(files_with(&["on_arrival("]), ["ops/messages/send.rs", "ops/wake/mod.rs"], "wakes");
+    // Agents send in their own name; only `notices` sends in the program's.
+    let senders = ["ops/messages/send.rs", "ops/notices.rs", "ops/tasks/handoff.rs"];
+    assert_eq!(files_with(&["outbox("]), senders, "outboxes");
+}
+
+/// The one exception: what the mesh owes to an agent is posted under the lock under which the debt is crossed out, so a
+/// process that is killed in between is made up for by the next.
+#[test]
+fn only_owed_notices_are_posted_under_a_lock() {
+    let owed = ["ops/agents/stuck.rs", "ops/notices.rs", "ops/reservations/waiting.rs"];
+    assert_eq!(files_with(&["post_owed"]), owed);
+}
+
+/// Effects are plain data, and a context is what a command knows before it starts.
+#[test]
+fn effects_and_contexts_do_nothing() {
+    let read = |file: &str| {
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/ops").join(file)).unwrap()
+    };
+    let effects = read("effects.rs");
+    for word in ["Mesh", "Locked", "outbox", "mesh()"] {
+        assert!(!effects.contains(word), "effects.rs: {word}");
+    }
+    let context = read("context.rs");
+    for word in ["RefCell", "Cell<"] {
+        assert!(!context.replace("OnceCell<Rc<Mesh>>", "").contains(word), "context.rs: {word}");
+    }
 }

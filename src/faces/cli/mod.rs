@@ -87,7 +87,7 @@ fn dispatch(cli: Cli, screen: Screen) -> ExitCode {
     };
     let call = Call::new(globals, cli.global.verbose, &ui, screen);
     let outcome = commands::run(&call, command);
-    ui.finish(outcome, &call.take_notices())
+    ui.finish(outcome, &call.take_warnings())
 }
 
 #[expect(clippy::panic, reason = "a test wants to see what happens")]

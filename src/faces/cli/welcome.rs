@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::visible;
 use crate::ops::setup::install;
-use crate::ops::{self, CommandError, Context, Filter, Globals, Listing, Profile};
+use crate::ops::{self, CommandError, Context, Done, Filter, Globals, Listing, Profile};
 
 use super::output::{Outcome, Page, Report, style};
 use super::table::{Cell, Table};
@@ -12,20 +12,19 @@ use super::table::{Cell, Table};
 /// Maximum number of other agents that are named; the rest are counted.
 const NAMED: usize = 6;
 
-/// Gathers the report and notices. Errors in settings or mesh become notices, so that it can still say how to begin.
+/// Looks around. What is wrong with settings or mesh is told, and no reason not to say how to begin. Returns warnings too.
 pub(super) fn run(globals: Globals) -> Result<(Outcome, Vec<String>), CommandError> {
     let (ctx, errors) = Context::tolerant(globals)?;
-    let listing = ops::agents(&ctx, Filter::default());
-    let mut notices = ctx.take_notices();
-    let mut tell = |error: CommandError| notices.push(format!("{}; `msg doctor` tells more", error.message));
+    let mesh = ctx.location.to_string();
+    let setup = Setup::of(&install::installed(&ctx), ctx.settings.joins_sessions());
+    let Done { outcome: listing, mut warnings } = ops::run(ctx, |op| ops::agents(op, Filter::default()));
+    let mut tell = |error: CommandError| warnings.push(format!("{}; `msg doctor` tells more", error.message));
     errors.into_iter().for_each(&mut tell);
     let listing = listing.unwrap_or_else(|error| {
         tell(error);
         Listing::default()
     });
-    let mesh = ctx.location.to_string();
-    let setup = Setup::of(&install::installed(&ctx), ctx.settings.joins_sessions());
-    Ok((Welcome { listing, mesh, setup }.into(), notices))
+    Ok((Welcome { listing, mesh, setup }.into(), warnings))
 }
 
 struct Welcome {

@@ -22,7 +22,7 @@ use crate::faces::json;
 use crate::ops::hook::{
     HookCall, hook, is_about_to_change, leave_trouble, report_broken_config, surroundings,
 };
-use crate::ops::{CommandError, Context, Globals, Kind, Reached};
+use crate::ops::{self, CommandError, Context, Done, Globals, Kind, Op, Reached};
 use crate::sys::deadline::Deadline;
 use crate::sys::{files, listener, seams, signals, stdin};
 
@@ -147,15 +147,20 @@ fn answer(arguments: Arguments) -> Result<(), String> {
     let _deadline =
         needs_deadline(&call, may_refuse).then(|| Deadline::start(LIMIT, last_words(&globals, &voice)));
     let mut say = |answer: &Answer| voice.say(answer);
-    let done = std::panic::catch_unwind(AssertUnwindSafe(|| {
-        if let Some(text) = seams::value(seams::PANIC) {
-            panic_as_told(&text);
-        }
-        hook(&ctx, &call, &mut say)
-    }));
-    let reported = report_broken_config(&ctx, harness.name(), event).map_err(|error| error.message);
-    rouse::hand_on(&ctx);
-    let failure = match done {
+    let work = |op: &Op| {
+        let decided = std::panic::catch_unwind(AssertUnwindSafe(|| {
+            if let Some(text) = seams::value(seams::PANIC) {
+                panic_as_told(&text);
+            }
+            hook(op, &call, &mut say)
+        }));
+        (decided, report_broken_config(op, harness.name(), event).map_err(|error| error.message))
+    };
+    let Done { outcome: (decided, reported), warnings } = ops::run_at_hook(ctx, work, rouse::hand_on);
+    for untold in warnings {
+        leave_trouble(&globals, harness.name(), event, &untold);
+    }
+    let failure = match decided {
         Ok(Ok(())) => return voice.unheard().map_or(reported, Err),
         Ok(Err(error)) => error.message,
         Err(panic) => format!("a bug of ours: {}", panic_text(&*panic)),

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use crate::domain::AgentName;
 use crate::ops::hook::leave_trouble;
-use crate::ops::{Context, Globals, wake};
+use crate::ops::{self, Context, Globals, wake};
 use crate::sys::program;
 
 use super::{Arguments, complain};
@@ -16,11 +16,7 @@ use super::{Arguments, complain};
 pub const WORD: &str = "rouse";
 
 /// Starts the process that wakes idle agents that got a notice. If it cannot be started, no mail is lost.
-pub fn hand_on(ctx: &Context) {
-    let names = wake::told_while_resting(ctx);
-    if names.is_empty() {
-        return;
-    }
+pub fn hand_on(ctx: &Context, names: &[AgentName]) {
     let mesh = ctx.location.to_string();
     let mut args = vec!["--mesh".to_string(), mesh, "hook".to_string(), WORD.to_string()];
     args.extend(names.iter().map(AgentName::to_string));
@@ -41,10 +37,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
 
 fn wake_all(globals: &Globals, names: &[AgentName]) -> Vec<String> {
     match Context::tolerant(globals.clone()) {
-        Ok((ctx, _)) => {
-            wake::those(&ctx, names);
-            ctx.take_notices()
-        }
+        Ok((ctx, _)) => ops::run(ctx, |op| wake::those(op, names)).warnings,
         Err(error) => vec![error.message],
     }
 }

@@ -13,7 +13,7 @@ use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use tokio::sync::oneshot;
 
 use crate::domain::SessionId;
-use crate::ops::{self, Client, CommandError, Context, Globals, Kind, Matter, Reached, wake};
+use crate::ops::{self, Client, CommandError, Context, Done, Globals, Kind, Matter, Op, Reached};
 use crate::sys::seams;
 use crate::sys::signals::{Asker, Stop};
 
@@ -131,7 +131,7 @@ impl Handle {
     pub(super) fn run(
         &self,
         sessions: Vec<SessionId>,
-        work: impl FnOnce(&Context, &mut Outlet) -> Result<Answer, CommandError> + Send + 'static,
+        work: impl FnOnce(&Op, &mut Outlet) -> Result<Answer, CommandError> + Send + 'static,
     ) -> oneshot::Receiver<Reply> {
         let (visit, reply) = self.visit(sessions);
         // If the op thread has ended, there is nobody left to answer.
@@ -144,13 +144,13 @@ impl Handle {
     pub(super) fn run_beside(
         &self,
         sessions: Vec<SessionId>,
-        work: impl FnOnce(&Context, &mut Outlet, &Stop) -> Result<Answer, CommandError> + Send + 'static,
+        work: impl FnOnce(&Op, &mut Outlet, &Stop) -> Result<Answer, CommandError> + Send + 'static,
     ) -> Result<(oneshot::Receiver<Reply>, Asker), CommandError> {
         let (stop, asker) = Stop::by_hand();
         let place = Waiting::take_place(&self.waiting, asker.clone())?;
         let (visit, reply) = self.visit(sessions);
         let run = move || {
-            visit.run(|ctx, outlet| work(ctx, outlet, &stop));
+            visit.run(|op, outlet| work(op, outlet, &stop));
             drop(place);
         };
         std::thread::Builder::new().name("mcp wait".to_string()).spawn(run).map_err(|error| {
@@ -165,10 +165,10 @@ impl Handle {
         sessions: Vec<SessionId>,
         mut tell: impl FnMut(Matter) + Send + 'static,
     ) -> Result<oneshot::Receiver<Reply>, CommandError> {
-        let (reply, _) = self.run_beside(sessions, move |ctx, _, stop| {
+        let (reply, _) = self.run_beside(sessions, move |op, _, stop| {
             let mut said = None;
             // Retry on failure: otherwise a subscriber would silently hear nothing more.
-            while let Err(error) = ops::look_out(ctx, stop, &mut tell) {
+            while let Err(error) = ops::look_out(op, stop, &mut tell) {
                 if said.as_ref() != Some(&error.message) {
                     complain(&error.message);
                     said = Some(error.message);
@@ -191,7 +191,7 @@ impl Handle {
         let place = Waiting::take_attendants_place(&self.waiting, asker);
         let run = move || {
             let mut said = None;
-            while let Err(error) = wake::attend(&globals, &channel, &stop) {
+            while let Err(error) = ops::wake::attend(&globals, &channel, &stop) {
                 if said.as_ref() != Some(&error.message) {
                     complain(&error.message);
                     said = Some(error.message);
@@ -283,7 +283,7 @@ struct Visit {
 
 impl Visit {
     /// Runs the call. A panic becomes an answer like any other, and the server goes on.
-    fn run(mut self, work: impl FnOnce(&Context, &mut Outlet) -> Result<Answer, CommandError>) {
+    fn run(mut self, work: impl FnOnce(&Op, &mut Outlet) -> Result<Answer, CommandError>) {
         if self.outlet.is_gone() {
             return;
         }
@@ -301,7 +301,7 @@ impl Visit {
 fn in_context(
     globals: Globals,
     outlet: &mut Outlet,
-    work: impl FnOnce(&Context, &mut Outlet) -> Result<Answer, CommandError>,
+    work: impl FnOnce(&Op, &mut Outlet) -> Result<Answer, CommandError>,
 ) -> Answer {
     if let Some(text) = seams::value(seams::PANIC) {
         panic_as_told(&text);
@@ -310,9 +310,8 @@ fn in_context(
         Ok(ctx) => ctx,
         Err(error) => return error.into(),
     };
-    let answer = work(&ctx, outlet).unwrap_or_else(Answer::from);
-    wake::those_who_were_told(&ctx);
-    answer.noting(&ctx.take_notices())
+    let Done { outcome, warnings } = ops::run(ctx, |op| work(op, outlet));
+    outcome.unwrap_or_else(Answer::from).noting(&warnings)
 }
 
 #[expect(clippy::panic, reason = "a test wants to see what happens")]

@@ -2,7 +2,7 @@
 
 use rmcp::model::{Resource, ResourceContents};
 
-use crate::ops::{CommandError, Context, Matter};
+use crate::ops::{CommandError, Matter, Op};
 
 use super::answer::Answer;
 use super::tools;
@@ -39,11 +39,11 @@ impl Topic {
         Resource::new(self.uri(), name).with_description(about).with_mime_type("application/json")
     }
 
-    pub(super) fn read(self, ctx: &Context) -> Result<Answer, CommandError> {
+    pub(super) fn read(self, op: &Op) -> Result<Answer, CommandError> {
         match self.0 {
-            Matter::Agents => tools::agents(ctx),
-            Matter::Tasks => tools::tasks(ctx),
-            Matter::Mail => tools::look(ctx),
+            Matter::Agents => tools::agents(op),
+            Matter::Tasks => tools::tasks(op),
+            Matter::Mail => tools::look(op),
         }
     }
 

@@ -51,7 +51,7 @@ impl Server {
         let sessions = tools::sessions(&context.meta);
         match call.wait() {
             Ok(None) => {
-                self.finish(self.desk.run(sessions, |ctx, outlet| call.run(ctx, outlet)), context).await
+                self.finish(self.desk.run(sessions, |op, outlet| call.run(op, outlet)), context).await
             }
             Ok(Some(wait)) => self.wait(wait, context).await,
             Err(error) => error.into(),
@@ -63,7 +63,7 @@ impl Server {
     async fn wait(&self, wait: Wait, context: &RequestContext<RoleServer>) -> Answer {
         let most = wait.most;
         let sessions = tools::sessions(&context.meta);
-        let begun = self.desk.run_beside(sessions, |ctx, outlet, stop| wait.run(ctx, outlet, stop));
+        let begun = self.desk.run_beside(sessions, |op, outlet, stop| wait.run(op, outlet, stop));
         let (reply, asker) = match begun {
             Ok(begun) => begun,
             Err(error) => return error.into(),
@@ -173,7 +173,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let topic = topic(&request.uri)?;
-        let reply = self.desk.run(tools::sessions(&context.meta), move |ctx, _| topic.read(ctx));
+        let reply = self.desk.run(tools::sessions(&context.meta), move |op, _| topic.read(op));
         let answer = reply.await.map_or_else(|_| closed(), |reply| reply.answer);
         match answer.complaint() {
             None => Ok(ReadResourceResult::new(vec![topic.contents(&answer)]).into()),

@@ -10,7 +10,7 @@ use crate::ops::feed::{self, Cursor, Wanted};
 use crate::ops::messages::chat::Chat;
 use crate::ops::overview::{Overview, overview};
 use crate::ops::watcher::screen_watcher::{Heard, ScreenWatcher, What};
-use crate::ops::{CommandError, Context, Kind, wake};
+use crate::ops::{CommandError, Kind, Op, carry_out};
 use crate::sys::tmux;
 
 use super::send_thread::Letter;
@@ -57,30 +57,30 @@ pub(super) enum Ended {
 
 /// Runs until the chat is closed or the agent is renamed. An error means that it cannot continue.
 pub(super) fn work(
-    ctx: &Context,
+    op: &Op,
     errands: &Receiver<Errand>,
     post: &Sender<Letter>,
     news: &Sender<News>,
 ) -> Result<Ended, CommandError> {
     let gone = || CommandError::new(Kind::NotJoined, "there is no mesh here any more");
-    let mesh = ctx.mesh()?.ok_or_else(gone)?;
+    let mesh = op.mesh()?.ok_or_else(gone)?;
     let mut desk = Desk {
-        ctx,
+        op,
         post,
         news,
-        chat: Chat::open(ctx)?,
+        chat: Chat::open(op)?,
         last: None,
         crowd_due: None,
         looked_at: Instant::now(),
         unseen: Vec::new(),
         cursor: None,
     };
-    let mut lookout = ScreenWatcher::new(ctx, &mesh);
+    let mut lookout = ScreenWatcher::new(op, &mesh);
     loop {
         for what in lookout.arm(desk.chat.agent(), &desk.chat.readers())? {
             desk.look_at(what)?;
         }
-        desk.tell_notices();
+        desk.settle();
         let tick = if lookout.hears_all() { TICK } else { DEAF_TICK };
         let tick = Instant::now() + tick;
         match lookout.wait(errands, desk.crowd_due.map_or(tick, |due| due.min(tick))) {
@@ -93,14 +93,14 @@ pub(super) fn work(
         }
         desk.look_when_due()?;
         let name = &desk.chat.agent().name;
-        if ctx.speaker.as_ref() != Some(name) {
+        if op.speaker.as_ref() != Some(name) {
             return Ok(Ended::Renamed(name.clone()));
         }
     }
 }
 
 struct Desk<'a> {
-    ctx: &'a Context,
+    op: &'a Op,
     post: &'a Sender<Letter>,
     news: &'a Sender<News>,
     chat: Chat,
@@ -120,9 +120,11 @@ impl Desk<'_> {
         drop(self.news.send(news));
     }
 
-    fn tell_notices(&self) {
-        for notice in self.ctx.take_notices() {
-            self.tell(News::Notice(notice));
+    /// Carries out what followed from what was done, and shows the warnings.
+    fn settle(&self) {
+        carry_out(self.op);
+        for warning in self.op.take_warnings() {
+            self.tell(News::Notice(warning));
         }
     }
 
@@ -162,8 +164,8 @@ impl Desk<'_> {
 
     fn look_at_feed(&mut self) -> Result<(), CommandError> {
         let recent = match &self.cursor {
-            Some(cursor) => feed::since(self.ctx, cursor),
-            None => feed::recent(self.ctx, EVENTS, &Wanted::default()),
+            Some(cursor) => feed::since(self.op, cursor),
+            None => feed::recent(self.op, EVENTS, &Wanted::default()),
         };
         let told = recent.map(|recent| {
             self.cursor = Some(recent.cursor);
@@ -191,12 +193,12 @@ impl Desk<'_> {
 
     fn look_at_crowd(&mut self) -> Result<(), CommandError> {
         let started = Instant::now();
-        let seen = overview(self.ctx).map(|seen| {
-            self.tell(News::World(Box::new(view_model::world(self.ctx, &seen))));
+        let seen = overview(self.op).map(|seen| {
+            self.tell(News::World(Box::new(view_model::world(self.op, &seen))));
             self.last = Some(seen);
         });
         // Reading the overview may have posted notices to others.
-        wake::those_who_were_told(self.ctx);
+        carry_out(self.op);
         self.crowd_due = None;
         let took = started.elapsed();
         // Earliest time of the next read.
@@ -215,7 +217,7 @@ impl Desk<'_> {
     }
 
     fn look_at_mail(&mut self) -> Result<(), CommandError> {
-        let changes = self.chat.look(self.ctx);
+        let changes = self.chat.look(self.op);
         self.tell_changes(changes)?;
         self.look_at_fates()
     }
@@ -239,7 +241,7 @@ impl Desk<'_> {
     }
 
     fn look_at_fates(&mut self) -> Result<(), CommandError> {
-        let fates = self.chat.fates(self.ctx).map(|fates| {
+        let fates = self.chat.fates(self.op).map(|fates| {
             let fates: Vec<_> =
                 fates.into_iter().map(|(stem, fate)| (stem.to_string(), view_model::receipt(fate))).collect();
             if !fates.is_empty() {
@@ -258,7 +260,7 @@ impl Desk<'_> {
             Errand::Surface(shown) => self.surface(shown),
             Errand::Ack(letters) => self.ack(&letters),
             Errand::Older => {
-                let changes = self.chat.older(self.ctx);
+                let changes = self.chat.older(self.op);
                 self.tell_changes(changes)?;
                 self.look_at_fates()
             }
@@ -275,7 +277,7 @@ impl Desk<'_> {
 
     fn sign_of_life(&mut self) -> Result<(), CommandError> {
         self.show_unseen();
-        let done = self.chat.sign_of_life(self.ctx);
+        let done = self.chat.sign_of_life(self.op);
         self.unless_gone(done)
     }
 
@@ -285,7 +287,7 @@ impl Desk<'_> {
             self.unseen.extend(shown);
             return Ok(());
         }
-        let done = self.chat.surface(self.ctx, &shown);
+        let done = self.chat.surface(self.op, &shown);
         if done.is_err() {
             self.unseen.extend(shown);
         }
@@ -294,7 +296,7 @@ impl Desk<'_> {
     }
 
     fn ack(&mut self, letters: &[String]) -> Result<(), CommandError> {
-        let done = crate::ops::ack(self.ctx, letters).map(drop);
+        let done = crate::ops::ack(self.op, letters).map(drop);
         self.unless_gone(done)?;
         self.look_at_mail()
     }

@@ -35,7 +35,7 @@ use crossterm::event::{self, Event};
 use ratatui::layout::Size;
 
 use crate::domain::{AgentName, Harness, said};
-use crate::ops::{self, CommandError, Context, Globals, Kind, Request};
+use crate::ops::{self, CommandError, Context, Globals, Kind, Op, Request};
 use crate::sys::signals::{self, Asked};
 use crate::sys::{clock, environment, process, seams, stdin};
 
@@ -65,18 +65,13 @@ pub fn run(globals: Globals, name: Option<AgentName>, colour: bool) -> Result<()
         return Err(CommandError::new(Kind::NoTerminal, "this terminal can't be drawn on: TERM is `dumb`")
             .hint("use `msg agents`, `msg feed`, `msg read` and `msg send` instead"));
     }
-    let ctx = Context::new(globals.clone())?;
-    let seat = sit_down(&ctx, name)?;
+    let seat = ops::run(Context::new(globals.clone())?, |op| sit_down(op, name)).outcome?;
     let globals = Globals { speaker: Some(seat.name), ..globals };
     let shown = show(globals.clone(), Theme { colour });
     if !seat.joined_for_this {
         return shown;
     }
-    let left = Context::new(globals).and_then(|ctx| {
-        let left = ops::leave(&ctx).map(drop);
-        ops::wake::those_who_were_told(&ctx);
-        left
-    });
+    let left = Context::new(globals).and_then(|ctx| ops::run(ctx, ops::leave).outcome.map(drop));
     shown.and(left.or_else(|error| match error.kind {
         // Already left or evicted meanwhile.
         Kind::NotJoined | Kind::Evicted => Ok(()),
@@ -90,14 +85,14 @@ struct Seat {
     joined_for_this: bool,
 }
 
-fn sit_down(ctx: &Context, name: Option<AgentName>) -> Result<Seat, CommandError> {
-    let known = match ops::caller(ctx) {
+fn sit_down(op: &Op, name: Option<AgentName>) -> Result<Seat, CommandError> {
+    let known = match ops::caller(op) {
         Ok((_, caller)) => Some(caller.agent),
-        Err(error) if error.kind == Kind::NotJoined && ctx.speaker.is_none() => None,
+        Err(error) if error.kind == Kind::NotJoined && op.speaker.is_none() => None,
         Err(error) => return Err(error),
     };
     match known {
-        Some(agent) if !agent.is_human && ctx.speaker.is_none() => {
+        Some(agent) if !agent.is_human && op.speaker.is_none() => {
             let text = format!("`tui` is for people, and here it would read the mail of {}", agent.name);
             Err(CommandError::new(Kind::InHarness, text)
                 .hint(format!("`msg tui --as {}` does that", agent.name)))
@@ -115,7 +110,7 @@ fn sit_down(ctx: &Context, name: Option<AgentName>) -> Result<Seat, CommandError
             // The agent is bound to this process, so it does not outlive the process however that ends.
             let pid = Some(process::own_pid().get().into());
             let request = Request { name, pid, harness: Some(Harness::Terminal), ..Request::default() };
-            let joined = ops::join(ctx, &request)?;
+            let joined = ops::join(op, &request)?;
             Ok(Seat { name: joined.profile.agent.name, joined_for_this: true })
         }
     }
@@ -133,7 +128,7 @@ fn show(globals: Globals, theme: Theme) -> Result<(), CommandError> {
         let mut globals = globals;
         loop {
             let ctx = Context::new(globals.clone())?;
-            match mesh_thread::work(&ctx, &for_desk, &letters, &tell)? {
+            match ops::run(ctx, |op| mesh_thread::work(op, &for_desk, &letters, &tell)).outcome? {
                 Ended::Closed => return Ok(()),
                 Ended::Renamed(name) => globals.speaker = Some(name),
             }

@@ -4,7 +4,7 @@
 use crossbeam_channel::{Receiver, Sender};
 
 use crate::domain::AgentName;
-use crate::ops::{CommandError, Context, Draft, Globals, SendReport, broadcast, send, wake};
+use crate::ops::{CommandError, Context, Done, Draft, Globals, SendReport, broadcast, run, send};
 
 use super::state::{News, Recipients, Written};
 use super::view_model;
@@ -34,17 +34,15 @@ fn dispatch(
     text: String,
     news: &Sender<News>,
 ) -> Result<SendReport, CommandError> {
-    let ctx = Context::new(globals)?;
     let draft = Draft { text, ..Draft::default() };
-    let sent = match to {
-        Recipients::Named(names) => send(&ctx, names, &draft),
-        Recipients::All => broadcast(&ctx, &draft, false),
-    };
-    wake::those_who_were_told(&ctx);
-    for notice in ctx.take_notices() {
-        drop(news.send(News::Notice(notice)));
+    let Done { outcome, warnings } = run(Context::new(globals)?, |op| match to {
+        Recipients::Named(names) => send(op, names, &draft),
+        Recipients::All => broadcast(op, &draft, false),
+    });
+    for warning in warnings {
+        drop(news.send(News::Notice(warning)));
     }
-    sent
+    outcome
 }
 
 fn answer(sent: Result<SendReport, CommandError>, written: Written) -> News {

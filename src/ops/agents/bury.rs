@@ -6,7 +6,7 @@ use crate::domain::{Agent, AgentName, Liveness, SessionId};
 use crate::store::{Census, Locked, Mesh, Record, StoreError, Why};
 use crate::sys::{clock, process};
 
-use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::reservations::expired::drop_expired;
 use crate::ops::reservations::waiting;
 use crate::ops::tasks::claims;
@@ -75,9 +75,9 @@ pub(in crate::ops) fn bury_dead_of(locked: &Locked<'_>, session: &SessionId) -> 
 }
 
 /// What whoever passes by does if the lock is free at once. Looks again under the lock.
-pub(in crate::ops) fn bury_in_passing(ctx: &Context, mesh: &Mesh) -> Result<Vec<AgentName>, StoreError> {
+pub(in crate::ops) fn bury_in_passing(op: &Op, mesh: &Mesh) -> Result<Vec<AgentName>, StoreError> {
     let Some(locked) = mesh.try_lock()? else { return Ok(Vec::new()) };
     let buried = bury_dead(&locked, &settled_census(&locked)?, clock::now())?;
-    waiting::tell_or_note(ctx, mesh, &locked);
+    waiting::tell_or_note(op, mesh, &locked);
     Ok(buried)
 }

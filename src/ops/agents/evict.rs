@@ -9,11 +9,11 @@ use crate::sys::{clock, process};
 use super::identity;
 use super::names::{self, with_nearest};
 use super::profile::Profile;
-use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, Kind};
+use crate::ops::person;
 use crate::ops::reservations::waiting;
 use crate::ops::tasks::claims;
-use crate::ops::{feed, person};
 
 #[derive(Clone, Debug)]
 pub struct Evicted {
@@ -24,11 +24,11 @@ pub struct Evicted {
 
 /// Takes name, claims and reservations from an agent. One that lives must be meant, by `force`: it is told at its
 /// next command, and its mail waits for it.
-pub fn evict(ctx: &Context, name: &AgentName, force: bool) -> Result<Evicted, CommandError> {
+pub fn evict(op: &Op, name: &AgentName, force: bool) -> Result<Evicted, CommandError> {
     if force {
-        person::required(|| person::with_mesh(ctx, &format!("msg evict {name} --force")))?;
+        person::required(|| person::with_mesh(op, &format!("msg evict {name} --force")))?;
     }
-    let (mesh, by) = evictor(ctx)?;
+    let (mesh, by) = evictor(op)?;
     let now = clock::now();
     let locked = match mesh.census()?.find(name, now) {
         Some(record) => mesh.lock_for(&record.agent)?,
@@ -50,30 +50,30 @@ pub fn evict(ctx: &Context, name: &AgentName, force: bool) -> Result<Evicted, Co
     let liveness = process::liveness(&agent.process);
     if liveness == Liveness::Alive && !force {
         let text = format!("{} is alive: process {} runs", agent.name, agent.process.pid());
-        let line = person::with_mesh(ctx, &format!("msg evict {} --force", agent.name));
+        let line = person::with_mesh(op, &format!("msg evict {} --force", agent.name));
         let hint = match person::harness() {
             Some(_) => format!("if it must go, ask a person to type this at a terminal: {line}"),
             None => format!("`{line}` takes its name, tasks and paths all the same"),
         };
         return Err(CommandError::new(Kind::StillAlive, text).hint(hint).fact("agent", agent.name.as_str()));
     }
-    let profile = Profile::with_liveness(ctx, &mesh, agent.clone(), &locked.claims()?, liveness)?;
+    let profile = Profile::with_liveness(op, &mesh, agent.clone(), &locked.claims()?, liveness)?;
     let unclaimed = claims::give_up(&locked, agent)?;
     locked.bury(record, Why::Evicted, now, by.as_ref().map(|by| by.name.as_str()))?;
-    waiting::tell_or_note(ctx, &mesh, &locked);
+    waiting::tell_or_note(op, &mesh, &locked);
     let teller = by.map_or_else(AgentName::of_program, |by| by.name);
-    feed::tell(ctx, &mesh, EventKind::Evict, &teller, Some(agent.name.as_str()), None);
+    op.feed(EventKind::Evict, &teller, Some(agent.name.as_str()), None);
     Ok(Evicted { profile, unclaimed })
 }
 
 /// The mesh, and the agent that evicts: `None` for a person who has not joined, who need not.
-fn evictor(ctx: &Context) -> Result<(Rc<Mesh>, Option<Agent>), CommandError> {
-    match identity::caller(ctx) {
+fn evictor(op: &Op) -> Result<(Rc<Mesh>, Option<Agent>), CommandError> {
+    match identity::caller(op) {
         Ok((mesh, caller)) => Ok((mesh, Some(caller.agent))),
         Err(error)
-            if error.kind == Kind::NotJoined && ctx.speaker.is_none() && person::harness().is_none() =>
+            if error.kind == Kind::NotJoined && op.speaker.is_none() && person::harness().is_none() =>
         {
-            Ok((ctx.mesh()?.ok_or(error)?, None))
+            Ok((op.mesh()?.ok_or(error)?, None))
         }
         Err(error) => Err(error),
     }

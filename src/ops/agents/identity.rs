@@ -22,6 +22,7 @@ use super::bury::{bury_dead_of, finish_renames, settled_census};
 use super::names;
 use super::profile::Profile;
 use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::reservations::rules;
 use crate::ops::tasks::claims;
@@ -38,28 +39,28 @@ pub struct Caller {
 
 /// The mesh, and the agent that the command acts for in it. Acting is a sign of life, and mends what a crash or a
 /// stranger left undone.
-pub fn caller(ctx: &Context) -> Result<(Rc<Mesh>, Caller), CommandError> {
-    let mesh = ctx.mesh()?.ok_or_else(not_joined)?;
+pub fn caller(op: &Op) -> Result<(Rc<Mesh>, Caller), CommandError> {
+    let mesh = op.mesh()?.ok_or_else(not_joined)?;
     let census = mesh.census()?;
-    let mut traces = Traces::of_caller(ctx);
-    traces.choose(ctx, &census);
-    let found = match find(ctx, &mesh, &census, &traces)? {
+    let mut traces = Traces::of_caller(op);
+    traces.choose(op, &census);
+    let found = match find(op, &mesh, &census, &traces)? {
         Some(found) => found,
-        None => revive(ctx, &mesh, &traces)?.ok_or_else(not_joined)?,
+        None => revive(op, &mesh, &traces)?.ok_or_else(not_joined)?,
     };
     let found = mend(&mesh, &census, &traces, found)?;
     if let Err(error) = mesh.touch(&found.agent.name) {
-        ctx.notice(format!("your presence could not be noted: {error}"));
+        op.warn(format!("your presence could not be noted: {error}"));
     }
     if let Err(error) = refresh(&mesh, &found.agent) {
-        ctx.notice(format!("your activity could not be noted: {error}"));
+        op.warn(format!("your activity could not be noted: {error}"));
     }
     Ok((mesh, found))
 }
 
 /// The same for what changes the agent's own registration: pi-messenger's are not ours to change.
-pub(in crate::ops) fn own_caller(ctx: &Context) -> Result<(Rc<Mesh>, Agent), CommandError> {
-    let (mesh, Caller { agent, .. }) = caller(ctx)?;
+pub(in crate::ops) fn own_caller(op: &Op) -> Result<(Rc<Mesh>, Agent), CommandError> {
+    let (mesh, Caller { agent, .. }) = caller(op)?;
     match agent.is_foreign() {
         true => Err(StoreError::Foreign(agent.name.to_string()).into()),
         false => Ok((mesh, agent)),
@@ -93,9 +94,9 @@ pub(in crate::ops) fn at_statusline(
 }
 
 /// The caller with all that others see of it; for `whoami`.
-pub fn whoami(ctx: &Context) -> Result<(Profile, String), CommandError> {
-    let (mesh, caller) = caller(ctx)?;
-    Ok((Profile::look(ctx, &mesh, caller.agent)?, caller.how))
+pub fn whoami(op: &Op) -> Result<(Profile, String), CommandError> {
+    let (mesh, caller) = caller(op)?;
+    Ok((Profile::look(op, &mesh, caller.agent)?, caller.how))
 }
 
 /// The caller, if that is certain; for commands that only read.
@@ -179,10 +180,10 @@ fn by_name(census: &Census, name: &AgentName, told_by: &str) -> Result<Option<Ca
 
 /// The caller is registered nowhere. If it was, it lives, and it neither left nor was evicted, its registration is
 /// written again.
-fn revive(ctx: &Context, mesh: &Mesh, traces: &Traces) -> Result<Option<Caller>, CommandError> {
-    let Some(known) = remembered(ctx, mesh, traces)? else {
-        return match wanted_name(ctx)? {
-            Some(name) => Err(unknown_speaker(ctx, mesh, &name)?),
+fn revive(op: &Op, mesh: &Mesh, traces: &Traces) -> Result<Option<Caller>, CommandError> {
+    let Some(known) = remembered(op, mesh, traces)? else {
+        return match wanted_name(op)? {
+            Some(name) => Err(unknown_speaker(op, mesh, &name)?),
             None => Ok(None),
         };
     };
@@ -216,9 +217,9 @@ fn revive(ctx: &Context, mesh: &Mesh, traces: &Traces) -> Result<Option<Caller>,
     if locked.register(&record)? == crate::sys::files::Published::Exists {
         return Ok(None);
     }
-    ctx.notice(format!("the registration of {} had vanished; it is written again", agent.name));
+    op.warn(format!("the registration of {} had vanished; it is written again", agent.name));
     if !lost.is_empty() {
-        ctx.notice(format!("others hold now what you held: `{}`", lost.join("`, `")));
+        op.warn(format!("others hold now what you held: `{}`", lost.join("`, `")));
     }
     Ok(Some(found(&record, "its session is known".to_string())))
 }

@@ -20,10 +20,11 @@ use super::names::{self, holder, name_taken};
 use super::profile::Profile;
 use super::prune;
 use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, Kind};
+use crate::ops::person;
 use crate::ops::reservations::{rules, waiting};
 use crate::ops::tasks::claims;
-use crate::ops::{feed, person};
 use newcomer::{Newcomer, not_there};
 
 /// How often registering is tried.
@@ -67,11 +68,11 @@ pub struct Joined {
     pub settled_in: Option<String>,
 }
 
-pub fn join(ctx: &Context, request: &Request) -> Result<Joined, CommandError> {
-    let newcomer = Newcomer::find(ctx, request)?;
+pub fn join(op: &Op, request: &Request) -> Result<Joined, CommandError> {
+    let newcomer = Newcomer::find(op, request)?;
     let default_name = default_name()?;
-    let spec = request.spec.as_deref().map(|path| spec_path(ctx, path)).transpose()?;
-    let mesh = ctx.create_mesh()?;
+    let spec = request.spec.as_deref().map(|path| spec_path(op, path)).transpose()?;
+    let mesh = op.create_mesh()?;
     let own_session = newcomer.known_session(&mesh)?;
     let locked = match newcomer.moved(&mesh)? {
         Some(agent) => mesh.lock_for(&agent)?,
@@ -83,27 +84,27 @@ pub fn join(ctx: &Context, request: &Request) -> Result<Joined, CommandError> {
     }
     locked.probe()?;
     locked.sweep()?;
-    let visit = Visit { ctx, request, mesh: &mesh, locked: &locked, newcomer: &newcomer, own_session, spec };
+    let visit = Visit { op, request, mesh: &mesh, locked: &locked, newcomer: &newcomer, own_session, spec };
     let (agent, arrival, lost) = match visit.find_self(&settled_census(&locked)?)? {
         Some(record) => (visit.stay(record)?, Arrival::Already, Vec::new()),
         None => visit.arrive(default_name)?,
     };
     if arrival != Arrival::Already {
-        waiting::tell_or_note(ctx, &mesh, &locked);
+        waiting::tell_or_note(op, &mesh, &locked);
     }
     drop(locked);
     // From here on it has joined, whatever else fails.
     mesh.touch(&agent.name)?;
-    let settled_in = settle(ctx).unwrap_or_else(|error| {
-        ctx.notice(format!("the choice of this mesh could not be written down: {error}"));
+    let settled_in = settle(op).unwrap_or_else(|error| {
+        op.warn(format!("the choice of this mesh could not be written down: {error}"));
         None
     });
-    prune::in_passing(ctx, &mesh);
+    prune::in_passing(op, &mesh);
     if arrival != Arrival::Already {
-        feed::tell(ctx, &mesh, EventKind::Join, &agent.name, None, None);
+        op.feed(EventKind::Join, &agent.name, None, None);
     }
     let peers = count_peers(&mesh, &agent)?;
-    let profile = Profile::look(ctx, &mesh, agent)?;
+    let profile = Profile::look(op, &mesh, agent)?;
     Ok(Joined { profile, arrival, why: newcomer.host.why, peers, lost, settled_in })
 }
 
@@ -133,7 +134,7 @@ fn spec_path(ctx: &Context, path: &str) -> Result<String, CommandError> {
 
 /// One `join`, with the lock held.
 struct Visit<'a> {
-    ctx: &'a Context,
+    op: &'a Op,
     request: &'a Request,
     mesh: &'a Mesh,
     locked: &'a Locked<'a>,
@@ -288,7 +289,7 @@ impl Visit<'_> {
         now: Timestamp,
     ) -> Result<AgentName, CommandError> {
         let is_taken = |name: &AgentName| holder(census, name, None, now).is_some();
-        if let Some(name) = self.request.name.as_ref().or(self.ctx.speaker.as_ref()) {
+        if let Some(name) = self.request.name.as_ref().or(self.op.speaker.as_ref()) {
             return holder(census, name, None, now)
                 .map_or(Ok(name.clone()), |text| Err(name_taken(name, &text)));
         }
@@ -308,8 +309,8 @@ impl Visit<'_> {
 
     /// The words that names are made of; the built-in ones if the configured ones can't be used.
     fn theme(&self) -> Theme {
-        self.ctx.settings.theme().unwrap_or_else(|| {
-            self.ctx.notice(
+        self.op.settings.theme().unwrap_or_else(|| {
+            self.op.warn(
                 "`nameTheme` is `custom`, but there are no usable `nameWords`: your name is made of the built-in words",
             );
             Theme::default()
@@ -328,11 +329,11 @@ impl Visit<'_> {
             session: session.unwrap_or_else(new_session),
             process: newcomer.process(),
             harness: Some(newcomer.harness),
-            cwd: self.ctx.folder(),
+            cwd: self.op.folder(),
             model: model.unwrap_or_else(|| unnamed.to_string()),
             started_at: now,
             joined_at: last.as_ref().map_or(now, |last| last.joined_at),
-            git_branch: WorkTree::containing(&self.ctx.cwd).and_then(|tree| tree.branch()),
+            git_branch: WorkTree::containing(&self.op.cwd).and_then(|tree| tree.branch()),
             spec: self.spec.clone().or(last.as_ref().and_then(|last| last.spec.clone())),
             is_human,
             status: last.and_then(|last| last.status),

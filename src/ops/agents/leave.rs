@@ -5,11 +5,11 @@ use crate::store::{Claim, Mesh, StoreError, Why};
 use crate::sys::clock;
 
 use super::identity;
-use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
+use crate::ops::person;
 use crate::ops::reservations::waiting;
 use crate::ops::tasks::claims;
-use crate::ops::{feed, person};
 
 #[derive(Clone, Debug)]
 pub struct Left {
@@ -20,16 +20,16 @@ pub struct Left {
     pub unread: usize,
 }
 
-pub fn leave(ctx: &Context) -> Result<Left, CommandError> {
-    let (mesh, caller) = identity::caller(ctx)?;
-    person::required_for_another(ctx, &caller.agent, || {
-        person::with_mesh(ctx, &format!("msg leave --as {}", caller.agent.name))
+pub fn leave(op: &Op) -> Result<Left, CommandError> {
+    let (mesh, caller) = identity::caller(op)?;
+    person::required_for_another(op, &caller.agent, || {
+        person::with_mesh(op, &format!("msg leave --as {}", caller.agent.name))
     })?;
-    part(ctx, &mesh, &caller.agent)
+    part(op, &mesh, &caller.agent)
 }
 
 /// Lets that agent leave.
-pub(in crate::ops) fn part(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<Left, CommandError> {
+pub(in crate::ops) fn part(op: &Op, mesh: &Mesh, agent: &Agent) -> Result<Left, CommandError> {
     if agent.is_foreign() {
         return Err(StoreError::Foreign(agent.name.to_string()).into());
     }
@@ -38,8 +38,8 @@ pub(in crate::ops) fn part(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<
     let unclaimed = claims::give_up(&locked, &record.agent)?;
     let unread = mesh.unread(&record.agent)?;
     locked.bury(&record, Why::Left, clock::now(), None)?;
-    waiting::tell_or_note(ctx, mesh, &locked);
-    feed::tell(ctx, mesh, EventKind::Leave, &record.agent.name, None, None);
+    waiting::tell_or_note(op, mesh, &locked);
+    op.feed(EventKind::Leave, &record.agent.name, None, None);
     let now = clock::now();
     let released = record.agent.reservations.iter().filter(|reservation| reservation.binds(now)).count();
     Ok(Left { name: record.agent.name, unclaimed, released, unread })

@@ -13,7 +13,8 @@ use super::identity;
 use super::names::{self, with_nearest};
 use super::profile::{Profile, claims_to_look_at};
 use super::stuck;
-use crate::ops::context::{Context, same_folder};
+use crate::ops::context::same_folder;
+use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::reservations::waiting;
 
@@ -51,34 +52,34 @@ impl Listing {
     }
 }
 
-pub fn agents(ctx: &Context, filter: Filter) -> Result<Listing, CommandError> {
-    look(ctx, filter, show_life)
+pub fn agents(op: &Op, filter: Filter) -> Result<Listing, CommandError> {
+    look(op, filter, show_life)
 }
 
 /// The same for a screen that looks by itself: that is nobody's sign of life.
-pub(in crate::ops) fn look_around(ctx: &Context, filter: Filter) -> Result<Listing, CommandError> {
-    look(ctx, filter, |_, _, _| {})
+pub(in crate::ops) fn look_around(op: &Op, filter: Filter) -> Result<Listing, CommandError> {
+    look(op, filter, |_, _, _| {})
 }
 
 fn look(
-    ctx: &Context,
+    op: &Op,
     filter: Filter,
-    show_life: fn(&Context, &Mesh, Option<&AgentName>),
+    show_life: fn(&Op, &Mesh, Option<&AgentName>),
 ) -> Result<Listing, CommandError> {
-    let Some(mesh) = ctx.mesh()? else {
-        ctx.note_absent_mesh();
+    let Some(mesh) = op.mesh()? else {
+        op.note_absent_mesh();
         return Ok(Listing::default());
     };
     let census = mesh.census()?;
-    let me = identity::glance(ctx, &mesh, &census).map(|agent| agent.name);
-    show_life(ctx, &mesh, me.as_ref());
+    let me = identity::glance(op, &mesh, &census).map(|agent| agent.name);
+    show_life(op, &mesh, me.as_ref());
     let is_owed = waiting::is_owed(&mesh, &census).unwrap_or_else(|error| {
-        ctx.notice(format!("who waits for a task can't be told: {error}"));
+        op.warn(format!("who waits for a task can't be told: {error}"));
         false
     });
-    let claims = claims_to_look_at(ctx, &mesh);
-    let here = filter.here || ctx.settings.scope_to_folder();
-    let in_scope = |cwd: &str| !here || same_folder(Path::new(cwd), &ctx.cwd);
+    let claims = claims_to_look_at(op, &mesh);
+    let here = filter.here || op.settings.scope_to_folder();
+    let in_scope = |cwd: &str| !here || same_folder(Path::new(cwd), &op.cwd);
     let now = clock::now();
     let mut needs_tidying = census.has_taken || has_orphans_of_living(&mesh, &census)?;
     let (odd, unreadable): (Vec<Unreadable>, _) =
@@ -92,14 +93,14 @@ fn look(
         if liveness == Liveness::Gone && agent.is_foreign() {
             gone_pis.push(agent);
         } else if liveness != Liveness::Gone && in_scope(&agent.cwd) {
-            listing.agents.push(Profile::with_liveness(ctx, &mesh, agent, &claims, liveness)?);
+            listing.agents.push(Profile::with_liveness(op, &mesh, agent, &claims, liveness)?);
         }
     }
-    stuck::notice(ctx, &mesh, &listing.agents);
+    stuck::notice(op, &mesh, &listing.agents);
     if (needs_tidying || is_owed)
-        && let Err(error) = bury_in_passing(ctx, &mesh)
+        && let Err(error) = bury_in_passing(op, &mesh)
     {
-        ctx.notice(format!("those who are gone could not be buried: {error}"));
+        op.warn(format!("those who are gone could not be buried: {error}"));
     }
     if filter.gone {
         listing.agents.clear();
@@ -136,17 +137,17 @@ fn gone_pi(mesh: &Mesh, agent: &Agent) -> Result<Gone, CommandError> {
 }
 
 /// One agent, and whether it is the caller.
-pub fn whois(ctx: &Context, name: &AgentName) -> Result<(Profile, bool), CommandError> {
+pub fn whois(op: &Op, name: &AgentName) -> Result<(Profile, bool), CommandError> {
     let unknown = || CommandError::new(Kind::UnknownAgent, format!("no agent is called {name}"));
-    let Some(mesh) = ctx.mesh()? else { return Err(unknown().hint("nobody has joined this mesh yet")) };
+    let Some(mesh) = op.mesh()? else { return Err(unknown().hint("nobody has joined this mesh yet")) };
     let census = mesh.census()?;
     let known =
         census.find(name, clock::now()).or_else(|| census.odd().find(|record| record.agent.name == *name));
     if let Some(record) = known.filter(|record| record.is_live()) {
-        let me = identity::glance(ctx, &mesh, &census).map(|agent| agent.name);
-        show_life(ctx, &mesh, me.as_ref());
-        let profile = Profile::look(ctx, &mesh, record.agent.clone())?;
-        stuck::notice(ctx, &mesh, [&profile]);
+        let me = identity::glance(op, &mesh, &census).map(|agent| agent.name);
+        show_life(op, &mesh, me.as_ref());
+        let profile = Profile::look(op, &mesh, record.agent.clone())?;
+        stuck::notice(op, &mesh, [&profile]);
         return Ok((profile, me.is_some_and(|me| me.is_spelled_as(&record.agent.name))));
     }
     if let Some(file) = census.unreadable(name) {
@@ -171,9 +172,9 @@ pub fn whois(ctx: &Context, name: &AgentName) -> Result<(Profile, bool), Command
 }
 
 /// Who looks around lives.
-fn show_life(ctx: &Context, mesh: &Mesh, me: Option<&AgentName>) {
+fn show_life(op: &Op, mesh: &Mesh, me: Option<&AgentName>) {
     if let Some(Err(error)) = me.map(|me| mesh.touch(me)) {
-        ctx.notice(format!("your presence could not be noted: {error}"));
+        op.warn(format!("your presence could not be noted: {error}"));
     }
 }
 

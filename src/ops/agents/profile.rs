@@ -7,6 +7,7 @@ use crate::store::{Claim, Claims, Mesh, Record};
 use crate::sys::{clock, process};
 
 use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 
 /// What a registration says, and what is known beyond it.
@@ -32,9 +33,9 @@ pub struct Profile {
 
 impl Profile {
     /// After a change was made: what can't be told then is a notice, not a failure.
-    pub(in crate::ops) fn look(ctx: &Context, mesh: &Mesh, agent: Agent) -> Result<Self, CommandError> {
+    pub(in crate::ops) fn look(op: &Op, mesh: &Mesh, agent: Agent) -> Result<Self, CommandError> {
         let liveness = process::liveness(&agent.process);
-        Self::with_liveness(ctx, mesh, agent, &claims_to_look_at(ctx, mesh), liveness)
+        Self::with_liveness(op, mesh, agent, &claims_to_look_at(op, mesh), liveness)
     }
 
     pub(in crate::ops) fn of_record(
@@ -93,9 +94,9 @@ impl Profile {
 }
 
 /// Claims that can't be read must not hide who is there.
-pub(in crate::ops) fn claims_to_look_at(ctx: &Context, mesh: &Mesh) -> Claims {
+pub(in crate::ops) fn claims_to_look_at(op: &Op, mesh: &Mesh) -> Claims {
     mesh.claims().unwrap_or_else(|error| {
-        ctx.notice(format!("who works on what is not known: {error}"));
+        op.warn(format!("who works on what is not known: {error}"));
         Claims::default()
     })
 }

@@ -9,6 +9,7 @@ use crate::store::{Grave, Mesh, SessionRecord, StoreError};
 use crate::sys::{clock, process};
 
 use crate::ops::context::Context;
+use crate::ops::effects::Op;
 
 /// How often pruning happens.
 const EVERY: Duration = Duration::from_hours(24);
@@ -47,9 +48,9 @@ pub(in crate::ops) fn is_old_session(
 }
 
 /// Prunes if nobody has for a day. What fails here is a notice.
-pub(in crate::ops) fn in_passing(ctx: &Context, mesh: &Mesh) {
-    if let Err(error) = prune(ctx, mesh) {
-        ctx.notice(format!("old sessions and graves could not be removed: {error}"));
+pub(in crate::ops) fn in_passing(op: &Op, mesh: &Mesh) {
+    if let Err(error) = prune(op, mesh) {
+        op.warn(format!("old sessions and graves could not be removed: {error}"));
     }
 }
 

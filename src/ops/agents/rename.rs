@@ -11,17 +11,16 @@ use super::bury::settled_census;
 use super::identity;
 use super::names::{self, holder, name_taken};
 use super::profile::Profile;
-use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, Kind};
-use crate::ops::feed;
 use crate::ops::tasks::claims;
 
 /// How long the old name stays taken and leads to the new one.
 const FOLLOWED: SignedDuration = SignedDuration::from_mins(10);
 
 /// Returns the agent and the name that it had.
-pub fn rename(ctx: &Context, new: &AgentName) -> Result<(Profile, AgentName), CommandError> {
-    let (mesh, caller) = identity::own_caller(ctx)?;
+pub fn rename(op: &Op, new: &AgentName) -> Result<(Profile, AgentName), CommandError> {
+    let (mesh, caller) = identity::own_caller(op)?;
     let old = caller.name.clone();
     let agent = if old.as_str() == new.as_str() {
         caller
@@ -33,9 +32,9 @@ pub fn rename(ctx: &Context, new: &AgentName) -> Result<(Profile, AgentName), Co
         change(&mesh, &caller, new)?
     };
     if agent.name != old {
-        feed::tell(ctx, &mesh, EventKind::Rename, &old, Some(new.as_str()), None);
+        op.feed(EventKind::Rename, &old, Some(new.as_str()), None);
     }
-    let profile = Profile::look(ctx, &mesh, agent)?;
+    let profile = Profile::look(op, &mesh, agent)?;
     Ok((profile, old))
 }
 

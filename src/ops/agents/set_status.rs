@@ -2,14 +2,14 @@
 
 use super::identity;
 use super::profile::Profile;
-use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, Kind};
 
 /// The longest status, in characters: it is shown on one line with the name.
 pub const MAX_STATUS: usize = 200;
 
 /// Sets the status, or clears it.
-pub fn set_status(ctx: &Context, text: Option<&str>) -> Result<Profile, CommandError> {
+pub fn set_status(op: &Op, text: Option<&str>) -> Result<Profile, CommandError> {
     let status = text
         .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
         .filter(|text| !text.is_empty());
@@ -23,7 +23,7 @@ pub fn set_status(ctx: &Context, text: Option<&str>) -> Result<Profile, CommandE
             return Err(CommandError::new(Kind::InvalidValue, "the status has control characters in it"));
         }
     }
-    let (mesh, caller) = identity::caller(ctx)?;
+    let (mesh, caller) = identity::caller(op)?;
     let record = mesh.lock()?.edit(&caller.agent, |agent| agent.status = status)?;
-    Profile::look(ctx, &mesh, record.agent)
+    Profile::look(op, &mesh, record.agent)
 }

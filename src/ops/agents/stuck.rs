@@ -10,10 +10,9 @@ use crate::store::{Census, Claims, Locked, Mesh};
 use crate::sys::clock;
 
 use super::profile::Profile;
-use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
-use crate::ops::feed;
-use crate::ops::reservations::waiting;
+use crate::ops::notices::post_owed;
 use crate::ops::tasks::Spellings;
 
 /// All hooks together look once in this time.
@@ -22,24 +21,20 @@ const LOOK_EVERY: Duration = Duration::from_secs(60);
 const MOST_HELD: usize = 3;
 
 /// What whoever has looked at these agents does in passing.
-pub(in crate::ops) fn notice<'a>(
-    ctx: &Context,
-    mesh: &Mesh,
-    profiles: impl IntoIterator<Item = &'a Profile>,
-) {
+pub(in crate::ops) fn notice<'a>(op: &Op, mesh: &Mesh, profiles: impl IntoIterator<Item = &'a Profile>) {
     let stuck: Vec<&Agent> =
         profiles.into_iter().filter(|one| is_news(mesh, one)).map(|one| &one.agent).collect();
     if stuck.is_empty() {
         return;
     }
-    if let Err(error) = tell(ctx, mesh, &stuck) {
-        ctx.notice(format!("that somebody is stuck could not be told: {error}"));
+    if let Err(error) = tell(op, mesh, &stuck) {
+        op.warn(format!("that somebody is stuck could not be told: {error}"));
     }
 }
 
 /// Like [`notice`], for callers that have no profiles. Only agents that hold something are checked.
 pub(in crate::ops) fn look(
-    ctx: &Context,
+    op: &Op,
     mesh: &Mesh,
     census: &Census,
     claims: &Claims,
@@ -49,17 +44,17 @@ pub(in crate::ops) fn look(
         let held = claims.of(&record.agent);
         // Only an agent that holds something can be stuck.
         if !held.is_empty() || !record.agent.reservations.is_empty() {
-            profiles.push(Profile::of_record(ctx, mesh, record, claims)?);
+            profiles.push(Profile::of_record(op, mesh, record, claims)?);
         }
     }
-    notice(ctx, mesh, &profiles);
+    notice(op, mesh, &profiles);
     Ok(())
 }
 
 /// At a hook: the same, if no hook of anybody's did it a moment ago.
-pub(in crate::ops) fn look_now_and_then(ctx: &Context, mesh: &Mesh) -> Result<(), CommandError> {
+pub(in crate::ops) fn look_now_and_then(op: &Op, mesh: &Mesh) -> Result<(), CommandError> {
     match mesh.is_time_to_look(LOOK_EVERY)? {
-        true => look(ctx, mesh, &mesh.census()?, &mesh.claims()?),
+        true => look(op, mesh, &mesh.census()?, &mesh.claims()?),
         false => Ok(()),
     }
 }
@@ -69,23 +64,23 @@ fn is_news(mesh: &Mesh, profile: &Profile) -> bool {
     profile.presence == Presence::Stuck && !was_told()
 }
 
-fn tell(ctx: &Context, mesh: &Mesh, stuck: &[&Agent]) -> Result<(), CommandError> {
+fn tell(op: &Op, mesh: &Mesh, stuck: &[&Agent]) -> Result<(), CommandError> {
     let Some(locked) = mesh.try_lock()? else { return Ok(()) };
     let (census, claims) = (locked.census()?, locked.claims()?);
     for agent in stuck {
         let Some(record) = census.records.iter().find(|record| record.agent.is_same_session(agent)) else {
             continue;
         };
-        let profile = Profile::of_record(ctx, mesh, record, &claims)?;
+        let profile = Profile::of_record(op, mesh, record, &claims)?;
         if is_news(mesh, &profile) {
-            tell_of(ctx, &locked, mesh, &profile, (&census, &claims))?;
+            tell_of(op, &locked, mesh, &profile, (&census, &claims))?;
         }
     }
     Ok(())
 }
 
 fn tell_of(
-    ctx: &Context,
+    op: &Op,
     locked: &Locked<'_>,
     mesh: &Mesh,
     stuck: &Profile,
@@ -99,8 +94,10 @@ fn tell_of(
         if peer.is_same_session(&stuck.agent) || peer.is_foreign() || !share_spec(stuck, peer, claims) {
             continue;
         }
-        if let Err(error) = waiting::notify(ctx, mesh, &peer.name, &notice) {
-            ctx.notice(format!("{} could not be told that {name} is stuck: {error}", peer.name));
+        match post_owed(locked, mesh, &peer.name, &notice) {
+            Ok(true) => op.wake(&peer.name),
+            Ok(false) => {}
+            Err(error) => op.warn(format!("{} could not be told that {name} is stuck: {error}", peer.name)),
         }
     }
     let held = held(stuck);
@@ -108,7 +105,7 @@ fn tell_of(
     let more = format!("{} more", held.len().saturating_sub(MOST_HELD));
     shown.extend((held.len() > MOST_HELD).then_some(more.as_str()));
     let held = shown.join(", ");
-    feed::tell(ctx, mesh, EventKind::Stuck, name, Some(&held), None);
+    op.feed(EventKind::Stuck, name, Some(&held), None);
     Ok(locked.note_told_stuck(name, stuck.last_sign)?)
 }
 

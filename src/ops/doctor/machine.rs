@@ -1,10 +1,10 @@
 //! `doctor` checks of the machine: who may open the mesh directory, and the kernel's inotify limits.
 
-use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::health_check::Check;
 use crate::store::Mesh;
 
-pub(super) fn permissions(ctx: &Context, mesh: &Mesh, repair: bool) -> Check {
+pub(super) fn permissions(op: &Op, mesh: &Mesh, repair: bool) -> Check {
     const NAME: &str = "permissions";
     if repair && let Err(error) = mesh.tighten() {
         return Check::failed(NAME, error);
@@ -12,11 +12,11 @@ pub(super) fn permissions(ctx: &Context, mesh: &Mesh, repair: bool) -> Check {
     match mesh.loose() {
         Some(mode) => Check::warn(
             NAME,
-            format!("`{}` is open to other users (mode {mode:03o})", ctx.location),
+            format!("`{}` is open to other users (mode {mode:03o})", op.location),
             "the next command that writes to the mesh closes it, and so does `msg doctor --repair`",
         ),
         None => {
-            let said = ctx.take_notices().into_iter().next();
+            let said = op.take_warnings().into_iter().next();
             said.map_or_else(
                 || Check::ok(NAME, "nobody but you may look in"),
                 |said| Check::mended(NAME, said),

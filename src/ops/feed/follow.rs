@@ -5,7 +5,7 @@ use std::time::Duration;
 use crossbeam_channel::{after, select};
 
 use crate::domain::Event;
-use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::ops::messages::receive::Reached;
 use crate::ops::messages::watch::End;
@@ -20,13 +20,13 @@ const LOOK_FOR_MESH: Duration = Duration::from_millis(500);
 
 /// Hands over events from `cursor` on, each once, until it is stopped or nobody reads any more.
 pub fn follow(
-    ctx: &Context,
+    op: &Op,
     mut cursor: Cursor,
     stop: &Stop,
     hand_over: &mut dyn FnMut(&[Event]) -> Reached,
 ) -> Result<End, CommandError> {
     let mesh = loop {
-        match ctx.mesh()? {
+        match op.mesh()? {
             Some(mesh) => break mesh,
             // Before the first agent joins there is nothing to watch, not even a directory.
             None => select! {
@@ -35,12 +35,12 @@ pub fn follow(
             },
         }
     };
-    let project = Project::of(&ctx.cwd);
-    let mut ear = MeshWatcher::new(ctx, &mesh);
+    let project = Project::of(&op.cwd);
+    let mut ear = MeshWatcher::new(op, &mesh);
     loop {
         ear.arm(WatchTarget::Feed(&project))?;
-        let news = since(ctx, &cursor)?;
-        news.complain(ctx);
+        let news = since(op, &cursor)?;
+        news.complain(op);
         cursor = news.cursor;
         if !news.events.is_empty() && hand_over(&news.events) == Reached::No {
             return Ok(End::Closed);

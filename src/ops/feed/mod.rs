@@ -1,26 +1,22 @@
-//! What others may want to know happened: telling it, and looking at it.
+//! What others may want to know happened.
 //!
-//! It is the mesh's feed together with the one that pi-messenger keeps in the project. A reader starts with [`recent`]
-//! and goes on with [`since`], from the [`Cursor`] that [`recent`] returned: each event is given once. [`follow`] does
-//! that in a loop, and waits in between.
+//! The timeline is the mesh's feed and, read along with it, the one that pi-messenger keeps in the project. Whoever shows
+//! it starts with [`recent`] and goes on with [`since`], from the [`Cursor`] that came with the first: each event is
+//! given once. [`follow`] does that for as long as it is wanted, and waits in between.
 
+pub(super) mod event;
 mod follow;
 
 use crate::domain::settings::Value;
 use crate::domain::{AgentName, Event, EventKind, What};
-use crate::store::{FeedPlace, Given, Mesh, Project, ProjectPlace};
-use crate::sys::clock;
+use crate::store::{FeedPlace, Given, Project, ProjectPlace};
 
 use crate::ops::agents::names;
 use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, Kind};
 
 pub use follow::follow;
-
-/// The longest preview of a text, in characters.
-const PREVIEW: usize = 80;
-/// The longest target: what a path may be, nearly.
-const TARGET: usize = 1000;
 
 /// Some of what happened, oldest first.
 #[derive(Clone, Debug, Default)]
@@ -34,12 +30,12 @@ pub struct Recent {
 
 impl Recent {
     /// Tells of lines that could not be read.
-    pub fn complain(&self, ctx: &Context) {
+    pub fn complain(&self, op: &Op) {
         match self.unreadable {
             0 => {}
-            1 => ctx.notice("a line of the feed can't be read: it was cut short, or is no event"),
+            1 => op.warn("a line of the feed can't be read: it was cut short, or is no event"),
             count => {
-                ctx.notice(format!("{count} lines of the feed can't be read: cut short, or no events"));
+                op.warn(format!("{count} lines of the feed can't be read: cut short, or no events"));
             }
         }
     }
@@ -108,34 +104,6 @@ pub fn since(ctx: &Context, cursor: &Cursor) -> Result<Recent, CommandError> {
     Ok(Recent { events: discreet(ctx, given.events), unreadable: given.unreadable, cursor })
 }
 
-/// Writes an event into the timeline. What can't be written there undoes nothing.
-pub(super) fn tell(
-    ctx: &Context,
-    mesh: &Mesh,
-    kind: EventKind,
-    agent: &AgentName,
-    target: Option<&str>,
-    preview: Option<&str>,
-) {
-    let keep = match ctx.settings.get("feedRetention") {
-        Ok((Value::Number(keep), _)) => *keep as u64,
-        _ => 0,
-    };
-    if keep == 0 {
-        return;
-    }
-    let event = Event {
-        at: clock::now(),
-        what: What::Ours(kind),
-        agent: agent.to_string(),
-        target: target.map(|target| shortened(target, TARGET)),
-        preview: preview.map(|preview| shortened(preview, PREVIEW)),
-    };
-    if let Err(error) = mesh.append_event(&event, keep) {
-        ctx.notice(format!("the feed could not be written: {error}"));
-    }
-}
-
 /// The text of a direct message, where the settings let others see it.
 pub(super) fn preview<'a>(ctx: &Context, text: &'a str, broadcast: bool) -> Option<&'a str> {
     (tells_text(ctx) || broadcast).then_some(text)
@@ -155,12 +123,4 @@ fn discreet(ctx: &Context, mut events: Vec<Event>) -> Vec<Event> {
 
 fn tells_text(ctx: &Context) -> bool {
     matches!(ctx.settings.get("feedPrivacy"), Ok((Value::Text(privacy), _)) if privacy == "text")
-}
-
-fn shortened(text: &str, most: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(most) {
-        Some((at, _)) => format!("{}…", &line[..at]),
-        None => line,
-    }
 }

@@ -15,7 +15,6 @@ use crate::domain::{Agent, AgentName, Notice, PeerText};
 use crate::ops::error::CommandError;
 use crate::ops::reservations::check::{self, Names};
 use crate::ops::reservations::reserve::Place;
-use crate::ops::reservations::waiting;
 use crate::store::{Before, Near, patterns};
 use crate::sys::files::{self, Stamp};
 use crate::sys::{clock, paths};
@@ -119,7 +118,7 @@ struct Watch {
 
 fn watched(visit: &Visit<'_>) -> Result<Vec<Watch>, CommandError> {
     let now = clock::now();
-    let place = Place::here(visit.ctx);
+    let place = Place::here(visit.op);
     let mut watched = Vec::new();
     for record in visit.mesh.census()?.records {
         let agent: &Agent = &record.agent;
@@ -162,7 +161,7 @@ fn call_id(tool: &ToolUse) -> String {
 }
 
 fn words(visit: &Visit<'_>, told: &[(String, AgentName)]) -> Notice {
-    let place = Place::here(visit.ctx);
+    let place = Place::here(visit.op);
     let mut notice = Notice::new().say("Reserved by others, and changed while your command ran: ");
     for (number, (path, holder)) in told.iter().take(MOST_TOLD).enumerate() {
         notice = if number > 0 { notice.say(", ") } else { notice };
@@ -176,7 +175,7 @@ fn words(visit: &Visit<'_>, told: &[(String, AgentName)]) -> Notice {
 
 /// Notifies the holders. If that fails, the agent is still told.
 fn tell_holders(visit: &Visit<'_>, told: &[(String, AgentName)], command: &str) {
-    let place = Place::here(visit.ctx);
+    let place = Place::here(visit.op);
     let command = PeerText::new(command);
     let mut holders: Vec<&AgentName> = told.iter().map(|(_, holder)| holder).collect();
     holders.sort_unstable_by(|a, b| a.as_str().cmp(b.as_str()));
@@ -190,8 +189,6 @@ fn tell_holders(visit: &Visit<'_>, told: &[(String, AgentName)], command: &str) 
             None => notice.say("an agent that has not joined"),
         };
         let notice = notice.say(" ran: ").codes(&paths).say("\nThe command: ").quote(&command);
-        if let Err(error) = waiting::notify(visit.ctx, visit.mesh, holder, &notice) {
-            visit.ctx.notice(format!("{holder} could not be told: {error}"));
-        }
+        visit.op.notify(holder, notice, format!("{holder} could not be told"));
     }
 }

@@ -12,7 +12,6 @@ use crate::domain::pattern::Budget;
 use crate::domain::{EventKind, Hit, Wait, quoted, said};
 use crate::ops::agents::identity::Recognised;
 use crate::ops::error::{CommandError, Kind};
-use crate::ops::feed;
 use crate::ops::messages::rendered_message::age;
 use crate::ops::reservations::check::{self, Names};
 use crate::ops::reservations::holdings::Holding;
@@ -42,7 +41,7 @@ impl Visit<'_> {
         recognised: Recognised,
         say: &mut Say<'_>,
     ) -> Result<(), CommandError> {
-        let plan = Plan::of(self.ctx, tool);
+        let plan = Plan::of(self.op, tool);
         let judgement = self.judge(&plan)?;
         match judgement.refused {
             Some((number, holding)) => {
@@ -50,7 +49,7 @@ impl Visit<'_> {
                 Ok(())
             }
             None => {
-                if let Some(doubt) = judgement.doubts.first().filter(|_| self.ctx.settings.is_on("strict")) {
+                if let Some(doubt) = judgement.doubts.first().filter(|_| self.op.settings.is_on("strict")) {
                     let error = CommandError::new(Kind::Corrupt, doubt.clone());
                     return Err(error.hint("`msg doctor` tells more"));
                 }
@@ -69,7 +68,7 @@ impl Visit<'_> {
         let targets: Vec<_> = plan.changes.iter().map(|change| change.target.clone()).collect();
         let look = |near: &Near<'_>| self.survey.near_and_learn(near);
         let judged = check::judge(self.mesh, self.me.as_ref(), &targets, Names::All, look)?;
-        let place = Place::here(self.ctx);
+        let place = Place::here(self.op);
         let mut doubts = judged.doubts(|number| plan.changes[number].shown(&place));
         doubts.extend(unread);
         let has_uncompared = judged.uncompared.is_some();
@@ -84,7 +83,7 @@ impl Visit<'_> {
     }
 
     fn refuse(&mut self, change: &Change, holding: &Holding, recognised: Recognised, say: &mut Say<'_>) {
-        let place = Place::here(self.ctx);
+        let place = Place::here(self.op);
         let shown = change.shown(&place);
         let is_told = self.me.as_ref().is_some_and(|me| !me.is_foreign());
         let known = (recognised.is_known(), is_told);
@@ -98,7 +97,7 @@ impl Visit<'_> {
             self.leave_trouble(&error);
         }
         if let Some(me) = &self.me {
-            feed::tell(self.ctx, self.mesh, EventKind::Refused, &me.name, Some(&shown), None);
+            self.op.feed(EventKind::Refused, &me.name, Some(&shown), None);
         }
     }
 

@@ -35,7 +35,7 @@ impl Visit<'_> {
         self.mesh.note_resting(session)?;
         self.mesh.note_unasked(session, self.call.event.is_unasked)?;
         let turns = self.mesh.turns(session)?;
-        let most = self.ctx.settings.mail_turns();
+        let most = self.op.settings.mail_turns();
         if turns.count >= most || !self.is_worth_a_turn(me)? || !self.mesh.rouse(session)? {
             return Ok(());
         }
@@ -148,7 +148,7 @@ impl Visit<'_> {
         let via = Via::new(&format!("hook {} {}", self.call.harness, self.call.name));
         let turn = self.call.event.turn.as_deref();
         let kept = if self.call.is_kept { Kept::Always } else { Kept::in_turn(turn) };
-        let mut desk = Desk::new(self.ctx, self.mesh, me.clone(), via, Reader::Mind).offering(kept);
+        let mut desk = Desk::new(self.op, self.mesh, me.clone(), via, Reader::Mind).offering(kept);
         let mut waiting = desk.scan()?.waiting;
         let room = room.saturating_sub(text.chars().count() + GAP.len() + NOTE);
         let rest = waiting.split_off(self.how_many_fit(me, &waiting, room)?).len();
@@ -176,7 +176,7 @@ impl Visit<'_> {
         }
         let first = waiting.iter().take(MOST).map(|waiting| (&waiting.stem, &waiting.message));
         let first: Vec<(&Stem, &Message)> = first.collect();
-        let (letters, _) = rendered_message::write(self.ctx, self.mesh, (me, Reader::Mind), &first)?;
+        let (letters, _) = rendered_message::write(self.op, self.mesh, (me, Reader::Mind), &first)?;
         let mut used = SLACK;
         let fits = |letter: &&Letter| {
             used += letter.for_model().chars().count() + GAP.len();

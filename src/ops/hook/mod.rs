@@ -22,6 +22,7 @@ use crate::sys::clock;
 
 use crate::ops::agents::identity::{self, Recognised};
 use crate::ops::context::{Context, Globals};
+use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::messages::receive::Reached;
 use crate::ops::reservations::waiting;
@@ -31,7 +32,7 @@ use commands::Plan;
 /// Time limit for a lock while a harness waits for the hook.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// One call of a hook.
+/// One hook call.
 #[derive(Clone, Debug)]
 pub struct HookCall {
     pub harness: Harness,
@@ -51,9 +52,9 @@ pub struct HookCall {
 pub type Say<'a> = dyn FnMut(&Answer) -> Reached + 'a;
 
 /// Decides what follows from the event, and says it.
-pub fn hook(ctx: &Context, call: &HookCall, say: &mut Say<'_>) -> Result<(), CommandError> {
+pub fn hook(op: &Op, call: &HookCall, say: &mut Say<'_>) -> Result<(), CommandError> {
     if call.event.moment == Moment::SessionStarted {
-        return session::start(ctx, call, say);
+        return session::start(op, call, say);
     }
     if let Moment::AskingLeave(tool) = &call.event.moment {
         if tool.command.as_deref().is_some_and(commands::is_ours) {
@@ -61,10 +62,10 @@ pub fn hook(ctx: &Context, call: &HookCall, say: &mut Say<'_>) -> Result<(), Com
         }
         return Ok(());
     }
-    let Some(mesh) = ctx.mesh()? else { return Ok(()) };
+    let Some(mesh) = op.mesh()? else { return Ok(()) };
     let survey = mesh.survey()?;
-    let recognised = identity::recognise(ctx, &mesh, &survey, &call.sessions());
-    let mut visit = Visit { ctx, mesh: &mesh, survey, me: recognised.agent.clone(), call };
+    let recognised = identity::recognise(op, &mesh, &survey, &call.sessions());
+    let mut visit = Visit { op, mesh: &mesh, survey, me: recognised.agent.clone(), call };
     if let Moment::BeforeTool(tool) = &call.event.moment {
         return visit.before(tool, recognised, say);
     }
@@ -115,11 +116,11 @@ pub fn report_broken_config(ctx: &Context, harness: &str, event: &str) -> Result
 }
 
 /// Like [`leave_trouble`], for an error that does not end the call.
-fn note_trouble(ctx: &Context, mesh: &Mesh, call: &HookCall, error: &CommandError) {
+fn note_trouble(op: &Op, mesh: &Mesh, call: &HookCall, error: &CommandError) {
     let (harness, event) = (call.harness.to_string(), call.name.clone());
     let error = visible(&error.message).into_owned();
     if let Err(error) = mesh.log_trouble(&Trouble { ts: clock::now(), harness, event, error }) {
-        ctx.notice(format!("a line for `msg doctor` could not be written: {error}"));
+        op.warn(format!("a line for `msg doctor` could not be written: {error}"));
     }
 }
 
@@ -156,7 +157,7 @@ impl HookCall {
 
 /// One call of a hook, in a mesh.
 struct Visit<'a> {
-    ctx: &'a Context,
+    op: &'a Op,
     mesh: &'a Mesh,
     survey: Survey<'a>,
     /// `None`: the session never joined. It is held to everyone's reservations and gets no mail.
@@ -167,7 +168,7 @@ struct Visit<'a> {
 impl Visit<'_> {
     /// Whether a tool of another agent called this hook. Then it is not this agent's, and gets nothing of it.
     fn is_forged(&self) -> bool {
-        let forged = |me: &&Agent| identity::is_called_by_another(self.ctx, &self.survey, me);
+        let forged = |me: &&Agent| identity::is_called_by_another(self.op, &self.survey, me);
         let Some(me) = self.me.as_ref().filter(forged) else { return false };
         self.leave_trouble(&ignored(me));
         true
@@ -175,7 +176,7 @@ impl Visit<'_> {
 
     /// Does the housekeeping of the agent's identity. Errors are only logged for `doctor`.
     fn settle(&mut self, recognised: Recognised) {
-        let settled = recognised.settle(self.ctx, self.mesh);
+        let settled = recognised.settle(self.op, self.mesh);
         if let Some(error) = &settled.error {
             self.leave_trouble(error);
         }
@@ -189,7 +190,7 @@ impl Visit<'_> {
     }
 
     fn leave_trouble(&self, error: &CommandError) {
-        note_trouble(self.ctx, self.mesh, self.call, error);
+        note_trouble(self.op, self.mesh, self.call, error);
     }
 
     fn after(&self, tool: &ToolUse, say: &mut Say<'_>) -> Result<(), CommandError> {
@@ -197,8 +198,8 @@ impl Visit<'_> {
         // If nothing can be said now, send a notice, which is delivered as soon as something can be said.
         if self.call.room.is_none()
             && let (Some(notice), Some(me)) = (&changed, self.me.as_ref().filter(|me| !me.is_foreign()))
-            && waiting::notify(self.ctx, self.mesh, &me.name, notice)?
         {
+            self.op.notify(&me.name, notice.clone(), format!("{} could not be told", me.name));
             changed = None;
         }
         self.hand_over(changed.map(|notice| notice.text().to_string()), say)
@@ -228,6 +229,6 @@ impl Visit<'_> {
     }
 
     fn cwd(&self) -> &Path {
-        &self.ctx.cwd
+        &self.op.cwd
     }
 }

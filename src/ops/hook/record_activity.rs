@@ -14,7 +14,6 @@ use crate::domain::{ActivityDelta, Agent, EventKind, Now};
 use crate::ops::agents::activity::refresh;
 use crate::ops::agents::stuck;
 use crate::ops::error::CommandError;
-use crate::ops::feed;
 use crate::ops::reservations::reserve::Place;
 use crate::store::Account;
 use crate::sys::clock;
@@ -43,7 +42,7 @@ impl Visit<'_> {
     /// Records a finished tool call.
     pub(super) fn has_used(&self, tool: &ToolUse) -> Result<(), CommandError> {
         let Some(me) = self.counted() else { return Ok(()) };
-        let runs = commands::runs(self.ctx, tool);
+        let runs = commands::runs(self.op, tool);
         let errands = Errands::of(&runs);
         let files = self.changed(tool);
         let mut deed = ActivityDelta {
@@ -73,7 +72,7 @@ impl Visit<'_> {
                 // Write the count first: appending to the feed may have to wait, the count should not.
                 account.enter(deed)?;
                 for file in &told {
-                    feed::tell(self.ctx, self.mesh, EventKind::Edit, &me.name, Some(file), None);
+                    self.op.feed(EventKind::Edit, &me.name, Some(file), None);
                 }
             }
             None => self.was_busy(me),
@@ -96,7 +95,7 @@ impl Visit<'_> {
             self.count(me, ActivityDelta { tokens: self.call.event.tokens, ..ActivityDelta::default() })?;
         }
         refresh(self.mesh, me)?;
-        stuck::look_now_and_then(self.ctx, self.mesh)
+        stuck::look_now_and_then(self.op, self.mesh)
     }
 
     /// The agent, unless it is pi-messenger's, which counts its own agents' activity.
@@ -120,12 +119,12 @@ impl Visit<'_> {
     }
 
     fn activity(&self, tool: &ToolUse, runs: &[Run]) -> Now {
-        let place = Place::here(self.ctx);
+        let place = Place::here(self.op);
         activity(tool, runs, |path| self.shorten(&place, path))
     }
 
     fn shorten(&self, place: &Place, path: &str) -> String {
-        place.shorten(&self.ctx.cwd.join(self.ctx.home.expand(path)).to_string_lossy())
+        place.shorten(&self.op.cwd.join(self.op.home.expand(path)).to_string_lossy())
     }
 
     /// The files that were changed, as far as the harness reports them.
@@ -133,7 +132,7 @@ impl Visit<'_> {
         if tool.outcome == Some(Outcome::Failed) {
             return Vec::new();
         }
-        let place = Place::here(self.ctx);
+        let place = Place::here(self.op);
         // pi's `@` before a path mentions it; both forms are among the edits.
         let is_mention = |path: &&String| {
             path.strip_prefix('@').is_some_and(|rest| tool.edits.iter().any(|edit| edit == rest))
@@ -152,7 +151,7 @@ impl Visit<'_> {
     /// Reports a test run. Says whether it passed only if the harness's report proves it.
     fn tell_of_test(&self, me: &Agent, test: &TestRun, tool: &ToolUse) -> String {
         let result = test.passed(tool.outcome).map(|passed| if passed { "passed" } else { "failed" });
-        feed::tell(self.ctx, self.mesh, EventKind::Test, &me.name, Some(&test.shown), result);
+        self.op.feed(EventKind::Test, &me.name, Some(&test.shown), result);
         format!("test: {}", result.unwrap_or("ran"))
     }
 
@@ -181,7 +180,7 @@ impl Visit<'_> {
             }
             None => commit.subject.clone().filter(|_| made == Some(true))?,
         };
-        feed::tell(self.ctx, self.mesh, EventKind::Commit, &me.name, None, Some(&subject));
+        self.op.feed(EventKind::Commit, &me.name, None, Some(&subject));
         Some(format!("commit: {subject}"))
     }
 }

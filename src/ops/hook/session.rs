@@ -6,6 +6,7 @@ use crate::ops::agents::join::{Request, join};
 use crate::ops::agents::leave;
 use crate::ops::agents::stuck;
 use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::ops::person;
 use crate::ops::reservations::reserve::Place;
@@ -19,26 +20,26 @@ const MOST_WORDS: usize = 120;
 const MOST_CHARACTERS: usize = 2_000;
 
 /// Joins if that is wanted, and tells the model its name and who else is here.
-pub(super) fn start(ctx: &Context, call: &HookCall, say: &mut Say<'_>) -> Result<(), CommandError> {
+pub(super) fn start(op: &Op, call: &HookCall, say: &mut Say<'_>) -> Result<(), CommandError> {
     // A subagent acts as its parent.
     if call.event.in_subagent {
         return Ok(());
     }
-    let was_killed = was_killed(ctx, call)?;
-    let known = match ctx.mesh()? {
+    let was_killed = was_killed(op, call)?;
+    let known = match op.mesh()? {
         Some(mesh) => {
-            let recognised = identity::recognise(ctx, &mesh, &mesh.survey()?, &call.sessions());
-            let settled = recognised.settle(ctx, &mesh);
+            let recognised = identity::recognise(op, &mesh, &mesh.survey()?, &call.sessions());
+            let settled = recognised.settle(op, &mesh);
             if let Some(agent) = &settled.agent
-                && identity::is_called_by_another(ctx, &mesh.survey()?, agent)
+                && identity::is_called_by_another(op, &mesh.survey()?, agent)
             {
-                super::note_trouble(ctx, &mesh, call, &super::ignored(agent));
+                super::note_trouble(op, &mesh, call, &super::ignored(agent));
                 return Ok(());
             }
             match (settled.agent, settled.error) {
                 (None, Some(error)) => return Err(error),
                 (Some(agent), Some(error)) => {
-                    super::note_trouble(ctx, &mesh, call, &error);
+                    super::note_trouble(op, &mesh, call, &error);
                     Some(agent)
                 }
                 (agent, None) => agent,
@@ -48,12 +49,12 @@ pub(super) fn start(ctx: &Context, call: &HookCall, say: &mut Say<'_>) -> Result
     };
     let me = match known {
         Some(me) => Some(me),
-        None if is_wanted(ctx, call)? => Some(register(ctx, call)?),
+        None if is_wanted(op, call)? => Some(register(op, call)?),
         None => None,
     };
-    let Some(mesh) = ctx.mesh()? else { return Ok(()) };
+    let Some(mesh) = op.mesh()? else { return Ok(()) };
     let text = match &me {
-        Some(me) if ctx.settings.is_on("registrationContext") => Some(introduction(ctx, &mesh, me)?),
+        Some(me) if op.settings.is_on("registrationContext") => Some(introduction(op, &mesh, me)?),
         _ => None,
     };
     // A new session waits for its user, and so does one whose process died in the middle of a turn. The state of any
@@ -64,9 +65,9 @@ pub(super) fn start(ctx: &Context, call: &HookCall, say: &mut Say<'_>) -> Result
             mesh.note_resting(session)?;
         }
     }
-    let visit = Visit { ctx, mesh: &mesh, survey: mesh.survey()?, me, call };
+    let visit = Visit { op, mesh: &mesh, survey: mesh.survey()?, me, call };
     visit.hand_over(text, say)?;
-    stuck::look_now_and_then(ctx, &mesh)
+    stuck::look_now_and_then(op, &mesh)
 }
 
 /// Whether this session continues after its former process died.
@@ -77,14 +78,14 @@ fn was_killed(ctx: &Context, call: &HookCall) -> Result<bool, CommandError> {
     Ok(process::liveness(&known.last.agent.process) == Liveness::Gone)
 }
 
-fn register(ctx: &Context, call: &HookCall) -> Result<Agent, CommandError> {
+fn register(op: &Op, call: &HookCall) -> Result<Agent, CommandError> {
     let request = Request {
         harness: Some(call.harness),
         session: call.event.session.clone(),
         model: call.event.model.clone(),
         ..Request::default()
     };
-    Ok(join(ctx, &request)?.profile.agent)
+    Ok(join(op, &request)?.profile.agent)
 }
 
 /// Whether the session should join. A session that was here before does, unless it was evicted or left; for new ones
@@ -175,7 +176,7 @@ fn held_here(ctx: &Context, others: &[Agent]) -> Vec<String> {
 impl Visit<'_> {
     /// Leaves, unless another session follows in the same process: that is the same agent.
     pub(super) fn ended(&self, goes_on: bool) -> Result<(), CommandError> {
-        if let Some(me) = self.me.as_ref().filter(|me| !person::may_end(self.ctx, &self.survey, me)) {
+        if let Some(me) = self.me.as_ref().filter(|me| !person::may_end(self.op, &self.survey, me)) {
             self.leave_trouble(&super::ignored(me));
             return Ok(());
         }
@@ -187,7 +188,7 @@ impl Visit<'_> {
         }
         match &self.me {
             Some(me) if !goes_on && !self.call.event.in_subagent && !me.is_foreign() => {
-                leave::part(self.ctx, self.mesh, me).map(drop)
+                leave::part(self.op, self.mesh, me).map(drop)
             }
             _ => Ok(()),
         }

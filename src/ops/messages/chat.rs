@@ -12,6 +12,7 @@ use super::receive::Desk;
 use super::rendered_message::Reader;
 use crate::ops::agents::identity;
 use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::ops::overview;
 use crate::ops::watcher::mesh_watcher::current;
@@ -54,7 +55,7 @@ impl Fate {
 pub struct Changes {
     /// Messages that were not reported before, or whose place has changed.
     pub messages: Vec<Filed>,
-    /// Messages that are nowhere any more.
+    /// Messages that no longer exist.
     pub gone: Vec<Stem>,
     pub has_older: bool,
 }
@@ -121,8 +122,8 @@ impl Standing {
 
 impl Chat {
     /// The mail of the agent that `--as` names.
-    pub fn open(ctx: &Context) -> Result<Self, CommandError> {
-        let (_, caller) = identity::caller(ctx)?;
+    pub fn open(op: &Op) -> Result<Self, CommandError> {
+        let (_, caller) = identity::caller(op)?;
         Ok(Self { agent: caller.agent, told: BTreeMap::new(), reach: Reach::Nowhere, open: HashMap::new() })
     }
 
@@ -137,16 +138,16 @@ impl Chat {
     }
 
     /// Returns the latest messages first, and from then on what is new about those already reported.
-    pub fn look(&mut self, ctx: &Context) -> Result<Changes, CommandError> {
-        let mesh = overview::mesh(ctx)?;
+    pub fn look(&mut self, op: &Op) -> Result<Changes, CommandError> {
+        let mesh = overview::mesh(op)?;
         // It may have been renamed, or be gone.
         if let Some(now) = current(&mesh, &self.agent)? {
             self.agent = now;
         }
         // Puts back what dead readers had taken, and tells the agent what became free.
-        Desk::new(ctx, &mesh, self.agent.clone(), Via::new("tui"), Reader::Program).look()?;
+        Desk::new(op, &mesh, self.agent.clone(), Via::new("tui"), Reader::Program).look()?;
         if let Reach::Nowhere = self.reach {
-            return self.older(ctx);
+            return self.older(op);
         }
         self.tell(&mesh, &mesh.correspondence(&self.agent, self.reach.first())?)
     }
@@ -226,9 +227,9 @@ impl Chat {
     }
 
     /// Takes and records messages that were on the screen. What another reader took meanwhile is left to it.
-    pub fn surface(&self, ctx: &Context, shown: &[String]) -> Result<(), CommandError> {
-        let mesh = overview::mesh(ctx)?;
-        let desk = Desk::new(ctx, &mesh, self.agent.clone(), Via::new("tui"), Reader::Program);
+    pub fn surface(&self, op: &Op, shown: &[String]) -> Result<(), CommandError> {
+        let mesh = overview::mesh(op)?;
+        let desk = Desk::new(op, &mesh, self.agent.clone(), Via::new("tui"), Reader::Program);
         let scan = desk.scan()?;
         let mut waiting: Vec<_> = scan.waiting.into_iter().chain(scan.parked).collect();
         waiting.retain(|waiting| shown.iter().any(|key| key == waiting.stem.as_str()));

@@ -7,7 +7,7 @@ use crate::store::{Filed, GraveId, Mesh, Orphaned, Place, Record, Scan, Seen, St
 use crate::sys::{clock, process};
 
 use crate::ops::agents::{identity, names};
-use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, Kind};
 
 /// The unread messages, and the acks that are owed.
@@ -17,26 +17,26 @@ pub struct InboxReport {
     pub owe_ack: Vec<Filed>,
 }
 
-pub fn inbox(ctx: &Context) -> Result<InboxReport, CommandError> {
-    let (mesh, caller) = identity::caller(ctx)?;
+pub fn inbox(op: &Op) -> Result<InboxReport, CommandError> {
+    let (mesh, caller) = identity::caller(op)?;
     let scan = mesh.look(&caller.agent)?;
     for unripe in &scan.unripe {
-        ctx.notice(format!("`{}` can't be read yet: {}", unripe.file, unripe.reason));
+        op.warn(format!("`{}` can't be read yet: {}", unripe.file, unripe.reason));
     }
     for path in mesh.quarantined()? {
-        ctx.notice(format!("`{path}` could not be read and was set aside; the reason is beside it"));
+        op.warn(format!("`{path}` could not be read and was set aside; the reason is beside it"));
     }
     let owe_ack = mesh.owed_acks(&caller.agent)?;
     Ok(InboxReport { scan, owe_ack })
 }
 
-pub fn show(ctx: &Context, id: &str) -> Result<Filed, CommandError> {
-    let (mesh, caller) = identity::caller(ctx)?;
+pub fn show(op: &Op, id: &str) -> Result<Filed, CommandError> {
+    let (mesh, caller) = identity::caller(op)?;
     find(&mesh, &caller.agent, id)
 }
 
-pub fn history(ctx: &Context, peer: Option<&AgentName>, limit: usize) -> Result<Vec<Filed>, CommandError> {
-    let (mesh, caller) = identity::caller(ctx)?;
+pub fn history(op: &Op, peer: Option<&AgentName>, limit: usize) -> Result<Vec<Filed>, CommandError> {
+    let (mesh, caller) = identity::caller(op)?;
     let history = mesh.history(&caller.agent, peer, limit)?;
     if let Some(peer) = peer.filter(|_| history.is_empty()) {
         names::must_be_known(&mesh, peer)?;
@@ -45,15 +45,15 @@ pub fn history(ctx: &Context, peer: Option<&AgentName>, limit: usize) -> Result<
 }
 
 /// Messages that the caller was asked to ack and has not.
-pub fn owed_acks(ctx: &Context) -> Result<Vec<Filed>, CommandError> {
-    let (mesh, caller) = identity::caller(ctx)?;
+pub fn owed_acks(op: &Op) -> Result<Vec<Filed>, CommandError> {
+    let (mesh, caller) = identity::caller(op)?;
     Ok(mesh.owed_acks(&caller.agent)?)
 }
 
 /// Acks received messages; an unread one counts as surfaced by that. Returns each of them once, including those acked
 /// before.
-pub fn ack(ctx: &Context, ids: &[String]) -> Result<Vec<Message>, CommandError> {
-    let (mesh, caller) = identity::caller(ctx)?;
+pub fn ack(op: &Op, ids: &[String]) -> Result<Vec<Message>, CommandError> {
+    let (mesh, caller) = identity::caller(op)?;
     let mut found = find_each(&mesh, &caller.agent, ids)?;
     let mut offers = mesh.offers(&caller.agent)?;
     offers.retain(|offered| found.iter().any(|filed| filed.stem == *offered.stem()));
@@ -138,8 +138,8 @@ pub struct Receipt {
     pub wake: Option<String>,
 }
 
-pub fn receipt(ctx: &Context, id: &str) -> Result<Receipt, CommandError> {
-    let (mesh, caller) = identity::caller(ctx)?;
+pub fn receipt(op: &Op, id: &str) -> Result<Receipt, CommandError> {
+    let (mesh, caller) = identity::caller(op)?;
     let found = mesh.find_sent(&caller.agent, id)?;
     if found.is_empty() && !mesh.find_messages(&caller.agent, id)?.is_empty() {
         let text = format!("`{}` is a message that you received", id.escape_debug());

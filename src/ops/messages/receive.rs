@@ -12,7 +12,7 @@ use crate::sys::{clock, random};
 
 use super::rendered_message::{self, Letter, Reader};
 use crate::ops::agents::identity;
-use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::ops::reservations::waiting::Reminder;
 use crate::ops::watcher::mesh_watcher::is_anothers_name;
@@ -52,13 +52,13 @@ pub struct Selection {
 
 /// Takes the waiting messages and hands them over. Returns how many.
 pub fn read(
-    ctx: &Context,
+    op: &Op,
     reader: Reader,
     selection: &Selection,
     hand_over: &mut HandOver<'_>,
 ) -> Result<usize, CommandError> {
-    let (mesh, caller) = identity::caller(ctx)?;
-    let mut desk = Desk::new(ctx, &mesh, caller.agent, Via::new(selection.via.unwrap_or("read")), reader);
+    let (mesh, caller) = identity::caller(op)?;
+    let mut desk = Desk::new(op, &mesh, caller.agent, Via::new(selection.via.unwrap_or("read")), reader);
     let done = desk.deliver_together(selection, hand_over)?;
     desk.prune()?;
     Ok(done)
@@ -66,7 +66,7 @@ pub fn read(
 
 /// Hands over the mail of one agent.
 pub(in crate::ops) struct Desk<'a> {
-    pub(in crate::ops) ctx: &'a Context,
+    pub(in crate::ops) op: &'a Op,
     pub(in crate::ops) mesh: &'a Mesh,
     pub(in crate::ops) agent: Agent,
     pub(in crate::ops) via: Via,
@@ -78,14 +78,8 @@ pub(in crate::ops) struct Desk<'a> {
 }
 
 impl<'a> Desk<'a> {
-    pub(in crate::ops) fn new(
-        ctx: &'a Context,
-        mesh: &'a Mesh,
-        agent: Agent,
-        via: Via,
-        reader: Reader,
-    ) -> Self {
-        Self { ctx, mesh, agent, via, reader, reminder: Reminder::default(), offers: None }
+    pub(in crate::ops) fn new(op: &'a Op, mesh: &'a Mesh, agent: Agent, via: Via, reader: Reader) -> Self {
+        Self { op, mesh, agent, via, reader, reminder: Reminder::default(), offers: None }
     }
 
     /// For a hook: what it says is recorded when a later hook shows that the model has it.
@@ -95,7 +89,7 @@ impl<'a> Desk<'a> {
 
     /// What waits, including a notice of what became free for the agent.
     pub(in crate::ops) fn look(&self) -> Result<Scan, CommandError> {
-        self.reminder.tell_if_owed(self.ctx, self.mesh, &self.agent);
+        self.reminder.tell_if_owed(self.op, self.mesh, &self.agent);
         self.scan()
     }
 
@@ -106,8 +100,7 @@ impl<'a> Desk<'a> {
             return Ok(scan);
         }
         for unripe in self.mesh.tidy_inbox(&self.agent, &scan)? {
-            self.ctx
-                .notice(format!("`{}` could not be read and was set aside: {}", unripe.file, unripe.reason));
+            self.op.warn(format!("`{}` could not be read and was set aside: {}", unripe.file, unripe.reason));
         }
         Ok(self.mesh.look(&self.agent)?)
     }
@@ -166,7 +159,7 @@ impl<'a> Desk<'a> {
         }
         let messages: Vec<(&Stem, &Message)> = delivery.messages().collect();
         let (letters, contacts) =
-            rendered_message::write(self.ctx, self.mesh, (&self.agent, self.reader), &messages)?;
+            rendered_message::write(self.op, self.mesh, (&self.agent, self.reader), &messages)?;
         if seams::has_bug(Bug::DeleteBeforeDeliver) {
             delivery.record(&self.via, clock::now(), ack)?;
             return Ok(hand_over(&letters));
@@ -182,7 +175,7 @@ impl<'a> Desk<'a> {
                     && let Err(error) = self.mesh.set_contacts(&self.agent.name, &contacts)
                 {
                     // All is handed over and recorded: introducing a sender twice is no reason to fail.
-                    self.ctx.notice(format!("who wrote is not kept: {error}"));
+                    self.op.warn(format!("who wrote is not kept: {error}"));
                 }
             }
             Reached::No => delivery.put_back()?,

@@ -13,10 +13,11 @@ use crate::sys::{clock, process};
 use super::mailbox;
 use crate::ops::agents::identity;
 use crate::ops::agents::names::{self, with_nearest};
-use crate::ops::context::{Context, same_folder};
+use crate::ops::context::same_folder;
+use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::feed;
-use crate::ops::wake::{self, Arrival, Rung};
+use crate::ops::wake::{self, Arrival, Arrived, Rung};
 
 pub use report::{Accepted, Refused, SendReport};
 
@@ -41,9 +42,9 @@ pub fn importance(name: &str) -> Result<Importance, CommandError> {
 }
 
 /// Sends to each named agent. A failure for one doesn't stop the rest.
-pub fn send(ctx: &Context, to: &[String], draft: &Draft) -> Result<SendReport, CommandError> {
+pub fn send(op: &Op, to: &[String], draft: &Draft) -> Result<SendReport, CommandError> {
     check_text(&draft.text)?;
-    let (mesh, caller) = identity::caller(ctx)?;
+    let (mesh, caller) = identity::caller(op)?;
     let (reply_to, thread) = answering(&mesh, &caller.agent, draft)?;
     let mut recipients: Vec<String> = Vec::new();
     for name in to {
@@ -51,20 +52,20 @@ pub fn send(ctx: &Context, to: &[String], draft: &Draft) -> Result<SendReport, C
             recipients.push(name.clone());
         }
     }
-    let mut post = Post::new(ctx, &mesh, &caller.agent, draft, reply_to, thread);
+    let mut post = Post::new(op, &mesh, &caller.agent, draft, reply_to, thread);
     post.send_to(|_| recipients)?;
     Ok(post.done())
 }
 
 /// Sends to every live agent except the caller; with `here`, only to those in this folder.
-pub fn broadcast(ctx: &Context, draft: &Draft, here: bool) -> Result<SendReport, CommandError> {
+pub fn broadcast(op: &Op, draft: &Draft, here: bool) -> Result<SendReport, CommandError> {
     check_text(&draft.text)?;
-    let (mesh, caller) = identity::caller(ctx)?;
-    let here = here || ctx.settings.scope_to_folder();
-    let mut post = Post::new(ctx, &mesh, &caller.agent, draft, None, draft.thread.clone());
+    let (mesh, caller) = identity::caller(op)?;
+    let here = here || op.settings.scope_to_folder();
+    let mut post = Post::new(op, &mesh, &caller.agent, draft, None, draft.thread.clone());
     post.broadcast = true;
     let is_meant = |agent: &&Agent| {
-        let in_scope = !here || same_folder(Path::new(&agent.cwd), &ctx.cwd);
+        let in_scope = !here || same_folder(Path::new(&agent.cwd), &op.cwd);
         let is_there = process::liveness(&agent.process) != Liveness::Gone;
         !agent.name.is_spelled_as(&caller.agent.name) && is_there && in_scope
     };
@@ -76,16 +77,16 @@ pub fn broadcast(ctx: &Context, draft: &Draft, here: bool) -> Result<SendReport,
 }
 
 /// Replies to the sender of a message, in its thread.
-pub fn reply(ctx: &Context, id: &str, draft: &Draft) -> Result<SendReport, CommandError> {
+pub fn reply(op: &Op, id: &str, draft: &Draft) -> Result<SendReport, CommandError> {
     check_text(&draft.text)?;
-    let (mesh, caller) = identity::caller(ctx)?;
+    let (mesh, caller) = identity::caller(op)?;
     let answered = mailbox::find(&mesh, &caller.agent, id)?;
     mailbox::refuse_notice(&answered.message)?;
     let is_mine = caller.agent.all_names().any(|name| name.as_str() == answered.message.from);
     let to = if is_mine { &answered.message.to } else { &answered.message.from };
     let thread = answered.message.thread.clone().unwrap_or_else(|| answered.message.id.to_string());
     let mut post =
-        Post::new(ctx, &mesh, &caller.agent, draft, Some(answered.message.id.clone()), Some(thread));
+        Post::new(op, &mesh, &caller.agent, draft, Some(answered.message.id.clone()), Some(thread));
     post.send_to(|_| vec![to.clone()])?;
     Ok(post.done())
 }
@@ -119,7 +120,7 @@ fn answering(
 /// The registrations are read once. Recipients that don't need `mesh.lock` get their copy first, with the sender's
 /// stamp held. Then those that need it get theirs, with `mesh.lock` taken before the stamp.
 struct Post<'a> {
-    ctx: &'a Context,
+    op: &'a Op,
     mesh: &'a Mesh,
     from: &'a Agent,
     draft: &'a Draft,
@@ -159,7 +160,7 @@ enum Postponed {
 
 impl<'a> Post<'a> {
     fn new(
-        ctx: &'a Context,
+        op: &'a Op,
         mesh: &'a Mesh,
         from: &'a Agent,
         draft: &'a Draft,
@@ -167,12 +168,12 @@ impl<'a> Post<'a> {
         thread: Option<String>,
     ) -> Self {
         let (copies, tried, tried_gone) = (Vec::new(), Vec::new(), Vec::new());
-        Self { ctx, mesh, from, draft, reply_to, thread, broadcast: false, copies, tried, tried_gone }
+        Self { op, mesh, from, draft, reply_to, thread, broadcast: false, copies, tried, tried_gone }
     }
 
     /// Wakes idle recipients, and records in the feed who wrote to whom.
     fn done(self) -> SendReport {
-        let ctx = self.ctx;
+        let op = self.op;
         let mut report = SendReport::default();
         let (mut numbers, mut arrivals) = (Vec::new(), Vec::new());
         for Copy { to, outcome } in self.copies {
@@ -188,19 +189,21 @@ impl<'a> Post<'a> {
                 Outcome::Postponed(_) | Outcome::Twice => {}
             }
         }
-        match wake::on_arrival(ctx, self.mesh, &arrivals, self.draft.importance) {
-            Ok(rungs) => {
+        // Not left to the runner: the answer says how each recipient is told. No lock is held any more.
+        match wake::on_arrival(op, self.mesh, &arrivals, self.draft.importance) {
+            Ok(Arrived { rungs, failures }) => {
+                failures.into_iter().for_each(|failure| op.warn(failure));
                 for (number, rung) in numbers.into_iter().zip(rungs) {
-                    note_rung(ctx, self.mesh, self.from, &mut report.sent[number], rung);
+                    note_rung(op, self.mesh, self.from, &mut report.sent[number], rung);
                 }
             }
             Err(error) => {
-                ctx.notice(format!("the message was sent, but idle recipients could not be woken: {error}"));
+                op.warn(format!("the message was sent, but idle recipients could not be woken: {error}"));
             }
         }
         let tell = |to: &str| {
-            let preview = feed::preview(ctx, &self.draft.text, self.broadcast);
-            feed::tell(ctx, self.mesh, EventKind::Message, &self.from.name, Some(to), preview);
+            let preview = feed::preview(op, &self.draft.text, self.broadcast);
+            op.feed(EventKind::Message, &self.from.name, Some(to), preview);
         };
         match report.sent.as_slice() {
             [] => {}
@@ -269,11 +272,11 @@ impl<'a> Post<'a> {
         self.note_owner(agent);
         let is_self = agent.is_same_session(self.from);
         if is_self {
-            self.ctx.notice(format!("{} is you: the message is in your own inbox", agent.name));
+            self.op.warn(format!("{} is you: the message is in your own inbox", agent.name));
         }
         let rung = match is_self {
             true => Rung::None,
-            false => wake::rung(self.ctx, self.mesh, agent, self.draft.importance)?,
+            false => wake::rung(self.op, self.mesh, agent, self.draft.importance)?,
         };
         let (stamp, message) = self.message(outbox, &agent.name)?;
         let Some(posted) = outbox.post(stamp, &agent.name, message)? else {
@@ -288,7 +291,7 @@ impl<'a> Post<'a> {
 
     fn note_owner(&self, agent: &Agent) {
         if let Err(error) = self.mesh.note_owner(agent) {
-            self.ctx.notice(format!("whose inbox that of {} is could not be noted: {error}", agent.name));
+            self.op.warn(format!("whose inbox that of {} is could not be noted: {error}", agent.name));
         }
     }
 
@@ -402,7 +405,7 @@ impl<'a> Post<'a> {
         // A pi-messenger agent never looks at its old inbox again.
         for (old, new) in locked.forward_orphans(&census)? {
             let text = format!("{old} is called {new} now; what lay in its old inbox was forwarded");
-            self.ctx.notice(text);
+            self.op.warn(text);
         }
         Ok(census.records.iter().any(|record| is_of(&record.agent, agent)))
     }
@@ -412,7 +415,7 @@ impl<'a> Post<'a> {
     fn take_back(&self, to: &AgentName, posted: &Posted) -> Result<bool, CommandError> {
         let is_back = self.mesh.take_back(to, posted)?;
         if is_back && let Err(error) = self.mesh.forget_sent(&self.from.name, to, posted) {
-            self.ctx.notice(format!("the record of a message that was taken back is left: {error}"));
+            self.op.warn(format!("the record of a message that was taken back is left: {error}"));
         }
         Ok(is_back)
     }
@@ -429,10 +432,10 @@ impl<'a> Post<'a> {
         match self.take_back(&agent.name, &posted) {
             Ok(true) => return Err(why),
             Ok(false) => {}
-            Err(error) => self.ctx.notice(format!("the message could not be taken back: {error}")),
+            Err(error) => self.op.warn(format!("the message could not be taken back: {error}")),
         }
         let name = &agent.name;
-        self.ctx.notice(format!("the message was sent, but it is not known whether {name} has left: {why}"));
+        self.op.warn(format!("the message was sent, but it is not known whether {name} has left: {why}"));
         Ok(self.sent(agent, posted, rung))
     }
 
@@ -472,13 +475,13 @@ fn recipient(to: &str) -> Result<AgentName, CommandError> {
 }
 
 /// Records the wake route for the receipt.
-fn note_rung(ctx: &Context, mesh: &Mesh, from: &Agent, sent: &mut Accepted, rung: Rung) {
+fn note_rung(op: &Op, mesh: &Mesh, from: &Agent, sent: &mut Accepted, rung: Rung) {
     sent.rung = rung;
     if rung == Rung::None {
         return;
     }
     if let Err(error) = mesh.note_rung(&from.name, &sent.to, &sent.stem, rung.name()) {
-        ctx.notice(format!("the receipt won't tell how {} is told: {error}", sent.to));
+        op.warn(format!("the receipt won't tell how {} is told: {error}", sent.to));
     }
 }
 

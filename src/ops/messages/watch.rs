@@ -12,7 +12,7 @@ use crate::sys::signals::Stop;
 use super::receive::{Desk, HandOver, Reached, Selection};
 use super::rendered_message::{Letter, Reader};
 use crate::ops::agents::{identity, names};
-use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::person;
 use crate::ops::reservations::waiting;
@@ -33,13 +33,13 @@ pub enum End {
 
 /// Follows the inbox until it is stopped or nobody reads any more.
 pub fn watch(
-    ctx: &Context,
+    op: &Op,
     reader: Reader,
     stop: &Stop,
     hand_over: &mut HandOver<'_>,
 ) -> Result<End, CommandError> {
-    let (mesh, caller) = identity::caller(ctx)?;
-    let mut follower = Follower::new(Desk::new(ctx, &mesh, caller.agent, Via::new("watch"), reader));
+    let (mesh, caller) = identity::caller(op)?;
+    let mut follower = Follower::new(Desk::new(op, &mesh, caller.agent, Via::new("watch"), reader));
     loop {
         let waiting = follower.look()?;
         if follower.desk.deliver_in_batches(waiting, hand_over, || !stop.is_asked())? == Reached::No {
@@ -52,15 +52,11 @@ pub fn watch(
 }
 
 /// Follows the inbox and runs a command for each message. A failed one is tried again later, without delaying others.
-pub fn watch_each(
-    ctx: &Context,
-    stop: &Stop,
-    run: &mut dyn FnMut(&Letter) -> bool,
-) -> Result<End, CommandError> {
+pub fn watch_each(op: &Op, stop: &Stop, run: &mut dyn FnMut(&Letter) -> bool) -> Result<End, CommandError> {
     refuse_in_harness()?;
-    let (mesh, caller) = identity::caller(ctx)?;
+    let (mesh, caller) = identity::caller(op)?;
     let mut follower =
-        Follower::new(Desk::new(ctx, &mesh, caller.agent, Via::new("watch --exec"), Reader::Program));
+        Follower::new(Desk::new(op, &mesh, caller.agent, Via::new("watch --exec"), Reader::Program));
     let mut failures = Failures::default();
     loop {
         let all = follower.look()?;
@@ -109,26 +105,25 @@ fn run_one(
     } else if ran && failures.count(&stem) >= TRIES {
         desk.mesh.take(vec![waiting])?.park()?;
         failures.forget(&stem);
-        desk.ctx
-            .notice(format!("{} failed {TRIES} times and is parked: `msg inbox` shows it", stem.letters()));
+        desk.op.warn(format!("{} failed {TRIES} times and is parked: `msg inbox` shows it", stem.letters()));
     }
     Ok(())
 }
 
 /// Blocks until there is mail, then hands it over like `read`. `None`: there was none in time.
 pub fn wait(
-    ctx: &Context,
+    op: &Op,
     reader: Reader,
     stop: &Stop,
     selection: &Selection,
     timeout: Option<Duration>,
     hand_over: &mut HandOver<'_>,
 ) -> Result<Option<usize>, CommandError> {
-    let (mesh, caller) = identity::caller(ctx)?;
+    let (mesh, caller) = identity::caller(op)?;
     // A deadline beyond the range of the clock never comes.
     let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
     let via = Via::new(selection.via.unwrap_or("wait"));
-    let mut follower = Follower::new(Desk::new(ctx, &mesh, caller.agent, via, reader));
+    let mut follower = Follower::new(Desk::new(op, &mesh, caller.agent, via, reader));
     // A mistyped name is an error, not something to wait for.
     let mut unchecked = selection.from.as_ref();
     loop {
@@ -176,7 +171,7 @@ struct Follower<'a> {
 
 impl<'a> Follower<'a> {
     fn new(desk: Desk<'a>) -> Self {
-        let ear = MeshWatcher::new(desk.ctx, desk.mesh);
+        let ear = MeshWatcher::new(desk.op, desk.mesh);
         Self { desk, ear, free_at: None }
     }
 

@@ -15,7 +15,7 @@ use super::hard_links;
 use super::holdings::{Holding, Others, stand_ins};
 use super::reserve::{in_the_way, others};
 use crate::ops::agents::identity;
-use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, Kind};
 
 /// Steps for comparing all targets with all reservations: some tenths of a second. A hook waits for it.
@@ -30,31 +30,31 @@ pub struct Verdict {
 }
 
 /// May the caller change these? A caller that nobody knows is held to everyone's reservations.
-pub fn check(ctx: &Context, paths: &[String]) -> Result<Vec<Verdict>, CommandError> {
+pub fn check(op: &Op, paths: &[String]) -> Result<Vec<Verdict>, CommandError> {
     if let Some(empty) = paths.iter().find(|path| path.is_empty()) {
         let text = format!("`{empty}` is no path");
         return Err(CommandError::new(Kind::InvalidValue, text).hint("name a file or a directory"));
     }
-    let target = |path: &String| (path.clone(), whole(&ctx.cwd, path));
-    let (verdicts, judged) = for_caller(ctx, paths.iter().map(target).collect(), Names::All)?;
-    judged.doubts(|number| verdicts[number].path.clone()).into_iter().for_each(|doubt| ctx.notice(doubt));
+    let target = |path: &String| (path.clone(), whole(&op.cwd, path));
+    let (verdicts, judged) = for_caller(op, paths.iter().map(target).collect(), Names::All)?;
+    judged.doubts(|number| verdicts[number].path.clone()).into_iter().for_each(|doubt| op.warn(doubt));
     Ok(verdicts)
 }
 
 /// Decides about each named target for the caller, known or not. Also returns what could not be found out.
 pub(in crate::ops) fn for_caller(
-    ctx: &Context,
+    op: &Op,
     targets: Vec<(String, Target)>,
     names: Names,
 ) -> Result<(Vec<Verdict>, Judged), CommandError> {
     let (paths, targets): (Vec<String>, Vec<Target>) = targets.into_iter().unzip();
     let mut judged = Judged::default();
-    if let Some(mesh) = ctx.mesh()? {
+    if let Some(mesh) = op.mesh()? {
         let census = mesh.census()?;
-        let me = identity::glance(ctx, &mesh, &census);
+        let me = identity::glance(op, &mesh, &census);
         judged = judge(&mesh, me.as_ref(), &targets, names, |_| Ok(Cow::Borrowed(&census)))?;
     } else {
-        ctx.note_absent_mesh();
+        op.note_absent_mesh();
     }
     let holdings = std::mem::take(&mut judged.holdings).into_iter().chain(std::iter::repeat(None));
     let pairs = paths.into_iter().zip(holdings);

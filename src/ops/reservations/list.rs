@@ -7,21 +7,21 @@ use crate::sys::clock;
 
 use super::holdings::Holding;
 use crate::ops::agents::identity;
-use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 
 /// What live agents hold, by holder and then by pattern; with `mine`, what the caller holds.
-pub fn reservations(ctx: &Context, mine: bool) -> Result<Vec<Holding>, CommandError> {
+pub fn reservations(op: &Op, mine: bool) -> Result<Vec<Holding>, CommandError> {
     let now = clock::now();
     let (mesh, me) = match mine {
         true => {
-            let (mesh, caller) = identity::caller(ctx)?;
+            let (mesh, caller) = identity::caller(op)?;
             (mesh, Some(caller.agent))
         }
-        false => match ctx.mesh()? {
+        false => match op.mesh()? {
             Some(mesh) => (mesh, None),
             None => {
-                ctx.note_absent_mesh();
+                op.note_absent_mesh();
                 return Ok(Vec::new());
             }
         },

@@ -7,8 +7,8 @@ use super::reserve::Place;
 use super::waiting;
 use crate::ops::agents::identity;
 use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, Kind};
-use crate::ops::feed;
 
 #[derive(Clone, Debug)]
 pub struct Released {
@@ -17,13 +17,13 @@ pub struct Released {
 }
 
 /// Gives up those that are named, or all. If one of them is not the caller's, nothing changes.
-pub fn release(ctx: &Context, patterns: &[String]) -> Result<Released, CommandError> {
-    let (mesh, caller) = identity::own_caller(ctx)?;
+pub fn release(op: &Op, patterns: &[String]) -> Result<Released, CommandError> {
+    let (mesh, caller) = identity::own_caller(op)?;
     let locked = mesh.lock()?;
     let me = locked.own_record(&caller)?.agent;
     let mut released: Vec<Reservation> = Vec::new();
     for text in patterns {
-        let mine = meant(ctx, &me.reservations, text);
+        let mine = meant(op, &me.reservations, text);
         if mine.is_empty() {
             return Err(not_held(text, &me.reservations));
         }
@@ -36,12 +36,12 @@ pub fn release(ctx: &Context, patterns: &[String]) -> Result<Released, CommandEr
         locked.edit(&me, |agent| agent.reservations.retain(|held| !released.contains(held)))?;
     }
     // Also when nothing was left to release: whoever released it may have died before it told anyone.
-    waiting::tell_or_note(ctx, &mesh, &locked);
+    waiting::tell_or_note(op, &mesh, &locked);
     drop(locked);
     let now = clock::now();
     released.retain(|reservation| reservation.binds(now));
     for reservation in &released {
-        feed::tell(ctx, &mesh, EventKind::Release, &me.name, Some(&reservation.pattern), None);
+        op.feed(EventKind::Release, &me.name, Some(&reservation.pattern), None);
     }
     Ok(Released { holder: me.name, reservations: released })
 }

@@ -18,8 +18,8 @@ use super::waiting;
 use crate::ops::agents::{identity, names};
 use crate::ops::context::Context;
 use crate::ops::duration::duration;
+use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, Fact, Kind};
-use crate::ops::feed;
 use crate::ops::messages::rendered_message::age;
 
 /// The most reservations of one agent. For more, use a directory or a wildcard.
@@ -46,26 +46,19 @@ pub struct Granted {
     pub renewed: usize,
 }
 
-pub fn reserve(ctx: &Context, wish: &Wish) -> Result<Granted, CommandError> {
+pub fn reserve(op: &Op, wish: &Wish) -> Result<Granted, CommandError> {
     let now = clock::now();
-    let wanted = drafts(ctx, wish, now)?;
-    let (mesh, caller) = identity::own_caller(ctx)?;
+    let wanted = drafts(op, wish, now)?;
+    let (mesh, caller) = identity::own_caller(op)?;
     let wanted = Wanted::new(wanted, &caller.cwd);
     wanted.compare(&mesh.census()?.records, &caller, now);
     let locked = mesh.lock()?;
     let me = locked.own_record(&caller)?.agent;
-    let taken = take(ctx, &mesh, &locked, &me, &wanted, now)?;
+    let taken = take(op, &mesh, &locked, &me, &wanted, now)?;
     drop(locked);
-    taken.tell_of_work_trees(ctx, &wanted);
+    taken.tell_of_work_trees(op, &wanted);
     for reservation in &wanted.reservations {
-        feed::tell(
-            ctx,
-            &mesh,
-            EventKind::Reserve,
-            &me.name,
-            Some(&reservation.pattern),
-            reservation.reason.as_deref(),
-        );
+        op.feed(EventKind::Reserve, &me.name, Some(&reservation.pattern), reservation.reason.as_deref());
     }
     // What is also held with a task was not taken here.
     let is_wanted = |held: &&Reservation| {
@@ -123,16 +116,16 @@ impl Taken {
     }
 
     /// Says what others hold in other work trees. It needs no lock, and looks at their directories.
-    pub(in crate::ops) fn tell_of_work_trees(&self, ctx: &Context, wanted: &Wanted) {
+    pub(in crate::ops) fn tell_of_work_trees(&self, op: &Op, wanted: &Wanted) {
         if !self.records.is_empty() {
-            Place::here(ctx).tell_of_work_trees(ctx, &self.records, &self.agent, wanted);
+            Place::here(op).tell_of_work_trees(op, &self.records, &self.agent, wanted);
         }
     }
 }
 
 /// Gives the agent everything it wants, or nothing.
 pub(in crate::ops) fn take(
-    ctx: &Context,
+    op: &Op,
     mesh: &Mesh,
     locked: &Locked<'_>,
     me: &Agent,
@@ -148,7 +141,7 @@ pub(in crate::ops) fn take(
         refused.dedup_by_key(|(wanted, _)| std::ptr::from_ref(*wanted));
         let waits = refused.into_iter().map(|(wanted, holding)| wait(wanted, holding, now)).collect();
         waiting::remember(locked, me, waits)?;
-        feed::tell(ctx, mesh, EventKind::Refused, &me.name, Some(&conflicts[0].0.pattern), None);
+        op.feed(EventKind::Refused, &me.name, Some(&conflicts[0].0.pattern), None);
         return Err(refusal(&conflicts, now));
     }
     if let Some(file) = unknown.first() {
@@ -380,7 +373,7 @@ impl Place {
     }
 
     /// The same path of the same repository, in another work tree: other files, but the merge will tell.
-    fn tell_of_work_trees(&self, ctx: &Context, records: &[Record], me: &Agent, wanted: &Wanted) {
+    fn tell_of_work_trees(&self, op: &Op, records: &[Record], me: &Agent, wanted: &Wanted) {
         let now = clock::now();
         let Some(common) = self.tree.as_ref().and_then(WorkTree::repository) else { return };
         let budget = Budget::new(STEPS_UNDER_LOCK);
@@ -395,12 +388,12 @@ impl Place {
                 let Some((mine, _)) = wanted.as_read().find(|(_, mine)| meets(mine)) else { continue };
                 let there = WorkTree::containing(Path::new(root)).and_then(|tree| tree.repository());
                 if there.as_ref() == Some(&common) && record.is_live() {
-                    ctx.notice(format!(
+                    op.warn(format!(
                         "{} holds `{}` in another work tree of this repository, `{}`: `{}` is yours here, and will \
                          have to be merged",
                         record.agent.name,
                         theirs.pattern,
-                        ctx.home.shorten(root),
+                        op.home.shorten(root),
                         mine.pattern
                     ));
                 }

@@ -7,24 +7,20 @@ use std::cell::{Cell, OnceCell};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::domain::pattern::{Budget, PathForm, Pattern};
-use crate::domain::{Agent, AgentName, Hit, Message, Notice, PeerText, TaskRef, TaskWait, Wait, quoted};
+use crate::domain::{Agent, Hit, Notice, PeerText, TaskRef, TaskWait, Wait, quoted};
 use crate::store::{Census, Claim, Claims, Completions, Locked, Mesh, Near, Record};
-use crate::sys::{clock, paths, random};
+use crate::sys::{clock, paths};
 
 use super::conflicts::STEPS_UNDER_LOCK;
 use super::expired::drop_expired;
 use super::holdings::{Holding, Others};
-use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
+use crate::ops::notices::post_owed;
 use crate::ops::tasks::{Spellings, is_stale};
-
-/// What was told is kept for so long, and so many; one in so many notices looks whether there is too much.
-const KEPT: SignedDuration = SignedDuration::from_hours(24 * 7);
-const KEPT_AT_MOST: usize = 1_000;
-const PRUNE_ONE_IN: u32 = 64;
 
 /// Where an agent could not be told what is free, it is tried again after so long.
 const AFTER_TROUBLE: Duration = Duration::from_secs(60);
@@ -74,13 +70,13 @@ pub(in crate::ops) fn remember_task(
 }
 
 /// Who has the task waits for it no longer. That may fail: a message too many is no harm.
-pub(in crate::ops) fn forget_task(ctx: &Context, locked: &Locked<'_>, agent: &Agent, task: &TaskRef) {
+pub(in crate::ops) fn forget_task(op: &Op, locked: &Locked<'_>, agent: &Agent, task: &TaskRef) {
     let is_it = |wait: &TaskWait| wait.task == *task;
     if !agent.waits_for_tasks.iter().any(is_it) {
         return;
     }
     if let Err(error) = locked.edit(agent, |agent| agent.waits_for_tasks.retain(|wait| !is_it(wait))) {
-        ctx.notice(format!("{} still waits for {}: {error}", agent.name, quoted(&task.id)));
+        op.warn(format!("{} still waits for {}: {error}", agent.name, quoted(&task.id)));
     }
 }
 
@@ -229,14 +225,14 @@ pub(in crate::ops) struct Reminder {
 }
 
 impl Reminder {
-    pub(in crate::ops) fn tell_if_owed(&self, ctx: &Context, mesh: &Mesh, agent: &Agent) {
+    pub(in crate::ops) fn tell_if_owed(&self, op: &Op, mesh: &Mesh, agent: &Agent) {
         if self.failed.get().is_some_and(|failed| failed.elapsed() < AFTER_TROUBLE) {
             return;
         }
         self.failed.set(None);
         if let Err(error) = tell_if_owed(mesh, agent) {
             self.failed.set(Some(Instant::now()));
-            ctx.notice(format!("what is free of what {} waits for is not known: {error}", agent.name));
+            op.warn(format!("what is free of what {} waits for is not known: {error}", agent.name));
         }
     }
 }
@@ -250,7 +246,7 @@ fn is_owed_to(mesh: &Mesh, agent: &Agent) -> Result<bool, CommandError> {
 }
 
 /// Tells everyone who waits for something that is free by now, once.
-pub(in crate::ops) fn tell(ctx: &Context, mesh: &Mesh, locked: &Locked<'_>) -> Result<(), CommandError> {
+pub(in crate::ops) fn tell(op: &Op, mesh: &Mesh, locked: &Locked<'_>) -> Result<(), CommandError> {
     let census = locked.census()?;
     drop_expired(locked, &census, clock::now())?;
     let held = Held::new(mesh, &census);
@@ -258,11 +254,11 @@ pub(in crate::ops) fn tell(ctx: &Context, mesh: &Mesh, locked: &Locked<'_>) -> R
     for Record { agent, .. } in census.records.iter().filter(waits) {
         for told in tell_one(locked, &held, agent) {
             match told {
-                Ok(true) => ctx.was_told(&agent.name),
+                Ok(true) => op.wake(&agent.name),
                 Ok(false) => {}
                 // A failure for one agent does not stop the others.
                 Err(error) => {
-                    ctx.notice(format!("{} could not be told what is free: {error}", agent.name));
+                    op.warn(format!("{} could not be told what is free: {error}", agent.name));
                 }
             }
         }
@@ -278,7 +274,7 @@ fn tell_one(locked: &Locked<'_>, held: &Held<'_>, agent: &Agent) -> [Result<bool
 /// Sends the message first: after a crash, told twice is better than never. An agent without an inbox goes on waiting.
 fn tell_of_paths(locked: &Locked<'_>, held: &Held<'_>, agent: &Agent) -> Result<bool, CommandError> {
     let freed = held.freed(agent);
-    if freed.is_empty() || !post(held.mesh, &agent.name, &notice(&freed))? {
+    if freed.is_empty() || !post_owed(locked, held.mesh, &agent.name, &notice(&freed))? {
         return Ok(false);
     }
     locked.edit(agent, |agent| agent.waits_for.retain(|wait| !freed.contains(wait)))?;
@@ -289,7 +285,7 @@ fn tell_of_paths(locked: &Locked<'_>, held: &Held<'_>, agent: &Agent) -> Result<
 fn tell_of_tasks(locked: &Locked<'_>, held: &Held<'_>, agent: &Agent) -> Result<bool, CommandError> {
     let freed = held.freed_tasks(agent)?;
     let notice = freed.iter().fold(Notice::new(), |all, (_, notice)| all.and(notice));
-    if freed.is_empty() || !post(held.mesh, &agent.name, &notice)? {
+    if freed.is_empty() || !post_owed(locked, held.mesh, &agent.name, &notice)? {
         return Ok(false);
     }
     let was_told = |wait: &TaskWait| freed.iter().any(|(told, _)| told == wait);
@@ -298,9 +294,9 @@ fn tell_of_tasks(locked: &Locked<'_>, held: &Held<'_>, agent: &Agent) -> Result<
 }
 
 /// For those whose own work is done: what fails here is a notice.
-pub(in crate::ops) fn tell_or_note(ctx: &Context, mesh: &Mesh, locked: &Locked<'_>) {
-    if let Err(error) = tell(ctx, mesh, locked) {
-        ctx.notice(format!("those who wait for what is free now could not be told: {error}"));
+pub(in crate::ops) fn tell_or_note(op: &Op, mesh: &Mesh, locked: &Locked<'_>) {
+    if let Err(error) = tell(op, mesh, locked) {
+        op.warn(format!("those who wait for what is free now could not be told: {error}"));
     }
 }
 
@@ -317,33 +313,4 @@ fn notice(freed: &[Wait]) -> Notice {
     let no_longer = if holders.len() == 1 { " no longer holds " } else { " no longer hold " };
     let notice = Notice::new().codes(&patterns).say(is_free).names(&holders).say(no_longer).say(it);
     notice.say(". To have ").say(it).say(" to yourself: msg reserve ").own_arguments(own, "PATH")
-}
-
-/// A message of the program's own. `false`: there is no such inbox. Whoever rests is woken when the command is over and
-/// holds no lock any more.
-pub(in crate::ops) fn notify(
-    ctx: &Context,
-    mesh: &Mesh,
-    to: &AgentName,
-    notice: &Notice,
-) -> Result<bool, CommandError> {
-    let posted = post(mesh, to, notice)?;
-    if posted {
-        ctx.was_told(to);
-    }
-    Ok(posted)
-}
-
-fn post(mesh: &Mesh, to: &AgentName, notice: &Notice) -> Result<bool, CommandError> {
-    let from = AgentName::of_program();
-    let mut outbox = mesh.outbox(&from)?;
-    let stamp = outbox.stamp()?;
-    let message = Message::new(stamp, &from, to, notice.text());
-    let posted = outbox.post(stamp, to, message)?.is_some();
-    drop(outbox);
-    // Nobody reads as the program, so nobody else would.
-    if random::number().is_multiple_of(PRUNE_ONE_IN) {
-        mesh.prune(&from, clock::now() - KEPT, KEPT_AT_MOST)?;
-    }
-    Ok(posted)
 }

@@ -2,9 +2,8 @@
 
 use crate::domain::{Agent, EventKind, Reservation, TaskRef, TaskWait, called, quoted, said, shell_word};
 use crate::ops::agents::identity;
-use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, Kind};
-use crate::ops::feed;
 use crate::ops::messages::rendered_message::age;
 use crate::ops::reservations::conflicts::Wanted;
 use crate::ops::reservations::reserve::{self, Taken, Wish};
@@ -46,7 +45,7 @@ pub struct Claimed {
     pub again: bool,
 }
 
-pub fn claim(ctx: &Context, request: &ClaimRequest) -> Result<Claimed, CommandError> {
+pub fn claim(op: &Op, request: &ClaimRequest) -> Result<Claimed, CommandError> {
     if let Choice::This(id) = &request.choice {
         check_id(id)?;
     }
@@ -57,9 +56,9 @@ pub fn claim(ctx: &Context, request: &ClaimRequest) -> Result<Claimed, CommandEr
         force_broad: request.force_broad,
         ..Wish::default()
     };
-    let paths = reserve::drafts(ctx, &wish, clock::now())?;
-    let (mesh, caller) = identity::own_caller(ctx)?;
-    let place = Place::find(ctx, request.spec.as_deref(), Some(&caller))?;
+    let paths = reserve::drafts(op, &wish, clock::now())?;
+    let (mesh, caller) = identity::own_caller(op)?;
+    let place = Place::find(op, request.spec.as_deref(), Some(&caller))?;
     let wanted = Wanted::new(paths, &caller.cwd);
     if !request.reserve.is_empty() {
         wanted.compare(&mesh.census()?.records, &caller, clock::now());
@@ -67,12 +66,12 @@ pub fn claim(ctx: &Context, request: &ClaimRequest) -> Result<Claimed, CommandEr
     let spellings = look_up(&mesh);
     let sheet = Sheet::read(place)?;
     let locked = mesh.lock_with_swarm()?;
-    let mut table = Table::open(ctx, &mesh, &locked, &caller, spellings)?;
+    let mut table = Table::open(op, &mesh, &locked, &caller, spellings)?;
     let sheet = sheet.refreshed()?;
     let pick = Visit { table: &table, board: &table.board(&sheet) }.choose(request)?;
     let take = |me: &Agent, wanted: &Wanted| match wanted.reservations.as_slice() {
         [] => Ok(Taken::nothing(me)),
-        _ => reserve::take(ctx, &mesh, &locked, me, wanted, table.now),
+        _ => reserve::take(op, &mesh, &locked, me, wanted, table.now),
     };
     let (id, title) = match pick {
         Pick::Mine(claim, title) => {
@@ -80,7 +79,7 @@ pub fn claim(ctx: &Context, request: &ClaimRequest) -> Result<Claimed, CommandEr
             let taken = take(&table.me, &wanted)?;
             drop(table);
             drop(locked);
-            taken.tell_of_work_trees(ctx, &wanted);
+            taken.tell_of_work_trees(op, &wanted);
             return Ok(again(&taken.agent, claim, title));
         }
         Pick::Free(id, title) => (id, title),
@@ -105,10 +104,10 @@ pub fn claim(ctx: &Context, request: &ClaimRequest) -> Result<Claimed, CommandEr
     table.claims.insert(&claim);
     table.write_claims()?;
     drop(table);
-    waiting::forget_task(ctx, &locked, me, &task);
+    waiting::forget_task(op, &locked, me, &task);
     drop(locked);
-    taken.tell_of_work_trees(ctx, &wanted);
-    feed::tell(ctx, &mesh, EventKind::Claim, &me.name, Some(&claim.task), claim.reason.as_deref());
+    taken.tell_of_work_trees(op, &wanted);
+    op.feed(EventKind::Claim, &me.name, Some(&claim.task), claim.reason.as_deref());
     Ok(Claimed { claim, title, reservations: wanted.reservations, again: false })
 }
 
@@ -161,7 +160,7 @@ impl Visit<'_> {
     }
 
     fn is_advisory(&self) -> bool {
-        self.table.ctx.settings.dependencies_are_advisory()
+        self.table.op.settings.dependencies_are_advisory()
     }
 
     fn this(&self, id: &str, request: &ClaimRequest) -> Result<Pick, CommandError> {

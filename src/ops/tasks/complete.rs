@@ -5,9 +5,8 @@ use std::path::Path;
 use crate::domain::spec::tick;
 use crate::domain::{Agent, EventKind, Notice, PeerText, Presence, quoted};
 use crate::ops::agents::identity;
-use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
-use crate::ops::feed;
 use crate::ops::reservations::waiting;
 use crate::store::{Claim, Completion, Locked, Mesh};
 use crate::sys::{clock, files, process};
@@ -39,18 +38,18 @@ pub struct Completed {
     pub already: bool,
 }
 
-pub fn complete(ctx: &Context, request: &CompleteRequest) -> Result<Completed, CommandError> {
+pub fn complete(op: &Op, request: &CompleteRequest) -> Result<Completed, CommandError> {
     request.task.as_deref().map_or(Ok(()), check_id)?;
     check_notes(request.notes.as_deref())?;
-    let (mesh, caller) = identity::own_caller(ctx)?;
+    let (mesh, caller) = identity::own_caller(op)?;
     // Without a task it is the caller's own, which is looked up again under the locks.
     let own = || mesh.claims().ok()?.of(&caller).into_iter().next().map(|claim| claim.task);
     let (early, spellings) = match request.task.clone().or_else(own) {
-        Some(task) => Early::read(ctx, &mesh, &caller, request.spec.as_deref(), &task),
+        Some(task) => Early::read(op, &mesh, &caller, request.spec.as_deref(), &task),
         None => (None, look_up(&mesh)),
     };
     let locked = mesh.lock_with_swarm()?;
-    let mut table = Table::open(ctx, &mesh, &locked, &caller, spellings)?;
+    let mut table = Table::open(op, &mesh, &locked, &caller, spellings)?;
     let typed = match &request.task {
         Some(task) => task.clone(),
         None => table.only_claim()?.task,
@@ -61,7 +60,7 @@ pub fn complete(ctx: &Context, request: &CompleteRequest) -> Result<Completed, C
     if let Some(completion) = table.own_completion(&board, &task) {
         drop(table);
         drop(locked);
-        let ticked = request.tick && tick_box(ctx, &mesh, &sheet, &task);
+        let ticked = request.tick && tick_box(op, &mesh, &sheet, &task);
         return Ok(Completed { completion, unblocked: Vec::new(), ticked, already: true });
     }
     let claim = table.own_claim(&board, &task)?;
@@ -76,37 +75,30 @@ pub fn complete(ctx: &Context, request: &CompleteRequest) -> Result<Completed, C
     table.finish(&claim, &completion)?;
     tell_idle(&table, &sheet, &unblocked);
     let me = table.close();
-    give_back(ctx, &mesh, &locked, &me, &claim)?;
+    give_back(op, &mesh, &locked, &me, &claim)?;
     drop(locked);
-    feed::tell(
-        ctx,
-        &mesh,
-        EventKind::Complete,
-        &me.name,
-        Some(&completion.task),
-        completion.notes.as_deref(),
-    );
-    let ticked = request.tick && tick_box(ctx, &mesh, &sheet, &task);
+    op.feed(EventKind::Complete, &me.name, Some(&completion.task), completion.notes.as_deref());
+    let ticked = request.tick && tick_box(op, &mesh, &sheet, &task);
     Ok(Completed { completion, unblocked, ticked, already: false })
 }
 
 /// What was taken with the task goes with it, and whoever waits for any of this is told.
 pub(super) fn give_back(
-    ctx: &Context,
+    op: &Op,
     mesh: &Mesh,
     locked: &Locked<'_>,
     me: &Agent,
     claim: &Claim,
 ) -> Result<(), CommandError> {
     let_go_of_paths(locked, me, &task_of(claim))?;
-    waiting::tell_or_note(ctx, mesh, locked);
+    waiting::tell_or_note(op, mesh, locked);
     Ok(())
 }
 
 /// Tells idle agents with the same spec and no task that a task is ready.
 fn tell_idle(table: &Table<'_>, sheet: &Sheet, unblocked: &[String]) {
     let Some(first) = unblocked.first() else { return };
-    let Table { ctx, mesh, me, claims, .. } = table;
+    let Table { op, mesh, me, claims, .. } = table;
     let notice = Notice::new().code(&PeerText::new(first.as_str())).say(" is ready: ").name(&me.name);
     let notice = notice.say(" completed what it depends on. To take it: msg claim --next");
     for record in table.census.records.iter().filter(|record| record.is_live()) {
@@ -125,30 +117,28 @@ fn tell_idle(table: &Table<'_>, sheet: &Sheet, unblocked: &[String]) {
         if !presence.is_ok_and(|presence| matches!(presence, Presence::Idle | Presence::Away)) {
             continue;
         }
-        if let Err(error) = waiting::notify(ctx, mesh, &agent.name, &notice) {
-            ctx.notice(format!("{} could not be told what is ready: {error}", agent.name));
-        }
+        op.notify(&agent.name, notice.clone(), format!("{} could not be told what is ready", agent.name));
     }
 }
 
 /// Ticks the box in the spec as it is by now. The task is done whether or not: what fails here is a notice.
-fn tick_box(ctx: &Context, mesh: &Mesh, sheet: &Sheet, id: &str) -> bool {
+fn tick_box(op: &Op, mesh: &Mesh, sheet: &Sheet, id: &str) -> bool {
     let (Some(file), Some(_)) = (&sheet.place.file, sheet.task(id)) else { return false };
     for _ in 0..TRIES {
         match try_to_tick(mesh, sheet, file, id) {
             Ok(Tick::Done) => return true,
             Ok(Tick::NoBox) => {
-                ctx.notice(format!("{} has no box to tick", quoted(id)));
+                op.warn(format!("{} has no box to tick", quoted(id)));
                 return false;
             }
             Ok(Tick::Changed) => {}
             Err(error) => {
-                ctx.notice(format!("the box of {} is not ticked: {error}", quoted(id)));
+                op.warn(format!("the box of {} is not ticked: {error}", quoted(id)));
                 return false;
             }
         }
     }
-    ctx.notice(format!("the spec keeps changing: the box of {} is not ticked", quoted(id)));
+    op.warn(format!("the spec keeps changing: the box of {} is not ticked", quoted(id)));
     false
 }
 

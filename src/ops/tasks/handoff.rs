@@ -8,9 +8,9 @@ use crate::domain::{
 };
 use crate::ops::agents::identity;
 use crate::ops::agents::names::with_nearest;
-use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, Kind};
-use crate::ops::feed;
+use crate::ops::notices::no_inbox;
 use crate::ops::reservations::conflicts::STEPS_UNDER_LOCK;
 use crate::ops::reservations::rules::{contains, wait_no_longer_for};
 use crate::ops::reservations::waiting;
@@ -21,15 +21,15 @@ use super::locked_tasks::{Early, Table, look_up};
 use super::task_ref::{check_id, check_notes, let_go_of_paths, task_of};
 
 /// Gives up the task that is named, else the one that the caller has.
-pub fn unclaim(ctx: &Context, task: Option<&str>, spec: Option<&str>) -> Result<Claim, CommandError> {
+pub fn unclaim(op: &Op, task: Option<&str>, spec: Option<&str>) -> Result<Claim, CommandError> {
     task.map_or(Ok(()), check_id)?;
-    let (mesh, caller) = identity::own_caller(ctx)?;
+    let (mesh, caller) = identity::own_caller(op)?;
     let (early, spellings) = match task {
-        Some(task) => Early::read(ctx, &mesh, &caller, spec, task),
+        Some(task) => Early::read(op, &mesh, &caller, spec, task),
         None => (None, look_up(&mesh)),
     };
     let locked = mesh.lock_with_swarm()?;
-    let mut table = Table::open(ctx, &mesh, &locked, &caller, spellings)?;
+    let mut table = Table::open(op, &mesh, &locked, &caller, spellings)?;
     let claim = match task {
         Some(task) => {
             let sheet = table.sheet_of(early, spec, task)?;
@@ -41,9 +41,9 @@ pub fn unclaim(ctx: &Context, task: Option<&str>, spec: Option<&str>) -> Result<
     table.claims.remove(&claim);
     table.write_claims()?;
     let me = table.close();
-    give_back(ctx, &mesh, &locked, &me, &claim)?;
+    give_back(op, &mesh, &locked, &me, &claim)?;
     drop(locked);
-    feed::tell(ctx, &mesh, EventKind::Unclaim, &me.name, Some(&claim.task), None);
+    op.feed(EventKind::Unclaim, &me.name, Some(&claim.task), None);
     Ok(claim)
 }
 
@@ -57,7 +57,7 @@ pub struct HandedOff {
 
 /// Passes a task and the paths taken with it to another live agent, in one step.
 pub fn handoff(
-    ctx: &Context,
+    op: &Op,
     task: &str,
     to: &AgentName,
     spec: Option<&str>,
@@ -65,10 +65,10 @@ pub fn handoff(
 ) -> Result<HandedOff, CommandError> {
     check_id(task)?;
     check_notes(notes)?;
-    let (mesh, caller) = identity::own_caller(ctx)?;
-    let (early, spellings) = Early::read(ctx, &mesh, &caller, spec, task);
+    let (mesh, caller) = identity::own_caller(op)?;
+    let (early, spellings) = Early::read(op, &mesh, &caller, spec, task);
     let locked = mesh.lock_with_swarm()?;
-    let mut table = Table::open(ctx, &mesh, &locked, &caller, spellings)?;
+    let mut table = Table::open(op, &mesh, &locked, &caller, spellings)?;
     let sheet = table.sheet_of(early, spec, task)?;
     let board = table.board(&sheet);
     let claim = table.own_claim(&board, &board.meant(task))?;
@@ -94,24 +94,20 @@ pub fn handoff(
     table.write_claims()?;
     let me = table.close();
     let_go_of_paths(&locked, &me, &task_ref)?;
-    waiting::forget_task(ctx, &locked, &heir, &task_ref);
-    forget_paths(ctx, &locked, &heir, &paths);
+    waiting::forget_task(op, &locked, &heir, &task_ref);
+    forget_paths(op, &locked, &heir, &paths);
+    drop(locked);
     let notes = notes.filter(|notes| !notes.trim().is_empty()).map(PeerText::new);
     // Send the notes first: the notice says whether the whole text was sent.
     let whole = notes.as_ref().filter(|notes| notes.is_cut());
     let sent = whole.map(|notes| send_notes(&mesh, &me.name, &heir.name, task, notes));
     let has_whole = matches!(sent, Some(Ok(())));
     if let Some(Err(error)) = sent {
-        ctx.notice(format!("the notes could not be sent to {}: {error}", heir.name));
+        op.warn(format!("the notes could not be sent to {}: {error}", heir.name));
     }
     let notice = notice(&me.name, &PeerText::new(task), notes.as_ref(), has_whole);
-    match waiting::notify(ctx, &mesh, &heir.name, &notice) {
-        Ok(true) => {}
-        Ok(false) => ctx.notice(format!("{} could not be told: {}", heir.name, no_inbox(&heir.name))),
-        Err(error) => ctx.notice(format!("{} could not be told: {error}", heir.name)),
-    }
-    drop(locked);
-    feed::tell(ctx, &mesh, EventKind::Handoff, &me.name, Some(task), Some(heir.name.as_str()));
+    op.notify(&heir.name, notice, format!("{} could not be told", heir.name));
+    op.feed(EventKind::Handoff, &me.name, Some(task), Some(heir.name.as_str()));
     Ok(HandedOff { claim: passed, reservations: paths })
 }
 
@@ -143,17 +139,13 @@ fn send_notes(
     posted.map(|_| ()).ok_or_else(|| no_inbox(to))
 }
 
-fn no_inbox(name: &AgentName) -> CommandError {
-    CommandError::new(Kind::NotRunning, format!("{name} has no inbox"))
-}
-
 /// Who has the paths waits for them no longer. Only once the claim has passed: until then they bind for the giver.
-fn forget_paths(ctx: &Context, locked: &Locked<'_>, heir: &Agent, paths: &[Reservation]) {
+fn forget_paths(op: &Op, locked: &Locked<'_>, heir: &Agent, paths: &[Reservation]) {
     if heir.waits_for.is_empty() || paths.is_empty() {
         return;
     }
     if let Err(error) = locked.edit(heir, |heir| wait_no_longer_for(heir, paths)) {
-        ctx.notice(format!("{} still waits for what it has: {error}", heir.name));
+        op.warn(format!("{} still waits for what it has: {error}", heir.name));
     }
 }
 

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 
 use crate::domain::{Agent, AgentName, EventKind, called, spec};
 use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, Kind};
-use crate::ops::feed;
 use crate::ops::messages::rendered_message::age;
 use crate::store::{Census, Claim, Claims, Completion, Completions, Finished, Locked, Mesh, Swarm};
 use crate::sys::clock;
@@ -108,7 +108,7 @@ fn place_of(
 }
 
 pub(super) struct Table<'l> {
-    pub(super) ctx: &'l Context,
+    pub(super) op: &'l Op,
     pub(super) mesh: &'l Mesh,
     pub(super) locked: &'l Locked<'l>,
     /// The caller, as it is registered now.
@@ -124,7 +124,7 @@ pub(super) struct Table<'l> {
 
 impl<'l> Table<'l> {
     pub(super) fn open(
-        ctx: &'l Context,
+        op: &'l Op,
         mesh: &'l Mesh,
         locked: &'l Locked<'l>,
         caller: &Agent,
@@ -136,7 +136,7 @@ impl<'l> Table<'l> {
         let swarm = locked.swarm()?;
         let now = clock::now();
         let (claims, completions) = (swarm.claims()?, swarm.completions()?);
-        let mut table = Self { ctx, mesh, locked, me, census, claims, completions, now, spellings, swarm };
+        let mut table = Self { op, mesh, locked, me, census, claims, completions, now, spellings, swarm };
         table.drop_stale()?;
         Ok(table)
     }
@@ -153,7 +153,7 @@ impl<'l> Table<'l> {
             self.claims.remove(&claim);
             is_changed = true;
             if !is_done && let Ok(name) = AgentName::new(claim.agent.as_str()) {
-                feed::tell(self.ctx, self.mesh, EventKind::Stale, &name, Some(&claim.task), None);
+                self.op.feed(EventKind::Stale, &name, Some(&claim.task), None);
             }
         }
         if is_changed {
@@ -190,7 +190,7 @@ impl<'l> Table<'l> {
         if let Some(early) = early.filter(|early| early.known == known && early.own_spec == self.me.spec) {
             return early.sheet.refreshed();
         }
-        Sheet::read(place_of(self.ctx, &self.me, &known, named, &self.spellings)?)
+        Sheet::read(place_of(self.op, &self.me, &known, named, &self.spellings)?)
     }
 
     /// The caller's claim of that task, or why it has none.

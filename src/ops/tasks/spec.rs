@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::ops::agents::identity;
-use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::sys::paths;
 
@@ -21,9 +21,9 @@ pub struct SpecInUse {
 }
 
 /// Shows the caller's spec, or sets it.
-pub fn spec(ctx: &Context, path: Option<&str>) -> Result<SpecInUse, CommandError> {
-    let place = path.map(|text| Place::named(ctx, text)).transpose()?;
-    let (mesh, caller) = identity::caller(ctx)?;
+pub fn spec(op: &Op, path: Option<&str>) -> Result<SpecInUse, CommandError> {
+    let place = path.map(|text| Place::named(op, text)).transpose()?;
+    let (mesh, caller) = identity::caller(op)?;
     let agent = match &place {
         Some(Place { file: Some(file), .. }) => {
             let real = paths::resolve(file).to_string();
@@ -34,7 +34,7 @@ pub fn spec(ctx: &Context, path: Option<&str>) -> Result<SpecInUse, CommandError
     let Some(path) = agent.spec.clone() else {
         return Ok(SpecInUse { path: None, tasks: 0, boxes_without_id: 0, problems: Vec::new() });
     };
-    let spec = Place::find(ctx, None, Some(&agent))?.read()?;
+    let spec = Place::find(op, None, Some(&agent))?.read()?;
     let problems = spec.problems.iter().map(ToString::to_string).collect();
     let boxes_without_id = spec.boxes_without_id;
     Ok(SpecInUse { path: Some(path), tasks: spec.tasks.len(), boxes_without_id, problems })

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use crate::domain::Agent;
 use crate::domain::spec::{self, Spec, Task};
 use crate::ops::agents::{identity, stuck};
-use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::store::{Census, Claim, Claims, Completion, Completions, Finished, Mesh};
 use crate::sys::files;
@@ -292,25 +292,25 @@ pub struct Tasks {
 }
 
 /// Every task of the spec that is named, else of the caller's.
-pub fn tasks(ctx: &Context, named: Option<&str>) -> Result<Tasks, CommandError> {
-    let mesh = ctx.mesh()?;
+pub fn tasks(op: &Op, named: Option<&str>) -> Result<Tasks, CommandError> {
+    let mesh = op.mesh()?;
     let (census, me) = match &mesh {
         Some(mesh) => {
             let census = mesh.census()?;
-            let me = identity::glance(ctx, mesh, &census);
+            let me = identity::glance(op, mesh, &census);
             (census, me)
         }
         None => (Census::default(), None),
     };
     // Without a name, the caller's spec is needed.
     let me = match (named, me) {
-        (None, None) => Some(identity::caller(ctx)?.1.agent),
+        (None, None) => Some(identity::caller(op)?.1.agent),
         (_, me) => me,
     };
-    let place = Place::find(ctx, named, me.as_ref())?;
+    let place = Place::find(op, named, me.as_ref())?;
     let (claims, completions) = ledgers(mesh.as_deref())?;
-    if let Some(Err(error)) = mesh.as_deref().map(|mesh| stuck::look(ctx, mesh, &census, &claims)) {
-        ctx.notice(format!("who is stuck can't be told: {error}"));
+    if let Some(Err(error)) = mesh.as_deref().map(|mesh| stuck::look(op, mesh, &census, &claims)) {
+        op.warn(format!("who is stuck can't be told: {error}"));
     }
     look(place, &Ledgers { claims: &claims, completions: &completions, census: &census }, me)
 }

@@ -13,9 +13,11 @@ use crossbeam_channel::{after, select};
 use crate::domain::{Agent, Harness, Liveness, Pid};
 use crate::ops::agents::identity;
 use crate::ops::context::{Context, Globals};
+use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::messages::receive::Reached;
 use crate::ops::reservations::waiting::Reminder;
+use crate::ops::runner::run;
 use crate::ops::watcher::mesh_watcher::{MeshWatcher, Woken, current};
 use crate::store::{Activity, Attendant, Mesh, WatchTarget};
 use crate::sys::signals::Stop;
@@ -43,11 +45,19 @@ pub fn attend(globals: &Globals, channel: &dyn Channel, stop: &Stop) -> Result<(
     if host.is_some_and(|host| host.harness != Harness::Claude) {
         return Ok(());
     }
-    let ctx = Context::new(globals.clone())?;
+    run(Context::new(globals.clone())?, |op| stay_with_whoever_comes(op, globals, channel, stop)).outcome
+}
+
+fn stay_with_whoever_comes(
+    op: &Op,
+    globals: &Globals,
+    channel: &dyn Channel,
+    stop: &Stop,
+) -> Result<(), CommandError> {
     while !stop.is_asked() {
-        if let Some((mesh, me)) = find(&ctx)? {
+        if let Some((mesh, me)) = find(op)? {
             let reminder = Reminder::default();
-            Round { globals, ctx: &ctx, mesh: &mesh, channel, reminder }.stay(me, stop)?;
+            Round { globals, op, mesh: &mesh, channel, reminder }.stay(me, stop)?;
         }
         select! {
             recv(stop.wake()) -> _ => return Ok(()),
@@ -79,7 +89,7 @@ fn find(ctx: &Context) -> Result<Option<(Rc<Mesh>, Agent)>, CommandError> {
 
 struct Round<'a> {
     globals: &'a Globals,
-    ctx: &'a Context,
+    op: &'a Op,
     mesh: &'a Mesh,
     channel: &'a dyn Channel,
     reminder: Reminder,
@@ -88,7 +98,7 @@ struct Round<'a> {
 impl Round<'_> {
     /// Stays with the agent until it leaves.
     fn stay(&self, mut me: Agent, stop: &Stop) -> Result<(), CommandError> {
-        let mut ear = MeshWatcher::new(self.ctx, self.mesh);
+        let mut ear = MeshWatcher::new(self.op, self.mesh);
         let mut pace = Pace { not_before: Instant::now(), left_to_others: None };
         loop {
             ear.arm(WatchTarget::Inbox(&me))?;
@@ -115,7 +125,7 @@ impl Round<'_> {
         if !is_idle {
             return Ok(());
         }
-        self.reminder.tell_if_owed(self.ctx, mesh, me);
+        self.reminder.tell_if_owed(self.op, mesh, me);
         if !is_worth_a_turn(mesh, me)? {
             return Ok(());
         }

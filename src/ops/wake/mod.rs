@@ -15,10 +15,11 @@ mod waiter;
 
 use crate::domain::settings::Value;
 use crate::domain::{Agent, AgentName, Harness, Importance, Liveness, SessionId};
-use crate::store::{Activity, Mesh, Record, Turns};
+use crate::store::{Activity, Mesh, Record, Turns, holds_a_lock};
 use crate::sys::process;
 
 use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 
 use socket::Poster;
@@ -181,15 +182,24 @@ pub(super) struct Arrival {
     pub(super) before: Rung,
 }
 
-/// Does the sender's part once messages have arrived, for all of them in parallel, because it may take seconds. Returns
-/// how each gets to its recipient's attention.
+/// How messages get to their recipients' attention.
+pub(super) struct Arrived {
+    /// One for each arrival.
+    pub(super) rungs: Vec<Rung>,
+    /// Who could not be woken, and why.
+    pub(super) failures: Vec<String>,
+}
+
+/// Does what is the sender's part once messages have arrived, for all of them at once: it may take a while, so no lock is
+/// held.
 pub(super) fn on_arrival(
     ctx: &Context,
     mesh: &Mesh,
     arrivals: &[Arrival],
     importance: Importance,
-) -> Result<Vec<Rung>, CommandError> {
-    let mut rungs = Vec::new();
+) -> Result<Arrived, CommandError> {
+    debug_assert!(!holds_a_lock(), "nobody is woken while a lock is held: see ops/effects.rs");
+    let (mut rungs, mut reasons) = (Vec::new(), Vec::new());
     let (mut errands, mut roused) = (Vec::new(), Vec::new());
     for Arrival { agent, before } in arrivals {
         let is_seen_to = matches!(before, Rung::Waiter(_) | Rung::Server);
@@ -215,10 +225,10 @@ pub(super) fn on_arrival(
             // Saying it again would be once too often. If no turn follows, the session counts as idle again.
             Some(Failure::Unheard(reason)) => reason,
         };
-        ctx.notice(format!("{} could not be woken: {reason}", agent.name));
+        reasons.push(format!("{} could not be woken: {reason}", agent.name));
         rungs[*number] = Rung::Prompt;
     }
-    Ok(rungs)
+    Ok(Arrived { rungs, failures: reasons })
 }
 
 /// Runs all errands in parallel: each may take seconds.
@@ -232,51 +242,45 @@ fn run_all<'a>(mesh: &Mesh, errands: impl Iterator<Item = (Errand, &'a Agent)>) 
     })
 }
 
-/// Wakes those to whom the program itself wrote while a command ran, now that the command is over.
-pub fn those_who_were_told(ctx: &Context) {
-    let told = ctx.take_told();
+/// Wakes those to whom the program itself wrote while a command ran. Returns what went wrong.
+pub(super) fn those_who_were_told(ctx: &Context, told: &[AgentName]) -> Vec<String> {
     if told.is_empty() {
-        return;
+        return Vec::new();
     }
     let woken = ctx.mesh().and_then(|mesh| {
-        let Some(mesh) = mesh else { return Ok(()) };
+        let Some(mesh) = mesh else { return Ok(Vec::new()) };
         let census = mesh.census()?;
         let is_told = |record: &&Record| told.iter().any(|name| name.is_spelled_as(&record.agent.name));
         let agents = census.records.into_iter().filter(|record| is_told(&record)).map(|record| record.agent);
         let arrivals: Vec<Arrival> = agents.map(|agent| Arrival { agent, before: Rung::None }).collect();
-        on_arrival(ctx, &mesh, &arrivals, Importance::Normal).map(drop)
+        Ok(on_arrival(ctx, &mesh, &arrivals, Importance::Normal)?.failures)
     });
-    if let Err(error) = woken {
-        ctx.notice(format!("those who were told something could not be woken: {error}"));
-    }
+    woken.unwrap_or_else(|error| vec![format!("those who were told something could not be woken: {error}")])
 }
 
-/// Those to whom the program itself wrote and who are idle: somebody has to wake them.
-pub fn told_while_resting(ctx: &Context) -> Vec<AgentName> {
-    let told = ctx.take_told();
+/// Those of them who rest: somebody has to wake them.
+pub(super) fn resting(ctx: &Context, told: Vec<AgentName>) -> Vec<AgentName> {
+    if told.is_empty() || !is_wanted(ctx) {
+        return Vec::new();
+    }
     let Ok(Some(mesh)) = ctx.mesh() else { return Vec::new() };
     let is_resting = |name: &AgentName| {
         let agent = mesh.registration(name).ok().flatten().map(|record| record.agent);
         agent.is_some_and(|agent| mesh.activity(&agent.session).is_ok_and(|it| it == Activity::Resting))
     };
-    if told.is_empty() || !is_wanted(ctx) {
-        Vec::new()
-    } else {
-        told.into_iter().filter(is_resting).collect()
-    }
+    told.into_iter().filter(is_resting).collect()
 }
 
-/// Wakes agents that another process of ours wrote to, if they still have mail: they may have read it by now, and
-/// anybody can call this with any name.
-pub fn those(ctx: &Context, names: &[AgentName]) {
+/// Has those woken whom another process of ours wrote to, as far as mail waits for them: they may have read it by now,
+/// and anybody can call this with any name.
+pub fn those(op: &Op, names: &[AgentName]) {
     for name in names {
-        match has_mail(ctx, name) {
-            Ok(true) => ctx.was_told(name),
+        match has_mail(op, name) {
+            Ok(true) => op.wake(name),
             Ok(false) => {}
-            Err(error) => ctx.notice(format!("{name} could not be woken: {error}")),
+            Err(error) => op.warn(format!("{name} could not be woken: {error}")),
         }
     }
-    those_who_were_told(ctx);
 }
 
 fn has_mail(ctx: &Context, name: &AgentName) -> Result<bool, CommandError> {

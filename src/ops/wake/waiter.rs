@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 use crate::domain::{Agent, SessionId};
 use crate::ops::agents::identity;
 use crate::ops::context::{Context, Globals};
+use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::reservations::waiting::Reminder;
+use crate::ops::runner::run;
 use crate::ops::watcher::mesh_watcher::{MeshWatcher, Woken, current};
 use crate::store::{Activity, Mesh, WatchTarget};
 use crate::sys::signals::Stop;
@@ -36,11 +38,14 @@ pub enum Waited {
 /// Waits until mail comes for the agent of that session while it is idle.
 pub fn wait(globals: &Globals, session: &SessionId, stop: &Stop) -> Result<Waited, CommandError> {
     let (ctx, _) = Context::tolerant(globals.clone())?;
-    let ctx = &ctx;
+    run(ctx, |op| wait_beside(op, globals, session, stop)).outcome
+}
+
+fn wait_beside(op: &Op, globals: &Globals, session: &SessionId, stop: &Stop) -> Result<Waited, CommandError> {
     let started = Instant::now();
-    let Some((mesh, mut me)) = find(ctx, session, stop)? else { return Ok(Waited::Over) };
+    let Some((mesh, mut me)) = find(op, session, stop)? else { return Ok(Waited::Over) };
     mesh.begin_waiting(session)?;
-    let mut ear = MeshWatcher::new(ctx, &mesh);
+    let mut ear = MeshWatcher::new(op, &mesh);
     let reminder = Reminder::default();
     let mut has_rested = false;
     loop {
@@ -61,7 +66,7 @@ pub fn wait(globals: &Globals, session: &SessionId, stop: &Stop) -> Result<Waite
             Activity::Working | Activity::Unknown => return Ok(Waited::Over),
         }
         if has_rested {
-            reminder.tell_if_owed(ctx, &mesh, &me);
+            reminder.tell_if_owed(op, &mesh, &me);
             if may_wake(globals, &mesh, session, &me)? {
                 return Ok(Waited::Wake(NUDGE));
             }
@@ -73,11 +78,11 @@ pub fn wait(globals: &Globals, session: &SessionId, stop: &Stop) -> Result<Waite
 }
 
 /// The mesh and the agent of that session. At the start of a session, the hook that joins it runs at the same time.
-fn find(ctx: &Context, session: &SessionId, stop: &Stop) -> Result<Option<(Rc<Mesh>, Agent)>, CommandError> {
+fn find(op: &Op, session: &SessionId, stop: &Stop) -> Result<Option<(Rc<Mesh>, Agent)>, CommandError> {
     let started = Instant::now();
-    while is_wanted(ctx) && !stop.is_asked() && started.elapsed() < GRACE {
-        if let Some(mesh) = ctx.mesh()?
-            && let Some(me) = identity::at_hook(ctx, &mesh, slice::from_ref(session))?
+    while is_wanted(op) && !stop.is_asked() && started.elapsed() < GRACE {
+        if let Some(mesh) = op.mesh()?
+            && let Some(me) = identity::at_hook(op, &mesh, slice::from_ref(session))?
         {
             return Ok((!me.is_foreign()).then_some((mesh, me)));
         }

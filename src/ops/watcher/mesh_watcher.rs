@@ -15,7 +15,7 @@ use crate::sys::seams::{self, Bug};
 use crate::sys::signals::Stop;
 use crate::sys::watch::DirWatch;
 
-use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 
 /// How often to look while the watch works: only a safeguard.
@@ -34,7 +34,7 @@ pub(in crate::ops) enum Woken {
 
 #[derive(Debug)]
 pub(in crate::ops) struct MeshWatcher<'a> {
-    ctx: &'a Context,
+    op: &'a Op,
     mesh: &'a Mesh,
     watch: Option<DirWatch>,
     silence: Receiver<()>,
@@ -45,10 +45,10 @@ pub(in crate::ops) struct MeshWatcher<'a> {
 }
 
 impl<'a> MeshWatcher<'a> {
-    pub(in crate::ops) fn new(ctx: &'a Context, mesh: &'a Mesh) -> Self {
+    pub(in crate::ops) fn new(op: &'a Op, mesh: &'a Mesh) -> Self {
         let is_on_network = mesh.file_system().is_some_and(|kind| kind.network);
         let (watch, silence) = (None, never());
-        Self { ctx, mesh, watch, silence, is_on_network, retry_at: Instant::now(), retry: FIRST_RETRY }
+        Self { op, mesh, watch, silence, is_on_network, retry_at: Instant::now(), retry: FIRST_RETRY }
     }
 
     /// Arms the watch if there is none or if the present one has missed something. `true`: it was armed just now, so
@@ -75,7 +75,7 @@ impl<'a> MeshWatcher<'a> {
             // Not an error of the command: polling finds changes meanwhile.
             Err(error) => {
                 if self.retry == FIRST_RETRY {
-                    self.ctx.notice(format!("{error}; looking every {} ms instead", POLL.as_millis()));
+                    self.op.warn(format!("{error}; looking every {} ms instead", POLL.as_millis()));
                 }
                 self.retry_at = Instant::now() + self.retry;
                 self.retry = (self.retry * 2).min(LAST_RETRY);

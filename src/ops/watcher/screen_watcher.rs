@@ -8,7 +8,7 @@ use crate::domain::{Agent, AgentName};
 use crate::store::{Mesh, Project, WatchTarget};
 
 use super::mesh_watcher::MeshWatcher;
-use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 
 /// Why [`ScreenWatcher::wait`] returned.
@@ -43,9 +43,9 @@ pub struct ScreenWatcher<'a> {
 }
 
 impl<'a> ScreenWatcher<'a> {
-    pub fn new(ctx: &'a Context, mesh: &'a Mesh) -> Self {
-        let ear = || MeshWatcher::new(ctx, mesh);
-        let project = Project::of(&ctx.cwd);
+    pub fn new(op: &'a Op, mesh: &'a Mesh) -> Self {
+        let ear = || MeshWatcher::new(op, mesh);
+        let project = Project::of(&op.cwd);
         Self { mail: ear(), crowd: ear(), readers: ear(), feed: ear(), project }
     }
 

@@ -215,14 +215,14 @@ fn what_is_covered_is_what_a_slow_look_says() {
         let root = fs::canonicalize(dir.path()).unwrap().join("deep/down/here");
         fs::create_dir_all(&root).unwrap();
         let cwd = case.make(&root);
-        let alice = context(&env, "Alice", &cwd);
-        ops::release(&alice, &[]).unwrap();
+        ops::run(context(&env, "Alice", &cwd), |op| ops::release(op, &[])).outcome.unwrap();
         let mut references = Vec::new();
         for pattern in &case.patterns {
             let text = pattern.typed(&root);
             let Some(reference) = Reference::read(&cwd, &text) else { return Ok(()) };
             let wish = Wish { patterns: vec![text.clone()], force_broad: true, ..Wish::default() };
-            let is_error = ops::reserve(&alice, &wish).is_err();
+            let reserved = ops::run(context(&env, "Alice", &cwd), |op| ops::reserve(op, &wish)).outcome;
+            let is_error = reserved.is_err();
             let goes_up = reference.tail.as_ref().is_some_and(|(tail, _)| tail.split('/').any(|p| p == ".."));
             prop_assert_eq!(is_error, goes_up, "`{}` can be reserved", text);
             if !is_error {
@@ -230,7 +230,7 @@ fn what_is_covered_is_what_a_slow_look_says() {
             }
         }
         let texts: Vec<String> = case.paths.iter().map(|path| path.typed(&root)).collect();
-        let verdicts = ops::check(&context(&env, "Bob", &cwd), &texts).unwrap();
+        let verdicts = ops::run(context(&env, "Bob", &cwd), |op| ops::check(op, &texts)).outcome.unwrap();
         for (text, verdict) in texts.iter().zip(&verdicts) {
             let full = cwd.join(text);
             let Some(led) = physical(&full, 0) else { continue };

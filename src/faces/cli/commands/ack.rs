@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::{Message, visible};
 use crate::faces::cli::messages;
 use crate::faces::cli::output::{Outcome, Page, Report, style};
-use crate::ops::{self, CommandError, Context};
+use crate::ops::{self, CommandError, Op};
 use crate::store::Filed;
 use crate::sys::clock;
 
@@ -21,11 +21,11 @@ pub(in crate::faces::cli) struct AckArgs {
     ids: Vec<String>,
 }
 
-pub(super) fn run(ctx: &Context, args: AckArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: AckArgs) -> Result<Outcome, CommandError> {
     if args.ids.is_empty() {
-        return Ok(Owed(ops::owed_acks(ctx)?).into());
+        return Ok(Owed(ops::owed_acks(op)?).into());
     }
-    Ok(Acked(ops::ack(ctx, &args.ids)?).into())
+    Ok(Acked(ops::ack(op, &args.ids)?).into())
 }
 
 /// The messages that wait for an ack.

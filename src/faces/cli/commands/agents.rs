@@ -5,7 +5,7 @@ use crate::domain::visible;
 use crate::faces::cli::output::{Members, Outcome, Page, Report, style};
 use crate::faces::cli::profile::{self, AgentJson};
 use crate::faces::cli::table::{Cell, Table};
-use crate::ops::{self, CommandError, Context, Filter, Gone, Listing};
+use crate::ops::{self, CommandError, Filter, Gone, Listing, Op};
 use crate::store::{Why, iso};
 use crate::sys::clock;
 use crate::sys::environment::Home;
@@ -30,12 +30,12 @@ pub(in crate::faces::cli) struct AgentsArgs {
     here: bool,
 }
 
-pub(super) fn run(ctx: &Context, args: AgentsArgs) -> Result<Outcome, CommandError> {
-    let listing = ops::agents(ctx, Filter { gone: args.gone, here: args.here })?;
+pub(super) fn run(op: &Op, args: AgentsArgs) -> Result<Outcome, CommandError> {
+    let listing = ops::agents(op, Filter { gone: args.gone, here: args.here })?;
     for file in &listing.unreadable {
-        ctx.notice(format!("`{}` can't be read: {} (`msg doctor` tells more)", file.path, file.reason));
+        op.warn(format!("`{}` can't be read: {} (`msg doctor` tells more)", file.path, file.reason));
     }
-    Ok(AgentsReport { listing, gone: args.gone, home: ctx.home.clone() }.into())
+    Ok(AgentsReport { listing, gone: args.gone, home: op.home.clone() }.into())
 }
 
 struct AgentsReport {

@@ -3,7 +3,7 @@ use clap::Args;
 use crate::faces::cli::messages::{self, DraftArgs};
 use crate::faces::cli::output::Outcome;
 use crate::faces::cli::text::TextArgs;
-use crate::ops::{self, CommandError, Context};
+use crate::ops::{self, CommandError, Op};
 
 /// Send a message to everyone
 ///
@@ -23,7 +23,7 @@ pub(in crate::faces::cli) struct BroadcastArgs {
     draft: DraftArgs,
 }
 
-pub(super) fn run(ctx: &Context, args: BroadcastArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: BroadcastArgs) -> Result<Outcome, CommandError> {
     let draft = args.draft.draft(args.text.read()?)?;
-    Ok(messages::sent(ops::broadcast(ctx, &draft, args.here)?))
+    Ok(messages::sent(ops::broadcast(op, &draft, args.here)?))
 }

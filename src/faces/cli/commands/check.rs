@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use crate::domain::visible;
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::json;
-use crate::ops::{self, CommandError, Context, Verdict};
+use crate::ops::{self, CommandError, Op, Verdict};
 
 /// May you change these paths?
 ///
@@ -21,8 +21,8 @@ pub(in crate::faces::cli) struct CheckArgs {
     paths: Vec<String>,
 }
 
-pub(super) fn run(ctx: &Context, args: CheckArgs) -> Result<Outcome, CommandError> {
-    let verdicts = ops::check(ctx, &args.paths)?;
+pub(super) fn run(op: &Op, args: CheckArgs) -> Result<Outcome, CommandError> {
+    let verdicts = ops::check(op, &args.paths)?;
     let error = ops::verdict(&verdicts);
     Ok(Outcome { report: Some(Box::new(CheckReport(verdicts))), error })
 }

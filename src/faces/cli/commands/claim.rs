@@ -5,7 +5,7 @@ use crate::domain::visible;
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::profile;
 use crate::ops::tasks::{self, Choice, ClaimRequest, Claimed};
-use crate::ops::{CommandError, Context};
+use crate::ops::{CommandError, Op};
 
 /// Take a task of your spec: it is yours alone until you complete it, give it back, or end
 #[derive(Args, Debug)]
@@ -38,7 +38,7 @@ pub(in crate::faces::cli) struct ClaimArgs {
     adhoc: bool,
 }
 
-pub(super) fn run(ctx: &Context, args: ClaimArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: ClaimArgs) -> Result<Outcome, CommandError> {
     let request = ClaimRequest {
         choice: args.task.map_or(Choice::Next, Choice::This),
         spec: args.spec,
@@ -47,7 +47,7 @@ pub(super) fn run(ctx: &Context, args: ClaimArgs) -> Result<Outcome, CommandErro
         force_broad: args.force_broad,
         adhoc: args.adhoc,
     };
-    Ok(ClaimReport(tasks::claim(ctx, &request)?).into())
+    Ok(ClaimReport(tasks::claim(op, &request)?).into())
 }
 
 struct ClaimReport(Claimed);

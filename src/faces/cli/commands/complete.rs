@@ -5,7 +5,7 @@ use crate::domain::visible;
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::json::completion;
 use crate::ops::tasks::{self, CompleteRequest, Completed};
-use crate::ops::{CommandError, Context};
+use crate::ops::{CommandError, Op};
 
 /// Say that your task is done
 #[derive(Args, Debug)]
@@ -29,9 +29,9 @@ pub(in crate::faces::cli) struct CompleteArgs {
     spec: Option<String>,
 }
 
-pub(super) fn run(ctx: &Context, args: CompleteArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: CompleteArgs) -> Result<Outcome, CommandError> {
     let request = CompleteRequest { task: args.task, spec: args.spec, notes: args.notes, tick: args.tick };
-    Ok(CompleteReport(tasks::complete(ctx, &request)?).into())
+    Ok(CompleteReport(tasks::complete(op, &request)?).into())
 }
 
 struct CompleteReport(Completed);

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use crate::domain::{AgentName, visible};
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::profile;
-use crate::ops::{self, CommandError, Context, Evicted};
+use crate::ops::{self, CommandError, Evicted, Op};
 
 /// Remove an agent that nobody can tell is alive
 ///
@@ -23,8 +23,8 @@ pub(in crate::faces::cli) struct EvictArgs {
     force: bool,
 }
 
-pub(super) fn run(ctx: &Context, args: EvictArgs) -> Result<Outcome, CommandError> {
-    Ok(EvictReport(ops::evict(ctx, &AgentName::new(args.name)?, args.force)?).into())
+pub(super) fn run(op: &Op, args: EvictArgs) -> Result<Outcome, CommandError> {
+    Ok(EvictReport(ops::evict(op, &AgentName::new(args.name)?, args.force)?).into())
 }
 
 struct EvictReport(Evicted);

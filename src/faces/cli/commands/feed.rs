@@ -8,7 +8,7 @@ use crate::faces::cli::table::{Cell, Table};
 use crate::faces::cli::values::count_or_none;
 use crate::faces::json::event as event_json;
 use crate::ops::feed::{self, Recent, Wanted};
-use crate::ops::{CommandError, Context, End, Kind, Reached, age};
+use crate::ops::{CommandError, End, Kind, Op, Reached, age};
 use crate::sys::clock;
 use crate::sys::files::FileError;
 use crate::sys::signals::Stop;
@@ -40,7 +40,7 @@ pub(in crate::faces::cli) struct FeedArgs {
     kind: Vec<String>,
 }
 
-pub(super) fn run(ctx: &Context, args: FeedArgs, ui: &Ui) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: FeedArgs, ui: &Ui) -> Result<Outcome, CommandError> {
     args.kind.iter().try_for_each(|kind| refuse_typo(kind))?;
     if args.limit == 0 && !args.follow {
         return Err(CommandError::new(Kind::InvalidValue, "`--limit 0` shows nothing without `--follow`")
@@ -48,14 +48,14 @@ pub(super) fn run(ctx: &Context, args: FeedArgs, ui: &Ui) -> Result<Outcome, Com
     }
     let wanted = Wanted { agent: args.agent, kinds: args.kind };
     if args.follow {
-        return follow(ctx, ui, args.limit, &wanted);
+        return follow(op, ui, args.limit, &wanted);
     }
-    let recent = feed::recent(ctx, args.limit, &wanted)?;
-    recent.complain(ctx);
+    let recent = feed::recent(op, args.limit, &wanted)?;
+    recent.complain(op);
     if let Some(agent) = wanted.agent.as_deref().filter(|_| recent.events.is_empty()) {
-        feed::must_be_known(ctx, agent)?;
+        feed::must_be_known(op, agent)?;
     }
-    Ok(FeedReport { recent, now: clock::now(), has_mesh: ctx.mesh()?.is_some() }.into())
+    Ok(FeedReport { recent, now: clock::now(), has_mesh: op.mesh()?.is_some() }.into())
 }
 
 /// Rejects an unknown kind. Kinds of pi-messenger contain a dot, and are not all known to us.
@@ -71,19 +71,19 @@ fn refuse_typo(kind: &str) -> Result<(), CommandError> {
     })
 }
 
-fn follow(ctx: &Context, ui: &Ui, limit: usize, wanted: &Wanted) -> Result<Outcome, CommandError> {
+fn follow(op: &Op, ui: &Ui, limit: usize, wanted: &Wanted) -> Result<Outcome, CommandError> {
     let stop = Stop::listen().map_err(FileError::from)?;
-    let recent = feed::recent(ctx, limit, wanted)?;
-    recent.complain(ctx);
+    let recent = feed::recent(op, limit, wanted)?;
+    recent.complain(op);
     let mut hand_over = |events: &[Event]| {
-        ctx.take_notices().iter().for_each(|notice| ui.note(notice));
+        op.take_warnings().iter().for_each(|notice| ui.note(notice));
         let said: String =
             events.iter().filter(|event| wanted.is(event)).map(|event| line(ui, event)).collect();
         if said.is_empty() { Reached::Yes } else { ui.say(&said) }
     };
     let end = match hand_over(&recent.events) {
         Reached::No => End::Closed,
-        Reached::Yes => feed::follow(ctx, recent.cursor, &stop, &mut hand_over)?,
+        Reached::Yes => feed::follow(op, recent.cursor, &stop, &mut hand_over)?,
     };
     Ok(Outcome::said(match end {
         End::Closed => None,

@@ -8,7 +8,7 @@ use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::table::{Cell, Table};
 use crate::faces::json;
 use crate::ops::setup::guard::{self, Commit, Installed, Order, TakenOut, Uninstalled};
-use crate::ops::{CommandError, Context, Holding, Verdict};
+use crate::ops::{CommandError, Holding, Op, Verdict};
 
 /// Maximum number of paths that are listed; the rest are counted.
 const MOST: usize = 20;
@@ -52,22 +52,18 @@ enum Action {
 }
 
 /// `errors` are the files and variables that cannot be used; the check runs nevertheless.
-pub(super) fn run(
-    ctx: &Context,
-    args: GuardArgs,
-    errors: Vec<CommandError>,
-) -> Result<Outcome, CommandError> {
-    errors.into_iter().for_each(|error| ctx.notice(error.message));
+pub(super) fn run(op: &Op, args: GuardArgs, errors: Vec<CommandError>) -> Result<Outcome, CommandError> {
+    errors.into_iter().for_each(|error| op.warn(error.message));
     match args.action {
         Action::Install { shared, dry_run } => {
             let order = Order { shared, dry_run };
-            Ok(InstallReport { installed: guard::install(ctx, order)?, dry_run }.into())
+            Ok(InstallReport { installed: guard::install(op, order)?, dry_run }.into())
         }
         Action::Uninstall { dry_run } => {
-            Ok(UninstallReport { uninstalled: guard::uninstall(ctx, dry_run)?, dry_run }.into())
+            Ok(UninstallReport { uninstalled: guard::uninstall(op, dry_run)?, dry_run }.into())
         }
         Action::Check => {
-            let mut commit = guard::check(ctx)?;
+            let mut commit = guard::check(op)?;
             let error = commit.refusal.take();
             let is_refused = error.is_some();
             Ok(Outcome { report: Some(Box::new(CheckReport { commit, is_refused })), error })

@@ -5,7 +5,7 @@ use crate::domain::{AgentName, visible};
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::profile;
 use crate::ops::tasks::{self, HandedOff};
-use crate::ops::{CommandError, Context};
+use crate::ops::{CommandError, Op};
 
 /// Pass your task, and the paths that you took with it, to another agent
 #[derive(Args, Debug)]
@@ -26,9 +26,9 @@ pub(in crate::faces::cli) struct HandoffArgs {
     spec: Option<String>,
 }
 
-pub(super) fn run(ctx: &Context, args: HandoffArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: HandoffArgs) -> Result<Outcome, CommandError> {
     let to = AgentName::new(args.name)?;
-    Ok(HandoffReport(tasks::handoff(ctx, &args.task, &to, args.spec.as_deref(), args.notes.as_deref())?)
+    Ok(HandoffReport(tasks::handoff(op, &args.task, &to, args.spec.as_deref(), args.notes.as_deref())?)
         .into())
 }
 

@@ -5,7 +5,7 @@ use crate::domain::AgentName;
 use crate::faces::cli::messages;
 use crate::faces::cli::output::{Outcome, Page, Report};
 use crate::faces::cli::values::count;
-use crate::ops::{self, CommandError, Context};
+use crate::ops::{self, CommandError, Op};
 use crate::store::{Filed, Place};
 use crate::sys::clock;
 
@@ -25,9 +25,9 @@ pub(in crate::faces::cli) struct HistoryArgs {
     limit: usize,
 }
 
-pub(super) fn run(ctx: &Context, args: HistoryArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: HistoryArgs) -> Result<Outcome, CommandError> {
     let peer = args.name.map(AgentName::new).transpose()?;
-    Ok(Conversation(ops::history(ctx, peer.as_ref(), args.limit)?).into())
+    Ok(Conversation(ops::history(op, peer.as_ref(), args.limit)?).into())
 }
 
 struct Conversation(Vec<Filed>);

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use crate::domain::visible;
 use crate::faces::cli::messages;
 use crate::faces::cli::output::{Outcome, Page, Report, style};
-use crate::ops::{self, CommandError, Context, InboxReport};
+use crate::ops::{self, CommandError, InboxReport, Op};
 use crate::sys::clock;
 
 /// Look at what waits for you, and leave it there
@@ -17,8 +17,8 @@ Examples:
   msg inbox --json | jq '.messages | length'")]
 pub(in crate::faces::cli) struct InboxArgs {}
 
-pub(super) fn run(ctx: &Context, _: InboxArgs) -> Result<Outcome, CommandError> {
-    Ok(Look(ops::inbox(ctx)?).into())
+pub(super) fn run(op: &Op, _: InboxArgs) -> Result<Outcome, CommandError> {
+    Ok(Look(ops::inbox(op)?).into())
 }
 
 struct Look(InboxReport);

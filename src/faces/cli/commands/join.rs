@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::{AgentName, Harness, SessionId, visible};
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::profile;
-use crate::ops::{self, Arrival, CommandError, Context, Joined, Kind, Request};
+use crate::ops::{self, Arrival, CommandError, Joined, Kind, Op, Request};
 
 /// Join the mesh under a name of your own or a made-up one
 ///
@@ -40,7 +40,7 @@ pub(in crate::faces::cli) struct JoinArgs {
     model: Option<String>,
 }
 
-pub(super) fn run(ctx: &Context, args: JoinArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: JoinArgs) -> Result<Outcome, CommandError> {
     let harness = args.harness.map(|name| {
         Harness::parse(&name).ok_or_else(|| {
             let known: Vec<&str> = Harness::ALL.iter().map(|harness| harness.name()).collect();
@@ -57,8 +57,8 @@ pub(super) fn run(ctx: &Context, args: JoinArgs) -> Result<Outcome, CommandError
         model: args.model,
         force: args.force,
     };
-    let joined = ops::join(ctx, &request)?;
-    Ok(JoinReport { joined, mesh: ctx.location.to_string() }.into())
+    let joined = ops::join(op, &request)?;
+    Ok(JoinReport { joined, mesh: op.location.to_string() }.into())
 }
 
 struct JoinReport {

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::visible;
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::profile;
-use crate::ops::{self, CommandError, Context, Left};
+use crate::ops::{self, CommandError, Left, Op};
 
 /// Leave the mesh: tasks and paths become free, unread mail is kept
 ///
@@ -16,8 +16,8 @@ Examples:
   msg leave --as GoldFalcon    let another of your agents leave")]
 pub(in crate::faces::cli) struct LeaveArgs {}
 
-pub(super) fn run(ctx: &Context, _: LeaveArgs) -> Result<Outcome, CommandError> {
-    Ok(LeaveReport(ops::leave(ctx)?).into())
+pub(super) fn run(op: &Op, _: LeaveArgs) -> Result<Outcome, CommandError> {
+    Ok(LeaveReport(ops::leave(op)?).into())
 }
 
 struct LeaveReport(Left);

@@ -46,7 +46,7 @@ pub(super) mod whois;
 
 use std::cell::RefCell;
 
-use crate::ops::{CommandError, Context, Globals, wake};
+use crate::ops::{self, CommandError, Context, Done, Globals, Op};
 
 use super::Screen;
 use super::args::Command;
@@ -60,78 +60,76 @@ pub(super) struct Call<'a> {
     pub(super) ui: &'a Ui,
     /// Runs the terminal chat.
     screen: Screen,
-    notices: RefCell<Vec<String>>,
+    warnings: RefCell<Vec<String>>,
 }
 
 impl<'a> Call<'a> {
     pub(super) fn new(globals: Globals, verbose: bool, ui: &'a Ui, screen: Screen) -> Self {
-        Self { globals, verbose, ui, screen, notices: RefCell::default() }
+        Self { globals, verbose, ui, screen, warnings: RefCell::default() }
     }
 
-    /// Runs a command that needs the settings, and keeps its notices even if it fails.
+    /// Runs what needs the settings, and keeps the warnings, also if it fails.
     fn in_context(
         &self,
-        run: impl FnOnce(&Context) -> Result<Outcome, CommandError>,
+        run: impl FnOnce(&Op) -> Result<Outcome, CommandError>,
     ) -> Result<Outcome, CommandError> {
-        let ctx = Context::new(self.globals.clone())?;
-        let outcome = run(&ctx);
-        wake::those_who_were_told(&ctx);
-        self.notices.borrow_mut().extend(ctx.take_notices());
+        let Done { outcome, warnings } = ops::run(Context::new(self.globals.clone())?, run);
+        self.warnings.borrow_mut().extend(warnings);
         outcome
     }
 
     /// Like [`Self::in_context`], for commands that work with broken settings: they get the errors and continue.
     fn in_spite_of_errors(
         &self,
-        run: impl FnOnce(&Context, Vec<CommandError>) -> Result<Outcome, CommandError>,
+        run: impl FnOnce(&Op, Vec<CommandError>) -> Result<Outcome, CommandError>,
     ) -> Result<Outcome, CommandError> {
         let (ctx, errors) = Context::tolerant(self.globals.clone())?;
-        let outcome = run(&ctx, errors);
-        self.notices.borrow_mut().extend(ctx.take_notices());
+        let Done { outcome, warnings } = ops::run(ctx, |op| run(op, errors));
+        self.warnings.borrow_mut().extend(warnings);
         outcome
     }
 
-    pub(super) fn take_notices(&self) -> Vec<String> {
-        self.notices.take()
+    pub(super) fn take_warnings(&self) -> Vec<String> {
+        self.warnings.take()
     }
 }
 
 pub(super) fn run(call: &Call<'_>, command: Command) -> Result<Outcome, CommandError> {
     match command {
-        Command::Join(args) => call.in_context(|ctx| join::run(ctx, args)),
-        Command::Leave(args) => call.in_context(|ctx| leave::run(ctx, args)),
-        Command::Agents(args) => call.in_context(|ctx| agents::run(ctx, args)),
-        Command::Feed(args) => call.in_context(|ctx| feed::run(ctx, args, call.ui)),
+        Command::Join(args) => call.in_context(|op| join::run(op, args)),
+        Command::Leave(args) => call.in_context(|op| leave::run(op, args)),
+        Command::Agents(args) => call.in_context(|op| agents::run(op, args)),
+        Command::Feed(args) => call.in_context(|op| feed::run(op, args, call.ui)),
         Command::Statusline(args) => statusline::run(call, args),
-        Command::Whoami(args) => call.in_context(|ctx| whoami::run(ctx, args, call.verbose)),
-        Command::Whois(args) => call.in_context(|ctx| whois::run(ctx, args)),
-        Command::Rename(args) => call.in_context(|ctx| rename::run(ctx, args)),
-        Command::SetStatus(args) => call.in_context(|ctx| set_status::run(ctx, args)),
-        Command::Evict(args) => call.in_context(|ctx| evict::run(ctx, args)),
-        Command::Reserve(args) => call.in_context(|ctx| reserve::run(ctx, args)),
-        Command::Release(args) => call.in_context(|ctx| release::run(ctx, args)),
-        Command::Reservations(args) => call.in_context(|ctx| reservations::run(ctx, args)),
-        Command::Check(args) => call.in_context(|ctx| check::run(ctx, args)),
-        Command::Spec(args) => call.in_context(|ctx| spec::run(ctx, args)),
-        Command::Tasks(args) => call.in_context(|ctx| tasks::run(ctx, args)),
-        Command::Claim(args) => call.in_context(|ctx| claim::run(ctx, args)),
-        Command::Complete(args) => call.in_context(|ctx| complete::run(ctx, args)),
-        Command::Unclaim(args) => call.in_context(|ctx| unclaim::run(ctx, args)),
-        Command::Handoff(args) => call.in_context(|ctx| handoff::run(ctx, args)),
-        Command::Send(args) => call.in_context(|ctx| send::run(ctx, args)),
-        Command::Broadcast(args) => call.in_context(|ctx| broadcast::run(ctx, args)),
-        Command::Reply(args) => call.in_context(|ctx| reply::run(ctx, args)),
-        Command::Inbox(args) => call.in_context(|ctx| inbox::run(ctx, args)),
-        Command::Read(args) => call.in_context(|ctx| read::run(ctx, args, call.ui)),
-        Command::Show(args) => call.in_context(|ctx| show::run(ctx, args)),
-        Command::Ack(args) => call.in_context(|ctx| ack::run(ctx, args)),
-        Command::Receipt(args) => call.in_context(|ctx| receipt::run(ctx, args)),
-        Command::History(args) => call.in_context(|ctx| history::run(ctx, args)),
-        Command::Watch(args) => call.in_context(|ctx| watch::run(ctx, args, call.ui)),
-        Command::Wait(args) => call.in_context(|ctx| wait::run(ctx, args, call.ui)),
-        Command::Config(args) => call.in_spite_of_errors(|ctx, errors| config::run(ctx, args, errors)),
+        Command::Whoami(args) => call.in_context(|op| whoami::run(op, args, call.verbose)),
+        Command::Whois(args) => call.in_context(|op| whois::run(op, args)),
+        Command::Rename(args) => call.in_context(|op| rename::run(op, args)),
+        Command::SetStatus(args) => call.in_context(|op| set_status::run(op, args)),
+        Command::Evict(args) => call.in_context(|op| evict::run(op, args)),
+        Command::Reserve(args) => call.in_context(|op| reserve::run(op, args)),
+        Command::Release(args) => call.in_context(|op| release::run(op, args)),
+        Command::Reservations(args) => call.in_context(|op| reservations::run(op, args)),
+        Command::Check(args) => call.in_context(|op| check::run(op, args)),
+        Command::Spec(args) => call.in_context(|op| spec::run(op, args)),
+        Command::Tasks(args) => call.in_context(|op| tasks::run(op, args)),
+        Command::Claim(args) => call.in_context(|op| claim::run(op, args)),
+        Command::Complete(args) => call.in_context(|op| complete::run(op, args)),
+        Command::Unclaim(args) => call.in_context(|op| unclaim::run(op, args)),
+        Command::Handoff(args) => call.in_context(|op| handoff::run(op, args)),
+        Command::Send(args) => call.in_context(|op| send::run(op, args)),
+        Command::Broadcast(args) => call.in_context(|op| broadcast::run(op, args)),
+        Command::Reply(args) => call.in_context(|op| reply::run(op, args)),
+        Command::Inbox(args) => call.in_context(|op| inbox::run(op, args)),
+        Command::Read(args) => call.in_context(|op| read::run(op, args, call.ui)),
+        Command::Show(args) => call.in_context(|op| show::run(op, args)),
+        Command::Ack(args) => call.in_context(|op| ack::run(op, args)),
+        Command::Receipt(args) => call.in_context(|op| receipt::run(op, args)),
+        Command::History(args) => call.in_context(|op| history::run(op, args)),
+        Command::Watch(args) => call.in_context(|op| watch::run(op, args, call.ui)),
+        Command::Wait(args) => call.in_context(|op| wait::run(op, args, call.ui)),
+        Command::Config(args) => call.in_spite_of_errors(|op, errors| config::run(op, args, errors)),
         Command::Install(args) => {
-            call.in_spite_of_errors(|ctx, errors| install::run(ctx, &args, call.ui, errors))
+            call.in_spite_of_errors(|op, errors| install::run(op, &args, call.ui, errors))
         }
         Command::Uninstall(args) => uninstall::run(&args),
         Command::Doctor(args) => doctor::run(&call.globals, &args),
@@ -139,7 +137,7 @@ pub(super) fn run(call: &Call<'_>, command: Command) -> Result<Outcome, CommandE
         Command::Hook(args) => hook::run(args),
         Command::Waiter(args) => waiter::run(args),
         Command::Mcp(args) => mcp::run(args),
-        Command::Guard(args) => call.in_spite_of_errors(|ctx, errors| guard::run(ctx, args, errors)),
+        Command::Guard(args) => call.in_spite_of_errors(|op, errors| guard::run(op, args, errors)),
         Command::Selftest(args) => selftest::run(&call.globals, args, call.ui),
         Command::Demo(args) => demo::run(args),
         Command::Completions(args) => Ok(completions::run(args)),

@@ -2,7 +2,7 @@ use clap::Args;
 
 use crate::faces::cli::output::{Outcome, Ui};
 use crate::faces::cli::values::count;
-use crate::ops::{self, CommandError, Context, Selection};
+use crate::ops::{self, CommandError, Op, Selection};
 
 /// Take what waits for you
 ///
@@ -23,8 +23,8 @@ pub(in crate::faces::cli) struct ReadArgs {
     ack: bool,
 }
 
-pub(super) fn run(ctx: &Context, args: ReadArgs, ui: &Ui) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: ReadArgs, ui: &Ui) -> Result<Outcome, CommandError> {
     let selection = Selection { limit: args.limit, ack: args.ack, parked: true, ..Selection::default() };
-    ops::read(ctx, ui.reader(), &selection, &mut |letters| ui.hand_over_letters(letters))?;
+    ops::read(op, ui.reader(), &selection, &mut |letters| ui.hand_over_letters(letters))?;
     Ok(Outcome::said(None))
 }

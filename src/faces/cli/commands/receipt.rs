@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::visible;
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::ops::wake::Rung;
-use crate::ops::{self, CommandError, Context, Receipt, age};
+use crate::ops::{self, CommandError, Op, Receipt, age};
 use crate::store::iso;
 use crate::sys::clock;
 
@@ -21,8 +21,8 @@ pub(in crate::faces::cli) struct ReceiptArgs {
     id: String,
 }
 
-pub(super) fn run(ctx: &Context, args: ReceiptArgs) -> Result<Outcome, CommandError> {
-    Ok(ReceiptReport(ops::receipt(ctx, &args.id)?).into())
+pub(super) fn run(op: &Op, args: ReceiptArgs) -> Result<Outcome, CommandError> {
+    Ok(ReceiptReport(ops::receipt(op, &args.id)?).into())
 }
 
 struct ReceiptReport(Receipt);

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use crate::domain::visible;
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::reservations::json as reservation_json;
-use crate::ops::{self, CommandError, Context, Released};
+use crate::ops::{self, CommandError, Op, Released};
 
 /// Let go of paths; those who were refused are told
 #[derive(Args, Debug)]
@@ -18,8 +18,8 @@ pub(in crate::faces::cli) struct ReleaseArgs {
     patterns: Vec<String>,
 }
 
-pub(super) fn run(ctx: &Context, args: ReleaseArgs) -> Result<Outcome, CommandError> {
-    Ok(ReleaseReport(ops::release(ctx, &args.patterns)?).into())
+pub(super) fn run(op: &Op, args: ReleaseArgs) -> Result<Outcome, CommandError> {
+    Ok(ReleaseReport(ops::release(op, &args.patterns)?).into())
 }
 
 struct ReleaseReport(Released);

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::AgentName;
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::profile;
-use crate::ops::{self, CommandError, Context, Profile};
+use crate::ops::{self, CommandError, Op, Profile};
 
 /// Take another name; mail, tasks and paths go along
 ///
@@ -19,8 +19,8 @@ pub(in crate::faces::cli) struct RenameArgs {
     name: String,
 }
 
-pub(super) fn run(ctx: &Context, args: RenameArgs) -> Result<Outcome, CommandError> {
-    let (profile, old) = ops::rename(ctx, &AgentName::new(args.name)?)?;
+pub(super) fn run(op: &Op, args: RenameArgs) -> Result<Outcome, CommandError> {
+    let (profile, old) = ops::rename(op, &AgentName::new(args.name)?)?;
     Ok(RenameReport { profile, old }.into())
 }
 

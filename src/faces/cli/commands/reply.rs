@@ -3,7 +3,7 @@ use clap::Args;
 use crate::faces::cli::messages::{self, DraftArgs};
 use crate::faces::cli::output::Outcome;
 use crate::faces::cli::text::TextArgs;
-use crate::ops::{self, CommandError, Context};
+use crate::ops::{self, CommandError, Op};
 
 /// Answer a message
 ///
@@ -24,8 +24,8 @@ pub(in crate::faces::cli) struct ReplyArgs {
     draft: DraftArgs,
 }
 
-pub(super) fn run(ctx: &Context, args: ReplyArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: ReplyArgs) -> Result<Outcome, CommandError> {
     let mut draft = args.draft.draft(args.text.read()?)?;
     draft.hold = args.hold;
-    Ok(messages::sent(ops::reply(ctx, &args.id, &draft)?))
+    Ok(messages::sent(ops::reply(op, &args.id, &draft)?))
 }

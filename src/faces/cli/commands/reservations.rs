@@ -6,7 +6,7 @@ use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::profile;
 use crate::faces::cli::reservations::{json as reservation_json, until};
 use crate::faces::cli::table::{Cell, Table};
-use crate::ops::{self, CommandError, Context, Holding};
+use crate::ops::{self, CommandError, Holding, Op};
 use crate::sys::clock;
 use crate::sys::environment::Home;
 
@@ -23,9 +23,9 @@ pub(in crate::faces::cli) struct ReservationsArgs {
     mine: bool,
 }
 
-pub(super) fn run(ctx: &Context, args: ReservationsArgs) -> Result<Outcome, CommandError> {
-    let holdings = ops::reservations(ctx, args.mine)?;
-    Ok(ReservationsReport { holdings, mine: args.mine, home: ctx.home.clone() }.into())
+pub(super) fn run(op: &Op, args: ReservationsArgs) -> Result<Outcome, CommandError> {
+    let holdings = ops::reservations(op, args.mine)?;
+    Ok(ReservationsReport { holdings, mine: args.mine, home: op.home.clone() }.into())
 }
 
 struct ReservationsReport {

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::visible;
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::reservations::{json as reservation_json, until};
-use crate::ops::{self, CommandError, Context, Granted, Wish};
+use crate::ops::{self, CommandError, Granted, Op, Wish};
 use crate::sys::clock;
 
 /// Reserve paths so that other agents can't edit them
@@ -33,10 +33,10 @@ pub(in crate::faces::cli) struct ReserveArgs {
     force_broad: bool,
 }
 
-pub(super) fn run(ctx: &Context, args: ReserveArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: ReserveArgs) -> Result<Outcome, CommandError> {
     let ttl = args.ttl.as_deref().map(ops::time_to_live).transpose()?;
     let wish = Wish { patterns: args.patterns, reason: args.reason, ttl, force_broad: args.force_broad };
-    Ok(ReserveReport(ops::reserve(ctx, &wish)?).into())
+    Ok(ReserveReport(ops::reserve(op, &wish)?).into())
 }
 
 struct ReserveReport(Granted);

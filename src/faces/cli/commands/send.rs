@@ -3,7 +3,7 @@ use clap::Args;
 use crate::faces::cli::messages::{self, DraftArgs};
 use crate::faces::cli::output::Outcome;
 use crate::faces::cli::text::TextArgs;
-use crate::ops::{self, CommandError, Context};
+use crate::ops::{self, CommandError, Op};
 
 /// Send a message to one agent, or to several
 ///
@@ -31,10 +31,10 @@ pub(in crate::faces::cli) struct SendArgs {
     draft: DraftArgs,
 }
 
-pub(super) fn run(ctx: &Context, args: SendArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: SendArgs) -> Result<Outcome, CommandError> {
     let mut draft = args.draft.draft(args.text.read()?)?;
     draft.reply_to = args.reply_to;
     draft.hold = args.hold;
     let to: Vec<String> = args.to.split(',').map(|name| name.trim().to_string()).collect();
-    Ok(messages::sent(ops::send(ctx, &to, &draft)?))
+    Ok(messages::sent(ops::send(op, &to, &draft)?))
 }

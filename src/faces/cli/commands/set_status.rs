@@ -5,7 +5,7 @@ use crate::domain::visible;
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::profile;
 use crate::faces::cli::text::TextArgs;
-use crate::ops::{self, CommandError, Context, Profile};
+use crate::ops::{self, CommandError, Op, Profile};
 
 /// Say what others see beside your name; without a text, nothing
 #[derive(Args, Debug)]
@@ -18,9 +18,9 @@ pub(in crate::faces::cli) struct SetStatusArgs {
     text: TextArgs,
 }
 
-pub(super) fn run(ctx: &Context, args: SetStatusArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: SetStatusArgs) -> Result<Outcome, CommandError> {
     let text = args.text.read()?;
-    Ok(StatusReport(ops::set_status(ctx, text.as_deref())?).into())
+    Ok(StatusReport(ops::set_status(op, text.as_deref())?).into())
 }
 
 struct StatusReport(Profile);

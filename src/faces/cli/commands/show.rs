@@ -3,7 +3,7 @@ use serde_json::{Map, Value, json};
 
 use crate::faces::cli::messages;
 use crate::faces::cli::output::{Outcome, Page, Report};
-use crate::ops::{self, CommandError, Context};
+use crate::ops::{self, CommandError, Op};
 use crate::store::{Filed, Place};
 use crate::sys::clock;
 
@@ -17,8 +17,8 @@ pub(in crate::faces::cli) struct ShowArgs {
     id: String,
 }
 
-pub(super) fn run(ctx: &Context, args: ShowArgs) -> Result<Outcome, CommandError> {
-    Ok(Shown(ops::show(ctx, &args.id)?).into())
+pub(super) fn run(op: &Op, args: ShowArgs) -> Result<Outcome, CommandError> {
+    Ok(Shown(ops::show(op, &args.id)?).into())
 }
 
 struct Shown(Filed);

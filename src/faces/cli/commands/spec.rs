@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::visible;
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::ops::tasks::{self, SpecInUse};
-use crate::ops::{CommandError, Context};
+use crate::ops::{CommandError, Op};
 use crate::sys::environment::Home;
 
 /// Show or set the spec that you work through
@@ -26,15 +26,15 @@ pub(in crate::faces::cli) struct SpecArgs {
     path: Option<String>,
 }
 
-pub(super) fn run(ctx: &Context, args: SpecArgs) -> Result<Outcome, CommandError> {
-    let spec = tasks::spec(ctx, args.path.as_deref())?;
+pub(super) fn run(op: &Op, args: SpecArgs) -> Result<Outcome, CommandError> {
+    let spec = tasks::spec(op, args.path.as_deref())?;
     for problem in &spec.problems {
-        ctx.notice(problem.clone());
+        op.warn(problem.clone());
     }
     if spec.boxes_without_id > 0 {
-        ctx.notice(boxes_without_id(spec.boxes_without_id));
+        op.warn(boxes_without_id(spec.boxes_without_id));
     }
-    Ok(SpecReport { spec, home: ctx.home.clone() }.into())
+    Ok(SpecReport { spec, home: op.home.clone() }.into())
 }
 
 /// A hint about checkboxes that are not tasks because they have no id.

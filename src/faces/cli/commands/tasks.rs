@@ -7,7 +7,7 @@ use crate::faces::cli::profile;
 use crate::faces::cli::table::{Cell, Table};
 use crate::faces::json::{owner, task as task_json};
 use crate::ops::tasks::{self, Progress, TaskState, Tasks};
-use crate::ops::{CommandError, Context};
+use crate::ops::{CommandError, Op};
 use crate::sys::clock;
 use crate::sys::environment::Home;
 
@@ -38,10 +38,10 @@ pub(in crate::faces::cli) struct TasksArgs {
     mine: bool,
 }
 
-pub(super) fn run(ctx: &Context, args: TasksArgs) -> Result<Outcome, CommandError> {
-    let mut tasks = tasks::tasks(ctx, args.spec.as_deref())?;
+pub(super) fn run(op: &Op, args: TasksArgs) -> Result<Outcome, CommandError> {
+    let mut tasks = tasks::tasks(op, args.spec.as_deref())?;
     for problem in &tasks.problems {
-        ctx.notice(problem.clone());
+        op.warn(problem.clone());
     }
     if args.ready {
         tasks.tasks.retain(|task| task.state == TaskState::Open);
@@ -53,10 +53,10 @@ pub(super) fn run(ctx: &Context, args: TasksArgs) -> Result<Outcome, CommandErro
         tasks.tasks.retain(|task| owner(task).is_some_and(is_mine));
     }
     if tasks.boxes_without_id > 0 {
-        ctx.notice(spec::boxes_without_id(tasks.boxes_without_id));
+        op.warn(spec::boxes_without_id(tasks.boxes_without_id));
     }
     let whole = !args.ready && !args.mine;
-    Ok(TasksReport { tasks, whole, home: ctx.home.clone() }.into())
+    Ok(TasksReport { tasks, whole, home: op.home.clone() }.into())
 }
 
 struct TasksReport {

@@ -5,7 +5,7 @@ use crate::domain::visible;
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::profile;
 use crate::ops::tasks;
-use crate::ops::{CommandError, Context};
+use crate::ops::{CommandError, Op};
 use crate::store::Claim;
 
 /// Give a task back, and the paths that you took with it
@@ -22,8 +22,8 @@ pub(in crate::faces::cli) struct UnclaimArgs {
     spec: Option<String>,
 }
 
-pub(super) fn run(ctx: &Context, args: UnclaimArgs) -> Result<Outcome, CommandError> {
-    Ok(UnclaimReport(tasks::unclaim(ctx, args.task.as_deref(), args.spec.as_deref())?).into())
+pub(super) fn run(op: &Op, args: UnclaimArgs) -> Result<Outcome, CommandError> {
+    Ok(UnclaimReport(tasks::unclaim(op, args.task.as_deref(), args.spec.as_deref())?).into())
 }
 
 struct UnclaimReport(Claim);

@@ -2,7 +2,7 @@ use clap::Args;
 
 use crate::domain::AgentName;
 use crate::faces::cli::output::{Outcome, Ui};
-use crate::ops::{self, CommandError, Context, Kind};
+use crate::ops::{self, CommandError, Kind, Op};
 use crate::sys::files::FileError;
 use crate::sys::signals::Stop;
 
@@ -23,14 +23,13 @@ pub(in crate::faces::cli) struct WaitArgs {
     from: Option<String>,
 }
 
-pub(super) fn run(ctx: &Context, args: WaitArgs, ui: &Ui) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: WaitArgs, ui: &Ui) -> Result<Outcome, CommandError> {
     let timeout = args.timeout.as_deref().map(|text| ops::duration(text, "--timeout")).transpose()?;
     let from = args.from.map(AgentName::new).transpose()?;
     let stop = Stop::listen().map_err(FileError::from)?;
     let selection = ops::from_sender(from);
-    let found = ops::wait(ctx, ui.reader(), &stop, &selection, timeout, &mut |letters| {
-        ui.hand_over_letters(letters)
-    })?;
+    let found =
+        ops::wait(op, ui.reader(), &stop, &selection, timeout, &mut |letters| ui.hand_over_letters(letters))?;
     match found {
         Some(_) => Ok(Outcome::said(None)),
         None => Err(CommandError::new(Kind::TimedOut, "timed out: no mail")),

@@ -5,7 +5,7 @@ use clap::Args;
 
 use crate::faces::cli::messages;
 use crate::faces::cli::output::{Outcome, Ui};
-use crate::ops::{self, CommandError, Context, End, Kind, Letter, Reached};
+use crate::ops::{self, CommandError, End, Kind, Letter, Op, Reached};
 use crate::sys::files::FileError;
 use crate::sys::signals::Stop;
 
@@ -27,15 +27,15 @@ pub(in crate::faces::cli) struct WatchArgs {
     exec: Option<String>,
 }
 
-pub(super) fn run(ctx: &Context, args: WatchArgs, ui: &Ui) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: WatchArgs, ui: &Ui) -> Result<Outcome, CommandError> {
     let stop = Stop::listen().map_err(FileError::from)?;
     let end = match &args.exec {
-        Some(command) => ops::watch_each(ctx, &stop, &mut |letter| {
-            tell(ctx, ui);
+        Some(command) => ops::watch_each(op, &stop, &mut |letter| {
+            tell(op, ui);
             execute(command, letter)
         })?,
-        None => ops::watch(ctx, ui.reader(), &stop, &mut |letters| {
-            tell(ctx, ui);
+        None => ops::watch(op, ui.reader(), &stop, &mut |letters| {
+            tell(op, ui);
             print(ui, letters)
         })?,
     };
@@ -46,8 +46,8 @@ pub(super) fn run(ctx: &Context, args: WatchArgs, ui: &Ui) -> Result<Outcome, Co
 }
 
 /// Prints the notices so far: this command has no end at which to print them.
-fn tell(ctx: &Context, ui: &Ui) {
-    ctx.take_notices().iter().for_each(|notice| ui.note(notice));
+fn tell(op: &Op, ui: &Ui) {
+    op.take_warnings().iter().for_each(|notice| ui.note(notice));
 }
 
 fn print(ui: &Ui, letters: &[Letter]) -> Reached {

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::{Recorded, visible};
 use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::profile;
-use crate::ops::{self, CommandError, Context, Profile};
+use crate::ops::{self, CommandError, Op, Profile};
 use crate::sys::clock;
 use crate::sys::environment::Home;
 use crate::sys::{ancestry, process};
@@ -20,10 +20,10 @@ Examples:
   msg whoami -v          and how that is known")]
 pub(in crate::faces::cli) struct WhoamiArgs {}
 
-pub(super) fn run(ctx: &Context, _: WhoamiArgs, verbose: bool) -> Result<Outcome, CommandError> {
-    let (profile, how) = ops::whoami(ctx)?;
+pub(super) fn run(op: &Op, _: WhoamiArgs, verbose: bool) -> Result<Outcome, CommandError> {
+    let (profile, how) = ops::whoami(op)?;
     let host = verbose.then(|| host(&profile));
-    Ok(WhoamiReport { profile, how, host, mesh: ctx.location.to_string(), home: ctx.home.clone() }.into())
+    Ok(WhoamiReport { profile, how, host, mesh: op.location.to_string(), home: op.home.clone() }.into())
 }
 
 /// What is known of the registered process, and why it is that one.

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use crate::domain::AgentName;
 use crate::faces::cli::output::{Outcome, Page, Report};
 use crate::faces::cli::profile;
-use crate::ops::{self, CommandError, Context, Profile};
+use crate::ops::{self, CommandError, Op, Profile};
 use crate::sys::clock;
 use crate::sys::environment::Home;
 
@@ -19,9 +19,9 @@ pub(in crate::faces::cli) struct WhoisArgs {
     name: String,
 }
 
-pub(super) fn run(ctx: &Context, args: WhoisArgs) -> Result<Outcome, CommandError> {
-    let (profile, is_me) = ops::whois(ctx, &AgentName::new(args.name)?)?;
-    Ok(WhoisReport { profile, is_me, home: ctx.home.clone() }.into())
+pub(super) fn run(op: &Op, args: WhoisArgs) -> Result<Outcome, CommandError> {
+    let (profile, is_me) = ops::whois(op, &AgentName::new(args.name)?)?;
+    Ok(WhoisReport { profile, is_me, home: op.home.clone() }.into())
 }
 
 struct WhoisReport {

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::domain::{AgentName, quoted, said};
 use crate::faces::json;
 use crate::faces::mcp::answer::Answer;
-use crate::ops::{self, CommandError, Context, Filter, Profile};
+use crate::ops::{self, CommandError, Context, Filter, Op, Profile};
 
 use super::{as_agent, describe};
 
@@ -41,35 +41,35 @@ enum Action {
     Status,
 }
 
-pub(super) fn run(ctx: &Context, args: Args) -> Result<Answer, CommandError> {
+pub(super) fn run(op: &Op, args: Args) -> Result<Answer, CommandError> {
     match args.action.unwrap_or_default() {
-        Action::List => list(ctx, args.here.unwrap_or(false)),
+        Action::List => list(op, args.here.unwrap_or(false)),
         Action::Join => {
             let name = args.name.map(AgentName::new).transpose()?;
-            let joined = super::join(ctx, name)?;
-            let (profile, _) = ops::whoami(ctx)?;
+            let joined = super::join(op, name)?;
+            let (profile, _) = ops::whoami(op)?;
             Ok(Answer::new(joined).with("agent", json::agent(&profile, true)))
         }
         Action::Leave => {
-            let left = ops::leave(ctx)?;
+            let left = ops::leave(op)?;
             Ok(Answer::new(format!("{} has left", left.name)).with("left", left.name.as_str()))
         }
         Action::Status => {
-            let profile = as_agent(ctx, |ctx| ops::set_status(ctx, args.text.as_deref()))?;
+            let profile = as_agent(op, |op| ops::set_status(op, args.text.as_deref()))?;
             Ok(Answer::new("done").with("agent", json::agent(&profile, true)))
         }
     }
 }
 
 /// Lists the agents; the resource has the same content.
-pub(in crate::faces::mcp) fn list(ctx: &Context, here: bool) -> Result<Answer, CommandError> {
-    let listing = ops::agents(ctx, Filter { gone: false, here })?;
+pub(in crate::faces::mcp) fn list(op: &Op, here: bool) -> Result<Answer, CommandError> {
+    let listing = ops::agents(op, Filter { gone: false, here })?;
     for file in &listing.unreadable {
-        ctx.notice(format!("`{}` can't be read: {}", file.path, file.reason));
+        op.warn(format!("`{}` can't be read: {}", file.path, file.reason));
     }
     let is_me = |profile: &Profile| listing.me.as_ref() == Some(&profile.agent.name);
     let mut lines: Vec<String> =
-        listing.agents.iter().map(|profile| line(ctx, profile, is_me(profile))).collect();
+        listing.agents.iter().map(|profile| line(op, profile, is_me(profile))).collect();
     if lines.is_empty() {
         lines.push("nobody is here".to_string());
     }

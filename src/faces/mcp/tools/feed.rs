@@ -6,7 +6,7 @@ use crate::domain::Event;
 use crate::faces::json;
 use crate::faces::mcp::answer::Answer;
 use crate::ops::feed::{self, Wanted};
-use crate::ops::{CommandError, Context, age};
+use crate::ops::{CommandError, Op, age};
 use crate::sys::clock;
 
 use super::describe;
@@ -32,10 +32,10 @@ pub(in crate::faces::mcp) struct Args {
     agent: Option<String>,
 }
 
-pub(super) fn run(ctx: &Context, args: Args) -> Result<Answer, CommandError> {
+pub(super) fn run(op: &Op, args: Args) -> Result<Answer, CommandError> {
     let wanted = Wanted { agent: args.agent, ..Wanted::default() };
-    let recent = feed::recent(ctx, args.limit.unwrap_or(MANY), &wanted)?;
-    recent.complain(ctx);
+    let recent = feed::recent(op, args.limit.unwrap_or(MANY), &wanted)?;
+    recent.complain(op);
     let now = clock::now();
     let line = |(event, count): (&Event, usize)| {
         let times = if count > 1 { format!(" ×{count}") } else { String::new() };

@@ -9,7 +9,7 @@ use crate::domain::{AgentName, Message, visible};
 use crate::faces::json;
 use crate::faces::mcp::answer::Answer;
 use crate::faces::mcp::op_thread::Outlet;
-use crate::ops::{self, CommandError, Context, Kind, Letter, Reached, Reader, Selection};
+use crate::ops::{self, CommandError, Kind, Letter, Op, Reached, Reader, Selection};
 use crate::sys::signals::Stop;
 
 use super::{as_agent, describe};
@@ -72,16 +72,16 @@ impl Args {
 }
 
 /// Takes the waiting mail; it is recorded as seen once the answer was written.
-pub(super) fn run(ctx: &Context, args: Args, outlet: &mut Outlet) -> Result<Answer, CommandError> {
+pub(super) fn run(op: &Op, args: Args, outlet: &mut Outlet) -> Result<Answer, CommandError> {
     if let Some(id) = &args.id {
-        return show(ctx, id);
+        return show(op, id);
     }
     let selection = args.selection()?;
-    let (mesh, me) = as_agent(ctx, ops::caller)?;
+    let (mesh, me) = as_agent(op, ops::caller)?;
     let unread = mesh.unread(&me.agent)?;
-    ops::read(ctx, Reader::Mind, &selection, &mut |letters| match letters {
+    ops::read(op, Reader::Mind, &selection, &mut |letters| match letters {
         [] => Reached::Yes,
-        letters => outlet.hand_over(handed_over(letters, unread).noting(&ctx.take_notices())),
+        letters => outlet.hand_over(handed_over(letters, unread).noting(&op.take_warnings())),
     })?;
     Ok(Answer::new("no mail").with("messages", Vec::<Value>::new()))
 }
@@ -90,14 +90,14 @@ impl Wait {
     /// Waits for mail, then takes it like [`run`].
     pub(in crate::faces::mcp) fn run(
         self,
-        ctx: &Context,
+        op: &Op,
         outlet: &mut Outlet,
         stop: &Stop,
     ) -> Result<Answer, CommandError> {
         let selection = self.args.selection()?;
-        as_agent(ctx, ops::caller)?;
-        let found = ops::wait(ctx, Reader::Mind, stop, &selection, Some(self.most), &mut |letters| {
-            outlet.hand_over(handed_over(letters, letters.len()).noting(&ctx.take_notices()))
+        as_agent(op, ops::caller)?;
+        let found = ops::wait(op, Reader::Mind, stop, &selection, Some(self.most), &mut |letters| {
+            outlet.hand_over(handed_over(letters, letters.len()).noting(&op.take_warnings()))
         })?;
         match found {
             Some(_) => Ok(Answer::default()),
@@ -117,8 +117,8 @@ fn handed_over(letters: &[Letter], unread: usize) -> Answer {
     Answer::new(parts.join("\n\n")).with("messages", messages)
 }
 
-fn show(ctx: &Context, id: &str) -> Result<Answer, CommandError> {
-    let filed = as_agent(ctx, |ctx| ops::show(ctx, id))?;
+fn show(op: &Op, id: &str) -> Result<Answer, CommandError> {
+    let filed = as_agent(op, |op| ops::show(op, id))?;
     let message = &filed.message;
     let (from, to) = (sender(message), visible(&message.to));
     let text = format!("[{from} to {to}, id {}]\n{}", filed.stem.letters(), ops::quotation(&message.text));
@@ -146,8 +146,8 @@ fn with_quotation(message: &Message) -> Value {
 }
 
 /// The mail in the inbox, without taking it; for the resource.
-pub(in crate::faces::mcp) fn look(ctx: &Context) -> Result<Answer, CommandError> {
-    let report = as_agent(ctx, ops::inbox)?;
+pub(in crate::faces::mcp) fn look(op: &Op) -> Result<Answer, CommandError> {
+    let report = as_agent(op, ops::inbox)?;
     let list = |waiting: &[crate::store::Waiting]| -> Vec<Value> {
         waiting.iter().map(|waiting| with_quotation(&waiting.message)).collect()
     };

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::domain::visible;
 use crate::faces::json;
 use crate::faces::mcp::answer::Answer;
-use crate::ops::{self, CommandError, Context, Draft, SendReport};
+use crate::ops::{self, CommandError, Draft, Op, SendReport};
 use crate::store::iso;
 
 use super::{as_agent, describe, needed};
@@ -63,7 +63,7 @@ enum Action {
     Receipt,
 }
 
-pub(super) fn run(ctx: &Context, args: Args) -> Result<Answer, CommandError> {
+pub(super) fn run(op: &Op, args: Args) -> Result<Answer, CommandError> {
     match args.action.unwrap_or_default() {
         Action::Send => {
             let to = match needed(args.to.clone(), "to", "send")? {
@@ -72,25 +72,25 @@ pub(super) fn run(ctx: &Context, args: Args) -> Result<Answer, CommandError> {
             };
             needed(to.first(), "to", "send")?;
             let draft = draft(args)?;
-            as_agent(ctx, |ctx| ops::send(ctx, &to, &draft)).map(sent)
+            as_agent(op, |op| ops::send(op, &to, &draft)).map(sent)
         }
         Action::Broadcast => {
             let draft = draft(args)?;
-            as_agent(ctx, |ctx| ops::broadcast(ctx, &draft, false)).map(sent)
+            as_agent(op, |op| ops::broadcast(op, &draft, false)).map(sent)
         }
         Action::Reply => {
             let id = needed(args.id.clone(), "id", "reply")?;
             let draft = draft(args)?;
-            as_agent(ctx, |ctx| ops::reply(ctx, &id, &draft)).map(sent)
+            as_agent(op, |op| ops::reply(op, &id, &draft)).map(sent)
         }
         Action::Ack => {
             let ids = [needed(args.id, "id", "ack")?];
-            let acked = as_agent(ctx, |ctx| ops::ack(ctx, &ids))?;
+            let acked = as_agent(op, |op| ops::ack(op, &ids))?;
             let lines = acked.iter().map(|message| format!("{} can see it", visible(&message.from)));
             let ids: Vec<Value> = acked.iter().map(|message| message.id.as_str().into()).collect();
             Ok(Answer::lines(lines).with("acked", ids))
         }
-        Action::Receipt => receipt(ctx, &needed(args.id, "id", "receipt")?),
+        Action::Receipt => receipt(op, &needed(args.id, "id", "receipt")?),
     }
 }
 
@@ -122,8 +122,8 @@ fn sent(report: SendReport) -> Answer {
         .failing(report.error())
 }
 
-fn receipt(ctx: &Context, id: &str) -> Result<Answer, CommandError> {
-    let receipt = as_agent(ctx, |ctx| ops::receipt(ctx, id))?;
+fn receipt(op: &Op, id: &str) -> Result<Answer, CommandError> {
+    let receipt = as_agent(op, |op| ops::receipt(op, id))?;
     let via = receipt.via.as_deref().map_or(String::new(), |via| format!(" by {via}"));
     let at = receipt.at.map_or(String::new(), |at| format!(" at {}", iso(at)));
     let reason = receipt.reason.as_deref().map_or(String::new(), |reason| format!(": {reason}"));

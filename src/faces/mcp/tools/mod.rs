@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::domain::SessionId;
-use crate::ops::{self, Arrival, CommandError, Context, Kind, Request};
+use crate::ops::{self, Arrival, CommandError, Kind, Op, Request};
 
 use super::answer::Answer;
 use super::op_thread::Outlet;
@@ -25,13 +25,13 @@ use super::op_thread::Outlet;
 pub(super) use inbox::{Wait, look};
 
 /// The listing of the tool `agents`.
-pub(super) fn agents(ctx: &Context) -> Result<Answer, CommandError> {
-    agents::list(ctx, false)
+pub(super) fn agents(op: &Op) -> Result<Answer, CommandError> {
+    agents::list(op, false)
 }
 
 /// The listing of the tool `task`.
-pub(super) fn tasks(ctx: &Context) -> Result<Answer, CommandError> {
-    task::list(ctx, None)
+pub(super) fn tasks(op: &Op) -> Result<Answer, CommandError> {
+    task::list(op, None)
 }
 
 /// All tools, in listing order.
@@ -72,14 +72,14 @@ impl Call {
         }
     }
 
-    pub(super) fn run(self, ctx: &Context, outlet: &mut Outlet) -> Result<Answer, CommandError> {
+    pub(super) fn run(self, op: &Op, outlet: &mut Outlet) -> Result<Answer, CommandError> {
         match self {
-            Self::Agents(args) => agents::run(ctx, args),
-            Self::Message(args) => message::run(ctx, args),
-            Self::Inbox(args) => inbox::run(ctx, args, outlet),
-            Self::Reserve(args) => reserve::run(ctx, args),
-            Self::Task(args) => task::run(ctx, args),
-            Self::Feed(args) => feed::run(ctx, args),
+            Self::Agents(args) => agents::run(op, args),
+            Self::Message(args) => message::run(op, args),
+            Self::Inbox(args) => inbox::run(op, args, outlet),
+            Self::Reserve(args) => reserve::run(op, args),
+            Self::Task(args) => task::run(op, args),
+            Self::Feed(args) => feed::run(op, args),
         }
     }
 }
@@ -94,20 +94,20 @@ fn read<A: DeserializeOwned>(arguments: JsonObject) -> Result<A, CommandError> {
 }
 
 /// Runs an op that needs an agent. If the caller has not joined yet, joins and runs it again.
-fn as_agent<T>(ctx: &Context, run: impl Fn(&Context) -> Result<T, CommandError>) -> Result<T, CommandError> {
-    match run(ctx) {
+fn as_agent<T>(op: &Op, run: impl Fn(&Op) -> Result<T, CommandError>) -> Result<T, CommandError> {
+    match run(op) {
         Err(error) if error.kind == Kind::NotJoined => {
-            let joined = join(ctx, None)?;
-            ctx.notice(joined);
-            run(ctx)
+            let joined = join(op, None)?;
+            op.warn(joined);
+            run(op)
         }
         done => done,
     }
 }
 
 /// Joins, and reports under which name.
-fn join(ctx: &Context, name: Option<crate::domain::AgentName>) -> Result<String, CommandError> {
-    let joined = ops::join(ctx, &Request { name, ..Request::default() })?;
+fn join(op: &Op, name: Option<crate::domain::AgentName>) -> Result<String, CommandError> {
+    let joined = ops::join(op, &Request { name, ..Request::default() })?;
     let name = &joined.profile.agent.name;
     Ok(match joined.arrival {
         Arrival::New => format!("you joined as {name}"),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::domain::{quoted, said};
 use crate::faces::json;
 use crate::faces::mcp::answer::Answer;
-use crate::ops::{self, CommandError, Context, Holding, Wish};
+use crate::ops::{self, CommandError, Holding, Op, Wish};
 
 use super::{as_agent, describe, needed};
 
@@ -48,12 +48,12 @@ enum Action {
     List,
 }
 
-pub(super) fn run(ctx: &Context, args: Args) -> Result<Answer, CommandError> {
+pub(super) fn run(op: &Op, args: Args) -> Result<Answer, CommandError> {
     match args.action.unwrap_or_default() {
-        Action::Reserve => reserve(ctx, args),
+        Action::Reserve => reserve(op, args),
         Action::Release => {
             let paths = args.paths.unwrap_or_default();
-            let released = as_agent(ctx, |ctx| ops::release(ctx, &paths))?;
+            let released = as_agent(op, |op| ops::release(op, &paths))?;
             let holder = released.holder.as_str();
             let mut lines: Vec<String> = released
                 .reservations
@@ -68,7 +68,7 @@ pub(super) fn run(ctx: &Context, args: Args) -> Result<Answer, CommandError> {
         }
         Action::Check => {
             let paths = paths(args.paths, "check")?;
-            let verdicts = ops::check(ctx, &paths)?;
+            let verdicts = ops::check(op, &paths)?;
             let lines = verdicts.iter().map(|verdict| match &verdict.holding {
                 None => format!("{} is free", quoted(&verdict.path)),
                 Some(holding) => format!("{} is held by {}", quoted(&verdict.path), holding.holder.name),
@@ -76,26 +76,26 @@ pub(super) fn run(ctx: &Context, args: Args) -> Result<Answer, CommandError> {
             let rows: Vec<Value> = verdicts.iter().map(json::verdict).collect();
             Ok(Answer::lines(lines).with("paths", rows).failing(ops::verdict(&verdicts)))
         }
-        Action::List => list(ctx),
+        Action::List => list(op),
     }
 }
 
-fn reserve(ctx: &Context, args: Args) -> Result<Answer, CommandError> {
+fn reserve(op: &Op, args: Args) -> Result<Answer, CommandError> {
     let wish = Wish {
         patterns: paths(args.paths, "reserve")?,
         reason: args.reason,
         ttl: args.ttl.as_deref().map(ops::time_to_live).transpose()?,
         force_broad: args.force_broad.unwrap_or(false),
     };
-    let granted = as_agent(ctx, |ctx| ops::reserve(ctx, &wish))?;
+    let granted = as_agent(op, |op| ops::reserve(op, &wish))?;
     let holder = granted.holder.as_str();
     let lines = granted.reservations.iter().map(|taken| format!("{} is yours", quoted(&taken.pattern)));
     let taken = granted.reservations.iter().map(|taken| json::reservation(taken, holder));
     Ok(Answer::lines(lines).with("reservations", taken.collect::<Vec<_>>()))
 }
 
-fn list(ctx: &Context) -> Result<Answer, CommandError> {
-    let holdings = ops::reservations(ctx, false)?;
+fn list(op: &Op) -> Result<Answer, CommandError> {
+    let holdings = ops::reservations(op, false)?;
     let line = |Holding { holder, reservation, .. }: &Holding| {
         let reason = reservation.reason.as_deref().map_or(String::new(), |text| format!(": {}", said(text)));
         format!("{} holds {}{reason}", holder.name, quoted(&reservation.pattern))

@@ -8,7 +8,7 @@ use crate::faces::mcp::answer::Answer;
 use crate::ops::tasks::{
     self, Choice, ClaimRequest, Claimed, CompleteRequest, Progress, TaskState, TaskView,
 };
-use crate::ops::{CommandError, Context};
+use crate::ops::{CommandError, Op};
 
 use super::{as_agent, describe, needed};
 
@@ -63,18 +63,18 @@ enum Action {
     Spec,
 }
 
-pub(super) fn run(ctx: &Context, args: Args) -> Result<Answer, CommandError> {
+pub(super) fn run(op: &Op, args: Args) -> Result<Answer, CommandError> {
     let spec = args.spec.as_deref();
     match args.action.unwrap_or_default() {
-        Action::List => list(ctx, spec),
-        Action::Next => claim(ctx, Choice::Next, args),
+        Action::List => list(op, spec),
+        Action::Next => claim(op, Choice::Next, args),
         Action::Claim => {
             let id = needed(args.id.clone(), "id", "claim")?;
-            claim(ctx, Choice::This(id), args)
+            claim(op, Choice::This(id), args)
         }
-        Action::Complete => complete(ctx, args),
+        Action::Complete => complete(op, args),
         Action::Unclaim => {
-            let claim = as_agent(ctx, |ctx| tasks::unclaim(ctx, args.id.as_deref(), spec))?;
+            let claim = as_agent(op, |op| tasks::unclaim(op, args.id.as_deref(), spec))?;
             let text = format!("{} is free again", quoted(&claim.task));
             Ok(Answer::new(text).with("claim", json::claim(&claim, &[])))
         }
@@ -82,13 +82,13 @@ pub(super) fn run(ctx: &Context, args: Args) -> Result<Answer, CommandError> {
             let id = needed(args.id.as_deref(), "id", "handoff")?;
             let to = AgentName::new(needed(args.to.as_deref(), "to", "handoff")?)?;
             let notes = args.notes.as_deref();
-            let done = as_agent(ctx, |ctx| tasks::handoff(ctx, id, &to, spec, notes))?;
+            let done = as_agent(op, |op| tasks::handoff(op, id, &to, spec, notes))?;
             let text = format!("{} is {}'s now", quoted(&done.claim.task), done.claim.agent);
             Ok(Answer::new(text).with("claim", json::claim(&done.claim, &done.reservations)))
         }
         Action::Spec => {
-            let used = as_agent(ctx, |ctx| tasks::spec(ctx, spec))?;
-            used.problems.iter().for_each(|problem| ctx.notice(problem.clone()));
+            let used = as_agent(op, |op| tasks::spec(op, spec))?;
+            used.problems.iter().for_each(|problem| op.warn(problem.clone()));
             let text = match &used.path {
                 Some(path) => format!("{}, {} tasks", quoted(path), used.tasks),
                 None => "you have no spec".to_string(),
@@ -98,7 +98,7 @@ pub(super) fn run(ctx: &Context, args: Args) -> Result<Answer, CommandError> {
     }
 }
 
-fn claim(ctx: &Context, choice: Choice, args: Args) -> Result<Answer, CommandError> {
+fn claim(op: &Op, choice: Choice, args: Args) -> Result<Answer, CommandError> {
     let request = ClaimRequest {
         choice,
         spec: args.spec,
@@ -107,7 +107,7 @@ fn claim(ctx: &Context, choice: Choice, args: Args) -> Result<Answer, CommandErr
         force_broad: false,
         adhoc: args.adhoc.unwrap_or(false),
     };
-    let Claimed { claim, title, reservations, again } = as_agent(ctx, |ctx| tasks::claim(ctx, &request))?;
+    let Claimed { claim, title, reservations, again } = as_agent(op, |op| tasks::claim(op, &request))?;
     let already = if again { " already" } else { "" };
     let title_shown = if title.is_empty() { String::new() } else { format!(": {}", quoted(&title)) };
     let mut lines = vec![format!("{} is yours{already}{title_shown}", quoted(&claim.task))];
@@ -115,11 +115,11 @@ fn claim(ctx: &Context, choice: Choice, args: Args) -> Result<Answer, CommandErr
     Ok(Answer::lines(lines).with("claim", json::claim(&claim, &reservations)).with("title", title))
 }
 
-fn complete(ctx: &Context, args: Args) -> Result<Answer, CommandError> {
+fn complete(op: &Op, args: Args) -> Result<Answer, CommandError> {
     let task = needed(args.id, "id", "complete")?;
     let (task, tick) = (Some(task), args.tick.unwrap_or(false));
     let request = CompleteRequest { task, spec: args.spec, notes: args.notes, tick };
-    let done = as_agent(ctx, |ctx| tasks::complete(ctx, &request))?;
+    let done = as_agent(op, |op| tasks::complete(op, &request))?;
     let ready = match done.unblocked.as_slice() {
         [] => String::new(),
         unblocked => format!("; ready now: {}", quoted(&unblocked.join(", "))),
@@ -131,9 +131,9 @@ fn complete(ctx: &Context, args: Args) -> Result<Answer, CommandError> {
 }
 
 /// Lists all tasks; the resource has the same content.
-pub(in crate::faces::mcp) fn list(ctx: &Context, spec: Option<&str>) -> Result<Answer, CommandError> {
-    let tasks = as_agent(ctx, |ctx| tasks::tasks(ctx, spec))?;
-    tasks.problems.iter().for_each(|problem| ctx.notice(problem.clone()));
+pub(in crate::faces::mcp) fn list(op: &Op, spec: Option<&str>) -> Result<Answer, CommandError> {
+    let tasks = as_agent(op, |op| tasks::tasks(op, spec))?;
+    tasks.problems.iter().for_each(|problem| op.warn(problem.clone()));
     let Progress { done, claimed, open, blocked } = tasks.progress;
     let total = tasks.progress.total();
     let head = format!("{done} of {total} done, {claimed} claimed, {open} ready, {blocked} blocked");

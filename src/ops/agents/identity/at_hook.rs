@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use crate::domain::{Agent, Liveness, SessionId};
 use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, Kind};
 use crate::store::{Census, Mesh, Near, Record, Survey};
 use crate::sys::process;
@@ -63,11 +64,11 @@ pub(in crate::ops) fn recognise(
 
 /// Both steps, for callers that make no decision about paths.
 pub(in crate::ops) fn at_hook(
-    ctx: &Context,
+    op: &Op,
     mesh: &Mesh,
     sessions: &[SessionId],
 ) -> Result<Option<Agent>, CommandError> {
-    let settled = recognise(ctx, mesh, &mesh.survey()?, sessions).settle(ctx, mesh);
+    let settled = recognise(op, mesh, &mesh.survey()?, sessions).settle(op, mesh);
     settled.error.map_or(Ok(settled.agent), Err)
 }
 
@@ -79,7 +80,7 @@ impl Recognised {
 
     /// Writes a vanished registration again, finishes what was cut short and notes a sign of life. An agent that could
     /// not be mended stays who it was; one that could not be registered again is a stranger.
-    pub(in crate::ops) fn settle(self, ctx: &Context, mesh: &Mesh) -> Settled {
+    pub(in crate::ops) fn settle(self, op: &Op, mesh: &Mesh) -> Settled {
         let Self { agent, todo, error } = self;
         let has_changed = !matches!(todo, Todo::Nothing);
         let done = match (agent.clone(), todo) {
@@ -87,7 +88,7 @@ impl Recognised {
                 let caller = Caller { agent, how: Teller::Hook.to_string() };
                 mend(mesh, &around.0, &around.1, caller).map(|caller| Some(caller.agent))
             }
-            (None, Todo::Revive(around)) => written_again(ctx, mesh, &around.0, &around.1),
+            (None, Todo::Revive(around)) => written_again(op, mesh, &around.0, &around.1),
             (agent, _) => Ok(agent),
         };
         let (agent, failed) = match done {
@@ -97,19 +98,19 @@ impl Recognised {
         if let Some(agent) = &agent
             && let Err(error) = mesh.touch(&agent.name)
         {
-            ctx.notice(format!("your presence could not be noted: {error}"));
+            op.warn(format!("your presence could not be noted: {error}"));
         }
         Settled { agent, error: error.or(failed), has_changed }
     }
 }
 
 fn written_again(
-    ctx: &Context,
+    op: &Op,
     mesh: &Mesh,
     census: &Census,
     traces: &Traces,
 ) -> Result<Option<Agent>, CommandError> {
-    let revived = revive(ctx, mesh, traces).or_else(stranger)?;
+    let revived = revive(op, mesh, traces).or_else(stranger)?;
     let mended = revived.map(|caller| mend(mesh, census, traces, caller)).transpose()?;
     Ok(mended.map(|caller| caller.agent))
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::domain::Target;
 use crate::domain::pattern::PathForm;
 use crate::ops::agents::names;
-use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::reservations::check::{self as paths_check, Names, Verdict};
 use crate::sys::git::{Repository, Staged};
@@ -21,7 +21,7 @@ pub struct Commit {
 }
 
 /// Looks at what is staged. What can't be found out is an error, which stops no commit; with `strict` it is a refusal.
-pub fn check(ctx: &Context) -> Result<Commit, CommandError> {
+pub fn check(ctx: &Op) -> Result<Commit, CommandError> {
     match look(ctx) {
         Err(error) if ctx.settings.is_on("strict") && error.kind != Kind::NoRepository => {
             Ok(Commit { refusal: Some(not_known(&error)), ..Commit::default() })
@@ -30,7 +30,7 @@ pub fn check(ctx: &Context) -> Result<Commit, CommandError> {
     }
 }
 
-fn look(ctx: &Context) -> Result<Commit, CommandError> {
+fn look(ctx: &Op) -> Result<Commit, CommandError> {
     let repository = Repository::here(&ctx.cwd)?;
     let staged = repository.staged()?;
     if staged.is_empty() {
@@ -43,7 +43,7 @@ fn look(ctx: &Context) -> Result<Commit, CommandError> {
         return Err(names::unknown_reservations(file));
     }
     for file in &judged.unreadable {
-        ctx.notice(format!("what `{}` reserves is not known: {}", file.path, file.reason));
+        ctx.warn(format!("what `{}` reserves is not known: {}", file.path, file.reason));
     }
     Ok(Commit { verdicts, refusal })
 }

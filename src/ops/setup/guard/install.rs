@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::domain::settings::Source;
-use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::person;
 use crate::store::Reason;
@@ -49,7 +49,7 @@ pub struct Installed {
     pub is_chained: bool,
 }
 
-pub fn install(ctx: &Context, order: Order) -> Result<Installed, CommandError> {
+pub fn install(ctx: &Op, order: Order) -> Result<Installed, CommandError> {
     person::required(|| {
         let shared = if order.shared { " --shared" } else { "" };
         let dry_run = if order.dry_run { " --dry-run" } else { "" };
@@ -104,11 +104,11 @@ impl Plan {
         !matches!(self.change, Change::None)
     }
 
-    fn warn(&self, ctx: &Context, shown: &str) {
+    fn warn(&self, ctx: &Op, shown: &str) {
         match &self.occupant {
             Occupant::Script { content } => warn_of_generators(ctx, shown, content),
             Occupant::Ours { mode, found, .. } if found.shape == Shape::Inserted && !is_executable(*mode) => {
-                ctx.notice(format!("git ignores `{shown}`, which is not executable: `chmod +x` it"));
+                ctx.warn(format!("git ignores `{shown}`, which is not executable: `chmod +x` it"));
             }
             _ => {}
         }
@@ -222,10 +222,10 @@ fn refuse_shared(place: &Place, repository: &Repository) -> Result<(), CommandEr
     Err(CommandError::new(Kind::SharedHooks, text).hint(hint).fact("file", place.hook.display().to_string()))
 }
 
-fn warn_of_generators(ctx: &Context, shown: &str, content: &[u8]) {
+fn warn_of_generators(ctx: &Op, shown: &str, content: &[u8]) {
     let text = format!("{shown}\n{}", String::from_utf8_lossy(content)).to_lowercase();
     if let Some((_, name)) = GENERATORS.iter().find(|(sign, _)| text.contains(sign)) {
-        ctx.notice(format!(
+        ctx.warn(format!(
             "{name} wrote this hook, and may write it anew without the guard: then `msg guard install` again"
         ));
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::ops::context::Context;
+use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, Kind};
 use crate::ops::person;
 use crate::sys::files;
@@ -29,7 +29,7 @@ pub struct TakenOut {
     pub is_left: bool,
 }
 
-pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Uninstalled, CommandError> {
+pub fn uninstall(ctx: &Op, dry_run: bool) -> Result<Uninstalled, CommandError> {
     person::required(|| {
         person::with_mesh(ctx, &format!("msg guard uninstall{}", if dry_run { " --dry-run" } else { "" }))
     })?;
@@ -47,9 +47,7 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Uninstalled, CommandErr
         // Another hook took the place of ours, which had taken that of this one.
         if let (Some(kept), false) = (place.place_of_kept()?, dry_run) {
             let kept = place.shown(&kept);
-            ctx.notice(format!(
-                "`{kept}` was the hook when the guard was installed; it is left there for you"
-            ));
+            ctx.warn(format!("`{kept}` was the hook when the guard was installed; it is left there for you"));
         }
     }
     Ok(Uninstalled { shown: place.shown(&place.hook), hook: place.hook, taken_out })

@@ -1,0 +1,108 @@
+//! Runs ops, and carries out what follows from them.
+//!
+//! The faces run every op here, so none of them can forget to tell or to wake. Notices come first, because somebody may
+//! wait for them; then lines of the feed; then wakes, which may take seconds.
+
+use crate::domain::settings::Value;
+use crate::domain::{AgentName, Notice};
+use crate::store::{Mesh, holds_a_lock};
+
+use super::context::Context;
+use super::effects::{Effects, Op};
+use super::error::CommandError;
+use super::{notices, wake};
+
+/// What came of an op.
+#[derive(Debug)]
+#[must_use = "the outcome may be an error, and the warnings are for a person"]
+pub struct Done<T> {
+    pub outcome: T,
+    pub warnings: Vec<String>,
+}
+
+/// Runs an op, then carries out what follows from it. Also if it failed: what it committed before has to be told.
+pub fn run<T>(ctx: Context, work: impl FnOnce(&Op) -> T) -> Done<T> {
+    let op = Op::new(ctx);
+    let outcome = work(&op);
+    carry_out(&op);
+    Done { outcome, warnings: op.take_warnings() }
+}
+
+/// The same at a hook, for which a harness waits: those who rest are handed on to somebody who has the time to wake them.
+/// The warnings are those about notices that could not be posted; nobody at a hook would read others.
+pub fn run_at_hook<T>(
+    ctx: Context,
+    work: impl FnOnce(&Op) -> T,
+    hand_on: impl FnOnce(&Context, &[AgentName]),
+) -> Done<T> {
+    let op = Op::new(ctx);
+    let outcome = work(&op);
+    let Told { wakes, failures } = tell(&op);
+    let resting = wake::resting(&op, wakes);
+    if !resting.is_empty() {
+        hand_on(&op, &resting);
+    }
+    Done { outcome, warnings: failures }
+}
+
+/// Carries out what followed so far. For those who go on for long, between two steps.
+pub fn carry_out(op: &Op) {
+    let Told { wakes, failures } = tell(op);
+    failures.into_iter().for_each(|failure| op.warn(failure));
+    wake::those_who_were_told(op, &wakes).into_iter().for_each(|failure| op.warn(failure));
+}
+
+struct Told {
+    /// Those who got a notice.
+    wakes: Vec<AgentName>,
+    /// Why others did not.
+    failures: Vec<String>,
+}
+
+/// Posts notices and writes lines of the feed.
+fn tell(op: &Op) -> Told {
+    debug_assert!(!holds_a_lock(), "effects are carried out when no lock is held: see ops/effects.rs");
+    let Effects { feed, notices, mut wakes, .. } = op.take_effects();
+    let mut failures = Vec::new();
+    let keep = feed_retention(op);
+    if notices.is_empty() && (feed.is_empty() || keep == 0) {
+        return Told { wakes, failures };
+    }
+    let mesh = match op.mesh() {
+        Ok(Some(mesh)) => mesh,
+        // Somebody has removed the mesh meanwhile: nobody is left to be told.
+        Ok(None) => return Told { wakes, failures },
+        Err(error) => {
+            failures.extend(notices.into_iter().map(|notice| format!("{}: {error}", notice.failure)));
+            return Told { wakes, failures };
+        }
+    };
+    for notice in notices {
+        match post(&mesh, &notice.to, &notice.notice) {
+            Ok(()) => wakes.push(notice.to),
+            Err(error) => failures.push(format!("{}: {error}", notice.failure)),
+        }
+    }
+    for event in feed.iter().filter(|_| keep > 0) {
+        // What can't be written there undoes nothing.
+        if let Err(error) = mesh.append_event(event, keep) {
+            op.warn(format!("the feed could not be written: {error}"));
+        }
+    }
+    Told { wakes, failures }
+}
+
+fn post(mesh: &Mesh, to: &AgentName, notice: &Notice) -> Result<(), CommandError> {
+    match notices::post(mesh, to, notice)? {
+        true => Ok(()),
+        false => Err(notices::no_inbox(to)),
+    }
+}
+
+/// How many events are kept; none: the feed is not wanted.
+fn feed_retention(ctx: &Context) -> u64 {
+    match ctx.settings.get("feedRetention") {
+        Ok((Value::Number(keep), _)) => *keep as u64,
+        _ => 0,
+    }
+}
