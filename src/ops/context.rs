@@ -42,12 +42,12 @@ pub struct Context {
     pub speaker: Option<AgentName>,
     pub(super) client: Option<Client>,
     patience: Option<Duration>,
-    /// What the configuration files give reason to warn of.
+    /// Warnings about the configuration files.
     pub(super) warnings: Vec<String>,
-    /// Filled once, by whoever needs it first: most hooks need none, `join` may have to make it, and to open it twice is
-    /// to check twice whether it is safe.
+    /// Opened once, when it is first needed: most hooks don't need it, `join` may have to create it, and opening it
+    /// twice would check twice whether it is safe.
     mesh: OnceCell<Rc<Mesh>>,
-    /// Why the user's configuration can't be used, while the command goes on with what it said last.
+    /// Why the user's configuration can't be used; the command goes on with the last readable one.
     pub(super) broken_config: Option<String>,
     /// Why the settings can't be saved for that case.
     pub(super) not_kept: Option<String>,
@@ -118,7 +118,7 @@ impl Context {
         Rc::clone(self.mesh.get_or_init(|| Rc::new(mesh)))
     }
 
-    /// The working directory as registrations have it.
+    /// The working directory as registrations record it.
     pub fn folder(&self) -> String {
         self.cwd.to_string_lossy().into_owned()
     }
@@ -129,7 +129,7 @@ impl Context {
         Options { durability: self.settings.durability(), lock_timeout }
     }
 
-    /// That the mesh was open to others until a write of this command closed it.
+    /// A warning if the mesh was open to others until a write of this command closed it.
     pub(super) fn tightening(&self) -> Option<String> {
         let tightened = self.mesh.get()?.tightened()?;
         let (path, mode) = (&tightened.path, tightened.mode);

@@ -1,4 +1,4 @@
-//! What a check of `doctor` or `selftest` says, and what follows from all of them.
+//! The result of a check of `doctor` or `selftest`, and the verdict over all of them.
 
 use crate::ops::error::{CommandError, Kind};
 

@@ -1,4 +1,4 @@
-//! Posting what the program itself tells an agent.
+//! Posts messages from the program itself.
 
 use jiff::SignedDuration;
 
@@ -8,7 +8,7 @@ use crate::sys::{clock, random};
 
 use super::error::{CommandError, Kind};
 
-/// What was told is kept for so long, and so many; one in so many notices looks whether there is too much.
+/// Notices are kept for this long, and at most this many; one notice in `PRUNE_ONE_IN` prunes them.
 const KEPT: SignedDuration = SignedDuration::from_hours(24 * 7);
 const KEPT_AT_MOST: usize = 1_000;
 const PRUNE_ONE_IN: u32 = 64;
@@ -21,7 +21,7 @@ pub(super) fn post(mesh: &Mesh, to: &AgentName, notice: &Notice) -> Result<bool,
     let message = Message::new(stamp, &from, to, notice.text());
     let posted = outbox.post(stamp, to, message)?.is_some();
     drop(outbox);
-    // Nobody reads as the program, so nobody else would.
+    // Nobody reads as the program, so nobody else would prune this.
     if random::number().is_multiple_of(PRUNE_ONE_IN) {
         mesh.prune(&from, clock::now() - KEPT, KEPT_AT_MOST)?;
     }
@@ -30,9 +30,9 @@ pub(super) fn post(mesh: &Mesh, to: &AgentName, notice: &Notice) -> Result<bool,
 
 /// Posts a notice that the mesh owes to an agent, with `mesh.lock` held.
 ///
-/// This is the one notice that does not wait for the end of the op. That it is owed stands in the mesh until the agent
-/// was told, and both happen under one lock: the message first, then the note that it was told. So of several processes
-/// one tells, and a process that is killed in between is made up for by whoever looks next: told twice is better than
+/// This is the only notice that does not wait for the end of the op. The mesh records that it is owed until the agent
+/// was told, and both happen under one lock: first the message, then the record that it was told. So only one of
+/// several processes tells it, and if that one is killed in between, the next one tells it again: twice is better than
 /// never.
 pub(super) fn post_owed(
     _: &Locked<'_>,

@@ -38,7 +38,7 @@ pub struct Overview {
     pub boards: Vec<WorkedOn>,
 }
 
-/// Looks at everything. The caller is told by `--as`: whoever shows a screen knows whom it shows it to.
+/// Reads everything. `--as` names the caller: a screen knows whom it is for.
 pub fn overview(op: &Op) -> Result<Overview, CommandError> {
     let gone = || CommandError::new(Kind::NotJoined, "you are not in this mesh any more");
     let mesh = op.mesh()?.ok_or_else(gone)?;

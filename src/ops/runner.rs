@@ -1,7 +1,7 @@
-//! Runs ops, and carries out what follows from them.
+//! Runs ops, and carries out their effects.
 //!
-//! The faces run every op here, so none of them can forget to tell or to wake. Notices come first, because somebody may
-//! wait for them; then lines of the feed; then wakes, which may take seconds.
+//! The faces run every op here, so none of them can forget to tell or to wake anybody. Notices come first, because
+//! somebody may be waiting for them; then lines of the feed; then wakes, which may take seconds.
 
 use crate::domain::settings::Value;
 use crate::domain::{AgentName, Notice};
@@ -12,7 +12,7 @@ use super::effects::{Effects, Op};
 use super::error::CommandError;
 use super::{notices, wake};
 
-/// What came of an op.
+/// The result of an op.
 #[derive(Debug)]
 #[must_use = "the outcome may be an error, and the warnings are for a person"]
 pub struct Done<T> {
@@ -20,7 +20,7 @@ pub struct Done<T> {
     pub warnings: Vec<String>,
 }
 
-/// Runs an op, then carries out what follows from it. Also if it failed: what it committed before has to be told.
+/// Runs an op, then carries out its effects, even if it failed: what it committed before has to be reported.
 pub fn run<T>(ctx: Context, work: impl FnOnce(&Op) -> T) -> Done<T> {
     let op = Op::new(ctx);
     let outcome = work(&op);
@@ -28,8 +28,8 @@ pub fn run<T>(ctx: Context, work: impl FnOnce(&Op) -> T) -> Done<T> {
     Done { outcome, warnings: op.take_warnings() }
 }
 
-/// The same at a hook, for which a harness waits: those who rest are handed on to somebody who has the time to wake them.
-/// The warnings are those about notices that could not be posted; nobody at a hook would read others.
+/// Like [`run`], for a hook, for which a harness waits: idle agents are passed to `hand_on`, which has time to wake
+/// them. The warnings are about notices that could not be posted; nobody reads others at a hook.
 pub fn run_at_hook<T>(
     ctx: Context,
     work: impl FnOnce(&Op) -> T,
@@ -45,7 +45,7 @@ pub fn run_at_hook<T>(
     Done { outcome, warnings: failures }
 }
 
-/// Carries out what followed so far. For those who go on for long, between two steps.
+/// Carries out the effects so far. For ops that go on for long, between two steps.
 pub fn carry_out(op: &Op) {
     let Told { wakes, failures } = tell(op);
     failures.into_iter().for_each(|failure| op.warn(failure));
@@ -53,7 +53,7 @@ pub fn carry_out(op: &Op) {
 }
 
 struct Told {
-    /// Those who got a notice.
+    /// Agents that got a notice.
     wakes: Vec<AgentName>,
     /// Why others did not.
     failures: Vec<String>,
@@ -84,7 +84,7 @@ fn tell(op: &Op) -> Told {
         }
     }
     for event in feed.iter().filter(|_| keep > 0) {
-        // What can't be written there undoes nothing.
+        // A failure undoes nothing.
         if let Err(error) = mesh.append_event(event, keep) {
             op.warn(format!("the feed could not be written: {error}"));
         }
@@ -99,7 +99,7 @@ fn post(mesh: &Mesh, to: &AgentName, notice: &Notice) -> Result<(), CommandError
     }
 }
 
-/// How many events are kept; none: the feed is not wanted.
+/// How many events are kept; 0: the feed is off.
 fn feed_retention(ctx: &Context) -> u64 {
     match ctx.settings.get("feedRetention") {
         Ok((Value::Number(keep), _)) => *keep as u64,

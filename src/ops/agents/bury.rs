@@ -29,8 +29,8 @@ pub(in crate::ops) fn finish_renames(locked: &Locked<'_>, census: &Census) -> Re
     Ok(())
 }
 
-/// Everyone who is registered, after burials that were cut short are settled: until then a live agent's registration may
-/// lie where no census sees it, and its name would count as free.
+/// All registrations, after burials that were cut short are settled. Until then, a live agent's registration may be
+/// where no census sees it, and its name would count as free.
 pub(in crate::ops) fn settled_census(locked: &Locked<'_>) -> Result<Census, StoreError> {
     locked.settle_all_taken()?;
     locked.census()
@@ -74,7 +74,7 @@ pub(in crate::ops) fn bury_dead_of(locked: &Locked<'_>, session: &SessionId) -> 
     Ok(())
 }
 
-/// What whoever passes by does if the lock is free at once. Looks again under the lock.
+/// Buries the dead in passing, if the lock is free at once. Checks again under the lock.
 pub(in crate::ops) fn bury_in_passing(op: &Op, mesh: &Mesh) -> Result<Vec<AgentName>, StoreError> {
     let Some(locked) = mesh.try_lock()? else { return Ok(Vec::new()) };
     let buried = bury_dead(&locked, &settled_census(&locked)?, clock::now())?;

@@ -22,8 +22,8 @@ pub struct Evicted {
     pub unclaimed: Vec<Claim>,
 }
 
-/// Takes name, claims and reservations from an agent. One that lives must be meant, by `force`: it is told at its
-/// next command, and its mail waits for it.
+/// Takes name, claims and reservations from an agent. A live one is evicted only with `force`: its next command tells
+/// it, and its mail waits for it.
 pub fn evict(op: &Op, name: &AgentName, force: bool) -> Result<Evicted, CommandError> {
     if force {
         person::required(|| person::with_mesh(op, &format!("msg evict {name} --force")))?;
@@ -66,7 +66,7 @@ pub fn evict(op: &Op, name: &AgentName, force: bool) -> Result<Evicted, CommandE
     Ok(Evicted { profile, unclaimed })
 }
 
-/// The mesh, and the agent that evicts: `None` for a person who has not joined, who need not.
+/// The mesh, and the agent that evicts: `None` for a person, who need not have joined.
 fn evictor(op: &Op) -> Result<(Rc<Mesh>, Option<Agent>), CommandError> {
     match identity::caller(op) {
         Ok((mesh, caller)) => Ok((mesh, Some(caller.agent))),

@@ -37,8 +37,8 @@ pub struct Caller {
     pub how: String,
 }
 
-/// The mesh, and the agent that the command acts for in it. Acting is a sign of life, and mends what a crash or a
-/// stranger left undone.
+/// The mesh, and the agent that the command acts for. Acting is a sign of life, and finishes what a crash or another
+/// program left undone.
 pub fn caller(op: &Op) -> Result<(Rc<Mesh>, Caller), CommandError> {
     let mesh = op.mesh()?.ok_or_else(not_joined)?;
     let census = mesh.census()?;
@@ -58,7 +58,7 @@ pub fn caller(op: &Op) -> Result<(Rc<Mesh>, Caller), CommandError> {
     Ok((mesh, found))
 }
 
-/// The same for what changes the agent's own registration: pi-messenger's are not ours to change.
+/// Like [`caller`], for commands that change the agent's own registration: pi-messenger's are not ours to change.
 pub(in crate::ops) fn own_caller(op: &Op) -> Result<(Rc<Mesh>, Agent), CommandError> {
     let (mesh, Caller { agent, .. }) = caller(op)?;
     match agent.is_foreign() {
@@ -178,8 +178,8 @@ fn by_name(census: &Census, name: &AgentName, told_by: &str) -> Result<Option<Ca
     Ok(Some(found(record, format!("{told_by} says so"))))
 }
 
-/// The caller is registered nowhere. If it was, it lives, and it neither left nor was evicted, its registration is
-/// written again.
+/// Writes the registration of a caller that has none again, if it had one, its process is alive, and it neither left
+/// nor was evicted.
 fn revive(op: &Op, mesh: &Mesh, traces: &Traces) -> Result<Option<Caller>, CommandError> {
     let Some(known) = remembered(op, mesh, traces)? else {
         return match wanted_name(op)? {

@@ -28,7 +28,7 @@ pub fn leave(op: &Op) -> Result<Left, CommandError> {
     part(op, &mesh, &caller.agent)
 }
 
-/// Lets that agent leave.
+/// Makes that agent leave.
 pub(in crate::ops) fn part(op: &Op, mesh: &Mesh, agent: &Agent) -> Result<Left, CommandError> {
     if agent.is_foreign() {
         return Err(StoreError::Foreign(agent.name.to_string()).into());

@@ -56,7 +56,7 @@ pub fn agents(op: &Op, filter: Filter) -> Result<Listing, CommandError> {
     look(op, filter, show_life)
 }
 
-/// The same for a screen that looks by itself: that is nobody's sign of life.
+/// Like [`agents`], for a screen that refreshes by itself: that is not a sign of life.
 pub(in crate::ops) fn look_around(op: &Op, filter: Filter) -> Result<Listing, CommandError> {
     look(op, filter, |_, _, _| {})
 }
@@ -171,7 +171,7 @@ pub fn whois(op: &Op, name: &AgentName) -> Result<(Profile, bool), CommandError>
     Err(with_nearest(unknown(), name, &census))
 }
 
-/// Who looks around lives.
+/// Records that the caller is alive.
 fn show_life(op: &Op, mesh: &Mesh, me: Option<&AgentName>) {
     if let Some(Err(error)) = me.map(|me| mesh.touch(me)) {
         op.warn(format!("your presence could not be noted: {error}"));

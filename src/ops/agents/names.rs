@@ -9,7 +9,7 @@ use crate::sys::clock;
 use super::bury::bury_dead;
 use crate::ops::error::{CommandError, Kind};
 
-/// Who but `own` has the name, in words; `None` if it is free. Those who are gone have nothing.
+/// Describes who other than `own` has the name; `None` if it is free. Dead agents have no name.
 pub(in crate::ops) fn holder(
     census: &Census,
     name: &AgentName,
@@ -91,7 +91,7 @@ pub(in crate::ops) fn clear(
     locked.forget_presence(name)
 }
 
-/// Adds whom the caller may have meant.
+/// Adds the names that the caller may have meant.
 pub(in crate::ops) fn with_nearest(error: CommandError, name: &AgentName, census: &Census) -> CommandError {
     let names: Vec<&str> = census.records.iter().map(|record| record.agent.name.as_str()).collect();
     match nearest(name.as_str(), names.iter().copied()).as_slice() {

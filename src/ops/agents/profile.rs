@@ -32,7 +32,7 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// After a change was made: what can't be told then is a notice, not a failure.
+    /// For use after a change was made: claims that can't be read are a notice, not a failure.
     pub(in crate::ops) fn look(op: &Op, mesh: &Mesh, agent: Agent) -> Result<Self, CommandError> {
         let liveness = process::liveness(&agent.process);
         Self::with_liveness(op, mesh, agent, &claims_to_look_at(op, mesh), liveness)
@@ -93,7 +93,7 @@ impl Profile {
     }
 }
 
-/// Claims that can't be read must not hide who is there.
+/// Claims that can't be read must not hide the agents.
 pub(in crate::ops) fn claims_to_look_at(op: &Op, mesh: &Mesh) -> Claims {
     mesh.claims().unwrap_or_else(|error| {
         op.warn(format!("who works on what is not known: {error}"));

@@ -18,7 +18,7 @@ use crate::ops::tasks::claims;
 /// How long the old name stays taken and leads to the new one.
 const FOLLOWED: SignedDuration = SignedDuration::from_mins(10);
 
-/// Returns the agent and the name that it had.
+/// Returns the agent and its former name.
 pub fn rename(op: &Op, new: &AgentName) -> Result<(Profile, AgentName), CommandError> {
     let (mesh, caller) = identity::own_caller(op)?;
     let old = caller.name.clone();

@@ -8,7 +8,7 @@ use crate::ops::error::{CommandError, Kind};
 /// The longest status, in characters: it is shown on one line with the name.
 pub const MAX_STATUS: usize = 200;
 
-/// Sets the status, or clears it.
+/// Sets the status; `None` or empty text clears it.
 pub fn set_status(op: &Op, text: Option<&str>) -> Result<Profile, CommandError> {
     let status = text
         .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))

@@ -20,7 +20,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(60);
 /// The most held paths and tasks named in a notice.
 const MOST_HELD: usize = 3;
 
-/// What whoever has looked at these agents does in passing.
+/// Reports stuck agents among these profiles.
 pub(in crate::ops) fn notice<'a>(op: &Op, mesh: &Mesh, profiles: impl IntoIterator<Item = &'a Profile>) {
     let stuck: Vec<&Agent> =
         profiles.into_iter().filter(|one| is_news(mesh, one)).map(|one| &one.agent).collect();
@@ -51,7 +51,7 @@ pub(in crate::ops) fn look(
     Ok(())
 }
 
-/// At a hook: the same, if no hook of anybody's did it a moment ago.
+/// Like [`look`], for hooks: only if no hook of any agent did it within the last minute.
 pub(in crate::ops) fn look_now_and_then(op: &Op, mesh: &Mesh) -> Result<(), CommandError> {
     match mesh.is_time_to_look(LOOK_EVERY)? {
         true => look(op, mesh, &mesh.census()?, &mesh.claims()?),

@@ -1,14 +1,14 @@
-//! An event as the feed takes it: in one line, and not too long for it.
+//! Makes an event for the feed: one line of limited length.
 
 use crate::domain::{AgentName, Event, EventKind, What};
 use crate::sys::clock;
 
 /// The longest preview of a text, in characters.
 const PREVIEW: usize = 80;
-/// The longest target: what a path may be, nearly.
+/// The longest target, in characters: nearly the longest path.
 const TARGET: usize = 1000;
 
-/// What happened just now.
+/// The event that happened just now.
 pub(in crate::ops) fn event(
     kind: EventKind,
     agent: &AgentName,

@@ -1,8 +1,8 @@
-//! What others may want to know happened.
+//! The feed: reads events.
 //!
-//! The timeline is the mesh's feed and, read along with it, the one that pi-messenger keeps in the project. Whoever shows
-//! it starts with [`recent`] and goes on with [`since`], from the [`Cursor`] that came with the first: each event is
-//! given once. [`follow`] does that for as long as it is wanted, and waits in between.
+//! It is the mesh's feed together with the one that pi-messenger keeps in the project. A reader starts with [`recent`]
+//! and goes on with [`since`], from the [`Cursor`] that [`recent`] returned: each event is given once. [`follow`] does
+//! that in a loop, and waits in between.
 
 pub(super) mod event;
 mod follow;
@@ -18,7 +18,7 @@ use crate::ops::error::{CommandError, Kind};
 
 pub use follow::follow;
 
-/// Some of what happened, oldest first.
+/// Events, oldest first.
 #[derive(Clone, Debug, Default)]
 pub struct Recent {
     pub events: Vec<Event>,
@@ -29,7 +29,7 @@ pub struct Recent {
 }
 
 impl Recent {
-    /// Tells of lines that could not be read.
+    /// Warns about lines that could not be read.
     pub fn complain(&self, op: &Op) {
         match self.unreadable {
             0 => {}
@@ -104,7 +104,7 @@ pub fn since(ctx: &Context, cursor: &Cursor) -> Result<Recent, CommandError> {
     Ok(Recent { events: discreet(ctx, given.events), unreadable: given.unreadable, cursor })
 }
 
-/// The text of a direct message, where the settings let others see it.
+/// The text of a direct message, if the settings let others see it.
 pub(super) fn preview<'a>(ctx: &Context, text: &'a str, broadcast: bool) -> Option<&'a str> {
     (tells_text(ctx) || broadcast).then_some(text)
 }

@@ -29,7 +29,7 @@ pub struct Verdict {
     pub holding: Option<Holding>,
 }
 
-/// May the caller change these? A caller that nobody knows is held to everyone's reservations.
+/// Decides whether the caller may change these paths. An unknown caller is held to everyone's reservations.
 pub fn check(op: &Op, paths: &[String]) -> Result<Vec<Verdict>, CommandError> {
     if let Some(empty) = paths.iter().find(|path| path.is_empty()) {
         let text = format!("`{empty}` is no path");

@@ -9,7 +9,7 @@ use crate::domain::pattern::Pattern;
 use crate::domain::{Agent, Hit, Reservation};
 use crate::store::{Census, Mesh, Record, SessionRecord, Unreadable, patterns};
 
-/// A reservation and who has it.
+/// A reservation and its holder.
 #[derive(Clone, Debug)]
 pub struct Holding {
     /// Shared, because many paths have few holders.

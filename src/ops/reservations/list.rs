@@ -10,7 +10,7 @@ use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 
-/// What live agents hold, by holder and then by pattern; with `mine`, what the caller holds.
+/// What live agents hold, by holder and then by pattern; with `mine`, only what the caller holds.
 pub fn reservations(op: &Op, mine: bool) -> Result<Vec<Holding>, CommandError> {
     let now = clock::now();
     let (mesh, me) = match mine {

@@ -16,7 +16,7 @@ pub struct Released {
     pub reservations: Vec<Reservation>,
 }
 
-/// Gives up those that are named, or all. If one of them is not the caller's, nothing changes.
+/// Gives up the named reservations, or all. If one of them is not the caller's, nothing changes.
 pub fn release(op: &Op, patterns: &[String]) -> Result<Released, CommandError> {
     let (mesh, caller) = identity::own_caller(op)?;
     let locked = mesh.lock()?;
@@ -35,7 +35,7 @@ pub fn release(op: &Op, patterns: &[String]) -> Result<Released, CommandError> {
     if !released.is_empty() {
         locked.edit(&me, |agent| agent.reservations.retain(|held| !released.contains(held)))?;
     }
-    // Also when nothing was left to release: whoever released it may have died before it told anyone.
+    // Also if nothing was left to release: the process that released it may have died before it told anyone.
     waiting::tell_or_note(op, &mesh, &locked);
     drop(locked);
     let now = clock::now();

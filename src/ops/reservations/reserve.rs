@@ -115,7 +115,7 @@ impl Taken {
         Self { agent: agent.clone(), renewed: 0, records: Vec::new() }
     }
 
-    /// Says what others hold in other work trees. It needs no lock, and looks at their directories.
+    /// Warns about reservations in other work trees. That needs no lock, and reads their directories.
     pub(in crate::ops) fn tell_of_work_trees(&self, op: &Op, wanted: &Wanted) {
         if !self.records.is_empty() {
             Place::here(op).tell_of_work_trees(op, &self.records, &self.agent, wanted);
@@ -193,7 +193,7 @@ fn grant(
     Ok((record.agent, wanted.len() - new))
 }
 
-/// A reason as it is kept: in one line, and not too long for it.
+/// Normalises a reason: one line of limited length.
 pub(in crate::ops) fn reason(text: Option<&str>) -> Result<Option<String>, CommandError> {
     let Some(text) = text else { return Ok(None) };
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -372,7 +372,8 @@ impl Place {
             .hint("if that is meant, say `--force-broad`"))
     }
 
-    /// The same path of the same repository, in another work tree: other files, but the merge will tell.
+    /// Warns about the same path in another work tree of the repository: other files, but the changes will have to be
+    /// merged.
     fn tell_of_work_trees(&self, op: &Op, records: &[Record], me: &Agent, wanted: &Wanted) {
         let now = clock::now();
         let Some(common) = self.tree.as_ref().and_then(WorkTree::repository) else { return };

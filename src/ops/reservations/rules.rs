@@ -1,4 +1,4 @@
-//! What follows from patterns alone: which of them cover which, and what an agent may have back.
+//! Rules about patterns alone: which of them cover which, and what an agent may get back.
 
 use jiff::Timestamp;
 
@@ -17,7 +17,7 @@ pub(in crate::ops) fn regain(
     held: Vec<Reservation>,
     now: Timestamp,
 ) -> Vec<String> {
-    // What was taken with a task went with it; claims that can't be read prove nothing.
+    // What was taken with a task ended with it; claims that can't be read prove nothing.
     let claims = mesh.claims().ok();
     let has = |task: &TaskRef| claims.as_ref().is_none_or(|claims| claims.has(agent, task));
     let is_held = |held: &Reservation| held.binds(now) && held.task.as_ref().is_none_or(has);
@@ -26,7 +26,7 @@ pub(in crate::ops) fn regain(
     let records: Vec<Record> = census.records.iter().cloned().chain(stand_ins).collect();
     let wanted = Wanted::new(held, &agent.cwd);
     let taken = wanted.conflicts(&records, agent, now);
-    // Where nobody can tell, nothing is taken.
+    // If something can't be read, take nothing back.
     let is_taken =
         |held: &&Reservation| !unknown.is_empty() || taken.iter().any(|(reservation, _)| reservation == held);
     let (lost, back): (Vec<_>, Vec<_>) = wanted.reservations.iter().partition(is_taken);
@@ -34,7 +34,7 @@ pub(in crate::ops) fn regain(
     lost.into_iter().map(|reservation| reservation.pattern.clone()).collect()
 }
 
-/// What the agent holds now is no news to it when it is free.
+/// Removes the waits for paths that the agent now holds.
 pub(in crate::ops) fn wait_no_longer_for(agent: &mut Agent, held: &[Reservation]) {
     let patterns: Vec<Pattern> = held.iter().flat_map(|held| held.patterns(&agent.cwd)).collect();
     let Agent { cwd, waits_for, .. } = agent;
@@ -44,19 +44,20 @@ pub(in crate::ops) fn wait_no_longer_for(agent: &mut Agent, held: &[Reservation]
     });
 }
 
-/// Has who has the first all of the second? Of two globs nobody can tell, so no: better told what one knows than never.
-/// A path that a glob covers counts as a file, with nothing beneath it.
+/// Whether the first covers all of the second. For two globs that is not decided, so `false`: a superfluous notice is
+/// better than none. A path that a glob covers counts as a file, with nothing beneath it.
 fn has_all(pattern: &Pattern, other: &Pattern) -> bool {
     contains(pattern, other) || other.is_literal() && pattern.covers(other.head())
 }
 
-/// Is all of the second surely in the first, whatever there is, or will be, beneath it?
+/// Whether the first certainly covers all of the second, whatever exists or will exist beneath it.
 pub(in crate::ops) fn contains(pattern: &Pattern, other: &Pattern) -> bool {
     let is_same = pattern.is_literal() == other.is_literal() && pattern.to_string() == other.to_string();
     is_same || pattern.is_literal() && pattern.covers(other.head())
 }
 
-/// The same pattern at the same place; a path that has become a directory since is called otherwise, by its slash.
+/// Whether they are the same pattern at the same place. A path that has become a directory since differs only by its
+/// slash.
 pub(super) fn same_place(a: &Reservation, b: &Reservation) -> bool {
     let is_path = |one: &Reservation| one.literal || !has_wildcard(&one.pattern);
     let same = match is_path(a) && is_path(b) {

@@ -22,7 +22,7 @@ use crate::ops::error::CommandError;
 use crate::ops::notices::post_owed;
 use crate::ops::tasks::{Spellings, is_stale};
 
-/// Where an agent could not be told what is free, it is tried again after so long.
+/// How long to wait before trying again after an agent could not be told what is free.
 const AFTER_TROUBLE: Duration = Duration::from_secs(60);
 
 /// The most refusals remembered per agent; the latest are kept.
@@ -69,7 +69,7 @@ pub(in crate::ops) fn remember_task(
     Ok(())
 }
 
-/// Who has the task waits for it no longer. That may fail: a message too many is no harm.
+/// Stops waiting for a task that the agent now has. If that fails, one superfluous message does no harm.
 pub(in crate::ops) fn forget_task(op: &Op, locked: &Locked<'_>, agent: &Agent, task: &TaskRef) {
     let is_it = |wait: &TaskWait| wait.task == *task;
     if !agent.waits_for_tasks.iter().any(is_it) {
@@ -293,7 +293,7 @@ fn tell_of_tasks(locked: &Locked<'_>, held: &Held<'_>, agent: &Agent) -> Result<
     Ok(true)
 }
 
-/// For those whose own work is done: what fails here is a notice.
+/// Like [`tell`], for callers whose own work is done: an error is only a notice.
 pub(in crate::ops) fn tell_or_note(op: &Op, mesh: &Mesh, locked: &Locked<'_>) {
     if let Err(error) = tell(op, mesh, locked) {
         op.warn(format!("those who wait for what is free now could not be told: {error}"));

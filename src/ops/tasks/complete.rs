@@ -42,7 +42,7 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<Completed, Command
     request.task.as_deref().map_or(Ok(()), check_id)?;
     check_notes(request.notes.as_deref())?;
     let (mesh, caller) = identity::own_caller(op)?;
-    // Without a task it is the caller's own, which is looked up again under the locks.
+    // Without an id it is the caller's own task, which is looked up again under the locks.
     let own = || mesh.claims().ok()?.of(&caller).into_iter().next().map(|claim| claim.task);
     let (early, spellings) = match request.task.clone().or_else(own) {
         Some(task) => Early::read(op, &mesh, &caller, request.spec.as_deref(), &task),
@@ -82,7 +82,7 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<Completed, Command
     Ok(Completed { completion, unblocked, ticked, already: false })
 }
 
-/// What was taken with the task goes with it, and whoever waits for any of this is told.
+/// Releases the paths that were taken with the task, and tells those who wait for any of this.
 pub(super) fn give_back(
     op: &Op,
     mesh: &Mesh,
@@ -121,7 +121,7 @@ fn tell_idle(table: &Table<'_>, sheet: &Sheet, unblocked: &[String]) {
     }
 }
 
-/// Ticks the box in the spec as it is by now. The task is done whether or not: what fails here is a notice.
+/// Ticks the box in the present text of the spec. The task is done in any case: an error is only a notice.
 fn tick_box(op: &Op, mesh: &Mesh, sheet: &Sheet, id: &str) -> bool {
     let (Some(file), Some(_)) = (&sheet.place.file, sheet.task(id)) else { return false };
     for _ in 0..TRIES {
@@ -149,8 +149,8 @@ enum Tick {
     Changed,
 }
 
-/// The new content is on the disk before the lock is taken; under it the spec is compared with what it was, and replaced.
-/// So of two that tick at once neither undoes what the other did.
+/// The new content is on the disk before the lock is taken; under the lock the spec is compared with what it was, and
+/// replaced. So two processes that tick at once do not undo each other's change.
 fn try_to_tick(mesh: &Mesh, sheet: &Sheet, file: &Path, id: &str) -> Result<Tick, CommandError> {
     let now = Sheet::read(sheet.place.clone())?;
     let Some(task) = now.task(id) else { return Ok(Tick::NoBox) };

@@ -20,7 +20,7 @@ use super::complete::give_back;
 use super::locked_tasks::{Early, Table, look_up};
 use super::task_ref::{check_id, check_notes, let_go_of_paths, task_of};
 
-/// Gives up the task that is named, else the one that the caller has.
+/// Gives up the named task, else the one that the caller has.
 pub fn unclaim(op: &Op, task: Option<&str>, spec: Option<&str>) -> Result<Claim, CommandError> {
     task.map_or(Ok(()), check_id)?;
     let (mesh, caller) = identity::own_caller(op)?;
@@ -139,7 +139,8 @@ fn send_notes(
     posted.map(|_| ()).ok_or_else(|| no_inbox(to))
 }
 
-/// Who has the paths waits for them no longer. Only once the claim has passed: until then they bind for the giver.
+/// Stops waiting for paths that the new owner now has. Only after the claim has passed: until then they bind for the
+/// giver.
 fn forget_paths(op: &Op, locked: &Locked<'_>, heir: &Agent, paths: &[Reservation]) {
     if heir.waits_for.is_empty() || paths.is_empty() {
         return;

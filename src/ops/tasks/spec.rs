@@ -1,4 +1,4 @@
-//! Which spec an agent works through.
+//! `msg spec`: shows or sets the spec that an agent works on.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::sys::paths;
 
 use super::spec_key::Place;
 
-/// A spec that an agent works through.
+/// The spec that an agent works on.
 #[derive(Clone, Debug)]
 pub struct SpecInUse {
     /// `None`: the agent has none.
@@ -40,7 +40,7 @@ pub fn spec(op: &Op, path: Option<&str>) -> Result<SpecInUse, CommandError> {
     Ok(SpecInUse { path: Some(path), tasks: spec.tasks.len(), boxes_without_id, problems })
 }
 
-/// What is wrong with the spec of an agent.
+/// Lists what is wrong with an agent's spec.
 pub(in crate::ops) fn problems(path: &str) -> Result<Vec<String>, CommandError> {
     let place = Place { key: String::new(), file: Some(PathBuf::from(path)) };
     Ok(place.read()?.problems.iter().map(ToString::to_string).collect())

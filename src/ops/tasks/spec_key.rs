@@ -1,4 +1,4 @@
-//! Which spec is meant, and what it says.
+//! Finds the spec that is meant, and reads it.
 
 use std::path::{Path, PathBuf};
 
@@ -88,7 +88,7 @@ impl Place {
         })
     }
 
-    /// What the spec says now.
+    /// Parses the present text.
     pub(super) fn read(&self) -> Result<Spec, CommandError> {
         Ok(spec::read(&self.text()?))
     }

@@ -1,4 +1,4 @@
-//! The key of a spec, and the ways to spell it.
+//! The key of a spec, and comparing different spellings of it.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -8,12 +8,12 @@ use crate::store::{Claims, Completion, Completions, Finished, holds_a_lock};
 use crate::sys::git::WorkTree;
 use crate::sys::{paths, seams};
 
-/// The one key of a spec, however it is spelled and in whichever work tree it lies.
+/// The one key of a spec, however it is spelled and whichever work tree it is in.
 pub(super) fn key(path: &Path) -> String {
     seams::count(if holds_a_lock() { "path-under-lock" } else { "path" });
     let real = PathBuf::from(paths::resolve(path).as_str());
     let in_main = || {
-        // Without a spec a folder stands for one: it may be the whole work tree.
+        // Without a spec, a folder acts as one: it may be the whole work tree.
         let tree = WorkTree::containing(if real.is_dir() { &real } else { real.parent()? })?;
         let main = tree.main_root()?;
         let rest = real.strip_prefix(paths::resolve(&tree.root).as_str()).ok()?;
@@ -22,7 +22,7 @@ pub(super) fn key(path: &Path) -> String {
     in_main().unwrap_or(real).to_string_lossy().into_owned()
 }
 
-/// Keys of specs as they are spelled, compared by what they mean. Each is looked up once.
+/// Compares keys of specs by what they refer to. Each is resolved once.
 #[derive(Debug, Default)]
 pub(in crate::ops) struct Spellings(RefCell<HashMap<String, String>>);
 
@@ -36,7 +36,7 @@ impl Spellings {
         known.entry(spelled.to_string()).or_insert_with(|| key(Path::new(spelled))).clone()
     }
 
-    /// Looks up all that claims and completions name. It may take long, so it is done before a lock is taken.
+    /// Resolves all keys in claims and completions. That may be slow, so it is done before a lock is taken.
     pub(super) fn look_up(&self, claims: &Claims, completions: &Completions) {
         for claim in claims.iter() {
             self.meaning(&claim.spec);
@@ -46,7 +46,7 @@ impl Spellings {
         }
     }
 
-    /// Who finished that task of that spec, under whichever spelling.
+    /// The completion of that task of that spec, under any spelling.
     pub(in crate::ops) fn completion(
         &self,
         completions: &Completions,

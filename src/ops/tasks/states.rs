@@ -81,12 +81,12 @@ impl Progress {
 }
 
 thread_local! {
-    /// The spec that was read last. A process that goes on, a screen or a server, reads the same one again and again, and
-    /// most of the work is in understanding it.
+    /// The spec that was read last. A process that goes on, a screen or a server, reads the same one again and again,
+    /// and most of the work is in parsing it.
     static LAST: RefCell<Option<Rc<Sheet>>> = const { RefCell::new(None) };
 }
 
-/// A spec, as it was read.
+/// A spec as it was read.
 #[derive(Debug)]
 pub(super) struct Sheet {
     pub(super) place: Place,
@@ -100,7 +100,7 @@ pub(super) struct Sheet {
 }
 
 impl Sheet {
-    /// Reads the file. The same text of the same spec is understood once.
+    /// Reads the file. The same text of the same spec is parsed only once.
     pub(super) fn read(place: Place) -> Result<Rc<Self>, CommandError> {
         let mark = place.file.as_deref().and_then(file_mark);
         let text = place.text()?;
@@ -116,8 +116,7 @@ impl Sheet {
         Ok(sheet)
     }
 
-    /// The same spec as it is now: it is read again only if the file was changed since. For the moment after a lock was
-    /// waited for.
+    /// The same spec as it is now, for use after waiting for a lock: it is read again only if the file has changed.
     pub(super) fn refreshed(self: Rc<Self>) -> Result<Rc<Self>, CommandError> {
         match self.place.file.as_deref().and_then(file_mark) == self.mark.get() {
             true => Ok(self),
@@ -291,7 +290,7 @@ pub struct Tasks {
     pub me: Option<Agent>,
 }
 
-/// Every task of the spec that is named, else of the caller's.
+/// Every task of the named spec, else of the caller's.
 pub fn tasks(op: &Op, named: Option<&str>) -> Result<Tasks, CommandError> {
     let mesh = op.mesh()?;
     let (census, me) = match &mesh {

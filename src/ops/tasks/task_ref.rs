@@ -1,4 +1,4 @@
-//! A task that is named: by what was typed, or by a claim. And the paths that go with it.
+//! Checks of a task's id and notes, and the paths that were reserved with a task.
 
 use crate::domain::{Agent, Reservation, TaskRef};
 use crate::ops::error::{CommandError, Kind};
@@ -7,7 +7,7 @@ use crate::store::{Claim, Locked};
 /// The longest id of a task, in bytes.
 const MAX_ID: usize = 200;
 
-/// The longest notes, in bytes: they stay for good.
+/// The longest notes, in bytes: they are kept for good.
 const MAX_NOTES: usize = 16 * 1024;
 
 pub(super) fn check_id(id: &str) -> Result<(), CommandError> {
@@ -38,7 +38,7 @@ pub(super) fn task_of(claim: &Claim) -> TaskRef {
     TaskRef { spec: claim.spec.clone(), id: claim.task.clone() }
 }
 
-/// Paths that were taken with a task bind nobody without it; this clears them away.
+/// Removes the reservations that were taken with a task. Without its claim they bind nobody.
 pub(super) fn let_go_of_paths(
     locked: &Locked<'_>,
     me: &Agent,

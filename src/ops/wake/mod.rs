@@ -184,13 +184,13 @@ pub(super) struct Arrival {
 
 /// How messages get to their recipients' attention.
 pub(super) struct Arrived {
-    /// One for each arrival.
+    /// One per arrival.
     pub(super) rungs: Vec<Rung>,
-    /// Who could not be woken, and why.
+    /// Why agents could not be woken, one text each.
     pub(super) failures: Vec<String>,
 }
 
-/// Does what is the sender's part once messages have arrived, for all of them at once: it may take a while, so no lock is
+/// Does the sender's part once messages have arrived, for all of them in parallel. It may take seconds, so no lock is
 /// held.
 pub(super) fn on_arrival(
     ctx: &Context,
@@ -242,7 +242,7 @@ fn run_all<'a>(mesh: &Mesh, errands: impl Iterator<Item = (Errand, &'a Agent)>) 
     })
 }
 
-/// Wakes those to whom the program itself wrote while a command ran. Returns what went wrong.
+/// Wakes agents to which the program itself wrote while a command ran. Returns what failed.
 pub(super) fn those_who_were_told(ctx: &Context, told: &[AgentName]) -> Vec<String> {
     if told.is_empty() {
         return Vec::new();
@@ -258,7 +258,7 @@ pub(super) fn those_who_were_told(ctx: &Context, told: &[AgentName]) -> Vec<Stri
     woken.unwrap_or_else(|error| vec![format!("those who were told something could not be woken: {error}")])
 }
 
-/// Those of them who rest: somebody has to wake them.
+/// The idle ones among them: somebody has to wake them.
 pub(super) fn resting(ctx: &Context, told: Vec<AgentName>) -> Vec<AgentName> {
     if told.is_empty() || !is_wanted(ctx) {
         return Vec::new();
@@ -271,8 +271,8 @@ pub(super) fn resting(ctx: &Context, told: Vec<AgentName>) -> Vec<AgentName> {
     told.into_iter().filter(is_resting).collect()
 }
 
-/// Has those woken whom another process of ours wrote to, as far as mail waits for them: they may have read it by now,
-/// and anybody can call this with any name.
+/// Wakes agents that another process of ours wrote to, if they still have mail: they may have read it by now, and
+/// anybody can call this with any name.
 pub fn those(op: &Op, names: &[AgentName]) {
     for name in names {
         match has_mail(op, name) {

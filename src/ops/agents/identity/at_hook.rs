@@ -78,8 +78,8 @@ impl Recognised {
         self.agent.is_some() || matches!(self.todo, Todo::Revive(_))
     }
 
-    /// Writes a vanished registration again, finishes what was cut short and notes a sign of life. An agent that could
-    /// not be mended stays who it was; one that could not be registered again is a stranger.
+    /// Writes a vanished registration again, finishes what was cut short and records a sign of life. If finishing
+    /// fails, the agent stays as it was; if registering fails, it is a stranger.
     pub(in crate::ops) fn settle(self, op: &Op, mesh: &Mesh) -> Settled {
         let Self { agent, todo, error } = self;
         let has_changed = !matches!(todo, Todo::Nothing);
