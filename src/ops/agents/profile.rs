@@ -32,7 +32,7 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// For use after a change was made: claims that can't be read are a notice, not a failure.
+    /// For use after a change was made: claims that can't be read are a warning, not a failure.
     pub(in crate::ops) fn look(op: &Op, mesh: &Mesh, agent: Agent) -> Result<Self, CommandError> {
         let liveness = process::liveness(&agent.process);
         Self::with_liveness(op, mesh, agent, &claims_to_look_at(op, mesh), liveness)

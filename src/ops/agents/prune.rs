@@ -47,7 +47,7 @@ pub(in crate::ops) fn is_old_session(
     Ok(true)
 }
 
-/// Prunes if nobody has for a day. An error is only a notice.
+/// Prunes if nobody has for a day. An error is only a warning.
 pub(in crate::ops) fn in_passing(op: &Op, mesh: &Mesh) {
     if let Err(error) = prune(op, mesh) {
         op.warn(format!("old sessions and graves could not be removed: {error}"));

@@ -293,7 +293,7 @@ fn tell_of_tasks(locked: &Locked<'_>, held: &Held<'_>, agent: &Agent) -> Result<
     Ok(true)
 }
 
-/// Like [`tell`], for callers whose own work is done: an error is only a notice.
+/// Like [`tell`], for callers whose own work is done: an error is only a warning.
 pub(in crate::ops) fn tell_or_note(op: &Op, mesh: &Mesh, locked: &Locked<'_>) {
     if let Err(error) = tell(op, mesh, locked) {
         op.warn(format!("those who wait for what is free now could not be told: {error}"));

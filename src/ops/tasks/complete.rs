@@ -121,7 +121,7 @@ fn tell_idle(table: &Table<'_>, sheet: &Sheet, unblocked: &[String]) {
     }
 }
 
-/// Ticks the box in the present text of the spec. The task is done in any case: an error is only a notice.
+/// Ticks the box in the present text of the spec. The task is done in any case: an error is only a warning.
 fn tick_box(op: &Op, mesh: &Mesh, sheet: &Sheet, id: &str) -> bool {
     let (Some(file), Some(_)) = (&sheet.place.file, sheet.task(id)) else { return false };
     for _ in 0..TRIES {
