@@ -6,6 +6,24 @@
 //!
 //! A reported path is really written if the command gets that far. Anything that cannot be predicted, because it
 //! depends on an unknown program or on text known only at run time, makes the reading [`opaque`](Reading::opaque).
+//!
+//! # Why the parser is ours
+//!
+//! A hook must answer for any command line, hostile ones included: a stack overflow ends it with a signal, and a slow
+//! answer stops the agent. `parse` looks at each byte a bounded number of times, nests at most 50 levels
+//! (`parse::MAX_DEPTH`), and keeps what precedes a fault, because a shell runs that too. `tests/robust.rs` and
+//! `cargo bench -- readers` check it with the commands of `tests/nasty.rs`; BENCHMARKS.md has the slowest of 1 MiB.
+//!
+//! Other parsers, looked at in November 2026. Measured: the 213 commands of `tests/nasty.rs`, 16 KiB each, each parsed once by
+//! a process of its own with a stack of 8 MiB and a limit of 2 s, on a busy machine.
+//!
+//! | parser | licence | crates it adds | result |
+//! | --- | --- | --- | --- |
+//! | brush-parser 0.4.0, release build | MIT | 27 | 7 commands overflow the stack, 7 take over 2 s. 2,000 nested `if`, `{` or `case` overflow it. Time is exponential in a row of `(`: 17 take 0.14 s, 21 take 1.4 s, 25 take over 10 s |
+//! | tree-sitter-bash 0.25.1 with tree-sitter 0.25.10, unoptimised build | MIT | 8, and a C compiler for 9.9 MB of generated C | no overflow, 20,000 levels are fine; 13 commands take over 2 s. Time is quadratic in a row of `)`: 4 KiB take 0.5 s, 16 KiB take 5.9 s |
+//! | yash-syntax 0.25.0 | GPL-3.0-or-later, which `deny.toml` does not allow | | not measured: it needs Rust 1.96; no limit of depth found in its source |
+//!
+//! They only parse: what follows a command (`reader`, `state`, `expand`) and the tables of programs would stay ours.
 
 mod brace;
 mod builtins;
