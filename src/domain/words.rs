@@ -20,7 +20,7 @@ pub enum WordsError {
     BadWord { list: &'static str, word: String },
     #[error("the list `{0}` has more than {MOST_WORDS} words")]
     TooMany(&'static str),
-    #[error("`{0}` would be no valid name: {1}")]
+    #[error("`{0}` would not be a valid name: {1}")]
     BadName(String, super::NameError),
 }
 

@@ -27,7 +27,7 @@ use crate::ops::wake;
 
 use machine::{inotify, permissions};
 
-const REPAIR: &str = "`msg doctor --repair` does it";
+const REPAIR: &str = "run `msg doctor --repair`";
 
 /// Runs all checks. With `repair`, repairs what is safe to repair and says so.
 pub fn doctor(globals: &Globals, repair: bool) -> Result<Vec<Check>, CommandError> {
@@ -81,7 +81,7 @@ fn why(location: &Location) -> String {
         Reason::Told(Source::Flag(flag)) => format!("{flag} says so"),
         Reason::Told(Source::Variable(name)) => format!("${name} says so"),
         Reason::Told(Source::File(file)) => format!("`{file}` says so"),
-        Reason::Told(Source::Remembered(file)) => format!("`{file}` said so when it could last be read"),
+        Reason::Told(Source::Remembered(file)) => format!("`{file}` said so when it was last readable"),
         Reason::Told(Source::Default | Source::Implied(_)) | Reason::Fallback => "the default".to_string(),
         Reason::PiMessenger => "pi-messenger's, which is there already".to_string(),
     }
@@ -120,7 +120,7 @@ impl Visit<'_> {
     fn file_system(&self) -> Result<Vec<Check>, StoreError> {
         const NAME: &str = "file system";
         Ok(vec![match self.mesh.file_system() {
-            None => Check::ok(NAME, "of a kind that this system doesn't tell"),
+            None => Check::ok(NAME, "of an unknown kind"),
             Some(kind) if kind.network => Check::warn(
                 NAME,
                 format!(
@@ -128,7 +128,7 @@ impl Visit<'_> {
                      at the next look instead of at once",
                     kind.name
                 ),
-                "put the mesh on a local disk: `msg config set mesh DIR`; `msg selftest` tells what holds on this one",
+                "put the mesh on a local disk: `msg config set mesh DIR`; `msg selftest` shows what holds on this one",
             ),
             Some(kind) => Check::ok(NAME, kind.name),
         }])
@@ -139,7 +139,7 @@ impl Visit<'_> {
         Ok(vec![match self.mesh.try_lock()? {
             Some(locked) => {
                 locked.probe()?;
-                Check::ok(NAME, "free, and keeps others out")
+                Check::ok(NAME, "working")
             }
             None => {
                 let holder = self
@@ -161,7 +161,7 @@ impl Visit<'_> {
                 Check::mended(NAME, format!("a stale one was removed: {why}"))
             }
             Some(Obstacle::Stale(why)) => {
-                Check::warn(NAME, format!("a stale one lies there: {why}"), "whoever claims next removes it")
+                Check::warn(NAME, format!("a stale one is there: {why}"), "the next `msg claim` removes it")
             }
         }])
     }
@@ -186,16 +186,16 @@ impl Visit<'_> {
                     format!("{} of pi-messenger is gone; pi-messenger will clear it away", agent.name),
                 )),
                 Liveness::Gone => {
-                    let text = format!("{} is gone and not buried yet", agent.name);
+                    let text = format!("{} is gone and not cleaned up yet", agent.name);
                     checks.push(Check::warn(
                         NAME,
                         text,
-                        "whoever joins next buries it; `msg doctor --repair` too",
+                        "the next `msg join` cleans it up; `msg doctor --repair` too",
                     ));
                 }
                 Liveness::Unknown => {
-                    let text = format!("nobody can tell from here whether {} lives", agent.name);
-                    let fix = format!("if you know that it does not: `msg evict {}`", agent.name);
+                    let text = format!("cannot check from here whether {} is alive", agent.name);
+                    let fix = format!("if you know that it is not: `msg evict {}`", agent.name);
                     checks.push(Check::warn(NAME, text, &fix));
                 }
             }
@@ -210,7 +210,7 @@ impl Visit<'_> {
                 continue;
             }
             let text = format!("`{}` can't be read: {}", file.path, file.reason);
-            checks.push(Check::fail(NAME, text, "look at the file; if nobody needs it, move it away"));
+            checks.push(Check::fail(NAME, text, "inspect the file, then repair or remove it"));
         }
         checks.extend(peers::differ_in_case(&census));
         checks.extend(peers::orphans(self.mesh, &census)?);
@@ -248,7 +248,7 @@ impl Visit<'_> {
             let text = format!("`{}` can't be read: {}", file.path, file.reason);
             checks.push(match &locked {
                 Some(locked) => match locked.put_session_aside(&file.stem)? {
-                    Some(aside) => Check::warn(NAME, text, &format!("it was put aside as `{aside}`")),
+                    Some(aside) => Check::warn(NAME, text, &format!("it was set aside as `{aside}`")),
                     None => continue,
                 },
                 None => Check::fail(NAME, text, REPAIR),
@@ -286,7 +286,7 @@ impl Visit<'_> {
         };
         let text = format!("`{}` can't be read: {reason}", path.display());
         if !self.repair {
-            let fix = "`msg doctor --repair` saves what is whole and puts the original aside";
+            let fix = "`msg doctor --repair` keeps what is intact and sets the original aside";
             return Ok(vec![Check::fail(name, text, fix)]);
         }
         Ok(vec![match salvage(&self.mesh.lock_with_swarm()?.swarm()?)? {
@@ -311,11 +311,11 @@ impl Visit<'_> {
                 Ok(problems) => checks.extend(
                     problems
                         .into_iter()
-                        .map(|problem| Check::warn(NAME, format!("`{spec}`, {problem}"), "mend the spec")),
+                        .map(|problem| Check::warn(NAME, format!("`{spec}`, {problem}"), "fix the spec")),
                 ),
                 Err(error) => {
                     let text = format!("`{spec}`: {error}");
-                    checks.push(Check::warn(NAME, text, "`msg spec PATH` says which it is"));
+                    checks.push(Check::warn(NAME, text, "set it with `msg spec PATH`"));
                 }
             }
         }
@@ -345,7 +345,7 @@ impl Visit<'_> {
         }
         let damaged = unreadable.iter().map(|file| {
             let text = format!("`{}` can't be read: {}", file.path, file.reason);
-            Check::fail(NAME, text, "mail in its `inbox/` is still there: look at it, and move it away")
+            Check::fail(NAME, text, "its `inbox/` may still hold mail: inspect it, then move it away")
         });
         Ok(std::iter::once(Check::ok(NAME, text)).chain(damaged).collect())
     }
@@ -356,19 +356,19 @@ impl Visit<'_> {
         let dead = strays.iter().filter(|stray| stray.liveness == Liveness::Gone).count();
         let unknown = strays.iter().filter(|stray| stray.liveness == Liveness::Unknown).count();
         let mut checks = vec![match dead {
-            0 => Check::ok(NAME, "none that a dead process left"),
+            0 => Check::ok(NAME, "none left by dead processes"),
             _ if self.repair => {
                 let swept = self.mesh.lock()?.sweep()?;
-                Check::mended(NAME, format!("{swept} that dead processes left were removed"))
+                Check::mended(NAME, format!("{swept} left by dead processes were removed"))
             }
             _ => Check::warn(
                 NAME,
-                format!("{dead} that dead processes left"),
-                "whoever joins next removes them",
+                format!("{dead} left by dead processes"),
+                "the next `msg join` removes them",
             ),
         }];
         if unknown > 0 {
-            let text = format!("{unknown} of processes that nobody can tell of from here");
+            let text = format!("{unknown} of processes that this machine cannot check");
             checks.push(Check::warn(NAME, text, "remove them from `tmp/` if they are old"));
         }
         Ok(checks)
@@ -381,7 +381,7 @@ impl Visit<'_> {
             None => Check::ok(NAME, "empty"),
             Some(first) => {
                 let text = format!("{} that could not be read and were set aside: `{first}` …", files.len());
-                Check::warn(NAME, text, "the reason is beside each; remove them when nobody needs them")
+                Check::warn(NAME, text, "the reason is beside each; remove them when they are no longer needed")
             }
         }])
     }
@@ -402,11 +402,11 @@ impl Visit<'_> {
             return Ok(vec![Check::warn(
                 NAME,
                 text,
-                "when you have seen to it: `msg doctor --repair` forgets it",
+                "once fixed, `msg doctor --repair` clears this",
             )]);
         }
         self.mesh.forget_troubles()?;
-        Ok(vec![Check::warn(NAME, text, "it is forgotten now")])
+        Ok(vec![Check::warn(NAME, text, "cleared")])
     }
 
     fn waking(&self) -> Result<Vec<Check>, CommandError> {

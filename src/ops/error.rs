@@ -159,7 +159,7 @@ fn io_hint(is_sandboxed: bool) -> &'static str {
             "Codex's sandbox is in the way: run `msg` alone in its command, without pipes, redirects, `&&`, `cd` \
              or `$( )`, or use the MCP tools"
         }
-        false => "`msg doctor` tells what is wrong with the mesh",
+        false => "run `msg doctor` to see what is wrong with the mesh",
     }
 }
 
@@ -171,7 +171,7 @@ impl From<LockError> for CommandError {
             LockError::TimedOut { path, holder, .. } => {
                 let hint = match holder {
                     Some(pid) => format!("look at it with `ps -p {pid}`; if it is stopped or stuck, end it"),
-                    None => format!("`fuser {}` tells who it is", path.display()),
+                    None => format!("`fuser {}` shows who it is", path.display()),
                 };
                 let mut error = Self::new(Kind::LockTimeout, message).hint(hint);
                 error = error.fact("lock", path.display().to_string());
@@ -184,7 +184,7 @@ impl From<LockError> for CommandError {
                 let hint = "put the mesh on a local disk: `msg config set mesh DIR`, or `--mesh DIR`";
                 Self::new(Kind::NoFlock, message).hint(hint)
             }
-            LockError::Failed { .. } => Self::new(Kind::Io, message).hint("`msg doctor` tells what is wrong"),
+            LockError::Failed { .. } => Self::new(Kind::Io, message).hint("run `msg doctor` to see what is wrong"),
         }
     }
 }
@@ -206,24 +206,24 @@ impl From<StoreError> for CommandError {
                 .hint("name a new or an empty directory with `--mesh DIR`, $MSG_MESH or `msg config set mesh DIR`")
                 .fact("directory", path.display().to_string()),
             StoreError::SwarmLockTimedOut { path, .. } => Self::new(Kind::LockTimeout, message)
-                .hint("it is freed when that process ends; `msg doctor` tells more")
+                .hint("it is freed when that process ends; run `msg doctor` for details")
                 .fact("lock", path.display().to_string()),
             StoreError::Corrupt { path, .. } => Self::new(Kind::Corrupt, message)
-                .hint("it is left as it is; `msg doctor --repair` mends what can be mended")
+                .hint("nothing was changed; `msg doctor --repair` repairs what it can")
                 .fact("file", path.display().to_string()),
             StoreError::BadConfig { path, line, column, .. } => Self::new(Kind::BadConfig, message)
-                .hint("mend the file, or move it away to go on with the defaults")
+                .hint("fix the file, or move it away to use the defaults")
                 .fact("file", path.display().to_string())
                 .number("line", line as u64)
                 .number("column", column as u64),
             StoreError::BadSetting { path, .. } => Self::new(Kind::BadConfig, message)
-                .hint("mend it there; `msg config list -v` shows the keys and what each is for")
+                .hint("fix it there; `msg config list -v` shows the keys and what each is for")
                 .fact("file", path.display().to_string()),
             StoreError::Foreign(name) => {
                 Self::new(Kind::ForeignAgent, message).hint("do it in pi itself").fact("agent", name)
             }
             StoreError::NoRegistration(_) => {
-                Self::new(Kind::NotJoined, message).hint("`msg join` comes back")
+                Self::new(Kind::NotJoined, message).hint("run `msg join` to come back")
             }
         }
     }
@@ -232,7 +232,7 @@ impl From<StoreError> for CommandError {
 impl From<NameError> for CommandError {
     fn from(error: NameError) -> Self {
         Self::new(Kind::InvalidName, error.to_string())
-            .hint("for example `SwiftRaven`; `msg join` alone makes one up")
+            .hint("for example `SwiftRaven`; without a name, `msg join` picks one")
     }
 }
 

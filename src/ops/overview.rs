@@ -100,5 +100,5 @@ fn refused(agents: &[&Agent], holder: &Agent, reservation: &Reservation, budget:
 
 /// The mesh; without one it is an error, because there is nothing to watch.
 pub(super) fn mesh(ctx: &Context) -> Result<std::rc::Rc<Mesh>, CommandError> {
-    ctx.mesh()?.ok_or_else(|| CommandError::new(Kind::NotJoined, "there is no mesh here any more"))
+    ctx.mesh()?.ok_or_else(|| CommandError::new(Kind::NotJoined, "the mesh is gone"))
 }

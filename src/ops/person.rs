@@ -49,7 +49,7 @@ impl Inside {
         let error = CommandError::new(Kind::InHarness, text).hint(hint);
         match self.told_by {
             Some(name) => error.hint(format!(
-                "only ${name} says so, for not all processes above can be seen here: a person types `env -u {name} msg …`"
+                "known only from ${name}, because not all parent processes can be seen here; a person can run `env -u {name} msg …`"
             )),
             None => error,
         }

@@ -341,7 +341,7 @@ fn read(path: &Path) -> Result<Option<Map<String, Json>>, StoreError> {
     }
     match serde_json::from_slice(&bytes) {
         Ok(Json::Object(document)) => Ok(Some(document)),
-        Ok(_) => Err(bad(path, "it holds no object".to_string(), 1, 1)),
+        Ok(_) => Err(bad(path, "it is not a JSON object".to_string(), 1, 1)),
         Err(error) => {
             let text = error.to_string();
             let reason = text.split(" at line ").next().unwrap_or(&text).to_string();

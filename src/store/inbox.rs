@@ -100,7 +100,7 @@ impl Mesh {
         let read = match self.read_message(inbox, &entry)? {
             None => return Ok(()),
             Some(read) => read.and_then(|message| {
-                let stem = Stem::of_file(&entry.name).ok_or("its name can't be that of a message")?;
+                let stem = Stem::of_file(&entry.name).ok_or("its name is not that of a message")?;
                 Ok(Waiting { stem, message, inbox: inbox.clone(), parked: false })
             }),
         };
@@ -121,7 +121,7 @@ impl Mesh {
         entry: &Entry,
     ) -> Result<Option<Result<Message, String>>, FileError> {
         if !entry.is_file {
-            return Ok(Some(Err("it is no plain file".to_string())));
+            return Ok(Some(Err("it is not a plain file".to_string())));
         }
         let path = self.layout.inbox(inbox).join(&entry.name);
         let read = match files::read_at_most(&path, MAX_FILE) {

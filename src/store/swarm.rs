@@ -68,7 +68,7 @@ impl Claims {
         for (spec, tasks) in &document {
             let tasks = tasks
                 .as_object()
-                .ok_or_else(|| format!("the value of `{}` is no object", spec.escape_debug()))?;
+                .ok_or_else(|| format!("the value of `{}` is not an object", spec.escape_debug()))?;
             for (task, entry) in tasks {
                 claim(spec, task, entry).map_err(|reason| {
                     format!("the claim of `{}` can't be understood: {reason}", task.escape_debug())

@@ -11,7 +11,7 @@ use super::environment::variable;
 use super::{files, seams};
 
 /// The current time; in tests, the time that they set.
-#[expect(clippy::disallowed_methods, reason = "this is the place that may")]
+#[expect(clippy::disallowed_methods, reason = "this module implements it")]
 pub fn now() -> Timestamp {
     seams::value(seams::NOW).and_then(|text| text.parse().ok()).unwrap_or_else(Timestamp::now)
 }
@@ -52,7 +52,7 @@ fn zone_of(wanted: Option<&str>) -> Option<TimeZone> {
 }
 
 /// The machine's own clock, which dates files; in tests, too.
-#[expect(clippy::disallowed_methods, reason = "this is the place that may")]
+#[expect(clippy::disallowed_methods, reason = "this module implements it")]
 pub fn machine_time() -> SystemTime {
     SystemTime::now()
 }

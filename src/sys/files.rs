@@ -150,7 +150,7 @@ impl Files {
     ) -> Result<Option<Published>, FileError> {
         let private = self.write_private(content)?;
         step();
-        #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
+        #[expect(clippy::disallowed_methods, reason = "this module implements it")]
         match fs::hard_link(&private.path, target) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -194,7 +194,7 @@ impl Files {
     /// Moves a file that other processes may want, too. `false`: another process was first.
     pub fn take(&self, from: &Path, to: &Path) -> Result<bool, FileError> {
         step();
-        #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
+        #[expect(clippy::disallowed_methods, reason = "this module implements it")]
         match fs::rename(from, to) {
             Ok(()) => {
                 self.sync_parent(to)?;
@@ -304,7 +304,7 @@ impl Kept {
         step();
         self.file.set_modified(clock::machine_time())?;
         step();
-        #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
+        #[expect(clippy::disallowed_methods, reason = "this module implements it")]
         match fs::hard_link(&self.private.path, target) {
             Ok(()) => Ok(Published::Done),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Published::Exists),
@@ -337,7 +337,7 @@ impl Private {
 
     fn replace(self, target: &Path) -> Result<(), FileError> {
         step();
-        #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
+        #[expect(clippy::disallowed_methods, reason = "this module implements it")]
         fs::rename(&self.path, target)?;
         std::mem::forget(self);
         Ok(())
@@ -370,10 +370,10 @@ fn rename_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
         }
     }
     step();
-    #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
+    #[expect(clippy::disallowed_methods, reason = "this module implements it")]
     fs::hard_link(from, to)?;
     step();
-    #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
+    #[expect(clippy::disallowed_methods, reason = "this module implements it")]
     fs::remove_file(from)
 }
 
@@ -397,7 +397,7 @@ pub fn create_empty(path: &Path) -> Result<Published, FileError> {
 /// Creates a directory and its missing parents, accessible only to the user.
 pub fn create_dir(path: &Path) -> Result<(), FileError> {
     step();
-    #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
+    #[expect(clippy::disallowed_methods, reason = "this module implements it")]
     let created = std::fs::DirBuilder::new().recursive(true).mode(DIR_MODE).create(path);
     created.map_err(|error| {
         let text = format!("cannot create the directory `{}`: {error}", path.display());
@@ -408,14 +408,14 @@ pub fn create_dir(path: &Path) -> Result<(), FileError> {
 /// Removes a file. `false`: there was none.
 pub fn remove(path: &Path) -> Result<bool, FileError> {
     step();
-    #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
+    #[expect(clippy::disallowed_methods, reason = "this module implements it")]
     found(fs::remove_file(path))
 }
 
 /// Removes an empty directory. `false`: there was none, or it is not empty.
 pub fn remove_dir(path: &Path) -> Result<bool, FileError> {
     step();
-    #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
+    #[expect(clippy::disallowed_methods, reason = "this module implements it")]
     match fs::remove_dir(path) {
         Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(false),
         result => found(result),
@@ -425,7 +425,7 @@ pub fn remove_dir(path: &Path) -> Result<bool, FileError> {
 /// Sets the permission bits.
 pub fn set_mode(path: &Path, mode: u32) -> Result<(), FileError> {
     step();
-    #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
+    #[expect(clippy::disallowed_methods, reason = "this module implements it")]
     Ok(fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?)
 }
 
@@ -448,7 +448,7 @@ fn plain(file: fs::File) -> Result<fs::File, FileError> {
     if file.metadata()?.is_file() {
         return Ok(file);
     }
-    let text = format!("`{}` is no plain file", file.path().display());
+    let text = format!("`{}` is not a plain file", file.path().display());
     Err(io::Error::new(io::ErrorKind::InvalidInput, text).into())
 }
 

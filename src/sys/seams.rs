@@ -18,7 +18,7 @@ pub const SEED: &str = "MSG_TEST_SEED";
 pub const ANCESTRY_END: &str = "MSG_TEST_ANCESTRY_END";
 /// If set, the walk ends there because the next process cannot be examined, as in a sandbox with its own pid namespace.
 pub const ANCESTRY_HIDDEN: &str = "MSG_TEST_ANCESTRY_HIDDEN";
-/// Panic with this text, to test that a bug of ours is reported as one.
+/// Panic with this text, to test that a bug in msg is reported as one.
 pub const PANIC: &str = "MSG_TEST_PANIC";
 /// Panic with this text at the first key of the terminal chat.
 pub const PANIC_ON_KEY: &str = "MSG_TEST_PANIC_ON_KEY";

@@ -36,7 +36,7 @@ pub fn connect(path: &Path, listener: Pid, limit: Duration) -> Result<Connection
     let (sender, receiver) = mpsc::sync_channel(1);
     // If the listener's queue is full, `connect` blocks. After `limit`, nobody receives its result.
     std::thread::spawn(move || drop(sender.send(UnixStream::connect(path))));
-    let connected = receiver.recv_timeout(limit).map_err(|_| "it takes nobody in".to_string())?;
+    let connected = receiver.recv_timeout(limit).map_err(|_| "it accepts no connections".to_string())?;
     let stream = connected.map_err(|error| error.to_string())?;
     if peer(&stream) != Some(listener) {
         return Err("another process listens there".to_string());
@@ -86,7 +86,7 @@ fn checked(path: &Path) -> Result<PathBuf, String> {
     let metadata = files::link_metadata(&path).map_err(|error| error.to_string())?;
     let metadata = metadata.ok_or("there is no socket")?;
     if !metadata.file_type().is_socket() || metadata.uid() != nix::unistd::geteuid().as_raw() {
-        return Err("what lies there is no socket of ours".to_string());
+        return Err("what is there is not a socket of msg".to_string());
     }
     Ok(path)
 }
@@ -164,7 +164,7 @@ mod tests {
                 Err(reason) => break reason,
             }
         };
-        assert_eq!(refusal, "it takes nobody in");
+        assert_eq!(refusal, "it accepts no connections");
     }
 
     #[test]
@@ -180,10 +180,10 @@ mod tests {
         assert_eq!(refusal(&path, Pid::new(1).unwrap()), "another process listens there");
         let link = place.join("link");
         std::os::unix::fs::symlink(&path, &link).unwrap();
-        assert_eq!(refusal(&link, me), "what lies there is no socket of ours");
+        assert_eq!(refusal(&link, me), "what is there is not a socket of msg");
         let file = place.join("file");
         files::touch(&file).unwrap();
-        assert_eq!(refusal(&file, me), "what lies there is no socket of ours");
+        assert_eq!(refusal(&file, me), "what is there is not a socket of msg");
         files::set_mode(&place, 0o777).unwrap();
         assert!(refusal(&path, me).contains("may be written to by other users"));
         files::set_mode(&place, 0o700).unwrap();

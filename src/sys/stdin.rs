@@ -27,7 +27,7 @@ pub fn read_until(
         match stdin.read(&mut buffer) {
             Ok(0) => return Ok(input),
             Ok(length) if input.len() + length > most => {
-                return Err(format!("what came on standard input is longer than {most} bytes"));
+                return Err(format!("standard input is longer than {most} bytes"));
             }
             Ok(length) => input.extend_from_slice(&buffer[..length]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -63,10 +63,10 @@ fn wait_until(stdin: &io::StdinLock<'_>, end: Instant) -> Result<(), String> {
         let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
         let mut watched = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
         match poll(&mut watched, timeout) {
-            Ok(0) => return Err("nothing more came on standard input, and no end of it".to_string()),
+            Ok(0) => return Err("standard input stalled before its end".to_string()),
             Ok(_) => return Ok(()),
             Err(Errno::EINTR) => {}
-            Err(errno) => return Err(format!("standard input can't be waited for: {errno}")),
+            Err(errno) => return Err(format!("cannot wait for standard input: {errno}")),
         }
     }
 }

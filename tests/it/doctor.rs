@@ -177,7 +177,7 @@ fn a_mesh_that_others_may_write_to_comes_with_the_command_that_mends_it() {
             "1 agent is there",
         );
         repair(&env).expect("permissions", "ok", "now only you can open it");
-        doctor(&env).expect("permissions", "ok", "nobody but you may look in");
+        doctor(&env).expect("permissions", "ok", "only you can open it");
     }
 }
 
@@ -198,7 +198,7 @@ fn a_mesh_that_the_group_may_write_to_is_tightened_and_that_is_said_once() {
     doctor(&env).expect("permissions", "warn", "is open to other users (mode 770)");
     assert_eq!(mode(&env.mesh()), 0o770);
     repair(&env).expect("permissions", "ok", "was open to other users (mode 770)");
-    doctor(&env).expect("permissions", "ok", "nobody but you may look in");
+    doctor(&env).expect("permissions", "ok", "only you can open it");
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn the_lock_of_the_mesh() {
     };
     doctor(&env).expect("mesh.lock", "ok", &holder);
     drop(held);
-    doctor(&env).expect("mesh.lock", "ok", "free, and keeps others out");
+    doctor(&env).expect("mesh.lock", "ok", "working");
     for answer in ["unsupported", "useless"] {
         let findings = Findings::of(env.run_with(&["doctor", "--json"], &[(seams::FLOCK, answer)]));
         findings.expect("mesh.lock", "fail", "no working `flock`");
@@ -258,7 +258,7 @@ fn an_agent_that_is_gone_and_not_buried() {
     let env = TestEnvironment::new();
     env.join("Bob");
     env.kill(env.join("Alice"));
-    doctor(&env).expect("registry", "warn", "Alice is gone and not buried yet");
+    doctor(&env).expect("registry", "warn", "Alice is gone and not cleaned up yet");
     assert!(at(&env, "registry/Alice.json").exists(), "looking buries nobody");
     repair(&env).expect("registry", "ok", "1 agent is there; buried: Alice").expect(
         "graves",
@@ -299,7 +299,7 @@ fn an_agent_of_which_nobody_can_tell() {
         registration["process"]["machineId"] = json!("elsewhere");
     });
     let findings = repair(&env);
-    findings.expect("registry", "warn", "nobody can tell from here whether Alice lives");
+    findings.expect("registry", "warn", "cannot check from here whether Alice is alive");
     assert!(findings.fix("registry").contains("`msg evict Alice`"));
     assert!(at(&env, "registry/Alice.json").exists(), "it keeps what it has");
 }

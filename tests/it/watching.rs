@@ -287,7 +287,7 @@ fn an_inbox_need_not_be_there_yet() {
     fs::remove_file(&presence).unwrap();
     let watcher = Running::watch(&env);
     // That is the last thing it does before it looks for the inbox.
-    wait_until("it is at work", || presence.exists());
+    wait_until("it is busy", || presence.exists());
     fs::create_dir(&dir).unwrap();
     for round in 0..5 {
         post(&mesh, "Bob", &round.to_string());

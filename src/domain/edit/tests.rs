@@ -153,7 +153,7 @@ fn refused_with_line_and_column() {
         refused(text),
         (1, 31, "`hooks.Stop.0.hooks` is an object, where a list is expected".to_string())
     );
-    assert_eq!(refused("{\"hooks\": {}, \"hooks\": {}}"), (1, 15, "`hooks` stands there twice".to_string()));
+    assert_eq!(refused("{\"hooks\": {}, \"hooks\": {}}"), (1, 15, "`hooks` occurs twice".to_string()));
     assert_eq!(refused(&format!("{{\"a\": {}", "[".repeat(100_000))).2, "maximum nesting depth exceeded");
     assert_eq!(refused("{\n\"a\": \"\t\"}"), (2, 7, "control character in a string".to_string()));
     assert_eq!(refused("{\"a\nb\": 1}").0, 1);

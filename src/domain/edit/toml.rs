@@ -160,7 +160,7 @@ impl<'a> Tables<'a> {
     fn document(&self) -> Result<Document<&str>, Refusal> {
         Document::parse(self.text.as_str()).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start);
-            let reason = error.message().lines().next().unwrap_or("it is no TOML").trim().to_string();
+            let reason = error.message().lines().next().unwrap_or("it is not valid TOML").trim().to_string();
             Refusal::at(&self.text, start, reason)
         })
     }
@@ -179,7 +179,7 @@ impl<'a> Tables<'a> {
 
     fn misfit(&self, item: &Item, name: &str) -> Refusal {
         let start = item.span().map_or(0, |span| span.start);
-        let reason = format!("`{name}` is no table");
+        let reason = format!("`{name}` is not a table");
         Refusal::at(&self.text, start, reason)
     }
 

@@ -33,7 +33,7 @@ pub enum PatternError {
     Control,
     #[error("`..` can't follow a wildcard")]
     ParentAfterWildcard,
-    #[error("it is no glob: {0}")]
+    #[error("not a valid glob: {0}")]
     NoGlob(String),
 }
 

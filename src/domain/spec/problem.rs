@@ -38,7 +38,7 @@ impl fmt::Display for Problem {
                 write!(f, "line {line}: `{id}` is already a task in line {first}")
             }
             Problem::UnknownDependency { id, line, dependency, nearest } => {
-                write!(f, "line {line}: `{id}` depends on `{dependency}`, which is no task here")?;
+                write!(f, "line {line}: `{id}` depends on `{dependency}`, which is not a task here")?;
                 let nearest: Vec<String> = nearest.iter().map(|id| format!("`{id}`")).collect();
                 if nearest.is_empty() {
                     Ok(())

@@ -254,10 +254,10 @@ fn problems_are_told() {
     assert_eq!(
         told("- TASK-01\n- TASK-02: x (needs TASK-1)"),
         [
-            "line 2: `TASK-02` depends on `TASK-1`, which is no task here; did you mean `TASK-01` or `TASK-02`?"
+            "line 2: `TASK-02` depends on `TASK-1`, which is not a task here; did you mean `TASK-01` or `TASK-02`?"
         ]
     );
-    assert_eq!(told("- A-1 (after ZZZ.9)"), ["line 1: `A-1` depends on `ZZZ.9`, which is no task here"]);
+    assert_eq!(told("- A-1 (after ZZZ.9)"), ["line 1: `A-1` depends on `ZZZ.9`, which is not a task here"]);
     assert_eq!(told("\n- A-1 (after A-1)"), ["line 2: `A-1` depends on itself"]);
     assert_eq!(
         told(

@@ -13,60 +13,60 @@ const OVERVIEW: &str = "\
 {usage-heading} {usage}
 
 Come and go:
-  join         Join the mesh under a name of your own or a made-up one
+  join         Join the mesh, under a name you choose or a generated one
   leave        Leave: tasks and paths become free, unread mail is kept
-  rename       Take another name; mail, tasks and paths go along
-  set-status   Say what others see beside your name
+  rename       Change your name; mail, tasks and paths are kept
+  set-status   Set the status shown next to your name
 
 Talk:
   send         Send a message to one agent, or to several
   broadcast    Send a message to everyone
   reply        Answer a message
-  read         Take what waits for you
-  inbox        Look at what waits, and leave it there
+  read         Take your unread mail
+  inbox        Show your unread mail without taking it
   watch        Follow your inbox
   wait         Block until there is mail
-  show         One message in full
-  ack          Confirm messages, or list those that wait for it
-  receipt      Where a message that you sent stands
-  history      A conversation, oldest first
+  show         Show one message in full
+  ack          Acknowledge messages, or list those that need it
+  receipt      Show what became of a message you sent
+  history      Show a conversation, oldest first
 
 Keep out of each other's files:
   reserve      Reserve paths so that other agents can't edit them
-  release      Release them again
-  reservations Who holds which paths
-  check        May you change these paths?
+  release      Release paths
+  reservations List who holds which paths
+  check        Check whether you may change these paths
 
 Split a spec into tasks:
-  tasks        The tasks of your spec, and who is on what
-  claim        Take a task
-  complete     Say that your task is done
+  tasks        List the tasks of your spec, and who works on which
+  claim        Claim a task
+  complete     Mark your task as done
   unclaim      Give a task back
   handoff      Pass your task to another agent
-  spec         Show or set the spec that you work through
+  spec         Show or set the spec you work on
 
 Look around:
-  tui          All of it on one screen, and talking from there
-  agents       Who is there, and what they are at
-  feed         What happened, oldest first
-  statusline   One short line for a status bar
-  whois        One agent in full
-  whoami       Yourself
+  tui          See who is here and talk to them, on one screen
+  agents       List the agents here and what they are doing
+  feed         Show what happened, oldest first
+  statusline   Print one short line for a status bar
+  whois        Show one agent in full
+  whoami       Show yourself
 
 Look after it:
   install      Make a harness use msg: hooks, plugin and permission
-  uninstall    Take msg out of a harness again
-  doctor       What is wrong with the mesh, and mend it
-  evict        Remove an agent that nobody can tell is alive
+  uninstall    Remove msg from a harness
+  doctor       Check the mesh, and repair it
+  evict        Remove an agent whose process cannot be checked
   config       Show and change settings
-  hook         What harnesses call at their hooks
-  waiter       What harnesses keep running while their agent rests
-  mcp          Serve models that have tools rather than a shell
-  guard        Let git refuse to commit what others have reserved
-  completions  Completions for your shell
-  selftest     Put the promises to the test, on this disk
+  hook         The command that harnesses run as their hook
+  waiter       The process that lets mail wake an idle agent
+  mcp          Serve models that have tools instead of a shell
+  guard        Make git refuse to commit what others have reserved
+  completions  Print completions for your shell
+  selftest     Test the promises on this disk
   demo         See it work, on a mesh that is thrown away
-  help         This, or the help of one command
+  help         Show this, or the help of one command
 
 Options:
 {options}
@@ -74,7 +74,7 @@ Options:
 Start with `msg join`. Every command has `--help` with examples, and `--json`.
 ";
 
-/// Coding agents on one machine find each other, talk, keep out of each other's files and split a spec into tasks
+/// Run several coding agents on one repository: they see each other, talk, reserve files and share tasks
 #[derive(Debug, Parser)]
 #[command(name = "msg", version, help_template = OVERVIEW, max_term_width = 110)]
 #[command(disable_help_subcommand = false, args_override_self = true)]

@@ -10,10 +10,10 @@ use crate::ops::{Accepted, CommandError, Draft, Letter, SendReport, age, importa
 
 use super::output::{Outcome, Page, Report, style};
 
-/// What can be said about any message that is sent.
+/// The flags of every command that sends a message.
 #[derive(Args, Debug)]
 pub(super) struct DraftArgs {
-    /// The conversation that it belongs to
+    /// The conversation it belongs to
     #[arg(long, value_name = "NAME")]
     thread: Option<String>,
     /// low, normal, high or urgent: `low` never wakes anyone, `high` and `urgent` come first

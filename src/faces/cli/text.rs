@@ -8,7 +8,7 @@ use crate::ops::{CommandError, Kind, text_file};
 
 #[derive(Args, Debug)]
 pub(super) struct TextArgs {
-    /// The text; `-` reads it from standard input
+    /// The text, or `-` to read it from standard input
     #[arg(value_name = "TEXT", conflicts_with = "file")]
     text: Option<String>,
     /// Read the text from a file

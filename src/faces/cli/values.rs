@@ -2,7 +2,7 @@
 
 /// A count of at least 1.
 pub(super) fn count(text: &str) -> Result<usize, &'static str> {
-    count_or_none(text).ok().filter(|count| *count > 0).ok_or("expected a whole number from 1 on")
+    count_or_none(text).ok().filter(|count| *count > 0).ok_or("expected a whole number, 1 or more")
 }
 
 /// A count that may be 0.

@@ -79,7 +79,7 @@ impl Welcome {
 
     /// For example `2 others are here: GoldFalcon and SwiftRaven.`
     fn company(&self) -> String {
-        let (others, kind) = (self.others(), if self.me().is_some() { "other" } else { "agent" });
+        let (others, kind) = (self.others(), if self.me().is_some() { "other agent" } else { "agent" });
         let named = others.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
         let more = others.len().saturating_sub(NAMED);
         let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -138,8 +138,8 @@ impl Report for Welcome {
                 page.line(format!("You are {name}. {}", self.company()));
                 let mail = match me.unread {
                     0 => None,
-                    1 => Some("One message waits for you.".to_string()),
-                    unread => Some(format!("{unread} messages wait for you.")),
+                    1 => Some("You have one unread message.".to_string()),
+                    unread => Some(format!("You have {unread} unread messages.")),
                 };
                 let task = me
                     .claims
@@ -152,9 +152,9 @@ impl Report for Welcome {
             }
             None => {
                 page.line(
-                    "Coding agents on one machine find each other, talk, keep out of each other's files",
+                    "Run several coding agents on one repository without collisions: they see each other,",
                 );
-                page.line("and split a spec into tasks. `msg` is how they do it, and how you do.");
+                page.line("exchange messages, reserve files and share tasks. `msg` is the command for them and for you.");
                 if !self.others().is_empty() {
                     page.line("");
                     page.line(format!("{} You have not joined.", self.company()));

@@ -1,7 +1,7 @@
 //! `msg hook HARNESS EVENT`, which harnesses call at their hooks, and `msg waiter HARNESS`, which waits for mail beside
 //! an idle session.
 //!
-//! The one rule is never to be in the way. Whatever happens, including bad usage and a bug of ours, a hook exits with
+//! The one rule is never to be in the way. Whatever happens, including bad usage and a bug in msg, a hook exits with
 //! 0: some harnesses take any other code for a refusal. A refusal is given in JSON, and only for a reason.
 
 pub mod codec;
@@ -96,7 +96,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     let failure = match failure {
         Ok(Ok(())) => None,
         Ok(Err(error)) => Some(error),
-        Err(panic) => Some(format!("a bug of ours: {}", panic_text(&*panic))),
+        Err(panic) => Some(format!("a bug in msg: {}", panic_text(&*panic))),
     };
     if let Some(error) = failure {
         complain("hook", &error);
@@ -129,7 +129,7 @@ fn answer(arguments: Arguments) -> Result<(), String> {
     };
     let harness = Harness::parse(harness).ok_or_else(|| format!("there is no harness `{harness}`"))?;
     if io::stdin().is_terminal() {
-        return Err("the hook's JSON is expected on standard input; `msg hook --help` tells more".to_string());
+        return Err("the hook's JSON is expected on standard input; see `msg hook --help`".to_string());
     }
     let call = read(harness, event)?;
     if call.event.moment == Moment::Other {
@@ -163,7 +163,7 @@ fn answer(arguments: Arguments) -> Result<(), String> {
     let failure = match decided {
         Ok(Ok(())) => return voice.unheard().map_or(reported, Err),
         Ok(Err(error)) => error.message,
-        Err(panic) => format!("a bug of ours: {}", panic_text(&*panic)),
+        Err(panic) => format!("a bug in msg: {}", panic_text(&*panic)),
     };
     voice.fail(&failure);
     Err(failure)
@@ -249,7 +249,7 @@ impl Voice {
     fn fail(&self, failure: &str) {
         if self.may_refuse && !self.is_decided.load(Ordering::Acquire) {
             let reason = format!(
-                "`msg` could not find out whether this is reserved: {failure}. `msg doctor` tells more."
+                "`msg` could not find out whether this is reserved: {failure}. run `msg doctor` for details."
             );
             self.say(&Answer::Deny(reason));
         }
@@ -263,7 +263,7 @@ fn complain(what: &str, error: &str) {
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no more is known").to_string()
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no details").to_string()
 }
 
 #[expect(clippy::panic, reason = "a test wants to see what happens")]

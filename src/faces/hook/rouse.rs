@@ -21,7 +21,7 @@ pub fn hand_on(ctx: &Context, names: &[AgentName]) {
     let mut args = vec!["--mesh".to_string(), mesh, "hook".to_string(), WORD.to_string()];
     args.extend(names.iter().map(AgentName::to_string));
     if let Err(error) = program::start_apart(&args, &ctx.cwd) {
-        complain("hook", &format!("those who were told something could not be woken: {error}"));
+        complain("hook", &format!("agents that were notified could not be woken: {error}"));
     }
 }
 

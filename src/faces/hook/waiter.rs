@@ -28,7 +28,7 @@ pub(super) fn run(arguments: Arguments) -> ExitCode {
     let failure = match waited {
         Ok(Ok(code)) => return code,
         Ok(Err(error)) => error,
-        Err(panic) => format!("a bug of ours: {}", panic_text(&*panic)),
+        Err(panic) => format!("a bug in msg: {}", panic_text(&*panic)),
     };
     complain("waiter", &failure);
     drop(std::panic::catch_unwind(AssertUnwindSafe(|| {
@@ -47,7 +47,7 @@ fn wait(arguments: Arguments) -> Result<ExitCode, String> {
         Harness::Claude => "Stop",
         Harness::Opencode => "session.idle",
         Harness::Pi => "agent_before_settle",
-        _ => return Err(format!("{harness} keeps nothing running while its agent rests")),
+        _ => return Err(format!("{harness} runs no background process while its agent is idle")),
     };
     let stop = Stop::listen().map_err(|error| error.to_string())?;
     let event = codec::decode(harness, event, &stdin::read_all(MAX_INPUT, INPUT_LIMIT)?)?;

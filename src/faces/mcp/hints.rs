@@ -74,7 +74,7 @@ mod tests {
             "`msg claim --next`, or `msg tasks`",
             "the tool `task` with the action `next`, or the tool `task`",
         );
-        check("`msg doctor` tells more about `x`", "`msg doctor` tells more about `x`");
+        check("run `msg doctor` for details about `x`", "run `msg doctor` for details about `x`");
         check("`msg agents --gone` lists them", "`msg agents --gone` lists them");
         check("a lone ` is left", "a lone ` is left");
         check("no command", "no command");

@@ -236,8 +236,8 @@ impl Waiting {
     fn take_place(waiting: &Arc<Self>, asker: Asker) -> Result<Place, CommandError> {
         let mut places = waiting.places();
         let Some(number) = places.taken[..MAX_WAITING].iter().position(Option::is_none) else {
-            let text = format!("{MAX_WAITING} calls wait for mail already");
-            return Err(CommandError::new(Kind::TooMany, text).hint("one that waits is enough"));
+            let text = format!("{MAX_WAITING} calls are already waiting for mail");
+            return Err(CommandError::new(Kind::TooMany, text).hint("one waiting call is enough"));
         };
         places.fill(number, asker);
         Ok(Place { waiting: Arc::clone(waiting), number })

@@ -270,7 +270,7 @@ impl Desk<'_> {
 
     fn hand_in(&self, letter: Letter) {
         if let Err(unsent) = self.post.send(letter) {
-            let why = "this is a bug in msg: nobody sends letters any more".to_string();
+            let why = "this is a bug in msg: the thread that sends messages has ended".to_string();
             self.tell(News::NotSent { why, written: unsent.into_inner().written });
         }
     }

@@ -118,7 +118,7 @@ fn sit_down(op: &Op, name: Option<AgentName>) -> Result<Seat, CommandError> {
 
 /// Runs the chat until it is closed.
 fn show(globals: Globals, theme: Theme) -> Result<(), CommandError> {
-    let asked = signals::listen_with_terminal().map_err(|error| failure("signals can't be heard", &error))?;
+    let asked = signals::listen_with_terminal().map_err(|error| failure("cannot listen for signals", &error))?;
     let (errands, for_desk) = unbounded();
     let (letters, for_post) = unbounded();
     let (tell, news) = unbounded();
@@ -134,7 +134,7 @@ fn show(globals: Globals, theme: Theme) -> Result<(), CommandError> {
             }
         }
     })?;
-    let screen = Screen::open().map_err(|error| failure("the terminal can't be taken over", &error))?;
+    let screen = Screen::open().map_err(|error| failure("cannot take over the terminal", &error))?;
     let unheard = news.clone();
     let ended = Show { screen, theme, errands, news, asked, alive_at: Cell::default() }.run();
     // The errand channel is closed now, so the mesh thread ends. That closes the letter channel, and the send thread

@@ -272,7 +272,7 @@ impl State {
             (Ok(Some((to, rest))), _) => (to, rest),
             (Err(name), _) => {
                 self.complain(format!(
-                    "nobody can be called `{}`; put a word before the `@` if none is meant",
+                    "`{}` cannot be a name; to begin a text with `@`, put a word before it",
                     crate::domain::visible(&name)
                 ));
                 return Vec::new();
@@ -296,7 +296,7 @@ impl State {
                 self.draft_mut().take();
                 self.open(&name);
             } else {
-                self.complain("there is no text to send");
+                self.complain("there is nothing to send");
             }
             return Vec::new();
         }

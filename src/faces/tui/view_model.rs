@@ -158,7 +158,7 @@ pub(super) fn sent(report: &SendReport) -> String {
     match report.sent.as_slice() {
         [one] => match one.rung {
             Rung::None | Rung::Prompt => format!("stored for {}", one.to),
-            rung => format!("stored for {}, which is told ({})", one.to, rung.name()),
+            rung => format!("stored for {}, which is notified ({})", one.to, rung.name()),
         },
         many => format!("stored for {}", many.len()),
     }

@@ -173,7 +173,7 @@ fn by_name(census: &Census, name: &AgentName, told_by: &str) -> Result<Option<Ca
         let from = if told_by == "$MSG_AGENT" { " (from $MSG_AGENT)" } else { "" };
         let text = format!("{}{from} is gone: its process {pid} has ended", record.agent.name);
         // Nobody can act for a dead agent, so for the caller this is the same as not having joined.
-        return Err(CommandError::new(Kind::NotJoined, text).hint("`msg join` joins as somebody new"));
+        return Err(CommandError::new(Kind::NotJoined, text).hint("run `msg join` to join as a new agent"));
     }
     Ok(Some(found(record, format!("{told_by} says so"))))
 }
@@ -192,7 +192,7 @@ fn revive(op: &Op, mesh: &Mesh, traces: &Traces) -> Result<Option<Caller>, Comma
         let by = eviction.by.as_deref().unwrap_or("somebody");
         let ago = spelled(clock::now().duration_since(eviction.at));
         let text = format!("{} was evicted by {by} {ago} ago", agent.name);
-        return Err(CommandError::new(Kind::Evicted, text).hint("`msg join` comes back, with your mail"));
+        return Err(CommandError::new(Kind::Evicted, text).hint("run `msg join` to come back, with your mail"));
     }
     if !known.is_current() {
         return Ok(None);
@@ -206,7 +206,7 @@ fn revive(op: &Op, mesh: &Mesh, traces: &Traces) -> Result<Option<Caller>, Comma
     if let Some(holder) = census.find(&agent.name, now) {
         let text =
             format!("your registration is gone, and another agent is called {} now", holder.agent.name);
-        return Err(CommandError::new(Kind::NotJoined, text).hint("`msg join` comes back under a new name"));
+        return Err(CommandError::new(Kind::NotJoined, text).hint("run `msg join` to come back under a new name"));
     }
     if let Some(file) = census.unreadable(&agent.name) {
         return Err(names::unreadable(&agent.name, file));
@@ -314,7 +314,7 @@ fn new_session(agent: &Agent, traces: &Traces) -> Option<SessionId> {
 }
 
 fn not_joined() -> CommandError {
-    CommandError::new(Kind::NotJoined, "you have not joined this mesh").hint("`msg join` joins it")
+    CommandError::new(Kind::NotJoined, "you have not joined this mesh").hint("run `msg join` first")
 }
 
 fn unknown_speaker(ctx: &Context, mesh: &Mesh, name: &AgentName) -> Result<CommandError, CommandError> {

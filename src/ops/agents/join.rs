@@ -258,7 +258,7 @@ impl Visit<'_> {
             let record = self.locked.edit(&record.agent, |agent| agent.restores = None)?;
             return Ok((record.agent, Arrival::Back { mail }, lost));
         }
-        Err(CommandError::new(Kind::NameTaken, "others were faster, time and again").hint("try again"))
+        Err(CommandError::new(Kind::NameTaken, "could not register: other agents kept taking the name").hint("try again"))
     }
 
     /// Moves mail under the session's former names that nobody has now into its grave, from where it is collected.

@@ -165,7 +165,7 @@ pub fn whois(op: &Op, name: &AgentName) -> Result<(Profile, bool), CommandError>
             (&agent.name, verb(grave.why), spelled(clock::now().duration_since(grave.at)));
         let text = format!("{name} is gone: it {verb} {age} ago");
         return Err(CommandError::new(Kind::NotRunning, text)
-            .hint("`msg agents --gone` tells of all who are")
+            .hint("`msg agents --gone` lists everyone who left")
             .fact("since", crate::store::iso(grave.at)));
     }
     Err(with_nearest(unknown(), name, &census))

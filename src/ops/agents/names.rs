@@ -34,15 +34,15 @@ pub(in crate::ops) fn holder(
 pub(in crate::ops) fn unreadable(name: &AgentName, file: &Unreadable) -> CommandError {
     let text = format!("the registration of {name}, `{}`, can't be read: {}", file.path, file.reason);
     CommandError::new(Kind::Corrupt, text)
-        .hint("look at the file; if nobody needs it, move it away")
+        .hint("inspect the file, then repair or remove it")
         .fact("file", file.path.as_str())
 }
 
 /// The error for a registration that can't be read and may hold any reservation.
 pub(in crate::ops) fn unknown_reservations(file: &Unreadable) -> CommandError {
-    let text = format!("what `{}` reserves is not known: {}", file.path, file.reason);
+    let text = format!("cannot tell what `{}` reserves: {}", file.path, file.reason);
     CommandError::new(Kind::Corrupt, text)
-        .hint("look at the file; if nobody needs it, move it away")
+        .hint("inspect the file, then repair or remove it")
         .fact("file", file.path.as_str())
 }
 
@@ -62,7 +62,7 @@ pub(in crate::ops) fn must_be_known(mesh: &Mesh, name: &AgentName) -> Result<(),
 
 pub(in crate::ops) fn name_taken(name: &AgentName, holder: &str) -> CommandError {
     CommandError::new(Kind::NameTaken, format!("the name {name} is taken by {holder}"))
-        .hint("choose another; `msg join` alone makes one up")
+        .hint("choose another; without a name, `msg join` picks one")
         .fact("name", name.as_str())
 }
 

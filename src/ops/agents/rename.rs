@@ -26,7 +26,7 @@ pub fn rename(op: &Op, new: &AgentName) -> Result<(Profile, AgentName), CommandE
         caller
     } else if old == *new {
         // On some file systems it would be the same file.
-        let text = format!("{old} and {new} are the same name: case makes no difference");
+        let text = format!("names are case-insensitive: you are already {old}");
         return Err(CommandError::new(Kind::NameTaken, text).fact("name", new.as_str()));
     } else {
         change(&mesh, &caller, new)?

@@ -51,7 +51,7 @@ impl Visit<'_> {
             None => {
                 if let Some(doubt) = judgement.doubts.first().filter(|_| self.op.settings.is_on("strict")) {
                     let error = CommandError::new(Kind::Corrupt, doubt.clone());
-                    return Err(error.hint("`msg doctor` tells more"));
+                    return Err(error.hint("run `msg doctor` for details"));
                 }
                 self.let_through(tool, &plan, recognised, &judgement, say);
                 Ok(())

@@ -193,8 +193,8 @@ fn page(text: &str, letters: &[Letter], rest: usize, room: usize) -> String {
     parts.extend(mail);
     match rest {
         0 => {}
-        1 => parts.push("[1 more message waits: msg read]".to_string()),
-        rest => parts.push(format!("[{rest} more messages wait: msg read]")),
+        1 => parts.push("[1 more message: msg read]".to_string()),
+        rest => parts.push(format!("[{rest} more messages: msg read]")),
     }
     parts.join(GAP)
 }

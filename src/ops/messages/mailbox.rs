@@ -106,7 +106,7 @@ fn must_be_ackable(filed: &Filed, is_offered: bool) -> Result<(), CommandError> 
         Place::InHand => Err(in_hand(&filed.stem)),
         Place::Sent(_) => {
             let text = format!("{} is a message that you sent", filed.stem.letters());
-            Err(CommandError::new(Kind::UnknownMessage, text).hint("only what you received can be acked"))
+            Err(CommandError::new(Kind::UnknownMessage, text).hint("only messages you received can be acknowledged"))
         }
     }
 }
@@ -121,8 +121,8 @@ pub(in crate::ops) fn refuse_notice(message: &Message) -> Result<(), CommandErro
 }
 
 fn in_hand(stem: &Stem) -> CommandError {
-    let text = format!("{} is just being handed over", stem.letters());
-    CommandError::new(Kind::UnknownMessage, text).hint("ack it when that is done")
+    let text = format!("{} is being handed over right now", stem.letters());
+    CommandError::new(Kind::UnknownMessage, text).hint("acknowledge it after that")
 }
 
 /// What became of a sent message.
@@ -143,7 +143,7 @@ pub fn receipt(op: &Op, id: &str) -> Result<Receipt, CommandError> {
     let found = mesh.find_sent(&caller.agent, id)?;
     if found.is_empty() && !mesh.find_messages(&caller.agent, id)?.is_empty() {
         let text = format!("`{}` is a message that you received", id.escape_debug());
-        return Err(CommandError::new(Kind::UnknownMessage, text).hint("only what you sent has a receipt"));
+        return Err(CommandError::new(Kind::UnknownMessage, text).hint("only messages you sent have a receipt"));
     }
     let filed = only(found, id)?;
     let Place::Sent(sent) = &filed.place else { return Err(unknown(id)) };
@@ -161,10 +161,10 @@ pub fn receipt(op: &Op, id: &str) -> Result<Receipt, CommandError> {
             ("stored", Some(filed.message.timestamp), None, reason)
         }
         Whereabouts::InHand => {
-            ("stored", Some(filed.message.timestamp), None, Some("a reader has it in hand".to_string()))
+            ("stored", Some(filed.message.timestamp), None, Some("it is being handed over".to_string()))
         }
         Whereabouts::Offered(offer) => {
-            let reason = format!("{} gave it to {}, which has not gone on since", offer.via.text(), sent.to);
+            let reason = format!("{} gave it to {}, which has not continued since", offer.via.text(), sent.to);
             ("stored", Some(filed.message.timestamp), None, Some(reason))
         }
         Whereabouts::Parked => {

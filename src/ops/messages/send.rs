@@ -93,8 +93,8 @@ pub fn reply(op: &Op, id: &str, draft: &Draft) -> Result<SendReport, CommandErro
 
 fn check_text(text: &str) -> Result<(), CommandError> {
     if text.trim().is_empty() {
-        return Err(CommandError::new(Kind::Empty, "there is no text to send")
-            .hint("`-` reads it from standard input"));
+        return Err(CommandError::new(Kind::Empty, "there is nothing to send")
+            .hint("add a text, `--file FILE`, or `-` to read standard input"));
     }
     if text.len() > MAX_TEXT {
         let text = format!("the text has {} bytes; {MAX_TEXT} is the most", text.len());
@@ -490,7 +490,7 @@ fn not_running(name: &AgentName, why: &str, since: jiff::Timestamp) -> CommandEr
         Kind::NotRunning,
         format!("{name} has been gone for {}: {why}", spelled(clock::now().duration_since(since))),
     )
-    .hint("`--hold` keeps the message for when it comes back")
+    .hint("`--hold` keeps the message until it comes back")
     .fact("agent", name.as_str())
     .fact("since", iso(since))
 }

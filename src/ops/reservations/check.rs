@@ -32,7 +32,7 @@ pub struct Verdict {
 /// Decides whether the caller may change these paths. An unknown caller is held to everyone's reservations.
 pub fn check(op: &Op, paths: &[String]) -> Result<Vec<Verdict>, CommandError> {
     if let Some(empty) = paths.iter().find(|path| path.is_empty()) {
-        let text = format!("`{empty}` is no path");
+        let text = format!("`{empty}` is not a path");
         return Err(CommandError::new(Kind::InvalidValue, text).hint("name a file or a directory"));
     }
     let target = |path: &String| (path.clone(), whole(&op.cwd, path));
@@ -87,7 +87,7 @@ impl Judged {
     /// Describes what could not be found out. `name` returns the name of a target.
     pub(in crate::ops) fn doubts(&self, name: impl Fn(usize) -> String) -> Vec<String> {
         let unknown =
-            |file: &Unreadable| format!("what `{}` reserves is not known: {}", file.path, file.reason);
+            |file: &Unreadable| format!("cannot tell what `{}` reserves: {}", file.path, file.reason);
         let mut doubts: Vec<String> = self.unreadable.iter().map(unknown).collect();
         if let Some(number) = self.uncompared {
             let name = name(number);

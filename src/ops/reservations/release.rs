@@ -65,7 +65,7 @@ fn not_held(text: &str, held: &[Reservation]) -> CommandError {
         CommandError::new(Kind::NotReserved, format!("you have not reserved `{}`", text.escape_debug()));
     let list: Vec<String> = held.iter().map(|held| format!("`{}`", held.pattern)).collect();
     match list.as_slice() {
-        [] => error.hint("you have reserved nothing; `msg reservations` tells what others have"),
+        [] => error.hint("you have reserved nothing; `msg reservations` lists what others hold"),
         list => error.hint(format!("you hold {}", list.join(", "))),
     }
 }

@@ -358,7 +358,7 @@ impl Place {
         let why = if pattern.head().is_root() || led.is_root() {
             "the whole file system".to_string()
         } else if covers_home {
-            format!("your home directory, by `{covered}`")
+            format!("your whole home directory (`{covered}`)")
         } else if !pattern.head().is_within(&self.root) || !led.is_within(&self.root) {
             let covered = match pattern.head().is_within(&self.root) {
                 true => ctx.home.shorten(led.as_str()),
@@ -368,8 +368,8 @@ impl Place {
         } else {
             return Ok(());
         };
-        Err(CommandError::new(Kind::TooBroad, format!("`{text}` would cover {why}"))
-            .hint("if that is meant, say `--force-broad`"))
+        Err(CommandError::new(Kind::TooBroad, format!("`{text}` would reserve {why}"))
+            .hint("to do it anyway, add `--force-broad`"))
     }
 
     /// Warns about the same path in another work tree of the repository: other files, but the changes will have to be

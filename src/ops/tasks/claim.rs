@@ -193,14 +193,14 @@ impl Visit<'_> {
                 None => "you have no spec".to_string(),
             };
             return Err(CommandError::new(Kind::NothingReady, text).hint(
-                "`msg spec PATH` says which spec you work through; `msg claim TASK --adhoc` takes any",
+                "set your spec with `msg spec PATH`, or claim any task with `msg claim TASK --adhoc`",
             ));
         }
         if progress.done == progress.total() {
             return Err(CommandError::new(Kind::AllDone, format!("all {} tasks are done", progress.total())));
         }
         let text = format!("nothing is ready: {} claimed, {} blocked", progress.claimed, progress.blocked);
-        Err(CommandError::new(Kind::NothingReady, text).hint("`msg tasks` tells by whom and by what"))
+        Err(CommandError::new(Kind::NothingReady, text).hint("`msg tasks` shows by whom and by what"))
     }
 
     /// Records the refusal, so that the agent is told when the task is free.
@@ -233,7 +233,7 @@ impl Visit<'_> {
         let text =
             format!("{} is claimed by {} ({ago} ago){reason}", quoted(&claim.task), called(&claim.agent));
         CommandError::new(Kind::AlreadyClaimed, text)
-            .hint("`msg claim --next` takes the next ready task; you get a message when this one is free")
+            .hint("take the next ready task with `msg claim --next`; you will get a message when this one is free")
             .fact("agent", claim.agent.as_str())
             .fact("since", crate::store::iso(claim.claimed_at))
     }

@@ -169,9 +169,9 @@ fn held_besides(
         let Some((met, _)) = read.iter().find(|(_, path)| meets(path)) else { continue };
         if !own.iter().all(|own| given.iter().any(|given| contains(given, own))) {
             let (own, met) = (quoted(&held.pattern), quoted(&met.pattern));
-            let text = format!("{met} goes with {}, and you hold {own} in your own right", quoted(&task.id));
+            let text = format!("{met} goes with {}, but you hold {own} independently of it", quoted(&task.id));
             return Err(CommandError::new(Kind::Reserved, text)
-                .hint(format!("`msg release {}` first: no path has two holders", shell_word(&held.pattern)))
+                .hint(format!("run `msg release {}` first: a path can have only one holder", shell_word(&held.pattern)))
                 .fact("pattern", held.pattern.as_str()));
         }
         covered.push(held.clone());

@@ -69,12 +69,12 @@ impl Place {
         seams::count(if holds_a_lock() { "spec-under-lock" } else { "spec" });
         let unreadable = |error: FileError| {
             let text = format!("the spec can't be read: {error}");
-            CommandError::new(Kind::InvalidValue, text).hint("`msg spec PATH` says which it is")
+            CommandError::new(Kind::InvalidValue, text).hint("set it with `msg spec PATH`")
         };
         let metadata = fs_err::metadata(file).map_err(|error| unreadable(error.into()))?;
         if !metadata.is_file() {
-            let text = format!("the spec `{}` is no plain file", file.display());
-            return Err(CommandError::new(Kind::InvalidValue, text).hint("`msg spec PATH` says which it is"));
+            let text = format!("the spec `{}` is not a plain file", file.display());
+            return Err(CommandError::new(Kind::InvalidValue, text).hint("set it with `msg spec PATH`"));
         }
         let size = metadata.len();
         if size > MAX_SPEC {
@@ -83,7 +83,7 @@ impl Place {
         }
         let bytes = files::read_large(file).map(Option::unwrap_or_default).map_err(unreadable)?;
         String::from_utf8(bytes).map_err(|_| {
-            let text = format!("the spec `{}` is no text (UTF-8)", file.display());
+            let text = format!("the spec `{}` is not UTF-8 text", file.display());
             CommandError::new(Kind::InvalidValue, text)
         })
     }

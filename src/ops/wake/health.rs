@@ -23,18 +23,18 @@ pub(in crate::ops) fn describe(
     let rung = rung(ctx, mesh, agent, Importance::Normal)?;
     let activity = match mesh.activity(&agent.session)? {
         Activity::Working if rung == Rung::Prompt => "was interrupted by its user",
-        Activity::Working => "is at work",
+        Activity::Working => "is busy",
         Activity::Resting => "rests",
-        Activity::Unknown => "has told nothing of its turns yet",
+        Activity::Unknown => "has not run a hook yet, so msg cannot tell whether it is idle",
     };
     let how = match rung {
-        Rung::Hook => "mail comes at its next step, and what comes while it rests is seen to then",
-        Rung::Waiter(_) => "a waiter at its side wakes it",
-        Rung::Queue => "whoever sends wakes it by `codex queue`",
-        Rung::Socket => "whoever sends wakes it by a line to the socket of its inbox",
+        Rung::Hook => "mail arrives at its next step",
+        Rung::Waiter(_) => "a background `msg waiter` wakes it",
+        Rung::Queue => "the sender wakes it by `codex queue`",
+        Rung::Socket => "the sender wakes it by a line to its inbox socket",
         Rung::Server => "the MCP server among its own processes wakes it",
-        Rung::Paste => "whoever sends wakes it by a paste into its tmux pane",
-        Rung::Prompt => "nothing wakes it: mail comes with its next prompt",
+        Rung::Paste => "the sender wakes it by pasting into its tmux pane",
+        Rung::Prompt => "nothing wakes it: mail arrives with its next prompt",
         Rung::None => "nothing wakes it",
     };
     let why = why_not(ctx, mesh, agent, rung).map_or(String::new(), |why| format!(" ({why})"));
@@ -63,11 +63,11 @@ pub(in crate::ops) fn probe(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result
             .map_err(|reason| format!("`codex queue` can't be run: {reason}")),
         Rung::Socket => socket::Session::of(ctx, agent)
             .and_then(|session| session.probe(agent))
-            .map(|()| format!("{}'s inbox has a socket that takes us in; nothing was posted", agent.name)),
+            .map(|()| format!("{}'s inbox socket accepts connections; nothing was posted", agent.name)),
         Rung::Server => Ok(format!("{}'s MCP server is there; it can't be tried without a turn", agent.name)),
         Rung::Paste => Ok(format!("{} is in a tmux pane; a paste can't be tried without a turn", agent.name)),
         Rung::Hook | Rung::Prompt | Rung::None => {
-            Err(format!("there is nothing to try: {}", describe(ctx, mesh, agent).map_err(failed)?.0))
+            Err(format!("nothing to test: {}", describe(ctx, mesh, agent).map_err(failed)?.0))
         }
     }
 }

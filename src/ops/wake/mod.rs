@@ -31,7 +31,7 @@ pub use waiter::{Waited, wait};
 /// The text that wakes an agent; a harness may show it as its user's words. The mail itself comes by the hook of the
 /// turn that this starts.
 pub(super) const NUDGE: &str =
-    "[msg] There is mail for you from other agents. It stands below; what does not, `msg read` shows.";
+    "[msg] You have mail from other agents. It follows below; run `msg read` for the rest.";
 
 /// What the sender does to wake an agent.
 type Errand = Box<dyn FnOnce(&Mesh, &Agent, &str) -> Result<(), Failure> + Send>;
@@ -119,11 +119,11 @@ impl Rung {
     /// A short explanation for a person.
     pub fn explained(self) -> Option<&'static str> {
         match self {
-            Self::Hook => Some("it is at work and gets this with its next tool call or prompt"),
+            Self::Hook => Some("it is busy and gets this with its next tool call or prompt"),
             Self::Waiter(_) | Self::Queue | Self::Socket | Self::Server | Self::Paste => {
-                Some("it rested, and is woken")
+                Some("it was idle and is being woken")
             }
-            Self::Prompt => Some("it rests, and gets this with its next prompt"),
+            Self::Prompt => Some("it is idle and gets this with its next prompt"),
             Self::None => None,
         }
     }
@@ -237,7 +237,7 @@ fn run_all<'a>(mesh: &Mesh, errands: impl Iterator<Item = (Errand, &'a Agent)>) 
         let start =
             |(errand, agent): (Errand, &'a Agent)| scope.spawn(move || errand(mesh, agent, NUDGE).err());
         let started: Vec<_> = errands.map(start).collect();
-        let a_bug = || Some(Failure::Unsaid("a bug of ours".to_string()));
+        let a_bug = || Some(Failure::Unsaid("a bug in msg".to_string()));
         started.into_iter().map(|it| it.join().unwrap_or_else(|_| a_bug())).collect()
     })
 }

@@ -65,8 +65,8 @@ pub(super) fn is_possible(agent: &Agent) -> bool {
 /// Types that text for the agent.
 pub(super) fn paste(mesh: &Mesh, agent: &Agent, text: &str) -> Result<(), Failure> {
     let prompt = agent.harness.and_then(prompt_of);
-    let prompt = prompt.ok_or("it is not known what its prompt looks like").map_err(unsaid)?;
-    let pane = Pane::of(agent).ok_or("it is in no tmux pane").map_err(unsaid)?;
+    let prompt = prompt.ok_or("the look of its prompt is unknown").map_err(unsaid)?;
+    let pane = Pane::of(agent).ok_or("it is not in a tmux pane").map_err(unsaid)?;
     pane.check(agent).map_err(Failure::Unsaid)?;
     let has_begun =
         || mesh.is_roused(&agent.session).map(|is_roused| !is_roused).map_err(|error| error.to_string());
@@ -101,7 +101,7 @@ impl<T: Terminal> Place<'_, T> {
         self.enter(text, has_begun).map_err(|reason| match self.take_back(text) {
             Ok(true) => Failure::Unsaid(reason),
             // The user at that prompt may send it.
-            Ok(false) | Err(_) => Failure::Unheard(format!("{reason}; our sentence may stand in its prompt")),
+            Ok(false) | Err(_) => Failure::Unheard(format!("{reason}; our line may be left in its prompt")),
         })
     }
 
@@ -149,7 +149,7 @@ impl<T: Terminal> Place<'_, T> {
         // The hook may be slow; if our text stays out of the prompt, it was sent all the same.
         match until(self.limit, is_sent)? || !until(self.pause, || self.shows(text))? {
             true => Ok(()),
-            false => Err("its prompt takes no Enter".to_string()),
+            false => Err("its prompt does not accept Enter".to_string()),
         }
     }
 
@@ -201,14 +201,14 @@ impl Pane {
     /// Whether it still shows the agent and takes keys normally.
     fn check(&self, agent: &Agent) -> Result<(), String> {
         let told = self.tmux(&["display-message", "-p", "-t", &self.id, "#{pane_pid} #{pane_in_mode}"])?;
-        let (pid, mode) = told.trim().split_once(' ').ok_or("tmux told nothing of its pane")?;
+        let (pid, mode) = told.trim().split_once(' ').ok_or("tmux did not report its pane")?;
         let above = ancestry::above(agent.process.pid());
         let is_in_front = process::is_in_front(agent.process.pid());
         if !is_in_front || !above.iter().any(|ancestor| ancestor.to_string() == pid) {
             return Err("its pane shows another program".to_string());
         }
         if mode != "0" {
-            return Err("somebody looks back in its pane".to_string());
+            return Err("its pane is scrolled back".to_string());
         }
         Ok(())
     }

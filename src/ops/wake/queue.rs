@@ -28,10 +28,10 @@ fn run(agent: &Agent, args: &[&str]) -> Result<(), String> {
     let pid = agent.process.pid();
     let look = process::details(pid).map(|details| details.look);
     if look.and_then(|look| Harness::recognise(&look)).is_none_or(|(harness, _)| harness != Harness::Codex) {
-        return Err("its process is no Codex".to_string());
+        return Err("its process is not Codex".to_string());
     }
     // Use the very program that runs: another version may not know the thread.
-    let program = program::of_process(pid).ok_or("its program is not known")?;
+    let program = program::of_process(pid).ok_or("its program is unknown")?;
     let mut command = Command::new(program);
     command.arg("queue").args(args);
     command.env_clear().envs(program::variables_of(pid, &VARIABLES)).current_dir("/");

@@ -119,7 +119,7 @@ impl Session {
         let connection = self.connect(agent).map_err(Failure::Unsaid)?;
         match connection.say(&format!("{line}\n")).map_err(Failure::Unsaid)? {
             Said::Heard => Ok(()),
-            Said::Unheard => Err(Failure::Unheard("it does not read what is posted to it".to_string())),
+            Said::Unheard => Err(Failure::Unheard("it does not read what is sent to it".to_string())),
         }
     }
 

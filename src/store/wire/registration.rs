@@ -163,7 +163,7 @@ struct FormerKeys {
 pub(in crate::store) fn parse(bytes: &[u8]) -> Result<Agent, String> {
     // Serde also accepts a struct as a list of values, but that has no keys to keep in a rewrite.
     if bytes.trim_ascii_start().starts_with(b"[") {
-        return Err("it holds no object".to_string());
+        return Err("it is not a JSON object".to_string());
     }
     agent_of(super::surrogates::from_slice(bytes).map_err(text)?)
 }

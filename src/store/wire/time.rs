@@ -15,7 +15,7 @@ pub(in crate::store) fn deserialize<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Timestamp, D::Error> {
     let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-    text.parse().map_err(|_| serde::de::Error::custom(format!("`{}` is no time", text.escape_debug())))
+    text.parse().map_err(|_| serde::de::Error::custom(format!("`{}` is not a time", text.escape_debug())))
 }
 
 /// The same for an optional time.

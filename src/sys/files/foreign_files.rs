@@ -132,7 +132,7 @@ pub fn replace_beside(target: &Path, content: &[u8], mode: u32) -> Result<(), Fi
 /// Creates a hard link to a file at `target`, unless something is there.
 pub fn link(file: &Path, target: &Path) -> Result<Published, FileError> {
     step();
-    #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
+    #[expect(clippy::disallowed_methods, reason = "this module implements it")]
     exists_is_told(fs::hard_link(file, target))
 }
 
@@ -153,7 +153,7 @@ pub fn replace_with_link(target: &Path, text: &Path) -> Result<(), FileError> {
 /// Moves a file to `target`, replacing the one that is there.
 pub fn put_back(file: &Path, target: &Path) -> Result<(), FileError> {
     step();
-    #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
+    #[expect(clippy::disallowed_methods, reason = "this module implements it")]
     Ok(fs::rename(file, target)?)
 }
 

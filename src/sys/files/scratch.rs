@@ -39,7 +39,7 @@ impl Scratch {
         let kept = self.path.with_file_name(format!("{KEPT}{}", process::own_pid()));
         step();
         // A rename replaces at most an empty directory.
-        #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
+        #[expect(clippy::disallowed_methods, reason = "this module implements it")]
         fs::rename(&self.path, &kept)?;
         self.kept = true;
         Ok(kept)
@@ -64,7 +64,7 @@ impl Drop for Scratch {
 /// Creates a directory. An existing one is somebody else's and must not be used.
 fn create_new(path: &Path) -> Result<(), FileError> {
     step();
-    #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
+    #[expect(clippy::disallowed_methods, reason = "this module implements it")]
     std::fs::DirBuilder::new().mode(DIR_MODE).create(path).map_err(|error| {
         let text = format!("cannot create the directory `{}`: {error}", path.display());
         io::Error::new(error.kind(), text).into()
@@ -86,7 +86,7 @@ fn sweep(parent: &Path) -> Result<(), FileError> {
 /// Removes a directory and its content. Links are removed, never followed.
 fn remove_tree(path: &Path) -> Result<(), FileError> {
     step();
-    #[expect(clippy::disallowed_methods, reason = "this is the module that may")]
+    #[expect(clippy::disallowed_methods, reason = "this module implements it")]
     match std::fs::remove_dir_all(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             let text = format!("cannot remove the directory `{}`: {error}", path.display());

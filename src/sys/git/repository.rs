@@ -173,7 +173,7 @@ fn ask(command: &mut Command) -> Result<Vec<u8>, GitError> {
 /// The first line of its error output.
 fn said(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
-    let line = text.lines().next().unwrap_or("it said nothing");
+    let line = text.lines().next().unwrap_or("no output");
     line.trim_start_matches("fatal: ").to_string()
 }
 

@@ -47,7 +47,7 @@ fn a_wrong_argument_is_answered_in_our_words() {
         (&["send", "Bob", "hi", "there"], "error: unexpected argument `there`\nExamples:\n"),
         (
             &["history", "--limit", "-1"],
-            "error: invalid value `-1` for `--limit`: expected a whole number from 1 on\n",
+            "error: invalid value `-1` for `--limit`: expected a whole number, 1 or more\n",
         ),
         (&["join", "--pid", "shell"], "error: invalid value `shell` for `--pid`: expected a number\n"),
         (&["completions", "tcsh"], "error: invalid value `tcsh` for SHELL\nhint: expected one of: bash, "),
@@ -84,7 +84,7 @@ fn ack_alone_lists_what_waits_for_it() {
     let env = TestEnvironment::new();
     env.join("Alice");
     env.join("Bob");
-    assert_eq!(env.run(&["ack", "--as", "Bob"]).expect_code(0).stdout, "No message waits for an ack.\n");
+    assert_eq!(env.run(&["ack", "--as", "Bob"]).expect_code(0).stdout, "No message needs an ack.\n");
     let sent = env.ok(&["send", "Bob", "sign here", "--want-ack", "--as", "Alice"]);
     env.ok(&["read", "--as", "Bob"]);
     let owed = env.ok(&["ack", "--as", "Bob"]);
@@ -147,7 +147,7 @@ fn tasks_without_a_spec_say_so() {
     let env = TestEnvironment::new();
     env.join("Alice");
     let told = env.run(&["tasks", "--as", "Alice"]).expect_code(0);
-    assert_eq!(told.stdout, "You have no spec: `msg spec PATH` sets one.\n");
+    assert_eq!(told.stdout, "You have no spec. Set one with `msg spec PATH`.\n");
 }
 
 #[test]

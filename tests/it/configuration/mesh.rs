@@ -64,14 +64,14 @@ fn the_first_to_join_settles_which_mesh_it_is() {
     assert!(!env.home().join(OURS).exists(), "nobody has joined yet");
     let said = join(&mut untold(&env), &env, "Alice").expect_code(0).stdout;
     assert!(
-        said.contains(&format!("The mesh is {} from now on: `~/{OURS}` says so.", shown(&mesh))),
+        said.contains(&format!("Your agents will meet in {} (the \"mesh\"; saved in `~/{OURS}`).", shown(&mesh))),
         "{said}"
     );
     assert_eq!(document(&env.home().join(OURS)), json!({ "mesh": shown(&mesh) }));
     fs::create_dir_all(env.home().join(".pi/agent/messenger")).unwrap();
     assert_eq!(mesh_and_reason(&mut untold(&env)).0, shown(&mesh), "pi moves nobody");
     let said = join(&mut untold(&env), &env, "Bob").expect_code(0).stdout;
-    assert_eq!(said, "Joined as Bob. One other is here: `msg agents`.\n");
+    assert_eq!(said, "Joined as Bob. One other agent is here: `msg agents`.\n");
     let me = end(untold(&env).args(["whoami", "--as", "Bob", "--json"])).expect_code(0).json();
     assert_eq!(me["mesh"], shown(&mesh));
 }

@@ -60,12 +60,12 @@ fn a_temporary_file_of_a_process_that_is_gone() {
             break;
         }
     }
-    doctor(&env).expect("temporary files", "warn", "1 that dead processes left");
+    doctor(&env).expect("temporary files", "warn", "1 left by dead processes");
     assert_eq!(strays(), 1, "looking removes nothing");
     put(&at(&env, "tmp/notes.txt"), "whose is this?");
     let findings = repair(&env);
-    findings.expect("temporary files", "ok", "1 that dead processes left were removed");
-    findings.expect("temporary files", "warn", "nobody can tell of");
+    findings.expect("temporary files", "ok", "1 left by dead processes were removed");
+    findings.expect("temporary files", "warn", "cannot check");
     assert_eq!(strays(), 1);
     assert!(at(&env, "tmp/notes.txt").exists(), "what nobody can tell of stays");
 }
@@ -95,7 +95,7 @@ fn hooks_that_failed_are_told_of_until_they_are_forgotten() {
     assert!(quiet.stdout.contains("2 calls failed"), "{quiet}");
     let findings = repair(&env);
     findings.expect("hooks", "warn", &told);
-    assert!(findings.fix("hooks").contains("forgotten"));
+    assert!(findings.fix("hooks").contains("cleared"));
     assert_eq!(repair(&env).named("hooks"), [("ok", "no call failed")]);
     failing_hook(&env, 0, "");
     doctor(&env).expect("hooks", "warn", " ago: claude: ");

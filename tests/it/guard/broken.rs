@@ -184,7 +184,7 @@ fn a_mesh_that_can_not_be_read() {
         strict(&repo);
         let before = repo.head();
         let ended = repo.git(&["commit", "-qm", why]).expect_code(1);
-        assert!(ended.stderr.contains("refused: who has reserved what is not known"), "{why}: {ended}");
+        assert!(ended.stderr.contains("refused: cannot check who has reserved what"), "{why}: {ended}");
         assert!(ended.stderr.contains("`strict` is set"), "{why}: {ended}");
         assert_eq!(repo.head(), before, "{why}");
         assert_eq!(repo.env.fails(1, &["guard", "check"]), "not_checked", "{why}");
@@ -199,7 +199,7 @@ fn a_registration_that_can_not_be_read() {
     put_old(&repo.env.mesh().join("registry/Eve.json"), "{\"name\": \"Eve\", ");
     repo.write("d.txt", "free\n");
     let ended = repo.git(&["commit", "-qam", "free"]).expect_code(0);
-    assert!(ended.stderr.contains("note: what `") && !ended.stderr.contains(UNSEEN), "{ended}");
+    assert!(ended.stderr.contains("note: cannot tell what `") && !ended.stderr.contains(UNSEEN), "{ended}");
     repo.write("src/a.rs", "held\n");
     repo.refused(&["commit", "-qam", "held"], "src/a.rs");
     repo.git(&["checkout", "-q", "src"]).expect_code(0);

@@ -89,5 +89,5 @@ fn in_a_linked_work_tree() {
     repo.git_in(&linked, &["merge", "topic"]).expect_code(1);
     crate::environment::put(&linked.join("src/a.rs"), "both\n");
     let ended = repo.refused_in(&linked, &["commit", "-qam", "merged"], "src/a.rs");
-    assert!(ended.stderr.contains("the one path"), "d.txt is theirs: {ended}");
+    assert!(ended.stderr.contains("the only file"), "d.txt is theirs: {ended}");
 }

@@ -22,7 +22,7 @@ fn commits(repo: &Repo) -> [Ended; 2] {
     let free = repo.git(&["commit", "-qm", "free", "d.txt"]);
     repo.write("src/a.rs", "two\n");
     let held = repo.git(&["commit", "-qm", "held", "src/a.rs"]);
-    assert!(held.stderr.contains("refused: the one path"), "{held}");
+    assert!(held.stderr.contains("refused: the only file"), "{held}");
     [free, held]
 }
 

@@ -270,7 +270,7 @@ fn input_that_does_not_end() {
         stdin.write_all(input.as_bytes()).unwrap();
         let ended = ended(child);
         let error = quiet_trouble(&env, lines, &ended, input);
-        assert!(error.contains("no end of it"), "{error}");
+        assert!(error.contains("stalled before its end"), "{error}");
         drop(stdin);
     }
 }
@@ -283,7 +283,7 @@ fn a_bug_of_ours() {
         let mut command = hook(&env, fixture.harness, &fixture.event);
         let ended = feed(command.env(seams::PANIC, "oh no"), fixture.payload.as_bytes());
         let error = quiet_trouble(&env, lines, &ended, name);
-        assert_eq!(error, "a bug of ours: oh no");
+        assert_eq!(error, "a bug in msg: oh no");
         assert_eq!(troubles(&env)[lines]["harness"], fixture.harness);
         assert_eq!(troubles(&env)[lines]["event"], fixture.event);
     }

@@ -179,8 +179,8 @@ fn drain(env: &TestEnvironment, call: &Call) -> (Vec<usize>, usize) {
         let left = inbox(env).iter().filter(|file| !file.starts_with('.')).count();
         let note = match left {
             0 => String::new(),
-            1 => "\n\n[1 more message waits: msg read]".to_string(),
-            left => format!("\n\n[{left} more messages wait: msg read]"),
+            1 => "\n\n[1 more message: msg read]".to_string(),
+            left => format!("\n\n[{left} more messages: msg read]"),
         };
         assert!(
             text.ends_with(&note) && text.contains(" more message") == (left > 0),

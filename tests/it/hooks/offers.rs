@@ -175,7 +175,7 @@ fn what_was_offered_can_be_acked_and_its_sender_is_told_where_it_is() {
     let id = send(&env, "hello");
     assert!(prompt(&env, "one").context(&env).ends_with("> hello"));
     let receipt = env.ok(&["receipt", &id, "--as", "Alice"]);
-    let reason = "hook claude UserPromptSubmit gave it to Bob, which has not gone on since";
+    let reason = "hook claude UserPromptSubmit gave it to Bob, which has not continued since";
     assert_eq!((&receipt["state"], &receipt["reason"]), (&json!("stored"), &json!(reason)));
     env.ok(&["ack", &id, "--as", "Bob"]);
     assert_state(&env, &id, "acked");

@@ -131,7 +131,7 @@ fn one_line_of_ours_wakes_it_and_the_hook_brings_the_mail() {
     assert_eq!(send(&scene.env, &["he is on his way"]), "hook");
     let [line] = scene.heard().try_into().unwrap();
     let said = line["message"]["content"].as_str().unwrap();
-    assert!(said.starts_with("[msg] There is mail for you"), "{line}");
+    assert!(said.starts_with("[msg] You have mail"), "{line}");
     assert_eq!(line, json!({ "type": "user", "message": { "role": "user", "content": said } }));
     let Answer::Context(mail) = scene.prompt(said) else { panic!("no mail at the prompt") };
     for text in ["> no hurry", "> wake up", "> he is on his way"] {
@@ -243,11 +243,11 @@ fn what_lies_in_the_place_of_the_socket_is_looked_at_first() {
     };
     assert!(refused(&scene).contains("there is no socket"));
     put(&scene.socket(), "a file");
-    assert!(refused(&scene).contains("no socket of ours"));
+    assert!(refused(&scene).contains("not a socket of msg"));
     assert_eq!(fs::read_to_string(scene.socket()).unwrap(), "a file");
     fs::remove_file(scene.socket()).unwrap();
     symlink("/dev/null", scene.socket()).unwrap();
-    assert!(refused(&scene).contains("no socket of ours"));
+    assert!(refused(&scene).contains("not a socket of msg"));
     fs::remove_file(scene.socket()).unwrap();
     scene.listen();
     // Other users could have put it there.
@@ -256,7 +256,7 @@ fn what_lies_in_the_place_of_the_socket_is_looked_at_first() {
     fs::set_permissions(scene.place(), PermissionsExt::from_mode(0o700)).unwrap();
     if nix::unistd::geteuid().is_root() {
         nix::unistd::chown(&scene.socket(), Some(12345.into()), None).unwrap();
-        assert!(refused(&scene).contains("no socket of ours"));
+        assert!(refused(&scene).contains("not a socket of msg"));
         nix::unistd::chown(&scene.socket(), Some(0.into()), None).unwrap();
     } else {
         crate::skip::skip("only root can give a socket away");
@@ -341,7 +341,7 @@ fn doctor_tells_of_it_and_knocks_without_a_word() {
         let check = checks.into_iter().find(|check| check["name"] == "waking").unwrap();
         check["message"].as_str().unwrap().to_string()
     };
-    assert!(told().contains("by a line to the socket of its inbox"), "{}", told());
+    assert!(told().contains("by a line to its inbox socket"), "{}", told());
     assert_eq!(waking()["state"], "warn", "nobody listens");
     scene.listen();
     let check = waking();

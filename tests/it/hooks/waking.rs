@@ -105,7 +105,7 @@ fn send_tells_how_it_will_be_noticed() {
     let (env, _) = scene();
     assert_eq!(send(&env, &["nobody knows what he is at"]), "none");
     prompt(&env, "hello");
-    assert_eq!(send(&env, &["he is at work"]), "hook");
+    assert_eq!(send(&env, &["he is busy"]), "hook");
     env.ok(&["read", "--as", "Bob"]);
     assert_eq!(stop(&env), Answer::Silence);
     assert_eq!(send(&env, &["he rests, and nobody is there to wake him"]), "prompt");
@@ -136,7 +136,7 @@ fn the_receipt_of_a_message_to_a_dead_agent_promises_no_next_step() {
     env.kill(host);
     let text = receipt();
     assert!(text.contains("it gets the message when it comes back"), "{text}");
-    assert!(!text.contains("at work") && !text.contains("next"), "{text}");
+    assert!(!text.contains("busy") && !text.contains("next"), "{text}");
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn a_waiter_wakes_and_takes_nothing() {
         send(&env, &["wake up"]);
         let (code, said) = waiter.end();
         assert_eq!(code, Some(if harness == "claude" { 2 } else { 0 }), "{said}");
-        assert!(said.contains("[msg] There is mail for you") && !said.contains("wake up"), "{said}");
+        assert!(said.contains("[msg] You have mail") && !said.contains("wake up"), "{said}");
         assert_eq!(inbox(&env).len(), 2, "the turn's own hook hands it over");
         let Answer::Context(mail) = prompt(&env, &said) else { panic!("no mail at the prompt") };
         assert!(mail.contains("> wake up") && mail.contains("> of no importance"), "{mail}");
@@ -395,7 +395,7 @@ fn codex_is_woken_by_whoever_sends() {
     assert_eq!((send(&env, &["one"]), send(&env, &["two"])), ("queue".to_string(), "hook".to_string()));
     let line = queued();
     assert!(
-        line.starts_with(&format!("--thread {} --message [msg] There is mail", session_of("Bob"))),
+        line.starts_with(&format!("--thread {} --message [msg] You have mail", session_of("Bob"))),
         "{line}"
     );
     assert_eq!(line.lines().count(), 1);
@@ -429,7 +429,7 @@ fn codex_is_woken_by_what_a_hook_tells() {
     assert_eq!(env.names(), ["Bob"], "Alice has left");
     fs::write(&ended, "").unwrap();
     let queued = || fs::read_to_string(&log).unwrap_or_default();
-    wait_until("Bob is woken", || queued().contains("There is mail"));
+    wait_until("Bob is woken", || queued().contains("You have mail"));
     assert_eq!(queued().lines().count(), 1);
 }
 

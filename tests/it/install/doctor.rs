@@ -89,8 +89,8 @@ fn settings_that_cannot_be_read() {
     let env = TestEnvironment::new();
     give(&env, ".gemini/settings.json", "{\n  nope\n}");
     let found = doctor(&env);
-    assert_warns(&found, "line 2, column 3", "mend the file");
-    assert_warns(&found, ".gemini/settings.json", "mend the file");
+    assert_warns(&found, "line 2, column 3", "fix the file");
+    assert_warns(&found, ".gemini/settings.json", "fix the file");
 }
 
 /// The rule that lets `msg` out of Codex's sandbox names this program by its path, and no other.

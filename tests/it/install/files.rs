@@ -143,7 +143,7 @@ fn what_would_become_ours_is_refused() {
     command.env(ravenry::sys::seams::ANCESTRY_END, std::process::id().to_string());
     let ended = end(command.args(["install", "claude", "--json"]).current_dir(env.work())).expect_code(4);
     assert_eq!(ended.kind(), "read_only", "{ended}");
-    assert!(ended.stdout.contains("is somebody else's"), "{ended}");
+    assert!(ended.stdout.contains("belongs to another user"), "{ended}");
     assert_eq!(text(&env, file), "{\"a\": 1}");
     assert!(!at(&env, ".local").exists(), "no record either");
 }

@@ -59,7 +59,7 @@ fn install_ends_with_the_next_step_or_takes_it() {
     assert!(!dry.contains("autoRegister"), "{dry}");
     assert_eq!(is_on(), false);
     let said = env.run(&["install", "claude", "--join"]).expect_code(0).stdout;
-    assert!(said.contains("Sessions join by themselves from now on."), "{said}");
+    assert!(said.contains("Sessions now join by themselves."), "{said}");
     assert_eq!(is_on(), true);
     assert_eq!(env.ok(&["install", "claude"])["autoRegister"], true);
     assert!(!env.run(&["install", "claude"]).stdout.contains("Next:"));

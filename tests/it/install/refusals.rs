@@ -99,7 +99,7 @@ fn only_plain_files_are_settings() {
         symlink(&pipe, &path).unwrap();
         let ended = env.run(&["install", harness, "--json"]).expect_code(4);
         assert_eq!(ended.kind(), "read_only");
-        assert!(ended.stdout.contains("which is no plain file"), "{ended}");
+        assert!(ended.stdout.contains("which is not a plain file"), "{ended}");
         assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
         env.run(&["doctor"]);
     }

@@ -55,7 +55,7 @@ fn it_wakes_where_others_would_raise_a_dialog() {
     let _server = server(&scene);
     hears(&scene, 1);
     let said = scene.heard()[0]["message"]["content"].as_str().unwrap().to_string();
-    assert!(said.starts_with("[msg] There is mail for you"), "{said}");
+    assert!(said.starts_with("[msg] You have mail"), "{said}");
     assert_eq!(send(&scene.env, &["he is on his way"]), "hook");
     scene.prompt(&said);
     scene.stop("bypassPermissions");
@@ -197,7 +197,7 @@ fn a_channel_that_its_user_opened_is_the_other_way() {
     assert_eq!(sent["sent"][0]["wake"], "server");
     let told = client.wait_for("word of it", is_channel);
     let content = told["params"]["content"].as_str().unwrap();
-    assert!(content.starts_with("[msg] There is mail for you"), "{told}");
+    assert!(content.starts_with("[msg] You have mail"), "{told}");
     assert_eq!(told["params"].as_object().unwrap().len(), 1, "{told}");
     assert_eq!(env.ok(&["send", &me, "another", "--as", "Alice"])["sent"][0]["wake"], "hook");
     client.ok("agents", json!({}));

@@ -91,7 +91,7 @@ fn who_hands_over_to_an_agent_without_an_inbox_is_told() {
     std::fs::remove_dir(env.mesh().join("inbox/Bob")).unwrap();
     let said = env.run(&["handoff", "TASK-01", "Bob", "--notes", &notes, "--as", "Alice"]).expect_code(0);
     assert!(said.stderr.contains("the notes could not be sent to Bob: Bob has no inbox"), "{said}");
-    assert!(said.stderr.contains("Bob could not be told: Bob has no inbox"), "{said}");
+    assert!(said.stderr.contains("could not tell Bob: Bob has no inbox"), "{said}");
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn one_who_cannot_be_told_keeps_nobody_from_being_told() {
     fs::remove_dir_all(&inbox).unwrap();
     put(&inbox, "");
     let ended = env.run(&["unclaim", "--as", "Alice"]).expect_code(0);
-    assert!(ended.stderr.contains("Bob could not be told what is free"), "{ended}");
+    assert!(ended.stderr.contains("could not tell Bob what is free"), "{ended}");
     let told = mail(&env, "Carol");
     assert!(told.len() == 1 && told[0].contains("`TASK-01` is free"), "{told:?}");
     let told = mail(&env, "Dan");

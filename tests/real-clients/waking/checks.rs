@@ -386,7 +386,7 @@ fn accepted(stage: &Stage<'_>) -> Checked<Option<Duration>> {
     ensure(late.wake == "prompt", || format!("`wake` says {}", late.wake))?;
     until("that it can be woken", PATIENCE, || {
         let checks = stage.scene().msg(&["doctor"]);
-        checks.to_string().contains("by a line to the socket of its inbox").then_some(())
+        checks.to_string().contains("by a line to its inbox socket").then_some(())
     })?;
     let took = wakes_by(stage, "socket", "its-user-accepts-it")?;
     no_dialog(stage)?;

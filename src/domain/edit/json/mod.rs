@@ -106,7 +106,7 @@ impl Document {
             let mut of_name = members.iter().filter(|member| member.name == *name);
             let Some(member) = of_name.next() else { return Ok(None) };
             if let Some(again) = of_name.next() {
-                let reason = format!("`{}` stands there twice", shown(&path[..=depth]));
+                let reason = format!("`{}` occurs twice", shown(&path[..=depth]));
                 return Err(Refusal::at(&self.text, again.start, reason));
             }
             here = &member.value;

@@ -8,7 +8,7 @@ use crate::ops::{self, CommandError, Op};
 use crate::store::Filed;
 use crate::sys::clock;
 
-/// Confirm messages, so that their senders can see it
+/// Acknowledge messages; their senders can see it
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -16,7 +16,7 @@ Examples:
   msg ack k3x9ab
   msg ack k3x9ab 0f2m7c")]
 pub(in crate::faces::cli) struct AckArgs {
-    /// Six letters each, or the start of an id; without it, those that wait for it are listed
+    /// The six letters of each, or the start of its id; without one, messages that still need an ack are listed
     #[arg(value_name = "ID")]
     ids: Vec<String>,
 }
@@ -45,7 +45,7 @@ impl Report for Owed {
             }
         }
         if self.0.is_empty() && !page.quiet {
-            page.line("No message waits for an ack.");
+            page.line("No message needs an ack.");
         }
     }
 }

@@ -10,10 +10,10 @@ use crate::store::{Why, iso};
 use crate::sys::clock;
 use crate::sys::environment::Home;
 
-/// Who is there, and what they are at
+/// List the agents here and what they are doing
 ///
-/// A star marks yourself. Presence is `active` (a sign of life within 30 s), `idle` (within 5 min), `away`, `stuck`
-/// (none for `stuckThreshold` seconds, while it holds a task or a path), or `unknown` where nobody can tell from here.
+/// A star marks you. Presence is `active` (seen within 30 s), `idle` (within 5 min), `away`, `stuck`
+/// (not seen for `stuckThreshold` seconds while it holds a task or a path), or `unknown` if this machine cannot check.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -22,10 +22,10 @@ Examples:
   msg agents --gone            those who left or ended, and the mail that waits for them
   msg agents --json | jq -r '.agents[].name'")]
 pub(in crate::faces::cli) struct AgentsArgs {
-    /// Those who are gone, instead of those who are there
+    /// Agents that are gone, instead of those that are here
     #[arg(long)]
     gone: bool,
-    /// Only those in this git work tree; without git, in this folder, above or below it
+    /// Only agents in this git work tree; without git, in this folder, above or below it
     #[arg(long)]
     here: bool,
 }

@@ -7,7 +7,7 @@ use crate::ops::{self, CommandError, Op};
 
 /// Send a message to everyone
 ///
-/// To every live agent but yourself, one copy each. What can't be sent to one doesn't stop the rest.
+/// Every live agent except you gets a copy. A copy that cannot be sent does not stop the others.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -16,7 +16,7 @@ Examples:
 pub(in crate::faces::cli) struct BroadcastArgs {
     #[command(flatten)]
     text: TextArgs,
-    /// Only to those in this git work tree; without git, in this folder, above or below it
+    /// Only to agents in this git work tree; without git, in this folder, above or below it
     #[arg(long)]
     here: bool,
     #[command(flatten)]

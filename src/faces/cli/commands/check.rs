@@ -6,9 +6,9 @@ use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::json;
 use crate::ops::{self, CommandError, Op, Verdict};
 
-/// May you change these paths?
+/// Check whether you may change these paths
 ///
-/// Nothing is changed and nobody is told. Exit code 1: another holds one of them.
+/// Changes nothing and notifies nobody. Exit code 1: another agent holds one of them.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -16,7 +16,7 @@ Examples:
   msg check src/*.rs && cargo fmt
   msg check --json Cargo.toml | jq .paths")]
 pub(in crate::faces::cli) struct CheckArgs {
-    /// Files and directories, there or not
+    /// Files and directories; they need not exist
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<String>,
 }

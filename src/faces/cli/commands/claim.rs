@@ -7,7 +7,7 @@ use crate::faces::cli::profile;
 use crate::ops::tasks::{self, Choice, ClaimRequest, Claimed};
 use crate::ops::{CommandError, Op};
 
-/// Take a task of your spec: it is yours alone until you complete it, give it back, or end
+/// Claim a task of your spec: it is yours alone until you complete it, give it back, or end
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("which").required(true).args(["task", "next"]), after_help = "\
 Examples:
@@ -18,16 +18,16 @@ Examples:
 pub(in crate::faces::cli) struct ClaimArgs {
     /// The id of the task
     task: Option<String>,
-    /// The first in the spec that is ready
+    /// The first task in the spec that is ready
     #[arg(long)]
     next: bool,
-    /// Another spec than yours
+    /// A spec other than yours
     #[arg(long, value_name = "PATH")]
     spec: Option<String>,
     /// Why; shown to agents that are refused
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// Paths to take with it
+    /// Paths to reserve with it
     #[arg(long, value_name = "PATTERN")]
     reserve: Vec<String>,
     /// With --reserve: allow paths outside this work tree

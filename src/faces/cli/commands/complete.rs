@@ -7,7 +7,7 @@ use crate::faces::json::completion;
 use crate::ops::tasks::{self, CompleteRequest, Completed};
 use crate::ops::{CommandError, Op};
 
-/// Say that your task is done
+/// Mark your task as done
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -16,15 +16,15 @@ Examples:
   msg complete TASK-03 --notes \"JWT, with refresh; see src/auth/\"
   msg complete TASK-03 --tick      and tick its box in the spec")]
 pub(in crate::faces::cli) struct CompleteArgs {
-    /// The id of the task; without it, the one that you have
+    /// The id of the task (default: the one you have)
     task: Option<String>,
-    /// What others should know about it
+    /// Notes for others
     #[arg(long, value_name = "TEXT")]
     notes: Option<String>,
-    /// Tick its box in the spec, too
+    /// Also tick its box in the spec
     #[arg(long)]
     tick: bool,
-    /// Another spec than yours
+    /// A spec other than yours
     #[arg(long, value_name = "PATH")]
     spec: Option<String>,
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::faces::cli::args::Cli;
 use crate::faces::cli::output::{Outcome, Page, Report};
 
-/// Completions for your shell
+/// Print completions for your shell
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -11,7 +11,7 @@ use crate::store::config::{Scope, number_json, variable_of};
 
 /// Show and change settings
 ///
-/// Each file has the last word over those before it: pi-messenger's own, ~/.config/ravenry/config.json,
+/// Later files override earlier ones: pi-messenger's own, ~/.config/ravenry/config.json,
 /// pi-messenger's in the project, .ravenry/config.json in the project; then variables such as $MSG_MAIL_TURNS, then
 /// flags.
 #[derive(Args, Debug)]
@@ -29,9 +29,9 @@ pub(in crate::faces::cli) struct ConfigArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Every key, its value and where that comes from
+    /// List every key, its value and where it comes from
     List,
-    /// One value
+    /// Print one value
     Get {
         /// One of those that `msg config` lists
         key: String,
@@ -150,7 +150,7 @@ impl Report for ConfigReport {
                     if !matches!(&entry.source, Source::File(source) if source == file) {
                         let source = from(&entry.source);
                         page.line(style::dim(&format!(
-                            "`{file}` was changed, but the value comes from: {source}"
+                            "saved in `{file}`, but {source} overrides it"
                         )));
                     }
                 }
@@ -187,7 +187,7 @@ pub(super) fn from(source: &Source) -> String {
     match source {
         Source::Default => "default".to_string(),
         Source::File(file) => file.clone(),
-        Source::Remembered(file) => format!("{file} when it could last be read"),
+        Source::Remembered(file) => format!("{file} when it was last readable"),
         Source::Variable(name) => format!("${name}"),
         Source::Flag(flag) => (*flag).to_string(),
         Source::Implied(key) => (*key).to_string(),

@@ -7,7 +7,7 @@ use crate::faces::cli::table::{Cell, Table};
 use crate::ops::doctor::{self, Check, State};
 use crate::ops::{CommandError, Globals};
 
-/// What is wrong with the mesh, and mend what is safe to mend
+/// Check the mesh, and repair what is safe to repair
 ///
 /// Shows what failed and what to watch; `-v` shows every check. Exit code 4 if a check failed.
 #[derive(Args, Debug)]
@@ -17,10 +17,10 @@ Examples:
   msg doctor --repair    bury who is gone, remove stale locks and temporary files
   msg doctor --wake Bob  would mail wake Bob? asks what waits at its side, and costs no turn")]
 pub(in crate::faces::cli) struct DoctorArgs {
-    /// Mend what can be mended without a risk
+    /// Repair what can be repaired without risk
     #[arg(long)]
     repair: bool,
-    /// Only try whether mail would wake this agent
+    /// Only test whether mail would wake this agent
     #[arg(long, value_name = "NAME", conflicts_with = "repair")]
     wake: Option<String>,
 }

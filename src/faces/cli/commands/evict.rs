@@ -6,19 +6,19 @@ use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::profile;
 use crate::ops::{self, CommandError, Evicted, Op};
 
-/// Remove an agent that nobody can tell is alive
+/// Remove an agent whose process cannot be checked
 ///
-/// Its name, tasks and paths become free; its mail is kept for when it comes back. An agent whose process has ended
-/// needs no evicting: that is noticed by itself. One that lives is evicted only with `--force`, and is told so.
+/// Its name, tasks and paths become free; its mail is kept until it comes back. An agent whose process has ended
+/// is removed without this command. A live agent is removed only with `--force`, and gets a message.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   msg evict GoldFalcon
   msg evict GoldFalcon --force    although it is alive")]
 pub(in crate::faces::cli) struct EvictArgs {
-    /// Its name, or one that it had until lately
+    /// Its name, or one it had recently
     name: String,
-    /// Although it is alive
+    /// Remove it even if it is alive
     #[arg(long)]
     force: bool,
 }

@@ -13,11 +13,11 @@ use crate::sys::clock;
 use crate::sys::files::FileError;
 use crate::sys::signals::Stop;
 
-/// What happened, oldest first
+/// Show what happened, oldest first
 ///
-/// Who came and went, wrote to whom, reserved, was refused, took or finished a task. The text of direct messages is not
-/// told unless `feedPrivacy` is `text`. Events from pi-messenger's own feed are included. With `--follow` it
-/// goes on until it is stopped; with `--json` too, that is one event a line.
+/// Who came and went, wrote to whom, reserved, was refused, claimed or finished a task. The text of direct messages is
+/// hidden unless `feedPrivacy` is `text`. Events from pi-messenger's own feed are included. With `--follow` it
+/// runs until it is stopped; with `--json` too, it prints one event per line.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -26,16 +26,16 @@ Examples:
   msg feed --agent SwiftRaven --kind reserve,refused
   msg feed --follow --json | jq -r 'select(.type == \"complete\") | .target'")]
 pub(in crate::faces::cli) struct FeedArgs {
-    /// The last so many; with `--follow` also 0
+    /// Show at most N events; with `--follow` also 0
     #[arg(short = 'n', long, value_name = "N", default_value = "20", value_parser = count_or_none, allow_negative_numbers = true)]
     limit: usize,
-    /// Go on as more happens
+    /// Keep running and show new events
     #[arg(short, long)]
     follow: bool,
-    /// Only what this agent did, or what was done to it
+    /// Only events by or about this agent
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// Only what is of one of these kinds, such as `message` or `claim`
+    /// Only events of these kinds, such as `message` or `claim`
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     kind: Vec<String>,
 }
@@ -44,7 +44,7 @@ pub(super) fn run(op: &Op, args: FeedArgs, ui: &Ui) -> Result<Outcome, CommandEr
     args.kind.iter().try_for_each(|kind| refuse_typo(kind))?;
     if args.limit == 0 && !args.follow {
         return Err(CommandError::new(Kind::InvalidValue, "`--limit 0` shows nothing without `--follow`")
-            .hint("give a number from 1 on"));
+            .hint("give a number of 1 or more"));
     }
     let wanted = Wanted { agent: args.agent, kinds: args.kind };
     if args.follow {

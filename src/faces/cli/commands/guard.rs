@@ -13,11 +13,11 @@ use crate::ops::{CommandError, Holding, Op, Verdict};
 /// Maximum number of paths that are listed; the rest are counted.
 const MOST: usize = 20;
 
-/// Let git refuse to commit what others have reserved
+/// Make git refuse to commit what others have reserved
 ///
-/// `install` puts the check into the pre-commit hook of this repository, for all of its work trees; a hook that is there
-/// already runs first. A commit is refused if it changes, adds, renames or deletes what another live agent has reserved.
-/// If msg is gone, git commits as ever; if it can't tell, too, unless `strict` is set.
+/// `install` adds the check to the pre-commit hook of this repository, for all of its work trees; an existing hook
+/// runs first. A commit is refused if it changes, adds, renames or deletes what another live agent has reserved.
+/// If msg is missing, or cannot check, git commits as usual, unless `strict` is set.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -32,7 +32,7 @@ pub(in crate::faces::cli) struct GuardArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Put the check into the pre-commit hook; a hook that is there runs first
+    /// Add the check to the pre-commit hook; an existing hook runs first
     Install {
         /// Also where others get the hook: one that is committed, or that is for all your repositories
         #[arg(long)]
@@ -41,13 +41,13 @@ enum Action {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Take it out again: the hook is what it was before
+    /// Remove it and restore the hook from before
     Uninstall {
         /// Say what would be done, and do nothing
         #[arg(long)]
         dry_run: bool,
     },
-    /// May what is staged be committed? Exit code 1: another holds some of it
+    /// Check what is staged. Exit code 1: another agent holds some of it
     Check,
 }
 
@@ -93,10 +93,10 @@ impl Report for CheckReport {
             .filter_map(|verdict| Some((verdict, verdict.holding.as_ref()?)))
             .collect();
         page.line(match (held.len(), self.commit.verdicts.len()) {
-            (0, _) => "refused: who has reserved what is not known".to_string(),
-            (1, 1) => "refused: the one path in this commit is reserved".to_string(),
-            (1, all) => format!("refused: one of {all} paths in this commit is reserved"),
-            (held, all) => format!("refused: {held} of {all} paths in this commit are reserved"),
+            (0, _) => "refused: cannot check who has reserved what".to_string(),
+            (1, 1) => "refused: the only file in this commit is reserved".to_string(),
+            (1, all) => format!("refused: one of {all} files in this commit is reserved"),
+            (held, all) => format!("refused: {held} of {all} files in this commit are reserved"),
         });
         // For a single path, the error says everything.
         if held.len() < 2 {
@@ -138,7 +138,7 @@ impl Report for InstallReport {
         let shown = visible(shown);
         let first = if *is_chained { " The hook that is there runs first." } else { "" };
         page.line(match (is_changed, self.dry_run) {
-            (true, true) => format!("The guard would be put into `{shown}`.{first}"),
+            (true, true) => format!("The guard would be installed in `{shown}`.{first}"),
             (true, false) => {
                 format!("The guard is in `{shown}`: git refuses to commit what others have reserved.{first}")
             }
@@ -170,10 +170,10 @@ impl Report for UninstallReport {
         for TakenOut { shown, is_left, .. } in taken_out {
             let shown = visible(shown);
             page.line(match (self.dry_run, is_left) {
-                (true, _) => format!("The guard would be taken out of `{shown}`."),
-                (false, true) => format!("The guard is out of `{shown}`: the rest is as it was."),
+                (true, _) => format!("The guard would be removed from `{shown}`."),
+                (false, true) => format!("Removed the guard from `{shown}`; the rest of the file is unchanged."),
                 (false, false) => {
-                    format!("The guard is out of `{shown}`, which is gone: nothing else was in it.")
+                    format!("Removed the guard; nothing else was in `{shown}`, so the file is deleted.")
                 }
             });
         }

@@ -7,7 +7,7 @@ use crate::faces::cli::profile;
 use crate::ops::tasks::{self, HandedOff};
 use crate::ops::{CommandError, Op};
 
-/// Pass your task, and the paths that you took with it, to another agent
+/// Pass your task, and the paths reserved with it, to another agent
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -16,12 +16,12 @@ Examples:
 pub(in crate::faces::cli) struct HandoffArgs {
     /// The id of the task
     task: String,
-    /// Who gets it
+    /// The agent that gets it
     name: String,
-    /// What it should know
+    /// Notes for that agent
     #[arg(long, value_name = "TEXT")]
     notes: Option<String>,
-    /// Another spec than yours
+    /// A spec other than yours
     #[arg(long, value_name = "PATH")]
     spec: Option<String>,
 }

@@ -9,18 +9,18 @@ use crate::ops::{self, CommandError, Op};
 use crate::store::{Filed, Place};
 use crate::sys::clock;
 
-/// A conversation, oldest first
+/// Show a conversation, oldest first
 ///
-/// What you sent and what was handed over to you: with one agent, or with everyone. It is kept for 30 days.
+/// Messages you sent and messages you received, with one agent or with everyone. They are kept for 30 days.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   msg history
   msg history GoldFalcon --limit 50")]
 pub(in crate::faces::cli) struct HistoryArgs {
-    /// Only with this agent
+    /// Only messages with this agent
     name: Option<String>,
-    /// The last so many
+    /// Show at most N messages
     #[arg(short = 'n', long, value_name = "N", default_value = "20", value_parser = count, allow_negative_numbers = true)]
     limit: usize,
 }

@@ -3,11 +3,11 @@ use clap::Args;
 use crate::faces::cli::output::Outcome;
 use crate::ops::{CommandError, Kind};
 
-/// What a harness calls at its hooks: its JSON in, its JSON out
+/// The command a harness runs as its hook: JSON in, JSON out
 ///
-/// EVENT is the harness's own name for it. Edits and shell commands that would change what another agent has reserved are
-/// refused; waiting mail is handed over; sessions join and leave. The exit code is 0 whatever happens, so that a broken
-/// hook is never in the way: what fails lets the tool through and leaves a line for `msg doctor`, unless `strict` is set.
+/// EVENT is the harness's own name for the event. Edits and shell commands that would change what another agent reserved are
+/// refused; waiting mail is handed over; sessions join and leave. The exit code is always 0, so that a broken
+/// hook never blocks: on failure the tool call is allowed and `msg doctor` shows the reason, unless `strict` is set.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -30,7 +30,7 @@ pub(in crate::faces::cli) struct HookArgs {
 pub(super) fn run(args: HookArgs) -> Result<Outcome, CommandError> {
     let HookArgs { harness, event } = args;
     let called = [harness, event].into_iter().flatten().collect::<Vec<_>>().join(" ");
-    let text = format!("`hook {}` was called in a way that is not understood", called.escape_debug());
+    let text = format!("`hook {}` was called with arguments it does not understand", called.escape_debug());
     Err(CommandError::new(Kind::Usage, text)
         .hint("`msg hook HARNESS EVENT`, with the hook's JSON on standard input"))
 }

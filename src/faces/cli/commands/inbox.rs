@@ -7,9 +7,9 @@ use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::ops::{self, CommandError, InboxReport, Op};
 use crate::sys::clock;
 
-/// Look at what waits for you, and leave it there
+/// Show your unread mail without taking it
 ///
-/// Also what you were asked to confirm and have not, and what could not be handed over.
+/// Also lists messages that still need your ack, and messages that could not be handed over.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -65,7 +65,7 @@ impl Report for Look {
         for filed in owe_ack {
             let letters = filed.stem.letters();
             page.line(style::dim(&format!(
-                "{letters} from {} waits for `msg ack {letters}`",
+                "{letters} from {} needs an ack: `msg ack {letters}`",
                 visible(&filed.message.from)
             )));
         }

@@ -18,15 +18,15 @@ use super::config::from;
 
 /// Make a harness use msg: hooks, plugin, MCP server and permission
 ///
-/// From then on edits of what others have reserved are refused and mail is handed over. With `--join`, sessions join by
-/// themselves (setting `autoRegister`). What is in the settings stays, comments and order too, and `msg uninstall` puts
-/// everything back as it was. With `all`, every harness that is there; without a name, lists them. Restart sessions that run
-/// already.
+/// From then on, edits to what others reserved are refused and mail is handed over. With `--join`, sessions join by
+/// themselves (setting `autoRegister`). Existing settings stay, including comments and order, and `msg uninstall` puts
+/// everything back as it was. `all` means every harness found; without a name, lists them. Restart running sessions
+/// afterwards.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   msg install                   which harnesses are there, and which have msg
-  msg install all --join        into all that are there, and let their sessions join
+  msg install all --join        into all that are found, and let their sessions join
   msg install claude
   msg install all --dry-run     the changes as a diff; nothing is written
   msg install claude --project  for this project alone, in files that stay out of its repository
@@ -34,7 +34,7 @@ Examples:
                                 with `msg statusline` in its status line, unless you have one of your own
   msg install tmux              `msg statusline` in tmux's status bar, about the agent of the pane")]
 pub(in crate::faces::cli) struct InstallArgs {
-    /// Which harness, or all that are there; or tmux
+    /// The harness, `all` that are found, or tmux
     #[arg(value_name = "HARNESS", value_parser = which())]
     harness: Option<Which>,
     #[command(flatten)]
@@ -42,10 +42,10 @@ pub(in crate::faces::cli) struct InstallArgs {
     /// Let sessions join by themselves: sets `autoRegister` for you
     #[arg(long)]
     join: bool,
-    /// Claude Code's status line too
+    /// Also set Claude Code's status line
     #[arg(long)]
     statusline: bool,
-    /// Without the MCP server: an agent that has a shell can do without
+    /// Do not register the MCP server (agents with a shell do not need it)
     #[arg(long)]
     no_mcp: bool,
 }
@@ -53,7 +53,7 @@ pub(in crate::faces::cli) struct InstallArgs {
 /// What `install` and `uninstall` are told.
 #[derive(Args, Debug)]
 pub(in crate::faces::cli) struct WishArgs {
-    /// In the project's own files that stay out of its repository
+    /// Use the project's own settings files that are not committed
     #[arg(long)]
     project: bool,
     /// Only show what would change
@@ -100,7 +100,7 @@ pub(super) fn run(
     let Some(which) = args.harness else {
         if args.join {
             return Err(CommandError::new(Kind::Usage, "`--join` needs HARNESS")
-                .hint("`msg install all --join` installs into all that are there"));
+                .hint("`msg install all --join` installs into all that are found"));
         }
         return Ok(Overview(install::overview(ctx)).into());
     };
@@ -189,15 +189,15 @@ impl Report for Overview {
         }
         table.lines().into_iter().for_each(|line| page.line(line));
         page.line(style::dim(
-            "`msg install NAME` installs into one, `msg install all` into all that are there.",
+            "`msg install NAME` installs into one, `msg install all` into all that are found.",
         ));
     }
 }
 
 const WORDS: Words = Words {
     unchanged: "is installed already.",
-    last: "Restart sessions that run already.",
-    last_of_tmux: "`tmux source-file`, with that path, loads it into a tmux that runs already.",
+    last: "Restart running sessions to pick this up.",
+    last_of_tmux: "`tmux source-file`, with that path, loads it into a running tmux.",
 };
 
 /// The texts in which `install` and `uninstall` differ.
@@ -273,14 +273,14 @@ impl Report for InstallReport {
             page.line(style::warn(&format!("{harness}: {}", visible(text))));
         }
         for (harness, reason) in &self.done.skipped {
-            page.line(style::dim(&format!("{harness} is left out: {}", visible(reason))));
+            page.line(style::dim(&format!("{harness}: skipped ({})", visible(reason))));
         }
         if !self.wish.dry_run && !self.done.changes.is_empty() {
             let is_tmux = self.wish.recipient == Some(Recipient::Tmux);
             page.line(style::dim(if is_tmux { self.words.last_of_tmux } else { self.words.last }));
         }
         match self.joining {
-            Some(Joining::SwitchedOn) => page.line("Sessions join by themselves from now on."),
+            Some(Joining::SwitchedOn) => page.line("Sessions now join by themselves."),
             Some(Joining::Off) => page.line(
                 "Next: `msg config set autoRegister true` lets sessions join by themselves; they do not yet.",
             ),

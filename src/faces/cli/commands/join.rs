@@ -6,10 +6,10 @@ use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::profile;
 use crate::ops::{self, Arrival, CommandError, Joined, Kind, Op, Request};
 
-/// Join the mesh under a name of your own or a made-up one
+/// Join the mesh, under a name you choose or a generated one
 ///
-/// You stay for as long as the program that you run in: the harness, or the shell of your terminal. When it ends,
-/// however it ends, your name, tasks and paths are free; when the same session starts again, it is you again.
+/// You stay joined until the program you run in ends: the harness, or the shell of your terminal. When it ends,
+/// however it ends, your name, tasks and paths become free; if the same session starts again, it gets its name back.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -18,12 +18,12 @@ Examples:
   msg join --spec docs/spec.md    and work through that spec
   msg join --pid $$               from a script: live as long as this shell")]
 pub(in crate::faces::cli) struct JoinArgs {
-    /// Letters, digits, `_` and `-`, at most 50; without it $MSG_AGENT, else a made-up one
+    /// Letters, digits, `_` and `-`, at most 50 (default: $MSG_AGENT, else a generated name)
     name: Option<String>,
-    /// The Markdown file whose tasks you work through
+    /// The Markdown file whose tasks you work on
     #[arg(long, value_name = "PATH")]
     spec: Option<String>,
-    /// What you run in: claude, codex, gemini, opencode, pi, copilot, terminal or other
+    /// The program you run in: claude, codex, gemini, opencode, pi, copilot, terminal or other
     #[arg(long, value_name = "NAME")]
     harness: Option<String>,
     /// The harness's id of your session
@@ -32,10 +32,10 @@ pub(in crate::faces::cli) struct JoinArgs {
     /// Stay joined while this process runs
     #[arg(long, value_name = "PID", allow_negative_numbers = true)]
     pid: Option<i64>,
-    /// Take process 1 with `--pid 1`, although every process is below it
+    /// Accept `--pid 1`, although every process descends from it
     #[arg(long)]
     force: bool,
-    /// The model that you are
+    /// Your model
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
 }
@@ -91,27 +91,27 @@ impl Report for JoinReport {
         let name = style::bold(self.joined.profile.agent.name.as_str());
         let peers = match self.joined.peers {
             0 => "Nobody else is here yet.".to_string(),
-            1 => "One other is here: `msg agents`.".to_string(),
-            peers => format!("{peers} others are here: `msg agents`."),
+            1 => "One other agent is here: `msg agents`.".to_string(),
+            peers => format!("{peers} other agents are here: `msg agents`."),
         };
         page.line(match self.joined.arrival {
             Arrival::New => format!("Joined as {name}. {peers}"),
             Arrival::Already => format!("You are {name} already."),
             Arrival::Back { mail: 0 } => format!("Welcome back, {name}. {peers}"),
             Arrival::Back { mail: 1 } => {
-                format!("Welcome back, {name}. One message has waited for you. {peers}")
+                format!("Welcome back, {name}. You have one unread message. {peers}")
             }
             Arrival::Back { mail } => {
-                format!("Welcome back, {name}. {mail} messages have waited for you. {peers}")
+                format!("Welcome back, {name}. You have {mail} unread messages. {peers}")
             }
         });
         if !self.joined.lost.is_empty() {
             let lost: Vec<String> =
                 self.joined.lost.iter().map(|pattern| visible(pattern).into_owned()).collect();
-            page.line(format!("Others hold now what you held before: {}.", lost.join(", ")));
+            page.line(format!("Other agents now hold what you held before: {}.", lost.join(", ")));
         }
         if let Some(file) = &self.joined.settled_in {
-            page.line(style::dim(&format!("The mesh is {} from now on: `{file}` says so.", self.mesh)));
+            page.line(style::dim(&format!("Your agents will meet in {} (the \"mesh\"; saved in `{file}`).", self.mesh)));
         }
         if page.verbose {
             page.line(style::dim(&format!("{}; the mesh is {}", visible(&self.joined.why), self.mesh)));

@@ -3,9 +3,9 @@ use clap::Args;
 use crate::faces::cli::output::Outcome;
 use crate::ops::{CommandError, Kind};
 
-/// Serve models that have tools rather than a shell: MCP on standard input and output
+/// Serve models that have tools instead of a shell: MCP on standard input and output
 ///
-/// `msg install` puts it where a harness finds it. It has six tools, takes mail only when the answer was written, and ends
+/// `msg install` registers it with a harness. It has six tools, takes mail only after the answer was written, and ends
 /// with its client.
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -19,5 +19,5 @@ pub(in crate::faces::cli) struct McpArgs {}
 /// arguments that the server does not accept.
 pub(super) fn run(_: McpArgs) -> Result<Outcome, CommandError> {
     Err(CommandError::new(Kind::Usage, "`mcp` takes no more than `--mesh` and `--as`")
-        .hint("it speaks JSON-RPC on standard input and output; `msg mcp --help` tells more"))
+        .hint("it speaks JSON-RPC on standard input and output; see `msg mcp --help`"))
 }

@@ -4,9 +4,9 @@ use crate::faces::cli::output::{Outcome, Ui};
 use crate::faces::cli::values::count;
 use crate::ops::{self, CommandError, Op, Selection};
 
-/// Take what waits for you
+/// Take your unread mail
 ///
-/// What is printed counts as surfaced: the sender can see that. If the output can't be written, it stays where it is.
+/// Printed messages count as `surfaced`, which their senders can see. If the output can't be written, they stay unread.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -15,10 +15,10 @@ Examples:
   msg read --ack           and confirm what was read
   msg read --json | jq -r '.messages[].text'")]
 pub(in crate::faces::cli) struct ReadArgs {
-    /// At most so many; the rest waits
+    /// Take at most N messages
     #[arg(short = 'n', long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     limit: Option<usize>,
-    /// Confirm them too
+    /// Also acknowledge them
     #[arg(long)]
     ack: bool,
 }

@@ -8,9 +8,9 @@ use crate::ops::{self, CommandError, Op, Receipt, age};
 use crate::store::iso;
 use crate::sys::clock;
 
-/// Where a message that you sent stands
+/// Show what became of a message you sent
 ///
-/// `stored`: safe in the inbox. `surfaced`: handed over, and by what. `acked`: confirmed. `taken`: left the inbox of a
+/// `stored`: in the inbox. `surfaced`: handed over, and by what. `acked`: acknowledged. `taken`: left the inbox of a
 /// peer that keeps no record. `gone`: the reason says why.
 #[derive(Args, Debug)]
 #[command(after_help = "\

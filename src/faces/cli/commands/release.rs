@@ -6,14 +6,14 @@ use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::reservations::json as reservation_json;
 use crate::ops::{self, CommandError, Op, Released};
 
-/// Let go of paths; those who were refused are told
+/// Release paths; agents that were refused are notified
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   msg release src/auth/
   msg release                  all that you hold")]
 pub(in crate::faces::cli) struct ReleaseArgs {
-    /// What you reserved; without it, all
+    /// What you reserved (default: everything)
     #[arg(value_name = "PATTERN")]
     patterns: Vec<String>,
 }
@@ -36,7 +36,7 @@ impl Report for ReleaseReport {
             page.line(format!("{} is free.", style::bold(&visible(&reservation.pattern))));
         }
         if self.0.reservations.is_empty() {
-            page.line("You held nothing.");
+            page.line("You had no reservations.");
         }
     }
 

@@ -6,9 +6,9 @@ use crate::faces::cli::output::{Outcome, Page, Report, style};
 use crate::faces::cli::profile;
 use crate::ops::{self, CommandError, Op, Profile};
 
-/// Take another name; mail, tasks and paths go along
+/// Change your name; mail, tasks and paths are kept
 ///
-/// For ten minutes the old name stays yours: whoever writes to it reaches you.
+/// For ten minutes the old name stays yours: messages to it reach you.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -7,7 +7,7 @@ use crate::ops::{self, CommandError, Op};
 
 /// Answer a message
 ///
-/// The answer goes to whoever sent it, in its thread.
+/// The answer goes to the sender, in the same thread.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -17,7 +17,7 @@ pub(in crate::faces::cli) struct ReplyArgs {
     id: String,
     #[command(flatten)]
     text: TextArgs,
-    /// Keep it for a known session that is gone; it gets it when it comes back
+    /// If the recipient is gone, keep the message until that session comes back
     #[arg(long)]
     hold: bool,
     #[command(flatten)]

@@ -10,7 +10,7 @@ use crate::ops::{self, CommandError, Holding, Op};
 use crate::sys::clock;
 use crate::sys::environment::Home;
 
-/// Who holds which paths
+/// List who holds which paths
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -18,7 +18,7 @@ Examples:
   msg reservations --mine
   msg reservations --json | jq -r '.reservations[] | \"\\(.holder) \\(.pattern)\"'")]
 pub(in crate::faces::cli) struct ReservationsArgs {
-    /// Only what you hold yourself
+    /// Only your own
     #[arg(long)]
     mine: bool,
 }

@@ -9,8 +9,9 @@ use crate::sys::clock;
 
 /// Reserve paths so that other agents can't edit them
 ///
-/// A path covers itself and all beneath it; in a glob `*` stops at `/` and `**` does not. Patterns are read from here
-/// and hold in this git work tree. All of them are granted or none. You hold them until you release them, leave or end.
+/// A path covers itself and everything beneath it; in a glob `*` stops at `/` and `**` does not. Patterns are relative to
+/// the current directory and count in this git work tree. All are granted or none. You hold them until you release them,
+/// leave or end.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -19,13 +20,13 @@ Examples:
   msg reserve docs/ --ttl 30m          for half an hour
   msg reserve src/auth/                again: renews it")]
 pub(in crate::faces::cli) struct ReserveArgs {
-    /// Paths or globs, read from here
+    /// Paths or globs, relative to the current directory
     #[arg(required = true, value_name = "PATTERN")]
     patterns: Vec<String>,
     /// Why; shown to agents that are refused
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// Only for so long: 90 (seconds), 90s, 10m, 2h, 1d
+    /// Only for this long: 90 (seconds), 90s, 10m, 2h, 1d
     #[arg(long, value_name = "TIME")]
     ttl: Option<String>,
     /// Allow paths outside this work tree

@@ -12,10 +12,10 @@ use crate::ops::{CommandError, Globals};
 use crate::sys::files::FileError;
 use crate::sys::signals::Stop;
 
-/// Put the promises to the test, on this disk
+/// Test the promises on this disk
 ///
 /// Makes throw-away meshes beside yours, so on the same file system, lets real processes race for names, tasks, paths and
-/// messages there, kills them, damages files, and tells which promises held and what was counted. Takes about ten
+/// messages there, kills them, damages files, and reports which promises held, with counts. Takes about ten
 /// seconds. Your own mesh and configuration are not touched, and nothing is left behind. Exit code 4 if a promise broke.
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -31,7 +31,7 @@ pub(in crate::faces::cli) struct SelftestArgs {
     /// Only this promise; may be given several times
     #[arg(long = "promise", value_name = "N", value_parser = clap::value_parser!(u8).range(1..=7))]
     promises: Vec<u8>,
-    /// If a promise broke, leave the throw-away meshes there to be looked at
+    /// If a promise broke, keep the throw-away meshes for inspection
     #[arg(long)]
     keep: bool,
     /// What the test's own children are there for

@@ -7,7 +7,7 @@ use crate::ops::{self, CommandError, Op};
 
 /// Send a message to one agent, or to several
 ///
-/// It is safe in the recipient's inbox when this returns. `msg receipt` tells whether it was handed over since.
+/// When this returns, the message is in the recipient's inbox. `msg receipt` shows whether it was handed over since.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -16,15 +16,15 @@ Examples:
   git diff | msg send GoldFalcon -
   msg send GoldFalcon --file notes.md --importance high")]
 pub(in crate::faces::cli) struct SendArgs {
-    /// Names, with commas between them
+    /// Names, separated by commas
     #[arg(value_name = "TO[,TO…]")]
     to: String,
     #[command(flatten)]
     text: TextArgs,
-    /// The message that this answers
+    /// The message this answers
     #[arg(long, value_name = "ID")]
     reply_to: Option<String>,
-    /// Keep it for a known session that is gone; it gets it when it comes back
+    /// If the recipient is gone, keep the message until that session comes back
     #[arg(long)]
     hold: bool,
     #[command(flatten)]

@@ -7,7 +7,7 @@ use crate::faces::cli::profile;
 use crate::faces::cli::text::TextArgs;
 use crate::ops::{self, CommandError, Op, Profile};
 
-/// Say what others see beside your name; without a text, nothing
+/// Set the status shown next to your name (no text clears it)
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

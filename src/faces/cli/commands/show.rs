@@ -7,7 +7,7 @@ use crate::ops::{self, CommandError, Op};
 use crate::store::{Filed, Place};
 use crate::sys::clock;
 
-/// One message in full, sent or received
+/// Show one message in full, sent or received
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -7,7 +7,7 @@ use crate::ops::tasks::{self, SpecInUse};
 use crate::ops::{CommandError, Op};
 use crate::sys::environment::Home;
 
-/// Show or set the spec that you work through
+/// Show or set the spec you work on
 ///
 /// A spec is a Markdown file. A task is a list item, a heading or a table row that begins with an id such as TASK-01, or a
 /// box with an id before a colon. `(needs TASK-01)` or `Depends on: TASK-01` says what has to be done before it. Boxes
@@ -63,7 +63,7 @@ impl Report for SpecReport {
     fn text(&self, page: &mut Page) {
         match &self.spec.path {
             None if page.quiet => {}
-            None => page.line("You have no spec: `msg spec PATH` sets one."),
+            None => page.line("You have no spec. Set one with `msg spec PATH`."),
             Some(path) if page.quiet => page.line(visible(path)),
             Some(path) => {
                 let tasks = match self.spec.tasks {

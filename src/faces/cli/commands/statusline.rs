@@ -16,10 +16,10 @@ const LIMIT: Duration = Duration::from_millis(50);
 /// Maximum size of that JSON in bytes.
 const MAX_INPUT: usize = 1024 * 1024;
 
-/// One short line for a status bar
+/// Print one short line for a status bar
 ///
-/// Your name, how many others are there, how many messages wait; what is nothing is left out. A harness may tell its
-/// session in JSON on standard input, as Claude Code does; a terminal multiplexer its pane with `--pane`. `msg install
+/// Your name, the number of other agents, the number of unread messages; zeros are omitted. A harness may pass its
+/// session as JSON on standard input, as Claude Code does; a terminal multiplexer its pane with `--pane`. `msg install
 /// claude --statusline` and `msg install tmux` set it up.
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -29,10 +29,10 @@ Examples:
   PS1='$(msg statusline) \\$ '        in a shell prompt
   echo \"$model  $(printf %s \"$input\" | msg statusline)\"   in a script of your own for Claude Code")]
 pub(in crate::faces::cli) struct StatuslineArgs {
-    /// As tmux reads it: nothing in it is a format or a colour
+    /// Escape the line for tmux
     #[arg(long)]
     tmux: bool,
-    /// The agent that runs beneath this process, as tmux's `#{pane_pid}` tells it
+    /// The agent that runs beneath this process (tmux: `#{pane_pid}`)
     #[arg(long, value_name = "PID")]
     pane: Option<String>,
 }

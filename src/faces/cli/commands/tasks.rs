@@ -18,7 +18,7 @@ const TITLE: usize = 60;
 /// Width of the progress bar, in columns.
 const BAR: usize = 20;
 
-/// The tasks of your spec, and who is on what
+/// List the tasks of your spec, and who works on which
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -27,7 +27,7 @@ Examples:
   msg tasks --mine              what you work on
   msg tasks --spec docs/spec.md --json | jq '.tasks[] | select(.state == \"open\")'")]
 pub(in crate::faces::cli) struct TasksArgs {
-    /// Another spec than yours
+    /// A spec other than yours
     #[arg(long, value_name = "PATH")]
     spec: Option<String>,
     /// Only tasks that are ready
@@ -121,7 +121,7 @@ impl Report for TasksReport {
         let lines = table.lines();
         if lines.is_empty() && !page.quiet {
             page.line(match (self.whole, &self.tasks.spec) {
-                (true, None) => "You have no spec: `msg spec PATH` sets one.",
+                (true, None) => "You have no spec. Set one with `msg spec PATH`.",
                 (true, Some(_)) => "There are no tasks.",
                 (false, _) => "None.",
             });

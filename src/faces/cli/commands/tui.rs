@@ -8,8 +8,8 @@ use super::Call;
 
 /// See who is here and talk to them, in the terminal
 ///
-/// Tabs for the agents, each conversation, tasks, reservations and the feed; what happens is seen as it happens. `?` shows
-/// the keys. Who has not joined joins as a person and leaves when it is closed. What was on the screen counts as surfaced.
+/// Tabs for the agents, each conversation, tasks, reservations and the feed, updated live. `?` shows
+/// the keys. If you have not joined, you join as a person until you close it. Messages shown on screen count as surfaced.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -17,7 +17,7 @@ Examples:
   msg tui Robin
   NO_COLOR=1 msg tui")]
 pub(in crate::faces::cli) struct TuiArgs {
-    /// The name to join under; a made-up one if there is none
+    /// The name to join under (default: a generated one)
     #[arg(value_name = "NAME")]
     name: Option<String>,
 }
@@ -26,9 +26,9 @@ pub(super) fn run(call: &Call<'_>, args: TuiArgs) -> Result<Outcome, CommandErro
     if call.ui.is_json() {
         return Err(CommandError::new(
             Kind::Usage,
-            "`tui` draws on a terminal, and has nothing to say in JSON",
+            "`tui` draws on a terminal and has no JSON output",
         )
-        .hint("`msg agents --json` and `msg watch --json` have"));
+        .hint("use `msg agents --json` or `msg watch --json`"));
     }
     let name = args.name.map(AgentName::new).transpose()?;
     (call.screen)(call.globals.clone(), name, call.ui.has_colour())?;

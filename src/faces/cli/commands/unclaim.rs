@@ -8,16 +8,16 @@ use crate::ops::tasks;
 use crate::ops::{CommandError, Op};
 use crate::store::Claim;
 
-/// Give a task back, and the paths that you took with it
+/// Give a task back, and release the paths reserved with it
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   msg unclaim              the one that you have
   msg unclaim TASK-03")]
 pub(in crate::faces::cli) struct UnclaimArgs {
-    /// The id of the task; without it, the one that you have
+    /// The id of the task (default: the one you have)
     task: Option<String>,
-    /// Another spec than yours
+    /// A spec other than yours
     #[arg(long, value_name = "PATH")]
     spec: Option<String>,
 }

@@ -5,10 +5,10 @@ use crate::faces::cli::output::Outcome;
 use crate::ops::CommandError;
 use crate::ops::setup::install;
 
-/// Take msg out of a harness again
+/// Remove msg from a harness
 ///
-/// A file that nobody has changed since gets its old content back, or goes if there was none; from others our entries
-/// alone are taken.
+/// A file that has not changed since gets its old content back, or is removed if there was none; from other files only
+/// the entries of msg are removed.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -16,7 +16,7 @@ Examples:
   msg uninstall all --dry-run     the changes as a diff; nothing is written
   msg uninstall claude --project")]
 pub(in crate::faces::cli) struct UninstallArgs {
-    /// Which harness, or all; or tmux
+    /// The harness, `all`, or tmux
     #[arg(value_name = "HARNESS", value_parser = which())]
     harness: Which,
     #[command(flatten)]
@@ -30,6 +30,6 @@ pub(super) fn run(args: &UninstallArgs) -> Result<Outcome, CommandError> {
 
 const WORDS: Words = Words {
     unchanged: "has nothing of msg in it.",
-    last: "Sessions that run already go on as they are.",
-    last_of_tmux: "A tmux that runs already goes on as it is.",
+    last: "Running sessions keep the old hooks until you restart them.",
+    last_of_tmux: "A running tmux keeps it until you reload its configuration.",
 };

@@ -8,17 +8,17 @@ use crate::sys::signals::Stop;
 
 /// Block until there is mail, then take it like `read`
 ///
-/// Exit code 5 when there is none in time.
+/// Exit code 5 if none arrives in time.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   msg wait --timeout 10m
   msg wait --from GoldFalcon")]
 pub(in crate::faces::cli) struct WaitArgs {
-    /// Give up after so long: 90 (seconds), 90s, 10m, 2h
+    /// Give up after this long: 90 (seconds), 90s, 10m, 2h
     #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
     timeout: Option<String>,
-    /// Only for mail from this agent
+    /// Only mail from this agent
     #[arg(long, value_name = "NAME")]
     from: Option<String>,
 }

@@ -11,9 +11,9 @@ use crate::sys::signals::Stop;
 
 /// Follow your inbox
 ///
-/// Prints each message as it comes, until it is stopped; with `--json`, one object a line. With `--exec`, runs a
+/// Prints each message as it arrives, until it is stopped; with `--json`, one object per line. With `--exec`, runs a
 /// command for each instead, with the message in JSON on its standard input: a command that fails leaves the message
-/// undelivered and is tried again after 1, 2, 4 … s; after five failures the message is parked, and `msg inbox` shows
+/// undelivered and is retried after 1, 2, 4 … s; after five failures the message is set aside, and `msg inbox` shows
 /// it.
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -22,7 +22,7 @@ Examples:
   msg watch --json | jq -r .text
   msg watch --exec 'notify-send msg \"$(jq -r .text)\"'")]
 pub(in crate::faces::cli) struct WatchArgs {
-    /// Run this in a shell for each message
+    /// Run this shell command for each message
     #[arg(long, value_name = "CMD")]
     exec: Option<String>,
 }

@@ -9,9 +9,9 @@ use crate::sys::clock;
 use crate::sys::environment::Home;
 use crate::sys::{ancestry, process};
 
-/// Yourself, as others see you
+/// Show yourself, as others see you
 ///
-/// With `-v` also how you were recognised, and which process you live as long as.
+/// With `-v` also how you were recognised, and which process you are tied to.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

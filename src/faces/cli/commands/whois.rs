@@ -8,14 +8,14 @@ use crate::ops::{self, CommandError, Op, Profile};
 use crate::sys::clock;
 use crate::sys::environment::Home;
 
-/// One agent in full
+/// Show one agent in full
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   msg whois GoldFalcon
   msg whois GoldFalcon --json")]
 pub(in crate::faces::cli) struct WhoisArgs {
-    /// Its name, or one that it had until lately
+    /// Its name, or one it had recently
     name: String,
 }
 

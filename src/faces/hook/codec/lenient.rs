@@ -17,7 +17,7 @@ pub(super) fn object<T: DeserializeOwned>(input: &[u8]) -> Result<T, String> {
     let read = read(input).or_else(|error| mended(input).map_or(Err(error), |text| read(text.as_bytes())));
     match read {
         Ok(Maybe(Some(Object(payload)))) => Ok(payload),
-        Ok(Maybe(None)) => Err("the payload is no JSON object".to_string()),
+        Ok(Maybe(None)) => Err("the payload is not a JSON object".to_string()),
         Err(error) => Err(format!("the payload can't be read: {error}")),
     }
 }
@@ -233,7 +233,7 @@ mod tests {
     fn no_object_is_an_error() {
         for input in ["null", "[]", "[{}]", "1", "\"{}\""] {
             let error = object::<Shape>(input.as_bytes()).err().unwrap();
-            assert_eq!(error, "the payload is no JSON object", "{input}");
+            assert_eq!(error, "the payload is not a JSON object", "{input}");
         }
         for input in ["", " ", "{", "{}{}", "{\"a\":}", "x", r#"{"text":1,"text":2}"#] {
             let error = object::<Shape>(input.as_bytes()).err().unwrap();

@@ -54,7 +54,7 @@ impl Args {
     pub(super) fn wait(&self) -> Result<Option<Wait>, CommandError> {
         let Some(seconds) = self.wait.filter(|seconds| *seconds != 0.0) else { return Ok(None) };
         let most = Duration::try_from_secs_f64(seconds.min(LONGEST)).map_err(|_| {
-            CommandError::new(Kind::InvalidValue, format!("{seconds} s is no time to wait"))
+            CommandError::new(Kind::InvalidValue, format!("`wait` must be zero or more, not {seconds}"))
                 .hint("for example 60")
         })?;
         Ok(Some(Wait { args: self.clone(), most }))
@@ -101,7 +101,7 @@ impl Wait {
         })?;
         match found {
             Some(_) => Ok(Answer::default()),
-            None => Err(CommandError::new(Kind::TimedOut, "no mail came in time")),
+            None => Err(CommandError::new(Kind::TimedOut, "timed out: no mail")),
         }
     }
 }
@@ -110,8 +110,8 @@ fn handed_over(letters: &[Letter], unread: usize) -> Answer {
     let mut parts: Vec<String> = letters.iter().map(Letter::for_tools).collect();
     match unread.saturating_sub(letters.len()) {
         0 => {}
-        1 => parts.push("[1 more message waits]".to_string()),
-        rest => parts.push(format!("[{rest} more messages wait]")),
+        1 => parts.push("[1 more message]".to_string()),
+        rest => parts.push(format!("[{rest} more messages]")),
     }
     let messages: Vec<Value> = letters.iter().map(|letter| without_text(&letter.message)).collect();
     Answer::new(parts.join("\n\n")).with("messages", messages)

@@ -89,7 +89,7 @@ fn read<A: DeserializeOwned>(arguments: JsonObject) -> Result<A, CommandError> {
     serde_json::from_value(Value::Object(arguments)).map_err(|error| {
         // The error may quote the model's arguments, which may be long.
         let text: String = error.to_string().chars().take(300).collect();
-        CommandError::new(Kind::Usage, text).hint("the tool's schema tells what it takes")
+        CommandError::new(Kind::Usage, text).hint("see the tool's input schema")
     })
 }
 
@@ -120,7 +120,7 @@ fn join(op: &Op, name: Option<crate::domain::AgentName>) -> Result<String, Comma
 fn needed<T>(value: Option<T>, name: &str, action: &str) -> Result<T, CommandError> {
     value.ok_or_else(|| {
         CommandError::new(Kind::Usage, format!("`{action}` needs `{name}`"))
-            .hint("the tool's schema tells what it takes")
+            .hint("see the tool's input schema")
     })
 }
 

@@ -61,7 +61,7 @@ pub(super) fn run(op: &Op, args: Args) -> Result<Answer, CommandError> {
                 .map(|freed| format!("{} is free", quoted(&freed.pattern)))
                 .collect();
             if lines.is_empty() {
-                lines.push("you held nothing".to_string());
+                lines.push("you had no reservations".to_string());
             }
             let freed = released.reservations.iter().map(|freed| json::reservation(freed, holder));
             Ok(Answer::lines(lines).with("released", freed.collect::<Vec<_>>()))

@@ -31,7 +31,7 @@ pub(super) fn tool() -> Tool {
             },
             "notes": { "type": "string", "description": "claim: reason; complete, handoff: for others" },
             "to": { "type": "string", "description": "handoff: name" },
-            "adhoc": { "type": "boolean", "description": "claim: stands in no spec" },
+            "adhoc": { "type": "boolean", "description": "claim: a task that is in no spec" },
             "tick": { "type": "boolean", "description": "complete: tick its box" },
         }),
     )

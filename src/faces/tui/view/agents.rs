@@ -55,7 +55,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme)
         let text = match (state.is_loaded, state.filter.text.is_empty()) {
             (false, _) => "…",
             (true, true) => "Nobody else is here. `msg install all` lets your agents join.",
-            (true, false) => "Nobody here is like that.",
+            (true, false) => "No agent matches.",
         };
         return super::put_empty(buffer, area, text, theme);
     }

@@ -15,10 +15,10 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme)
     let pieces = talk.pieces(window);
     if pieces.is_empty() {
         let text = match (&state.tab, state.filter.text.is_empty()) {
-            (_, false) => "Nothing was said of that.".to_string(),
-            (Tab::All, true) => "Nothing was said to all. What you write here goes to everyone.".to_string(),
+            (_, false) => "No message matches.".to_string(),
+            (Tab::All, true) => "No broadcasts yet. Anything you type here goes to everyone.".to_string(),
             (_, true) => {
-                format!("Nothing was said yet. What you write here goes to {}.", visible(&talk.with))
+                format!("No messages yet. Anything you type here goes to {}.", visible(&talk.with))
             }
         };
         return super::put_empty(buffer, area, &text, theme);

@@ -20,7 +20,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme)
         let text = if state.filter.text.is_empty() {
             "Nothing has happened yet."
         } else {
-            "Nothing like that happened."
+            "No event matches."
         };
         return super::put_empty(buffer, area, text, theme);
     }

@@ -22,7 +22,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme)
         let text = if state.filter.text.is_empty() {
             "Nothing is reserved."
         } else {
-            "Nothing like that is reserved."
+            "No reservation matches."
         };
         return super::put_empty(buffer, area, text, theme);
     }

@@ -20,7 +20,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme)
         return super::put_empty(
             buffer,
             area,
-            "Nobody here works through a spec. `msg spec PATH` sets one.",
+            "No agent here has a spec. Set one with `msg spec PATH`.",
             theme,
         );
     }

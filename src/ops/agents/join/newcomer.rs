@@ -121,7 +121,7 @@ pub(super) fn not_there(pid: Pid) -> CommandError {
 }
 
 fn no_host() -> CommandError {
-    let text = "no harness and no terminal is among the processes that started this command";
+    let text = "cannot tell which process to follow: neither a harness nor a terminal started this command";
     CommandError::new(Kind::NoHost, text)
-        .hint("an agent lives as long as a process: name the one that stays with `--pid PID`")
+        .hint("pass the process that stays with `--pid PID` (in a script: `--pid $$`)")
 }

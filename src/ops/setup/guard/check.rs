@@ -75,17 +75,17 @@ fn with_ways_out(error: CommandError, verdicts: &[Verdict]) -> CommandError {
     }
     let mut error = CommandError { hints: Vec::new(), ..error };
     for name in holders.iter().take(MOST) {
-        error = error.hint(format!("`msg send {name} \"…\"` asks for it"));
+        error = error.hint(format!("ask: `msg send {name} \"…\"`"));
     }
     error
         .hint("`git reset PATH` leaves a path out of the commit")
-        .hint("`git commit --no-verify` is a person's way past this")
+        .hint("to commit anyway (people only): `git commit --no-verify`")
 }
 
 fn not_known(error: &CommandError) -> CommandError {
-    let text = format!("whether others have reserved what is staged is not known: {}", error.message);
+    let text = format!("cannot check whether others have reserved what is staged: {}", error.message);
     let refusal = CommandError { hints: error.hints.clone(), ..CommandError::new(Kind::NotChecked, text) };
     refusal
         .hint("you are refused because `strict` is set: `msg config get strict`")
-        .hint("`git commit --no-verify` is a person's way past this")
+        .hint("to commit anyway (people only): `git commit --no-verify`")
 }

@@ -64,7 +64,7 @@ pub fn install(ctx: &Op, order: Order) -> Result<Installed, CommandError> {
         program: program::own().map_err(no_program)?,
         mesh: is_pinned.then(|| ctx.location.to_string()),
     };
-    // A first look, without the lock: whoever is at work there may have left things half done for this moment.
+    // A first look, without the lock: whoever is busy there may have left things half done for this moment.
     let mut plan = Plan::of(&place, &call);
     let is_change = plan.as_ref().map_or(true, Plan::is_change);
     if is_change && !order.shared {

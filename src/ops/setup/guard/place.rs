@@ -77,9 +77,9 @@ impl Place {
         let place = Self { kept, kept_in, kept_file, hook, root, home };
         if files::metadata(place.dir())?.is_some_and(|metadata| !metadata.is_dir()) {
             let dir = place.shown(place.dir());
-            let text = format!("git looks for hooks in `{dir}`, which is no directory");
+            let text = format!("git looks for hooks in `{dir}`, which is not a directory");
             return Err(CommandError::new(Kind::HookInTheWay, text)
-                .hint("`git config --show-origin core.hooksPath` tells where that is set"));
+                .hint("`git config --show-origin core.hooksPath` shows where that is set"));
         }
         Ok(place)
     }
@@ -120,7 +120,7 @@ impl Place {
             return Ok(Occupant::Other);
         }
         if !metadata.is_file() {
-            let text = format!("`{}` is no file", self.shown(&self.hook));
+            let text = format!("`{}` is not a file", self.shown(&self.hook));
             return Err(CommandError::new(Kind::HookInTheWay, text).hint("look at it, and move it away"));
         }
         let content = files::read_large(&self.hook)?.unwrap_or_default();

@@ -80,9 +80,9 @@ fn of_harnesses(ctx: &Context) -> Vec<Check> {
             ([], []) => Check::warn(
                 NAME,
                 "in no harness",
-                "`msg install all` installs into every harness that is there",
+                "`msg install all` installs into every harness found",
             ),
-            ([], _) => Check::ok(NAME, "in no harness that all is well with"),
+            ([], _) => Check::ok(NAME, "in no harness without problems"),
             (well, _) => Check::ok(NAME, format!("in {}", well.join(", "))),
         },
     );
@@ -148,7 +148,7 @@ fn look(place: &Place<'_>, harness: Harness, installs: &Installs) -> Found {
             let is_used = is_project || absence(harness, place.home).is_none();
             let fix = match error.kind {
                 Kind::Corrupt => error.hints.first().cloned(),
-                _ if error.facts.iter().any(|(name, _)| *name == "line") => Some("mend the file".to_string()),
+                _ if error.facts.iter().any(|(name, _)| *name == "line") => Some("fix the file".to_string()),
                 _ => None,
             };
             let text = format!("{harness}: {}", error.message);
@@ -164,8 +164,8 @@ fn look(place: &Place<'_>, harness: Harness, installs: &Installs) -> Found {
     if let Some(step) = steps.iter().find(|step| step.before != step.after).filter(|_| troubles.is_empty()) {
         let file = shown(&step.target.path);
         let text = match step.target.part {
-            Part::Trust(_) => format!("{harness} does not trust the hooks, and passes them by: `{file}`"),
-            _ => format!("{harness}: what is in `{file}` is of another version of msg, or was changed"),
+            Part::Trust(_) => format!("{harness} does not trust the hooks and skips them: `{file}`"),
+            _ => format!("{harness}: `{file}` was written by another version of msg, or was changed"),
         };
         troubles.push((text, mend));
     }

@@ -137,7 +137,7 @@ fn run(wish: Wish, way: Way) -> Result<Done, CommandError> {
     let root = tree.as_ref().map_or(cwd, |tree| tree.root.clone());
     let scope = if wish.project { Scope::Project(&root) } else { Scope::User };
     if wish.project && root == home.home {
-        return Err(CommandError::new(Kind::NoProjectSettings, "your home directory is no project")
+        return Err(CommandError::new(Kind::NoProjectSettings, "your home directory is not a project")
             .hint("leave out `--project` to do it for yourself"));
     }
     let place =
@@ -233,7 +233,7 @@ fn absence(recipient: impl Into<Recipient>, home: &Home) -> Option<String> {
         return None;
     }
     let shown = home.shorten(&dir.to_string_lossy());
-    Some(format!("there is neither `{shown}` nor a program `{harness}`"))
+    Some(format!("not installed: there is neither `{shown}` nor a program `{harness}`"))
 }
 
 fn no_project_settings(recipient: Recipient, instead: &str) -> CommandError {

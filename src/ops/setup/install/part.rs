@@ -373,7 +373,7 @@ fn is_own(bytes: &[u8], content: &str) -> bool {
 }
 
 fn not_ours() -> Refusal {
-    Refusal { reason: "it is not a file of msg's".to_string(), line: 1, column: 1 }
+    Refusal { reason: "msg did not write it".to_string(), line: 1, column: 1 }
 }
 
 impl Entry {

@@ -337,7 +337,7 @@ fn refuse(path: &Path, recipient: Recipient, part: &Part, refusal: &Refusal) -> 
             .fact("file", shown(path));
     }
     CommandError::new(Kind::BadConfig, format!("`{}` can't be read: {refusal}", shown(path)))
-        .hint(format!("mend the file, then try again; nothing of {recipient} was changed"))
+        .hint(format!("fix the file, then try again; nothing of {recipient} was changed"))
         .fact("file", shown(path))
         .number("line", refusal.line as u64)
         .number("column", refusal.column as u64)
@@ -367,8 +367,8 @@ fn refuse_odd(path: &Path) -> Result<(), CommandError> {
     }
     let real = files::destination(path);
     let text = match real == *path {
-        true => format!("`{}` is no plain file", shown(path)),
-        false => format!("`{}` leads to `{}`, which is no plain file", shown(path), shown(&real)),
+        true => format!("`{}` is not a plain file", shown(path)),
+        false => format!("`{}` leads to `{}`, which is not a plain file", shown(path), shown(&real)),
     };
     Err(CommandError::new(Kind::ReadOnly, text)
         .hint("move it away, and try again".to_string())
@@ -396,7 +396,7 @@ fn refuse_of_another(path: &Path) -> Result<(), CommandError> {
     if !files::is_of_another(path)? {
         return Ok(());
     }
-    let text = format!("`{}` is somebody else's, and would be yours", shown(path));
+    let text = format!("`{}` belongs to another user, and would become yours", shown(path));
     Err(CommandError::new(Kind::ReadOnly, text)
         .hint("let its owner do it, or root".to_string())
         .fact("file", shown(path)))
@@ -407,20 +407,20 @@ fn damaged(error: StoreError) -> CommandError {
     let StoreError::Corrupt { path, .. } = &error else { return error.into() };
     CommandError::new(Kind::Corrupt, error.to_string())
         .hint(
-            "what was there before `install` may be in it: look, then move it away; `uninstall` does without",
+            "it may hold what was there before `install`: look, then move it away; `uninstall` works without it",
         )
         .fact("file", shown(path))
 }
 
 fn unreadable(path: &Path, error: &files::FileError) -> CommandError {
     CommandError::new(Kind::Io, format!("`{}` can't be read: {error}", shown(path)))
-        .hint("mend that, then try again; nothing was changed")
+        .hint("fix that, then try again; nothing was changed")
         .fact("file", shown(path))
 }
 
 fn unwritable(path: &Path, error: &files::FileError) -> CommandError {
     let kind = if error.is_full() { Kind::DiskFull } else { Kind::Io };
     CommandError::new(kind, format!("`{}` can't be written: {error}", shown(path)))
-        .hint("it is as it was; mend that, then try again")
+        .hint("it was not changed; fix that, then try again")
         .fact("file", shown(path))
 }
