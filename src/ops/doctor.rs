@@ -38,13 +38,13 @@ pub fn doctor(globals: &Globals, repair: bool) -> Result<Vec<Check>, CommandErro
 fn look_at_everything(op: &Op, errors: Vec<CommandError>, repair: bool) -> Vec<Check> {
     let mut checks: Vec<Check> = errors.into_iter().map(|error| Check::failed("config", error)).collect();
     for warning in op.take_warnings() {
-        checks.push(Check::warn("config", warning, "mend the file"));
+        checks.push(Check::warn("config", warning, "fix the file"));
     }
     if checks.is_empty() {
         checks.push(Check::ok("config", "every file can be read"));
     }
     if let Some(error) = &op.not_kept {
-        let text = format!("what it says can't be kept for a time when it can't be read: {error}");
+        let text = format!("cannot keep a copy of it for when it is unreadable: {error}");
         checks.push(Check::warn("config", text, "make its directory writable"));
     }
     checks.push(Check::ok("mesh", format!("{}: {}", op.location, why(&op.location))));
@@ -381,7 +381,11 @@ impl Visit<'_> {
             None => Check::ok(NAME, "empty"),
             Some(first) => {
                 let text = format!("{} that could not be read and were set aside: `{first}` …", files.len());
-                Check::warn(NAME, text, "the reason is beside each; remove them when they are no longer needed")
+                Check::warn(
+                    NAME,
+                    text,
+                    "the reason is beside each; remove them when they are no longer needed",
+                )
             }
         }])
     }
@@ -399,11 +403,7 @@ impl Visit<'_> {
         };
         let text = format!("{text} {age} ago: {}: {}", what.trim(), visible(&last.error));
         if !self.repair {
-            return Ok(vec![Check::warn(
-                NAME,
-                text,
-                "once fixed, `msg doctor --repair` clears this",
-            )]);
+            return Ok(vec![Check::warn(NAME, text, "once fixed, `msg doctor --repair` clears this")]);
         }
         self.mesh.forget_troubles()?;
         Ok(vec![Check::warn(NAME, text, "cleared")])

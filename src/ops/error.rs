@@ -184,7 +184,9 @@ impl From<LockError> for CommandError {
                 let hint = "put the mesh on a local disk: `msg config set mesh DIR`, or `--mesh DIR`";
                 Self::new(Kind::NoFlock, message).hint(hint)
             }
-            LockError::Failed { .. } => Self::new(Kind::Io, message).hint("run `msg doctor` to see what is wrong"),
+            LockError::Failed { .. } => {
+                Self::new(Kind::Io, message).hint("run `msg doctor` to see what is wrong")
+            }
         }
     }
 }

@@ -40,7 +40,7 @@ pub struct Overview {
 
 /// Reads everything. `--as` names the caller: a screen knows whom it is for.
 pub fn overview(op: &Op) -> Result<Overview, CommandError> {
-    let gone = || CommandError::new(Kind::NotJoined, "you are not in this mesh any more");
+    let gone = || CommandError::new(Kind::NotJoined, "you are no longer in this mesh");
     let mesh = op.mesh()?.ok_or_else(gone)?;
     let listing = look_around(op, Filter::default())?;
     let me = listing.me.as_ref().ok_or_else(gone)?;

@@ -212,7 +212,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Members<T> {
                 let mut members = Members::default();
                 while let Some((key, value)) = map.next_entry::<String, T>()? {
                     if members.places.contains_key(&key) {
-                        return Err(A::Error::custom(format!("`{}` is there twice", key.escape_debug())));
+                        return Err(A::Error::custom(format!("`{}` occurs twice", key.escape_debug())));
                     }
                     members.push(key, value);
                 }

@@ -18,7 +18,8 @@ pub(super) fn run(globals: Globals) -> Result<(Outcome, Vec<String>), CommandErr
     let mesh = ctx.location.to_string();
     let setup = Setup::of(&install::installed(&ctx), ctx.settings.joins_sessions());
     let Done { outcome: listing, mut warnings } = ops::run(ctx, |op| ops::agents(op, Filter::default()));
-    let mut tell = |error: CommandError| warnings.push(format!("{}; `msg doctor` tells more", error.message));
+    let mut tell =
+        |error: CommandError| warnings.push(format!("{}; run `msg doctor` for details", error.message));
     errors.into_iter().for_each(&mut tell);
     let listing = listing.unwrap_or_else(|error| {
         tell(error);

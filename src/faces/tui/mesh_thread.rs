@@ -62,7 +62,7 @@ pub(super) fn work(
     post: &Sender<Letter>,
     news: &Sender<News>,
 ) -> Result<Ended, CommandError> {
-    let gone = || CommandError::new(Kind::NotJoined, "there is no mesh here any more");
+    let gone = || CommandError::new(Kind::NotJoined, "the mesh is gone");
     let mesh = op.mesh()?.ok_or_else(gone)?;
     let mut desk = Desk {
         op,

@@ -118,7 +118,8 @@ fn sit_down(op: &Op, name: Option<AgentName>) -> Result<Seat, CommandError> {
 
 /// Runs the chat until it is closed.
 fn show(globals: Globals, theme: Theme) -> Result<(), CommandError> {
-    let asked = signals::listen_with_terminal().map_err(|error| failure("cannot listen for signals", &error))?;
+    let asked =
+        signals::listen_with_terminal().map_err(|error| failure("cannot listen for signals", &error))?;
     let (errands, for_desk) = unbounded();
     let (letters, for_post) = unbounded();
     let (tell, news) = unbounded();

@@ -50,10 +50,10 @@ pub fn caller(op: &Op) -> Result<(Rc<Mesh>, Caller), CommandError> {
     };
     let found = mend(&mesh, &census, &traces, found)?;
     if let Err(error) = mesh.touch(&found.agent.name) {
-        op.warn(format!("your presence could not be noted: {error}"));
+        op.warn(format!("your presence could not be recorded: {error}"));
     }
     if let Err(error) = refresh(&mesh, &found.agent) {
-        op.warn(format!("your activity could not be noted: {error}"));
+        op.warn(format!("your activity could not be recorded: {error}"));
     }
     Ok((mesh, found))
 }
@@ -192,7 +192,9 @@ fn revive(op: &Op, mesh: &Mesh, traces: &Traces) -> Result<Option<Caller>, Comma
         let by = eviction.by.as_deref().unwrap_or("somebody");
         let ago = spelled(clock::now().duration_since(eviction.at));
         let text = format!("{} was evicted by {by} {ago} ago", agent.name);
-        return Err(CommandError::new(Kind::Evicted, text).hint("run `msg join` to come back, with your mail"));
+        return Err(
+            CommandError::new(Kind::Evicted, text).hint("run `msg join` to come back, with your mail")
+        );
     }
     if !known.is_current() {
         return Ok(None);
@@ -206,7 +208,9 @@ fn revive(op: &Op, mesh: &Mesh, traces: &Traces) -> Result<Option<Caller>, Comma
     if let Some(holder) = census.find(&agent.name, now) {
         let text =
             format!("your registration is gone, and another agent is called {} now", holder.agent.name);
-        return Err(CommandError::new(Kind::NotJoined, text).hint("run `msg join` to come back under a new name"));
+        return Err(
+            CommandError::new(Kind::NotJoined, text).hint("run `msg join` to come back under a new name")
+        );
     }
     if let Some(file) = census.unreadable(&agent.name) {
         return Err(names::unreadable(&agent.name, file));
@@ -217,9 +221,9 @@ fn revive(op: &Op, mesh: &Mesh, traces: &Traces) -> Result<Option<Caller>, Comma
     if locked.register(&record)? == crate::sys::files::Published::Exists {
         return Ok(None);
     }
-    op.warn(format!("the registration of {} had vanished; it is written again", agent.name));
+    op.warn(format!("the registration of {} was missing; it has been written again", agent.name));
     if !lost.is_empty() {
-        op.warn(format!("others hold now what you held: `{}`", lost.join("`, `")));
+        op.warn(format!("other agents now hold what you held: `{}`", lost.join("`, `")));
     }
     Ok(Some(found(&record, "its session is known".to_string())))
 }

@@ -96,7 +96,7 @@ pub fn join(op: &Op, request: &Request) -> Result<Joined, CommandError> {
     // From here on it has joined, whatever else fails.
     mesh.touch(&agent.name)?;
     let settled_in = settle(op).unwrap_or_else(|error| {
-        op.warn(format!("the choice of this mesh could not be written down: {error}"));
+        op.warn(format!("could not save the choice of this mesh: {error}"));
         None
     });
     prune::in_passing(op, &mesh);
@@ -258,7 +258,8 @@ impl Visit<'_> {
             let record = self.locked.edit(&record.agent, |agent| agent.restores = None)?;
             return Ok((record.agent, Arrival::Back { mail }, lost));
         }
-        Err(CommandError::new(Kind::NameTaken, "could not register: other agents kept taking the name").hint("try again"))
+        Err(CommandError::new(Kind::NameTaken, "could not register: other agents kept taking the name")
+            .hint("try again"))
     }
 
     /// Moves mail under the session's former names that nobody has now into its grave, from where it is collected.

@@ -74,7 +74,7 @@ fn look(
     let me = identity::glance(op, &mesh, &census).map(|agent| agent.name);
     show_life(op, &mesh, me.as_ref());
     let is_owed = waiting::is_owed(&mesh, &census).unwrap_or_else(|error| {
-        op.warn(format!("who waits for a task can't be told: {error}"));
+        op.warn(format!("agents waiting for a task could not be notified: {error}"));
         false
     });
     let claims = claims_to_look_at(op, &mesh);
@@ -100,7 +100,7 @@ fn look(
     if (needs_tidying || is_owed)
         && let Err(error) = bury_in_passing(op, &mesh)
     {
-        op.warn(format!("those who are gone could not be buried: {error}"));
+        op.warn(format!("ended agents could not be cleaned up: {error}"));
     }
     if filter.gone {
         listing.agents.clear();
@@ -174,7 +174,7 @@ pub fn whois(op: &Op, name: &AgentName) -> Result<(Profile, bool), CommandError>
 /// Records that the caller is alive.
 fn show_life(op: &Op, mesh: &Mesh, me: Option<&AgentName>) {
     if let Some(Err(error)) = me.map(|me| mesh.touch(me)) {
-        op.warn(format!("your presence could not be noted: {error}"));
+        op.warn(format!("your presence could not be recorded: {error}"));
     }
 }
 

@@ -95,7 +95,7 @@ pub(in crate::ops) fn clear(
 pub(in crate::ops) fn with_nearest(error: CommandError, name: &AgentName, census: &Census) -> CommandError {
     let names: Vec<&str> = census.records.iter().map(|record| record.agent.name.as_str()).collect();
     match nearest(name.as_str(), names.iter().copied()).as_slice() {
-        [] => error.hint("`msg agents` tells who is there"),
+        [] => error.hint("`msg agents` lists who is here"),
         near => {
             let near: Vec<String> = near.iter().map(|name| name.to_string()).collect();
             error.hint(format!("did you mean {}?", near.join(" or "))).facts("nearest", near)

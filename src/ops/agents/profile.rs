@@ -96,7 +96,7 @@ impl Profile {
 /// Claims that can't be read must not hide the agents.
 pub(in crate::ops) fn claims_to_look_at(op: &Op, mesh: &Mesh) -> Claims {
     mesh.claims().unwrap_or_else(|error| {
-        op.warn(format!("who works on what is not known: {error}"));
+        op.warn(format!("cannot tell who works on what: {error}"));
         Claims::default()
     })
 }

@@ -28,7 +28,7 @@ pub(in crate::ops) fn notice<'a>(op: &Op, mesh: &Mesh, profiles: impl IntoIterat
         return;
     }
     if let Err(error) = tell(op, mesh, &stuck) {
-        op.warn(format!("that somebody is stuck could not be told: {error}"));
+        op.warn(format!("could not report a stuck agent: {error}"));
     }
 }
 
@@ -97,7 +97,7 @@ fn tell_of(
         match post_owed(locked, mesh, &peer.name, &notice) {
             Ok(true) => op.wake(&peer.name),
             Ok(false) => {}
-            Err(error) => op.warn(format!("{} could not be told that {name} is stuck: {error}", peer.name)),
+            Err(error) => op.warn(format!("could not tell {} that {name} is stuck: {error}", peer.name)),
         }
     }
     let held = held(stuck);

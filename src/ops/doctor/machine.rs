@@ -17,10 +17,7 @@ pub(super) fn permissions(op: &Op, mesh: &Mesh, repair: bool) -> Check {
         ),
         None => {
             let said = op.take_warnings().into_iter().next();
-            said.map_or_else(
-                || Check::ok(NAME, "only you can open it"),
-                |said| Check::mended(NAME, said),
-            )
+            said.map_or_else(|| Check::ok(NAME, "only you can open it"), |said| Check::mended(NAME, said))
         }
     }
 }

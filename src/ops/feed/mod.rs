@@ -33,9 +33,9 @@ impl Recent {
     pub fn complain(&self, op: &Op) {
         match self.unreadable {
             0 => {}
-            1 => op.warn("a line of the feed can't be read: it was cut short, or is no event"),
+            1 => op.warn("a line of the feed can't be read: it was cut short, or is not an event"),
             count => {
-                op.warn(format!("{count} lines of the feed can't be read: cut short, or no events"));
+                op.warn(format!("{count} lines of the feed can't be read: cut short, or not events"));
             }
         }
     }

@@ -189,6 +189,6 @@ fn tell_holders(visit: &Visit<'_>, told: &[(String, AgentName)], command: &str) 
             None => notice.say("an agent that has not joined"),
         };
         let notice = notice.say(" ran: ").codes(&paths).say("\nThe command: ").quote(&command);
-        visit.op.notify(holder, notice, format!("{holder} could not be told"));
+        visit.op.notify(holder, notice, format!("could not tell {holder}"));
     }
 }

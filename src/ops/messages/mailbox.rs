@@ -106,7 +106,8 @@ fn must_be_ackable(filed: &Filed, is_offered: bool) -> Result<(), CommandError> 
         Place::InHand => Err(in_hand(&filed.stem)),
         Place::Sent(_) => {
             let text = format!("{} is a message that you sent", filed.stem.letters());
-            Err(CommandError::new(Kind::UnknownMessage, text).hint("only messages you received can be acknowledged"))
+            Err(CommandError::new(Kind::UnknownMessage, text)
+                .hint("only messages you received can be acknowledged"))
         }
     }
 }
@@ -143,7 +144,9 @@ pub fn receipt(op: &Op, id: &str) -> Result<Receipt, CommandError> {
     let found = mesh.find_sent(&caller.agent, id)?;
     if found.is_empty() && !mesh.find_messages(&caller.agent, id)?.is_empty() {
         let text = format!("`{}` is a message that you received", id.escape_debug());
-        return Err(CommandError::new(Kind::UnknownMessage, text).hint("only messages you sent have a receipt"));
+        return Err(
+            CommandError::new(Kind::UnknownMessage, text).hint("only messages you sent have a receipt")
+        );
     }
     let filed = only(found, id)?;
     let Place::Sent(sent) = &filed.place else { return Err(unknown(id)) };
@@ -164,7 +167,8 @@ pub fn receipt(op: &Op, id: &str) -> Result<Receipt, CommandError> {
             ("stored", Some(filed.message.timestamp), None, Some("it is being handed over".to_string()))
         }
         Whereabouts::Offered(offer) => {
-            let reason = format!("{} gave it to {}, which has not continued since", offer.via.text(), sent.to);
+            let reason =
+                format!("{} gave it to {}, which has not continued since", offer.via.text(), sent.to);
             ("stored", Some(filed.message.timestamp), None, Some(reason))
         }
         Whereabouts::Parked => {

@@ -175,7 +175,7 @@ impl<'a> Desk<'a> {
                     && let Err(error) = self.mesh.set_contacts(&self.agent.name, &contacts)
                 {
                     // All is handed over and recorded: introducing a sender twice is no reason to fail.
-                    self.op.warn(format!("who wrote is not kept: {error}"));
+                    self.op.warn(format!("could not record who wrote: {error}"));
                 }
             }
             Reached::No => delivery.put_back()?,

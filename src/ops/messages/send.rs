@@ -291,7 +291,7 @@ impl<'a> Post<'a> {
 
     fn note_owner(&self, agent: &Agent) {
         if let Err(error) = self.mesh.note_owner(agent) {
-            self.op.warn(format!("whose inbox that of {} is could not be noted: {error}", agent.name));
+            self.op.warn(format!("could not record whose inbox {}'s is: {error}", agent.name));
         }
     }
 
@@ -404,7 +404,7 @@ impl<'a> Post<'a> {
         let census = self.mesh.census()?;
         // A pi-messenger agent never looks at its old inbox again.
         for (old, new) in locked.forward_orphans(&census)? {
-            let text = format!("{old} is called {new} now; what lay in its old inbox was forwarded");
+            let text = format!("{old} is called {new} now; mail in its old inbox was forwarded");
             self.op.warn(text);
         }
         Ok(census.records.iter().any(|record| is_of(&record.agent, agent)))
@@ -435,7 +435,7 @@ impl<'a> Post<'a> {
             Err(error) => self.op.warn(format!("the message could not be taken back: {error}")),
         }
         let name = &agent.name;
-        self.op.warn(format!("the message was sent, but it is not known whether {name} has left: {why}"));
+        self.op.warn(format!("the message was sent, but it is unclear whether {name} has left: {why}"));
         Ok(self.sent(agent, posted, rung))
     }
 
@@ -481,7 +481,7 @@ fn note_rung(op: &Op, mesh: &Mesh, from: &Agent, sent: &mut Accepted, rung: Rung
         return;
     }
     if let Err(error) = mesh.note_rung(&from.name, &sent.to, &sent.stem, rung.name()) {
-        op.warn(format!("the receipt won't tell how {} is told: {error}", sent.to));
+        op.warn(format!("the receipt won't show how {} is woken: {error}", sent.to));
     }
 }
 

@@ -105,7 +105,8 @@ fn run_one(
     } else if ran && failures.count(&stem) >= TRIES {
         desk.mesh.take(vec![waiting])?.park()?;
         failures.forget(&stem);
-        desk.op.warn(format!("{} failed {TRIES} times and is parked: `msg inbox` shows it", stem.letters()));
+        desk.op
+            .warn(format!("{} failed {TRIES} times and is set aside: `msg inbox` shows it", stem.letters()));
     }
     Ok(())
 }

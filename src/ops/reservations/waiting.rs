@@ -76,7 +76,7 @@ pub(in crate::ops) fn forget_task(op: &Op, locked: &Locked<'_>, agent: &Agent, t
         return;
     }
     if let Err(error) = locked.edit(agent, |agent| agent.waits_for_tasks.retain(|wait| !is_it(wait))) {
-        op.warn(format!("{} still waits for {}: {error}", agent.name, quoted(&task.id)));
+        op.warn(format!("{} is still recorded as waiting for {}: {error}", agent.name, quoted(&task.id)));
     }
 }
 
@@ -232,7 +232,10 @@ impl Reminder {
         self.failed.set(None);
         if let Err(error) = tell_if_owed(mesh, agent) {
             self.failed.set(Some(Instant::now()));
-            op.warn(format!("what is free of what {} waits for is not known: {error}", agent.name));
+            op.warn(format!(
+                "cannot check which paths and tasks {} is waiting for are free: {error}",
+                agent.name
+            ));
         }
     }
 }
@@ -258,7 +261,7 @@ pub(in crate::ops) fn tell(op: &Op, mesh: &Mesh, locked: &Locked<'_>) -> Result<
                 Ok(false) => {}
                 // A failure for one agent does not stop the others.
                 Err(error) => {
-                    op.warn(format!("{} could not be told what is free: {error}", agent.name));
+                    op.warn(format!("could not tell {} what is free: {error}", agent.name));
                 }
             }
         }
@@ -296,7 +299,7 @@ fn tell_of_tasks(locked: &Locked<'_>, held: &Held<'_>, agent: &Agent) -> Result<
 /// Like [`tell`], for callers whose own work is done: an error is only a warning.
 pub(in crate::ops) fn tell_or_note(op: &Op, mesh: &Mesh, locked: &Locked<'_>) {
     if let Err(error) = tell(op, mesh, locked) {
-        op.warn(format!("those who wait for what is free now could not be told: {error}"));
+        op.warn(format!("agents waiting for what is now free could not be notified: {error}"));
     }
 }
 

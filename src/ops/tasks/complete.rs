@@ -117,7 +117,7 @@ fn tell_idle(table: &Table<'_>, sheet: &Sheet, unblocked: &[String]) {
         if !presence.is_ok_and(|presence| matches!(presence, Presence::Idle | Presence::Away)) {
             continue;
         }
-        op.notify(&agent.name, notice.clone(), format!("{} could not be told what is ready", agent.name));
+        op.notify(&agent.name, notice.clone(), format!("could not tell {} what is ready", agent.name));
     }
 }
 

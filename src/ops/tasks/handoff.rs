@@ -106,7 +106,7 @@ pub fn handoff(
         op.warn(format!("the notes could not be sent to {}: {error}", heir.name));
     }
     let notice = notice(&me.name, &PeerText::new(task), notes.as_ref(), has_whole);
-    op.notify(&heir.name, notice, format!("{} could not be told", heir.name));
+    op.notify(&heir.name, notice, format!("could not tell {}", heir.name));
     op.feed(EventKind::Handoff, &me.name, Some(task), Some(heir.name.as_str()));
     Ok(HandedOff { claim: passed, reservations: paths })
 }
@@ -146,7 +146,7 @@ fn forget_paths(op: &Op, locked: &Locked<'_>, heir: &Agent, paths: &[Reservation
         return;
     }
     if let Err(error) = locked.edit(heir, |heir| wait_no_longer_for(heir, paths)) {
-        op.warn(format!("{} still waits for what it has: {error}", heir.name));
+        op.warn(format!("{} is still recorded as waiting for what it has: {error}", heir.name));
     }
 }
 
@@ -169,9 +169,13 @@ fn held_besides(
         let Some((met, _)) = read.iter().find(|(_, path)| meets(path)) else { continue };
         if !own.iter().all(|own| given.iter().any(|given| contains(given, own))) {
             let (own, met) = (quoted(&held.pattern), quoted(&met.pattern));
-            let text = format!("{met} goes with {}, but you hold {own} independently of it", quoted(&task.id));
+            let text =
+                format!("{met} goes with {}, but you hold {own} independently of it", quoted(&task.id));
             return Err(CommandError::new(Kind::Reserved, text)
-                .hint(format!("run `msg release {}` first: a path can have only one holder", shell_word(&held.pattern)))
+                .hint(format!(
+                    "run `msg release {}` first: a path can have only one holder",
+                    shell_word(&held.pattern)
+                ))
                 .fact("pattern", held.pattern.as_str()));
         }
         covered.push(held.clone());

@@ -309,7 +309,7 @@ pub fn tasks(op: &Op, named: Option<&str>) -> Result<Tasks, CommandError> {
     let place = Place::find(op, named, me.as_ref())?;
     let (claims, completions) = ledgers(mesh.as_deref())?;
     if let Some(Err(error)) = mesh.as_deref().map(|mesh| stuck::look(op, mesh, &census, &claims)) {
-        op.warn(format!("who is stuck can't be told: {error}"));
+        op.warn(format!("cannot tell who is stuck: {error}"));
     }
     look(place, &Ledgers { claims: &claims, completions: &completions, census: &census }, me)
 }

@@ -255,7 +255,7 @@ pub(super) fn those_who_were_told(ctx: &Context, told: &[AgentName]) -> Vec<Stri
         let arrivals: Vec<Arrival> = agents.map(|agent| Arrival { agent, before: Rung::None }).collect();
         Ok(on_arrival(ctx, &mesh, &arrivals, Importance::Normal)?.failures)
     });
-    woken.unwrap_or_else(|error| vec![format!("those who were told something could not be woken: {error}")])
+    woken.unwrap_or_else(|error| vec![format!("agents that were notified could not be woken: {error}")])
 }
 
 /// The idle ones among them: somebody has to wake them.

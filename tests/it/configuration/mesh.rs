@@ -64,7 +64,10 @@ fn the_first_to_join_settles_which_mesh_it_is() {
     assert!(!env.home().join(OURS).exists(), "nobody has joined yet");
     let said = join(&mut untold(&env), &env, "Alice").expect_code(0).stdout;
     assert!(
-        said.contains(&format!("Your agents will meet in {} (the \"mesh\"; saved in `~/{OURS}`).", shown(&mesh))),
+        said.contains(&format!(
+            "Your agents will meet in {} (the \"mesh\"; saved in `~/{OURS}`).",
+            shown(&mesh)
+        )),
         "{said}"
     );
     assert_eq!(document(&env.home().join(OURS)), json!({ "mesh": shown(&mesh) }));

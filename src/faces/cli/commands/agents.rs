@@ -33,7 +33,7 @@ pub(in crate::faces::cli) struct AgentsArgs {
 pub(super) fn run(op: &Op, args: AgentsArgs) -> Result<Outcome, CommandError> {
     let listing = ops::agents(op, Filter { gone: args.gone, here: args.here })?;
     for file in &listing.unreadable {
-        op.warn(format!("`{}` can't be read: {} (`msg doctor` tells more)", file.path, file.reason));
+        op.warn(format!("`{}` can't be read: {} (run `msg doctor` for details)", file.path, file.reason));
     }
     Ok(AgentsReport { listing, gone: args.gone, home: op.home.clone() }.into())
 }

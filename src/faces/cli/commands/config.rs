@@ -149,9 +149,7 @@ impl Report for ConfigReport {
                     ));
                     if !matches!(&entry.source, Source::File(source) if source == file) {
                         let source = from(&entry.source);
-                        page.line(style::dim(&format!(
-                            "saved in `{file}`, but {source} overrides it"
-                        )));
+                        page.line(style::dim(&format!("saved in `{file}`, but {source} overrides it")));
                     }
                 }
             }

@@ -171,7 +171,9 @@ impl Report for UninstallReport {
             let shown = visible(shown);
             page.line(match (self.dry_run, is_left) {
                 (true, _) => format!("The guard would be removed from `{shown}`."),
-                (false, true) => format!("Removed the guard from `{shown}`; the rest of the file is unchanged."),
+                (false, true) => {
+                    format!("Removed the guard from `{shown}`; the rest of the file is unchanged.")
+                }
                 (false, false) => {
                     format!("Removed the guard; nothing else was in `{shown}`, so the file is deleted.")
                 }

@@ -111,7 +111,10 @@ impl Report for JoinReport {
             page.line(format!("Other agents now hold what you held before: {}.", lost.join(", ")));
         }
         if let Some(file) = &self.joined.settled_in {
-            page.line(style::dim(&format!("Your agents will meet in {} (the \"mesh\"; saved in `{file}`).", self.mesh)));
+            page.line(style::dim(&format!(
+                "Your agents will meet in {} (the \"mesh\"; saved in `{file}`).",
+                self.mesh
+            )));
         }
         if page.verbose {
             page.line(style::dim(&format!("{}; the mesh is {}", visible(&self.joined.why), self.mesh)));

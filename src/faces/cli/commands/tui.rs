@@ -24,11 +24,8 @@ pub(in crate::faces::cli) struct TuiArgs {
 
 pub(super) fn run(call: &Call<'_>, args: TuiArgs) -> Result<Outcome, CommandError> {
     if call.ui.is_json() {
-        return Err(CommandError::new(
-            Kind::Usage,
-            "`tui` draws on a terminal and has no JSON output",
-        )
-        .hint("use `msg agents --json` or `msg watch --json`"));
+        return Err(CommandError::new(Kind::Usage, "`tui` draws on a terminal and has no JSON output")
+            .hint("use `msg agents --json` or `msg watch --json`"));
     }
     let name = args.name.map(AgentName::new).transpose()?;
     (call.screen)(call.globals.clone(), name, call.ui.has_colour())?;

@@ -17,11 +17,8 @@ const AGE: usize = 6;
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme) {
     let all = events(state);
     if all.is_empty() {
-        let text = if state.filter.text.is_empty() {
-            "Nothing has happened yet."
-        } else {
-            "No event matches."
-        };
+        let text =
+            if state.filter.text.is_empty() { "Nothing has happened yet." } else { "No event matches." };
         return super::put_empty(buffer, area, text, theme);
     }
     let first = state.list().first_of_tail(all.len(), area.height.into());

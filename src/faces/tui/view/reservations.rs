@@ -19,11 +19,8 @@ const GAP: &str = "  ";
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme) {
     let all = holds(state);
     if all.is_empty() {
-        let text = if state.filter.text.is_empty() {
-            "Nothing is reserved."
-        } else {
-            "No reservation matches."
-        };
+        let text =
+            if state.filter.text.is_empty() { "Nothing is reserved." } else { "No reservation matches." };
         return super::put_empty(buffer, area, text, theme);
     }
     let widths = Widths::of(&all, area.width.into());

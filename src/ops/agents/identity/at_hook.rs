@@ -98,7 +98,7 @@ impl Recognised {
         if let Some(agent) = &agent
             && let Err(error) = mesh.touch(&agent.name)
         {
-            op.warn(format!("your presence could not be noted: {error}"));
+            op.warn(format!("your presence could not be recorded: {error}"));
         }
         Settled { agent, error: error.or(failed), has_changed }
     }

@@ -43,7 +43,7 @@ fn look(ctx: &Op) -> Result<Commit, CommandError> {
         return Err(names::unknown_reservations(file));
     }
     for file in &judged.unreadable {
-        ctx.warn(format!("what `{}` reserves is not known: {}", file.path, file.reason));
+        ctx.warn(format!("cannot tell what `{}` reserves: {}", file.path, file.reason));
     }
     Ok(Commit { verdicts, refusal })
 }

@@ -226,7 +226,7 @@ fn warn_of_generators(ctx: &Op, shown: &str, content: &[u8]) {
     let text = format!("{shown}\n{}", String::from_utf8_lossy(content)).to_lowercase();
     if let Some((_, name)) = GENERATORS.iter().find(|(sign, _)| text.contains(sign)) {
         ctx.warn(format!(
-            "{name} wrote this hook, and may write it anew without the guard: then `msg guard install` again"
+            "{name} wrote this hook and may overwrite it without the guard; if so, run `msg guard install` again"
         ));
     }
 }

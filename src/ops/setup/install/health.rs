@@ -77,11 +77,9 @@ fn of_harnesses(ctx: &Context) -> Vec<Check> {
     checks.insert(
         0,
         match (well.as_slice(), checks.as_slice()) {
-            ([], []) => Check::warn(
-                NAME,
-                "in no harness",
-                "`msg install all` installs into every harness found",
-            ),
+            ([], []) => {
+                Check::warn(NAME, "in no harness", "`msg install all` installs into every harness found")
+            }
             ([], _) => Check::ok(NAME, "in no harness without problems"),
             (well, _) => Check::ok(NAME, format!("in {}", well.join(", "))),
         },
