@@ -84,7 +84,7 @@ fn the_first_commit() {
         repo.write("d.txt", "");
         repo.git(&["add", "."]).expect_code(0);
         let ended = repo.git(&["commit", "-qm", "one"]).expect_code(1);
-        assert!(ended.stderr.contains("one of 2 paths") && ended.stderr.contains("src/a.rs"), "{ended}");
+        assert!(ended.stderr.contains("one of 2 files") && ended.stderr.contains("src/a.rs"), "{ended}");
         repo.git(&["reset", "-q", "src"]).expect_code(0);
         repo.committed(&["commit", "-qm", "one"]);
     }
