@@ -3,6 +3,12 @@
 //! pi-messenger takes no lock and may take the name of a dead agent at any moment. So a registration is first moved to
 //! `registry/.<Name>.taken`, which nobody reads, and checked there: if it is the agent's own it goes into the grave,
 //! otherwise it goes back. If a crash leaves a file there, the next process that holds the lock finishes the burial.
+//!
+//! The order of steps makes every crash harmless: the grave is opened, the mail is moved, and the registration goes
+//! last, so a burial that was cut short is done again. An agent that leaves or is evicted is alive, so the burial first
+//! writes this into its session record, and names the grave in `restores` of the registration: if the agent acts before
+//! the burial is complete, its next command takes the mail back. `ops::agents::bury` settles unfinished burials before
+//! anybody decides whether a name is free. `tests/model/burying.rs` checks every interleaving.
 
 use std::path::Path;
 

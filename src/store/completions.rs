@@ -2,6 +2,8 @@
 //!
 //! The file only grows, and most entries are never looked at again. So each entry is kept as JSON text, with any keys that
 //! other programs wrote: reading the file checks it, and its values are extracted only when they are asked for.
+//!
+//! A new entry is inserted where the object of its spec ends; the rest of the text is not touched.
 
 use std::collections::HashMap;
 use std::fmt;

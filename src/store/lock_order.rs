@@ -13,6 +13,10 @@
 //!
 //! The outermost wait sets a deadline. A nested wait gets only the remaining time: however many locks are nested, a
 //! command waits no longer than `lockTimeout` altogether.
+//!
+//! Two rules keep strangers out of the way. A command that changes claims waits for pi-messenger's `swarm.lock` without
+//! holding `mesh.lock` (`Mesh::lock_with_swarm`). A rename that was cut short is finished in passing only if
+//! `swarm.lock` is free. `tests/it/lock_order.rs` checks both.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;

@@ -3,6 +3,9 @@
 //! An agent of pi-messenger renames itself without a lock, and never looks again into the inbox of its old name. So a
 //! sender first notes in `seen/<Name>/.owner` which agent owns that inbox, and the mail can be forwarded to the new
 //! name.
+//!
+//! The note is removed when the mail was forwarded and when another agent takes the name. A note that is older than the
+//! session record of the last owner has no effect.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,8 @@
 //! Sending: a whole file appears in the recipient's inbox, with a name that sorts in the order of sending.
+//!
+//! The name is a stamp: the present time, or one microsecond after the sender's last stamp if that is later, under the
+//! sender's own lock. So names sort in the order of sending even if the clock is set back, and an agent that is renamed
+//! takes its last stamp along.
 
 use super::error::StoreError;
 use super::graves::GraveId;

@@ -5,6 +5,8 @@
 //!
 //! A registration that is rewritten all the time is always young. So the total time that a command waits for
 //! registrations is limited.
+//!
+//! `work_done::a_registration_that_is_rewritten_all_the_time_is_looked_at_a_few_times_in_all` checks that.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -4,6 +4,10 @@
 //! yet) or *replaced* (may exist) in one step, so that nobody ever sees half a file. A file that several processes may
 //! want is *taken* by a rename, which exactly one of them wins. Every change calls [`step`] first, so that a test can
 //! kill the process before any of them.
+//!
+//! Publishing is one `renameat2` with `RENAME_NOREPLACE`; where the kernel or the file system does not have it, a hard
+//! link and a removal. Files in the mesh are opened without following links, so nothing is written through a link that
+//! somebody put there.
 
 mod append;
 mod foreign_files;

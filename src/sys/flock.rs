@@ -5,6 +5,9 @@
 //! without the queue handing over is slower and unfair. A thread that is too late stays in the queue until the lock is
 //! free, so a process has only one such thread per lock file; its other waits poll.
 //!
+//! The name of the holder in an error comes from `/proc/locks`, so a lock file has no content that could be out of
+//! date.
+//!
 //! # Limitations
 //!
 //! Not every file system supports it. [`FileLock::probe`] detects file systems that refuse locks and those that grant

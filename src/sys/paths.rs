@@ -1,4 +1,7 @@
 //! Paths as the file system interprets them: where links lead, and whether case matters.
+//!
+//! A path is compared as it is written and as links lead. A reserved pattern is compared as it is written, and with its
+//! head where links led when it was reserved.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;

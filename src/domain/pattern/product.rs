@@ -2,6 +2,11 @@
 //!
 //! A [`Graph`] is a Thompson NFA without its empty transitions. The search counts every step and stops when its
 //! budget is used up, because two patterns of 1 KiB each can have millions of product states.
+//!
+//! What is found is the shortest path that both accept; texts that cannot be a path (`a//b`, `..`) do not count. Pairs
+//! whose literal parts differ (`outline`) need no search. A search takes at most `STEPS_PER_PAIR` steps per pair, and
+//! the caller's budget in all; beyond that the patterns count as overlapping, and the refusal says so.
+//! `a_pair_takes_no_more_steps_than_it_may` and `reservations::complex` check that.
 
 use std::cell::Cell;
 use std::collections::HashMap;

@@ -1,4 +1,7 @@
 //! Reading the feed: backwards from its end, and forwards from a position.
+//!
+//! A position is an offset and what precedes it. So it is found again in a file that was shortened, and is not mistaken
+//! for one in a file that was created anew.
 
 use std::collections::HashSet;
 

@@ -1,6 +1,9 @@
 //! Odd registrations of pi-messenger: with a name, a session or a time that we don't accept.
 //!
 //! They affect no other agent. What can be read of them still counts: the process and the reservations.
+//!
+//! Such an agent appears under a name made up from its file name. pi-messenger's agents have a bare pid;
+//! `domain::process::is_reused` decides whether another process has it now.
 
 use jiff::Timestamp;
 use serde::Deserialize;

@@ -1,4 +1,6 @@
 //! Appending whole lines to a file while other processes append to it and may be killed at any moment.
+//!
+//! A line is one write. A writer that finds half a line in front of its own line writes its line again.
 
 use std::io::{self, Seek, Write};
 use std::os::unix::fs::FileExt;

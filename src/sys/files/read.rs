@@ -1,4 +1,8 @@
 //! Reading files, directories and metadata. Nothing here changes anything.
+//!
+//! Anybody who can write to the mesh may have put a pipe, a device or a huge file in the place of a file. So no open
+//! waits for the other end of a pipe, and no more than 64 MiB are read into memory. An optional file (`read_note`) that
+//! is not a plain file or too large counts as absent; any other is an error that names the path.
 
 use std::ffi::OsStr;
 use std::fs::Metadata;
