@@ -1,4 +1,7 @@
 //! `msg join`: registers a new agent, updates one that is already here, or brings one back.
+//!
+//! The registration of an agent that comes back names in `restores` the grave that still has to be emptied. If `join`
+//! is cut short, the agent's next command goes on with it.
 
 mod newcomer;
 

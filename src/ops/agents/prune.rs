@@ -1,4 +1,8 @@
 //! Forgets agents that are long gone. `join` does this in passing, once a day and within limits.
+//!
+//! It removes sessions and empty graves that are older than `graveDays`, at most 200 of each; `sessions/.pruned` has
+//! the time of the last pruning. A grave with unread mail is kept.
+//! `work_done::who_joins_forgets_those_who_are_long_gone_once_a_day` checks that.
 
 use std::time::Duration;
 

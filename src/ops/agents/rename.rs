@@ -1,4 +1,7 @@
 //! `msg rename`: gives an agent a new name; its claims, reservations and mail go along.
+//!
+//! The new registration names the old one in `formerly`. While both files exist, the new one replaces the old one for
+//! every reader, so nobody ever sees two agents or none. `tests/model/renaming.rs` checks every interleaving.
 
 use jiff::SignedDuration;
 

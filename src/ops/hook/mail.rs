@@ -1,4 +1,8 @@
 //! Hands mail to a working agent at the next hook that can carry it, as much as fits.
+//!
+//! Mail that a hook gives is only *offered* until a later hook shows that the harness went on with it
+//! (`store::offers`). No mail is given where it might not arrive: before a command that may ask for mail itself, and
+//! with the result of a tool that was interrupted. A codec says at which events its harness passes text on.
 
 use crate::domain::hook::{Answer, Moment};
 use crate::domain::{Agent, Message};

@@ -2,6 +2,10 @@
 //! the feed.
 //!
 //! All of this happens after the answer, and none of it is worth failing for.
+//!
+//! The activity log also records which edits were reported, so of a burst one is reported, whichever process is killed.
+//! `domain::shell` says which programs a command ran, and what the outcome of the line says about each: of `cargo test
+//! | tail` it says nothing, and so does the feed. Whether a commit was made is read from git's log of `HEAD`.
 
 use std::path::Path;
 

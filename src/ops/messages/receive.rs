@@ -2,6 +2,8 @@
 //!
 //! The steps are: parse, take, hand over, record. The caller hands over, and says whether the messages reached their
 //! reader; only then are they recorded.
+//!
+//! `tests/model/delivery.rs` checks every interleaving of readers that take, put back and die.
 
 use jiff::SignedDuration;
 

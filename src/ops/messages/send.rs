@@ -1,4 +1,7 @@
 //! `send`, `broadcast` and `reply`: sends a message to one, several or all agents.
+//!
+//! After posting, the recipient's registration is read again: if it went away meanwhile, the message is taken back,
+//! unless somebody has it already. What needs `mesh.lock` is done last, after the sender's own lock was released.
 
 mod report;
 

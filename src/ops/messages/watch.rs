@@ -1,4 +1,8 @@
 //! `watch` and `wait`: following an inbox.
+//!
+//! The watch is armed before the first look (`watcher::mesh_watcher`). Events only set a flag: the first one is acted
+//! on at once, a burst costs few looks, and a slow tick is the safeguard for everything that raises no event.
+//! `tests/model/following.rs` checks that no hint is missed.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

@@ -1,4 +1,6 @@
 //! Removes expired reservations.
+//!
+//! The owner's next write does it, or any process that has the lock and sees it.
 
 use jiff::Timestamp;
 

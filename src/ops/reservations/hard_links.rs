@@ -2,6 +2,11 @@
 //!
 //! Only a file that has several names is searched for, and only among a limited number of reserved files: a hook must
 //! not take long.
+//!
+//! A file that would be changed is compared by device and inode with what others have reserved, up to 5,000 files.
+//! Globs and whole directories that would be changed are not compared that way. Removing one name of a file changes no
+//! other name, so that is allowed. An agent that is refused for this waits for the reserved name, and is told by the
+//! name that it used.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;

@@ -2,6 +2,11 @@
 //!
 //! Nothing here has to happen in time: whether something is free follows from the registrations alone, so the next
 //! process with the lock reports what a crash left unreported, including the death of a holder.
+//!
+//! What an agent was refused is in `waitsFor` of its own registration. The agent finds out by itself, too: at its
+//! hooks, whenever it looks into its inbox (`read`, `wait`, `watch`, `tui`), and through its waiter or MCP server while
+//! it is idle. A process that follows an inbox wakes when a reservation in its way expires, and finds the death of a
+//! holder at its slow tick.
 
 use std::cell::{Cell, OnceCell};
 use std::path::Path;

@@ -2,6 +2,12 @@
 //!
 //! There is one file per promise. A check is a function that works on a `Stage` and returns what it counted or
 //! what broke. It runs the program's own commands, so it tests the program that is installed.
+//!
+//! The meshes are on the disk of the real mesh, in a directory whose name contains our process; the next selftest
+//! removes what a killed one left. Commands race, and about one in three is killed at an instant within the time that
+//! it takes here. Long-lived children end with their standard input, so none outlives a selftest that is killed.
+//! `tests/it/selftest.rs` breaks each promise in turn, with a program that does one thing wrong, and the check must see
+//! it.
 
 mod answers;
 mod confinement;

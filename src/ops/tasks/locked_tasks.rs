@@ -1,4 +1,7 @@
 //! The common start of every change to tasks: both locks held, claims of the dead dropped, all ledgers read.
+//!
+//! A project's files are read before the locks are taken (`Early`); under the locks a `stat` shows whether the spec is
+//! still the same, and it is read again only if it is not. `work_done::a_project_is_not_read_under_a_lock` checks that.
 
 use std::path::PathBuf;
 use std::rc::Rc;

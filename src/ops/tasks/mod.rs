@@ -2,6 +2,10 @@
 //!
 //! Every decision is made under both locks, after claims of the dead were dropped. The last write decides: a claim is
 //! made by one replacement of `claims.json`, and a completion counts from the moment it is in `completions.json`.
+//!
+//! `completions.json` is written first, so a claim of a task that is done counts as given up. Paths that are reserved
+//! with a task are written before the claim, and bind only while their holder has that claim (`Mesh::census` leaves out
+//! the others). So one write decides about a task and its paths, and handing a task over moves both at once.
 
 mod claim;
 pub(super) mod claims;

@@ -4,6 +4,9 @@
 //! It wakes last: only if the session has no waiter, and, where senders could post themselves, only what they leave
 //! undone. It is recorded in the mesh, so that senders know of it; as everywhere, the process that renames `resting`
 //! first wakes the session.
+//!
+//! Where senders can post, it waits two seconds for them. Where the inbox takes nothing, a channel notification is the
+//! last way (`faces::mcp::channel`), because Claude Code does not say whether it listens.
 
 use std::rc::Rc;
 use std::time::{Duration, Instant};

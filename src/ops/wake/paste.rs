@@ -3,6 +3,11 @@
 //!
 //! The pane must be the agent's own and show an empty prompt, so that no draft is sent and no dialog is answered. The
 //! prompt must show our text alone before Enter is pressed. If it is not sent, our text is removed again.
+//!
+//! The screen alone proves nothing: while it is redrawn it shows no prompt, and a client that has just received a paste
+//! may take Enter as a part of it. So the prompt must be empty at two looks, the second right before the paste. A turn
+//! that begins, as the agent's own hook reports it, proves that the text was sent; if the hook is slow, the text counts
+//! as sent when it stays out of the prompt.
 
 use std::process::Command;
 use std::time::{Duration, Instant};

@@ -2,6 +2,11 @@
 //!
 //! A message posted there starts a turn, and is shown as another session's words, not as the user's. This route is for a
 //! session without a waiter: the waiter was killed, or has waited for as long as a hook may run.
+//!
+//! Claude Code's own record of the session names the socket. The record must be of this very session, the socket must
+//! be the user's in a directory where nobody else could have put it, and the agent's process must be the one that
+//! listens (`SO_PEERCRED`; `sys::socket`). Connecting, writing and being heard have two seconds together. A text that
+//! was written but not heard stays counted, so it is not sent twice.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};

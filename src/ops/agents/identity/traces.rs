@@ -1,4 +1,8 @@
 //! What the environment of a command says about its caller: the processes above it, and the session they report.
+//!
+//! A variable that the harness itself was started with is inherited from an outer session, and does not count. The
+//! environment of an MCP server is as old as its process, so a session variable found there counts only while a live
+//! registration has that session.
 
 use std::fmt;
 

@@ -1,4 +1,6 @@
 //! May what is staged be committed? The same question as `msg check`'s, about all that the commit would change.
+//!
+//! A merge changes only what differs from all of its parents.
 
 use std::path::Path;
 

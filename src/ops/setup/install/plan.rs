@@ -1,4 +1,8 @@
 //! Plans the changes to the files of one recipient, and carries them out.
+//!
+//! A file that cannot be parsed is left alone. The record (`store::installs`) is written before the file, so `install`
+//! and `uninstall` go on after a crash. Our entries are recognised by the form of their command line
+//! (`domain::hook_line`), without a mark.
 
 use std::path::{Path, PathBuf};
 
