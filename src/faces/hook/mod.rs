@@ -3,6 +3,10 @@
 //!
 //! The one rule is never to be in the way. Whatever happens, including bad usage and a bug in msg, a hook exits with
 //! 0: some harnesses take any other code for a refusal. A refusal is given in JSON, and only for a reason.
+//!
+//! Time is limited everywhere: standard input is waited for with a limit, a lock for 300 ms, and a thread ends the
+//! process successfully after `LIMIT`. A hook before a tool waits for nothing, so it has no such thread unless a
+//! timeout must become a refusal; `alarm` is the last resort.
 
 pub mod codec;
 mod rouse;

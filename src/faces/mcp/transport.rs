@@ -4,6 +4,9 @@
 //! without waiting for either. The length of a line is limited; a line that is not a message is answered as JSON-RPC
 //! requires, if possible, and dropped. An answer that delivers mail carries a ticket, which learns whether the answer
 //! was written.
+//!
+//! At most 64 requests are open at a time; then nothing more is read, so a client that never reads costs no more than
+//! that.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,4 +1,8 @@
 //! A conversation: its messages, the scroll position, and which messages have been seen.
+//!
+//! Messages are shown without being taken. Once every row of a message has been drawn, and tmux says that the pane is
+//! visible, `mesh_thread` takes and records it. The scroll position is a message and a row of it, so a new message does
+//! not move what is being read, and drawing costs only what is visible.
 
 use std::collections::HashMap;
 use std::ops::Range;

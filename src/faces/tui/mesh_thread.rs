@@ -1,5 +1,9 @@
 //! The thread that reads the mesh and carries out requests of the chat, so that no key press waits for a disk or a
 //! lock. It passes messages to be sent on to `send_thread`.
+//!
+//! It arms the watch, then looks, and passes on what is new. A busy mesh is read again after a pause that grows with
+//! the time that a read takes; an idle one costs a check of its processes every five seconds, because no directory
+//! reports a death.
 
 use std::time::{Duration, Instant};
 
