@@ -1,7 +1,7 @@
-//! How things are said in JSON, whichever face says them.
+//! The JSON form of what ops return, for every face that speaks JSON.
 //!
-//! What programs may rely on is one contract: `msg --json` and the structured content of MCP tools have the same members.
-//! There a model may read them, so peers' prose in them is quoted.
+//! `msg --json` and the structured content of MCP tools have the same members, so programs rely on one contract. A model
+//! may read that content, so prose from peers is quoted in it.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};

@@ -1,4 +1,5 @@
-//! Where the outside world comes in: each face turns it into an op and back. No face knows another.
+//! The faces: command line, hooks, MCP server and terminal chat. Each turns input from outside into a call of an op, and
+//! the result into output. No face knows another; `json` is what those that speak JSON share.
 
 pub mod cli;
 pub mod hook;

@@ -1,4 +1,4 @@
-//! Files of which each line stands for itself, such as `.git/info/exclude`.
+//! Edits of files in which every line is an entry, such as `.git/info/exclude`.
 
 use super::{Refusal, bytes_of, newline_of, text_of};
 

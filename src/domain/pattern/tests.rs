@@ -1,3 +1,5 @@
+//! Tests of patterns: what they cover, and what two of them have in common.
+
 use proptest::prelude::*;
 
 use super::*;

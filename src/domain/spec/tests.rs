@@ -1,3 +1,5 @@
+//! Tests of reading specs: tasks, dependencies, problems and boxes.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,4 +1,4 @@
-//! The command line: `msg`.
+//! The command line: parses the arguments of `msg`, calls an op and prints the result.
 //!
 //! A thin wrapper around the ops: `commands/` has a file for each command with its arguments, whose doc comments are
 //! the help, and its output. `output` prints everything, as text or JSON.

@@ -1,5 +1,5 @@
-//! `msg hook HARNESS EVENT`, which harnesses call at their hooks, and `msg waiter HARNESS`, which waits for mail beside
-//! an idle session.
+//! Hooks: `msg hook HARNESS EVENT`, which harnesses call, and `msg waiter HARNESS`, which waits for mail beside an idle
+//! session.
 //!
 //! The one rule is never to be in the way. Whatever happens, including bad usage and a bug in msg, a hook exits with
 //! 0: some harnesses take any other code for a refusal. A refusal is given in JSON, and only for a reason.

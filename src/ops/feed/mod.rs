@@ -1,4 +1,4 @@
-//! The feed: reads events.
+//! The feed: makes events, reads them and follows them.
 //!
 //! It is the mesh's feed together with the one that pi-messenger keeps in the project. A reader starts with [`recent`]
 //! and goes on with [`since`], from the [`Cursor`] that [`recent`] returned: each event is given once. [`follow`] does

@@ -1,4 +1,4 @@
-//! Reading and changing the configuration.
+//! `msg config`: reads and changes the configuration.
 
 use crate::domain::settings::{KEYS, Source, Value, find_key};
 use crate::domain::shell_word;

@@ -1,3 +1,5 @@
+//! Tests of publishing, taking and sweeping files.
+
 use super::*;
 
 fn files() -> (tempfile::TempDir, Files) {

@@ -1,4 +1,4 @@
-//! Edits of JSON, and of JSON with comments.
+//! Edits of JSON files, with or without comments.
 //!
 //! `jsonc-parser` parses: it bounds nesting at 512 levels and reports where each value is. The edits are ours. Its feature
 //! `cst` can edit as well (`CstObject::append`, `CstObjectProp::remove`), but it does not keep the rest of the file byte

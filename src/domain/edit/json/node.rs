@@ -1,4 +1,4 @@
-//! What stands in the text, and where.
+//! The values in a JSON text, with their positions.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Where the text changes when a value comes, goes or becomes another: that, and not a byte more.
+//! The smallest change of a JSON text that inserts, removes or replaces a value.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! JSON as it is written into somebody's file: in that file's style.
+//! Writes JSON in the style of the file that it goes into.
 
 use crate::domain::edit::newline_of;
 

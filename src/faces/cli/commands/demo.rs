@@ -1,5 +1,5 @@
-//! The main job on a mesh that is thrown away, with real processes: everything that is shown was run, and did what is
-//! said of it, or the demo fails.
+//! `msg demo`: shows the main job on a temporary mesh, with real processes. Every command that is shown was run; if one
+//! does not do what the text says, the demo fails.
 
 mod kept_project;
 

@@ -1,3 +1,5 @@
+//! The tool for agents: list them, join, leave, set a status.
+
 use rmcp::model::Tool;
 use serde::Deserialize;
 use serde_json::json;

@@ -1,3 +1,5 @@
+//! The tool for the feed: what happened lately.
+
 use rmcp::model::Tool;
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -1,3 +1,5 @@
+//! The tool for mail: read it, wait for it, show one message.
+
 use std::borrow::Cow;
 use std::time::Duration;
 

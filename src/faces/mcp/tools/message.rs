@@ -1,3 +1,5 @@
+//! The tool for sending: send, broadcast, reply, ack, receipt.
+
 use rmcp::model::Tool;
 use serde::Deserialize;
 use serde_json::{Value, json};

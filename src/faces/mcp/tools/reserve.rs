@@ -1,3 +1,5 @@
+//! The tool for reservations: reserve, release, check, list.
+
 use rmcp::model::Tool;
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -1,3 +1,5 @@
+//! The tool for tasks: list, claim, complete, give back, hand over, set the spec.
+
 use rmcp::model::Tool;
 use serde::Deserialize;
 use serde_json::{Value, json};

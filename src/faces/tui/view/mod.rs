@@ -1,4 +1,4 @@
-//! Draws the state. Nothing here changes it.
+//! The views of the chat: one file per tab or part of the screen. They draw the state and change nothing.
 
 pub(super) mod agents;
 mod chat;

@@ -1,4 +1,4 @@
-//! May what is staged be committed? The same question as `msg check`'s, about all that the commit would change.
+//! Decides whether what is staged may be committed: the question of `msg check`, about every path of the commit.
 //!
 //! A merge changes only what differs from all of its parents.
 

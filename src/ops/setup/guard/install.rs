@@ -1,4 +1,4 @@
-//! Putting the guard into the hook.
+//! Puts the guard into git's hook.
 //!
 //! At any moment git finds either what was there or the whole hook: one rename decides, and what the hook needs is there
 //! before it. What was there is not edited unless it is a shell script of this repository alone, and is never removed.

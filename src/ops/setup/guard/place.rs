@@ -1,4 +1,4 @@
-//! The file that git runs, and what is there already.
+//! Finds the hook file that git runs, and what is in its place already.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

@@ -1,4 +1,4 @@
-//! Taking the guard out of the hook: what was there before is there again, byte for byte.
+//! Takes the guard out of git's hook and restores what was there before, byte for byte.
 
 use std::path::{Path, PathBuf};
 
