@@ -102,7 +102,7 @@ fn too_much_is_meant_only_if_it_is_said() {
     let around = env.path().display().to_string();
     for (patterns, why) in [
         (&["/", "/*", "//", "/**", "/../"][..], "the whole file system"),
-        (&["~", "~/", "..", "../home", &around, "~/*.txt"], "your home directory"),
+        (&["~", "~/", "..", "../home", &around, "~/*.txt"], "your whole home directory"),
         (&[&outside, "../elsewhere", "../elsewhere/*.rs", "~/project"], "outside of"),
     ] {
         for pattern in patterns {
