@@ -1,7 +1,7 @@
 //! The JSON form of what ops return, for every face that speaks JSON.
 //!
-//! `msg --json` and the structured content of MCP tools have the same members, so programs rely on one contract. A model
-//! may read that content, so prose from peers is quoted in it.
+//! Programs rely on one contract: `msg --json` prints these members, and MCP tools return the same ones in the
+//! result's `_meta`, with peers' prose quoted (`mcp::answer`).
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -11,7 +11,7 @@ use crate::ops::tasks::{TaskState, TaskView};
 use crate::ops::{Accepted, CommandError, Fact, Profile, Refused, Verdict};
 use crate::store::{Claim, Completion, iso};
 
-/// An agent. A struct and not a [`Value`]: there may be a thousand of them.
+/// An agent. A struct instead of a [`Value`], because there may be a thousand of them.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct AgentJson<'a> {
@@ -75,17 +75,17 @@ impl<'a> AgentJson<'a> {
     }
 }
 
-/// [`AgentJson`] as a value, for those who show one.
+/// [`AgentJson`] as a value, for output with a single agent.
 pub(super) fn agent(profile: &Profile, is_me: bool) -> Value {
     json!(AgentJson::of(profile, is_me))
 }
 
-/// A registration that doesn't say is pi-messenger's.
+/// The agent's harness. A registration without one is pi-messenger's.
 pub(super) fn harness(profile: &Profile) -> &'static str {
     profile.agent.harness.map_or("pi", |harness| harness.name())
 }
 
-/// A reservation where it is clear whose it is.
+/// A reservation within its holder's object, without the holder.
 fn own_reservation(reservation: &Reservation) -> Value {
     json!({
         "pattern": reservation.pattern,
@@ -107,7 +107,7 @@ pub(super) fn reservation(reservation: &Reservation, holder: &str) -> Value {
     })
 }
 
-/// Those that were taken with the claim.
+/// The reservations that were made with the claim.
 fn of_claim(claim: &Claim, reservations: &[Reservation]) -> Vec<Reservation> {
     let is_of = |held: &&Reservation| {
         held.task.as_ref().is_some_and(|task| task.id == claim.task && task.spec == claim.spec)
@@ -138,7 +138,7 @@ pub(super) fn completion(done: &Completion) -> Value {
     })
 }
 
-/// Who works on it, or did it.
+/// The agent that works on the task or completed it.
 pub(super) fn owner(task: &TaskView) -> Option<&str> {
     let claimed = task.claim.as_ref().map(|claim| claim.agent.as_str());
     claimed.or_else(|| task.completion.as_ref().map(|done| done.by.as_str()))
@@ -183,7 +183,7 @@ pub(super) fn message(message: &Message) -> Value {
     value
 }
 
-/// A copy that was sent.
+/// A copy of a message that was stored.
 pub(super) fn sent(accepted: &Accepted) -> Value {
     json!({
         "to": accepted.to.as_str(),
@@ -193,13 +193,13 @@ pub(super) fn sent(accepted: &Accepted) -> Value {
     })
 }
 
-/// A copy that was not.
+/// A copy of a message that could not be sent.
 pub(super) fn failed(refused: &Refused) -> Value {
     let CommandError { kind, message, hints, .. } = &refused.error;
     json!({ "to": refused.to, "kind": kind.name(), "message": message, "hints": hints })
 }
 
-/// One path, and what is in the way of changing it.
+/// One path, and the reservation that prevents changing it.
 pub(super) fn verdict(verdict: &Verdict) -> Value {
     let holding = verdict.holding.as_ref();
     let reservation = holding.map(|holding| &holding.reservation);
@@ -215,7 +215,7 @@ pub(super) fn verdict(verdict: &Verdict) -> Value {
     })
 }
 
-/// Something that happened.
+/// An event of the feed.
 pub(super) fn event(event: &Event) -> Value {
     json!({
         "ts": iso(event.at),

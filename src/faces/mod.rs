@@ -10,8 +10,8 @@ pub mod tui;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Runs the program: a hook by the short way, because somebody waits for it each time, a server by its own, everything else
-/// by the command line.
+/// Runs the program. A hook skips the command line's parser, because a harness waits for it each time; an MCP server
+/// has its own entry point; everything else is a command line.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     if let Some(arguments) = hook::recognise(&args) {

@@ -1,9 +1,9 @@
 //! `completions.json`: who finished which task.
 //!
-//! The file only grows, and most entries are never looked at again. So each entry is kept as JSON text, with any keys that
-//! other programs wrote: reading the file checks it, and its values are extracted only when they are asked for.
+//! The file only grows, and most entries are never read again. So each entry is kept as JSON text, with any keys that
+//! other programs wrote: parsing checks every entry, and its values are extracted only when they are needed.
 //!
-//! A new entry is inserted where the object of its spec ends; the rest of the text is not touched.
+//! A new entry is added after those of its spec; the others are written back as they were.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -33,7 +33,7 @@ pub struct Completion {
 #[derive(Clone, Debug, Default)]
 pub struct Completions {
     specs: Vec<Finished>,
-    /// Halves of characters that other programs wrote.
+    /// Unpaired surrogates that other programs wrote.
     halves: Halves,
 }
 
@@ -101,7 +101,7 @@ impl Completions {
         self.specs.iter().map(|finished| finished.tasks.list.len()).sum()
     }
 
-    /// Is this task finished? The key of the spec must be equal, not only lead to the same file.
+    /// Whether this task is finished. The key of the spec must be equal; another key for the same file does not count.
     pub fn has(&self, spec: &str, task: &str) -> bool {
         self.specs.iter().any(|finished| finished.spec == spec && finished.has(task))
     }
@@ -124,7 +124,7 @@ impl Completions {
         entry.insert("completedBy".to_string(), Value::from(by.as_str()));
         entry.insert("completedAt".to_string(), Value::from(time::iso(*at)));
         entry.extend(notes.as_ref().map(|notes| ("notes".to_string(), Value::from(notes.as_str()))));
-        // It is written two levels deep.
+        // Indented for two levels of nesting.
         let text = serde_json::to_string_pretty(&entry).unwrap_or_default().replace('\n', "\n    ");
         let Ok(entry) = RawValue::from_string(text) else { return };
         let place = self.specs.iter().position(|finished| finished.spec == *spec);
@@ -156,7 +156,7 @@ impl Entry {
     }
 }
 
-/// The values of an entry. `None` never happens after [`Completions::parse`], which has checked it.
+/// The values of an entry. Never `None` after [`Completions::parse`], which has checked it.
 fn completion(spec: &str, task: &str, entry: &RawValue) -> Option<Completion> {
     let entry = Entry::read(entry).ok()?;
     Some(Completion {
@@ -169,7 +169,7 @@ fn completion(spec: &str, task: &str, entry: &RawValue) -> Option<Completion> {
     })
 }
 
-/// A JSON object with its members in order. A repeated key is an error: one of the two values would win by chance.
+/// A JSON object with its members in order. A repeated key is an error, because it is not clear which value counts.
 #[derive(Clone, Debug)]
 struct Members<T> {
     list: Vec<(String, T)>,
@@ -265,7 +265,7 @@ mod tests {
             assert_eq!(find(&again, &completion.spec, &completion.task), Some(completion.clone()));
             assert_eq!(find(&completions, &completion.spec, &completion.task), Some(completion));
         }
-        // As JavaScript would have written it.
+        // Formatted as `JSON.stringify(…, null, 2)` would.
         let document: Value = serde_json::from_slice(&again.bytes()).unwrap();
         assert_eq!(
             String::from_utf8_lossy(&again.bytes()).trim_end(),

@@ -2,7 +2,7 @@
 
 use super::{Refusal, bytes_of, newline_of, text_of};
 
-/// The text with the line at its end, unless it has it.
+/// The text with the line at its end, unless it has the line already.
 pub fn put(bytes: &[u8], line: &str) -> Result<Vec<u8>, Refusal> {
     let (bom, text) = text_of(bytes)?;
     if has(text, line) {
@@ -18,7 +18,7 @@ pub fn take(bytes: &[u8], line: &str) -> Result<Vec<u8>, Refusal> {
     take_those(bytes, &|other| other == line)
 }
 
-/// The text without the lines that are meant, which are looked at without the blanks at their end.
+/// The text without the lines that match. A line is tested without the whitespace at its end.
 pub fn take_those(bytes: &[u8], is_meant: &dyn Fn(&str) -> bool) -> Result<Vec<u8>, Refusal> {
     let (bom, text) = text_of(bytes)?;
     let rest: String = text.split_inclusive('\n').filter(|other| !is_meant(other.trim_end())).collect();

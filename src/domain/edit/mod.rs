@@ -1,4 +1,4 @@
-//! Edits of settings files that belong to other programs: our entries come and go, every other byte stays.
+//! Edits of settings files that belong to other programs: adds and removes our entries and keeps every other byte.
 //!
 //! Every edit is a splice into the text, so comments, order, indentation and line endings are not touched. The parsers
 //! only report where each value is. Both parsers can also write a changed document, but then they change more than the
@@ -12,7 +12,7 @@ pub mod undo;
 #[cfg(test)]
 mod tests;
 
-/// Why a file can't be edited, and where in it. Lines and columns count from one.
+/// Why a file cannot be edited, and where in it. Lines and columns count from one.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{reason} (line {line}, column {column})")]
 pub struct Refusal {
@@ -22,7 +22,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// At a place in the text, given in bytes.
+    /// A refusal at a byte offset in the text.
     fn at(text: &str, offset: usize, reason: impl Into<String>) -> Self {
         let before = text.get(..offset.min(text.len())).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -57,7 +57,7 @@ fn newline_of(text: &str) -> &'static str {
     }
 }
 
-/// A change of text: what stands in that range becomes something else.
+/// A change of text: the range is replaced.
 struct Splice {
     range: std::ops::Range<usize>,
     with: String,

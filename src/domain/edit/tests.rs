@@ -1,4 +1,4 @@
-//! Edits of JSON: what must change, and that nothing else does.
+//! Tests of edits of JSON: what must change, and that nothing else does.
 
 use proptest::prelude::*;
 
@@ -23,7 +23,7 @@ fn is_ours(node: &Node) -> bool {
     node.member("command").and_then(Node::text).is_some_and(|text| text.starts_with("ours"))
 }
 
-/// Puts a hook into the list of an event.
+/// Adds a hook to the list of an event.
 fn put(text: &str, event: &str, command: &str) -> Result<String, Refusal> {
     let mut document = Document::parse(text.as_bytes(), LENIENT)?;
     let list = path(&format!("hooks.{event}"));
@@ -31,7 +31,7 @@ fn put(text: &str, event: &str, command: &str) -> Result<String, Refusal> {
     Ok(String::from_utf8(document.into_bytes()).unwrap())
 }
 
-/// Takes it out; `stays` are containers that were there before.
+/// Removes it; `stays` are containers that were there before.
 fn take(text: &str, event: &str, stays: &[&str]) -> String {
     let mut document = Document::parse(text.as_bytes(), LENIENT).unwrap();
     let list = path(&format!("hooks.{event}"));
@@ -220,8 +220,8 @@ fn comments(text: &str) -> usize {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever the file looks like: it is refused, or it says the same afterwards but for our entry; and taken out
-    /// again, it says what it said. No comment is lost.
+    /// Whatever the file looks like, the edit is refused, or the file has the same content apart from our entry; after
+    /// the entry is removed, it has its original content. No comment is lost.
     #[test]
     fn in_and_out_of_anything(text in value(4)) {
         let Ok(before) = Document::parse(text.as_bytes(), LENIENT) else { return Ok(()) };
@@ -237,7 +237,7 @@ proptest! {
         prop_assert_eq!(after.meaning(), before.meaning(), "{} -> {} -> {}", text, with, left);
     }
 
-    /// Others put theirs behind ours, which goes from between them.
+    /// Others add entries after ours, which is then removed from between them.
     #[test]
     fn out_from_between_others(text in value(4)) {
         let theirs = |text: &str| -> Result<String, Refusal> {

@@ -1,4 +1,4 @@
-//! Edits of the tables of a TOML file that hold one text each, such as Codex's trust in hooks.
+//! Edits of TOML tables that hold one text each, such as Codex's trust in hooks.
 //!
 //! `toml_edit` parses: it bounds nesting at 80 levels and reports where each value is. The edits are ours.
 //! `toml_edit::DocumentMut` can edit as well, but it does not write the rest of the file byte for byte, not even if nothing
@@ -24,7 +24,7 @@ use super::{Refusal, Splice, bytes_of, newline_of, spliced, text_of};
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Entry {
     pub name: String,
-    /// `None`: the table says nothing of it.
+    /// `None`: the table does not have the key.
     pub text: Option<String>,
 }
 
@@ -59,7 +59,7 @@ impl<'a> Tables<'a> {
         Ok(table.iter().map(entry).collect())
     }
 
-    /// Gives a table its text, and makes it at the end of the file if there is none.
+    /// Sets the text of a table. If there is no such table, adds it at the end of the file.
     pub fn put(&mut self, name: &str, text: &str) -> Result<(), Refusal> {
         let document = self.document()?;
         let item = self.above(&document)?.and_then(|table| table.get(name));
@@ -75,7 +75,7 @@ impl<'a> Tables<'a> {
         self.apply(vec![splice])
     }
 
-    /// Takes the text out, and the table if that was all.
+    /// Removes the text, and the table if it has nothing else.
     pub fn take(&mut self, name: &str) -> Result<(), Refusal> {
         let document = self.document()?;
         let found = self.above(&document)?.and_then(|table| table.get_key_value(name));
@@ -102,7 +102,7 @@ impl<'a> Tables<'a> {
         self.apply(vec![Splice { range, with: String::new() }])
     }
 
-    /// A table at the end of the file, with its name and its values as they are written.
+    /// A new table at the end of the file. The name and the values are already in TOML syntax.
     fn new_table(&self, name: &str, body: &[(&str, String)]) -> Splice {
         let (newline, end) = (newline_of(&self.text), self.text.len());
         let gap = match self.text.as_str() {
@@ -114,7 +114,7 @@ impl<'a> Tables<'a> {
         Splice { range: end..end, with: format!("{gap}[{}.{name}]{newline}{lines}", self.above.join(".")) }
     }
 
-    /// A table that has other things in it gets its text below its header.
+    /// Adds the text below the header of a table that has other keys.
     fn new_line(&self, item: &Item, name: &str, text: &str) -> Result<Splice, Refusal> {
         let header = match item {
             Item::Table(table) if !table.is_dotted() && !table.is_implicit() => table.span(),
@@ -127,7 +127,7 @@ impl<'a> Tables<'a> {
         Ok(Splice { range: at..at, with: format!("{gap}{} = {}{newline}", self.key, quoted(text)) })
     }
 
-    /// Are the tables all within one value, `state = { "name" = { key = "text" }, … }`?
+    /// Whether the tables are all within one inline value, `state = { "name" = { key = "text" }, … }`.
     fn is_inline(&self, document: &Document<&str>) -> bool {
         let mut here: Option<&dyn TableLike> = Some(document.as_table());
         self.above.iter().any(|word| {
@@ -137,7 +137,7 @@ impl<'a> Tables<'a> {
         })
     }
 
-    /// An element of such a value with the comma behind it, or the one before if it is the last.
+    /// An element of an inline value with the comma after it, or, for the last one, the comma before it.
     fn with_comma(&self, range: Range<usize>) -> Range<usize> {
         let (before, after) = (self.text[..range.start].trim_end(), &self.text[range.end..]);
         match (after.trim_start().strip_prefix(','), before.strip_suffix(',')) {
@@ -147,7 +147,7 @@ impl<'a> Tables<'a> {
         }
     }
 
-    /// The blank line that was put before the table goes with it.
+    /// The position of the blank line that was inserted before the table, if there is one.
     fn without_gap(&self, at: usize) -> usize {
         let before = &self.text[..at];
         let line = before.strip_suffix('\n').map(|rest| rest.strip_suffix('\r').unwrap_or(rest));
@@ -259,7 +259,7 @@ mod tests {
         );
     }
 
-    /// All in one value: what others have there stays.
+    /// All tables are in one inline value: the other elements stay.
     #[test]
     fn out_from_between_others_on_one_line() {
         let theirs = |name: &str| format!("\"{name}\" = {{ trusted_hash = \"{name}\", enabled = true }}");

@@ -1,19 +1,19 @@
-//! How to get a text back that was edited, without keeping a copy of it.
+//! Restores an edited text without keeping a copy of the original.
 //!
-//! What is kept is what the edit removed, and where it stood. Our edits insert, so that is next to nothing: a file with
+//! An undo has only what the edit removed, and where it was. Our edits insert, so that is next to nothing: a file with
 //! tokens in it can be restored from a record that has none of them.
 
 use std::collections::HashMap;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-/// Texts that differ in more words than this are not compared: that would take long.
+/// Texts that differ in more words than this are not compared, because that would take long.
 const MOST: usize = 3000;
 /// A word this long that an undo would put back, although the edited text still has it, is a sign that the two texts were
 /// not matched well. It may be a secret, so the undo is dropped.
 const LONG: usize = 8;
 
-/// A part of the edited text, and what stood there instead. Offsets are in bytes.
+/// A part of the edited text, and the original text there. Offsets are in bytes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Span {
     pub at: usize,
@@ -21,7 +21,7 @@ pub struct Span {
     pub text: String,
 }
 
-/// What turns `edited` back into `original`; `None` if the two have too little in common.
+/// The spans that turn `edited` back into `original`; `None` if the two have too little in common.
 pub fn undo(edited: &str, original: &str) -> Option<Vec<Span>> {
     let (from, to) = (words(edited), words(original));
     if differences(&from, &to) > MOST {
@@ -57,7 +57,7 @@ pub fn undone(edited: &str, spans: &[Span]) -> Option<String> {
     Some(out)
 }
 
-/// How many words one of the two has more often than the other. An edit of ours leaves the rest in its order.
+/// The number of words that one of the two has more often than the other. Our edits do not reorder the rest.
 fn differences(from: &[&str], to: &[&str]) -> usize {
     let mut counts: HashMap<&str, isize> = HashMap::new();
     for word in from {
@@ -69,7 +69,7 @@ fn differences(from: &[&str], to: &[&str]) -> usize {
     counts.into_values().map(isize::unsigned_abs).sum()
 }
 
-/// Runs of letters and digits, runs of blanks, and every other character.
+/// Splits a text into runs of letters and digits, runs of whitespace, and single other characters.
 fn words(text: &str) -> Vec<&str> {
     let class = |c: char| match c {
         c if c.is_alphanumeric() || c == '_' => 1,
@@ -128,7 +128,7 @@ mod tests {
     }
 
     proptest! {
-        /// Where something was only inserted, nothing of the rest is in the undo.
+        /// If the edit only inserted, the undo contains nothing of the rest.
         #[test]
         fn insertions_keep_nothing(
             lines in proptest::collection::vec("[ ]{0,2}\"k\": \"secret[0-9]{9}\",?", 1..8),

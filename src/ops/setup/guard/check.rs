@@ -1,6 +1,6 @@
-//! Decides whether what is staged may be committed: the question of `msg check`, about every path of the commit.
+//! Decides whether the staged changes may be committed: runs the check of `msg check` on every path of the commit.
 //!
-//! A merge changes only what differs from all of its parents.
+//! A merge commit changes only the paths that differ from all of its parents.
 
 use std::path::Path;
 
@@ -13,16 +13,17 @@ use crate::ops::reservations::check::{self as paths_check, Names, Verdict};
 use crate::sys::git::{Repository, Staged};
 use crate::sys::paths;
 
-/// What a commit would change, and what is in the way.
+/// The paths a commit would change, and the reservations that block them.
 #[derive(Debug, Default)]
 pub struct Commit {
-    /// Called as git calls them: from the root of the work tree.
+    /// Paths as git names them: relative to the root of the work tree.
     pub verdicts: Vec<Verdict>,
-    /// Why it is refused, if it is.
+    /// Why the commit is refused; `None` if it is not.
     pub refusal: Option<CommandError>,
 }
 
-/// Looks at what is staged. What can't be found out is an error, which stops no commit; with `strict` it is a refusal.
+/// Checks the staged changes. If the check fails, the error does not stop the commit; with `strict` it becomes a
+/// refusal.
 pub fn check(ctx: &Op) -> Result<Commit, CommandError> {
     match look(ctx) {
         Err(error) if ctx.settings.is_on("strict") && error.kind != Kind::NoRepository => {
@@ -50,7 +51,8 @@ fn look(ctx: &Op) -> Result<Commit, CommandError> {
     Ok(Commit { verdicts, refusal })
 }
 
-/// A commit changes the entries themselves, wherever those that are links lead; only the way to the root may be one.
+/// The staged entries as targets. A commit changes the entries themselves, so links among them are not resolved; only
+/// the path to the root may be a link.
 fn targets(root: &Path, staged: &[Staged]) -> Vec<(String, Target)> {
     let roots = paths::spellings(root, "");
     let target = |staged: &Staged| {
@@ -65,7 +67,7 @@ fn targets(root: &Path, staged: &[Staged]) -> Vec<(String, Target)> {
     staged.iter().map(target).collect()
 }
 
-/// Everyone who is in the way can be asked, and a person can go past them.
+/// Adds hints: ask the holders (at most three), unstage the path, or, as a person, bypass the guard.
 fn with_ways_out(error: CommandError, verdicts: &[Verdict]) -> CommandError {
     const MOST: usize = 3;
     let mut holders: Vec<&str> = Vec::new();

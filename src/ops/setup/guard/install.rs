@@ -1,7 +1,8 @@
-//! Puts the guard into git's hook.
+//! Adds the guard to git's pre-commit hook.
 //!
-//! At any moment git finds either what was there or the whole hook: one rename decides, and what the hook needs is there
-//! before it. What was there is not edited unless it is a shell script of this repository alone, and is never removed.
+//! At any moment git finds either the previous hook or the complete new one: the last step is one rename, and
+//! everything the new hook needs is in place before it. The previous hook is edited only if it is a shell script of
+//! this repository alone, and is never removed.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -18,10 +19,11 @@ use crate::sys::program;
 use crate::ops::setup::guard::place::{self, Audience, Occupant, Place, is_executable};
 use crate::ops::setup::guard::script::{self, Call, Shape};
 
-/// Mode of a hook that is all ours.
+/// Mode of a hook file that only we wrote.
 const MODE: u32 = 0o755;
 
-/// Programs that write the hook anew now and then, by a word in what they write, or in where they write it.
+/// Programs that regenerate the hook from time to time: a word in the content or path of their hook, and the program's
+/// name.
 const GENERATORS: [(&str, &str); 4] = [
     ("pre-commit.com", "pre-commit"),
     ("lefthook", "lefthook"),
@@ -29,21 +31,21 @@ const GENERATORS: [(&str, &str); 4] = [
     ("overcommit", "overcommit"),
 ];
 
-/// What is asked for.
+/// The options of `msg guard install`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Order {
-    /// Also where others than this repository would get the hook.
+    /// Install even if the hook would apply outside of this repository.
     pub shared: bool,
     pub dry_run: bool,
 }
 
-/// The hook, and what became of it.
+/// The hook file, and the result of the installation.
 #[derive(Clone, Debug)]
 pub struct Installed {
     pub hook: PathBuf,
-    /// The hook as people here call it.
+    /// The path as shown to the user.
     pub shown: String,
-    /// `false`: it was there already.
+    /// `false`: it was already installed.
     pub is_changed: bool,
     /// There is another hook, which runs first.
     pub is_chained: bool,
@@ -57,14 +59,14 @@ pub fn install(ctx: &Op, order: Order) -> Result<Installed, CommandError> {
     })?;
     let repository = Repository::here(&ctx.cwd)?;
     let place = Place::of(ctx, &repository)?;
-    // Who names the mesh means that one, whatever is configured when the hook runs.
+    // If `--mesh` was given, the hook uses that mesh, whatever is configured when it runs.
     let is_pinned = matches!(ctx.location.reason, Reason::Told(Source::Flag(_)));
     let call = Call {
         is_on_path: program::is_on_path("msg"),
         program: program::own().map_err(no_program)?,
         mesh: is_pinned.then(|| ctx.location.to_string()),
     };
-    // A first look, without the lock: whoever is busy there may have left things half done for this moment.
+    // A first plan without the lock. It may fail because another installation is half done at this moment.
     let mut plan = Plan::of(&place, &call);
     let is_change = plan.as_ref().map_or(true, Plan::is_change);
     if is_change && !order.shared {
@@ -85,7 +87,7 @@ pub fn install(ctx: &Op, order: Order) -> Result<Installed, CommandError> {
     Ok(Installed { shown, hook: place.hook, is_changed: plan.is_change(), is_chained: plan.is_chained })
 }
 
-/// What is there, and what follows from it.
+/// The current state of the hook file, and the change it needs.
 struct Plan {
     occupant: Occupant,
     change: Change,
@@ -115,16 +117,16 @@ impl Plan {
     }
 }
 
-/// What has to be done.
+/// The change to make.
 enum Change {
     None,
-    /// There is nothing.
+    /// Create the file: there is none.
     Publish(Vec<u8>),
-    /// Somebody's script, or ours, gets other content.
+    /// Write new content into the existing script, ours or another's, and keep its file.
     Rewrite(Vec<u8>),
-    /// Ours gets other content, or has to be made executable.
+    /// Replace our file: its content changed, or it is not executable.
     Replace(Vec<u8>),
-    /// What is there is kept, and runs first.
+    /// Keep the existing hook under another name, where ours runs it first, and replace it.
     Displace(Vec<u8>),
 }
 
@@ -167,7 +169,7 @@ impl Change {
     }
 }
 
-/// Gives what is there a second name, under which our hook finds it.
+/// Gives the existing hook a second name, under which our hook finds it.
 fn keep(place: &Place) -> Result<(), CommandError> {
     place.tidy()?;
     create_dir(&place.kept_in)?;
@@ -179,14 +181,15 @@ fn keep(place: &Place) -> Result<(), CommandError> {
         }
     };
     let _ = files::publish_link(&place.kept, &text)?;
-    // What was there already may be from before a crash, or somebody else's.
+    // An existing file under that name may be left from a crash, or belong to somebody else.
     match place.is_kept()? {
         true => Ok(()),
         false => Err(changed_meanwhile(place)),
     }
 }
 
-/// Makes a directory for all that the one above is for: others may commit here too. Only those may write who have to.
+/// Creates a directory with the mode of its parent, because other users may commit here too, but without write
+/// permission for all.
 fn create_dir(dir: &Path) -> Result<(), CommandError> {
     const FOR_ALL: u32 = 0o1002;
     let mode = |dir: &Path| -> Result<u32, CommandError> {

@@ -1,7 +1,7 @@
 //! The git guard: a pre-commit hook that refuses a commit of what another live agent has reserved.
 //!
-//! `check` is what the hook calls. `script` is the text of the hook, and how it is recognised in a file; `place` is the
-//! file that git runs and what is there already; `install` and `uninstall` change it.
+//! The hook calls `check`. `script` has the text of the hook and recognises it in a file; `place` finds the file that
+//! git runs and what it contains; `install` and `uninstall` change it.
 
 mod check;
 mod install;

@@ -1,4 +1,4 @@
-//! Finds the hook file that git runs, and what is in its place already.
+//! Finds the hook file that git runs, and examines what is already there.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -16,55 +16,57 @@ use crate::sys::paths;
 use crate::ops::setup::guard::HOOK;
 use crate::ops::setup::guard::script::{self, Found, KEPT, KEPT_FILE, Shape};
 
-/// The hook's place, and where what was there is kept.
+/// The path of the hook file, and the paths where the previous hook is kept.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     pub(super) hook: PathBuf,
-    /// A directory of its own, so that the hook keeps its name: some go by what they are called.
+    /// Directory for `kept`. In it the previous hook keeps its file name, because some hooks depend on their name.
     pub(super) kept_in: PathBuf,
-    /// A link, by which our hook calls what was there.
+    /// Link through which our hook runs the previous one.
     pub(super) kept: PathBuf,
-    /// Where it leads if a file was there. That stays in its directory: some load what lies beside them.
+    /// Target of `kept` if the previous hook was a file. It stays in the hook's directory, because some hooks load
+    /// their neighbours.
     pub(super) kept_file: PathBuf,
     /// The root of the work tree.
     root: PathBuf,
     home: Home,
 }
 
-/// What is at the hook's place.
+/// What is at the path of the hook.
 #[derive(Debug)]
 pub(super) enum Occupant {
     Nothing,
-    /// Our block is in it.
+    /// A file with our block in it.
     Ours {
         content: Vec<u8>,
         mode: u32,
         found: Found,
     },
-    /// A shell script that git runs, and that does not read itself.
+    /// A shell script that git runs and that does not read itself.
     Script {
         content: Vec<u8>,
     },
-    /// Whatever else: a program, a script in another language, one that reads itself, a link, a file that git ignores.
+    /// Anything else: a program, a script in another language, a script that reads itself, a link, a file that git
+    /// ignores.
     Other,
 }
 
-/// What was at the hook's place before.
+/// The previous hook.
 #[derive(Debug)]
 pub(super) enum Kept {
     Nothing,
     File(PathBuf),
-    /// A link, with the text that it had there.
+    /// A link, with its target text at its original path.
     Link(PathBuf),
 }
 
-/// Who else would get a hook that is written there.
+/// Who would get a hook that is written there.
 #[derive(Debug)]
 pub(super) enum Audience {
     ThisRepository,
     /// It would be committed.
     WhoeverPulls,
-    /// It lies neither in the repository nor in the work tree.
+    /// It is neither in the repository nor in the work tree.
     OtherRepositories,
 }
 
@@ -84,7 +86,8 @@ impl Place {
         Ok(place)
     }
 
-    /// Files beside the hook that are called after it: others move aside what they find, and may go on calling it.
+    /// Files next to the hook with names such as `pre-commit.old`: other installers rename the hook they find, and may
+    /// still call it.
     pub(super) fn moved_aside(&self) -> Result<Vec<Self>, CommandError> {
         let mut places = Vec::new();
         for name in files::list(self.dir())? {
@@ -101,7 +104,7 @@ impl Place {
         self.hook.parent().unwrap_or(Path::new("/"))
     }
 
-    /// Keeps other installations out while one is under way; where the file system has no locks, nobody can.
+    /// Excludes other installations while one is running. `None` if the file system does not support locks.
     pub(super) fn lock(&self, ctx: &Context) -> Result<Option<FileLock>, CommandError> {
         match FileLock::acquire(self.dir(), ctx.settings.lock_timeout()) {
             Err(LockError::Unsupported { .. }) => Ok(None),
@@ -109,7 +112,7 @@ impl Place {
         }
     }
 
-    /// The path as it is shown to people here.
+    /// The path as shown to the user.
     pub(super) fn shown(&self, path: &Path) -> String {
         self.home.shorten(&path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy())
     }
@@ -140,7 +143,7 @@ impl Place {
         })
     }
 
-    /// Will there be another hook that runs before ours looks? One that git would ignore doesn't.
+    /// Whether another hook runs before our check. A hook that git would ignore does not count.
     pub(super) fn runs_another(&self, occupant: &Occupant) -> Result<bool, CommandError> {
         let runs = |file: &Path| -> Result<bool, CommandError> {
             let metadata = files::metadata(file)?;
@@ -155,19 +158,20 @@ impl Place {
         }
     }
 
-    /// What was there before. Our link alone is nothing: it is there a little earlier or later than the file.
+    /// The previous hook. Our link without its file counts as nothing: the link is removed last, and that was
+    /// interrupted.
     pub(super) fn what_is_kept(&self) -> Result<Kept, CommandError> {
         let link = files::read_link(&self.kept)?;
         Ok(match link {
             Some(text) if text != to_file() => Kept::Link(from_above(&text)),
-            // Where it was before there were links to it.
+            // Earlier versions kept the file here, without a link.
             None if files::exists(&self.kept)? => Kept::File(self.kept.clone()),
             _ if files::exists(&self.kept_file)? => Kept::File(self.kept_file.clone()),
             _ => Kept::Nothing,
         })
     }
 
-    /// Where what was there before is, if anything was.
+    /// The path where the previous hook is kept, if there is one.
     pub(super) fn place_of_kept(&self) -> Result<Option<PathBuf>, CommandError> {
         Ok(match self.what_is_kept()? {
             Kept::Nothing => None,
@@ -176,7 +180,7 @@ impl Place {
         })
     }
 
-    /// Are the hook and what is kept the same? So it is after a crash.
+    /// Whether the hook and the kept one are the same, as they are after a crash.
     pub(super) fn is_kept(&self) -> Result<bool, CommandError> {
         let kept = match self.what_is_kept()? {
             Kept::Nothing => return Ok(false),
@@ -193,7 +197,7 @@ impl Place {
         Ok(files::read_large(&self.hook)? == files::read_large(&kept)?)
     }
 
-    /// Takes away what is of no use where nothing is kept.
+    /// Removes the directory and the link if no hook is kept.
     pub(super) fn tidy(&self) -> Result<(), CommandError> {
         if matches!(self.what_is_kept()?, Kept::Nothing) && files::exists(&self.kept_in)? {
             files::remove(&self.kept)?;
@@ -221,12 +225,12 @@ pub(super) fn is_executable(mode: u32) -> bool {
     mode & 0o111 != 0
 }
 
-/// The text of our link to the file that is kept.
+/// The target text of our link to the kept file.
 pub(super) fn to_file() -> PathBuf {
     from_below(Path::new(KEPT_FILE))
 }
 
-/// The text of a link as it has to be one directory further down.
+/// The target text of a link after the link moved one directory down.
 pub(super) fn from_below(text: &Path) -> PathBuf {
     match text.is_absolute() {
         true => text.to_path_buf(),
@@ -234,7 +238,7 @@ pub(super) fn from_below(text: &Path) -> PathBuf {
     }
 }
 
-/// The inverse.
+/// The inverse of [`from_below`].
 fn from_above(text: &Path) -> PathBuf {
     let text = text.as_os_str().as_bytes();
     OsStr::from_bytes(text.strip_prefix(b"../").unwrap_or(text)).into()

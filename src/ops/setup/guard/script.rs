@@ -26,66 +26,66 @@ use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-/// The directory beside the hook in which the one that was there has its own name.
+/// The directory next to the hook in which the previous hook has its own name.
 pub(super) const KEPT: &str = "pre-commit.ravenry";
-/// The hook that was there, if it was a file.
+/// The previous hook, if it was a file.
 pub(super) const KEPT_FILE: &str = "pre-commit.ravenry-kept";
-/// The first line of a file that is all ours.
+/// The first line of a file that only we wrote.
 pub(super) const SHEBANG: &str = "#!/bin/sh\n";
 
 const BEGIN: &str = "# >>> ravenry guard >>>\n";
 const BEGIN_WHOLE: &str = "# >>> ravenry guard, all of this file >>>\n";
 const END: &str = "# <<< ravenry guard <<<\n";
 
-/// Shells that read what we write.
+/// Shells that can run our text.
 const SHELLS: [&str; 8] = ["sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "busybox"];
 
-/// Commands that look at a script's name at most.
+/// Commands that at most use a script's name.
 const LOOKS: [&str; 9] = ["echo", "printf", "test", "[", "[[", "case", "basename", "realpath", "readlink"];
-/// What may stand before a command.
+/// Words that may come before a command.
 const PREFIXES: [&str; 10] = ["if", "elif", "then", "else", "while", "until", "do", "!", "{", "exec"];
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Shape {
-    /// At the top of somebody's script.
+    /// A block at the top of somebody else's script.
     Inserted,
-    /// The file is ours, but for what people add to it.
+    /// A file of our own, except for what people add to it.
     Whole,
 }
 
-/// How the hook calls us.
+/// How the hook calls `msg`.
 #[derive(Debug)]
 pub(super) struct Call {
-    /// This binary is `msg` on the PATH.
+    /// Whether this binary is the `msg` on the PATH.
     pub(super) is_on_path: bool,
     pub(super) program: PathBuf,
-    /// `--mesh`, if the hook is to look at that one alone.
+    /// `--mesh`, if the hook has to use only that mesh.
     pub(super) mesh: Option<String>,
 }
 
-/// Where our block stands in a file.
+/// The position of our block in a file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Found {
     pub(super) shape: Shape,
     pub(super) range: Range<usize>,
 }
 
-/// A mark without the other.
+/// One of the two marks without the other.
 #[derive(Debug)]
 pub(super) struct Torn;
 
-/// A file that is all ours.
+/// The content of a file that only we wrote.
 pub(super) fn whole(call: &Call) -> Vec<u8> {
     [SHEBANG.as_bytes(), &block(Shape::Whole, call)].concat()
 }
 
-/// Somebody's script with our block in it.
+/// Another's script with our block in it.
 pub(super) fn inserted(script: &[u8], call: &Call) -> Vec<u8> {
     let (before, after) = script.split_at(first_line(script));
     [before, &block(Shape::Inserted, call), after].concat()
 }
 
-/// Our block, if there is one.
+/// The position of our block, if there is one.
 pub(super) fn find(content: &[u8]) -> Result<Option<Found>, Torn> {
     let begins = [(BEGIN, Shape::Inserted), (BEGIN_WHOLE, Shape::Whole)];
     let begin = begins.iter().find_map(|(mark, shape)| Some((position(content, mark)?, *shape)));
@@ -99,18 +99,18 @@ pub(super) fn find(content: &[u8]) -> Result<Option<Found>, Torn> {
     }
 }
 
-/// What is there besides our block.
+/// The content without our block.
 pub(super) fn without(content: &[u8], found: &Found) -> Vec<u8> {
     [&content[..found.range.start], &content[found.range.end..]].concat()
 }
 
-/// The same file with the block as it would be written now.
+/// The same content, with the block as it is written now.
 pub(super) fn renewed(content: &[u8], found: &Found, call: &Call) -> Vec<u8> {
     let (before, after) = (&content[..found.range.start], &content[found.range.end..]);
     [before, &block(found.shape, call), after].concat()
 }
 
-/// Is it a script that a POSIX shell runs? What has no first line that tells is one, as the kernel and git see it.
+/// Whether a POSIX shell runs the file. A text without `#!` counts, as it does for the kernel and git.
 pub(super) fn is_shell(content: &[u8]) -> bool {
     let Some(rest) = content.strip_prefix(b"#!") else { return !content.contains(&0) };
     let Some(end) = rest.iter().position(|byte| *byte == b'\n') else { return false };
@@ -120,13 +120,13 @@ pub(super) fn is_shell(content: &[u8]) -> bool {
         Some("env") => words.find(|word| !word.starts_with('-') && !word.contains('=')),
         program => program,
     };
-    // A carriage return is a part of the name, as the kernel sees it: nothing runs that.
+    // For the kernel a carriage return is part of the interpreter's name, so nothing runs such a file.
     !line.ends_with('\r') && program.is_some_and(|program| SHELLS.contains(&program))
 }
 
-/// Does a shell script hand itself to something that reads or runs it? So it is if `$0` is a word by itself, as in
-/// `exec python3 "$0"` or `tail -n +4 "$0"`, unless the command only looks at the name ([`LOOKS`]). What goes by the
-/// directory that it is in is left where it is, whatever else it does.
+/// Whether a shell script passes itself to a program that reads or runs it: `$0` is a word of its own, as in `exec
+/// python3 "$0"` or `tail -n +4 "$0"`, and the command does more than use the name ([`LOOKS`]). `false` for every
+/// script that also depends on its directory: that one must stay where it is.
 pub(super) fn reads_itself(script: &[u8]) -> bool {
     let script = String::from_utf8_lossy(script);
     let uses: Vec<Use> = own_names(&script).map(|(before, after)| Use::of(before, after)).collect();
@@ -136,9 +136,9 @@ pub(super) fn reads_itself(script: &[u8]) -> bool {
 /// What a script does with its own name.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Use {
-    /// It is read, or run.
+    /// Reads or runs the file.
     Itself,
-    /// What lies beside it is looked for.
+    /// Looks for files next to it.
     Beside,
     Name,
 }
@@ -150,7 +150,7 @@ impl Use {
         let is_word = unquoted.unwrap_or(before).chars().next_back().is_none_or(is_end)
             && after.chars().next().is_none_or(is_end);
         let mut depth = 0;
-        // What a command is handed by others is a part of it.
+        // A command substitution in the arguments is part of the command.
         let start = before.rfind(|char| match char {
             '\n' => true,
             ')' => {
@@ -175,7 +175,7 @@ impl Use {
     }
 }
 
-/// What stands before and after each `$0` that a shell replaces, and that is not within some text.
+/// The text before and after each `$0` that the shell expands, except within a longer string.
 fn own_names(script: &str) -> impl Iterator<Item = (&str, &str)> {
     let (mut quote, mut last, mut is_comment) = (None, '\n', false);
     script.char_indices().filter_map(move |(at, char)| {
@@ -183,7 +183,7 @@ fn own_names(script: &str) -> impl Iterator<Item = (&str, &str)> {
         match (char, quote) {
             ('\n', _) => is_comment = false,
             _ if is_comment => {}
-            // What is escaped is nothing; nor is what it escapes.
+            // An escaped character has no meaning, and does not escape the next one.
             (_, None | Some('"')) if before == '\\' => last = ' ',
             ('#', None) => is_comment = before.is_whitespace(),
             ('\'' | '"', None) => quote = Some(char),
@@ -202,7 +202,7 @@ fn name_at(script: &str, at: usize) -> Option<(&str, &str)> {
     Some((before, after.or_else(|| rest.strip_prefix("${0"))?))
 }
 
-/// The end of the line that names the interpreter.
+/// The end of the `#!` line, or 0.
 fn first_line(script: &[u8]) -> usize {
     match script.starts_with(b"#!") {
         true => script.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1),
@@ -210,7 +210,7 @@ fn first_line(script: &[u8]) -> usize {
     }
 }
 
-/// Where a line begins that is this mark.
+/// The start of the first line that equals the mark.
 fn position(content: &[u8], mark: &str) -> Option<usize> {
     let mark = mark.as_bytes();
     let mut places = content.windows(mark.len()).enumerate();
@@ -232,7 +232,7 @@ fn block(shape: Shape, call: &Call) -> Vec<u8> {
     fill(template, &[("@LOOK@", look)])
 }
 
-/// The text with what the names in it stand for, each of which is there once and in that order.
+/// Replaces the names in the template by their values. Each name occurs once, in this order.
 fn fill(template: &str, values: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let mut rest = template;
     let mut filled = Vec::new();
@@ -247,7 +247,7 @@ fn fill(template: &str, values: &[(&str, Vec<u8>)]) -> Vec<u8> {
     filled
 }
 
-/// One word for a shell, whatever is in it.
+/// The word, quoted for a shell.
 fn quoted(word: &OsStr) -> Vec<u8> {
     let mut quoted = vec![b'\''];
     for byte in word.as_bytes() {

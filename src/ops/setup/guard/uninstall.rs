@@ -1,4 +1,4 @@
-//! Takes the guard out of git's hook and restores what was there before, byte for byte.
+//! Removes the guard from git's hook and restores the previous hook, byte for byte.
 
 use std::path::{Path, PathBuf};
 
@@ -14,18 +14,18 @@ use crate::ops::setup::guard::script::{self, SHEBANG, Shape};
 #[derive(Clone, Debug)]
 pub struct Uninstalled {
     pub hook: PathBuf,
-    /// The hook as people here call it.
+    /// The path as shown to the user.
     pub shown: String,
     pub taken_out: Vec<TakenOut>,
 }
 
-/// A file in which the guard was.
+/// A file that contained the guard.
 #[derive(Clone, Debug)]
 pub struct TakenOut {
     pub file: PathBuf,
-    /// The file as people here call it.
+    /// The path as shown to the user.
     pub shown: String,
-    /// What was there before, or was added, is there still.
+    /// Whether a hook is still there: the previous one, or what was added.
     pub is_left: bool,
 }
 
@@ -44,7 +44,7 @@ pub fn uninstall(ctx: &Op, dry_run: bool) -> Result<Uninstalled, CommandError> {
                 taken_out.extend(take_out(&aside, dry_run)?);
             }
         }
-        // Another hook took the place of ours, which had taken that of this one.
+        // Another hook has replaced ours, which had replaced the kept one.
         if let (Some(kept), false) = (place.place_of_kept()?, dry_run) {
             let kept = place.shown(&kept);
             ctx.warn(format!("`{kept}` was the hook when the guard was installed; it is left there for you"));
@@ -53,7 +53,7 @@ pub fn uninstall(ctx: &Op, dry_run: bool) -> Result<Uninstalled, CommandError> {
     Ok(Uninstalled { shown: place.shown(&place.hook), hook: place.hook, taken_out })
 }
 
-/// `None`: nothing of ours was there.
+/// Removes the guard from one file. `None`: it was not there.
 fn take_out(place: &Place, dry_run: bool) -> Result<Option<TakenOut>, CommandError> {
     let change = Change::of(place)?;
     if !dry_run {
@@ -68,16 +68,16 @@ fn take_out(place: &Place, dry_run: bool) -> Result<Option<TakenOut>, CommandErr
     Ok(Some(TakenOut { file: place.hook.clone(), shown: place.shown(&place.hook), is_left }))
 }
 
-/// What has to be done.
+/// The change to make.
 enum Change {
     None,
-    /// What is kept is there too: somebody was killed in between.
+    /// Remove the kept copy: the hook itself is there, because an earlier run was killed in between.
     Forget,
-    /// Nothing was there.
+    /// Remove our file: there was no hook before.
     Remove,
-    /// What is kept comes back.
+    /// Put the kept hook back.
     Restore,
-    /// The rest of the file stays.
+    /// Remove our block and keep the rest of the file.
     Rewrite(Vec<u8>),
 }
 
@@ -124,7 +124,7 @@ fn restore(place: &Place) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Two hooks, both of which somebody wants: only a person can make one of them.
+/// Both the edited hook and the kept one may be wanted, so a person has to merge them.
 fn edited(place: &Place, kept: &Path) -> CommandError {
     let (hook, kept) = (place.shown(&place.hook), place.shown(kept));
     let text =
