@@ -1,6 +1,7 @@
-//! Writes the man pages: `cargo run --example man -- DIR`. One for `msg` and one for each command, all from the help.
+//! Writes the man pages from the help texts, one for `msg` and one for each command: `cargo run --example man -- DIR`.
 //!
-//! Not a command of `msg`: whoever packages it wants pages as files, and nobody else should carry what makes them.
+//! It is not a command of `msg`, because only packagers need the pages, and the binary should not contain the
+//! generator.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,8 +1,8 @@
-//! Makes the pictures of the chat, for `docs/chat.md`: `cargo run --example picture`.
+//! Draws the pictures of the chat for `docs/chat.md`: `cargo run --example picture`.
 //!
-//! Agents join a mesh that is thrown away, talk, reserve and claim, at times that lie back a few minutes; then the real
-//! program runs on a terminal of its own, and what that shows is written down as SVG. This program is `msg` itself when
-//! it is called with arguments, so nothing else has to be built.
+//! Agents join a temporary mesh, talk, reserve and claim, at times a few minutes in the past; then the real program
+//! runs on a terminal of its own, and the screen is written as SVG. With arguments, this program is `msg` itself, so
+//! nothing else has to be built.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
     screen.wait_for("CalmOwl");
     screen.wait_for("unread");
     save(&docs.join("agents.svg"), &screen);
-    // All, Tasks, Reservations, Feed, and the first conversation.
+    // Skip All, Tasks, Reservations and Feed, and go to the first conversation.
     screen.write(&"\t".repeat(5));
     screen.wait_for("Shall I?");
     screen.wait_for("› ");
@@ -92,7 +92,7 @@ impl Scene {
     }
 
     fn run(&self, minutes_ago: i64, args: &[&str]) {
-        // What is refused is a part of the scene.
+        // Refusals are part of the scene.
         self.command(minutes_ago).args(args).stderr(Stdio::null()).status().unwrap();
     }
 
@@ -203,11 +203,11 @@ const CELL_HEIGHT: f64 = 18.0;
 const MARGIN: f64 = 12.0;
 const INK: &str = "#d8dee9";
 const PAPER: &str = "#1f2430";
-/// The terminal's sixteen colours, the dark half.
+/// The first eight of the terminal's sixteen colours.
 const PALETTE: [&str; 8] =
     ["#3b4252", "#e06c75", "#98c379", "#e5c07b", "#61afef", "#c678dd", "#56b6c2", "#d8dee9"];
 
-/// The screen as SVG: a background for what has one, and text in runs of one style.
+/// The screen as SVG: backgrounds where there are any, and text in runs of one style.
 fn svg(screen: &vt100::Screen) -> String {
     let width = f64::from(COLUMNS) * CELL_WIDTH + 2.0 * MARGIN;
     let height = f64::from(ROWS) * CELL_HEIGHT + 2.0 * MARGIN;

@@ -1,6 +1,6 @@
-//! Makes the moving picture of the README: `cargo run --example moving-picture`.
+//! Draws the moving picture of the README: `cargo run --example moving-picture`.
 //!
-//! This program is `msg` itself when it is called with arguments, so nothing else has to be built.
+//! With arguments, this program is `msg` itself, so nothing else has to be built.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,10 +1,10 @@
 //! Two agents in two panes: Alice reserves a directory, Bob's edit in it is refused, Alice releases it, Bob is told.
 //!
-//! Everything that the panes show is the answer of a real `msg` on a mesh that is thrown away, at times that are set. So two
-//! runs give the same picture, and `tests/it/picture.rs` sees when the program says something else.
+//! Everything in the panes is real output of `msg` on a temporary mesh with a fixed clock. So two runs give the same
+//! picture, and `tests/it/picture.rs` notices if the program prints something else.
 //!
-//! The picture is SVG with CSS animations and no script. Without animations (`prefers-reduced-motion`, or a viewer that has
-//! none) it shows the end.
+//! The picture is SVG with CSS animations and no script. Without animations (`prefers-reduced-motion`, or a viewer
+//! that has none) it shows the final state.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -15,35 +15,35 @@ use std::process::{Child, Command, Stdio};
 use ravenry::sys::seams;
 use serde_json::{Value, json};
 
-/// Where the picture is, in the repository.
+/// The path of the picture in the repository.
 pub const PATH: &str = "docs/demo.svg";
 
-/// A line of a pane, and when it appears.
+/// A line of a pane, and the second at which it appears.
 struct Line {
     at: f64,
     mark: Mark,
     text: String,
-    /// The time of day, beside what an agent does.
+    /// The time of day, shown next to an agent's actions.
     clock: Option<&'static str>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum Mark {
-    /// A command, which is typed letter by letter.
+    /// A command, typed letter by letter.
     Command,
-    /// A call of a tool of the harness.
+    /// A tool call of the harness.
     Tool,
     Allowed,
     Denied,
-    /// What a command prints.
+    /// Output of a command.
     Said,
-    /// What the harness hands to the model.
+    /// Text that the harness gives to the model.
     Mail,
     Blank,
 }
 
 impl Mark {
-    /// What stands before the text, and its class.
+    /// The text before the line, and its class.
     fn sign(self) -> (&'static str, &'static str) {
         match self {
             Self::Command => ("$ ", "dim"),
@@ -54,7 +54,7 @@ impl Mark {
         }
     }
 
-    /// The class of what lies behind the text.
+    /// The class of the background.
     fn ground(self) -> Option<&'static str> {
         match self {
             Self::Denied => Some("denied"),
@@ -64,13 +64,13 @@ impl Mark {
     }
 }
 
-/// What both panes show in the end.
+/// The lines of both panes at the end.
 struct Panes {
     alice: Vec<Line>,
     bob: Vec<Line>,
 }
 
-/// The steps beneath the panes, and when each is reached.
+/// The steps below the panes: text, class and the second at which each is reached.
 const STEPS: [(&str, &str, f64); 4] = [
     ("Alice reserves a directory", "good", RESERVED),
     ("Bob’s edit in it is refused", "bad", REFUSED),
@@ -82,13 +82,13 @@ const REFUSED: f64 = 6.2;
 const RELEASED: f64 = 11.6;
 const TOLD: f64 = 13.4;
 
-/// Plays the scene with this `msg`, and draws it.
+/// Plays the scene with this `msg` and draws it.
 pub fn draw(msg: &Path) -> String {
     let scene = Scene::set(msg);
     svg(&scene.play())
 }
 
-/// A project in a directory that is thrown away, and processes for two agents.
+/// A project in a temporary directory, and a process for each of two agents.
 struct Scene<'a> {
     msg: &'a Path,
     dir: tempfile::TempDir,
@@ -122,7 +122,7 @@ impl<'a> Scene<'a> {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// A command as the agent types it: `--as` is what its harness makes unnecessary.
+    /// A command as the agent types it, without `--as`, which its harness makes unnecessary.
     fn command(&self, at: f64, clock: &'static str, name: &str, args: &[&str]) -> Vec<Line> {
         let shown = args.iter().map(|arg| match arg.contains(' ') {
             true => format!("\"{arg}\""),
@@ -136,7 +136,7 @@ impl<'a> Scene<'a> {
         lines
     }
 
-    /// Asks the hook of the harness, as it does before an edit.
+    /// Calls the hook of the harness, as before an edit.
     fn edit(&self, at: f64, clock: &'static str, edit: &Edit) -> Vec<Line> {
         let answer = self.hook(clock, edit, "PreToolUse");
         let decision = &answer["hookSpecificOutput"];
@@ -174,7 +174,7 @@ impl<'a> Scene<'a> {
         alice.extend(self.edit(8.6, "10:08", &Edit::of_alice("src/auth/login.rs")));
         alice.push(blank());
         alice.extend(self.command(10.6, "10:12", "Alice", &["release"]));
-        // What its harness hands to Bob's model after its next tool.
+        // The text that Bob's harness gives to its model after its next tool call.
         let told = self.hook("10:12", &bobs, "PostToolUse");
         let told = told["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
         bob.extend(told.lines().map(|line| shown_line(TOLD, Mark::Mail, line)));
@@ -194,7 +194,7 @@ impl Drop for Scene<'_> {
     }
 }
 
-/// An edit, as the harness tells of it.
+/// An edit, as the harness reports it.
 struct Edit {
     agent: &'static str,
     harness: &'static str,
@@ -224,7 +224,7 @@ fn blank() -> Line {
     shown_line(0.0, Mark::Blank, "")
 }
 
-/// The letters in a line of a pane.
+/// Characters in a line of a pane.
 const COLUMNS: usize = 52;
 const CELL: f64 = 7.2;
 const ROW: f64 = 18.0;
@@ -234,7 +234,7 @@ const GAP: f64 = 14.0;
 const PANE: f64 = COLUMNS as f64 * CELL + 2.0 * PADDING;
 const WIDTH: f64 = 2.0 * PANE + GAP + 2.0;
 const FOOT: f64 = 46.0;
-/// Seconds for a typed letter, and from one line of an answer to the next.
+/// Seconds for a typed letter, and between two lines of output.
 const LETTER: f64 = 0.03;
 const NEXT_LINE: f64 = 0.09;
 
@@ -331,7 +331,7 @@ fn pane(svg: &mut String, x: f64, height: f64, (name, harness): (&str, &str), li
     }
 }
 
-/// A row of a line. A command appears letter by letter, anything else row by row.
+/// One row of a line. A command appears letter by letter, anything else row by row.
 fn row(svg: &mut String, (x, y): (f64, f64), line: &Line, number: usize, text: &str) {
     let at = line.at + number as f64 * NEXT_LINE;
     let (class, whole, sign_alone, words) = match line.mark {
@@ -340,7 +340,7 @@ fn row(svg: &mut String, (x, y): (f64, f64), line: &Line, number: usize, text: &
         _ => ("shown", delay(at), String::new(), escaped(text)),
     };
     let (sign, sign_class) = if number == 0 { line.mark.sign() } else { ("", "") };
-    // Whatever font the viewer has, a row is as long as the pane expects.
+    // A row has the expected length, whichever font the viewer has.
     let length = (sign.chars().count() + text.chars().count()) as f64 * CELL;
     let sign = match sign {
         "" => String::new(),
@@ -357,7 +357,7 @@ fn delay(at: f64) -> String {
     format!(" style=\"animation-delay:{at:.2}s\"")
 }
 
-/// What Alice holds, in the bar of her pane while she holds it. `x` is its right end.
+/// The label with Alice's reservation in the title bar of her pane, shown while she holds it. `x` is its right end.
 fn pill(svg: &mut String, x: f64, text: &str) {
     let width = text.chars().count() as f64 * CELL + 16.0;
     writeln!(
@@ -370,7 +370,7 @@ fn pill(svg: &mut String, x: f64, text: &str) {
     .unwrap();
 }
 
-/// A letter at a time.
+/// The text, one letter at a time.
 fn typed(text: &str, at: f64) -> String {
     let letter = |(number, letter): (usize, char)| {
         let at = at + 0.3 + number as f64 * LETTER;
@@ -379,7 +379,7 @@ fn typed(text: &str, at: f64) -> String {
     text.chars().enumerate().map(letter).collect()
 }
 
-/// The lines in which a pane shows the text; those after the first are indented.
+/// The rows in which a pane shows the text; all but the first are indented.
 fn wrapped(line: &Line) -> Vec<String> {
     let sign = line.mark.sign().0.chars().count();
     let indent = " ".repeat(sign.max(2));

@@ -1,4 +1,4 @@
-//! A dead agent is buried while an agent of pi-messenger, which takes no lock, takes its name.
+//! Model: a dead agent is buried while an agent of pi-messenger, which takes no lock, takes its name.
 
 use crate::search::{Action, DIES, Protocol, Step, explore};
 
@@ -21,7 +21,7 @@ enum Whose {
     Pis,
 }
 
-/// What a command of ours does next. All but `Lock`: with mesh.lock held.
+/// The next step of a command of ours. All steps but `Lock` run with mesh.lock held.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum Next {
     Lock,
@@ -48,19 +48,19 @@ struct State {
     registry: Option<Whose>,
     taken: Option<Whose>,
     grave: Option<Whose>,
-    /// Two that bury; the second is not killed.
+    /// Two commands that bury; the second is not killed.
     commands: [Next; 2],
     pi: PiNext,
-    /// The second got the lock after the first was killed.
+    /// Whether the second got the lock after the first was killed.
     came_after_crash: bool,
 }
 
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Way {
     Real,
-    /// One rename, whatever lies there.
+    /// One rename, whichever file is there.
     Whatever,
-    /// What was taken is looked at, but nobody goes on after a crash.
+    /// The moved file is checked, but nobody continues after a crash.
     WithoutSettling,
 }
 

@@ -1,5 +1,5 @@
-//! A message from the sender's hands to the reader's: post; parse, take, hand over, record; and what the next one does
-//! with what a dead reader had taken.
+//! Model: the delivery of a message. The sender posts it; a reader parses, takes, hands over and records it; the next
+//! reader handles what a dead reader had taken.
 
 use crate::search::{Action, DIES, Fault, Protocol, Step, explore};
 
@@ -31,11 +31,11 @@ const SENDER: &str = "Sender";
 enum Next {
     Look,
     List,
-    /// Which hands are still to be looked into.
+    /// The readers' hands that are still to be checked.
     PutBack {
         hands: [bool; READERS],
     },
-    /// The name in the inbox is there again; the one in that hand is still to go.
+    /// The message has its name in the inbox again; the name in that hand is still to be removed.
     Unlink {
         hand: usize,
         hands: [bool; READERS],
@@ -59,7 +59,7 @@ enum NextOfSender {
     Dead,
 }
 
-/// Under which names the message can be found, and what became of it.
+/// The names under which the message can be found, and what happened to it.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 struct State {
     sender: NextOfSender,
@@ -70,7 +70,7 @@ struct State {
     handed_over: u8,
     /// Readers that died between handing over and recording.
     died_in_between: u8,
-    /// The last one only tidies: `doctor`, or who buries an agent.
+    /// The last one only puts messages back, as `doctor` or a burial does.
     others: [Next; READERS + 1],
 }
 
@@ -84,9 +84,9 @@ enum Way {
 #[derive(Clone, Copy)]
 struct Delivery {
     way: Way,
-    /// Is what lies in a hand put back by one rename, or by a link and a removal?
+    /// Whether a message in a reader's hand is put back by one rename, or by a link and a removal.
     at_once: bool,
-    /// Only what a dead one had in hand is put back; else whatever lies there.
+    /// Whether only messages in a dead reader's hand are put back, or all.
     asks_for_death: bool,
 }
 
@@ -189,7 +189,7 @@ impl Delivery {
         (HANDS_OVER, to)
     }
 
-    /// Whoever finds nothing looks again, until there is nothing to come.
+    /// A reader that finds nothing looks again, until nothing more can come.
     fn after(&self, state: &State) -> Next {
         if state.seen { Next::Nothing } else { Next::Look }
     }
@@ -296,8 +296,8 @@ fn who_puts_back_what_a_living_one_has_in_hand_robs_it() {
     assert_eq!(fault.what, "one that lives lost what it had in hand");
 }
 
-/// How `renameat2` is done without, where a file system doesn't know it: in between, the message has two names. So what
-/// was taken is put back by a plain rename.
+/// This is how `renameat2` would be replaced on a file system without it: in between, the message has two names. So
+/// the program puts a taken message back by a plain rename.
 #[test]
 fn putting_back_by_link_and_removal_hands_it_over_twice() {
     let fault = fault_of(&Delivery { at_once: false, ..REAL });

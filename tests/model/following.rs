@@ -1,7 +1,8 @@
-//! Following an inbox: watch, then scan, then wait for a hint.
+//! Model: following an inbox. Watch, then scan, then wait for a hint.
 //!
-//! The slow tick that mends whatever else may go wrong is left out, so this shows that nothing has to wait for it. What
-//! no directory tells is not in here: that a reader died with a message in hand is found at a tick.
+//! The slow tick, which recovers from everything else, is left out: this shows that no message has to wait for it. One
+//! thing is not in the model because no directory event reports it: a reader that died with a message in hand is found
+//! at a tick.
 
 use crate::search::{Action, NO_WAY_ON, Protocol, Step, explore};
 
@@ -18,7 +19,7 @@ const POSTS: Action = Action::ours("posts a message", "sys/files.rs", "publish_t
 const REMOVES: Action = Action::ours("removes the empty directory", "sys/files.rs", "remove_dir");
 const MAKES_ANEW: Action = Action::ours("makes the directory anew", "sys/files.rs", "create_dir");
 
-/// So many messages are posted, and so often the directory is removed.
+/// Messages that are posted, and removals of the directory.
 const MESSAGES: u8 = 3;
 const REMOVALS: u8 = 2;
 
@@ -33,7 +34,7 @@ enum Next {
 
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 struct Watch {
-    /// The directory that the kernel watches, and the one that we took it for.
+    /// The directory that the kernel watches, and the one that we believe it watches.
     watched: u8,
     noted: u8,
     trouble: bool,
@@ -41,7 +42,7 @@ struct Watch {
 
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 struct State {
-    /// Which directory lies there: each that is made is another.
+    /// The directory that exists; each new one gets another number.
     directory: Option<u8>,
     made: u8,
     unread: u8,
@@ -53,7 +54,7 @@ struct State {
 
 struct Following {
     watches_first: bool,
-    /// Is the hint down before the look that it leads to?
+    /// Whether the hint is reset before the scan that it causes.
     forgets_first: bool,
     asks_whether_sound: bool,
 }

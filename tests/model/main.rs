@@ -1,9 +1,9 @@
-//! The protocols on which the promises stand, as models whose every state is looked at: each interleaving of the
-//! processes, and the death of any of them before any step.
+//! Models of the protocols that the promises depend on, with every state checked: each interleaving of the processes,
+//! and the death of any of them before any step.
 //!
-//! A model is a hand-made picture, so each of its steps names the function that does it in `src/`, and a test looks
-//! whether there still is such a function. The same search has to find what is wrong with the protocols that one would
-//! write first: a checker that finds nothing anywhere proves nothing.
+//! A model is written by hand, so each of its steps names the function in `src/` that does it, and a test checks that
+//! the function still exists. The same search must find the fault in the obvious protocols: a checker that never finds
+//! anything proves nothing.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,6 +1,6 @@
-//! A new name for an agent, while others look without a lock and one wants the same name.
+//! Model: an agent is renamed while others read the registry without a lock and one of them wants the old name.
 //!
-//! Listing the registry is one step here. The kernel keeps that promise for as many entries as fit into one call, which
+//! Listing the registry is one step here. The kernel guarantees that for as many entries as fit into one call, which
 //! is some hundred.
 
 use crate::search::{Action, DIES, Protocol, Step, explore};
@@ -22,7 +22,7 @@ const COUNTS: Action =
 const MOVER: &str = "Ann, who will be Eve";
 const JOINER: &str = "Ben, who would be Ann";
 
-/// What a command does next. `Ask`, `Publish` and so on: with mesh.lock held.
+/// The next step of a command. From `Ask` on, mesh.lock is held.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum Next {
     Lock,
@@ -34,7 +34,7 @@ enum Next {
     Dead,
 }
 
-/// Who looks without a lock: what it listed and has not read yet, and what it found, as `[old, new]`.
+/// A reader without a lock: what it listed and has not read yet, and what it found, as `[old, new]`.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum Look {
     List,
@@ -42,7 +42,7 @@ enum Look {
     Done { saw: usize },
 }
 
-/// Whose it is, and whether it says that it had the old name before.
+/// Whether the registration is the mover's, and whether it lists the old name as a former one.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 struct Registration {
     is_movers: bool,
@@ -52,10 +52,11 @@ struct Registration {
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 struct State {
     is_locked: Option<usize>,
-    /// The files of the old name and of the new one.
+    /// The registrations under the old and the new name.
     registry: [Option<Registration>; 2],
     claim_bears_new: bool,
-    /// The one who renames itself, the next command of that agent, which finishes it, and one who wants the old name.
+    /// The command that renames its agent, the next command of that agent, which finishes the renaming, and one of
+    /// another agent that wants the old name.
     commands: [Next; 3],
     looks: [Look; 2],
 }
@@ -69,7 +70,7 @@ enum Way {
 
 struct Renaming(Way);
 
-/// How many registrations of the mover's count: one that names the other as its former stands for it.
+/// The number of the mover's registrations that count: one that lists the other's name as a former one replaces it.
 fn agents_in(found: [Option<Registration>; 2]) -> usize {
     let is_movers = |file: &Option<Registration>| file.is_some_and(|file| file.is_movers);
     let [old, new] = [is_movers(&found[0]), is_movers(&found[1])];
@@ -88,11 +89,11 @@ impl Renaming {
                 to.is_locked = Some(who);
                 (LOCKS, Next::Ask)
             }
-            // The old name is taken while its file is there, and while the new one says that it had it.
+            // The old name is taken while its file exists, and while the new registration lists it as a former name.
             Next::Ask if !is_movers && (old.is_some() || new.is_some_and(|file| file.formerly)) => {
                 (IS_REFUSED, Next::Nothing)
             }
-            // The mover is found by its session, whatever its name is by now: then there is only the rest to do.
+            // The mover is found by its session, whatever its name is: only the remaining steps are left.
             Next::Ask if is_movers && new.is_some() => (ASKS, Next::Carry),
             Next::Ask if is_movers && self.0 == Way::RemoveFirst => (ASKS, Next::Remove),
             Next::Ask => (ASKS, Next::Publish),
@@ -193,7 +194,7 @@ impl Protocol for Renaming {
         if !is_movers(old) && !is_movers(new) {
             return Some("the agent is gone");
         }
-        // A claim is an agent's if it bears its name or a former one.
+        // A claim belongs to an agent if it has its name or a former one.
         let owned = match state.claim_bears_new {
             true => is_movers(new),
             false => is_movers(old) || new.is_some_and(|file| file.is_movers && file.formerly),

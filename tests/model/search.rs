@@ -1,19 +1,19 @@
-//! Breadth first through all states of a protocol.
+//! Breadth-first search through all states of a protocol.
 //!
-//! By hand rather than with a framework, because of one question that those at hand don't answer reliably where paths
-//! run in circles: from every state, is there a way on which everyone who lives gets an answer without anybody dying?
+//! Written by hand, because the available frameworks do not reliably answer one question if paths have cycles: can
+//! every live process get an answer from every state without anybody dying?
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::hash::Hash;
 use std::time::Instant;
 
-/// What a process does at once, so that nobody sees half of it.
+/// An atomic step of a process.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Action {
     pub words: &'static str,
-    /// The file in `src/` and the function there that does it; none for what is not ours, or is no more than a picture
-    /// of how not to do it.
+    /// The file in `src/` and the function in it that does the step; `None` for steps of other programs and of
+    /// deliberately wrong protocols.
     pub code: Option<(&'static str, &'static str)>,
 }
 
@@ -29,7 +29,7 @@ impl Action {
 
 pub const DIES: Action = Action::other("dies");
 
-/// One way on from a state.
+/// A transition from a state.
 pub struct Step<S> {
     pub who: &'static str,
     pub deed: Action,
@@ -41,17 +41,17 @@ pub trait Protocol {
 
     fn start(&self) -> Self::State;
 
-    /// All that can happen next, the death of each process too.
+    /// All transitions from a state, including the death of each process.
     fn steps(&self, state: &Self::State) -> Vec<Step<Self::State>>;
 
-    /// What must never be so.
+    /// The violation in this state, if there is one.
     fn fault(&self, state: &Self::State) -> Option<&'static str>;
 
-    /// Has everyone who lives got what it came for?
+    /// Whether every live process is done.
     fn is_over(&self, state: &Self::State) -> bool;
 }
 
-/// How a fault comes about, in as few steps as there can be.
+/// A violation, with a shortest path to it.
 pub struct Fault {
     pub what: &'static str,
     pub steps: Vec<String>,
@@ -72,14 +72,14 @@ struct Visited {
     deed: Action,
 }
 
-/// Looks at every state. Tells how many there are, and the first fault, if there is one.
+/// Checks every state. Prints the number of states, and returns the first fault, if there is one.
 pub fn explore<P: Protocol>(name: &str, protocol: &P) -> Result<(), Fault> {
     let began = Instant::now();
     let start = protocol.start();
     let mut known = HashMap::from([(start.clone(), 0)]);
     let mut states = vec![start];
     let mut visited = vec![Visited { from: 0, who: "", deed: DIES }];
-    // Where each state can come from while nobody dies.
+    // The predecessors of each state, without the deaths.
     let mut before: Vec<Vec<usize>> = vec![Vec::new()];
     let mut count = 0;
     let mut at = 0;
@@ -119,7 +119,7 @@ fn way_to(visited: &[Visited], mut at: usize) -> Vec<String> {
     steps
 }
 
-/// The first state from which no way leads to an end unless somebody dies.
+/// The first state from which no path without a death leads to an end.
 fn first_without_end<P: Protocol>(protocol: &P, states: &[P::State], before: &[Vec<usize>]) -> Option<usize> {
     let mut ends: Vec<bool> = states.iter().map(|state| protocol.is_over(state)).collect();
     let mut open: Vec<usize> = (0..states.len()).filter(|at| ends[*at]).collect();
@@ -134,7 +134,7 @@ fn first_without_end<P: Protocol>(protocol: &P, states: &[P::State], before: &[V
     ends.iter().position(|ends| !ends)
 }
 
-/// The functions that the steps name are there: else the model is of something that was.
+/// Checks that the functions that the steps name exist, so that the model matches the code.
 fn check_code(deeds: BTreeSet<Action>) {
     for (file, function) in deeds.iter().filter_map(|deed| deed.code) {
         let path = format!("{}/src/{file}", env!("CARGO_MANIFEST_DIR"));

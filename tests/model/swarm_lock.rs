@@ -1,6 +1,6 @@
-//! `swarm.lock`: a file that exists while somebody holds it, broken when its holder is dead.
+//! Model: `swarm.lock`, a file that exists while somebody holds it and that is broken when its holder is dead.
 //!
-//! Time is a step of its own: a lock may become ten seconds old at any moment, however slow its holder is.
+//! Time is a step of its own: a lock can become ten seconds old at any moment, however slow its holder is.
 
 use crate::search::{Action, DIES, Fault, Protocol, Step, explore};
 
@@ -17,7 +17,7 @@ const WORKS: Action = Action::ours("has changed the claims", "store/swarm.rs", "
 const COMPARES_OWN: Action =
     Action::ours("looks whether the lock is its own", "store/swarm_lock.rs", "release");
 const RELEASES: Action = Action::ours("removes the lock", "store/swarm_lock.rs", "release");
-/// By being dropped, or by the kernel.
+/// When the lock is dropped, or by the kernel.
 const FREES: Action = Action::other("lets go of mesh.lock");
 
 const CREATES: Action = Action::other("creates an empty lock");
@@ -29,7 +29,7 @@ const TIME_PASSES: Action = Action::other("shows ten seconds more");
 const OURS: usize = 3;
 const NAMES: [&str; OURS] = ["Ann", "Ben", "Cat"];
 const PI: &str = "pi-messenger";
-/// So often each of ours wants the lock.
+/// How many times each of ours takes the lock.
 const ROUNDS: u8 = 2;
 
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -38,7 +38,7 @@ enum Holder {
     Pi,
 }
 
-/// Which file it is: whose, and the how manieth of that one. What `file_mark` tells by inode and time.
+/// The identity of a lock file: its creator and a counter. In the program, `file_mark` uses inode and time.
 type Mark = (Holder, u8);
 
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -48,12 +48,12 @@ struct Lock {
     is_old: bool,
 }
 
-/// What a process of ours does next.
+/// The next step of a process of ours.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum Next {
     Wait,
     Show,
-    /// Only if content is not in place from the start.
+    /// Only if the content is not in place from the start.
     Write,
     Mark,
     Read {
@@ -108,7 +108,7 @@ impl State {
     }
 }
 
-/// What there is to the protocol, each part of which can be left out.
+/// The parts of the protocol, each of which can be left out.
 #[derive(Clone, Copy)]
 struct SwarmLock {
     under_mesh_lock: bool,
@@ -117,7 +117,7 @@ struct SwarmLock {
     removes_only_its_own: bool,
     asks_for_death: bool,
     with_pi: bool,
-    /// May one of ours and pi-messenger be at work together?
+    /// Whether it is a fault if one of ours and pi-messenger are at work at the same time.
     minds_pi: bool,
     anyone_dies: bool,
     time_passes: bool,
@@ -202,7 +202,8 @@ impl SwarmLock {
 
     fn is_held(&self, state: &State, lock: Lock) -> bool {
         match lock.is_empty {
-            // One that names nobody may be in the making. Who writes first what it is and cares later has no such patience.
+            // A lock without a name may be about to get one. The naive protocol, which creates the file before it
+            // writes the content, does not wait for that.
             true => self.content_in_place && !lock.is_old,
             false => self.asks_for_death && state.lives(lock.mark.0),
         }
@@ -212,7 +213,8 @@ impl SwarmLock {
         if self.under_mesh_lock { Next::Wait } else { Next::Show }
     }
 
-    /// pi-messenger's way: what is old is removed without a look at whose it is, and so is what it takes for its own.
+    /// pi-messenger's protocol: it removes an old lock without checking whose it is, and also the lock that it
+    /// believes to be its own.
     fn step_of_pi(state: &State) -> Option<(Action, State)> {
         let mut to = state.clone();
         let (deed, next) = match state.pi {
@@ -230,7 +232,7 @@ impl SwarmLock {
                 (CREATES, NextOfPi::Write)
             }
             NextOfPi::Write => {
-                // It writes to the file that it has open, whether or not that one still has its name.
+                // It writes to the file it has open, whether or not that file still has its name.
                 if let Some(lock) = to.swarm_lock.as_mut().filter(|lock| lock.mark.0 == Holder::Pi) {
                     lock.is_empty = false;
                 }
@@ -263,7 +265,7 @@ impl Protocol for SwarmLock {
             if self.anyone_dies && !matches!(state.ours[who].0, Next::Nothing | Next::Dead) {
                 let mut to = state.clone();
                 to.ours[who].0 = Next::Dead;
-                // The kernel frees a lock of its own; a file stays.
+                // The kernel releases a flock; a lock file stays.
                 to.mesh_lock = state.mesh_lock.filter(|holder| *holder != who);
                 steps.push(Step { who: name, deed: DIES, to });
             }
@@ -327,7 +329,7 @@ fn who_breaks_the_lock_of_one_that_lives_works_beside_it() {
     assert_eq!(fault.what, "one of ours and pi-messenger are at work");
 }
 
-/// The limitation that docs/harnesses.md tells of.
+/// The limitation described in docs/harnesses.md.
 #[test]
 fn pi_messenger_takes_the_lock_from_one_that_is_slow() {
     let fault = fault_of(&SwarmLock { with_pi: true, minds_pi: true, anyone_dies: false, ..REAL });
@@ -345,7 +347,7 @@ fn pi_messenger_takes_the_lock_from_one_that_is_slow() {
     );
 }
 
-/// Check that the holder is dead, remove the lock, create one.
+/// The naive protocol: check that the holder is dead, remove the lock, create one.
 #[test]
 fn the_protocol_that_one_would_write_first_has_two_at_work() {
     let fault = fault_of(&NAIVE);
@@ -366,7 +368,7 @@ fn the_protocol_that_one_would_write_first_has_two_at_work() {
     );
 }
 
-/// What looks like a cure is none while somebody can come between the look and the deed.
+/// The other measures do not help while somebody can act between the check and the removal.
 #[test]
 fn without_mesh_lock_nothing_else_helps() {
     let fault = fault_of(&SwarmLock { under_mesh_lock: false, ..REAL });

@@ -1,8 +1,8 @@
-//! What must hold for everything that reads what others write, whatever they write.
+//! Checks for everything that parses input from others, whatever the input is.
 //!
-//! `fuzz/` is a crate of its own, and this file is its library: its targets call these with what the fuzzer makes up, and
-//! `tests/it/corpus.rs` with what lies in `fuzz/corpus/`. A function is named after its target and panics if something doesn't
-//! hold.
+//! `fuzz/` is a crate of its own, and this file is its library: its targets call these functions with generated input,
+//! and `tests/it/corpus.rs` calls them with the files in `fuzz/corpus/`. A function has the name of its target and
+//! panics if a check fails.
 
 use std::collections::HashSet;
 
@@ -119,7 +119,7 @@ pub fn copilot(data: &[u8]) {
     decoder(Harness::Copilot, data);
 }
 
-/// A settings file of somebody's. The first byte chooses what may be in it; the rest is the file, as JSON and as TOML.
+/// A settings file. The first byte chooses the dialect; the rest is the file, parsed as JSON and as TOML.
 pub fn settings(data: &[u8]) {
     let Some((first, content)) = data.split_first() else { return };
     let dialects = [Dialect::Strict, Dialect::Comments, Dialect::CommentsAndTrailingCommas];
@@ -127,13 +127,13 @@ pub fn settings(data: &[u8]) {
     toml_settings(content);
 }
 
-/// What is put in is there once, and when it is taken out again the file says what it said.
+/// An entry that is added is there once, and after it is removed the file has its original meaning.
 fn json_settings(content: &[u8], dialect: Dialect) {
     let Ok(before) = Document::parse(content, dialect) else { return };
     let list = ["hooks", "Stop"].map(str::to_string);
     let is_ours = |node: &Node| node.member("command").and_then(Node::text) == Some("ours");
     let slot = Slot { list: &list, within: Some("hooks"), is_ours: &is_ours };
-    // Somebody's may look like ours.
+    // An entry of the file may look like ours.
     if !before.places(&slot).is_ok_and(|places| places.is_empty()) {
         return;
     }
@@ -194,7 +194,7 @@ fn decoder(harness: Harness, data: &[u8]) {
             event_makes_sense(event, decoded);
             answers_can_be_told(harness, event, decoded);
         }
-        // A value of a type that we don't expect is no reason to understand nothing at all.
+        // A value of an unexpected type must not make the whole payload unreadable.
         Err(error) => {
             let value = serde_json::from_slice::<serde_json::Value>(payload);
             let is_object = value.is_ok_and(|value| value.is_object());
@@ -214,7 +214,7 @@ fn event_makes_sense(event: &str, decoded: &HookEvent) {
         _ => {}
     }
     let is_tool = matches!(decoded.moment, Moment::BeforeTool(_) | Moment::AfterTool(_));
-    // Which event of OpenCode's it is may stand in the payload.
+    // OpenCode may name the event in the payload.
     assert!(is_tool == (name.contains("tool") && !name.contains("batch")) || event == "event", "{event}");
 }
 
@@ -224,7 +224,7 @@ fn tool_use_makes_sense(tool: &ToolUse) {
     assert!(tool.edits.is_empty() || tool.command.is_none(), "a tool edits or runs");
 }
 
-/// Whatever was said can be said back, as one line of JSON.
+/// Any decoded text can be encoded in an answer, as one line of JSON.
 fn answers_can_be_told(harness: Harness, event: &str, decoded: &HookEvent) {
     let text = format!("{:?} {}", decoded.moment, decoded.cwd.as_deref().unwrap_or_default());
     for answer in [Answer::Deny(text.clone()), Answer::Context(text.clone()), Answer::GoOn(text)] {
@@ -267,13 +267,13 @@ impl World for SmallWorld {
     }
 }
 
-/// The whole input is a command.
+/// The whole input is a shell command.
 pub fn shell(data: &[u8]) {
     let command = String::from_utf8_lossy(data);
     let reading = read_command(&command, "/w", &SmallWorld);
     assert_eq!(reading, read_command(&command, "/w", &SmallWorld), "the same says the same");
     reading_makes_sense(&reading);
-    // What is broken further down takes nothing away from what a shell runs before it comes there.
+    // A syntax error must not hide the commands that a shell runs before it.
     let after = read_command(&format!("rm first\n{command}"), "/w", &SmallWorld);
     assert_eq!(after.writes.first().map(|written| written.path.as_str()), Some("/w/first"));
 }
@@ -289,7 +289,7 @@ fn reading_makes_sense(reading: &Reading) {
     }
 }
 
-/// The first byte says how many directories are stripped; the rest is a patch.
+/// The first byte is the number of directories to strip; the rest is a patch.
 pub fn patch(data: &[u8]) {
     let Some((first, text)) = data.split_first() else { return };
     let text = String::from_utf8_lossy(text);
@@ -302,7 +302,7 @@ pub fn patch(data: &[u8]) {
     let strip = usize::from(*first % 4);
     paths_are_each_one(&diff_paths(&text, strip));
     for path in diff_paths(&text, 0) {
-        // Quotes are the only way to write what doesn't stand there.
+        // Only a quoted path may differ from the text.
         assert!(text.contains(&path) || text.contains('"'), "{path:?} does not stand there");
     }
 }
@@ -315,7 +315,7 @@ fn paths_are_each_one(paths: &[String]) {
     }
 }
 
-/// A byte for whether case counts; then, each on its line, two patterns and a path.
+/// One byte decides whether case matters; then two patterns and a path, one per line.
 pub fn pattern(data: &[u8]) {
     let Some((first, text)) = data.split_first() else { return };
     let text = String::from_utf8_lossy(text);
@@ -331,7 +331,7 @@ pub fn pattern(data: &[u8]) {
         assert!(one.covers(common), "`{one}` and `{two}` have {common:?} in common");
         assert!(two.covers(common), "`{two}` and `{one}` have {common:?} in common");
     }
-    // No path has a zero in it.
+    // A path cannot contain a NUL.
     let path = root.join(&lines.next().unwrap_or("src/main.rs").replace('\0', "0"));
     for pattern in [&one, &two] {
         assert!(!pattern.covers(&path) || pattern.may_cover(&path));
@@ -348,7 +348,7 @@ pub fn pattern(data: &[u8]) {
     }
 }
 
-/// Lines of a feed, whoever wrote them: what is understood is a sentence that a terminal only shows.
+/// Lines of a feed from any writer: each parsed event is a sentence without characters that a terminal obeys.
 pub fn feed(data: &[u8]) {
     for event in data.split(|byte| *byte == b'\n').filter_map(parse_event) {
         let (subject, phrase) = (event.subject(), event.phrase());
@@ -361,13 +361,13 @@ pub fn feed(data: &[u8]) {
     }
 }
 
-/// The input of a server: whatever comes, lines are found where they end, none is longer than it may be, and what can't be
-/// understood has an answer or none, but no more.
+/// The input of a server: lines end where they should, none exceeds the limit, and input that cannot be parsed gets at
+/// most one answer.
 pub fn mcp(data: &[u8]) {
     const MOST: usize = 256;
     let mut input = std::io::BufReader::with_capacity(7, data);
     let mut line = Vec::new();
-    // What follows the last end of a line was cut off.
+    // Text after the last line end was cut off.
     let mut expected: Vec<&[u8]> = data.split(|byte| *byte == b'\n').collect();
     expected.pop();
     for expected in expected {

@@ -1,4 +1,4 @@
-//! Names and who has them: joining, coming back, burying, leaving, renaming, evicting.
+//! Crash sweeps of joining, coming back, burying, leaving, renaming and evicting.
 
 use std::fs;
 
@@ -77,7 +77,7 @@ fn coming_back() {
     scene.sweep(&Sweep { command: &join, recovery: &join, codes: &[0], settled: &settled });
 }
 
-/// Whoever returns need not join again for its mail: any command of its own goes on with it.
+/// An agent that returns need not join again to get its mail: any command of its own finishes the return.
 #[test]
 fn coming_back_is_finished_by_any_command() {
     let scene = Scene::new(|env| {
@@ -166,7 +166,7 @@ fn renaming() {
     });
 }
 
-/// Each of the two names is the former one of the other.
+/// Each of the two names is a former one of the other.
 #[test]
 fn renaming_back() {
     let scene = Scene::new(|env| {
@@ -190,7 +190,7 @@ fn renaming_back() {
     });
 }
 
-/// Whoever evicted may die half way; the victim, which lives, then comes first.
+/// If the evicting command dies half way, the victim is still alive and keeps everything.
 #[test]
 fn an_eviction_cut_short_costs_its_victim_nothing() {
     let scene = alice_and_bob();
@@ -210,7 +210,7 @@ fn an_eviction_cut_short_costs_its_victim_nothing() {
     assert!(half_way > 0);
 }
 
-/// Whoever joined and was killed before its session was written down is known again all the same.
+/// An agent that joined and died before its session was recorded is still recognised.
 #[test]
 fn a_join_cut_short_keeps_its_name() {
     let scene = Scene::new(|env| {
@@ -238,7 +238,7 @@ fn a_join_cut_short_keeps_its_name() {
     assert!(half_way > 0, "nobody died with the name taken");
 }
 
-/// Others see one agent under one name all the way.
+/// At every step others see one agent under one name.
 #[test]
 fn renaming_is_never_seen_half_done() {
     let scene = alice_and_bob();

@@ -1,5 +1,5 @@
-//! Messages on their way. Whoever is killed, a message that was reported as sent is somewhere, whole, in one place, and
-//! is handed over in the end; twice only if a reader died between handing it over and recording that.
+//! Crash sweeps of messages. Whichever process is killed, a message reported as sent is complete and in exactly one
+//! place, and is handed over in the end; twice only if a reader died between handing it over and recording that.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,14 +11,14 @@ use serde_json::Value;
 use crate::crashes::{Scene, Sweep};
 use crate::environment::TestEnvironment;
 
-/// Alice and Bob talk, Carol is there too.
+/// Alice and Bob exchange messages; Carol is there too.
 fn three(env: &TestEnvironment) -> u32 {
     env.join("Alice");
     env.join("Carol");
     env.join("Bob")
 }
 
-/// Messages from Alice. Returns the ids.
+/// Sends messages from Alice. Returns the ids.
 fn send(env: &TestEnvironment, to: &str, texts: &[&str]) -> Vec<String> {
     let id = |text: &&str| {
         let sent = env.ok(&["send", to, text, "--as", "Alice", "--hold"])["sent"][0].clone();
@@ -27,12 +27,12 @@ fn send(env: &TestEnvironment, to: &str, texts: &[&str]) -> Vec<String> {
     texts.iter().map(id).collect()
 }
 
-/// A scene for messages, whose promises are those of messages.
+/// A scene with the promises about messages.
 fn scene(build: impl FnOnce(&TestEnvironment)) -> Scene {
     Scene::with(assert_messages, build)
 }
 
-/// The files in the directories of a place of the mesh, dot-files too, with the directory that each is in.
+/// The files in each directory of a part of the mesh, including dot-files.
 fn files_in(env: &TestEnvironment, place: &str, beneath: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(env.mesh().join(place)).into_iter().flatten() {
@@ -53,7 +53,7 @@ fn id_of(path: &Path, when: &str) -> String {
     message["id"].as_str().unwrap().to_string()
 }
 
-/// Where each message is, of those that lie, are in hand, were seen, or are in a grave.
+/// The paths of each message in inboxes, in readers' hands, in `seen` and in graves.
 #[track_caller]
 fn whereabouts(env: &TestEnvironment, when: &str) -> BTreeMap<String, Vec<PathBuf>> {
     let mut places: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
@@ -87,8 +87,8 @@ fn assert_messages(scene: &Scene, when: &str) {
     }
 }
 
-/// Everyone reads: all there is has been handed over by now, nothing stays in anyone's hands, and nothing was handed
-/// over twice but by readers of which one died.
+/// Everyone reads. By then every message has been handed over, none is left in a reader's hands, and none was handed
+/// over twice unless a reader died.
 #[track_caller]
 fn assert_all_read(scene: &Scene, readers: &[&str]) {
     for name in readers {
@@ -114,7 +114,7 @@ fn assert_all_read(scene: &Scene, readers: &[&str]) {
     }
 }
 
-/// Was it seen before the sweep began?
+/// Whether the message was seen before the sweep began.
 fn is_seen_before(before: &Path, id: &str) -> bool {
     let mut found = false;
     for entry in fs::read_dir(before.join("seen")).into_iter().flatten() {
@@ -131,7 +131,7 @@ fn state(env: &TestEnvironment, id: &str) -> String {
     env.ok(&["receipt", id, "--as", "Alice"])["state"].as_str().unwrap().to_string()
 }
 
-/// Sweeps a command, which is called again after each death; then those named read.
+/// Sweeps a command, and runs it again after each death; then the named agents read.
 fn sweep(scene: &Scene, command: &[&str], readers: &[&str]) {
     scene.sweep(&Sweep {
         command,
@@ -183,7 +183,7 @@ fn replying() {
     sweep(&scene, &["reply", &id, "yes", "--as", "Bob"], &["Alice"]);
 }
 
-/// It may be kept, or not yet; whoever comes back finds it in the first case.
+/// The message may be kept or not yet kept; if it is, the returning agent gets it.
 #[test]
 fn keeping_a_message_for_one_who_is_gone() {
     let scene = scene(|env| {
@@ -207,7 +207,7 @@ fn keeping_a_message_for_one_who_is_gone() {
     });
 }
 
-/// Bob has three messages, one of which goes first.
+/// Bob has three messages, one of which is urgent and comes first.
 fn mail_for_bob(env: &TestEnvironment) {
     three(env);
     send(env, "Bob", &["one", "two"]);
@@ -220,7 +220,7 @@ fn reading() {
     sweep(&scene, &["read", "--as", "Bob"], &["Bob"]);
 }
 
-/// What was handed over and not recorded is handed over again; nothing else is.
+/// A message that was handed over but not recorded is handed over again; no other is.
 #[test]
 fn a_message_comes_twice_only_if_its_reader_died_in_hand_over() {
     let scene = scene(mail_for_bob);
@@ -278,7 +278,7 @@ fn acking() {
     });
 }
 
-/// Acking what was never read counts as reading it, and may fall between two deaths as well.
+/// Acking an unread message counts as reading it, and may be killed half way as well.
 #[test]
 fn acking_what_still_waits() {
     let mut id = String::new();
@@ -291,7 +291,7 @@ fn acking_what_still_waits() {
         scene.reset();
         let survived = scene.crash(&command, n);
         scene.assert_promises(&format!("killed at {n}"));
-        // One that died with the message in hand gives it back to whoever looks next.
+        // The next reader gets the message back that a dead one had in hand.
         scene.run(&["read", "--as", "Bob"], &[]).expect_code(0);
         scene.run(&command, &[]).expect_code(0);
         assert_eq!(state(&scene.env, &id), "acked", "killed at {n}");
@@ -304,7 +304,7 @@ fn acking_what_still_waits() {
     }
 }
 
-/// The mail lies under the old name and is read under the new one.
+/// The mail arrived under the old name and is read under the new one.
 #[test]
 fn renaming_with_mail() {
     let scene = scene(mail_for_bob);
@@ -325,7 +325,7 @@ fn renaming_with_mail() {
     });
 }
 
-/// A reader of Bob's died with all three messages in hand.
+/// A reader of Bob's mail died with all three messages in hand.
 fn in_the_hands_of_the_dead(env: &TestEnvironment) {
     mail_for_bob(env);
     let in_hand = || files_in(env, "inbox", "").iter().filter(|path| is_hidden(path)).count();
@@ -334,7 +334,7 @@ fn in_the_hands_of_the_dead(env: &TestEnvironment) {
         if in_hand() == 3 {
             break;
         }
-        // Each try first puts back what the one before it had in hand.
+        // Each try first puts back what the previous one had in hand.
         assert!(n < 50, "some reader dies with all in hand");
     }
 }
@@ -353,7 +353,7 @@ fn reading_what_a_dead_reader_had_in_hand() {
     sweep(&scene, &["read", "--as", "Bob"], &["Bob"]);
 }
 
-/// Mail of three kinds: from before, sent to one whose end nobody has noticed, and put into the grave.
+/// Three messages: one from before the death, one sent before anybody noticed it, and one sent into the grave.
 #[test]
 fn coming_back_with_mail() {
     let scene = scene(|env| {
@@ -378,7 +378,7 @@ fn coming_back_with_mail() {
     });
 }
 
-/// The session comes back under another name, because its own is taken by now.
+/// The session comes back under another name, because its own has been taken.
 #[test]
 fn coming_back_under_another_name_with_mail() {
     let scene = scene(|env| {
@@ -438,7 +438,7 @@ fn burying_one_whose_reader_died_with_mail_in_hand() {
     });
 }
 
-/// It is as unread as the rest, and so its sender and everyone who looks are told.
+/// Such a message counts as unread, for its sender and for everyone who looks.
 #[test]
 fn what_a_dead_reader_had_in_hand_is_buried_as_unread() {
     let scene = scene(in_the_hands_of_the_dead);

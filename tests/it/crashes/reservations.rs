@@ -1,4 +1,5 @@
-//! Paths and who has them: a reservation is there whole or not at all, nobody else's is lost, and who waits is told.
+//! Crash sweeps of reservations: each is complete or not there, none of another agent is lost, and waiting agents are
+//! told.
 
 use std::fs;
 
@@ -7,7 +8,7 @@ use serde_json::Value;
 use crate::crashes::{Scene, Sweep};
 use crate::environment::TestEnvironment;
 
-/// Alice and Bob hold something each, with all that can be said about it. Carol wants some of it, and waits.
+/// Alice and Bob each hold something, with every optional value. Carol wants some of it, and waits.
 fn three(env: &TestEnvironment) {
     for name in ["Alice", "Bob", "Carol"] {
         env.join(name);
@@ -22,7 +23,7 @@ fn scene() -> Scene {
     Scene::with(assert_reservations, three)
 }
 
-/// What an agent holds, as it lies on disk: pattern, reason, and whether it ends.
+/// An agent's reservations on disk: pattern, reason, and whether it expires.
 fn held(env: &TestEnvironment, name: &str) -> Vec<(String, String, bool)> {
     let registration = env.registration(name);
     let rows = registration["reservations"].as_array().into_iter().flatten();
@@ -34,14 +35,14 @@ fn patterns(env: &TestEnvironment, name: &str) -> Vec<String> {
     held(env, name).into_iter().map(|(pattern, _, _)| pattern).collect()
 }
 
-/// What holds at any time, whatever command of Alice's or Carol's died.
+/// What holds at any time, whichever command of Alice or Carol died.
 #[track_caller]
 fn assert_reservations(scene: &Scene, when: &str) {
     let env = &scene.env;
     let bobs = [("docs/", "the manual", false), ("*.md", "the manual", false)];
     let bobs = bobs.map(|(pattern, reason, ends)| (pattern.to_string(), reason.to_string(), ends));
     assert_eq!(held(env, "Bob"), bobs, "{when}: Bob's are his");
-    // Never a half of what was asked for, and what is there is whole.
+    // Never a part of what was asked for, and no incomplete entry.
     let whole = [
         ("src/", "old", true),
         ("src/", "new", false),
@@ -62,14 +63,14 @@ fn assert_reservations(scene: &Scene, when: &str) {
     assert!(!(has("Alice", "src/") && has("Carol", "src/auth/")), "{when}: two owners");
 }
 
-/// How often Carol was told that what she waits for is free, by what lies in her inbox.
+/// How many messages in Carol's inbox say that a path is free.
 fn told(env: &TestEnvironment) -> usize {
     let entries = fs::read_dir(env.mesh().join("inbox/Carol")).unwrap();
     let texts = entries.map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap());
     texts.filter(|text| text.contains("`src/auth/` is free")).count()
 }
 
-/// Does Carol's registration say that she waits still?
+/// Whether Carol's registration says that she still waits.
 fn waits(env: &TestEnvironment) -> bool {
     let registration = env.registration("Carol");
     registration["waitsFor"].as_array().is_some_and(|list| !list.is_empty())
@@ -105,7 +106,7 @@ fn renewing() {
     });
 }
 
-/// While a renewal is under way, the path is held all the time.
+/// The path is held throughout a renewal.
 #[test]
 fn renewing_never_lets_go() {
     let scene = scene();
@@ -122,7 +123,7 @@ fn renewing_never_lets_go() {
     assert!(deaths >= 3, "{deaths}");
 }
 
-/// What is refused is written down too, so that the waiter is told; a refusal is no success, so it is swept by hand.
+/// A refusal is recorded too, so that the waiting agent is told. It does not exit with 0, so it has its own loop.
 #[test]
 fn being_refused() {
     let scene = Scene::with(assert_reservations, |env| {
@@ -158,7 +159,7 @@ fn being_refused() {
     assert!(deaths >= 3, "{deaths}");
 }
 
-/// Carol is told once it is free, if not by the one who released it then by whoever comes next.
+/// Carol is told that it is free, by the command that released it or by the next one.
 fn assert_freed(env: &TestEnvironment) {
     assert!(!env.mesh().join("registry/Alice.json").exists() || patterns(env, "Alice").is_empty());
     assert!(!waits(env), "she has been told");
@@ -173,7 +174,7 @@ fn releasing() {
     scene().sweep(&Sweep { command: &command, recovery: &command, codes: &[0], settled: &assert_freed });
 }
 
-/// Nobody releases again: somebody looks who is there.
+/// No second release: another command notices.
 #[test]
 fn releasing_is_finished_by_whoever_looks() {
     let scene = scene();
@@ -198,7 +199,7 @@ fn releasing_is_finished_by_whoever_looks() {
     assert!(half_way >= 2, "{half_way}");
 }
 
-/// The holder is dead, and whoever buries it dies too.
+/// The holder is dead, and so is the command that buries it.
 #[test]
 fn burying_a_holder() {
     let scene = Scene::with(

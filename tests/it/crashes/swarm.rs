@@ -1,4 +1,5 @@
-//! Tasks and the paths that go with them: one owner or none, both or neither, and what is done is never undone.
+//! Crash sweeps of tasks and their paths: one owner or none, task and paths together, and a completion is never
+//! undone.
 
 use std::fs;
 
@@ -7,8 +8,8 @@ use serde_json::Value;
 use crate::crashes::{Scene, Sweep};
 use crate::environment::{TestEnvironment, put};
 
-/// Alice and Bob have the same spec, in which OLD-1 is done and TASK-02 waits for TASK-01. Carol was refused TASK-01, and
-/// reads no mail; Dan holds paths and a task that are nobody else's business.
+/// Alice and Bob have the same spec, in which OLD-1 is done and TASK-02 waits for TASK-01. Carol was refused TASK-01
+/// and reads no mail; Dan holds paths and a task of his own.
 fn four(env: &TestEnvironment) {
     put(
         &env.work().join("spec.md"),
@@ -24,7 +25,7 @@ fn four(env: &TestEnvironment) {
     env.ok(&["reserve", "lib/", "--as", "Alice"]);
 }
 
-/// The same, and Alice has the task with two paths.
+/// As [`four`], and Alice has the task with two paths.
 fn claimed(env: &TestEnvironment) {
     four(env);
     env.ok(&["claim", "TASK-01", "--reserve", "src/", "--reserve", "test/", "--as", "Alice"]);
@@ -36,7 +37,7 @@ fn json(env: &TestEnvironment, file: &str) -> Value {
     text.map_or(Value::Null, |text| serde_json::from_str(&text).unwrap())
 }
 
-/// State and owner of a task, as anyone is told.
+/// State and owner of a task, as `msg tasks` lists them.
 #[track_caller]
 fn task(env: &TestEnvironment, id: &str) -> (String, Option<String>) {
     let listing = env.ok(&["tasks", "--spec", "spec.md"]);
@@ -44,7 +45,7 @@ fn task(env: &TestEnvironment, id: &str) -> (String, Option<String>) {
     (row["state"].as_str().unwrap().to_string(), row["agent"].as_str().map(str::to_string))
 }
 
-/// Everyone who holds that pattern, as anyone is told.
+/// The holders of that pattern, as `msg reservations` lists them.
 #[track_caller]
 fn holders(env: &TestEnvironment, pattern: &str) -> Vec<String> {
     let listing = env.ok(&["reservations"]);
@@ -53,7 +54,7 @@ fn holders(env: &TestEnvironment, pattern: &str) -> Vec<String> {
     of_pattern.map(|row| row["holder"].as_str().unwrap().to_string()).collect()
 }
 
-/// What holds at any time, whatever command of Alice's died. These only look, so they heal nothing.
+/// What holds at any time, whichever command of Alice died. The commands here only read, so they repair nothing.
 #[track_caller]
 fn assert_tasks(scene: &Scene, when: &str) {
     let env = &scene.env;
@@ -79,21 +80,21 @@ fn scene(build: fn(&TestEnvironment)) -> Scene {
     Scene::with(assert_tasks, build)
 }
 
-/// How often somebody was told something with that in it, by what lies in the inbox.
+/// How many messages in an agent's inbox contain the text.
 fn told(env: &TestEnvironment, name: &str, part: &str) -> usize {
     let entries = fs::read_dir(env.mesh().join("inbox").join(name)).unwrap();
     let texts = entries.map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap());
     texts.filter(|text| text.contains(part)).count()
 }
 
-/// Nothing is left of a task whose commands are all over.
+/// Nothing is left of a finished task.
 #[track_caller]
 fn assert_nothing_left(env: &TestEnvironment) {
     let claims = json(env, "claims.json").to_string();
     assert!(!claims.contains("TASK-01"), "{claims}");
     for name in ["Alice", "Bob"] {
         let held = env.registration(name)["reservations"].to_string();
-        // Bare paths bind nobody; whoever claims next removes them.
+        // Paths without a claim bind nobody; the next claim removes them.
         if held.contains("TASK-01") {
             assert!(holders(env, "src/").is_empty(), "{held}");
         }
@@ -115,7 +116,7 @@ fn claiming_with_paths() {
     });
 }
 
-/// Whoever is first after the death gets it, with the same paths; what was left behind never comes back.
+/// The first agent after the death gets the task, with the same paths; leftovers never come back.
 #[test]
 fn claiming_what_another_died_claiming() {
     let scene = scene(four);
@@ -163,7 +164,7 @@ fn completing() {
     });
 }
 
-/// Once it was done, it is done for good, whoever comes next.
+/// A task that was done stays done, whichever command comes next.
 #[test]
 fn a_completion_is_never_lost() {
     let scene = scene(claimed);
