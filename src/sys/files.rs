@@ -6,8 +6,8 @@
 //! kill the process before any of them.
 //!
 //! Publishing is one `renameat2` with `RENAME_NOREPLACE`; where the kernel or the file system does not have it, a hard
-//! link and a removal. Files in the mesh are opened without following links, so nothing is written through a link that
-//! somebody put there.
+//! link and a removal. A file of ours is opened for writing without following links, so nothing is written through a
+//! link that somebody put there.
 
 mod append;
 mod foreign_files;
