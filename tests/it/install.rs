@@ -1,4 +1,4 @@
-//! `install` and `uninstall`: change the settings files of harnesses, which are not ours.
+//! Tests of `install` and `uninstall`, which change the settings files of harnesses.
 
 mod crashes;
 mod doctor;

@@ -1,5 +1,5 @@
-//! Where something is wrong, git commits as ever, and says that nobody looked; with `strict`, a mesh that can't be read is
-//! a refusal.
+//! If something is broken, git commits as usual and the hook says that nothing was checked. With `strict`, a mesh that
+//! cannot be read is a refusal.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,7 +13,7 @@ use crate::environment::{Ended, end, put, put_old};
 
 const UNSEEN: &str = "msg guard: nobody looked whether others have reserved what this commit changes";
 
-/// A copy of the program that can be broken, in a directory with a name that needs quotes.
+/// A copy of the program that can be broken, in a directory whose name needs quoting.
 fn with_own_program(repo: &Repo) -> PathBuf {
     let program = repo.env.path().join("it's $HOME `x`/msg");
     fs::create_dir(program.parent().unwrap()).unwrap();
@@ -21,7 +21,7 @@ fn with_own_program(repo: &Repo) -> PathBuf {
     program
 }
 
-/// `guard install` by that copy.
+/// Runs `guard install` with that copy.
 #[track_caller]
 fn install(repo: &Repo, program: &PathBuf, path: Option<&str>) {
     let msg = repo.env.msg();
@@ -36,7 +36,7 @@ fn install(repo: &Repo, program: &PathBuf, path: Option<&str>) {
     end(&mut command).expect_code(0);
 }
 
-/// Commits what is Alice's: it is let through, and that is said.
+/// Commits Alice's path: the commit is let through, and the hook says so.
 #[track_caller]
 fn unseen(repo: &Repo, what: &str) -> Ended {
     repo.write("src/a.rs", what);
@@ -75,7 +75,7 @@ fn a_program_that_is_gone_or_broken() {
         fs::remove_file(&program).unwrap();
         for (what, break_it) in BROKEN {
             break_it(&program);
-            // What is empty is a script that succeeds.
+            // An empty file is a script that succeeds.
             if what == "empty" {
                 repo.write("src/a.rs", what);
                 repo.git(&["commit", "-qam", what]).expect_code(0);
@@ -90,7 +90,8 @@ fn a_program_that_is_gone_or_broken() {
     }
 }
 
-/// Where this is the `msg` that a shell finds, the hook goes by the name, so that it follows when that moves.
+/// If this binary is the `msg` that a shell finds, the hook uses the name, so that it still works when the binary
+/// moves.
 #[test]
 fn a_program_on_the_path() {
     let repo = repo();
@@ -116,7 +117,7 @@ fn a_program_on_the_path() {
     refused(commit(&stranger));
 }
 
-/// The name and the path are one program, which is asked once.
+/// The name and the path are the same program, which is called once.
 #[test]
 fn an_error_is_told_once() {
     let repo = repo();
@@ -138,7 +139,7 @@ fn an_error_is_told_once() {
     }
 }
 
-/// Installed with `--mesh`, the hook looks there.
+/// Installed with `--mesh`, the hook uses that mesh.
 #[test]
 fn a_mesh_of_its_own() {
     let repo = repo();
@@ -147,12 +148,12 @@ fn a_mesh_of_its_own() {
     repo.env.ok(&["guard", "install", "--mesh", mesh.to_str().unwrap()]);
     repo.write("src/a.rs", "held\n");
     repo.refused(&["commit", "-qam", "x"], "src/a.rs");
-    // Installed again without it, it looks where everybody does.
+    // Installed again without it, the hook uses the usual mesh.
     assert_eq!(repo.env.ok(&["guard", "install"])["changed"].as_array().unwrap().len(), 1);
     repo.committed(&["commit", "-qam", "x"]);
 }
 
-/// What may be wrong with a mesh, and a word of what is said.
+/// A kind of damage to a mesh, and how it is done.
 type Damage = (&'static str, fn(&Repo));
 
 const DAMAGES: [Damage; 3] = [
@@ -209,7 +210,7 @@ fn a_registration_that_can_not_be_read() {
     assert!(ended.stderr.contains("Eve.json"), "{ended}");
 }
 
-/// A configuration that can't be read is no reason not to look.
+/// The guard still checks if the configuration cannot be read.
 #[test]
 fn a_configuration_that_can_not_be_read() {
     let repo = guarded();
@@ -228,7 +229,7 @@ fn a_bug_of_ours() {
     assert!(ended.stderr.contains(UNSEEN) && ended.stderr.contains("oh no"), "{ended}");
 }
 
-/// Without a word about colours from a user who wants them everywhere.
+/// A user who forces colours everywhere still gets the word that the hook looks for.
 #[test]
 fn colours_do_not_hide_the_answer() {
     let repo = guarded();
@@ -243,7 +244,7 @@ fn a_hook_that_can_not_be_written() {
     let repo = repo();
     let hooks = repo.root().join(".git/hooks");
     let (before, msg) = (everything(&hooks), repo.env.msg());
-    // Nothing is closed to root but this.
+    // Only this limit applies to root too.
     let mut command = Command::new("sh");
     command.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh"]).arg(msg.get_program());
     command.args(["guard", "install", "--json"]).env_clear().current_dir(repo.root());

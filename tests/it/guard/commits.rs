@@ -1,4 +1,4 @@
-//! What a commit changes, whatever it does to a path and however it is made.
+//! Tests of what a commit changes, whatever it does to a path and however it is made.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,7 +9,7 @@ use ravenry::sys::seams;
 
 use super::fixture::{Repo, bare_of_commits, guarded, repo};
 
-/// What is done to the work tree, and the path of Alice's that is in the way of committing it; none, if it is free.
+/// A change of the work tree, and Alice's path that blocks its commit; `None` if nothing does.
 type Case = (&'static str, fn(&Repo), Option<&'static str>);
 
 const CASES: [Case; 19] = [
@@ -90,7 +90,7 @@ fn the_first_commit() {
     }
 }
 
-/// Each has an index of its own, which git tells the hook by a variable.
+/// Each way uses its own index, which git passes to the hook in a variable.
 #[test]
 fn every_way_to_commit() {
     let repo = guarded();
@@ -160,7 +160,7 @@ fn odd_names() {
     }
 }
 
-/// The name itself is reserved, not the directory.
+/// The name is reserved literally, not as a glob.
 #[test]
 fn an_odd_name_that_is_reserved() {
     let repo = guarded();
@@ -183,7 +183,7 @@ fn what_is_only_intended_is_not_committed() {
     repo.committed(&["commit", "-qm", "d"]);
 }
 
-/// Settings that make git tell other things than it commits.
+/// Settings that change git's output but not the commit.
 #[test]
 fn whatever_is_configured() {
     let settings = [
@@ -226,7 +226,7 @@ fn a_repository_within_is_all_that_is_in_it() {
         repo.env.ok(&["reserve", pattern, "--as", "Alice"]);
         let inner = repo.root().join("vendor/x");
         repo.git_in(&inner, &["commit", "--allow-empty", "-qm", "more"]).expect_code(0);
-        // That git doesn't show it keeps nobody from committing it.
+        // A change that git does not show can still be committed.
         repo.git(&["config", "submodule.vendor/x.ignore", "all"]).expect_code(0);
         repo.git(&["config", "diff.ignoreSubmodules", "all"]).expect_code(0);
         repo.git(&["add", "-f", "vendor/x"]).expect_code(0);
@@ -268,7 +268,7 @@ fn in_a_linked_work_tree() {
     let linked = repo.env.path().join("linked");
     repo.git(&["worktree", "add", "-q", linked.to_str().unwrap(), "-b", "topic"]).expect_code(0);
     crate::environment::put(&linked.join("src/a.rs"), "two\n");
-    // Alice's is that of the main work tree.
+    // Alice's reservation is in the main work tree.
     repo.committed_in(&linked, &["commit", "-qam", "here it is free"]);
     let reserve =
         repo.env.msg().current_dir(&linked).args(["reserve", "docs/", "--as", "Alice"]).output().unwrap();
@@ -279,7 +279,7 @@ fn in_a_linked_work_tree() {
     repo.committed(&["commit", "-qam", "docs in the main one"]);
 }
 
-/// By whatever way one comes to the work tree.
+/// The work tree can be reached through links.
 #[test]
 fn through_a_link() {
     let repo = guarded();
@@ -298,7 +298,7 @@ fn nobody_has_joined_yet() {
     assert!(!repo.env.mesh().exists(), "looking makes no mesh");
 }
 
-/// The others are of no account: the dead, those whose time is over, and oneself.
+/// Reservations that do not count: of dead agents, expired ones, and the caller's own.
 #[test]
 fn who_counts() {
     let repo = guarded();
@@ -313,7 +313,7 @@ fn who_counts() {
     let mut other = repo.git_command(&repo.root());
     other.args(["commit", "-qam", "another's"]).env("MSG_AGENT", "Bob");
     crate::environment::end(&mut other).expect_code(1);
-    // Who can't be told is held to everyone's.
+    // For an unknown caller all reservations count.
     let mut nobody = repo.git_command(&repo.root());
     nobody.args(["commit", "-qam", "nobody's"]).env("MSG_AGENT", "Nobody");
     crate::environment::end(&mut nobody).expect_code(1);
@@ -330,7 +330,7 @@ fn who_counts() {
     repo.committed(&["commit", "-qam", "when she is gone"]);
 }
 
-/// The one who commits is found by the process that started it all, as ever.
+/// The committing agent is found by its ancestor process, as in every command.
 #[test]
 fn an_agent_commits_its_own_from_its_shell() {
     let repo = repo();

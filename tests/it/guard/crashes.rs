@@ -1,5 +1,5 @@
-//! Whoever installs or uninstalls the guard is killed before each change to the file system in turn. At any time git finds
-//! a hook that works, the hook that was there runs, and the next one brings everything in order.
+//! Crash sweeps of `guard install` and `guard uninstall`. At any time git finds a working hook and the previous hook
+//! runs, and the next call completes the change.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -10,7 +10,7 @@ use ravenry::sys::seams::CRASH_AT;
 use super::fixture::{Repo, awk, everything, put_program, repo};
 use crate::environment::put;
 
-/// What is there before, and whether git runs it.
+/// The hook that is there before, and whether git runs it.
 type Case = (&'static str, fn(&Repo), bool);
 
 const CASES: [Case; 6] = [
@@ -61,14 +61,14 @@ impl Scene {
         copy(&self.repo.env.path().join("hooks"), &self.hooks());
     }
 
-    /// Dies before its n-th change; `false`: it did not.
+    /// Runs the command with a kill before its n-th change. `false`: it was not killed.
     fn dies(&self, action: &str, n: usize) -> bool {
         let ended = self.repo.env.run_with(&["guard", action], &[(CRASH_AT, &n.to_string())]);
         assert!(ended.signal == Some(9) || ended.code == Some(0), "{ended}");
         ended.signal == Some(9)
     }
 
-    /// Git commits what is free, and the other hook runs once, if it is one that git runs.
+    /// Git commits a free path, and the other hook runs once if git runs it at all.
     #[track_caller]
     fn assert_works(&self, when: &str) {
         let ended = self.repo.git(&["commit", "--allow-empty", "-qm", when]).expect_code(0);
@@ -138,7 +138,7 @@ fn uninstalling() {
     CASES.iter().for_each(|case| Scene::new(case, true).sweep("uninstall"));
 }
 
-/// Many at once, all of whom want the same, or the opposite: nothing is lost.
+/// Many processes install and uninstall at once, and nothing is lost.
 #[test]
 fn racing() {
     for case in &CASES {

@@ -1,4 +1,4 @@
-//! A repository in which Alice, who lives, has reserved `src/`, `odd/`, `lib/` and `*.lock`.
+//! A repository in which Alice, who is alive, has reserved `src/`, `odd/`, `lib/` and `*.lock`.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -13,11 +13,11 @@ use crate::environment::{Ended, TestEnvironment, end, put};
 
 pub struct Repo {
     pub env: TestEnvironment,
-    /// The process that Alice lives in.
+    /// Alice's process.
     pub alice: u32,
 }
 
-/// With two commits, and nothing staged.
+/// A repository with two commits and nothing staged.
 pub fn repo() -> Repo {
     let repo = bare_of_commits();
     for file in ["src/a.rs", "src/deep/b.rs", "docs/c.md", "d.txt"] {
@@ -28,7 +28,7 @@ pub fn repo() -> Repo {
     repo
 }
 
-/// Without a commit.
+/// A repository without commits.
 pub fn bare_of_commits() -> Repo {
     let env = TestEnvironment::new();
     let alice = env.join("Alice");
@@ -39,7 +39,7 @@ pub fn bare_of_commits() -> Repo {
     repo
 }
 
-/// With the guard in it.
+/// A repository with the guard installed.
 pub fn guarded() -> Repo {
     let repo = repo();
     repo.env.ok(&["guard", "install"]);
@@ -82,7 +82,7 @@ impl Repo {
         self.git(&["rev-parse", "HEAD"]).stdout
     }
 
-    /// Git refuses this commit because of us, and names what is in the way.
+    /// Git refuses this commit because of the guard, which names the path.
     #[track_caller]
     pub fn refused(&self, args: &[&str], path: &str) -> Ended {
         self.refused_in(&self.root(), args, path)
@@ -98,7 +98,7 @@ impl Repo {
         ended
     }
 
-    /// Git commits, and nobody says a word about it.
+    /// Git commits, and the guard prints nothing.
     #[track_caller]
     pub fn committed(&self, args: &[&str]) {
         self.committed_in(&self.root(), args);
@@ -112,7 +112,7 @@ impl Repo {
         assert_ne!(self.git_in(dir, &["rev-parse", "HEAD"]).stdout, before, "{args:?}: it is committed");
     }
 
-    /// What `guard check` says of what is staged: the paths, and who holds each.
+    /// What `guard check` reports about the staged changes: the paths, and who holds each.
     #[track_caller]
     pub fn checked(&self) -> Vec<(String, Option<String>)> {
         let ended = self.env.run(&["guard", "check", "--json"]);
@@ -130,13 +130,13 @@ impl Repo {
         self.root().join(".git/hooks/pre-commit")
     }
 
-    /// Puts a hook there that git runs.
+    /// Writes a hook that git runs.
     pub fn put_hook(&self, text: &str) {
         put_program(&self.hook(), text);
     }
 }
 
-/// A hook in a language that is no shell's, and is there wherever git is.
+/// A hook in a language other than shell that is available wherever git is.
 pub fn awk(commands: &str) -> String {
     format!("#!/usr/bin/env -S awk -f\nBEGIN {{ {commands} }}\n")
 }
@@ -150,7 +150,7 @@ pub fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// All that lies beneath a directory: names, modes, contents, where links lead.
+/// Everything beneath a directory: names, modes, contents and link targets.
 pub fn everything(dir: &Path) -> Vec<(PathBuf, u32, Vec<u8>)> {
     let mut found = Vec::new();
     let Ok(entries) = fs::read_dir(dir) else { return found };
@@ -165,7 +165,7 @@ pub fn everything(dir: &Path) -> Vec<(PathBuf, u32, Vec<u8>)> {
             found.extend(everything(&path));
             Vec::new()
         };
-        // Where links lead is all that counts of them.
+        // For a link only its target matters.
         let mode = if metadata.is_symlink() { 0 } else { metadata.permissions().mode() };
         found.push((path, mode, content));
     }

@@ -1,9 +1,9 @@
-//! A merge changes what its maker wrote: what differs from all of its parents. The rest others committed, who were checked
-//! or are elsewhere.
+//! A merge commit changes what its author wrote: the paths that differ from all of its parents. The rest was committed
+//! by others, who were checked then or work elsewhere.
 
 use super::fixture::{Repo, guarded};
 
-/// On `topic`, another changes these files; on `main`, where we are, we change these.
+/// On `topic` another agent changes some files; on `main`, where we are, we change some.
 fn branches(theirs: &[(&str, &str)], ours: &[(&str, &str)]) -> Repo {
     let repo = guarded();
     repo.git(&["checkout", "-qb", "topic"]).expect_code(0);
@@ -13,7 +13,7 @@ fn branches(theirs: &[(&str, &str)], ours: &[(&str, &str)]) -> Repo {
     repo
 }
 
-/// As whoever may commit this.
+/// Commits a change without the guard.
 fn change(repo: &Repo, files: &[(&str, &str)]) {
     files.iter().for_each(|(file, text)| repo.write(file, text));
     repo.git(&["add", "."]).expect_code(0);
@@ -37,7 +37,7 @@ fn what_is_resolved_is_changed() {
     repo.git(&["add", "."]).expect_code(0);
     repo.refused(&["commit", "-qm", "merged"], "src/a.rs");
     assert_eq!(repo.checked(), [("src/a.rs".to_string(), Some("Alice".to_string()))]);
-    // Taking one side as it is writes nothing.
+    // Taking one side unchanged writes nothing.
     for (side, text) in [("--theirs", "theirs\n"), ("--ours", "ours\n")] {
         repo.git(&["checkout", "-q", "-m", "src/a.rs"]).expect_code(0);
         repo.git(&["checkout", "-q", side, "src/a.rs"]).expect_code(0);
@@ -68,7 +68,7 @@ fn a_merge_of_many() {
     repo.refused(&["commit", "-qam", "merged"], "src/deep/b.rs");
 }
 
-/// A commit that is picked is a change like any other, once it is up to a person to make it.
+/// A cherry-picked commit counts as a change if a person has to commit it.
 #[test]
 fn what_is_picked_is_changed() {
     let repo = branches(&[("src/a.rs", "theirs\n")], &[("src/a.rs", "ours\n")]);

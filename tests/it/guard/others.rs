@@ -1,4 +1,4 @@
-//! Hooks of others: they run as ever, and are there again afterwards.
+//! Tests with hooks of other programs: they run as before, and are restored afterwards.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -7,7 +7,7 @@ use std::process::Command;
 use super::fixture::{Repo, awk, everything, names, put_program, repo, set_mode};
 use crate::environment::{Ended, end, put};
 
-/// Installs, and is told whether another hook runs first.
+/// Installs the guard. Returns whether another hook runs first.
 #[track_caller]
 fn install(repo: &Repo) -> bool {
     let installed = repo.env.ok(&["guard", "install"]);
@@ -15,7 +15,7 @@ fn install(repo: &Repo) -> bool {
     installed["chained"].as_bool().unwrap()
 }
 
-/// A commit of what is free, and one of what is not: the other hook runs before both.
+/// Commits a free path and a reserved one: the other hook runs before both.
 #[track_caller]
 fn commits(repo: &Repo) -> [Ended; 2] {
     repo.write("d.txt", "two\n");
@@ -26,7 +26,7 @@ fn commits(repo: &Repo) -> [Ended; 2] {
     [free, held]
 }
 
-/// What is there is chained to and comes back, byte for byte.
+/// The existing hook is chained, and restored byte for byte.
 #[track_caller]
 fn check(what: &str, put_hook: impl Fn(&Repo), expect: impl Fn(&Ended)) {
     let repo = repo();
@@ -68,7 +68,7 @@ fn shell_scripts() {
     }
 }
 
-/// As the frameworks write them: by `exec`, by what lies beside them, with their own `exit`.
+/// As frameworks write them: with `exec`, loading their neighbours, with their own `exit`.
 #[test]
 fn scripts_that_end_as_they_like() {
     let scripts = [
@@ -104,12 +104,12 @@ fn what_is_no_shell_script() {
             },
         );
     }
-    // A program; it says nothing, and fails nothing.
+    // A program that prints nothing and succeeds.
     let program = |repo: &Repo| assert!(fs::copy("/bin/true", repo.hook()).unwrap() > 0);
     check("a program", program, |_| ());
 }
 
-/// They load what lies beside them, and go by what they are called.
+/// They load their neighbours and depend on their own name.
 #[test]
 fn what_loads_what_lies_beside_it() {
     let python =
@@ -125,7 +125,7 @@ fn what_loads_what_lies_beside_it() {
             let hooks = repo.root().join(".git/hooks");
             put(&hooks.join("helper.py"), "text = 'it helps'\n");
             put(&hooks.join("helper.js"), "module.exports = 'it helps'\n");
-            // Python would write it otherwise.
+            // Otherwise Python would create this directory.
             put(&hooks.join("__pycache__"), "");
             repo.put_hook(script);
         };
@@ -133,7 +133,7 @@ fn what_loads_what_lies_beside_it() {
     }
 }
 
-/// Where it was kept before there were links to it.
+/// Earlier versions kept the hook in the directory, without a link.
 #[test]
 fn a_hook_that_is_kept_in_the_directory() {
     let repo = repo();
@@ -148,7 +148,7 @@ fn a_hook_that_is_kept_in_the_directory() {
     assert_eq!(everything(&hooks), before);
 }
 
-/// By the number of their lines, or as another language.
+/// By line number, or as another language.
 #[test]
 fn scripts_that_read_themselves() {
     let mut scripts = vec![
@@ -171,7 +171,8 @@ fn scripts_that_read_themselves() {
     }
 }
 
-/// As overcommit and hand-made runners do it: many hooks, one program, which goes by what it is called.
+/// As overcommit and hand-made runners do it: many hooks are links to one program, which depends on the name it is
+/// called by.
 #[test]
 fn links() {
     for (link, file) in
@@ -196,7 +197,7 @@ fn links() {
     check("an absolute link", absolute, |ended| assert!(ended.stderr.contains("run\n"), "{ended}"));
 }
 
-/// What a link leads to may be anyone's, and is not changed.
+/// The target of a link may belong to somebody else, and is not changed.
 #[test]
 fn where_a_link_leads_nothing_changes() {
     let repo = repo();
@@ -207,7 +208,7 @@ fn where_a_link_leads_nothing_changes() {
     assert_eq!(everything(&repo.root().join("tools")), before);
 }
 
-/// Git runs no hook that is not executable, so neither do we.
+/// Git does not run a hook that is not executable, so ours does not either.
 #[test]
 fn what_git_ignores() {
     let dangling = |repo: &Repo| symlink("nowhere", repo.hook()).unwrap();
@@ -233,13 +234,13 @@ fn the_other_hook_has_the_first_word() {
         repo.write("src/a.rs", "two\n");
         let ended = repo.git(&["commit", "-qam", "x"]).expect_code(1);
         assert!(ended.stderr.contains("no\n") && !ended.stderr.contains("refused"), "{ended}");
-        // Git makes 1 of it; the hook itself says what the other said.
+        // Git exits with 1; the hook itself passes the other's exit code on.
         let mut hook = Command::new(repo.hook());
         end(hook.current_dir(repo.root())).expect_code(42);
     }
 }
 
-/// A hook that stages more: what is committed in the end counts.
+/// A hook that stages more: the guard checks what is committed in the end.
 #[test]
 fn what_the_other_hook_stages_is_seen() {
     for script in ["#!/bin/sh\ngit add -u\n", &awk("system(\"git add -u\")")] {
@@ -253,7 +254,7 @@ fn what_the_other_hook_stages_is_seen() {
     }
 }
 
-/// What it reads and is told is what git gives it.
+/// The other hook gets the input and environment that git provides.
 #[test]
 fn the_other_hook_gets_what_it_would() {
     let awk = awk("print ARGC - 1, ARGV[1], ARGV[2]; while ((getline line < \"-\") > 0) print line");
@@ -272,10 +273,10 @@ fn the_other_hook_gets_what_it_would() {
     }
 }
 
-/// Another program writes the hook anew, without looking at what is there.
+/// Another program overwrites the hook without reading it.
 #[test]
 fn a_hook_that_was_overwritten() {
-    // In place of our block in a script: nothing of ours is left.
+    // Over our block in a script: nothing of ours is left.
     let repo = repo();
     repo.put_hook("#!/bin/sh\necho old\n");
     install(&repo);
@@ -285,7 +286,7 @@ fn a_hook_that_was_overwritten() {
     assert_eq!(everything(&repo.root().join(".git/hooks")), before);
     assert!(install(&repo), "and it can be guarded again");
 
-    // In place of ours, which has another behind it: both are there still.
+    // Over our own file, which runs another hook: both hooks still exist.
     for newer in ["#!/bin/sh\necho new\n", &awk("print \"new\"")] {
         let repo = self::repo();
         repo.put_hook(&awk("print \"old\""));
@@ -303,7 +304,7 @@ fn a_hook_that_was_overwritten() {
     }
 }
 
-/// As pre-commit does it: what is there is moved, and called from the new one.
+/// As pre-commit does it: it renames the hook and calls it from the new one.
 #[test]
 fn a_hook_that_was_moved_still_works() {
     for old in ["#!/bin/sh\necho old\n", &awk("print \"old\"")] {
@@ -315,7 +316,7 @@ fn a_hook_that_was_moved_still_works() {
         for ended in commits(&repo) {
             assert!(ended.stderr.contains("new\nold\n"), "{ended}");
         }
-        // It is found there, too; what was there before it comes back.
+        // Our block is found in the renamed file too, and its previous content is restored.
         assert_eq!(repo.env.ok(&["guard", "uninstall"])["changed"].as_array().unwrap().len(), 1);
         assert_eq!(fs::read_to_string(repo.hook().with_extension("legacy")).unwrap(), old);
         assert_eq!(names(&repo.root().join(".git/hooks")), ["pre-commit", "pre-commit.legacy"]);
@@ -324,7 +325,7 @@ fn a_hook_that_was_moved_still_works() {
 
 #[test]
 fn a_hook_that_somebody_added_to() {
-    // To one of ours: what was added stays.
+    // Added to a file of ours: the addition stays.
     let repo = repo();
     install(&repo);
     let ours = fs::read_to_string(repo.hook()).unwrap();
@@ -334,7 +335,7 @@ fn a_hook_that_somebody_added_to() {
     repo.env.ok(&["guard", "uninstall"]);
     assert_eq!(fs::read_to_string(repo.hook()).unwrap(), "#!/bin/sh\necho added\n");
 
-    // To a script with our block in it, before and after.
+    // Added to a script with our block, before and after the block.
     let repo = self::repo();
     repo.put_hook("#!/bin/sh\necho old\n");
     install(&repo);
@@ -343,7 +344,7 @@ fn a_hook_that_somebody_added_to() {
     repo.env.ok(&["guard", "uninstall"]);
     assert_eq!(fs::read_to_string(repo.hook()).unwrap(), "#!/bin/sh\necho first\necho old\necho more\n");
 
-    // To one of ours with another behind it: which is to be the hook, only a person knows.
+    // Added to a file of ours that runs another hook: only a person can decide which is the hook.
     let repo = self::repo();
     repo.put_hook(&awk(""));
     install(&repo);
@@ -354,7 +355,7 @@ fn a_hook_that_somebody_added_to() {
     assert_eq!(everything(&repo.root().join(".git/hooks")), before);
 }
 
-/// A mark without the other: nobody can tell what is ours.
+/// With one of the two marks missing, it is not clear which lines are ours.
 #[test]
 fn a_block_that_is_torn() {
     let repo = repo();
@@ -395,7 +396,7 @@ fn modes_stay() {
     }
 }
 
-/// Somebody switched it off; asked for again, it is on.
+/// Somebody switched it off; another `install` switches it on.
 #[test]
 fn a_guard_that_is_not_executable() {
     let repo = repo();
@@ -403,7 +404,7 @@ fn a_guard_that_is_not_executable() {
     set_mode(&repo.hook(), 0o644);
     assert!(!install(&repo));
     commits(&repo);
-    // With somebody's own script that is not ours to decide.
+    // In somebody else's script that is not our decision.
     let repo = self::repo();
     repo.put_hook("#!/bin/sh\n");
     install(&repo);

@@ -1,4 +1,4 @@
-//! Where git looks for the hook, and who else would get it.
+//! Tests of where git looks for the hook, and who else would get it.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -7,12 +7,12 @@ use std::path::Path;
 use super::fixture::{Repo, awk, everything, guarded, put_program, repo, set_mode};
 use crate::environment::{Ended, TestEnvironment, end};
 
-/// Runs `msg guard` somewhere.
+/// Runs `msg guard` in that directory.
 fn guard_in(repo: &Repo, dir: &Path, args: &[&str]) -> Ended {
     end(repo.env.msg().current_dir(dir).arg("guard").args(args).arg("--json"))
 }
 
-/// Is a commit of what is Alice's refused now?
+/// A commit of Alice's path is refused.
 #[track_caller]
 fn assert_guarded(repo: &Repo) {
     repo.write("src/a.rs", "changed\n");
@@ -70,7 +70,7 @@ fn where_no_repository_is() {
     assert!(ended.stdout.contains("git can't be run"), "{ended}");
 }
 
-/// As husky does it: hooks in the work tree, ignored by git.
+/// As husky does it: hooks in the work tree that git ignores.
 #[test]
 fn a_directory_that_is_ignored() {
     let repo = repo();
@@ -99,7 +99,7 @@ fn a_directory_that_is_ignored() {
     assert_eq!(everything(&repo.root().join(".husky")), before);
 }
 
-/// The part of husky 9 that counts: it goes by its own name, and by what lies beside it.
+/// The relevant part of husky 9: it uses its own name, and files next to it.
 const HUSKY: &str = r#"#!/usr/bin/env sh
 [ "$HUSKY" = "2" ] && set -x
 n=$(basename "$0")
@@ -111,7 +111,7 @@ c=$?
 exit $c
 "#;
 
-/// What is there is committed, or would be.
+/// The directory is committed, or would be.
 #[test]
 fn a_directory_that_is_tracked() {
     let repo = repo();
@@ -121,7 +121,7 @@ fn a_directory_that_is_tracked() {
         if is_tracked {
             repo.git(&["add", ".githooks"]).expect_code(0);
             repo.git(&["commit", "-qm", "hooks"]).expect_code(0);
-            // That a tracked file is ignored makes no difference.
+            // Ignoring a tracked file has no effect.
             repo.write(".gitignore", ".githooks\n");
         }
         let before = everything(&repo.root().join(".githooks"));
@@ -130,7 +130,7 @@ fn a_directory_that_is_tracked() {
         assert_eq!(repo.env.fails(1, &["guard", "install", "--dry-run"]), "shared_hooks");
         assert_eq!(everything(&repo.root().join(".githooks")), before);
         repo.env.ok(&["guard", "install", "--shared"]);
-        // It is there: there is nothing to be asked.
+        // The guard is already installed, so `--shared` is not needed.
         repo.env.ok(&["guard", "install"]);
         assert_guarded(&repo);
         repo.git(&["checkout", "-q", "src"]).expect_code(0);
@@ -139,7 +139,7 @@ fn a_directory_that_is_tracked() {
     }
 }
 
-/// One for all repositories of the user, by every way to say so.
+/// One directory for all repositories of the user, set in every possible way.
 #[test]
 fn a_directory_of_the_users() {
     for (how, value) in
@@ -159,7 +159,7 @@ fn a_directory_of_the_users() {
     }
 }
 
-/// `.git/hooks` may itself lead elsewhere.
+/// `.git/hooks` itself may be a link.
 #[test]
 fn a_directory_that_is_a_link() {
     let repo = repo();
@@ -183,7 +183,7 @@ fn a_directory_that_is_not_there() {
     assert_guarded(&repo);
 }
 
-/// Whoever may go into the directory of hooks can run what is kept there.
+/// Everyone who may enter the hooks directory can run the kept hook.
 #[test]
 fn a_repository_of_several_users() {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
@@ -196,13 +196,13 @@ fn a_repository_of_several_users() {
         repo.env.ok(&["guard", "install"]);
         assert_eq!(mode(&hooks.join("pre-commit.ravenry")), shared);
         assert_eq!(mode(&hooks.join("pre-commit.ravenry/pre-commit")), 0o750);
-        // A directory that is made for ours.
+        // A directory that `install` creates.
         fs::remove_dir_all(&hooks).unwrap();
         set_mode(&repo.root().join(".git"), shared);
         repo.env.ok(&["guard", "install"]);
         assert_eq!((mode(&hooks), mode(&repo.hook())), (shared, 0o755));
     }
-    // Where all may write, that is not for hooks.
+    // Write permission for all is not copied to new directories.
     let repo = repo();
     let open = repo.env.path().join("open");
     fs::create_dir(&open).unwrap();
@@ -223,7 +223,7 @@ fn hooks_that_are_switched_off() {
     }
 }
 
-/// In the hook of one, variables say which repository it is about. They are no reason to look elsewhere.
+/// Inside a hook, variables name the repository. `install` honours them.
 #[test]
 fn where_variables_say() {
     let repo = repo();

@@ -1,5 +1,5 @@
-//! The crash sweep: killed before its first change to the file system, before its second, and so on. Afterwards each file
-//! is as it was or as it shall be, and `install` and `uninstall` both find their way from there.
+//! The crash sweep: killed before its first change to the file system, before its second, and so on. Afterwards each
+//! file has its old or its new content, and both `install` and `uninstall` work from there.
 
 use std::fs;
 
@@ -7,11 +7,11 @@ use ravenry::sys::seams::CRASH_AT;
 
 use super::*;
 
-/// A home that can be put back to how it was.
+/// A home that can be reset.
 struct Scene {
     env: TestEnvironment,
     harness: &'static str,
-    /// How it was, and how it is when all is installed.
+    /// The files before, and with everything installed.
     before: Tree,
     with: Tree,
 }
@@ -40,14 +40,14 @@ impl Scene {
         copy(&self.env.path().join(name), &self.env.home());
     }
 
-    /// Runs a command that dies before its n-th change. Did it?
+    /// Runs a command that is killed before its n-th change. Returns whether it was killed.
     fn crash(&self, verb: &str, n: usize) -> bool {
         let ended = self.env.run_with(&[verb, self.harness], &[(CRASH_AT, &n.to_string())]);
         assert!(ended.signal == Some(9) || ended.code == Some(0), "{ended}");
         ended.signal == Some(9)
     }
 
-    /// Each file is whole: as it was, or as it shall be.
+    /// Each file is complete: the old or the new version.
     #[track_caller]
     fn assert_whole(&self, when: &str) {
         for (name, (_, content)) in tree(&self.env.home()) {
@@ -115,7 +115,7 @@ fn where_there_is_nothing() {
     }
 }
 
-/// The recovery dies too, at every other step.
+/// The recovery is killed too, at every other step.
 #[test]
 fn and_the_recovery_as_well() {
     let scene = Scene::new("gemini", settings);
@@ -144,7 +144,7 @@ fn and_the_recovery_as_well() {
     }
 }
 
-/// A newer binary dies while it takes over: the first original is still what goes back.
+/// A newer binary dies while it replaces an older one's entries: the first original is still what is restored.
 #[test]
 fn taking_over_from_another_binary() {
     let env = TestEnvironment::new();

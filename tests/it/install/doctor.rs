@@ -1,4 +1,4 @@
-//! What `doctor` says of hooks that nobody hears: of a binary that moved, is gone, or is another.
+//! Tests of what `doctor` reports about hooks that do not reach this binary: it moved, is gone, or is another one.
 
 use std::fs;
 
@@ -109,7 +109,7 @@ fn the_rule_of_codex_names_the_program_and_doctor_tells_when_it_moved() {
     assert!(rules.contains(&expected), "{rules}");
     let said = run_program(&env, &link, &["doctor", "-v"]).stdout;
     assert!(!said.contains("ravenry.rules"), "{said}");
-    // Another version takes the place that the link leads to.
+    // Another version replaces the target of the link.
     fs::create_dir(new.parent().unwrap()).unwrap();
     fs::rename(&old, &new).unwrap();
     fs::remove_file(&link).unwrap();
@@ -125,7 +125,7 @@ fn the_rule_of_codex_names_the_program_and_doctor_tells_when_it_moved() {
     assert!(!said.contains("ravenry.rules"), "{said}");
 }
 
-/// The model's commands run in a login shell, which knows what its profiles say.
+/// The model's commands run in a login shell, whose PATH comes from its profiles.
 #[test]
 fn a_login_shell_that_does_not_find_the_program() {
     let env = TestEnvironment::new();

@@ -1,4 +1,4 @@
-//! Links, modes, and many at once.
+//! Tests of links, modes, owners and concurrent installations.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, chown, symlink};
@@ -7,7 +7,7 @@ use std::process::Child;
 
 use super::*;
 
-/// Dotfiles are often links into a repository: the link stays, and so does the mode of what it leads to.
+/// Dotfiles are often links into a repository: the link stays, and so does the mode of its target.
 #[test]
 fn links_are_written_through() {
     for (harness, file) in SETTINGS {
@@ -60,7 +60,7 @@ fn nobody_else_may_read_what_is_new() {
     assert_eq!(mode(".local/state/ravenry-installs"), 0o700);
 }
 
-/// Whoever comes second finds it done; whatever the order, `uninstall` leads back.
+/// The second finds nothing to do; in any order, `uninstall` restores the original.
 #[test]
 fn many_at_once() {
     for harness in HARNESSES {
@@ -86,7 +86,7 @@ fn many_at_once() {
     }
 }
 
-/// Who can't have the lock says who has it.
+/// If the lock is held, the error says by whom.
 #[test]
 fn somebody_else_is_at_it() {
     let env = TestEnvironment::new();
@@ -100,7 +100,7 @@ fn somebody_else_is_at_it() {
     assert!(!at(&env, ".claude").exists());
 }
 
-/// Who installs for another, as root does, must not take their settings away from them.
+/// Installing for another user, as root does, must not change the owner of their settings.
 #[test]
 fn the_owner_stays() {
     if !nix::unistd::geteuid().is_root() {
@@ -148,7 +148,7 @@ fn what_would_become_ours_is_refused() {
     assert!(!at(&env, ".local").exists(), "no record either");
 }
 
-/// So does that of git's hooks.
+/// The owner of git's hooks stays too.
 #[test]
 fn the_owner_of_other_files_stays_too() {
     if !nix::unistd::geteuid().is_root() {

@@ -1,4 +1,4 @@
-//! From `install` to sessions that join: every command that can tells the next step.
+//! From `install` to sessions that join: each command says what the next step is.
 
 use super::*;
 use crate::terminal::Terminal;
@@ -94,7 +94,7 @@ fn without_a_name_it_lists_them() {
     assert!(said.contains("there, not installed") && said.contains("`msg install NAME`"), "{said}");
 }
 
-/// What a project says holds there alone: the user's own setting is what `--join` is about.
+/// A project's setting applies there only; `--join` is about the user's own setting.
 #[test]
 fn a_project_does_not_decide_for_the_user() {
     let user = |env: &TestEnvironment| {
@@ -122,7 +122,7 @@ fn a_configuration_that_cannot_be_changed_stops_join_before_anything_is() {
     let before = tree(&env.home());
     assert_eq!(env.fails(4, &["install", "claude", "--join"]), "bad_config");
     assert_eq!(tree(&env.home()), before);
-    // Without `--join` it is no reason not to install.
+    // Without `--join`, installing is not refused.
     assert_eq!(env.ok(&["install", "claude"])["autoRegister"], false);
 }
 

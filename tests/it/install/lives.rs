@@ -1,4 +1,4 @@
-//! From the first `install` to the last `uninstall`.
+//! Installations from the first `install` to the last `uninstall`.
 
 use std::fs;
 
@@ -21,7 +21,7 @@ fn every_harness_comes_and_goes() {
     }
 }
 
-/// What somebody wrote into a file of ours is theirs: a rule that forbids something, for one.
+/// Additions to a file of ours belong to the user, for example a rule that forbids something.
 #[test]
 fn what_was_added_to_a_file_of_ours_is_not_removed() {
     for (harness, file) in
@@ -46,7 +46,7 @@ fn what_was_added_to_a_file_of_ours_is_not_removed() {
     }
 }
 
-/// The server's entry may say more than we wrote there.
+/// The server's entry may have members that we did not write.
 #[test]
 fn what_is_said_besides_of_the_server_stays() {
     let env = TestEnvironment::new();
@@ -88,7 +88,7 @@ fn where_the_harness_was_told_to_look() {
     }
 }
 
-/// What is no absolute path says nothing of where to look.
+/// A value that is not an absolute path is ignored.
 #[test]
 fn a_relative_path_is_passed_by() {
     let env = TestEnvironment::new();
@@ -101,7 +101,7 @@ fn a_relative_path_is_passed_by() {
     }
 }
 
-/// Somebody changed the settings after us: theirs stays, ours goes.
+/// The settings were changed after `install`: the changes stay, our entries are removed.
 #[test]
 fn what_others_changed_since_stays() {
     for (harness, file) in SETTINGS {
@@ -152,7 +152,7 @@ fn a_permission_that_was_there_is_not_ours() {
     assert_eq!(text(&env, ".claude/settings.json"), before.replacen('{', "{\"a\": 1, ", 1));
 }
 
-/// Without a record only what a hook or plugin of ours stands beside can be ours.
+/// Without a record, a permission counts as ours only next to a hook or plugin of ours.
 #[test]
 fn a_permission_alone_is_not_ours() {
     let opencode = "{\"permission\": {\"bash\": {\"*\": \"ask\", \"msg *\": \"allow\"}}}";
@@ -171,7 +171,7 @@ fn a_permission_alone_is_not_ours() {
     assert_eq!(install(&env, "opencode"), files);
     uninstall(&env, "opencode");
     assert_eq!(text(&env, ".config/opencode/opencode.json"), opencode, "the leave was there before");
-    // Nothing is known of either any more.
+    // The record of both is gone.
     let asks = opencode.replace(", \"msg *\": \"allow\"", "");
     give(&env, ".config/opencode/opencode.json", &asks);
     install(&env, "opencode");
@@ -185,7 +185,7 @@ fn a_permission_alone_is_not_ours() {
     assert_eq!(fs::read_to_string(env.work().join(".github/hooks/ravenry.json")).unwrap(), own);
 }
 
-/// Another version may start its files otherwise; what the record says that we wrote is ours.
+/// Another version may start its files differently; the record says which files are ours.
 #[test]
 fn a_file_of_another_version_is_known_by_its_record() {
     for (harness, file) in [
@@ -216,7 +216,7 @@ fn a_file_of_another_version_is_known_by_its_record() {
     }
 }
 
-/// A binary that moved replaces the entries of the old one where they are; the first original is what goes back.
+/// A moved binary replaces the entries of the old one in place; the first original is what is restored.
 #[test]
 fn a_moved_binary_takes_over() {
     for harness in HARNESSES {
@@ -265,7 +265,7 @@ fn changed_moved_and_out_again() {
     );
 }
 
-/// What an earlier or later version hooked into and this one doesn't goes too.
+/// Hooks for events that only an earlier or later version uses are removed too.
 #[test]
 fn hooks_of_other_events_are_ours_too() {
     let env = TestEnvironment::new();
@@ -311,7 +311,7 @@ fn by_name_where_that_is_this_binary() {
     let by_path = run(&other);
     let start = format!("[ -x '{}' ]", other.display());
     assert!(by_path.iter().all(|line| line.starts_with(&start)), "{by_path:?}");
-    // A link is kept as it is: it outlives what it leads to.
+    // A link is not resolved, because it outlives its target.
     let link = env.path().join("link/msg");
     fs::create_dir(link.parent().unwrap()).unwrap();
     std::os::unix::fs::symlink(&other, &link).unwrap();
@@ -341,7 +341,7 @@ fn all_that_are_there() {
     assert_eq!(names("failed"), ["codex"]);
     assert_eq!(said["failed"][0]["kind"], "bad_config");
     assert_eq!(text(&env, ".codex/hooks.json"), "{");
-    // What can't be read has nothing of ours in it: that is no reason to fail.
+    // A file that cannot be read contains nothing of ours, so `uninstall` does not fail.
     let gone = env.run_with(&["uninstall", "all", "--json"], &[("PATH", &path)]).expect_code(0);
     assert_eq!(from_home(&env, changed(&gone.json())), expected);
 }

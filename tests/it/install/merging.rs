@@ -1,4 +1,4 @@
-//! Settings as people have them, of every format: what is in them stays, and comes back byte for byte.
+//! Settings as people have them, in every format: their content stays, and is restored byte for byte.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Puts the file there, installs and uninstalls; what has to hold for every file holds.
+/// Writes the file, installs, uninstalls, and checks what must hold for every file.
 #[track_caller]
 fn check(harness: &str, file: &str, content: &str, hooks: usize) {
     let env = TestEnvironment::new();
@@ -21,7 +21,7 @@ fn check(harness: &str, file: &str, content: &str, hooks: usize) {
         assert_eq!(ours.len(), hooks, "{harness}: {with}");
     }
     assert_eq!(fs::metadata(at(&env, file)).unwrap().permissions().mode() & 0o777, 0o640);
-    // Every line that was there is there, in its order; a comma may have come to it.
+    // Every line is still there, in order; it may have got a comma.
     let mut rest = with.lines();
     let grows = ["\"ask\"", "\"hooks\": {}", "\"permissions\": {"];
     let stays = |line: &&str| !["", "{}"].contains(&line.trim()) && !grows.iter().any(|it| line.contains(it));
@@ -92,7 +92,7 @@ fn comments_and_trailing_commas_where_they_are_legal() {
     check("copilot", ".copilot/settings.json", commas, events("copilot"));
 }
 
-/// JSON of any kind, written in any way that a program writes it.
+/// Any JSON, in any formatting that a program writes.
 fn object() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -121,8 +121,8 @@ fn object() -> impl Strategy<Value = String> {
     })
 }
 
-/// Whatever is in the file: it is refused and stays as it is, or it comes back byte for byte; and without a record it
-/// says what it said.
+/// Whatever is in the file: it is refused and unchanged, or it is restored byte for byte; without a record it is
+/// restored in meaning.
 #[test]
 fn in_and_out_of_anything() {
     let config = ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() };
@@ -150,7 +150,7 @@ fn in_and_out_of_anything() {
     proptest::test_runner::TestRunner::new(config).run(&object(), run).unwrap();
 }
 
-/// Without a record nobody knows who made what is empty now.
+/// Removes empty containers: without a record nobody knows who created them.
 fn without_empty(mut value: Value) -> Value {
     for name in ["hooks", "permissions"] {
         if let Some(inner) = value.get_mut(name).and_then(Value::as_object_mut) {
@@ -194,7 +194,8 @@ fn codex_trusts_what_is_there_and_where_it_is() {
     assert!(config.contains(&key("stop", "1:0")), "behind theirs: {config}");
     assert!(config.contains(&key("pre_tool_use", "0:0")), "{config}");
     assert_eq!(config.matches("trusted_hash").count(), 6);
-    // Somebody puts one before ours: the next `install` trusts it where it is then, and not where it was.
+    // Somebody adds a hook before ours: the next `install` trusts ours at its new position, and no longer at the old
+    // one.
     let hooks =
         text(&env, ".codex/hooks.json").replacen("{\"hooks\": [{", "{\"hooks\": []}, {\"hooks\": [{", 1);
     give(&env, ".codex/hooks.json", &hooks);
@@ -203,7 +204,7 @@ fn codex_trusts_what_is_there_and_where_it_is() {
     assert!(config.contains(&key("stop", "2:0")) && !config.contains(&key("stop", "1:0")), "{config}");
 }
 
-/// Ours goes from before theirs: their trust moves up with them.
+/// Ours is removed from before theirs: their trust moves to their new position.
 #[test]
 fn codex_goes_on_to_trust_others() {
     let env = TestEnvironment::new();
@@ -252,9 +253,9 @@ fn opencode_may_run_msg_where_it_would_ask() {
                 "{}",
                 text(&env, &file)
             );
-            // A redirection is a part of the command to OpenCode, so it is asked about.
+            // For OpenCode a redirection is part of the command, so it asks about it.
             assert_eq!(text(&env, &file).contains("\"msg *>*\": \"ask\""), is_needed);
-            // Taken out without what was: it says the same as before.
+            // Removed without the original: the meaning is the same as before.
             give(&env, &file, &format!("{}\n", text(&env, &file)));
             uninstall(&env, "opencode");
             assert_eq!(text(&env, &file).trim(), content.trim());

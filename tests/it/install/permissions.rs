@@ -1,4 +1,4 @@
-//! OpenCode's permissions: what the user allowed, asked about or denied stays theirs.
+//! OpenCode's permissions: what the user allowed, asked about or denied stays as it was.
 
 use super::*;
 
@@ -22,12 +22,12 @@ fn assert_rules(env: &TestEnvironment, expected: &[(&str, &str)]) {
     assert_eq!(rules(env), expected);
 }
 
-/// Adds a member, so that the file is not what we wrote.
+/// Adds a member, so that the file differs from what we wrote.
 fn edit(env: &TestEnvironment) {
     give(env, FILE, &text(env, FILE).replacen('{', "{\"model\": \"x\", ", 1));
 }
 
-/// An earlier version allowed `msg *` and said nothing about redirections.
+/// An earlier version allowed `msg *` and had no rule about redirections.
 #[test]
 fn who_upgrades_is_asked_about_redirections() {
     let original = with_rules("\"*\": \"ask\"");
@@ -56,7 +56,7 @@ fn who_upgrades_is_asked_about_redirections() {
         uninstall(&env, "opencode");
         assert_rules(&env, &upgraded[..1]);
     }
-    // Nor is anything known any more, but for the plugin.
+    // Without any record, next to our plugin.
     let env = TestEnvironment::new();
     give(&env, FILE, &original);
     install(&env, "opencode");

@@ -1,4 +1,4 @@
-//! `--project`: a project's own files, which stay out of its repository.
+//! `--project`: installs into a project, and keeps its files out of the repository.
 
 use std::fs;
 use std::process::Command;
@@ -54,7 +54,7 @@ fn git_does_not_see_it() {
     }
 }
 
-/// One file keeps them all out of the repository: who goes takes only their own line.
+/// All harnesses use one exclude file; `uninstall` removes only its own line.
 #[test]
 fn several_at_once() {
     let env = repository();
@@ -118,7 +118,7 @@ fn all_that_can_be() {
     assert_eq!(skipped, ["codex", "gemini", "opencode", "pi", "copilot"]);
 }
 
-/// What others have in the same file stays, whatever the record of it says.
+/// Other lines in the file stay, whatever the record of it says.
 #[test]
 fn only_the_own_line_goes() {
     let env = repository();
@@ -131,7 +131,7 @@ fn only_the_own_line_goes() {
     assert_eq!(fs::read_to_string(&exclude).unwrap(), opencode);
     env.ok(&["uninstall", "opencode", "--project"]);
     assert_eq!(fs::read_to_string(&exclude).unwrap(), "");
-    // What was there before the second had the line of the first in it.
+    // The second installation's original contained the line of the first.
     env.ok(&["install", "claude", "--project"]);
     let changed = format!("{claude}*.tmp\n");
     fs::write(&exclude, &changed).unwrap();
@@ -141,7 +141,7 @@ fn only_the_own_line_goes() {
     assert_eq!(fs::read_to_string(&exclude).unwrap(), "*.tmp\n");
 }
 
-/// All work trees of a repository have one such file.
+/// All work trees of a repository share one exclude file.
 #[test]
 fn another_work_tree_needs_the_line_too() {
     for (harness, file) in FILES {

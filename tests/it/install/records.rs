@@ -1,4 +1,4 @@
-//! What is kept of files that were there before: enough to put them back, and none of their values.
+//! Records of files that existed before: enough to restore them, and none of their values.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::environment::files_in;
 
 const STATE: &str = ".local/state/ravenry-installs";
 
-/// Settings of every harness with a token wherever one may stand, in odd forms.
+/// Settings of every harness, with a token in every possible position, in unusual forms.
 fn settings_with_tokens() -> Vec<(&'static str, &'static str, String)> {
     let json = |extra: &str| {
         format!(
@@ -106,7 +106,7 @@ fn nor_of_one_that_was_edited_since() {
     }
 }
 
-/// Rewrites all records as the first format had them, with a copy of each file. How many have one?
+/// Rewrites all records in the first format, with a copy of each file. Returns how many have a copy.
 fn to_first_format(env: &TestEnvironment, originals: &[(&str, &str, String)]) -> usize {
     let mut copies = 0;
     for file in
@@ -163,7 +163,7 @@ fn records_of_the_first_format_are_read_and_lose_their_copy() {
     }
 }
 
-/// Whoever edited the file since gets it back with the edit.
+/// A file that was edited since is restored with the edit.
 #[test]
 fn records_of_the_first_format_of_a_file_that_was_edited() {
     for repairs in [false, true] {
@@ -184,7 +184,7 @@ fn records_of_the_first_format_of_a_file_that_was_edited() {
     }
 }
 
-/// A record of a later version must not be taken for one that says that there was no file.
+/// A record of a later version must not be read as "there was no file".
 #[test]
 fn a_record_of_a_later_format_is_left_alone() {
     let env = TestEnvironment::new();

@@ -1,4 +1,4 @@
-//! What is refused, and that nothing is half done then.
+//! Refusals, and that nothing is half done after one.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, symlink};
@@ -8,7 +8,7 @@ use nix::unistd::mkfifo;
 
 use super::*;
 
-/// Refuses to install, with that exit code and kind, and leaves all as it was.
+/// `install` is refused with that exit code and kind, and changes nothing.
 #[track_caller]
 fn refused(env: &TestEnvironment, harness: &str, code: i32, kind: &str) -> Value {
     let before = tree(&env.home());
@@ -64,7 +64,7 @@ fn what_the_format_does_not_have() {
     let env = TestEnvironment::new();
     give(&env, ".codex/hooks.json", "{\n  // no\n}");
     assert_eq!(refused(&env, "codex", 4, "bad_config")["line"], 2);
-    // Claude Code passes by such a file without a word; better that somebody says so.
+    // Claude Code ignores such a file silently, so `install` reports it.
     give(&env, ".claude/settings.json", "{\n  \"a\": 1 // no\n}");
     assert_eq!(refused(&env, "claude", 4, "bad_config")["column"], 10);
     give(&env, ".gemini/settings.json", "{\"a\": 1,}");
@@ -88,7 +88,7 @@ fn a_file_of_our_name_that_is_not_ours() {
     }
 }
 
-/// A pipe is waited for in vain, and a device must not become a file.
+/// Reading a pipe would block, and a device must not be replaced by a file.
 #[test]
 fn only_plain_files_are_settings() {
     for (harness, file) in [("claude", ".claude/settings.json"), ("gemini", ".gemini/settings.json")] {
@@ -133,13 +133,13 @@ fn uninstall_does_not_guess_either() {
     let ended = env.run(&["uninstall", "claude", "--json"]).expect_code(4);
     assert_eq!(ended.kind(), "bad_config");
     assert_eq!(text(&env, file), broken);
-    // What was mended goes.
+    // After the file is repaired, our entries are removed.
     give(&env, file, &broken.replacen("{ nope", "{", 1));
     uninstall(&env, "claude");
     assert!(!at(&env, file).exists());
 }
 
-/// Nobody can tell what became of ours in it, and what was there before is in the record alone.
+/// It is not known what became of our entries, and only the record has the original.
 #[test]
 fn the_record_of_a_file_that_cannot_be_read_is_kept() {
     for (harness, file) in
@@ -160,7 +160,7 @@ fn the_record_of_a_file_that_cannot_be_read_is_kept() {
     }
 }
 
-/// Records are text, and so are the settings that name paths.
+/// Records are UTF-8 text, and so are settings that name paths.
 #[test]
 fn paths_that_are_not_text() {
     use std::os::unix::ffi::OsStrExt;
@@ -176,7 +176,7 @@ fn paths_that_are_not_text() {
         assert_eq!(fs::read_dir(&place).unwrap().count(), 1, "{harness}: nothing beside it");
         assert_eq!(fs::read_dir(&home).unwrap().count(), 0, "{harness}");
     }
-    // Nor is a link to such a place followed to another.
+    // A link to such a path is not resolved to another one.
     fs::create_dir(at(&env, ".claude")).unwrap();
     symlink(home.join("settings.json"), at(&env, ".claude/settings.json")).unwrap();
     assert_eq!(env.fails(2, &["install", "claude"]), "invalid_value");

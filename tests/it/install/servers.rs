@@ -1,4 +1,4 @@
-//! The MCP server among those of a harness.
+//! The MCP server's entry among those of a harness.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{at, copy_of_program, from_home, give, install, run_program, text, tree, uninstall};
 use crate::environment::TestEnvironment;
 
-/// Where each harness has its servers, and what is there before us.
+/// The file in which each harness lists its servers, and its content before.
 const FILES: [(&str, &str, &str); 5] = [
     (
         "claude",
@@ -20,7 +20,7 @@ const FILES: [(&str, &str, &str); 5] = [
     ("copilot", ".copilot/mcp-config.json", "{\"mcpServers\": {\"own\": {\"command\": \"own\"}}}"),
 ];
 
-/// Our server in a file, as it is called: the words of its command line.
+/// The command line of our server in a file.
 fn server(text: &str) -> Option<Vec<String>> {
     let ours = text.split("mcp_servers.ravenry]").nth(1).or_else(|| text.split("\"ravenry\":").nth(1))?;
     let words = ours.split('"').skip(1).step_by(2).filter(|word| word.contains("msg") || *word == "mcp");
@@ -52,7 +52,7 @@ fn in_and_out_of_every_harness_that_takes_one() {
     }
 }
 
-/// The harness wrote to the file since, and its user answered with a setting for one of the tools.
+/// The harness has changed the file since, and its user has set a permission for one of the tools.
 #[test]
 fn only_ours_goes_from_a_file_that_was_changed() {
     let env = TestEnvironment::new();
@@ -117,13 +117,13 @@ fn a_server_whose_program_is_gone_is_told_of() {
     let said = run_program(&env, &old, &["install", "copilot", "--json"]).expect_code(0).json();
     assert!(from_home(&env, super::changed(&said)).contains(&".copilot/mcp-config.json".to_string()));
     fs::remove_file(&old).unwrap();
-    // Its hooks are well; only the server is not.
+    // The hooks are fine; only the server is missing.
     fs::remove_file(at(&env, ".copilot/settings.json")).unwrap();
     let checks = env.run(&["doctor", "--json"]).json().to_string();
     assert!(checks.contains("mcp-config.json") && checks.contains("which is gone"), "{checks}");
 }
 
-/// A list of servers that was empty before is so again, also if ours went before an edit.
+/// A list of servers that was empty before is empty again, even if ours was removed before an edit.
 #[test]
 fn an_empty_list_of_servers_stays() {
     for (harness, file, content) in [

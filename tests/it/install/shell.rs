@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use super::*;
 
-/// What a harness sends before an edit.
+/// The payload of a harness before an edit.
 fn payload(env: &TestEnvironment) -> String {
     serde_json::json!({
         "session_id": "s1", "cwd": env.work(), "hook_event_name": "PreToolUse", "tool_name": "Write",
@@ -22,7 +22,7 @@ fn run_line(env: &TestEnvironment, shell: &str, line: &str, path: &str) -> Ended
     command.args(["-c", line]).current_dir(env.work());
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // Whoever doesn't read it has closed it by now.
+    // A process that does not read its input may have closed it.
     child.stdin.take().unwrap().write_all(payload(env).as_bytes()).ok();
     let output = child.wait_with_output().unwrap();
     Ended {
@@ -46,13 +46,13 @@ fn assert_silent(env: &TestEnvironment, line: &str, path: &str, when: &str) {
     for shell in shells() {
         let ended = run_line(env, shell, line, path).expect_code(0);
         assert_eq!(ended.stdout, "", "{shell}, {when}");
-        // That a program was killed, some shells say themselves. No harness looks there after a success.
+        // Some shells report that a program was killed. After a success no harness reads standard error.
         let is_death = ["Segmentation fault", "Killed"].iter().any(|word| ended.stderr.contains(word));
         assert!(ended.stderr.is_empty() || is_death, "{shell}, {when}: {ended}");
     }
 }
 
-/// The line of the hook before a tool.
+/// The command line of the hook before a tool call.
 fn line_before_tool(env: &TestEnvironment) -> String {
     let lines = hook_lines(&text(env, ".claude/settings.json"));
     lines.into_iter().find(|line| line.contains(" PreToolUse ")).unwrap()
@@ -84,7 +84,7 @@ fn at_any_path() {
         }
         fs::remove_file(&program).unwrap();
         assert_silent(&env, &line, "/usr/bin:/bin", "it is gone");
-        // It is recognised, wherever it was.
+        // The line is recognised, whatever the path in it is.
         uninstall(&env, "claude");
         assert!(!at(&env, ".claude").exists());
     }
@@ -126,7 +126,7 @@ fn broken_in_every_way() {
     break_it("it dies", Some(b"#!/bin/sh\nkill -9 $$\n"), 0o755);
 }
 
-/// Codex calls its hooks with the login shell of the user.
+/// Codex runs its hooks in the user's login shell.
 #[test]
 fn codex_may_use_any_shell() {
     for name in ["plain", "with space", "it's", "\"q\" $HOME `x` ; & |"] {

@@ -1,4 +1,4 @@
-//! The status lines: in and out of Claude Code's settings and tmux's configuration.
+//! The status lines: added to and removed from Claude Code's settings and tmux's configuration.
 
 use std::process::Command;
 
