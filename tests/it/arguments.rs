@@ -1,4 +1,4 @@
-//! How the command line reads its arguments, and what it answers.
+//! Tests of how the command line parses its arguments, and what it answers.
 
 mod answers;
 mod contract;

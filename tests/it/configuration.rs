@@ -1,4 +1,4 @@
-//! Where settings come from, which of them wins, and that no configuration file is damaged.
+//! Tests of where settings come from, which of them wins, and that no configuration file is damaged.
 
 mod mesh;
 

@@ -360,7 +360,7 @@ fn a_session_that_cannot_be_read() {
     repair(&env).expect("sessions", "warn", "EOF while parsing").expect("quarantine", "warn", "session-");
     assert!(!path.exists(), "it was put aside");
     doctor(&env).expect("sessions", "ok", "1 remembered");
-    // Whatever its name, exactly this file is set aside.
+    // Exactly this file is moved to quarantine, whatever its name is.
     let path = at(&env, "sessions/READ_ME.json");
     put_old(&path, "{");
     repair(&env).expect("sessions", "warn", "READ_ME");

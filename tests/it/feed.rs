@@ -1,4 +1,4 @@
-//! The feed: every event is there, once and whole, for readers and followers.
+//! Tests of the feed: every event is in it, once and complete, for readers and followers.
 
 mod crashes;
 mod following;

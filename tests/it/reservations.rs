@@ -1,4 +1,4 @@
-//! Reservations: who gets a path, what it covers, and when it is free again.
+//! Tests of reservations: who gets a path, what it covers, and when it is free again.
 
 mod commands;
 mod complex;

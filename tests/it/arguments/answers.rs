@@ -1,4 +1,4 @@
-//! What commands answer to few, odd or loosely written arguments.
+//! Tests of the answers to missing, unusual or imprecise arguments.
 
 use std::fs;
 
@@ -136,7 +136,7 @@ fn boxes_without_an_id_are_told() {
             "{told}"
         );
     }
-    // Steps of a task are no tasks of their own.
+    // Steps of a task are not tasks.
     put(&env.work().join("spec.md"), "- [ ] T-1: One\n  - [ ] first this\n\n## T-2: Two\n\n- [ ] and that\n");
     assert_eq!(env.ok(&["spec", "--as", "Alice"])["boxesWithoutId"], 0);
     assert!(env.run(&["spec", "--help"]).stdout.contains("- [ ] TASK-01: "));
@@ -171,7 +171,7 @@ fn the_summary_counts_every_task_that_is_listed() {
     assert_eq!(text.matches("  ready").count(), 2, "{text}");
     env.ok(&["complete", "--as", "Alice"]);
     assert!(env.run(&["tasks", "--as", "Alice"]).stdout.contains("1 of 3 done"));
-    // Whether all is done is a question of the spec.
+    // Whether everything is done depends on the spec.
     put(&env.work().join("spec.md"), "- [x] T-1: One\n");
     env.join("Bob");
     env.ok(&["claim", "more", "--adhoc", "--as", "Alice"]);
@@ -187,7 +187,7 @@ fn durations_are_written_one_way_everywhere() {
         let at = |key: &str| held[key].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
         assert_eq!(at("expiresAt").duration_since(at("since")).as_secs(), seconds, "{text}");
         env.ok(&["release", "--as", "Alice"]);
-        // Mail that is there already is waited for by nobody.
+        // With unread mail, `wait` returns at once.
         env.ok(&["send", "Alice", "hi", "--as", "Alice"]);
         env.ok(&["wait", "--timeout", text, "--as", "Alice"]);
     }

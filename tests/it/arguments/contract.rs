@@ -1,4 +1,4 @@
-//! What `docs/cli.md` promises of every command.
+//! Tests of what `docs/cli.md` promises for every command.
 
 use std::fs;
 
@@ -79,7 +79,7 @@ fn a_message_is_named_by_the_start_of_its_letters_in_any_case() {
         assert_eq!(env.ok(&["receipt", name, "--as", "Alice"])["id"], id.as_str(), "{name}");
     }
     assert_eq!(env.fails(1, &["show", &short[..3], "--as", "Bob"]), "unknown_message");
-    // Two that begin alike, and one whose letters are the start of another's.
+    // Two with the same start, and one whose letters are the start of another's.
     let plant = |letters: &str| {
         let text = format!(
             "{{\"id\":\"id-of-{letters}\",\"from\":\"X\",\"to\":\"Bob\",\"text\":\"hi\",\
@@ -107,7 +107,7 @@ fn a_name_that_nobody_has_is_not_an_empty_answer() {
         assert_eq!(ended.kind(), "unknown_agent", "{args:?}");
         assert_eq!(ended.json()["error"]["hints"][0], "did you mean Bob?", "{args:?}");
     }
-    // Bob said nothing yet, left, or is called otherwise now: that is no mistake.
+    // Bob has said nothing yet, has left, or has another name now: that is not an error.
     assert!(env.ok(&["history", "Bob", "--as", "Alice"])["messages"].as_array().unwrap().is_empty());
     assert_eq!(env.fails(5, &["wait", "--from", "bob", "--timeout", "0", "--as", "Alice"]), "timed_out");
     env.ok(&["rename", "Ben", "--as", "Bob"]);
@@ -148,7 +148,7 @@ fn a_task_that_one_completed_is_done_the_second_time_too() {
     assert_eq!(second["ticked"], true);
     assert!(fs::read_to_string(env.work().join("spec.md")).unwrap().contains("[x] T-1"));
     assert_eq!(env.fails(1, &["complete", "T-1", "--as", "Cy"]), "already_completed");
-    // Bo has no spec: it got its task from another.
+    // Bo has no spec, because it got its task from another agent.
     env.ok(&["claim", "T-2", "--as", "Al"]);
     env.ok(&["handoff", "T-2", "Bo", "--as", "Al"]);
     assert_eq!(env.ok(&["complete", "T-2", "--as", "Bo"])["already"], false);

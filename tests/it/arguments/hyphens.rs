@@ -1,4 +1,4 @@
-//! A text may begin with a hyphen.
+//! Tests that a text may begin with a hyphen.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::environment::{TestEnvironment, put};
 
-/// Texts that look like flags and are none.
+/// Texts that look like options and are not.
 const TEXTS: [&str; 7] = [
     "-harness is broken",
     "- item one\n- item two",
@@ -25,7 +25,7 @@ fn pair() -> TestEnvironment {
     env
 }
 
-/// What waits for that agent.
+/// Reads the agent's unread messages.
 fn read(env: &TestEnvironment, name: &str) -> Vec<String> {
     let read = env.ok(&["read", "--as", name]);
     let text = |message: &Value| message["text"].as_str().unwrap().to_string();
@@ -88,7 +88,7 @@ fn a_known_flag_stays_one() {
         let ended = env.run(help).expect_code(0);
         assert!(ended.stdout.contains("Usage: msg"), "{help:?}: {ended}");
     }
-    // Nothing is sent without a text, and a flag in the place of a value is not a value.
+    // Nothing is sent without a text, and an option in the place of a value is not a value.
     assert_eq!(env.fails(2, &["send", "Bo", "--want-ack", "--as", "Al"]), "empty");
     assert_eq!(env.fails(2, &["complete", "T", "--notes", "--tick", "--as", "Al"]), "usage");
     assert_eq!(env.fails(2, &["send", "Bo", "hi", "--wnat-ack", "--as", "Al"]), "usage");

@@ -1,4 +1,4 @@
-//! A text of several words that is not in quotes.
+//! Tests of a text of several words without quotes.
 
 use crate::environment::TestEnvironment;
 

@@ -1,4 +1,4 @@
-//! Which mesh it is, and that it stays that one.
+//! Tests of which directory is the mesh, and that it stays the same.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{OURS, document, shown, untold};
 use crate::environment::{Ended, TestEnvironment, end, put};
 
-/// The mesh that doctor names, and why it is that one.
+/// The mesh that doctor reports, and the reason.
 fn mesh_and_reason(command: &mut Command) -> (String, String) {
     let said: Value = end(command.args(["doctor", "--json"])).json();
     let checks = said["checks"].as_array().unwrap();
@@ -18,7 +18,7 @@ fn mesh_and_reason(command: &mut Command) -> (String, String) {
     (mesh.to_string(), reason.to_string())
 }
 
-/// From all of them to none, the first that is left decides.
+/// The sources are removed one by one; the first that is left decides.
 #[test]
 fn which_mesh_it_is() {
     let env = TestEnvironment::new();

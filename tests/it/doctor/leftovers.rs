@@ -1,4 +1,4 @@
-//! What is left behind: graves, sessions, temporary files and the log of hooks that failed.
+//! Tests of what is left behind: graves, sessions, temporary files and the log of failed hooks.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::environment::{TestEnvironment, put};
 
 use super::{Findings, at, doctor, repair};
 
-/// `doctor --repair` so many days from now.
+/// Runs `doctor --repair` this many days from now.
 fn repair_in(env: &TestEnvironment, days: i64) -> Findings {
     let then = clock::now() + SignedDuration::from_hours(24 * days);
     Findings::of(env.run_with(&["doctor", "--repair", "--json"], &[(seams::NOW, &then.to_string())]))
@@ -46,7 +46,7 @@ fn graves_and_sessions_are_kept_for_a_month_and_mail_for_ever() {
     assert_eq!(env.mail(), ["inbox/Bob/1794700676113-abcdef.json"]);
 }
 
-/// A real one, of a `msg` that was killed while it wrote.
+/// A real temporary file, from a `msg` that was killed while it wrote.
 #[test]
 fn a_temporary_file_of_a_process_that_is_gone() {
     let env = TestEnvironment::new();
@@ -70,7 +70,7 @@ fn a_temporary_file_of_a_process_that_is_gone() {
     assert!(at(&env, "tmp/notes.txt").exists(), "what nobody can tell of stays");
 }
 
-/// A hook that is called with nonsense, so many hours from now.
+/// Calls a hook with invalid input, this many hours from now.
 fn failing_hook(env: &TestEnvironment, hours: i64, event: &str) {
     let then = clock::now() + SignedDuration::from_hours(hours);
     let ended = env.run_with(&["hook", "claude", event], &[(seams::NOW, &then.to_string())]).expect_code(0);
@@ -101,7 +101,7 @@ fn hooks_that_failed_are_told_of_until_they_are_forgotten() {
     doctor(&env).expect("hooks", "warn", " ago: claude: ");
 }
 
-/// Whatever lies in the log: what can be read of it is told.
+/// Whatever is in the log, its readable lines are reported.
 #[test]
 fn a_log_of_failed_hooks_that_is_torn() {
     let env = TestEnvironment::new();
@@ -115,7 +115,7 @@ fn a_log_of_failed_hooks_that_is_torn() {
     put(&log, &whole[..whole.len() - 10]);
     failing_hook(&env, 0, "Stop");
     doctor(&env).expect("hooks", "warn", " ago: claude Stop: ");
-    // A long one begins anew; what was in it goes with the rest.
+    // A long log is rotated; `--repair` removes both files.
     put(&log, &whole.repeat(200_000 / whole.len()));
     failing_hook(&env, 0, "Stop");
     assert!(fs::metadata(&log).unwrap().len() < 1_000);

@@ -1,4 +1,4 @@
-//! What `doctor` says of claims, completions and specs, and what it saves of them.
+//! Tests of what `doctor` reports about claims, completions and specs, and what it saves of them.
 
 use std::fs;
 
@@ -25,7 +25,7 @@ fn claims_that_cannot_be_read() {
     }
 }
 
-/// Bad in every way, with one entry that is whole, and how many were saved.
+/// Files damaged in every way, with one valid entry, and how many entries can be saved.
 fn damaged(whole: &str) -> Vec<(String, usize)> {
     let entry = format!("{{\"/s.md\": {{\"A\": {whole}, \"B\": ");
     let mut all: Vec<(String, usize)> =

@@ -1,4 +1,4 @@
-//! A writer that is killed before any one of its steps, also while it makes a new segment and removes old ones.
+//! A writer is killed before each of its steps, also while it creates a new segment and removes old ones.
 
 use ravenry::sys::seams;
 
@@ -12,7 +12,7 @@ fn whoever_makes_a_new_segment_may_die_at_any_step() {
     env.ok(&["config", "set", "feedRetention", "10"]);
     let mut rotations = 0;
     for step in 1.. {
-        // The newest segment is full, and there is one that is old enough to go.
+        // The newest segment is full, and one is old enough to be removed.
         let mesh = env.store();
         let full = |env: &TestEnvironment| segments(env).pop().unwrap().metadata().unwrap().len() >= 1024;
         while !(full(&env) && segments(&env).len() > 1) {

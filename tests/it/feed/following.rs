@@ -1,4 +1,4 @@
-//! `msg feed --follow`: whatever becomes of the files, each event comes once.
+//! `msg feed --follow`: each event is printed once, whatever happens to the files.
 
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
@@ -12,7 +12,7 @@ use super::{event, segments};
 use crate::environment::{TestEnvironment, put, wait_until, wait_until_unheard};
 use crate::watching::Running;
 
-/// So few events are kept that a segment is full after about ten.
+/// Events that are kept: so few that a segment is full after about ten.
 const KEEP: u64 = 10;
 
 struct Follower<'a> {
@@ -25,7 +25,7 @@ impl<'a> Follower<'a> {
     fn start(env: &'a TestEnvironment) -> Self {
         let running = Running::start(env, env.msg().args(["feed", "--follow", "--json", "--limit", "0"]));
         let mut follower = Self { env, running, told: 0 };
-        // What happens before it looks for the first time is not its concern, so it is told until it hears.
+        // Events before its first scan are not printed, so events are appended until it prints one.
         wait_until("it follows", || {
             follower.env.store().append_event(&event("Alice", "are you there?"), KEEP).unwrap();
             follower.heard().iter().any(|target| target == "are you there?")
@@ -55,7 +55,7 @@ impl<'a> Follower<'a> {
         self.told += 1;
     }
 
-    /// Waits for the last one; then all must have come, once and in order.
+    /// Waits for the last event; by then all must have been printed, once and in order.
     #[track_caller]
     fn wait(&self) {
         wait_until("it was handed over", || self.numbers().last() == Some(&(self.told - 1)));
@@ -80,7 +80,7 @@ fn through_rotation_truncation_and_a_directory_that_is_made_anew() {
     for _ in 0..3 {
         fs::remove_dir_all(env.mesh().join("feed")).unwrap();
         (0..30).for_each(|_| follower.tell());
-        // Of those that were removed before it could look, nobody can tell.
+        // Events that were removed before it could read them are lost.
         wait_until("it goes on", || follower.numbers().last() == Some(&(follower.told - 1)));
     }
     let numbers = follower.numbers();
@@ -120,7 +120,7 @@ fn what_pi_messenger_writes_and_prunes() {
         append(number);
         wait_until("it was told", || numbers().last() == Some(&number));
     }
-    // It prunes by writing the last ones anew: a reader may see an empty file, and half of it.
+    // pi-messenger prunes by rewriting the file: a reader may see it empty, or half of it.
     for number in 10..40 {
         fs::write(&feed, "").unwrap();
         let kept = (number - 3..number).map(line);

@@ -1,11 +1,11 @@
-//! pi-messenger's feed in the project, read along.
+//! Tests of pi-messenger's feed in the project, which `msg feed` includes.
 
 use std::fs;
 
 use super::shown;
 use crate::environment::{TestEnvironment, put};
 
-/// What pi-messenger itself wrote.
+/// A feed written by pi-messenger itself.
 const FIXTURE: &str = "fixtures/pi-messenger/feed.jsonl";
 
 fn line(ts: &str, kind: &str, target: &str) -> String {
@@ -102,7 +102,7 @@ fn a_project_can_not_be_in_the_way() {
     fs::create_dir(&feed).unwrap();
     assert_eq!(shown(&env, &[]), ["Alice join -"]);
     fs::remove_dir(&feed).unwrap();
-    // Without a newline, and longer than anyone wants to read.
+    // Without a newline, and longer than what is read.
     fs::write(&feed, vec![b'x'; 8 * 1024 * 1024]).unwrap();
     assert_eq!(shown(&env, &[]), ["Alice join -"]);
     std::os::unix::fs::symlink("/dev/zero", env.work().join("zero")).unwrap();

@@ -1,4 +1,4 @@
-//! What is in the feed, and what is not.
+//! Tests of what is in the feed, and what is not.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;

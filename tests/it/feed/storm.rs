@@ -1,7 +1,7 @@
-//! 32 writers at once, killed at any time, and one who leaves half lines: what was acknowledged is there, once.
+//! 32 writers at once, killed at any time, while half lines are written: each acknowledged event is in the feed, once.
 //!
-//! A writer acknowledges an event in a journal of its own, which is no part of the mesh, once it was told. Kills come
-//! after so many lines of the journals, so that a slow machine sees as many.
+//! A writer acknowledges an event in its own journal outside of the mesh, after the event was appended. Kills depend
+//! on the number of journal lines, so that a slow machine sees as many.
 
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
@@ -18,11 +18,11 @@ use crate::environment::{PATIENCE, TestEnvironment, open_mesh, wait_until};
 
 const WRITERS: usize = 32;
 const KILLS: usize = 96;
-/// At least so many are written.
+/// Events that are written, at least.
 const EVENTS: u64 = 6000;
-/// A writer writes so many, and then waits for its end: a fast machine must not write more than is kept.
+/// Events of one writer, which then waits to be killed: a fast machine must not write more than is kept.
 const EACH: usize = 100;
-/// The bytes of a line of a journal.
+/// Bytes of a line of a journal.
 const LINE: u64 = 7;
 
 /// A process of this binary that writes events until it is killed.
@@ -44,7 +44,7 @@ impl Writer {
         Self { child, name, journal }
     }
 
-    /// Ends its life; returns what it acknowledged.
+    /// Kills the process; returns what it acknowledged.
     fn kill(mut self) -> (String, Vec<usize>) {
         self.child.kill().unwrap();
         assert!(!self.child.wait().unwrap().success(), "it was killed, and had not failed");
@@ -73,7 +73,7 @@ fn write_on(mesh: &Mesh, name: &str, journal: &Path, keep: u64, numbers: impl It
     }
 }
 
-/// This is also what the storm runs as its writers.
+/// The storm also runs this test as its writers.
 #[test]
 fn a_writer_alone_loses_nothing() {
     let value = |name: &str| std::env::var(format!("FEED_{name}")).ok();
@@ -103,14 +103,14 @@ fn by_name(events: Vec<Event>) -> HashMap<String, Vec<usize>> {
     found
 }
 
-/// What came of a storm.
+/// The result of a storm.
 struct Aftermath {
-    /// What each life acknowledged.
+    /// The events that each process acknowledged.
     acknowledged: HashMap<String, Vec<usize>>,
     half_lines: usize,
 }
 
-/// Lets the writers loose, with kills, until they have written enough.
+/// Runs the writers, with kills, until they have written enough.
 fn rage(env: &TestEnvironment, keep: u64) -> Aftermath {
     let mut writers: Vec<Writer> = (0..WRITERS).map(|life| Writer::start(env, life, keep)).collect();
     let mut after = Aftermath { acknowledged: HashMap::new(), half_lines: 0 };
@@ -119,7 +119,7 @@ fn rage(env: &TestEnvironment, keep: u64) -> Aftermath {
         wait_until("they have written enough", || written(env) >= enough);
         after.acknowledged.extend([writers.remove(kill * 7 % WRITERS).kill()]);
         writers.push(Writer::start(env, WRITERS + kill, keep));
-        // As one who dies in the middle of a line: what it began nobody can go on with.
+        // As a writer that dies in the middle of a line, which nobody can complete.
         if let Some(newest) = segments(env).pop()
             && let Ok(mut file) = OpenOptions::new().append(true).open(newest)
         {
@@ -132,7 +132,7 @@ fn rage(env: &TestEnvironment, keep: u64) -> Aftermath {
     after
 }
 
-/// The bytes of all journals.
+/// Bytes of all journals.
 fn written(env: &TestEnvironment) -> u64 {
     let entries = fs::read_dir(env.path()).unwrap().map(|entry| entry.unwrap());
     let journals = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("journal-"));
@@ -142,7 +142,7 @@ fn written(env: &TestEnvironment) -> u64 {
 #[test]
 fn nothing_is_lost_or_torn_and_who_follows_hears_all_of_it_once() {
     let env = TestEnvironment::new();
-    // All are kept, and fill more than one segment.
+    // Enough that all are kept, in more than one segment.
     let keep = ((WRITERS + KILLS) * EACH) as u64;
     drop(env.store());
     let is_over = AtomicBool::new(false);
@@ -175,7 +175,7 @@ fn nothing_is_lost_or_torn_and_who_follows_hears_all_of_it_once() {
         let found = by_name(events);
         for (name, acknowledged) in &after.acknowledged {
             let found = found.get(name).map(Vec::as_slice).unwrap_or_default();
-            // The last one may have been written and not acknowledged.
+            // The last one may have been written without being acknowledged.
             let whole: Vec<usize> = (0..found.len()).collect();
             assert_eq!(found, whole, "{how}: each of {name} once, in order");
             assert!((acknowledged.len()..=acknowledged.len() + 1).contains(&found.len()), "{how}: {name}");
@@ -203,7 +203,7 @@ fn what_is_kept_has_no_holes_while_segments_come_and_go() {
     }
 }
 
-/// Who was stopped while it had its turn must not keep others from writing.
+/// A process that is stopped while it holds the lock must not keep others from writing.
 #[test]
 fn one_who_is_stopped_in_its_turn_stops_nobody() {
     let env = TestEnvironment::new();

@@ -1,4 +1,4 @@
-//! Reservations that end by themselves, of which pi-messenger knows nothing: it goes by what is written down.
+//! Reservations that expire. pi-messenger does not know about expiry: it obeys whatever is in the registration.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! A dead agent of pi-messenger whose pid another process has by now.
+//! Tests with a dead agent of pi-messenger whose pid now belongs to another process.
 
 use serde_json::json;
 
@@ -17,7 +17,7 @@ fn a_pid_that_went_to_another_process_keeps_nothing_for_a_dead_pi() {
     assert_eq!(env.fails(1, &["send", "PiOld", "into the void", "--as", "Wren"]), "not_running");
     env.ok(&["check", "src/x", "--as", "Wren"]);
     env.ok(&["reserve", "src/", "--as", "Wren"]);
-    // And its name is free.
+    // Its name is free too.
     env.join("PiOld");
 }
 
@@ -37,7 +37,7 @@ fn a_task_of_such_a_pi_is_free() {
     assert_eq!(env.ok(&["claim", "T-1", "--as", "Wren"])["claim"]["agent"], "Wren");
 }
 
-/// Where the clock was set forward since, a live pi seems to be younger than its registration.
+/// If the clock was set forward since, a live pi seems younger than its registration.
 #[test]
 fn a_live_pi_outlives_a_clock_that_was_set() {
     let env = TestEnvironment::new();

@@ -1,4 +1,4 @@
-//! Names of pi-messenger's agents that are not as ours.
+//! Names of pi-messenger's agents that differ from what `msg` accepts.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{pi, texts};
 use crate::environment::TestEnvironment;
 
-/// The texts that lie in an inbox.
+/// The texts in an inbox.
 fn inbox(env: &TestEnvironment, name: &str) -> Vec<String> {
     let files = fs::read_dir(env.mesh().join("inbox").join(name)).unwrap();
     let read = |file: fs::DirEntry| {
@@ -31,7 +31,7 @@ fn a_name_in_its_own_spelling_is_preferred() {
     assert_eq!(env.ok(&["whois", "wren"])["agent"]["name"], "wren");
     env.ok(&["send", "Wren", "for ours", "--as", "Robin"]);
     assert_eq!(texts(&env, "Wren"), ["for ours"]);
-    // Nobody is called exactly that: case makes no difference.
+    // Nobody has exactly that name: case makes no difference.
     assert_eq!(env.ok(&["send", "ROBIN", "hello", "--as", "Wren"])["sent"][0]["to"], "Robin");
 }
 

@@ -1,4 +1,4 @@
-//! Registrations of pi-messenger's that are odd cost their own agent at most, and what can be told of them counts.
+//! Unusual registrations of pi-messenger affect at most their own agent, and their readable parts count.
 
 use std::fs;
 
@@ -99,7 +99,7 @@ fn half_an_emoji_in_a_message_or_a_task_stops_nobody() {
     }
 }
 
-/// What others wrote into a registration of ours is written again as it was.
+/// Members that others added to a registration of ours are written back unchanged.
 #[test]
 fn half_an_emoji_of_others_survives_our_rewrite() {
     let env = TestEnvironment::new();

@@ -1,4 +1,4 @@
-//! Mail for an agent of pi-messenger that renames itself meanwhile, and for those who are gone.
+//! Mail for an agent of pi-messenger that renames itself in between, and for agents that are gone.
 
 use std::fs;
 use std::time::{Duration, SystemTime};
@@ -11,7 +11,7 @@ use super::{pi, pi_removes, write_pi};
 use crate::environment::{TestEnvironment, date, wait_until};
 use crate::lock_order::{ended, pid, stop_at};
 
-/// Wren wrote to Old, which renamed itself before it looked into its inbox. Returns the message's id.
+/// Wren wrote to Old, which renamed itself before it read its inbox. Returns the message's id.
 fn renamed() -> (TestEnvironment, String) {
     let env = TestEnvironment::new();
     env.join("Wren");
@@ -59,7 +59,7 @@ fn doctor_shows_mail_that_nobody_looks_at() {
     assert_eq!((count(&env, "Old"), count(&env, "New")), (0, 1));
 }
 
-/// The process or the session is another: then it is another agent, and the mail is not for it.
+/// If the process or the session differs, it is another agent, and the mail is not forwarded to it.
 #[test]
 fn mail_is_forwarded_to_nobody_else() {
     let env = TestEnvironment::new();
@@ -76,7 +76,7 @@ fn mail_is_forwarded_to_nobody_else() {
     assert_eq!(receipt["reason"], "nobody is called Old now");
 }
 
-/// Senders that write while a pi renames itself, time and again.
+/// Senders write while a pi renames itself again and again.
 #[test]
 fn nothing_is_left_under_the_names_of_a_pi_that_keeps_renaming_itself() {
     let env = TestEnvironment::new();
@@ -103,12 +103,12 @@ fn nothing_is_left_under_the_names_of_a_pi_that_keeps_renaming_itself() {
     assert_eq!(there("Pi20".to_string()), sent);
 }
 
-/// What pi-messenger does with the inbox of a name that it gave up.
+/// Does what pi-messenger does with the inbox of a name that it gave up.
 fn remove_if_empty(env: &TestEnvironment, name: &str) {
     fs::remove_dir(env.mesh().join("inbox").join(name)).ok();
 }
 
-/// The sender is stopped at every step, and meanwhile the pi renames itself.
+/// The sender is stopped at every step, and the pi renames itself in between.
 #[test]
 fn a_message_goes_to_the_name_that_a_pi_has_by_then() {
     let env = TestEnvironment::new();
@@ -178,7 +178,7 @@ fn a_former_name_leads_into_the_grave() {
     assert_eq!(unknown.kind(), "unknown_agent");
 }
 
-/// A name that leads to somebody who is gone does not stand in the way of who has that name now.
+/// A former name of an agent that is gone does not hide the agent that has its last name now.
 #[test]
 fn who_has_the_name_of_one_who_is_gone_gets_a_copy_too() {
     let env = TestEnvironment::new();
@@ -212,12 +212,12 @@ fn how_long_somebody_has_been_gone_is_said_in_words() {
     assert!(send.contains("Ben has been gone for 12min: it left"), "{send}");
 }
 
-/// The note that says whose inbox an agent of pi-messenger has.
+/// The note that records which agent of pi-messenger owns an inbox.
 fn note(env: &TestEnvironment, name: &str) -> std::path::PathBuf {
     env.mesh().join("seen").join(name).join(".owner")
 }
 
-/// A pi gives up the name Fox; one of ours takes it, gets mail and is killed; pi removes its registration.
+/// A pi gives up the name Fox; an agent of ours takes it, gets mail and is killed; pi removes its registration.
 #[test]
 fn mail_of_a_dead_agent_is_not_forwarded_to_the_pi_that_had_its_name_before() {
     let env = TestEnvironment::new();
@@ -231,7 +231,7 @@ fn mail_of_a_dead_agent_is_not_forwarded_to_the_pi_that_had_its_name_before() {
     let host = env.join("Fox");
     assert!(!note(&env, "Fox").exists(), "whoever takes the name removes the note");
     env.ok(&["send", "Fox", "for ours", "--as", "Wren"]);
-    // Versions before this one left the note where it was.
+    // Earlier versions left the note in place.
     fs::write(note(&env, "Fox"), old_note).unwrap();
     date(&note(&env, "Fox"), SystemTime::now() - Duration::from_secs(3600));
     env.kill(host);

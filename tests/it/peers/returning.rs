@@ -1,4 +1,4 @@
-//! Coming back after pi-messenger has removed the registration of a dead agent, and burying beside it.
+//! Tests of coming back after pi-messenger has removed the registration of a dead agent, and of burials next to it.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -92,7 +92,7 @@ fn a_receipt_does_not_promise_mail_to_nobody() {
     let id = sent["sent"][0]["id"].as_str().unwrap();
     env.kill(host);
     pi_removes(&env, "Robin");
-    // Nothing is known of whose it was.
+    // Now nothing says whose mail it was.
     fs::remove_dir_all(env.mesh().join("sessions")).unwrap();
     env.ok(&["join", "Robin", "--pid", &env.host().to_string(), "--session", "stranger"]);
     let receipt = env.ok(&["receipt", id, "--as", "Wren"]);
@@ -101,7 +101,7 @@ fn a_receipt_does_not_promise_mail_to_nobody() {
     assert!(reason.contains("kept in `graves/Robin-lost-"), "{reason}");
 }
 
-/// The look at who is gone, and a burial after a pi took the name.
+/// A burial after the census was read and a pi took the name.
 #[test]
 fn burying_leaves_the_registration_of_whoever_took_the_name() {
     let env = TestEnvironment::new();
@@ -130,7 +130,7 @@ fn burying_leaves_the_registration_of_whoever_took_the_name() {
     assert_eq!(back["agent"]["unread"], 1, "the mail of the dead agent");
 }
 
-/// The same at whatever instant: pi removes the dead one's registration and writes its own while it is being buried.
+/// The same at any instant: pi removes the dead agent's registration and writes its own during the burial.
 #[test]
 fn a_pi_that_takes_a_name_during_a_burial_stays_registered() {
     for round in 0..60_u64 {
@@ -170,7 +170,7 @@ fn write_registration(mesh: &std::path::Path, host: u32) {
     fs::write(mesh.join("registry/Falcon.json"), registration.to_string()).unwrap();
 }
 
-/// A burial that is killed after it moved a registration, before it looked whose that is.
+/// A burial was killed after it moved a registration and before it checked whose that is.
 #[test]
 fn what_a_killed_burial_had_taken_is_put_back_or_buried() {
     let env = TestEnvironment::new();
@@ -180,13 +180,13 @@ fn what_a_killed_burial_had_taken_is_put_back_or_buried() {
     fs::rename(registry.join("Falcon.json"), registry.join(".Falcon.taken")).unwrap();
     env.ok(&["agents"]);
     assert_eq!(env.names(), ["Falcon", "Wren"]);
-    // Somebody of that name is there again: what was taken is the older one.
+    // An agent of that name is registered again, so the moved registration is the older one.
     fs::copy(registry.join("Falcon.json"), registry.join(".Falcon.taken")).unwrap();
     write_pi(&env, "Falcon", host, json!({ "sessionId": "newer" }));
     env.ok(&["doctor", "--repair"]);
     assert_eq!(env.registration("Falcon")["sessionId"], "newer");
     assert!(!registry.join(".Falcon.taken").exists());
-    // One of ours that was being buried.
+    // An agent of ours that was being buried.
     let robin = env.join("Robin");
     env.kill(robin);
     let mesh = env.store();
@@ -200,7 +200,7 @@ fn what_a_killed_burial_had_taken_is_put_back_or_buried() {
     assert_eq!(env.names(), ["Falcon", "Wren"]);
 }
 
-/// A killed burial left the registration of a live pi where no census sees it: the name is not free.
+/// A killed burial left the registration of a live pi where no census finds it: the name is not free.
 #[test]
 fn a_name_whose_registration_a_killed_burial_had_taken_is_not_free() {
     let env = TestEnvironment::new();

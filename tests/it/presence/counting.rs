@@ -1,4 +1,4 @@
-//! What is counted of an agent, by many hooks at once of which some are killed.
+//! Tests of the counts of an agent, with many hooks at once of which some are killed.
 
 use std::collections::HashSet;
 use std::fs;
@@ -18,11 +18,11 @@ use crate::hooks::call::{Call, session_of};
 use crate::hooks::fixture::ended;
 
 const AGENTS: [&str; 4] = ["Alice", "Bob", "Carol", "Dave"];
-/// So many run at a time, so many times.
+/// Hooks that run at a time, and rounds.
 const AT_ONCE: usize = 32;
 const ROUNDS: usize = 12;
 
-/// What tells one version of a registration from the next.
+/// Identifies a version of a registration.
 fn version(env: &TestEnvironment, name: &str) -> (u64, i64, i64) {
     let metadata = fs::metadata(env.mesh().join(format!("registry/{name}.json"))).unwrap();
     (metadata.ino(), metadata.ctime(), metadata.ctime_nsec())
@@ -38,7 +38,7 @@ fn calls(env: &TestEnvironment, name: &str) -> u64 {
     agent(env, name)["toolCalls"].as_u64().unwrap()
 }
 
-/// Looks at a registration until it is over. Returns how many versions there were, all of them whole.
+/// Reads a registration until `is_over`. Returns the number of versions, each of them complete.
 fn watch(mesh: &Path, name: &str, is_over: &AtomicBool) -> usize {
     let path = mesh.join(format!("registry/{name}.json"));
     let mut versions = HashSet::new();
@@ -62,7 +62,7 @@ fn nothing_that_was_counted_is_lost_and_registrations_are_left_alone() {
     let is_over = AtomicBool::new(false);
     let mut sure = [0; AGENTS.len()];
     let mut killed: u64 = 0;
-    // A `TestEnvironment` is for one thread.
+    // A `TestEnvironment` can be used by one thread only.
     let mesh = env.mesh();
     std::thread::scope(|scope| {
         let watchers = AGENTS.map(|name| scope.spawn(|| watch(&mesh, name, &is_over)));
@@ -73,7 +73,7 @@ fn nothing_that_was_counted_is_lost_and_registrations_are_left_alone() {
                 let call = edit(&env, AGENTS[who], &format!("src/f{}.rs", number % 3));
                 let mut command = call.command(&env);
                 children.push((who, command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()));
-                // One in five dies young, at an age that differs.
+                // One in five is killed early, at varying times.
                 if let Some((_, child)) = children.iter_mut().rev().nth(number % 3)
                     && (number + round) % 5 == 0
                 {
@@ -178,7 +178,7 @@ fn keys_of_others_stay_when_the_activity_is_written() {
     );
 }
 
-/// Killed before any one of its changes, a hook leaves everything such that the next one counts.
+/// If a hook is killed before any of its changes, the next one can still count.
 #[test]
 fn a_hook_that_dies_anywhere_spoils_nothing() {
     let env = TestEnvironment::new();

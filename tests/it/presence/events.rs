@@ -1,5 +1,5 @@
-//! What the feed is told by hooks: edits, gathered; commits that were made; tests, and whether they passed where that is
-//! known.
+//! Tests of what hooks write to the feed: collected edits, commits that were made, and tests with their result where
+//! it is known.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -75,7 +75,7 @@ fn an_edit_that_failed_is_none_and_what_a_command_changed_is_one() {
     assert_eq!(agent(&env, "Alice")["filesModified"], json!(["out.txt"]));
 }
 
-/// Of each harness: an edit, as it was captured.
+/// One captured edit of each harness.
 #[test]
 fn every_harness_tells_of_its_edits() {
     for (fixture, shown) in [
@@ -93,7 +93,7 @@ fn every_harness_tells_of_its_edits() {
     ] {
         let env = alice();
         let call = Call::new(&env, fixture, &session_of("Alice"));
-        // Where a path is absolute, it is in the folder of the captured session.
+        // Absolute paths are in the folder of the captured session.
         let moved = call.input().replace("/home/dev/project", env.work().to_str().unwrap());
         let mut command = call.command(&env);
         let input = env.path().join("moved");
@@ -103,10 +103,10 @@ fn every_harness_tells_of_its_edits() {
     }
 }
 
-/// A place in a payload, and what stands there if the command failed.
+/// A JSON pointer into a payload, and the value there if the command failed.
 type Failure = (&'static str, &'static str);
 
-/// The captured calls of shells, where each has its command, and how each says that it failed.
+/// The captured shell calls, the position of the command in each, and how each reports a failure.
 const SHELLS: [(&str, &str, Option<Failure>); 7] = [
     ("claude/PostToolUse-Bash", "/tool_input/command", None),
     ("codex/PostToolUse-Bash", "/tool_input/command", None),
@@ -164,7 +164,7 @@ fn every_harness_tells_of_its_tests_as_much_as_it_knows() {
     }
 }
 
-/// Runs a command where the agents work, as their shell would.
+/// Runs a command in the agents' folder, as their shell would.
 #[track_caller]
 fn shell(env: &TestEnvironment, line: &str) -> bool {
     let mut command = Command::new("sh");

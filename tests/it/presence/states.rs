@@ -1,4 +1,4 @@
-//! Every state of presence, by real processes and the times of real files.
+//! Tests of every presence, with real processes and the times of real files.
 
 use std::fs;
 use std::time::{Duration, SystemTime};
@@ -118,7 +118,7 @@ fn whatever_an_agent_calls_is_a_sign_of_life() {
     assert_eq!(presence(&env, "Alice"), "away", "a check of a path writes nothing");
 }
 
-/// pi-messenger's agents touch nothing of ours, but newer ones write down when they were active.
+/// pi-messenger's agents do not touch our files, but newer ones record when they were active.
 #[test]
 fn strangers_are_judged_by_what_they_write_down() {
     let env = TestEnvironment::new();

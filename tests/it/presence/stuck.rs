@@ -1,4 +1,4 @@
-//! Whoever is stuck is told of once, to those who work on the same spec.
+//! A stuck agent is reported once, to those who work on the same spec.
 
 use std::fs;
 use std::process::Stdio;
@@ -14,7 +14,7 @@ const LONG: Duration = Duration::from_secs(20 * 60);
 const TEXT: &str = "Alice seems to be stuck: it has been quiet for 20min and still holds `TASK-01`, `src/`. It is still \
                     running and keeps what it holds. Ask: msg send Alice \"…\"";
 
-/// Alice, Bob and Carol have one spec, Dave another; Alice has a task and a path, and is quiet for long.
+/// Alice, Bob and Carol share a spec, Dave has another; Alice has a task and a path, and has been quiet for long.
 fn stage() -> TestEnvironment {
     let env = three();
     put(&env.work().join("other.md"), "- [ ] TASK-01: x\n");

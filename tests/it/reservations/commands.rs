@@ -1,4 +1,4 @@
-//! `reserve`, `release`, `reservations` and `check`: what they answer, to the letter.
+//! Tests of the exact answers of `reserve`, `release`, `reservations` and `check`.
 
 use ravenry::ops::MAX_RESERVATIONS;
 use serde_json::json;
@@ -81,7 +81,7 @@ fn checking() {
         "root": root(&env), "reason": "new login", "since": NOON, "expiresAt": "2026-11-15T13:00:00.000Z",
     });
     let all = ["check", "src/main.rs", "./src/auth/x.rs"];
-    // Bob may not, and neither may one of whom nobody knows who it is.
+    // Bob may not change them, and neither may an unknown caller.
     for who in [&["--as", "Bob"][..], &[]] {
         let said = run_at(&env, NOON, &[&all[..], who].concat()).expect_code(1).json();
         assert_eq!((&said["ok"], &said["error"]["kind"]), (&json!(false), &json!("reserved")));
@@ -91,7 +91,7 @@ fn checking() {
     assert_eq!(mine, json!({"ok": true, "paths": [free("src/main.rs"), free("./src/auth/x.rs")]}));
 }
 
-/// Whoever asks about a directory wants to know of what is in it.
+/// A question about a directory includes everything in it.
 #[test]
 fn a_directory_is_asked_about_with_all_beneath_it() {
     let env = two();
@@ -149,7 +149,7 @@ fn renewing_keeps_the_age() {
     assert_eq!(listed(&env), ["Alice src/"]);
 }
 
-/// A directory is called `src/` and what is not there yet `src`, but it is the same.
+/// A directory is written `src/`, and a path that does not exist yet `src`; both are the same.
 #[test]
 fn renewing_what_has_become_a_directory() {
     let env = two();
@@ -294,7 +294,7 @@ fn overlaps_of_all_kinds_are_refused() {
         env.ok(&["release", "--as", "Alice"]);
         env.ok(&["release", "--as", "Bob"]);
     }
-    // Whoever holds a part may take the whole, and the other way round.
+    // A holder of a part may reserve the whole, and vice versa.
     reserve(&env, "Alice", &["src/auth/"]);
     reserve(&env, "Alice", &["src/", "src/auth/login.rs"]);
     assert_held(&env, "Bob", &["src/x"], "Alice");

@@ -1,9 +1,9 @@
-//! Patterns that take long to compare, and many of them.
+//! Tests of patterns that take long to compare, and of many patterns.
 
 use super::{assert_free, refused, reserve, two};
 use crate::environment::TestEnvironment;
 
-/// Patterns that have no path in common, which only a search of a million states would show.
+/// Patterns without a common path, which only a search through a million states would show.
 fn hostile(letter: &str, end: &str) -> Vec<String> {
     (0..4).map(|number| format!("src/{}{end}{number}*", format!("*{letter}").repeat(500))).collect()
 }
@@ -35,6 +35,6 @@ fn hundreds_of_globs_beside_hundreds_of_others() {
     reserve_all(&env, "Alice", &globs("a"));
     let granted = reserve_all(&env, "Bob", &globs("b"));
     assert_eq!(granted["reservations"].as_array().unwrap().len(), 400);
-    // One of them is in the way of one.
+    // The second of these conflicts with one of Alice's globs.
     refused(&env, "Bob", &["src/b*", "src/a17axyz.rs"]);
 }

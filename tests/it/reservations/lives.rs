@@ -1,4 +1,4 @@
-//! A reservation lives as long as its agent, not a moment longer, and comes back with it if nobody else has it.
+//! A reservation ends with its agent, at once, and comes back with it if nobody else has taken the path.
 
 use std::fs;
 
@@ -26,7 +26,7 @@ fn it_dies_with_its_agent_at_once() {
     reserve(&env, "Alice", &["src/", "*.md"]);
     assert_held(&env, "Bob", &["src/x"], "Alice");
     env.kill(host);
-    // Nothing in between: neither is she buried yet, nor does the look bury her.
+    // She is not buried yet, and this check does not bury her.
     assert_free(&env, "Bob", &["src/x", "a.md"]);
     assert!(env.mesh().join("registry/Alice.json").exists());
     assert!(listed(&env).is_empty());
@@ -116,7 +116,7 @@ fn who_lost_nothing_is_told_nothing() {
     assert_eq!(said["agent"]["reservations"][0]["pattern"], "src/");
 }
 
-/// A stranger who takes the name of a dead one gets its name and nothing else.
+/// An agent that takes the name of a dead one gets nothing else of it.
 #[test]
 fn a_stranger_under_a_dead_ones_name_gets_none_of_it() {
     let (env, host) = alice();
@@ -140,7 +140,7 @@ fn a_registration_that_vanished_takes_from_nobody() {
     refused(&env, "Alice", &["docs/"]);
 }
 
-/// The status and whatever else changes in a registration changes nothing about what is held.
+/// Changes of the status and other members of a registration do not affect its reservations.
 #[test]
 fn what_else_changes_in_a_registration_leaves_it_alone() {
     let (env, host) = alice();

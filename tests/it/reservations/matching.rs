@@ -1,4 +1,4 @@
-//! Which paths a reservation covers, in random trees full of links, held against a slow and simple reference.
+//! Tests of which paths a reservation covers, in random trees full of links, against a slow and simple reference.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,7 +13,7 @@ use ravenry::sys::environment::Home;
 use super::two;
 use crate::environment::{TestEnvironment, rounds};
 
-/// A tree, and questions about it. There are few names, so that chance makes them meet.
+/// A tree, and questions about it. There are few names, so that they coincide by chance.
 #[derive(Clone, Debug)]
 struct Case {
     entries: Vec<(Vec<&'static str>, Entry)>,
@@ -29,7 +29,7 @@ enum Entry {
     Link(Text),
 }
 
-/// A path or pattern as somebody types it: from the working directory, or absolute.
+/// A path or pattern as somebody types it: relative to the working directory, or absolute.
 #[derive(Clone, Debug)]
 struct Text {
     is_absolute: bool,
@@ -89,18 +89,18 @@ fn case() -> impl Strategy<Value = Case> {
 }
 
 impl Case {
-    /// Makes the tree, as far as it can be made. Returns the directory to work in.
+    /// Creates the tree, as far as that is possible. Returns the working directory.
     fn make(&self, root: &Path) -> PathBuf {
         for (place, entry) in &self.entries {
             let path = root.join(place.iter().collect::<PathBuf>());
             let parent = path.parent().unwrap();
-            // Links may lead anywhere; files are made in here only.
+            // Links may point anywhere; files are created only in here.
             let is_here = |dir: &Path| fs::canonicalize(dir).is_ok_and(|real| real.starts_with(root));
             let nearest = parent.ancestors().find(|dir| fs::symlink_metadata(dir).is_ok()).unwrap();
             if !is_here(nearest) || fs::create_dir_all(parent).is_err() || !is_here(parent) {
                 continue;
             }
-            // What is there already stays.
+            // Existing entries stay.
             if fs::symlink_metadata(&path).is_ok() {
                 continue;
             }
@@ -118,18 +118,18 @@ impl Case {
 /// A pattern as the reference understands it.
 struct Reference {
     heads: Vec<PathBuf>,
-    /// What follows the head, and whether all beneath is meant too; `None`: a path and all beneath it.
+    /// The part after the head, and whether everything beneath counts too; `None`: a path and everything beneath it.
     tail: Option<(String, bool)>,
 }
 
 impl Reference {
-    /// `None`: links lead in circles, and anything goes.
+    /// `None`: links form a cycle, and any answer is right.
     fn read(cwd: &Path, text: &str) -> Option<Self> {
         let parts: Vec<&str> = text.split('/').collect();
         let is_file = fs::symlink_metadata(cwd.join(text)).is_ok();
         let wild = parts.iter().position(|part| part.contains(['*', '?', '[', '{'])).filter(|_| !is_file);
         let head = cwd.join(parts[..wild.unwrap_or(parts.len())].join("/"));
-        // An absolute one that starts with a wildcard has lost its only slash.
+        // An absolute pattern that starts with a wildcard has lost its only slash.
         let head = if text.starts_with('/') && !head.is_absolute() { PathBuf::from("/") } else { head };
         let tail = wild.map(|wild| {
             let parts: Vec<&str> =
@@ -152,7 +152,7 @@ impl Reference {
     }
 }
 
-/// The path as it reads.
+/// The path resolved by its text alone.
 fn lexical(path: &Path) -> PathBuf {
     let mut read = PathBuf::new();
     for part in path.components() {
@@ -166,7 +166,7 @@ fn lexical(path: &Path) -> PathBuf {
     read
 }
 
-/// Where the path leads: what is there of it is asked of the system, and a link that leads nowhere is followed by hand.
+/// The path resolved by the file system as far as it exists; a dangling link is followed by hand.
 fn physical(path: &Path, links: usize) -> Option<PathBuf> {
     if links > 30 {
         return None;
@@ -179,14 +179,14 @@ fn physical(path: &Path, links: usize) -> Option<PathBuf> {
     let on = |start: &Path, rest: &[Component]| start.join(rest.iter().collect::<PathBuf>());
     let Some((next, beyond)) = rest.split_first() else { return Some(real) };
     if *next == Component::ParentDir {
-        // Up from a file: the system says no, but where that would be is clear.
+        // `..` after a file: the system refuses, but the result is clear.
         return physical(&on(real.parent().unwrap(), beyond), links);
     }
     if let Ok(target) = fs::read_link(real.join(next)) {
         return physical(&on(&real.join(target), beyond), links + 1);
     }
     match rest.iter().position(|part| *part == Component::ParentDir) {
-        // Down into what is not there, and up again.
+        // Into a directory that does not exist, and up again.
         Some(up) => physical(&on(&real, &[&rest[..up - 1], &rest[up + 1..]].concat()), links),
         None => Some(on(&real, rest)),
     }
@@ -241,7 +241,7 @@ fn what_is_covered_is_what_a_slow_look_says() {
                 .map(|(text, _)| text.as_str())
                 .collect();
             let found = verdict.holding.as_ref().map(|holding| holding.reservation.clone());
-            // A directory is asked about with all beneath it, of which the reference knows nothing.
+            // A question about a directory includes everything beneath it, which the reference does not support.
             let is_tree = text.ends_with('/') || full.is_dir();
             if is_tree && found.is_some() {
                 continue;

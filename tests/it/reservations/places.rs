@@ -1,4 +1,4 @@
-//! Where a pattern holds: directories, projects, work trees, links, and what strangers write.
+//! Tests of where a pattern applies: directories, projects, work trees, links, and foreign registrations.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::environment::{TestEnvironment, put, put_old};
 
-/// The fixture of a registration of pi-messenger's, of a live process that works there.
+/// A registration from pi-messenger's fixture, for a live process in that directory.
 fn pi_messengers(env: &TestEnvironment, cwd: &Path) {
     for (name, file) in [("RedIce", "registry-RedIce.json"), ("IronZenith", "v050-registry-IronZenith.json")]
     {
@@ -44,7 +44,7 @@ fn from_a_directory_below() {
     assert!(holds(&project, "src/auth/login.rs") && holds(&project, "src/x.md"));
     assert!(holds(&project.join("src"), "auth/x") && holds(&deep, "x"));
     assert!(!holds(&project, "login.rs") && !holds(&project, "x.md") && !holds(&deep, "../../x.md"));
-    // As it is called from here, and as it stands in the listing.
+    // By its path from here, and by its name in the listing.
     ok_in(&env, &project.join("src"), &["release", "auth/login.rs", "--as", "Alice"]);
     ok_in(&env, &deep, &["release", "src/*.md", "--as", "Alice"]);
     assert_eq!(listed(&env), ["Alice src/auth/"]);
@@ -125,7 +125,7 @@ fn too_much_is_meant_only_if_it_is_said() {
     }
 }
 
-/// A link out of the work tree is a way to much else.
+/// A link out of the work tree may lead to far too much.
 #[test]
 fn too_much_behind_a_link() {
     let env = two();
@@ -145,7 +145,7 @@ fn the_same_path_of_another_project_is_free() {
     assert_eq!(holder_in(&env, &two, "Bob", "../one/src/x").as_deref(), Some("Alice"));
     let said = run_in(&env, &two, &["reserve", "src/", "--as", "Bob"]).expect_code(0);
     assert_eq!(said.stderr, "", "and there is nothing to say about it");
-    // Both are called the same: what is meant is the one here.
+    // Both have the same name: the one here is meant.
     ok_in(&env, &two, &["reserve", "lib", "--as", "Alice"]);
     ok_in(&env, &one, &["reserve", "lib", "--as", "Alice"]);
     ok_in(&env, &two, &["release", "lib", "--as", "Alice"]);
@@ -218,7 +218,8 @@ fn a_directory_and_the_link_to_it_are_the_same() {
     }
 }
 
-/// Up from a link, the shell goes back to where it came from and the kernel to where it is. Both are meant.
+/// After a link, `..` is the previous directory for the shell and the target's parent for the kernel. Both are
+/// covered.
 #[test]
 fn up_from_a_link() {
     let env = two();
@@ -262,7 +263,7 @@ fn letters_are_the_same_however_they_were_typed() {
     assert_free(&env, "Bob", &[&format!("{composed}/menu")]);
 }
 
-/// The file system knows the link by the letters that it was made with.
+/// The file system stores the link in the case in which it was created.
 #[test]
 fn a_link_with_decomposed_letters() {
     let env = two();
@@ -317,7 +318,7 @@ fn what_pi_messengers_agents_hold_behind_a_link() {
     assert_held(&env, "Bob", &["src/auth/login.ts", "config.yaml"], "RedIce");
     assert_eq!(holder_in(&env, &link, "Bob", "config.yaml").as_deref(), Some("RedIce"));
     refused(&env, "Bob", &["src/"]);
-    // A link in the pattern's own way, too.
+    // A link in the path of the pattern itself, too.
     fs::create_dir_all(env.work().join("lib-1.0")).unwrap();
     symlink("lib-1.0", env.work().join("lib")).unwrap();
     assert_held(&env, "Bob", &["lib-1.0/x"], "IronZenith");
@@ -339,7 +340,7 @@ fn one_torn_registration_hides_nobody_elses() {
     assert!(torn.exists(), "nobody threw it away");
 }
 
-/// Ours are written down twice: what can't be read in the registry is known from the session.
+/// Our reservations are stored twice: if the registration cannot be read, the session's record has them.
 #[test]
 fn what_a_damaged_registration_held_is_still_held() {
     let env = TestEnvironment::new();

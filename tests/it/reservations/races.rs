@@ -1,4 +1,4 @@
-//! Many at once: a path has one owner, and nobody's change undoes another's.
+//! Many processes at once: a path has one owner, and no change undoes another.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use crate::environment::{TestEnvironment, end, open_mesh, rounds};
 
 const ROUNDS: usize = 200;
 
-/// Literals and globs of which any two have `src/auth/login.rs` in common.
+/// Literals and globs, any two of which have `src/auth/login.rs` in common.
 const PATTERNS: [&str; 16] = [
     "src/",
     "src/auth/login.rs",
@@ -71,7 +71,7 @@ fn of_sixteen_at_once_one_gets_it() {
     let caller = Caller::of(&env);
     let mut winners = std::collections::BTreeSet::new();
     for round in 0..rounds(ROUNDS) {
-        // The same agents, and nothing that they did in the rounds before.
+        // The same agents, without their changes from earlier rounds.
         let mesh = env.path().join(format!("mesh-{round}"));
         copy(&env.mesh(), &mesh);
         let barrier = Barrier::new(names.len());
@@ -102,7 +102,7 @@ fn of_sixteen_at_once_one_gets_it() {
     assert!(winners.len() > 1, "always the same pattern won, so that was no race: {winners:?}");
 }
 
-/// A registration has a status and reservations in it, and each is changed by processes that know nothing of the other.
+/// A registration has a status and reservations, each changed by processes that do not know about the other.
 #[test]
 fn a_status_and_a_reservation_do_not_undo_each_other() {
     const STEPS: usize = 150;
@@ -133,7 +133,7 @@ fn a_status_and_a_reservation_do_not_undo_each_other() {
                     while !is_over.load(Ordering::SeqCst) {
                         count += 1;
                         let status = format!("step {count}");
-                        // Nobody else speaks for it, so what it said last stands still.
+                        // Nobody else sets its status, so the last one stays.
                         let said = registration(name)["statusMessage"].clone();
                         assert!(
                             count == 1 || said == format!("step {}", count - 1),

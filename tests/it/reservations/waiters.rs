@@ -1,4 +1,4 @@
-//! Who was refused is told when it is free: once, and only if it is.
+//! An agent that was refused is told when the path is free: once, and only if it is.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ fn waiting() -> (TestEnvironment, u32) {
     (env, host)
 }
 
-/// What `ravenry` told the agent and it has not read yet; now it has.
+/// The notices that the agent has not read yet; this reads them.
 #[track_caller]
 fn told(env: &TestEnvironment, name: &str) -> Vec<String> {
     let read = env.ok(&["read", "--as", name]);
@@ -32,7 +32,7 @@ fn assert_told_once(env: &TestEnvironment, name: &str, pattern: &str) {
     let texts = told(env, name);
     assert_eq!(texts.len(), 1, "{texts:?}");
     assert!(texts[0].contains(&format!("`{pattern}`")) && texts[0].contains("Alice"), "{texts:?}");
-    // Whatever happens next, that was it.
+    // No further notice, whatever happens next.
     env.names();
     env.ok(&["release", "--as", "Carol"]);
     reserve(env, "Carol", &["unrelated"]);
@@ -130,7 +130,7 @@ fn not_while_another_still_holds_it() {
     env.ok(&["release", "--as", "Carol"]);
     env.names();
     assert_eq!(told(&env, "Bob"), [""; 0], "Alice has her part of it still");
-    // Carol is faster.
+    // Carol is first.
     reserve(&env, "Carol", &["src/c"]);
     env.ok(&["release", "--as", "Alice"]);
     assert_eq!(told(&env, "Bob"), [""; 0], "Carol has it again");
@@ -178,7 +178,7 @@ fn who_got_it_by_itself_is_not_told() {
     assert_eq!(told(&env, "Bob"), [""; 0]);
 }
 
-/// Part of what was wanted is not what was wanted.
+/// An agent that reserved a part still waits for the whole.
 #[test]
 fn who_got_a_part_of_it_is_told_of_the_whole() {
     let env = two();
