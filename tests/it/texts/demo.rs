@@ -1,4 +1,4 @@
-//! The demo, and readers that go away.
+//! Tests of the demo, and of readers that close their end of the pipe.
 
 use std::fs;
 use std::io;
@@ -22,7 +22,7 @@ fn demo(env: &TestEnvironment) -> (Command, PathBuf) {
     (command, tmp)
 }
 
-/// Neither files nor processes: whatever the demo starts has its directory in the environment.
+/// No files and no processes are left. Every process of the demo has its directory in the environment.
 #[track_caller]
 fn assert_nothing_is_left(tmp: &Path) {
     assert_eq!(fs::read_dir(tmp).unwrap().count(), 0, "files are left in {}", tmp.display());
@@ -69,9 +69,9 @@ fn the_demo_in_json() {
         assert!(step["title"].is_string());
         for command in step["commands"].as_array().unwrap() {
             assert!(command["command"].as_str().unwrap().starts_with("msg "), "{command}");
-            // What follows the inbox is stopped when it has shown what it should.
+            // The command that follows the inbox is stopped after it has shown what it should.
             let is_followed = command["command"].as_str().unwrap().starts_with("msg watch ");
-            // And one is answered with no, as it should be.
+            // One command is refused, as intended.
             let is_refused = command["command"].as_str().unwrap() == "msg claim TASK-01 --as Robin";
             let expected = if is_refused { 1 } else { 0 };
             assert!(command["exit"] == expected || is_followed && command["exit"].is_null(), "{command}");
@@ -79,7 +79,7 @@ fn the_demo_in_json() {
     }
 }
 
-/// Interrupts a demo that has begun; returns how it ended and what it said. `None`: it was done before that.
+/// Interrupts a demo that has begun; returns how it ended and what it printed. `None`: it was finished before that.
 fn interrupted(signal: Signal, whole_group: bool) -> Option<(Option<i32>, String)> {
     let env = TestEnvironment::new();
     let (mut command, tmp) = demo(&env);
@@ -90,7 +90,7 @@ fn interrupted(signal: Signal, whole_group: bool) -> Option<(Option<i32>, String
     });
     if child.try_wait().unwrap().is_none() {
         let pid = i32::try_from(child.id()).unwrap();
-        // One that ended meanwhile is not reaped yet, so the pid is nobody else's.
+        // A process that has ended by now is not reaped yet, so the pid is still its own.
         kill(Pid::from_raw(if whole_group { -pid } else { pid }), signal).unwrap();
     }
     let output = child.wait_with_output().unwrap();
@@ -102,7 +102,7 @@ fn interrupted(signal: Signal, whole_group: bool) -> Option<(Option<i32>, String
 #[test]
 fn a_demo_that_is_interrupted_leaves_nothing_behind() {
     const TRIES: usize = 20;
-    // Ctrl-C in a terminal reaches all that the demo has started as well.
+    // Ctrl-C in a terminal also reaches everything that the demo has started.
     for (signal, whole_group) in [(Signal::SIGINT, false), (Signal::SIGINT, true), (Signal::SIGTERM, false)] {
         let ended = (0..TRIES).find_map(|_| interrupted(signal, whole_group));
         let said = "error: interrupted; nothing is left behind\n".to_string();
@@ -110,7 +110,7 @@ fn a_demo_that_is_interrupted_leaves_nothing_behind() {
     }
 }
 
-/// Does a process run that has this in its arguments? Only Linux tells.
+/// Whether a process runs that has this among its arguments.
 fn is_running(argument: &Path) -> bool {
     let argument = argument.to_str().unwrap();
     let mut processes = fs::read_dir("/proc").into_iter().flatten();
@@ -138,7 +138,7 @@ fn a_demo_leaves_a_project_where_it_is_told_to() {
     assert_eq!(next, [enter.as_str(), name_mesh.as_str(), "msg agents"]);
     assert!(!env.mesh().exists(), "the user's own mesh is not touched");
 
-    // The agents live, and have what the demo says.
+    // The agents are alive, and have what the demo says.
     let in_project =
         |args: &[&str]| end(env.msg().args(args).arg("--json").env("MSG_MESH", &mesh).current_dir(&dir));
     let agents = in_project(&["agents"]).expect_code(0).json();
@@ -152,7 +152,7 @@ fn a_demo_leaves_a_project_where_it_is_told_to() {
     );
     assert_eq!(in_project(&["check", "src/auth/login.rs"]).expect_code(1).kind(), "reserved");
 
-    // What is there is not written to again, and goes as it says.
+    // An existing project is not written to again, and is removed by the command that the demo prints.
     let second = end(demo(&env).0.args(["--keep", "a tour", "--json"])).expect_code(2);
     assert_eq!(second.kind(), "invalid_value");
     assert_eq!(is_running(&mesh), cfg!(target_os = "linux"));
@@ -179,7 +179,7 @@ fn a_demo_leaves_a_project_in_a_new_or_empty_directory_only() {
     assert!(!env.work().join("no").exists());
 }
 
-/// Whether the directory was there before or not.
+/// Whether or not the directory existed before.
 #[test]
 fn a_project_that_is_interrupted_is_taken_away_again() {
     const TRIES: usize = 20;
@@ -238,7 +238,7 @@ fn a_reader_that_has_had_enough_is_no_error() {
     assert_eq!(failing.status().unwrap().code(), Some(1), "the exit code still tells");
 }
 
-/// An answer that can't be written is an error.
+/// An answer that cannot be written is an error.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_full_disk_is_no_reader() {

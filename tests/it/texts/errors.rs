@@ -1,4 +1,4 @@
-//! Every error that a person can provoke, with the way out.
+//! Snapshots of every error that a person can cause, with the hint.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -120,12 +120,12 @@ fn whom_it_is_about() {
     });
 }
 
-/// Two agents in one process, and nothing to tell them apart.
+/// Two agents share a process, and nothing distinguishes them.
 #[test]
 fn it_is_not_clear_who_is_calling() {
     let script = |json: &str| {
         let join = |name: &str| format!("msg join {name} --pid $$ --session {name} >/dev/null");
-        // Not the last command: some shells would become it instead of starting it.
+        // Not the last command, because some shells would replace themselves by it instead of starting it.
         format!("{}; {}; msg whoami {json}; exit $?", join("One"), join("Two"))
     };
     let msg = std::path::Path::new(env!("CARGO_BIN_EXE_msg")).parent().unwrap();

@@ -1,4 +1,4 @@
-//! What happened, as one reads it.
+//! Snapshots of the feed.
 
 use crate::environment::put;
 use crate::texts::check;

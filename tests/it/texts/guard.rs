@@ -1,4 +1,4 @@
-//! The git guard, as a person or a model meets it.
+//! Snapshots of the git guard, as a person or a model sees it.
 
 use std::process::{Command, Stdio};
 
@@ -7,7 +7,7 @@ use crate::guard::put_program;
 use crate::texts::{Scene, Voice, check, shown, spoken};
 
 impl Scene {
-    /// Runs git, as it stands in the transcript.
+    /// Runs git, with the command and its output in the transcript.
     fn git(&mut self, args: &[&str]) {
         let mut command = self.git_command();
         command.args(args);

@@ -1,4 +1,4 @@
-//! Help, as one meets it first.
+//! Snapshots of the help texts.
 
 use crate::environment::TestEnvironment;
 use crate::texts::{one_object, snapshot};
@@ -48,7 +48,7 @@ const COMMANDS: [&str; 42] = [
     "completions",
 ];
 
-/// What a command says when it is asked for help, which goes to standard output.
+/// The help of a command, which goes to standard output.
 fn help(args: &[&str]) -> String {
     let ended = TestEnvironment::new().run(args).expect_code(0);
     assert_eq!(ended.stderr, "", "{args:?}");

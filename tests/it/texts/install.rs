@@ -1,4 +1,4 @@
-//! In and out of harnesses.
+//! Snapshots of `install` and `uninstall`.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

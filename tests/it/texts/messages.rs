@@ -1,4 +1,4 @@
-//! What messages look like: through a pipe, as a model reads them, and in a terminal, as a person sees them.
+//! Snapshots of messages: through a pipe, as a model reads them, and in a terminal, as a person sees them.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -12,29 +12,29 @@ use serde_json::Value;
 use crate::environment::{end, put};
 use crate::texts::{Scene, Voice, check, one_object};
 
-/// Escapes, a bell, a mark that turns the direction of writing, one without width.
+/// Escape sequences, a bell, a right-to-left override, a zero-width space.
 const TRICKS: &str = "a\u{1b}[31mred\u{1b}]0;title\u{7} b\u{202e}c\u{200b}d\r e";
 
 impl Scene {
-    /// The time of day from now on. The last digits, microseconds, become the first of the six letters.
+    /// Sets the time of day from now on. The last digits, microseconds, become the first of the six letters.
     fn at(&mut self, time: &str) {
         self.now = format!("2024-05-17T{time}Z");
     }
 
-    /// What `msg` answers, without a word in the transcript.
+    /// The answer of `msg`, without a line in the transcript.
     #[track_caller]
     fn quietly(&self, args: &[&str]) -> Value {
         let ended = end(self.command().env(seams::SEED, "3").args(args).arg("--json"));
         one_object(&args.join(" "), &ended.stdout, ended.code)
     }
 
-    /// Sends without a word in the transcript. Returns the six letters.
+    /// Sends without a line in the transcript. Returns the six letters.
     #[track_caller]
     fn sent(&self, args: &[&str]) -> String {
         letters(&self.quietly(args)["sent"][0]["id"])
     }
 
-    /// Runs `msg` with chance that is always the same.
+    /// Runs `msg` with a fixed random seed.
     fn tell(&mut self, args: &[&str]) {
         let mut command = self.command();
         command.env(seams::SEED, "3");
@@ -59,7 +59,7 @@ impl Scene {
         self.transcript.push('\n');
     }
 
-    /// What `msg` prints through a pipe, as a model gets it.
+    /// The output of `msg` through a pipe, as a model gets it.
     #[track_caller]
     fn model_reads(&self, args: &[&str], variables: &[(&str, &str)]) -> String {
         let ended = end(self.command().env(seams::SEED, "3").envs(variables.iter().copied()).args(args));
@@ -73,21 +73,21 @@ fn letters(id: &Value) -> String {
     Stamp::of_id(&id).expect("an id of ours").letters()
 }
 
-/// What a command shows in a terminal, with plain ends of lines.
+/// What a command shows in a terminal, with plain line ends.
 pub fn in_terminal(command: std::process::Command) -> (String, Option<i32>) {
     let (terminal, pts) = pty::open().unwrap();
     let mut screen = File::from(terminal.as_fd().try_clone_to_owned().unwrap());
     let mut child = pty::Command::from(command).spawn(pts).unwrap();
     let mut text = Vec::new();
     let mut bytes = [0; 4096];
-    // When the last process lets go of the terminal, reading from the other end fails.
+    // When the last process closes the terminal, reading from the other end fails.
     while let Ok(count @ 1..) = screen.read(&mut bytes) {
         text.extend_from_slice(&bytes[..count]);
     }
     (String::from_utf8(text).unwrap().replace("\r\n", "\n"), child.wait().unwrap().code())
 }
 
-/// Alice writes to Bob, in all ways there are, and Carol reads along where all are meant.
+/// Alice writes to Bob in every possible way, and Carol reads the broadcasts.
 fn talk(scene: &mut Scene, pipe: bool) {
     let ready = "the login flow is ready for review";
     let run =
@@ -244,7 +244,7 @@ fn what_cannot_be_sent_or_found() {
     });
 }
 
-/// Whatever a peer writes, a terminal obeys none of it, and characters that take two columns move nothing.
+/// No control character of a peer reaches a terminal, and wide characters do not shift the layout.
 #[test]
 fn what_a_peer_writes() {
     let mut sent = Vec::new();
@@ -308,7 +308,8 @@ fn a_long_text_is_cut_for_a_model_and_whole_for_a_person() {
     assert_eq!(in_terminal(command).0.matches('漢').count(), 9_000);
 }
 
-/// What a model reads of one message that Alice sends so, the second of its sender, under such variables.
+/// What a model reads of one message with these options and variables; unless `first`, it is the second one of its
+/// sender.
 fn read_as_model(how: &[&str], variables: &[(&str, &str)], first: bool) -> String {
     let scene = Scene::play(Voice::Words, &|scene: &mut Scene| {
         put(&scene.project().join(".git/HEAD"), "ref: refs/heads/main\n");
@@ -329,10 +330,10 @@ fn read_as_model(how: &[&str], variables: &[(&str, &str)], first: bool) -> Strin
 
 const TEXT: &str = "the login flow is ready for review";
 
-/// A bound for how many tokens a text costs, for the few words that stand above a message: short words cost one and
-/// long ones two, each hump of a name one more, three digits one, punctuation one each, an end of line one, and the six
-/// letters of an id one each. Held against the tokenizers o200k and cl100k of tiktoken, it was never below them for
-/// the texts in this file, and at most two above.
+/// An upper bound for the tokens of the header above a message: short words cost one and long ones two, each further
+/// capital in a name one more, three digits one, punctuation one each, a line end one, and the six letters of an id
+/// one each. Compared with the tokenizers o200k and cl100k of tiktoken, it was never below them for the texts in this
+/// file, and at most two above.
 fn tokens(text: &str) -> usize {
     let class = |c: char| match c {
         ' ' => 0,
@@ -364,7 +365,7 @@ fn tokens(text: &str) -> usize {
 
 #[test]
 fn what_is_said_about_a_message_costs_little() {
-    // A first contact costs a few more, once; this keeps them from growing.
+    // A first contact costs a few more, once; these limits keep them from growing.
     for (how, most) in [
         (&[][..], 25),
         (&["--importance", "urgent"], 25),
@@ -402,7 +403,7 @@ fn the_configuration_decides_what_a_model_reads() {
     assert_eq!(plain, format!("[peer SwiftRaven, 12min ago, {id}]\n> {TEXT}\n"), "the letters stay");
 }
 
-/// It is said who a sender is when its session is new, and not again.
+/// A sender is introduced when its session is new, and not again.
 #[test]
 fn a_sender_is_introduced_once_per_session() {
     let scene = Scene::play(Voice::Words, &|scene: &mut Scene| {

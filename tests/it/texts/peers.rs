@@ -1,11 +1,11 @@
-//! Text from others reaches a terminal written out: no terminal obeys it, and nobody overlooks it.
+//! Text from others is escaped before it reaches a terminal: the terminal does not obey it, and a person sees it.
 
 use serde_json::{Value, json};
 
 use crate::environment::put_old;
 use crate::texts::{NOW, Scene, Voice, check, spoken};
 
-/// A bell, a colour, a title, an eight-bit escape, a mark that turns the direction of writing, one without width.
+/// A bell, a colour, a title, an eight-bit escape, a right-to-left override, a zero-width space.
 const TRICKS: &str = "\u{7}\u{1b}[31m\u{1b}]0;title\u{7}\u{9b}2J\u{202e}\u{200b}\r\n";
 const WRITTEN_OUT: &str = "\\u{7}\\u{1b}[31m\\u{1b}]0;title\\u{7}\\u{9b}2J\\u{202e}\\u{200b}\\r\\n";
 
@@ -13,7 +13,7 @@ fn tricky(text: &str) -> Value {
     json!(format!("{text}{TRICKS}"))
 }
 
-/// An agent whose registration, claim and reservation are full of tricks.
+/// An agent whose registration, claim and reservation are full of such characters.
 fn mallory(scene: &mut Scene) {
     scene.joined("Alice", "claude");
     scene.joined("Mallory", "codex");
@@ -30,7 +30,7 @@ fn mallory(scene: &mut Scene) {
     put_old(&scene.mesh().join(format!("registry/file{TRICKS}.json")), "{}");
 }
 
-/// With colours: without them, escape sequences are taken out anyway.
+/// With colours, because without them escape sequences are removed anyway.
 fn is_written_out(scene: &Scene, args: &[&str], texts: &[&str]) {
     let (text, _) = spoken(scene.command().args(args).args(["--color", "always"]));
     for place in texts {

@@ -1,4 +1,4 @@
-//! What `reserve`, `release`, `reservations` and `check` say, and how one hears of it elsewhere.
+//! Snapshots of `reserve`, `release`, `reservations` and `check`, and of how other commands show reservations.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::environment::{put, put_old};
 use crate::texts::{NOW, Scene, Voice, check, shown};
 
 impl Scene {
-    /// A project under git, with Alice and Bob at work.
+    /// A project under git, with Alice and Bob in it.
     fn at_work(&mut self) -> u32 {
         put(&self.project().join(".git/HEAD"), "ref: refs/heads/main\n");
         let alice = self.joined("Alice", "claude");
@@ -24,7 +24,7 @@ impl Scene {
         self.run(command, &format!("(in ~/{dir}) msg {}", shown(args)), args);
     }
 
-    /// Runs `msg`, with chance that is always the same in what it sends.
+    /// Runs `msg` with a fixed random seed.
     fn with_seed(&mut self, args: &[&str]) {
         let mut command = self.command();
         command.env(seams::SEED, "3");
@@ -99,7 +99,7 @@ fn what_becomes_of_it() {
     });
 }
 
-/// Whatever a stranger writes into its registration, a terminal obeys none of it.
+/// No control character of a foreign registration reaches a terminal.
 #[test]
 fn what_a_peer_reserves() {
     const TRICKS: &str = "a\u{1b}[31mred\u{1b}]0;title\u{7} b\u{202e}c\u{200b}d\r e";

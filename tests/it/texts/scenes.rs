@@ -1,4 +1,4 @@
-//! What each command says when all goes well.
+//! Snapshots of each command when it succeeds.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -200,7 +200,7 @@ fn configuring() {
     });
 }
 
-/// What depends on the machine that the tests run on.
+/// Replaces what depends on the machine that the tests run on.
 const MACHINE: [(&str, &str); 5] = [
     (r"(?m)^ok +", "ok    "),
     (r"(?m)^warn +", "warn  "),
@@ -265,7 +265,7 @@ fn in_colour() {
     snapshot("colour", visible.trim_end(), &[pids]);
 }
 
-/// A text can come by standard input and from a file too.
+/// A text can also come from standard input or a file.
 #[test]
 fn a_status_from_elsewhere() {
     let scene = Scene::play(Voice::Words, &|scene: &mut Scene| {
@@ -280,7 +280,7 @@ fn a_status_from_elsewhere() {
     assert_eq!(spoken(&mut command).0, "Alice: “from a file”\n");
 }
 
-/// `msg` and nothing else: before anybody joined, as a stranger among agents, and as one of them.
+/// `msg` without a command: before anybody joined, without having joined, and as an agent.
 #[test]
 fn the_front_door() {
     check("welcome", |scene| {

@@ -1,4 +1,4 @@
-//! The status line, as one sees it.
+//! Snapshots of the status line.
 
 use crate::texts::check;
 

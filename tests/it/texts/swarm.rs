@@ -1,4 +1,4 @@
-//! What `spec`, `tasks`, `claim`, `unclaim`, `complete` and `handoff` say.
+//! Snapshots of `spec`, `tasks`, `claim`, `unclaim`, `complete` and `handoff`.
 
 use ravenry::sys::seams;
 
@@ -15,14 +15,14 @@ const SPEC: &str = "\
 ";
 
 impl Scene {
-    /// Alice and Bob, and a spec beside them.
+    /// Alice and Bob join, with a spec in their folder.
     fn with_spec(&mut self) {
         put(&self.project().join("spec.md"), SPEC);
         self.joined("Alice", "claude");
         self.joined("Bob", "codex");
     }
 
-    /// Runs `msg`, with chance that is always the same in what it sends.
+    /// Runs `msg` with a fixed random seed.
     fn seeded(&mut self, args: &[&str]) {
         let mut command = self.command();
         command.env(seams::SEED, "3");
