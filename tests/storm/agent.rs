@@ -1,5 +1,5 @@
-//! One agent: a process that lives until it is killed, and runs a command after another. What it wants next is drawn from
-//! the seed, its place and its life, and depends on what it believes to have.
+//! One agent: a process that runs one command after another until it is killed. What it does next is drawn from the
+//! seed, its slot and its life, and depends on what it believes it has.
 
 use std::path::PathBuf;
 
@@ -10,23 +10,23 @@ use crate::command::Running;
 use crate::history::{Answer, Event, Fate, Intent, Journal, now};
 use crate::place::{DIRECTORIES, FILES, Place};
 
-/// More steps than any command takes.
+/// More steps than any command has.
 const STEPS: u64 = 24;
-/// For so long one listens in vain, in microseconds: longer than the checker calls listening.
+/// How long an agent listens if nothing arrives, in microseconds: longer than what the checker counts as listening.
 const PATIENCE: u64 = 13_000_000;
-/// Tasks that stand in no spec, which all of them want.
+/// Tasks that are not in the spec, which all agents want.
 const TASKS: u64 = 16;
 
-/// How much of what an agent does.
+/// Which operations the agents do.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mood {
-    /// Everything.
+    /// All of them.
     Storm,
     /// Few tasks and paths, wanted by all.
     Greed,
-    /// Letters alone.
+    /// Only messages.
     Letters,
-    /// Watchers that are started again and again, and rung once each.
+    /// Watchers that are started again and again, with one message each.
     Doorbell,
 }
 
@@ -42,7 +42,7 @@ impl Mood {
     }
 }
 
-/// What an agent's process is told.
+/// The parameters of an agent's process.
 pub struct Task {
     pub root: PathBuf,
     pub seed: u64,
@@ -106,15 +106,15 @@ impl Task {
     }
 }
 
-/// What the agent believes to have; it is told better often enough.
+/// What the agent believes it has; its commands correct it often enough.
 #[derive(Default)]
 struct Belief {
     name: Option<String>,
     task: Option<String>,
     paths: Vec<String>,
-    /// Something was cut short: it had better look.
+    /// A command was interrupted, so it should check.
     unsure: bool,
-    /// By the number of a task, how often one of that number was completed.
+    /// By the number of a task, how many rounds of it are completed.
     rounds: std::collections::BTreeMap<u64, u64>,
 }
 
@@ -131,7 +131,7 @@ struct Agent {
     heard: Option<String>,
 }
 
-/// A watcher beside all else.
+/// A watcher that runs next to the other commands.
 struct Watch {
     running: Running,
     /// When it is stopped, by our clock.
@@ -141,7 +141,7 @@ struct Watch {
 impl Agent {
     fn live(mut self) {
         while !self.place.enough().exists() {
-            // Nobody is left to tell us to end.
+            // The storm's process is gone, so nobody can tell us to end.
             if getppid().as_raw() != self.parent {
                 return;
             }
@@ -168,7 +168,7 @@ impl Agent {
             match event {
                 Event::Ok { answer, .. } if answer.handed.is_empty() && answer.name.is_none() => return,
                 Event::Ok { .. } => {}
-                // Something is still in the way; it is on its way out.
+                // Something still prevents it, but not for long.
                 _ => std::thread::sleep(std::time::Duration::from_millis(200)),
             }
         }
@@ -187,7 +187,7 @@ impl Agent {
         event
     }
 
-    /// Starts a watcher, or stops one whose time has come.
+    /// Starts a watcher, or stops one that has run long enough.
     fn mind_the_watch(&mut self) {
         if let Some(watch) = &mut self.watch {
             if watch.running.has_ended() || now() >= watch.until {
@@ -343,7 +343,7 @@ impl Agent {
         }
     }
 
-    /// Each has a name that it likes best, and sometimes wants another's.
+    /// Each agent prefers one name, and sometimes wants another's.
     fn wish_for_name(&mut self) -> Option<String> {
         match self.chance.below(8) {
             0 => None,
@@ -362,7 +362,7 @@ impl Agent {
     }
 
     fn want_to_send(&mut self) -> Intent {
-        // A few get most of the mail, so that there is an order to be kept.
+        // A few agents get most of the mail, so that there is an order to check.
         let to = match self.chance.below(3) {
             0 => format!("A{:02}", self.chance.below(4.min(self.task.agents))),
             _ => self.any_name(),
@@ -416,13 +416,13 @@ impl Agent {
         }
     }
 
-    /// The number of another agent.
+    /// The slot of another agent.
     fn other(&mut self) -> u64 {
         (self.task.slot + 1 + self.chance.below(self.task.agents.max(2) - 1)) % self.task.agents
     }
 
-    /// Of two neighbours one listens anew each time, and the other rings once each time: no later ring makes up for one
-    /// that was not heard.
+    /// Of two neighbours, one starts a new watcher each time and the other sends it one message each time: no later
+    /// message can hide one that was not noticed.
     fn ring(&mut self) {
         if self.belief.name.is_none() {
             self.perform(Intent::Join { name: Some(format!("A{:02}", self.task.slot)) }, Fate::Lives);

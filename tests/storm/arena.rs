@@ -1,5 +1,5 @@
-//! A storm from its beginning to its verdict: agents in processes of their own, the nemesis, the calm after it, and what
-//! lies where in the end.
+//! A storm from start to verdict: agents in processes of their own, the nemesis, the calm afterwards, and where every
+//! message is at the end.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,34 +19,34 @@ use crate::history::{self, Event, Intent, Journal};
 use crate::nemesis::{Nemesis, Victims};
 use crate::place::Place;
 
-/// Everything has come to an end by then, or hangs.
+/// By then everything has ended, or hangs.
 const LONGEST_CALM: Duration = Duration::from_secs(240);
 
-/// What kind of a storm.
+/// The parameters of a storm.
 #[derive(Clone, Debug)]
 pub struct Weather {
     pub seed: u64,
     pub agents: u64,
     pub time: Duration,
     pub mood: Mood,
-    /// Is there a nemesis?
+    /// Whether there is a nemesis.
     pub is_hostile: bool,
-    /// A fault that the program is to have.
+    /// A fault to switch on in the program.
     pub bug: Option<Bug>,
 }
 
-/// What came of it.
+/// The result of a storm.
 pub struct Aftermath {
     pub verdict: Verdict,
-    /// What could not be had here.
+    /// Disturbances that are not possible here.
     pub not_done: Vec<String>,
-    // Dropped in this order: what is mounted goes before the directory that it is mounted on.
+    // Dropped in this order: the mounted disk before the directory it is mounted on.
     disk: Option<Disk>,
     dir: tempfile::TempDir,
 }
 
 impl Aftermath {
-    /// Leaves everything as it lies, for whoever wants to look, and what was proven beside it.
+    /// Keeps the directory for inspection, and writes the violations into it.
     pub fn keep(self) -> PathBuf {
         let Self { verdict, disk, dir, .. } = self;
         let text: String = verdict.violations.iter().map(|violation| format!("{violation}\n")).collect();
@@ -65,7 +65,7 @@ impl Aftermath {
     }
 }
 
-/// Agents, each in its place.
+/// The agents, each in its slot.
 struct Crowd {
     weather: Weather,
     place: Place,
@@ -113,7 +113,7 @@ impl Crowd {
         }
     }
 
-    /// What the dead one had stopped would stay so for ever.
+    /// Commands that a killed agent had stopped would stay stopped for ever.
     fn let_orphans_go_on(&self, slot: u64) {
         let prefix = format!("{slot}-{}-", self.seats[slot as usize].life);
         for entry in fs::read_dir(self.place.root().join("out")).unwrap().flatten() {
@@ -128,7 +128,7 @@ impl Crowd {
         }
     }
 
-    /// Somebody new in every place that is empty: most are the session that was there before, and come back.
+    /// Starts an agent in every empty slot: in most cases as the session that was there before.
     fn fill_seats(&mut self) {
         for slot in 0..self.seats.len() {
             if self.seats[slot].child.is_some() {
@@ -165,7 +165,7 @@ impl Crowd {
         }
     }
 
-    /// Waits until all have read what they had and are gone.
+    /// Waits until all agents have read their mail and have ended.
     fn see_off(&mut self) -> Vec<String> {
         let give_up = Instant::now() + LONGEST_CALM;
         let mut troubles = Vec::new();
@@ -203,7 +203,7 @@ impl Drop for Crowd {
     }
 }
 
-/// Runs a storm until its time is over.
+/// Runs a storm for its time, and checks it.
 pub fn storm(weather: &Weather) -> Aftermath {
     let dir = tempfile::Builder::new().prefix("ravenry-storm-").tempdir().unwrap();
     let place = Place::make(dir.path());
@@ -234,7 +234,7 @@ pub fn storm(weather: &Weather) -> Aftermath {
     }
     nemesis.calm(&mut crowd);
     crowd.fill_seats();
-    // What was cut and could not be put back is mended as a person would.
+    // Files that were truncated and could not be restored are repaired as a person would do it.
     let repaired = place.msg(std::process::id()).args(["doctor", "--repair"]).output();
     let code = repaired.unwrap().status.code();
     assert!(code == Some(0) || code == Some(4), "a repair ended with {code:?}");
@@ -250,7 +250,7 @@ pub fn storm(weather: &Weather) -> Aftermath {
     Aftermath { verdict, not_done, disk: nemesis.give_up_disk(), dir }
 }
 
-/// Writes down what the dead did not live to tell, and where every message lies.
+/// Records what commands of dead agents answered, and where every message is.
 fn take_stock(place: &Place) {
     let mut journal = Journal::open(&place.history(), "nemesis");
     for (place, stem) in messages(place) {
@@ -260,7 +260,7 @@ fn take_stock(place: &Place) {
     for line in &history {
         let Event::Invoke { op, intent, .. } = &line.event else { continue };
         let out = place.out(&line.who, *op);
-        // Whoever was answered has taken it away.
+        // The output of an answered command has been removed.
         let Ok(said) = fs::read(&out) else { continue };
         let answer = command::answer(intent, &String::from_utf8_lossy(&said)).unwrap_or_default();
         let is_worth_it =
@@ -271,7 +271,7 @@ fn take_stock(place: &Place) {
     }
 }
 
-/// Every message in a place where it may lie, by the name of its file.
+/// Every message in a place where it may be, by the name of its file.
 fn messages(place: &Place) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for dir in ["inbox", "graves", "quarantine", "seen"] {
@@ -294,7 +294,7 @@ fn collect(dir: &Path, shown: &str, found: &mut Vec<(String, String)>) {
     }
 }
 
-/// The name of a message in that of a file: thirteen digits, a dash and six letters, with anything around them.
+/// The stem of a message in a file name: thirteen digits, a dash and six letters, with anything around them.
 fn stem_in(name: &str) -> Option<String> {
     const DIGITS: usize = 13;
     const LENGTH: usize = DIGITS + 1 + 6;
@@ -304,7 +304,7 @@ fn stem_in(name: &str) -> Option<String> {
             && word[DIGITS] == b'-'
             && letters.iter().all(|byte| byte.is_ascii_digit() || byte.is_ascii_lowercase())
     };
-    // In quarantine the time comes first, so the last one counts.
+    // In quarantine the time comes first, so the last match counts.
     let last = name.as_bytes().windows(LENGTH).rfind(|word| is_stem(word))?;
     String::from_utf8(last.to_vec()).ok()
 }

@@ -1,6 +1,7 @@
-//! One operation of an agent: the real `msg` in a process of its own, what is done to that process, and what it answered.
+//! One operation of an agent: runs the real `msg` in a process of its own, disturbs that process, and reads the
+//! answer.
 //!
-//! What it says goes into a file, so that it is known also when the agent that asked is killed meanwhile.
+//! The output goes into a file, so that it is known even if the agent that started the command is killed.
 
 use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt;
@@ -18,13 +19,13 @@ use serde_json::{Value, json};
 use crate::history::{Accepted, Answer, Event, Fate, Handed, Intent};
 use crate::place::Place;
 
-/// Nothing takes longer than this, even with its process stopped for a while and a lock waited for in vain.
+/// No command takes longer than this, even if its process is stopped for a while and waits for a lock in vain.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// The words of a message of the storm's, with its token behind them.
+/// The text of a message of the storm, before its token.
 pub const WORDS: &str = "in the storm ";
 
-/// The arguments of a command, and what it is given to read.
+/// The arguments of a command, and its standard input.
 pub fn arguments(intent: &Intent, session: &str, place: &Place) -> (Vec<String>, Option<String>) {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_string()).collect::<Vec<String>>();
     let mut args = match intent {
@@ -73,7 +74,7 @@ pub fn arguments(intent: &Intent, session: &str, place: &Place) -> (Vec<String>,
     (args, None)
 }
 
-/// As Claude Code calls its hooks.
+/// A payload as Claude Code gives it to its hooks.
 fn hook_input(event: &str, path: Option<&str>, session: &str, place: &Place) -> String {
     let (tool, input) = match path {
         Some(path) => {
@@ -95,7 +96,7 @@ fn hook_input(event: &str, path: Option<&str>, session: &str, place: &Place) -> 
     .to_string()
 }
 
-/// A command that runs.
+/// A running command.
 pub struct Running {
     child: Child,
     op: u64,
@@ -135,7 +136,7 @@ impl Running {
         self.signal(Signal::SIGTERM);
     }
 
-    /// Lets its fate come over it. Of one that is to be killed after a while, this is that while.
+    /// Kills or stops the process as its fate says. Blocks until that is done.
     pub fn suffer(&self) {
         match self.fate {
             Fate::After(micros) => {
@@ -144,7 +145,7 @@ impl Running {
             }
             Fate::Stopped(after, micros) => {
                 std::thread::sleep(Duration::from_micros(after));
-                // Whoever kills us meanwhile lets it go on.
+                // If the agent is killed meanwhile, the storm continues the process named here.
                 let note = self.out.with_extension("stopped");
                 fs::write(&note, self.child.id().to_string()).unwrap();
                 self.signal(Signal::SIGSTOP);
@@ -156,12 +157,12 @@ impl Running {
         }
     }
 
-    /// It is our child and not waited for, so its id is nobody else's.
+    /// Sends a signal. The child has not been waited for, so its pid is still its own.
     fn signal(&self, signal: Signal) {
         kill(Pid::from_raw(self.child.id().cast_signed()), signal).ok();
     }
 
-    /// Waits for its end, but not for ever.
+    /// Waits for its end, at most [`LONGEST`].
     pub fn end(mut self) -> Event {
         let pid = Pid::from_raw(self.child.id().cast_signed());
         let (done, waits) = mpsc::channel::<()>();
@@ -211,7 +212,7 @@ fn understand(
     let odd =
         |what: &str| Event::Odd { op, text: format!("{what}: {status}, said {said:?}, {complained:?}") };
     let mut answer = answer(intent, said);
-    // A hook that fails lets everything pass, and says so here.
+    // A hook that fails lets everything through and reports it here.
     if let (Intent::Hook { .. }, Some(answer)) = (intent, &mut answer)
         && !complained.is_empty()
     {
@@ -227,14 +228,14 @@ fn understand(
             None => odd("an answer that can't be read"),
         },
         (Some(code), _) => {
-            // What was said before it failed counts; the error comes last.
+            // Output before the failure counts; the error is the last line.
             let last = said.trim_end().rsplit('\n').next().unwrap_or_default();
             let value: Value = serde_json::from_str(last).unwrap_or_default();
             match value["error"]["kind"].as_str() {
                 Some(kind) => {
                     Event::No { op, code, kind: kind.to_string(), answer: answer.unwrap_or_default() }
                 }
-                // Where not even the answer could be written.
+                // Not even the answer could be written.
                 None if fate == Fate::Starved && code == 4 => {
                     Event::No { op, code, kind: "io".to_string(), answer: Answer::default() }
                 }
@@ -244,7 +245,7 @@ fn understand(
     }
 }
 
-/// What a command said, as far as it can be understood. `None`: it is not what such a command says.
+/// Parses a command's output. `None`: it is not the output of such a command.
 pub fn answer(intent: &Intent, said: &str) -> Option<Answer> {
     let mut answer = Answer::default();
     if let Intent::Hook { path, .. } = intent {
@@ -260,12 +261,12 @@ pub fn answer(intent: &Intent, said: &str) -> Option<Answer> {
         answer.handed = lines.filter_map(|message: Value| handed(&message)).collect();
         return Some(answer);
     }
-    // A command whose record failed after it had answered says two things.
+    // A command that failed to record something after its answer prints two objects.
     let value: Value = serde_json::Deserializer::from_str(said).into_iter().next()?.ok()?;
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let string = |value: &Value| value.as_str().map(str::to_string);
     answer.name = string(&value["agent"]["name"]);
-    // To look at what came is not to be handed it.
+    // Only `read` hands messages over; other commands just list them.
     if let Intent::Read { .. } = intent {
         answer.handed = list(&value["messages"]).iter().filter_map(handed).collect();
     }
@@ -286,7 +287,7 @@ fn accepted(sent: &Value) -> Option<Accepted> {
     Some(Accepted { to: sent["to"].as_str()?.to_string(), stem: stamp.to_string() })
 }
 
-/// Those of the storm; others tell of what became free.
+/// A message of the storm; `None` for notices about what is free.
 fn handed(message: &Value) -> Option<Handed> {
     let token = message["text"].as_str()?.strip_prefix(WORDS)?;
     let id = message["id"].as_str()?;
@@ -298,7 +299,7 @@ fn handed(message: &Value) -> Option<Handed> {
     Some(Handed::of(token, &stem))
 }
 
-/// The same from what a model is told: a header that ends in `msg reply LETTERS TEXT]`, and the text beneath it.
+/// The same from a text for a model: a header that ends in `msg reply LETTERS TEXT]`, and the text below it.
 fn quoted(context: &Value) -> Vec<Handed> {
     let lines: Vec<&str> = context.as_str().unwrap_or_default().lines().collect();
     let pairs = lines.windows(2).filter_map(|pair| {

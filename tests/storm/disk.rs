@@ -1,4 +1,4 @@
-//! A disk of its own for the mesh, which can be made full in an instant. Only root may mount, and not everywhere.
+//! A disk of its own for the mesh, which can be filled in an instant. Only root can mount one, and not everywhere.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use nix::sys::statvfs::statvfs;
 use nix::unistd::{getgid, getuid};
 
-/// As much as a storm of an hour needs, many times over. Nothing is taken before it is used.
+/// Many times what a storm of an hour needs. Memory is used only as it fills.
 const ROOM: &str = "2g";
 
 #[derive(Debug)]
@@ -15,14 +15,14 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// Why there is none, if there is none.
+    /// Mounts the disk, or says why it cannot.
     pub fn mount(at: &Path) -> Result<Self, String> {
         let options = format!("size={ROOM},mode=700,uid={},gid={}", getuid(), getgid());
         mount(&["-t", "tmpfs", "-o", &options, "tmpfs"], at)?;
         Ok(Self { at: at.to_path_buf() })
     }
 
-    /// Nothing more fits. Less than a page or two may still.
+    /// Leaves no free space, except perhaps a page or two.
     pub fn fill(&self) -> bool {
         let Ok(now) = statvfs(&self.at) else { return false };
         let used = (now.blocks() - now.blocks_free()) * now.fragment_size();

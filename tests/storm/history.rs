@@ -1,8 +1,8 @@
-//! What happened, as those who did it wrote it down: a file for each life of an agent, one for the nemesis, and what lay
-//! where in the end. A line is written before something is tried, and another when it is answered; times are the
-//! machine's monotonic clock, which is one for all processes and which no jump of the time of day moves.
+//! What happened, as the participants recorded it: a file for each life of an agent, one for the nemesis, and where
+//! every message was at the end. A line is written before something is tried, and another when it is answered. Times
+//! are from the machine's monotonic clock, which all processes share and which does not jump with the time of day.
 //!
-//! What was killed has no second line, or one that says so: it may have happened, or not.
+//! An operation that was killed has no second line, or one that says so: it may or may not have taken effect.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -19,11 +19,11 @@ pub fn now() -> Time {
     time.tv_sec() as u64 * 1_000_000 + time.tv_nsec() as u64 / 1_000
 }
 
-/// One line.
+/// A line of the history.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Line {
     pub at: Time,
-    /// A life of an agent, `7.2`: the second process in the seventh place. Or `nemesis`.
+    /// A life of an agent, such as `7.2`: the second process in slot 7. Or `nemesis`.
     pub who: String,
     pub event: Event,
 }
@@ -31,7 +31,7 @@ pub struct Line {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Event {
-    /// A life begins, as this session.
+    /// A life begins, with this session.
     Born {
         session: String,
         pid: u32,
@@ -43,29 +43,29 @@ pub enum Event {
         intent: Intent,
         fate: Fate,
     },
-    /// It was done.
+    /// It succeeded.
     Ok {
         op: u64,
         answer: Answer,
     },
-    /// It was answered with an error.
+    /// It failed with an error.
     No {
         op: u64,
         code: i32,
         kind: String,
         answer: Answer,
     },
-    /// The command was killed, and had said this much.
+    /// The command was killed, after this much output.
     Killed {
         op: u64,
         answer: Answer,
     },
-    /// Its agent died first; this is what the command said in the end.
+    /// Its agent died first; this is the command's output.
     Orphaned {
         op: u64,
         answer: Answer,
     },
-    /// What no command may do: answer in no known way, or not at all.
+    /// What no command may do: give an unknown answer, or none.
     Odd {
         op: u64,
         text: String,
@@ -74,18 +74,18 @@ pub enum Event {
         number: u64,
         deed: ActivityDelta,
     },
-    /// The nemesis is done with it.
+    /// The nemesis has finished it.
     Did {
         number: u64,
     },
-    /// In the end, a message lay there.
+    /// At the end, a message was there.
     Lies {
         place: String,
         stem: String,
     },
 }
 
-/// What an agent wants.
+/// What an agent tries to do.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Intent {
@@ -137,7 +137,7 @@ pub enum Intent {
         event: String,
         path: Option<String>,
     },
-    /// A command that only looks.
+    /// A command that only reads.
     Look {
         command: String,
     },
@@ -150,11 +150,11 @@ pub enum Fate {
     Lives,
     /// Killed before this change to the file system.
     Step(u64),
-    /// Killed after so many microseconds.
+    /// Killed after this many microseconds.
     After(u64),
-    /// Stopped after so many microseconds, for so many.
+    /// Stopped after this many microseconds, for that many.
     Stopped(u64, u64),
-    /// No file that it writes may be larger than a few hundred bytes.
+    /// No file that it writes may exceed a few hundred bytes.
     Starved,
 }
 
@@ -164,7 +164,7 @@ impl Fate {
     }
 }
 
-/// What was answered, as far as promises are about it.
+/// The parts of an answer that the promises are about.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Answer {
@@ -175,7 +175,7 @@ pub struct Answer {
     /// In the order in which they were handed over.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub handed: Vec<Handed>,
-    /// A task, and the session whose it is now.
+    /// A task, and the session that owns it now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<(String, String)>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -184,11 +184,11 @@ pub struct Answer {
     pub free: Option<bool>,
 }
 
-/// A message that was accepted for somebody.
+/// A message that was accepted for a recipient.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Accepted {
     pub to: String,
-    /// The name of its file.
+    /// The stem of its file name.
     pub stem: String,
 }
 
@@ -227,36 +227,36 @@ pub enum ActivityDelta {
         stem: String,
         completed: bool,
     },
-    /// A stored message loses its end.
+    /// A stored message is truncated.
     CutMessage {
         name: String,
         stem: String,
     },
-    /// A foreign writer is in the middle of a registration for so long.
+    /// A registration is half written by a foreign writer for this long.
     CutRegistration {
         name: String,
         millis: u64,
     },
-    /// `claims.json` can't be read for so long, and is put back.
+    /// `claims.json` cannot be read for this long, and is then restored.
     CutClaims {
         millis: u64,
     },
-    /// It lay there untouched all the while, or not.
+    /// Whether it was untouched all that time.
     ClaimsKept {
         kept: bool,
     },
     CutFeed,
     CutIndex,
-    /// An inbox is moved away with all that lies in it, and perhaps made anew.
+    /// An inbox is moved away with its content, and perhaps created again.
     MoveInbox {
         name: String,
         made_anew: bool,
     },
-    /// A directory that holds nothing which was promised.
+    /// Moves a directory that holds nothing the promises are about.
     MoveDirectory {
         name: String,
     },
-    /// A registration of pi-messenger's in the place of this name's.
+    /// A registration of pi-messenger in the place of this name's.
     Foreign {
         name: String,
         alive: bool,
@@ -264,7 +264,7 @@ pub enum ActivityDelta {
     Unregister {
         name: String,
     },
-    /// The time of day is off by so many milliseconds from now on.
+    /// The time of day is off by this many milliseconds from now on.
     Clock {
         millis: i64,
     },
@@ -283,7 +283,7 @@ impl Journal {
         Self { file, who: who.to_string() }
     }
 
-    /// Returns the time that the line bears.
+    /// Writes a line. Returns its time.
     pub fn write(&mut self, event: Event) -> Time {
         let line = Line { at: now(), who: self.who.clone(), event };
         let text = serde_json::to_string(&line).unwrap() + "\n";
@@ -292,7 +292,7 @@ impl Journal {
     }
 }
 
-/// All that was written, in the order of time. Whoever was killed may have left half a line, which nobody wrote.
+/// All lines, ordered by time. A process that was killed may have left half a line, which is ignored.
 pub fn read(dir: &Path) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for entry in fs::read_dir(dir).unwrap() {

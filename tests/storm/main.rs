@@ -1,9 +1,10 @@
-//! The storm: fifty agents as real processes do everything at once while a nemesis kills, stops, fills, cuts, moves and
-//! jumps; then a checker reads what they wrote down and proves from it that the promises were kept.
+//! The storm: fifty agents as real processes do everything at once while a nemesis kills and stops processes, fills
+//! the disk, truncates and moves files and makes the clock jump. Then a checker reads what they recorded and proves
+//! that the promises were kept.
 //!
-//! `cargo test --test storm` takes a quarter of a minute for it; `RAVENRY_STORM_SECONDS=3600` an hour. What the nemesis
-//! does and what each agent wants is drawn from `RAVENRY_STORM_SEED`: the same seed, the same intentions. When which
-//! process runs is the machine's affair, so a run can be repeated only as far as that.
+//! `cargo test --test storm` runs it for 15 seconds, with `RAVENRY_STORM_SECONDS=3600` for an hour.
+//! `RAVENRY_STORM_SEED` decides what the nemesis does and what each agent tries: the same seed gives the same
+//! intentions. The scheduler decides which process runs when, so a run cannot be repeated exactly.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -39,13 +40,13 @@ const SEED: &str = "RAVENRY_STORM_SEED";
 const AGENTS: &str = "RAVENRY_STORM_AGENTS";
 /// A file for the figures; `docs/storm.txt` is shown in `BENCHMARKS.md`.
 const FIGURES: &str = "RAVENRY_STORM_FIGURES";
-/// Also what went well is kept, to be looked at.
+/// Keeps the directory even if no promise was broken.
 const KEEP: &str = "RAVENRY_STORM_KEEP";
 
-/// So many violations of a promise are shown; all of them are written down.
+/// Violations of a promise that are shown; all of them are written to a file.
 const SHOWN: usize = 3;
 
-/// Storms come one at a time.
+/// Storms run one at a time.
 static WEATHER: Mutex<()> = Mutex::new(());
 
 fn number(variable: &str, otherwise: u64) -> u64 {
@@ -57,7 +58,7 @@ fn say(text: &str) {
     eprintln!("{text}");
 }
 
-/// This is what a storm runs as its agents.
+/// A storm runs this test as its agents.
 #[test]
 fn agents_are_processes_of_this_program() {
     if let Some(task) = Task::from_environment() {
@@ -65,7 +66,7 @@ fn agents_are_processes_of_this_program() {
     }
 }
 
-/// The violations in words; the directory is kept if there are any.
+/// The violations as text; the directory is kept if there are any.
 fn report(weather: &Weather, aftermath: Aftermath) -> Result<(), String> {
     let Aftermath { verdict, not_done, .. } = &aftermath;
     let figures = format!("seed {}, {} agents\n{}", weather.seed, weather.agents, verdict.figures);
@@ -116,7 +117,7 @@ fn the_promises_are_kept_in_a_storm() {
     assert!(proven.names > 10 && proven.paths > 0 && proven.pairs > 0, "{figures}");
 }
 
-/// Storms in which the program has a fault, until the checker has seen it. A race needs luck, so there are several.
+/// Runs storms with a fault in the program until the checker finds it. A race needs luck, so there are several.
 fn assert_seen(bug: Bug, mood: Mood, agents: u64, promise: Promise) {
     const ROUNDS: u64 = 12;
     let _alone = WEATHER.lock().unwrap_or_else(PoisonError::into_inner);
@@ -150,7 +151,7 @@ fn a_look_before_the_watch_is_seen() {
     assert_seen(Bug::ScanBeforeWatch, Mood::Doorbell, 8, Promise::WatchersHear);
 }
 
-/// The same moods without a fault: what is seen above is the fault, and not the weather.
+/// The same moods without a fault: what the checker finds above is the fault, and not an effect of the storm.
 #[test]
 fn nothing_is_seen_where_there_is_no_fault() {
     let _alone = WEATHER.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,5 +1,5 @@
-//! Whatever can go wrong on a machine, in an order that the seed decides. Each deed is written down before it is done, so
-//! that what it rightly destroys is known, and nothing else is excused.
+//! Everything that can go wrong on a machine, in an order that the seed decides. Each action is recorded before it is
+//! done, so that its rightful damage is known, and nothing else is excused.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, Write};
@@ -17,9 +17,9 @@ use crate::disk::Disk;
 use crate::history::{ActivityDelta, Event, Journal};
 use crate::place::Place;
 
-/// Whoever waits for longer lets other things go unmended meanwhile.
+/// Waiting longer for the lock would delay the undoing of other actions.
 const LOCK: Duration = Duration::from_secs(1);
-/// Between two deeds, in milliseconds, at the most.
+/// Longest pause between two actions, in milliseconds.
 const PAUSE: u64 = 400;
 
 pub struct Nemesis {
@@ -28,16 +28,16 @@ pub struct Nemesis {
     chance: Chance,
     disk: Option<Disk>,
     deeds: u64,
-    /// What is to be undone, and when.
+    /// What has to be undone, and when.
     later: Vec<(Instant, Undo)>,
     next: Instant,
     /// Processes that foreign registrations name.
     strangers: Vec<Child>,
 }
 
-/// Agents in processes, as the nemesis reaches them.
+/// The agents' processes, as the nemesis reaches them.
 pub trait Victims {
-    /// The life in that place, if there is one now.
+    /// The life in that slot, if there is one now.
     fn who(&mut self, slot: u64) -> Option<String>;
     fn kill(&mut self, slot: u64);
     fn stop(&mut self, slot: u64);
@@ -53,7 +53,7 @@ enum Undo {
         path: PathBuf,
         text: String,
     },
-    /// The same file, whatever its name leads to by now.
+    /// Restores the same file, even if its name now leads to another.
     Mend {
         number: u64,
         file: File,
@@ -86,7 +86,7 @@ impl Nemesis {
         }
     }
 
-    /// Leaves everything in a state that is worth living in.
+    /// Undoes everything.
     pub fn calm(&mut self, victims: &mut impl Victims) {
         while !self.later.is_empty() {
             let last = self.later.iter().map(|(due, _)| *due).max().unwrap_or(self.next);
@@ -95,12 +95,12 @@ impl Nemesis {
         self.strangers.drain(..).for_each(end);
     }
 
-    /// It is over.
+    /// Returns the disk at the end.
     pub fn give_up_disk(mut self) -> Option<Disk> {
         self.disk.take()
     }
 
-    /// Nobody answers for a death but who caused it.
+    /// Kills an agent. The record names the nemesis as the cause.
     pub fn kill(&mut self, victims: &mut impl Victims, slot: u64) {
         let Some(who) = victims.who(slot) else { return };
         let number = self.note(ActivityDelta::KillAgent { who });
@@ -170,7 +170,7 @@ impl Nemesis {
         (count > 0).then(|| names[self.chance.below(count) as usize].to_string())
     }
 
-    /// What is in a directory of the mesh, in the order of its name.
+    /// The names in a directory of the mesh, sorted.
     fn names(&self, dir: &str) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.place.mesh().join(dir)) else { return Vec::new() };
         let mut names: Vec<String> =
@@ -179,7 +179,7 @@ impl Nemesis {
         names
     }
 
-    /// As pi-messenger writes: in place, so that others see half of it.
+    /// Writes as pi-messenger does: in place, so that others see half of it.
     fn write_half_a_message(&mut self) {
         let Some(name) = self.name() else { return };
         let inbox = self.place.mesh().join("inbox").join(&name);
@@ -194,7 +194,7 @@ impl Nemesis {
         .to_string();
         let path = inbox.join(format!("{stem}.json"));
         let number = self.note(ActivityDelta::HalfMessage { name, token, stem, completed });
-        // Where the inbox is gone or the disk is full, the foreign writer fails.
+        // If the inbox is gone or the disk is full, the foreign writer fails.
         if fs::write(&path, &text[..text.len() / 2]).is_ok() && completed {
             let pause = 1 + self.chance.below(300);
             self.after(pause, Undo::Complete { number, path, text });
@@ -207,7 +207,7 @@ impl Nemesis {
             .collect()
     }
 
-    /// A torn write: the file is there, and its end is not.
+    /// A torn write: the file exists without its end.
     fn cut_message(&mut self) {
         let Some(name) = self.name() else { return };
         let names = self.names(&format!("inbox/{name}"));
@@ -238,7 +238,7 @@ impl Nemesis {
         self.after(millis, Undo::Mend { number, file, content });
     }
 
-    /// With the lock held, so that nobody of ours writes at the same time; whoever comes next finds it damaged.
+    /// Holds the lock, so that none of our processes writes at the same time; the next one finds the file damaged.
     fn cut_claims(&mut self) {
         let is_at_it = |undo: &Undo| matches!(undo, Undo::PutClaimsBack { .. } | Undo::Mend { .. });
         if self.later.iter().any(|(_, undo)| is_at_it(undo)) {
@@ -263,7 +263,7 @@ impl Nemesis {
         Mesh::create(&Location::at(&self.place.mesh()), options).unwrap()
     }
 
-    /// Of the newest file in a directory, or of a file.
+    /// Truncates a file, or the newest file in a directory.
     fn cut_tail(&mut self, name: &str, deed: ActivityDelta) {
         let mut path = self.place.mesh().join(name);
         if path.is_dir() {
@@ -278,7 +278,7 @@ impl Nemesis {
         self.done(number);
     }
 
-    /// With all that lies in it, which is found in the trash in the end.
+    /// Moves an inbox with its content to the trash, where it is found at the end.
     fn move_inbox(&mut self) {
         let Some(name) = self.name() else { return };
         let made_anew = self.chance.one_in(2);
@@ -286,7 +286,7 @@ impl Nemesis {
         let number = self.note(ActivityDelta::MoveInbox { name, made_anew });
         let moved = fs::rename(&inbox, self.place.trash().join(format!("inbox-{number}"))).is_ok();
         if moved && made_anew {
-            // Somebody else may have been faster, or the disk is full.
+            // Another process may have been first, or the disk is full.
             fs::create_dir(&inbox).ok();
         }
         self.done(number);
@@ -299,7 +299,7 @@ impl Nemesis {
         self.done(number);
     }
 
-    /// pi-messenger takes no lock, and looks at nobody's process but by its id.
+    /// pi-messenger takes no lock, and checks a process only by its id.
     fn replace_registration(&mut self) {
         let Some(name) = self.name() else { return };
         let alive = self.chance.one_in(2);
@@ -333,7 +333,7 @@ impl Nemesis {
         self.done(number);
     }
 
-    /// Back and forth, by seconds or by half an hour, for a while.
+    /// Back or forth, by seconds or by half an hour, for a while.
     fn jump_the_clock(&mut self) {
         let span = if self.chance.one_in(2) { 5_000 } else { 1_800_000 };
         let millis = self.chance.below(2 * span).cast_signed() - span.cast_signed();
@@ -369,7 +369,7 @@ impl Nemesis {
                 self.done(number);
             }
             Undo::Complete { number, path, text } => {
-                // Where it was set aside meanwhile, or the disk is full, nothing was ever accepted.
+                // If it was moved to quarantine, or the disk is full, it was never accepted.
                 if path.exists() && fs::write(&path, text).is_ok() {
                     self.done(number);
                 }

@@ -1,5 +1,5 @@
-//! Where a storm happens: a home, a folder to work in, a mesh, and beside them the history, which no full disk and no
-//! nemesis reaches.
+//! The directories of a storm: a home, a working directory, a mesh, and next to them the history, which neither a full
+//! disk nor the nemesis reaches.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use std::process::{Command, Stdio};
 
 use ravenry::sys::seams;
 
-/// The directories that agents reserve, and the files in each.
+/// Directories that agents reserve, and files in each.
 pub const DIRECTORIES: u64 = 8;
 pub const FILES: u64 = 4;
-/// How many tasks the spec has.
+/// Tasks in the spec.
 const TASKS: usize = 60;
 
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Makes everything but the mesh.
+    /// Creates everything but the mesh.
     pub fn make(root: &Path) -> Self {
         let place = Self::at(root);
         for dir in ["home", "work", "history", "out", "disk"] {
@@ -56,7 +56,7 @@ impl Place {
         self.work().join("spec.md")
     }
 
-    /// What is mounted, where something can be; the mesh lies on it, and what is taken out of the mesh.
+    /// The mounted disk, if one can be mounted. It holds the mesh, and what is moved out of the mesh.
     pub fn disk(&self) -> PathBuf {
         self.root.join("disk")
     }
@@ -73,27 +73,27 @@ impl Place {
         self.root.join("history")
     }
 
-    /// What commands say while they run.
+    /// The output of a running command.
     pub fn out(&self, who: &str, op: u64) -> PathBuf {
         self.root.join("out").join(format!("{}-{op}", who.replace('.', "-")))
     }
 
-    /// Where a listener says that it listens.
+    /// The file in which a listener announces that it listens.
     pub fn bell(&self, slot: u64) -> PathBuf {
         self.root.join(format!("bell-{slot}"))
     }
 
-    /// Once it is there, agents come to an end.
+    /// Once this file exists, agents end.
     pub fn enough(&self) -> PathBuf {
         self.root.join("enough")
     }
 
-    /// By how many milliseconds the time of day is off.
+    /// How many milliseconds the time of day is off.
     pub fn clock(&self) -> PathBuf {
         self.root.join("clock")
     }
 
-    /// The real `msg`, in nothing but this place.
+    /// The real `msg`, confined to these directories.
     pub fn msg(&self, ancestry_end: u32) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_msg"));
         let path = std::env::var("PATH").unwrap_or_default();

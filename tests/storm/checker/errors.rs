@@ -1,11 +1,11 @@
-//! Every error is one that may come in a storm, with the exit code that belongs to it.
+//! Checks that every error may occur in a storm and has its documented exit code.
 
 use super::story::{Outcome, Story};
 use super::{Promise, Violation};
 use crate::history::{ActivityDelta, Intent};
 
-/// What a well-formed command may be answered with while names change hands, disks fill and files are cut short. Others
-/// are documented too, but for calls that nobody makes here.
+/// Errors that a well-formed command may return while names change owners, disks fill and files are truncated. Others
+/// are documented too, but for calls that no agent makes here.
 const DOCUMENTED: [(i32, &[&str]); 4] = [
     (
         1,
@@ -51,7 +51,7 @@ pub(super) fn check(story: &Story<'_>) -> Vec<Violation> {
             Outcome::No { code, kind } if matches!(op.intent, Intent::Hook { .. }) => {
                 format!("a hook ended with {code}, {kind}")
             }
-            // To hand oneself a task is the one mistake that these agents can make: they may have that name by now.
+            // These agents can make one mistake: handing a task to themselves, if they have that name by now.
             Outcome::No { code: 2, kind } if kind == "invalid_value" && is_handoff(op.intent) => continue,
             Outcome::No { code, kind } if !is_documented(*code, kind) => {
                 format!("exit code {code} with `{kind}` is not an answer to this")

@@ -1,4 +1,4 @@
-//! What a storm came to, in numbers.
+//! The numbers of a storm.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -10,25 +10,25 @@ use crate::history::{ActivityDelta, Fate, Handed, Intent};
 pub struct Figures {
     pub operations: usize,
     pub done: usize,
-    /// By kind.
+    /// By error kind.
     pub refused: BTreeMap<String, usize>,
     pub killed: usize,
     pub stopped: usize,
     pub unknown: usize,
     pub agents_killed: usize,
-    /// By what was done.
+    /// By what the nemesis did.
     pub deeds: BTreeMap<String, usize>,
-    /// By what was wanted.
+    /// By operation.
     pub intents: BTreeMap<String, usize>,
     pub accepted: usize,
     pub delivered: usize,
     pub again: usize,
     pub lie: usize,
     pub destroyed: usize,
-    /// Edits that hooks were asked about, and those that they refused.
+    /// Edits that hooks were asked about, and edits that they refused.
     pub edits: [usize; 2],
-    /// What the verdict rests on: names, tasks and paths that were surely held, messages whose order was compared, and
-    /// watchers that listened long enough.
+    /// What the verdict is based on: names, tasks and paths that were certainly held, messages whose order was
+    /// compared, and watchers that listened long enough.
     pub proven: Proven,
     pub seconds: f64,
 }

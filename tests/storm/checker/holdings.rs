@@ -1,8 +1,8 @@
-//! Who surely held what, from when to when. No two intervals of one thing may overlap.
+//! Who certainly held what, from when to when. No two intervals of one thing may overlap.
 //!
-//! An interval begins with the answer that grants it and ends when the first thing is tried that could end it: a command
-//! of its holder's, an eviction, a kill, a stranger's hand on its registration. What could have ended it while it was
-//! being granted makes it no interval at all.
+//! An interval begins with the answer that grants it, and ends with the first attempt of anything that could end it: a
+//! command of its holder, an eviction, a kill, a foreign change of its registration. If something could have ended it
+//! while it was being granted, there is no interval.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,12 +10,12 @@ use super::story::{Op, Outcome, Story};
 use super::{Promise, Violation};
 use crate::history::{ActivityDelta, Fate, Intent, Line, Time};
 
-/// A command that nobody saw the end of has no effect after this long.
+/// A command whose end nobody saw has no effect after this long, in microseconds.
 const LONGEST: Time = 60_000_000;
 
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum Thing {
-    /// In lower case: names are unique without regard to it.
+    /// In lower case, because names are unique regardless of case.
     Name(String),
     Task(String),
     Path(String),
@@ -26,7 +26,7 @@ impl Thing {
         Self::Name(name.to_lowercase())
     }
 
-    /// Only what shares this can exclude one another.
+    /// Only things in the same bucket can exclude each other.
     fn bucket(&self) -> String {
         match self {
             Self::Name(name) => format!("name {name}"),
@@ -35,7 +35,7 @@ impl Thing {
         }
     }
 
-    /// Can't both be had by different agents?
+    /// Whether two agents cannot have both at the same time.
     fn excludes(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Path(a), Self::Path(b)) => covers(a, b) || covers(b, a),
@@ -57,15 +57,15 @@ pub(super) struct Held<'h> {
     proof: Vec<&'h Line>,
 }
 
-/// What something ends.
+/// What an event ends.
 #[derive(Clone, Debug)]
 enum Scope {
     All,
     Name,
-    /// The task, and paths that were taken with it.
+    /// The task, and the paths that were reserved with it.
     Task(Option<String>),
     Path(String),
-    /// The path, and what lies in it.
+    /// The path, and everything in it.
     Within(String),
     AllPaths,
 }
@@ -79,7 +79,7 @@ struct End<'h> {
 
 struct Begin<'h> {
     thing: Thing,
-    /// The task that a path was taken with.
+    /// The task with which a path was reserved.
     task: Option<String>,
     tried: Time,
     granted: Time,
@@ -88,7 +88,7 @@ struct Begin<'h> {
 
 #[derive(Debug, Default)]
 pub(super) struct Holdings<'h> {
-    /// By bucket, in the order of time.
+    /// By bucket, ordered by time.
     held: BTreeMap<String, Vec<Held<'h>>>,
 }
 
@@ -131,7 +131,7 @@ impl<'h> Holdings<'h> {
         Self { held }
     }
 
-    /// How many intervals there are of names, tasks and paths.
+    /// The number of intervals of names, tasks and paths.
     pub(super) fn counts(&self) -> [usize; 3] {
         let all: Vec<&Thing> = self.held.values().flatten().map(|held| &held.thing).collect();
         let count = |is_it: fn(&Thing) -> bool| all.iter().filter(|thing| is_it(thing)).count();
@@ -142,7 +142,7 @@ impl<'h> Holdings<'h> {
         ]
     }
 
-    /// Who surely held that throughout.
+    /// The agents that certainly held that throughout.
     pub(super) fn holders<'a>(
         &'a self,
         thing: &'a Thing,
@@ -184,7 +184,8 @@ impl Held<'_> {
     }
 }
 
-/// The path that a command or a hook let others have. A hook that had no time to look lets everything pass.
+/// The path that a command or a hook reported as free. A hook that ran out of time lets everything through, so it does
+/// not count.
 fn said_to_be_free<'h>(op: &Op<'h>) -> Option<&'h str> {
     const TIME_TO_LOOK: Time = 3_000_000;
     let path = match op.intent {
@@ -218,7 +219,7 @@ fn interval<'h>(who: &'h str, begin: Begin<'h>, ends: &[End<'h>], last: Time) ->
     let mut until = last + 1;
     let mut lines = begin.lines.clone();
     for end in ends.iter().filter(|end| ends_it(&end.scope, &begin)) {
-        // The command that grants one thing may be the end of another.
+        // The command that grants one thing may end another.
         if begin.lines.contains_line(end.line) {
             continue;
         }
@@ -259,7 +260,7 @@ fn ends_it(scope: &Scope, begin: &Begin<'_>) -> bool {
     }
 }
 
-/// The names that a life may have had by this.
+/// The names that an agent may have got by this operation.
 fn names_in(op: &Op<'_>) -> Vec<String> {
     let wanted = match op.intent {
         Intent::Join { name } => name.clone(),
@@ -269,7 +270,7 @@ fn names_in(op: &Op<'_>) -> Vec<String> {
     wanted.into_iter().chain(op.answer.name.clone()).map(|name| name.to_lowercase()).collect()
 }
 
-/// What a command of the holder's own could end.
+/// What a command of the holder itself could end.
 fn own_ends<'h>(op: &Op<'h>) -> Vec<End<'h>> {
     if op.is_refused() {
         return Vec::new();
@@ -288,7 +289,7 @@ fn own_ends<'h>(op: &Op<'h>) -> Vec<End<'h>> {
     scopes.into_iter().map(|scope| End { scope, from: op.invoked, until, line: op.lines[0] }).collect()
 }
 
-/// The task, with its paths; which ones these are is known from the answer alone.
+/// The task and its paths, which only the answer names.
 fn handed_over(op: &Op<'_>, task: &str) -> Vec<Scope> {
     let task = Scope::Task(Some(task.to_string()));
     match op.outcome {
@@ -329,7 +330,7 @@ fn granted<'a, 'h>(op: &'a Op<'h>) -> Vec<(&'a str, Begin<'h>)> {
     }
 }
 
-/// When others laid hands on a name.
+/// When others changed the registration of a name.
 fn cuts<'h>(story: &Story<'h>) -> Vec<(&'h str, Time, Time, &'h Line)> {
     let evictions = story.ops.iter().filter(|op| !op.is_refused()).filter_map(|op| match op.intent {
         Intent::Evict { name, .. } => {

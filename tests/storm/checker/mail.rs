@@ -1,4 +1,4 @@
-//! What was accepted is handed over once, in order, to whom it was sent; or it lies somewhere.
+//! Checks that every accepted message is handed over once, in order, to its recipient, or is still somewhere.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,9 +7,9 @@ use super::story::{Op, Outcome, Story};
 use super::{Promise, Violation};
 use crate::history::{ActivityDelta, Handed, Intent, Line, Time};
 
-/// A watcher that is left alone looks by itself more often than this, in microseconds.
+/// An idle watcher polls at least this often, in microseconds.
 const HEARD_WITHIN: Time = 12_000_000;
-/// As many as a watcher has in hand at once, and so as many as its death can double.
+/// Messages that a watcher has in hand at once at most, and so the number that its death can duplicate.
 const BATCH: usize = 64;
 
 /// A message that was accepted.
@@ -17,14 +17,14 @@ struct Letter<'s, 'h> {
     key: Handed,
     to: &'s str,
     stem: &'s str,
-    /// `None`: a foreign writer's.
+    /// `None`: from a foreign writer.
     sender: Option<&'s Op<'h>>,
     tried: Time,
     accepted: Time,
     proof: Vec<Line>,
 }
 
-/// A place in what a command said.
+/// A position in the output of a command.
 #[derive(Clone, Copy)]
 struct Delivery<'s, 'h> {
     op: &'s Op<'h>,
@@ -32,15 +32,15 @@ struct Delivery<'s, 'h> {
 }
 
 impl Delivery<'_, '_> {
-    /// Its reader may have died before it could record it.
+    /// Whether its reader may have died before it recorded the message.
     fn is_excused(&self, story: &Story<'_>) -> bool {
         let is_watch = *self.op.intent == Intent::Watch;
         let recorded = is_watch && self.place + BATCH < self.op.answer.handed.len();
         self.op.is_cut_short() && !recorded || self.is_offer(story)
     }
 
-    /// What a hook says counts when a later hook of the same life shows that the model went on. Until then a death, or
-    /// mail that is moved with its owner, gives it again.
+    /// Whether this is only an offer: mail from a hook counts once a later hook of the same agent shows that the model
+    /// continued. Before that, a death or a move of the mail with its owner makes it come again.
     fn is_offer(&self, story: &Story<'_>) -> bool {
         let is_hook = |op: &Op<'_>| matches!(op.intent, Intent::Hook { .. });
         let shows = |op: &&Op<'_>| {
@@ -60,11 +60,11 @@ impl Delivery<'_, '_> {
     }
 }
 
-/// A message, and how it was handed over.
+/// A message, and its deliveries.
 type Arrived<'s, 'h> = (&'s Letter<'s, 'h>, &'s [Delivery<'s, 'h>]);
 type Deliveries<'s, 'h> = HashMap<&'s Handed, Vec<Delivery<'s, 'h>>>;
 
-/// What was found, and on what it rests.
+/// The violations, and what the verdict is based on.
 pub(super) struct Findings {
     pub(super) violations: Vec<Violation>,
     pub(super) pairs: usize,
@@ -123,7 +123,7 @@ fn letters<'s, 'h>(story: &'s Story<'h>) -> Vec<Letter<'s, 'h>> {
     letters
 }
 
-/// Twice without a death is once too often, and twice in one breath is never right.
+/// No message is handed over twice unless a reader died, and never twice by one command.
 fn once(story: &Story<'_>, deliveries: &Deliveries<'_, '_>) -> Vec<Violation> {
     let mut violations = Vec::new();
     for (key, all) in deliveries {
@@ -158,7 +158,7 @@ fn lost(story: &Story<'_>, letter: &Letter<'_, '_>, handed: &[Delivery<'_, '_>])
     Some(Violation { promise: Promise::NothingIsLost, text, proof })
 }
 
-/// Who surely had the name while it was sent to is the only one who may get it.
+/// If an agent certainly had the name while the message was sent, only its session may get it.
 fn astray(
     story: &Story<'_>,
     holdings: &Holdings<'_>,
@@ -174,13 +174,13 @@ fn astray(
     Some(Violation { promise: Promise::ForTheRecipientAlone, text, proof })
 }
 
-/// Also returns how many pairs were compared.
+/// Checks the order. Also returns how many pairs were compared.
 fn order(
     story: &Story<'_>,
     letters: &[Letter<'_, '_>],
     deliveries: &Deliveries<'_, '_>,
 ) -> (Vec<Violation>, usize) {
-    // By sender and recipient; the recipient is whoever was handed it.
+    // By sender and recipient; the recipient is the session that got the message.
     let mut pairs: BTreeMap<(&str, &str), Vec<Arrived<'_, '_>>> = BTreeMap::new();
     for letter in letters {
         let Some(sender) = letter.sender else { continue };
@@ -214,7 +214,7 @@ fn order(
     (violations, compared)
 }
 
-/// Surely before all of those?
+/// Whether it certainly came before all of the others.
 fn comes_before(delivery: &Delivery<'_, '_>, others: &[Delivery<'_, '_>]) -> bool {
     others.iter().all(|other| match std::ptr::eq(other.op, delivery.op) {
         true => delivery.place < other.place,
@@ -222,7 +222,7 @@ fn comes_before(delivery: &Delivery<'_, '_>, others: &[Delivery<'_, '_>]) -> boo
     })
 }
 
-/// A reader that was cut short, or stopped as it should, may have had something in hand meanwhile and put it back.
+/// A reader that was interrupted, or a watcher, may have had a message in hand for a while and put it back.
 fn may_hold_back(op: &Op<'_>) -> bool {
     match op.intent {
         Intent::Watch => true,
@@ -236,7 +236,7 @@ fn is_held_back(readers: &[&Op<'_>], delivery: &Delivery<'_, '_>) -> bool {
     readers.iter().filter(is_other).any(|op| op.overlaps(delivery.op.invoked, delivery.op.ended))
 }
 
-/// Mail that is on its way to a grave or back passes a watcher one by one.
+/// Mail that moves to a grave or back arrives at a watcher one by one.
 fn is_moved(story: &Story<'_>, recipient: &str, delivery: &Delivery<'_, '_>) -> bool {
     if *delivery.op.intent != Intent::Watch {
         return false;
@@ -249,7 +249,7 @@ fn is_moved(story: &Story<'_>, recipient: &str, delivery: &Delivery<'_, '_>) -> 
     story.ops.iter().filter(moves).any(|op| op.overlaps(delivery.op.invoked, delivery.op.ended))
 }
 
-/// A watcher that listened long enough, as an agent that surely had its name, has handed over what came.
+/// A watcher that listened long enough, with a name that its agent certainly had, must have handed over what arrived.
 fn unheard(
     story: &Story<'_>,
     holdings: &Holdings<'_>,
@@ -283,7 +283,7 @@ fn listens(op: &Op<'_>) -> bool {
     *op.intent == Intent::Watch && op.outcome == Outcome::Ok && op.ended - op.invoked > HEARD_WITHIN
 }
 
-/// The nemesis took it away or cut it short.
+/// Whether the nemesis took the message away or truncated it.
 fn is_spoilt(story: &Story<'_>, letter: &Letter<'_, '_>) -> bool {
     let elsewhere = |line: &&Line| !format!("{:?}", line.event).contains("inbox/");
     letter.sender.is_none() || story.lies.get(letter.stem).is_some_and(elsewhere)

@@ -1,8 +1,8 @@
-//! Reads a history and proves from it what was promised, or names the promise that was broken and the lines that prove
-//! it. A pure function: it sees what those who took part wrote down, and nothing else.
+//! Reads a history and proves that the promises were kept, or names a broken promise and the lines that prove it. It
+//! is a pure function of what the participants recorded.
 //!
-//! What is not certain is never held against the program. Something is *held* from the answer that granted it until
-//! whatever could end it is tried; a command that was killed may have done its work or not.
+//! Doubt never counts against the program. Something is *held* from the answer that granted it until the first attempt
+//! of anything that could end it; a command that was killed may or may not have done its work.
 
 mod errors;
 mod figures;
@@ -38,21 +38,21 @@ impl fmt::Display for Violation {
 
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Promise {
-    /// What was accepted is handed over, or lies somewhere.
+    /// An accepted message is handed over, or is still somewhere.
     NothingIsLost,
-    /// Among our readers, an id is handed over once, except behind a kill.
+    /// Among our readers, an id is handed over once, unless a reader was killed.
     HandedOverOnce,
     /// One sender's messages reach one recipient in the order of sending.
     OrderIsKept,
-    /// What was sent to one session reaches no other.
+    /// A message to one session reaches no other.
     ForTheRecipientAlone,
-    /// A watcher that listens hands over what comes.
+    /// A watcher that listens hands over what arrives.
     WatchersHear,
     /// A name, a task and a path have one live owner.
     OneOwner,
-    /// What is held is said to be held.
+    /// What is held is reported as held.
     HeldIsRefused,
-    /// Every error is a documented one, and everything answers.
+    /// Every error is a documented one, and every command answers.
     EverythingAnswers,
     /// Unreadable state is not overwritten.
     UnreadableIsKept,

@@ -1,4 +1,4 @@
-//! A history as operations: what was tried, when, by whom, and what came of it.
+//! A history as operations: what was tried, when, by whom, and with what result.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,7 +15,7 @@ pub(super) enum Outcome {
     /// Its agent died before it was answered.
     Orphaned,
     Odd(String),
-    /// Nobody lived to tell.
+    /// No result was recorded.
     Unknown,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Op<'h> {
     pub(super) intent: &'h Intent,
     pub(super) fate: Fate,
     pub(super) invoked: Time,
-    /// When it was over; `Time::MAX` if nobody knows.
+    /// When it ended; `Time::MAX` if that is unknown.
     pub(super) ended: Time,
     pub(super) outcome: Outcome,
     pub(super) answer: Answer,
@@ -34,12 +34,12 @@ pub(super) struct Op<'h> {
 }
 
 impl Op<'_> {
-    /// It was refused, so nothing has changed.
+    /// Whether it was refused, so that nothing has changed.
     pub(super) fn is_refused(&self) -> bool {
         matches!(self.outcome, Outcome::No { code: 1..=3, .. })
     }
 
-    /// It may have been cut short in the middle of anything.
+    /// Whether it may have been interrupted at any step.
     pub(super) fn is_cut_short(&self) -> bool {
         match &self.outcome {
             Outcome::Killed | Outcome::Unknown | Outcome::Odd(_) => true,
@@ -71,13 +71,13 @@ pub(super) struct Blow<'h> {
 pub(super) struct Story<'h> {
     pub(super) ops: Vec<Op<'h>>,
     pub(super) blows: Vec<Blow<'h>>,
-    /// Where messages lay in the end, by the name of their file.
+    /// Where messages were at the end, by the name of their file.
     pub(super) lies: HashMap<&'h str, &'h Line>,
-    /// Recorded as handed over, by the name of their file.
+    /// Messages recorded as handed over, by the name of their file.
     pub(super) seen: HashMap<&'h str, &'h Line>,
-    /// By life.
+    /// Sessions by life.
     sessions: BTreeMap<&'h str, &'h str>,
-    /// By session, its lives in the order of time.
+    /// The lives of each session, ordered by time.
     lives: HashMap<&'h str, Vec<(Time, &'h str)>>,
     ends: Vec<&'h Line>,
     pub(super) last: Time,
@@ -138,7 +138,7 @@ impl<'h> Story<'h> {
         story
     }
 
-    /// The life in which a session was at that time.
+    /// The life of a session at that time.
     pub(super) fn life_of(&self, session: &str, at: Time) -> Option<&'h str> {
         let lives = self.lives.get(session)?.iter();
         lives.rev().find(|(born, _)| *born <= at).map(|(_, who)| *who)
@@ -148,7 +148,7 @@ impl<'h> Story<'h> {
         self.sessions.get(who).copied()
     }
 
-    /// The lines after which a life may be over.
+    /// The lines after which a life may have ended.
     pub(super) fn deaths(&self) -> impl Iterator<Item = (&'h str, &'h Line)> {
         let killed = self.blows.iter().filter_map(|blow| match blow.deed {
             ActivityDelta::KillAgent { who } => Some((who.as_str(), blow.line)),
@@ -165,7 +165,7 @@ fn answered(event: &Event, at: Time) -> (u64, Time, Outcome, Answer) {
             (*op, at, Outcome::No { code: *code, kind: kind.clone() }, answer.clone())
         }
         Event::Killed { op, answer } => (*op, at, Outcome::Killed, answer.clone()),
-        // When it ended, nobody saw.
+        // Nobody saw when it ended.
         Event::Orphaned { op, answer } => (*op, Time::MAX, Outcome::Orphaned, answer.clone()),
         Event::Odd { op, text } => (*op, at, Outcome::Odd(text.clone()), Answer::default()),
         _ => (u64::MAX, at, Outcome::Unknown, Answer::default()),

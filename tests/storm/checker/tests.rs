@@ -1,9 +1,9 @@
-//! Histories written by hand: what must be seen, and what must not be held against anyone.
+//! Hand-written histories: violations that must be found, and behaviour that must not count as one.
 
 use crate::checker::{Promise, check};
 use crate::history::{Accepted, ActivityDelta, Answer, Event, Fate, Handed, Intent, Line, Time};
 
-/// A history in the making. Times are milliseconds.
+/// A history under construction. Times are in milliseconds.
 #[derive(Default)]
 struct Script {
     lines: Vec<Line>,
@@ -227,7 +227,7 @@ fn what_is_sent_to_one_session_reaches_no_other() {
     script.send(10, 15, 1);
     script.read("0.1", 20, 30, &[1]);
     script.breaks(&[Promise::ForTheRecipientAlone]);
-    // Nobody knows whom it was for if the name changed hands meanwhile.
+    // If the name changed owners meanwhile, it is not known whom the message was for.
     let mut script = Script::of_two();
     script.deed(8, 9, ActivityDelta::Foreign { name: "Bob".to_string(), alive: false });
     script.send(10, 15, 1);
@@ -261,7 +261,7 @@ fn a_task_has_one_owner() {
         script.claim("1.1", "bob", 30, 40);
         script.breaks_nothing();
     }
-    // What was refused has changed nothing.
+    // A refused command has changed nothing.
     let mut script = Script::of_two();
     script.claim("0.1", "ann", 10, 20);
     script.refused("0.1", 22, 25, Intent::Unclaim, 3, "not_joined");
@@ -373,7 +373,7 @@ fn an_edit_of_what_is_held_is_not_let_through() {
     edit("1.1", "d1/f1", Some(false), 40).breaks_nothing();
     edit("0.1", "d1/f1", Some(true), 40).breaks_nothing();
     edit("1.1", "d2/f1", Some(true), 40).breaks_nothing();
-    // It failed, and said so; or it had no time to look.
+    // The hook failed and said so, or ran out of time.
     edit("1.1", "d1/f1", None, 40).breaks_nothing();
     edit("1.1", "d1/f1", Some(true), 40_000_000).breaks_nothing();
 }
