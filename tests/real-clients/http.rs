@@ -1,10 +1,10 @@
-//! As much of HTTP as it takes to ask a client that serves.
+//! The small part of HTTP that is needed to call a client in its server mode.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// All that is answered, its head too; nothing if nobody answers.
+/// The whole response, including the head; empty if nobody answers.
 pub fn get(address: &str, path: &str) -> String {
     ask(address, "GET", path, "")
 }

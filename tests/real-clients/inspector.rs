@@ -1,4 +1,4 @@
-//! The official MCP Inspector, in its command-line mode: a client that nobody wrote for us.
+//! Tests with the official MCP Inspector in its command-line mode, a client that was not written for us.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ const CALLS: [(&str, &[&str]); 6] = [
     ("feed", &["limit=5"]),
 ];
 
-/// Where it is, in the folder that it is installed in.
+/// Its program, in the folder in which it is installed.
 pub fn program(folder: &Path) -> PathBuf {
     folder.join("node_modules/.bin/mcp-inspector")
 }
@@ -48,7 +48,7 @@ pub fn go(program: &Path, scene: &Scene, report: &mut Report) {
     report.check(NAME, report::CALLS, result, &String::new);
 }
 
-/// Calls a tool; it must go well.
+/// Calls a tool, which must succeed.
 pub fn call(program: &Path, scene: &Scene, name: &str, arguments: &[&str]) -> Result<Value, String> {
     let mut words = vec!["--method", "tools/call", "--tool-name", name];
     for argument in arguments {

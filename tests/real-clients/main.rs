@@ -1,12 +1,13 @@
-//! The real clients, run headless against a scripted model, with `msg` installed as a user would.
+//! Runs the real clients against a scripted model, with `msg` installed as a user would install it.
 //!
 //! ```text
 //! cargo test --locked --test real-clients -- [--keep] [--list] [--soak SECONDS] [inspector] [headless] [waking] [interrupting] [CLIENT…]
 //! ```
 //!
-//! `tests/real-clients/install` brings the clients; it is called first, and what is there already is not fetched again. A
-//! client that can't be had is *not run*, and named as that. There are four parts: `inspector`, `headless`, and `waking`
-//! and `interrupting` in a terminal; without a word all are run. `--soak` is a part of its own. `--keep` keeps the folders in which clients were run.
+//! `tests/real-clients/install` installs the clients; it is called first, and fetches only what is missing. A client
+//! that cannot be installed is *not run*, and reported as such. There are four parts: `inspector`, `headless`, and
+//! `waking` and `interrupting` in a terminal; without arguments all of them run. `--soak` is a part of its own.
+//! `--keep` keeps the folders in which clients were run.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -42,7 +43,7 @@ use trial::{Peer, Trial};
 
 const USAGE: &str = "usage: cargo test --test real-clients -- [--keep] [--list] [--soak SECONDS] [inspector] [headless] [waking] [interrupting] [CLIENT…]";
 
-/// What the script installs, and where.
+/// A client that the script installs, and its folder.
 struct Installed {
     name: String,
     version: String,
@@ -85,7 +86,7 @@ fn main() -> ExitCode {
         .collect();
     let mut names = vec!["node", inspector::NAME];
     names.extend(chosen.iter().map(|client| client.name()));
-    // What it could not install is found missing below, by name.
+    // Clients that could not be installed are reported as missing below.
     drop(script().args(&names).status());
     let installed = installed();
     let node =
@@ -117,7 +118,7 @@ fn main() -> ExitCode {
             continue;
         }
         let try_out = |report: &mut Report, try_it: &dyn Fn(&Trial<'_>, &mut Report)| {
-            // Not among temporary files, which sandboxes let anyone write.
+            // Not in the directory for temporary files, which sandboxes let everyone write to.
             let cache = known.folder.parent().expect("the cache");
             let dir = tempfile::Builder::new().prefix("scene-").disable_cleanup(keep).tempdir_in(cache);
             let dir = dir.expect("a folder of its own");
@@ -127,7 +128,7 @@ fn main() -> ExitCode {
             let scene = Arc::new(Scene::new(dir.path().to_path_buf(), node.clone()));
             let peer = peer_of(client, &installed, inspector.as_ref());
             let trial = Trial { client, program: program.clone(), scene, server: &server, peer };
-            // The others are to be tried all the same.
+            // A panic must not stop the tests of the other clients.
             if let Err(panic) = std::panic::catch_unwind(AssertUnwindSafe(|| try_it(&trial, report))) {
                 let text = panic.downcast_ref::<String>().cloned().unwrap_or_default();
                 report.check(client.name(), report::TRIAL, Err(text), &String::new);
@@ -159,7 +160,7 @@ fn main() -> ExitCode {
     if report.end(since) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Whose tool writes to the client. The cheapest that is there; the inspector is for that one itself.
+/// The client whose tool sends to this one: the cheapest that is installed; for that one itself, the inspector.
 fn peer_of(client: &dyn Client, installed: &[Installed], inspector: Option<&PathBuf>) -> Option<Peer> {
     let cheapest = clients::ALL[0];
     let known = installed.iter().find(|one| one.name == cheapest.name() && cheapest.name() != client.name());
@@ -174,7 +175,7 @@ fn script() -> Command {
     command
 }
 
-/// What the script would install, whether it is there or not.
+/// What the script would install, whether or not it is installed.
 fn installed() -> Vec<Installed> {
     let output = script().arg("--list").output().expect("the script runs");
     let text = String::from_utf8(output.stdout).expect("text");

@@ -1,4 +1,4 @@
-//! What came of it, a line for each client and check.
+//! The report: one line for each client and check.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ pub struct Report {
     failures: Vec<String>,
 }
 
-/// What was checked, in the order of the report.
+/// The checks, in the order of the report.
 pub const CHECKS: [&str; 11] =
     [EDIT, SHELL, FREE_PATH, MAIL, STOP, IDENTITY, PERMISSION, TOOLS, REMOVED, BROKEN, UNINSTALLED];
 pub const EDIT: &str = "an edit of what another holds is refused, and the model is told why";
@@ -26,12 +26,12 @@ pub const TOOLS: &str =
 pub const REMOVED: &str = "without the binary it works as if it were alone";
 pub const BROKEN: &str = "with a broken binary too";
 pub const UNINSTALLED: &str = "after uninstall all files are what they were, and it runs as before";
-/// The inspector's.
+/// The checks of the inspector.
 pub const LISTS: &str = "it lists the tools of `msg mcp`";
 pub const CALLS: &str = "it calls each of them";
-/// Only ever fails.
+/// Reported only if it fails.
 pub const TRIAL: &str = "it could be tried to the end";
-/// OpenCode alone has two ways to go on.
+/// Only OpenCode has a server mode with its own way to continue.
 pub const IN_SERVER: &str = "in a server, mail at the stop makes it go on too, and not in its user's voice";
 
 impl Report {
@@ -39,7 +39,7 @@ impl Report {
         println!("\n{name} {version}");
     }
 
-    /// `Err` says what is wrong. `evidence` is shown with it.
+    /// Reports a check. `Err` says what is wrong; `evidence` is shown with it.
     pub fn check(
         &mut self,
         client: &str,
@@ -72,7 +72,7 @@ impl Report {
         self.not_run.push(client.to_string());
     }
 
-    /// The last words. Whether all is well.
+    /// Prints the summary. Returns whether everything passed.
     pub fn end(self, since: Instant) -> bool {
         let took: Duration = since.elapsed();
         println!("\nin {} s", took.as_secs());
@@ -87,7 +87,7 @@ impl Report {
             skipped => format!(", {skipped} skipped"),
         };
         println!("{} passed, {} failed{skipped}", self.passed, self.failed);
-        // Where nothing ran, nothing is well.
+        // If nothing ran, nothing has passed.
         self.failed == 0 && self.passed > 0
     }
 }

@@ -1,4 +1,4 @@
-//! Where a client is run: a home, a repository and a mesh that are thrown away, and another agent who holds a file.
+//! The surroundings of a client: a temporary home, repository and mesh, and another agent that holds a file.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,25 +11,25 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// A client that has not ended by then is killed, and what it was to show has failed.
+/// A client that has not ended by then is killed, and its check has failed.
 const LIMIT: Duration = Duration::from_secs(150);
 
-/// What the other agent holds, and what nobody does.
+/// A file that the other agent holds, and one that nobody holds.
 pub const HELD: &str = "src/held.rs";
 pub const FREE: &str = "src/free.rs";
-/// Each of them says this in the beginning; clients are made to change it.
+/// The content of both files at the start; clients are told to change it.
 pub const OLD: &str = "fn old() {}";
 pub const NEW: &str = "fn new() {}";
-/// Why the other agent holds it.
+/// The reason of the other agent's reservation.
 pub const REASON: &str = "the parser is being rewritten";
 
 pub struct Scene {
     dir: PathBuf,
-    /// Where Node.js is, for clients that are written for it.
+    /// The directory of Node.js, for clients that need it.
     node: Option<PathBuf>,
-    /// The process that the other agent lives as long as.
+    /// The process of the other agent.
     other: Child,
-    /// How many programs were run.
+    /// The number of programs that were run.
     runs: AtomicUsize,
 }
 
@@ -58,7 +58,7 @@ impl Scene {
         let other = Command::new("sleep").arg("3600").stdin(Stdio::null()).spawn().unwrap();
         let scene = Self { dir, node, other, runs: AtomicUsize::new(0) };
         scene.put_msg_there();
-        // Some shells of models are login shells.
+        // Some models' shells are login shells.
         scene.write(".profile", "PATH=\"$HOME/.local/bin:$PATH\"\n");
         scene.restore();
         for args in [&["init", "-q", "-b", "main"][..], &["add", "-A"], &["commit", "-qm", "all of it"]] {
@@ -72,7 +72,7 @@ impl Scene {
         scene
     }
 
-    /// Files as they were in the beginning.
+    /// Restores the files of the repository.
     pub fn restore(&self) {
         for file in [HELD, FREE] {
             fs::write(self.repo().join(file), format!("{OLD}\n")).unwrap();
@@ -91,7 +91,7 @@ impl Scene {
         fs::read_to_string(self.repo().join(file)).unwrap_or_default()
     }
 
-    /// Writes a file of the user's, in the home.
+    /// Writes a file of the user in the home.
     pub fn write(&self, file: &str, text: &str) {
         let path = self.home().join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -111,14 +111,14 @@ impl Scene {
         drop(fs::remove_file(self.msg_path()));
     }
 
-    /// What an update that was cut short leaves behind.
+    /// Replaces `msg` by what an interrupted update leaves behind.
     pub fn break_msg(&self) {
         self.put_msg_there();
         let bytes = fs::read(self.msg_path()).unwrap();
         fs::write(self.msg_path(), &bytes[..64 * 1024]).unwrap();
     }
 
-    /// A program in the repository, with nothing of our own surroundings.
+    /// A program in the repository, without our own environment.
     pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let home = self.home();
         let mut path = vec![home.join(".local/bin")];
@@ -129,7 +129,7 @@ impl Scene {
         command.env("HOME", &home).env("PATH", std::env::join_paths(path).unwrap());
         command.env("LANG", "C.UTF-8").env("TERM", "xterm-256color").env("TMPDIR", self.dir.join("tmp"));
         command.env("XDG_CONFIG_HOME", home.join(".config")).env("XDG_CACHE_HOME", home.join(".cache"));
-        // Whatever runs these tests is not a harness of theirs.
+        // The harness that runs these tests is not one of theirs.
         command.env(ravenry::sys::seams::ANCESTRY_END, std::process::id().to_string());
         command
             .env("XDG_STATE_HOME", home.join(".local/state"))
@@ -142,9 +142,9 @@ impl Scene {
         self.run_while(command, |_| true)
     }
 
-    /// Runs it until it ends, or until it is told to because something is no longer so. The function is given what it said.
+    /// Runs it until it ends, or until `is_so` is false for its output so far; then it is told to end.
     pub fn run_while(&self, command: &mut Command, mut is_so: impl FnMut(&str) -> bool) -> Ended {
-        // Several may run at once, and what one says is not what another says.
+        // Several may run at once, each with its own output files.
         let number = self.runs.fetch_add(1, Ordering::Relaxed);
         let [out, err] = ["stdout", "stderr"].map(|name| self.dir.join(format!("{name}-{number}")));
         let open = |path: &Path| fs::File::create(path).unwrap();
@@ -165,7 +165,7 @@ impl Scene {
                 is_told = true;
             }
         };
-        // Nobody is left of it, most of the time.
+        // Usually no process of it is left.
         nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGKILL).ok();
         drop(child.wait());
         let text = |path: &Path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();
@@ -178,26 +178,26 @@ impl Scene {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Runs `msg`, which must succeed, and returns what it said.
+    /// Runs `msg`, which must succeed, and returns its answer.
     pub fn msg(&self, args: &[&str]) -> Value {
         let text = self.must(self.command(env!("CARGO_BIN_EXE_msg")).args(args).arg("--json"));
         serde_json::from_str(&text).unwrap()
     }
 
-    /// The other agent joins, and holds a file.
+    /// The other agent joins and reserves a file.
     pub fn let_other_in(&self) {
         self.msg(&["join", "Alice", "--pid", &self.other.id().to_string(), "--session", "session of Alice"]);
         self.msg(&["reserve", HELD, "--reason", REASON, "--as", "Alice"]);
     }
 
-    /// Who is there besides the other agent.
+    /// The names of all agents except the other one.
     pub fn names(&self) -> Vec<String> {
         let listing = self.msg(&["agents"]);
         let names = listing["agents"].as_array().unwrap().iter().map(|agent| agent["name"].as_str().unwrap());
         names.filter(|name| *name != "Alice").map(str::to_string).collect()
     }
 
-    /// All that is in the home and the repository but what is ours and git's: its kind and mode, and what is in it.
+    /// Everything in the home and the repository except our files and git's: kind, mode and content.
     pub fn files(&self) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
         let state = self.home().join(".local/state");
         let is_ours = |dir: &Path| {
@@ -208,7 +208,7 @@ impl Scene {
         let mut dirs = vec![self.home(), self.repo()];
         while let Some(dir) = dirs.pop() {
             for path in fs::read_dir(&dir).into_iter().flatten().flatten().map(|entry| entry.path()) {
-                // What goes away while we look was not there.
+                // A file that disappears meanwhile does not count.
                 let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
                 let content = if metadata.is_dir() {
                     if is_ours(&path) {

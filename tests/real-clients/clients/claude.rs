@@ -14,7 +14,7 @@ impl Client for Claude {
         "claude"
     }
 
-    /// The package would put it in its place after it is installed, which npm may not let it do.
+    /// npm may not run the script with which the package would install the program elsewhere.
     fn program(&self, folder: &Path) -> PathBuf {
         folder.join("node_modules/@anthropic-ai/claude-code-linux-x64/claude")
     }
@@ -33,7 +33,7 @@ impl Client for Claude {
             "DISABLE_TELEMETRY",
             "DISABLE_ERROR_REPORTING",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
-            // Without it, root may not have all permissions.
+            // Without it, root cannot skip permissions.
             "IS_SANDBOX",
         ] {
             command.env(name, "1");

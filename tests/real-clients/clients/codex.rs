@@ -15,7 +15,7 @@ impl Client for Codex {
     }
 
     fn set_up(&self, scene: &Scene, url: &str) {
-        // A model of its catalogue, else it offers no `apply_patch`.
+        // A model from its catalogue; with others it offers no `apply_patch`.
         let config = format!(
             "# set up by hand\nmodel = \"gpt-5.5\"\nmodel_provider = \"fake\"\ncheck_for_update_on_startup = false\n\n\
              [analytics]\nenabled = false\n\n[features]\napps = false\n\n\

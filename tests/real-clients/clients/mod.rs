@@ -1,4 +1,4 @@
-//! The real clients: what each needs to be run without a network, and what its tools are called.
+//! The real clients: how each is run without a network, and the names of its tools.
 
 mod claude;
 mod codex;
@@ -13,7 +13,7 @@ use std::process::Command;
 use crate::model::Call;
 use crate::scene::Scene;
 
-/// The cheap ones first.
+/// The cheapest first.
 pub const ALL: [&dyn Client; 6] =
     [&codex::Codex, &pi::Pi, &gemini::Gemini, &copilot::Copilot, &claude::Claude, &opencode::Opencode];
 
@@ -22,30 +22,30 @@ pub const ALL: [&dyn Client; 6] =
 pub enum Leave {
     /// Everything.
     All,
-    /// What its settings allow. Nobody is there to be asked.
+    /// What its settings allow. Nobody is there to answer questions.
     Settings,
 }
 
 pub trait Client: Sync {
     fn name(&self) -> &'static str;
 
-    /// The file that is run, in the folder that the client is installed in.
+    /// The file to run, in the folder in which the client is installed.
     fn program(&self, folder: &Path) -> PathBuf {
         folder.join("node_modules/.bin").join(self.name())
     }
 
-    /// Does it want a newer Node.js than machines have?
+    /// Whether it needs a newer Node.js than machines usually have.
     fn wants_node(&self) -> bool {
         false
     }
 
-    /// What its user has set up before us. `url` is where the model is.
+    /// Writes the settings that its user has before `msg` is installed. `url` is the model's.
     fn set_up(&self, scene: &Scene, url: &str);
 
-    /// Adds to the command what makes it do the prompt and end.
+    /// Adds the arguments with which it handles the prompt and ends.
     fn start(&self, command: &mut Command, url: &str, prompt: &str, leave: Leave);
 
-    /// Some want to have read a file before they edit it.
+    /// A call that reads a file, for clients that require it before an edit.
     fn read(&self, _path: &Path) -> Option<Call> {
         None
     }
@@ -54,32 +54,33 @@ pub trait Client: Sync {
 
     fn shell(&self, command: &str) -> Call;
 
-    /// A call of that tool of our MCP server, as the client's model names it.
+    /// A call of a tool of our MCP server, with the name that the client's model uses.
     fn tool(&self, _name: &str, _input: serde_json::Value) -> Option<Call> {
         None
     }
 
-    /// Does it ask before it calls a tool of any MCP server, whatever its settings say?
+    /// Whether it asks before it calls a tool of any MCP server, whatever its settings say.
     fn asks_for_tools(&self) -> bool {
         false
     }
 
-    /// A file in the home that we write to, and that it writes to by itself.
+    /// A file in the home that both we and the client write to.
     fn state(&self) -> Option<&'static str> {
         None
     }
 
-    /// Adds to the command what makes it a server for others, where that is another way of running it.
+    /// Adds the arguments with which it is a server for others. `false`: it has no such mode.
     fn serve(&self, _command: &mut Command) -> bool {
         false
     }
 
-    /// Does its shell know the session, by itself or by our plugin? Else the process above must tell who is calling.
+    /// Whether its shell has the session id, by itself or through our plugin. Otherwise the caller is found by its
+    /// process.
     fn tells_session(&self) -> bool {
         true
     }
 
-    /// Does it ask before it does things?
+    /// Whether it asks before it does things.
     fn asks(&self) -> bool {
         true
     }

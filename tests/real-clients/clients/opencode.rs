@@ -70,6 +70,6 @@ fn be_alone(command: &mut Command) {
     for name in ["AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "SHARE"] {
         command.env(format!("OPENCODE_DISABLE_{name}"), "1");
     }
-    // It wants to install something for plugins at each start, and does without after it tried.
+    // It tries to install something for plugins at each start, and works without it after the attempt.
     command.env("npm_config_registry", "http://127.0.0.1:9").env("npm_config_fetch_retries", "0");
 }

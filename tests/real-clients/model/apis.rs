@@ -1,10 +1,10 @@
-//! The four APIs: how each is recognised, and how each says what the model says.
+//! The four APIs: how each is recognised, and how each encodes the model's answer.
 
 use serde_json::{Map, Value, json};
 
 use super::{Call, Request};
 
-/// What every answer costs.
+/// Tokens that every answer reports.
 pub(super) const TOKENS_IN: u64 = 100;
 const TOKENS_OUT: u64 = 10;
 
@@ -19,7 +19,7 @@ pub enum Api {
     Gemini,
 }
 
-/// One event of a stream: its name, where the API has names, and its data.
+/// One event of a stream: its name, if the API has names, and its data.
 type Event = (Option<String>, String);
 
 impl Api {
@@ -48,7 +48,7 @@ impl Api {
         (None, lane.to_string())
     }
 
-    /// What the model says and asks for, and the kind of content that this is.
+    /// The model's text and tool calls, encoded, and the content type.
     pub(super) fn answer(
         self,
         request: &Request,
@@ -123,7 +123,7 @@ fn responses(model: &str, text: Option<&str>, calls: &[Call], id: &str) -> (Vec<
             "type": kind, "id": format!("item_{id}_{at}"), "call_id": format!("call_{id}_{at}"), "name": call.name,
             "status": "completed", key: value,
         });
-        // A tool of a namespace: `mcp__server/tool`.
+        // A tool in a namespace: `mcp__server/tool`.
         if let Some((namespace, name)) = call.name.split_once('/') {
             item["namespace"] = json!(namespace);
             item["name"] = json!(name);
@@ -238,12 +238,12 @@ fn gemini(text: Option<&str>, calls: &[Call], id: &str) -> (Vec<Event>, Value) {
     (vec![(None, whole.to_string())], whole)
 }
 
-/// An event that is called what it says it is.
+/// An event whose name is its `type`.
 fn named(event: Value) -> Event {
     (event["type"].as_str().map(str::to_string), event.to_string())
 }
 
-/// The same object with another value in one place.
+/// The object with one value replaced.
 fn with(object: &Value, key: &str, value: Value) -> Value {
     let mut object = object.clone();
     object[key] = value;

@@ -1,9 +1,9 @@
 //! A scripted stand-in for the APIs of models, on loopback, so that real clients can be run without a network.
 //!
-//! It speaks Anthropic's Messages, OpenAI's Responses and Chat Completions, and Gemini's `generateContent`, streamed and
-//! plain. What stands before the API in the path names a *lane*, so that one server serves several clients: each lane has a
-//! script of its own. A request that offers tools is a turn of the agent and takes the next step of its lane; all others
-//! (titles, counts, whatever) are side questions and get a word. Every request is kept.
+//! It speaks Anthropic's Messages, OpenAI's Responses and Chat Completions, and Gemini's `generateContent`, streamed
+//! and plain. The part of the path before the API names a *lane*, so that one server serves several clients: each lane
+//! has its own script. A request that offers tools is a turn of the agent and takes the next step of its lane; all
+//! others (titles, counts and so on) are side questions and get one word. Every request is kept.
 
 mod apis;
 mod request;
@@ -21,10 +21,10 @@ use tiny_http::{Header, Response};
 pub use apis::Api;
 pub use request::Request;
 
-/// A step waits so long for its file at the most.
+/// Longest time that a step waits for its file.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the model does at one turn.
+/// What the model does in one turn.
 #[derive(Default)]
 pub struct Step {
     text: Option<String>,
@@ -34,10 +34,10 @@ pub struct Step {
     meanwhile: Option<Action>,
 }
 
-/// What happens in the world at a request.
+/// What happens elsewhere during a request.
 type Action = Box<dyn FnOnce(&Request) + Send>;
 
-/// A tool that the model asks for. An input that is a text is a freeform one, as Codex's `apply_patch` takes it.
+/// A tool call of the model. An input that is a string is a freeform one, as Codex's `apply_patch` takes it.
 #[derive(Clone, Debug)]
 pub struct Call {
     pub name: String,
@@ -51,12 +51,12 @@ impl Call {
 }
 
 impl Step {
-    /// It says this and stops.
+    /// The model says this and stops.
     pub fn say(text: &str) -> Self {
         Self { text: Some(text.to_string()), ..Self::default() }
     }
 
-    /// It asks for a tool.
+    /// The model calls a tool.
     pub fn call(call: Call) -> Self {
         Self { calls: vec![call], ..Self::default() }
     }
@@ -66,7 +66,7 @@ impl Step {
         self
     }
 
-    /// What happens in the world while the client waits for this answer, after what happens already.
+    /// Adds an action that runs while the client waits for this answer, after those added before.
     pub fn meanwhile(mut self, action: impl FnOnce(&Request) + Send + 'static) -> Self {
         let first = self.meanwhile.take();
         self.meanwhile = Some(Box::new(move |request| {
@@ -78,13 +78,13 @@ impl Step {
         self
     }
 
-    /// It thinks for so long.
+    /// The model takes this long to answer.
     pub fn after(mut self, delay: Duration) -> Self {
         self.delay = delay;
         self
     }
 
-    /// It thinks until that file is there.
+    /// The model answers when that file exists.
     pub fn when_there_is(mut self, file: impl Into<PathBuf>) -> Self {
         self.wait_for = Some(file.into());
         self
@@ -126,19 +126,19 @@ impl Server {
         Self { http, script, listener: Some(listener) }
     }
 
-    /// Where a lane is: `http://127.0.0.1:PORT/LANE`.
+    /// The URL of a lane: `http://127.0.0.1:PORT/LANE`.
     pub fn url(&self, lane: &str) -> String {
         let address = self.http.server_addr().to_ip().expect("an address of the internet");
         format!("http://{address}/{lane}")
     }
 
-    /// Sets the script of a lane, in place of what is left of the last.
+    /// Sets the script of a lane, and drops what is left of the previous one.
     pub fn play(&self, lane: &str, steps: impl IntoIterator<Item = Step>) {
         let lane_of = Lane { steps: steps.into_iter().collect(), taken: 0 };
         self.lock().lanes.insert(lane.to_string(), lane_of);
     }
 
-    /// All that was asked on a lane, in order.
+    /// All requests of a lane, in order.
     pub fn requests(&self, lane: &str) -> Vec<Request> {
         self.lock().requests.iter().filter(|request| request.lane == lane).cloned().collect()
     }
@@ -158,7 +158,7 @@ impl Drop for Server {
 }
 
 impl Script {
-    /// Keeps the request, and finds out what the model does.
+    /// Keeps the request, and returns the model's next step.
     fn take(&mut self, request: &mut Request) -> Step {
         let mut step = Step::say("ok");
         if request.is_turn() {
@@ -192,7 +192,7 @@ fn answer(mut http: tiny_http::Request, script: &Mutex<Script>) {
             response(status, "application/json", body.to_string())
         }
     };
-    // A client that hung up has its reasons.
+    // The client may have closed the connection.
     drop(http.respond(response));
 }
 
@@ -209,7 +209,7 @@ fn response(status: u16, kind: &str, body: String) -> Response<Cursor<Vec<u8>>> 
     Response::from_string(body).with_status_code(status).with_header(kind)
 }
 
-/// The small questions around a conversation.
+/// Answers to side requests.
 fn aside(path: &str) -> (u16, Value) {
     let path = path.split('?').next().unwrap_or_default();
     if path.ends_with("/count_tokens") {

@@ -1,4 +1,4 @@
-//! One request, as it came.
+//! A request of a client.
 
 use std::io::Read;
 
@@ -10,14 +10,14 @@ use super::apis::Api;
 #[derive(Clone, Debug)]
 pub struct Request {
     pub lane: String,
-    /// `None`: none of the conversations that are spoken here.
+    /// `None`: not a request of one of the four APIs.
     pub api: Option<Api>,
-    /// Which step of its lane it took, if it is a turn of the agent.
+    /// The step of its lane that it took, if it is a turn of the agent.
     pub step: Option<usize>,
     pub method: String,
-    /// With what is asked for behind it.
+    /// With the query.
     pub path: String,
-    /// Null if there is none; a text if it is not JSON.
+    /// Null if there is none; a string if it is not JSON.
     pub body: Value,
 }
 
@@ -44,8 +44,8 @@ impl Request {
         Self { lane, api, step: None, method: http.method().to_string(), path, body }
     }
 
-    /// Is this a turn of the agent, rather than a side question? Then it offers tools; Codex's newer models get theirs in
-    /// an item of the input.
+    /// Whether this is a turn of the agent, not a side question. A turn offers tools; for Codex's newer models they
+    /// are in an item of the input.
     pub fn is_turn(&self) -> bool {
         let offered = self.body["tools"].as_array().is_some_and(|tools| !tools.is_empty());
         let items = self.body["input"].as_array().into_iter().flatten();
@@ -53,19 +53,19 @@ impl Request {
         self.api.is_some() && self.method == "POST" && (offered || added) && !self.wants_a_title()
     }
 
-    /// Codex in a terminal offers tools here too.
+    /// Whether it asks for a title. In a terminal, Codex offers tools with that too.
     fn wants_a_title(&self) -> bool {
         self.conversation()
             .last()
             .is_some_and(|said| said.starts_with("Generate a concise, single-line task title"))
     }
 
-    /// Does the client want the answer bit by bit?
+    /// Whether the client wants the answer as a stream.
     pub(super) fn is_streamed(&self) -> bool {
         self.body["stream"] == true || self.path.contains(":streamGenerateContent")
     }
 
-    /// All that was said so far, without what the client says to every model: the texts in the order in which they stand.
+    /// All texts of the conversation so far, in order, without the system prompt.
     pub fn conversation(&self) -> Vec<String> {
         let mut said = Vec::new();
         for key in ["messages", "input", "contents"] {
@@ -74,13 +74,13 @@ impl Request {
         said
     }
 
-    /// How often that stands in the conversation.
+    /// How often the text occurs in the conversation.
     pub fn count(&self, text: &str) -> usize {
         self.conversation().iter().map(|said| said.matches(text).count()).sum()
     }
 }
 
-/// Every text beneath a value but those that only say what is what.
+/// Collects every string beneath a value, except labels such as types and roles.
 fn collect(value: &Value, said: &mut Vec<String>) {
     const LABELS: [&str; 10] = [
         "id",

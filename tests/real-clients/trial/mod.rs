@@ -1,4 +1,4 @@
-//! What each client has to show.
+//! The checks of each client.
 
 mod run;
 mod served;
@@ -15,7 +15,7 @@ use crate::scene::{FREE, HELD, NEW, OLD, Scene};
 
 use run::{Checked, Run, alike, arrived, ensure, refused, worked};
 
-/// Mail keeps an agent going so often.
+/// How many times mail makes an agent continue.
 const MAIL_TURNS: usize = 2;
 const ADDED_BY_SHELL: &str = "by-shell.txt";
 
@@ -24,7 +24,7 @@ pub struct Trial<'a> {
     pub program: PathBuf,
     pub scene: Arc<Scene>,
     pub server: &'a Server,
-    /// Whose tool writes to it.
+    /// The client whose tool sends to this one.
     pub peer: Option<Peer>,
 }
 
@@ -35,7 +35,7 @@ pub enum Peer {
         client: &'static dyn Client,
         program: PathBuf,
     },
-    /// It has MCP tools and nothing else.
+    /// It has only MCP tools.
     Inspector(PathBuf),
 }
 
@@ -47,7 +47,7 @@ impl Trial<'_> {
         self.client.set_up(&self.scene, &self.server.url(name));
         let alone = self.alone();
         if let Err(wrong) = worked(&self.scene, &alone) {
-            // Nothing that follows would tell anything about us.
+            // Then the other checks would say nothing about `msg`.
             let wrong = format!("it doesn't even run without us: {wrong}");
             report.check(name, report::EDIT, Err(wrong), &|| alone.to_string());
             report::CHECKS[1..].iter().for_each(|check| report.skip(check, "it does not run without us"));
@@ -68,7 +68,7 @@ impl Trial<'_> {
         }
         self.tools(report);
         self.served(report);
-        // Of an MCP server that can't be started a client may tell its model; hooks are what must be silent.
+        // A client may tell its model about an MCP server that cannot be started; only hooks must be silent.
         let without = self.scene.run(self.scene.command("msg").args(["install", name, "--no-mcp"]));
         assert_eq!(without.code, Some(0), "{without:?}");
         for (check, spoil) in
@@ -84,7 +84,7 @@ impl Trial<'_> {
 
         let uninstalled = installed.and_then(|()| self.install()).and_then(|()| self.uninstall());
         let files = self.scene.files();
-        // What the client writes to by itself can't be what it was; ours must not be in it.
+        // A file that the client itself writes to cannot be compared; it must not contain anything of ours.
         let own = self.client.state().map(|file| self.scene.home().join(file));
         let is_own = |path: &PathBuf| own.as_ref() == Some(path);
         let is_left = |path: &PathBuf| {
@@ -112,7 +112,7 @@ impl Trial<'_> {
         self.msg("uninstall")
     }
 
-    /// As a user does it: the `msg` on their PATH.
+    /// As a user does it, with the `msg` on the PATH.
     fn msg(&self, command: &str) -> Checked {
         let ended = self.scene.run(self.scene.command("msg").args([command, self.client.name()]));
         ensure(ended.code == Some(0), || format!("msg {command}: {ended:?}"))
@@ -128,13 +128,13 @@ impl Trial<'_> {
         Run { ended, turns: self.turns_since(earlier) }
     }
 
-    /// The turns of the agent among what was asked since so many requests.
+    /// The turns of the agent since that many requests.
     fn turns_since(&self, earlier: usize) -> Vec<Request> {
         let all = self.server.requests(self.client.name()).into_iter().skip(earlier);
         all.filter(|request| request.step.is_some()).collect()
     }
 
-    /// A run in which nothing is in the way: it edits what is held otherwise, and uses its shell.
+    /// A run without reservations: it edits the file that is held otherwise, and uses its shell.
     fn alone(&self) -> Run {
         self.scene.restore();
         drop(std::fs::remove_file(self.scene.repo().join(ADDED_BY_SHELL)));
@@ -150,7 +150,7 @@ impl Trial<'_> {
         )
     }
 
-    /// The run in which there is another agent: refusals, mail, identity.
+    /// The run with another agent: refusals, mail, identity.
     fn among_others(&self, report: &mut Report) {
         self.scene.restore();
         let [held, free] = [HELD, FREE].map(|file| self.scene.repo().join(file));
@@ -202,7 +202,7 @@ impl Trial<'_> {
         check(report::IDENTITY, self.known(&run, &joined));
     }
 
-    /// What came too late lies where the agent's mail lies, for when it comes back.
+    /// Mail that came too late stays in the agent's grave until it comes back.
     fn never_surfaced(&self, joined: &[String], text: &str) -> Checked {
         let to = joined.first().ok_or("it never joined")?;
         let history = self.scene.msg(&["history", to, "--as", "Alice"]);
@@ -218,7 +218,7 @@ impl Trial<'_> {
     fn known(&self, run: &Run, joined: &[String]) -> Checked {
         let [name] = joined else { return Err(format!("there were {joined:?} at its first turn")) };
         let turn = run.turns.get(1).ok_or("there was no second turn")?;
-        // The JSON of `whoami` may be in JSON itself.
+        // The JSON of `whoami` may be inside a JSON string.
         let told = turn.conversation().join("\n").replace('\\', "");
         ensure(told.contains(&format!("\"name\":\"{name}\"")), || {
             format!("`msg whoami` did not say that it is {name}")
@@ -236,7 +236,7 @@ impl Trial<'_> {
         ensure(self.scene.names().is_empty(), || format!("still there: {:?}", self.scene.names()))
     }
 
-    /// What the settings allow: `msg`, and nothing besides. The last shows that the others were not for free.
+    /// The settings allow `msg` and nothing else. The last command shows that the client does ask about others.
     fn permission(&self, report: &mut Report) {
         let forbidden = self.scene.home().join("forbidden.txt");
         let letter = format!("from {}", self.client.name());

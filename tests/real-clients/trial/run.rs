@@ -1,4 +1,4 @@
-//! One run of a client, and what can be seen in it.
+//! One run of a client, and checks of it.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,7 @@ pub struct Run {
     pub turns: Vec<Request>,
 }
 
-/// Before that turn, the model was told so often what is in the way.
+/// Before that turn, the model was told this often what is reserved.
 pub fn refused(run: &Run, turn: usize, times: usize) -> Checked {
     let turn = run.turns.get(turn).ok_or_else(|| format!("there was no turn {turn}"))?;
     let told = turn
@@ -31,7 +31,7 @@ pub fn refused(run: &Run, turn: usize, times: usize) -> Checked {
     })
 }
 
-/// The letter is in that turn for the first time, and once.
+/// The message is in that turn for the first time, and once.
 pub fn arrived(run: &Run, turn: usize, letter: &str) -> Checked {
     for (at, request) in run.turns.iter().enumerate() {
         let expected = usize::from(at >= turn);
@@ -41,7 +41,7 @@ pub fn arrived(run: &Run, turn: usize, letter: &str) -> Checked {
     ensure(run.turns.len() > turn, || format!("there was no turn {turn}"))
 }
 
-/// Nothing was in its way.
+/// Nothing stopped it.
 pub fn worked(scene: &Scene, run: &Run) -> Checked {
     ensure(run.ended.code == Some(0), || format!("it ended with {:?}", run.ended.code))?;
     ensure(run.turns.len() == 3, || format!("it took {} turns, not 3", run.turns.len()))?;
@@ -49,7 +49,7 @@ pub fn worked(scene: &Scene, run: &Run) -> Checked {
     ensure(scene.text(ADDED_BY_SHELL) == "hello\n", || "the shell did not run".to_string())
 }
 
-/// The model was told the same in both runs, but for what differs in any two.
+/// The model was told the same in both runs, apart from what differs in any two.
 pub fn alike(one: &Run, other: &Run) -> Checked {
     let told = |run: &Run| -> Vec<String> {
         run.turns
@@ -67,7 +67,7 @@ pub fn alike(one: &Run, other: &Run) -> Checked {
     }
 }
 
-/// Ids, times and sizes differ from run to run: every word with a digit in it, and what may be a number in hexadecimal.
+/// Ids, times and sizes differ from run to run: removes every word with a digit and every possible hexadecimal number.
 fn without_numbers(text: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let is_number = |word: &str| {
@@ -87,7 +87,7 @@ pub fn ensure(is_so: bool, else_say: impl FnOnce() -> String) -> Checked {
     if is_so { Ok(()) } else { Err(else_say()) }
 }
 
-/// For whoever has to find out what went wrong.
+/// For whoever has to find out what failed.
 impl std::fmt::Display for Run {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut earlier = 0;

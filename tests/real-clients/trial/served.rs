@@ -1,4 +1,4 @@
-//! A client that serves others doesn't end with its session, so it goes on in another way.
+//! A client in server mode does not end with its session, so it continues in another way.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use crate::report::{self, Report};
 use super::run::{Run, arrived, ensure};
 use super::{MAIL_TURNS, Trial};
 
-/// That nothing happens takes time to see.
+/// How long nothing must happen.
 const QUIET: Duration = Duration::from_secs(2);
 
 impl Trial<'_> {
@@ -30,7 +30,7 @@ impl Trial<'_> {
         let ended = self.scene.run_while(&mut command, |said| {
             let Some(address) = address(said) else { return true };
             let id = session.get_or_insert_with(|| begin(address));
-            // It stopped for good if it stays idle with a letter that waits.
+            // It has stopped for good if it stays idle although a message waits.
             let is_busy = http::get(address, "/session/status").contains(id.as_str());
             match turns().len() > MAIL_TURNS && !is_busy {
                 false => quiet_since = None,
@@ -54,7 +54,7 @@ impl Trial<'_> {
         report.check(lane, report::IN_SERVER, result, &|| run.to_string());
     }
 
-    /// The model is done, and meanwhile a letter came.
+    /// The model is done, and a message arrives meanwhile.
     fn done_and_sent(&self, text: String) -> Step {
         let scene = Arc::clone(&self.scene);
         Step::say("I am done.").meanwhile(move |_| {
@@ -65,7 +65,7 @@ impl Trial<'_> {
     }
 }
 
-/// Where it says that it listens.
+/// The address that it prints when it listens.
 fn address(said: &str) -> Option<&str> {
     said.split("http://").nth(1)?.split_whitespace().next()
 }

@@ -1,4 +1,4 @@
-//! Tools instead of a shell: the client's own MCP tool, and what another client's sends.
+//! Tools instead of a shell: the client's own MCP tool, and messages from another client's tool.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,11 +13,11 @@ use crate::scene::Scene;
 use super::run::{Checked, Run, ensure};
 use super::{Peer, Trial};
 
-/// Where the model of the other client is.
+/// The lane of the other client's model.
 const PEER: &str = "peer";
 
 impl Trial<'_> {
-    /// It sends by its tool, as the agent that its hooks know; what another client's tool sends reaches it by its hook.
+    /// It sends with its tool, as the agent that its hooks know; its hook hands over what another client's tool sends.
     pub(super) fn tools(&self, report: &mut Report) {
         let name = self.client.name();
         let letter = format!("by the tool of {name}");
@@ -54,7 +54,7 @@ impl Trial<'_> {
         report.check(name, report::TOOLS, result, &|| run.to_string());
     }
 
-    /// The other client is set up, and its model is told what to do when it is asked.
+    /// Sets up the other client, and the script of its model.
     fn let_peer_in(&self, text: &str) {
         let Some(Peer::Client { client, .. }) = &self.peer else { return };
         client.set_up(&self.scene, &self.server.url(PEER));
@@ -77,7 +77,7 @@ impl Trial<'_> {
 }
 
 impl Peer {
-    /// Its tool tells everybody.
+    /// Sends a broadcast with its tool.
     fn send(&self, scene: &Scene, url: &str, text: &str) -> Checked {
         match self {
             Self::Inspector(program) => {
@@ -94,7 +94,7 @@ impl Peer {
     }
 }
 
-/// As a peer's words, once.
+/// The text reached the model once, as a peer's words.
 fn reached(run: &Run, text: &str) -> Checked {
     let turn = run.turns.last().ok_or("there was no turn")?;
     let found = turn.body.to_string().matches(text).count();

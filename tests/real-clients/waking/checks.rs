@@ -1,4 +1,4 @@
-//! What each client that can be woken has to show.
+//! The checks of each client that can be woken.
 
 use std::fs;
 use std::io::Write as _;
@@ -35,17 +35,17 @@ const RESUMED: &str = "killed and resumed, there is one waiter, and it wakes";
 const LIVES_ON: &str = "without its terminal it lives on in its daemon, and wakes";
 const GONE: &str = "when it is gone, nothing of ours is left, and nobody takes it for being there";
 
-/// What the issue asks for. A machine that has much to do is given more, and the report shows it.
+/// The required limit. A busy machine is given more time, and the report shows it.
 const SOON: Duration = Duration::from_secs(2);
 const LATEST: Duration = Duration::from_secs(10);
-/// What has not come by then does not come.
+/// What has not happened by then does not happen.
 const PATIENCE: Duration = Duration::from_secs(60);
 const BURST_SIZE: usize = 20;
-/// A pipe that the client's shell reads from: it takes as long as we like, and any client lets it.
+/// A pipe that the client's shell reads from: the command takes as long as we like, and every client permits it.
 const PIPE: &str = "pipe";
 const PIPED: &str = "the-command-ran-to-its-end";
 
-/// Takes the steps in an order in which each leaves the client at rest.
+/// Runs the checks in an order in which each leaves the client idle.
 pub fn go(mut stage: Stage<'_>, report: &mut Report) {
     let trial = stage.trial;
     let client = trial.client.name();
@@ -76,13 +76,13 @@ pub fn go(mut stage: Stage<'_>, report: &mut Report) {
             Some(stage) => stage,
             None => return,
         };
-        // This one asks its user for nothing.
+        // This session does not ask its user for permission.
         for (check, run) in [(WITHIN, within as Check), (HELD, held), (ACCEPTED, accepted)] {
             let result = run(&stage);
             is_sound &= tell(report, client, check, &stage, result);
         }
     }
-    // Claude Code was killed before, so here it may go in peace; the others can't count on it.
+    // Claude Code was killed before, so here it may end normally; the others are killed.
     if stage.seat.waits && !is_claude {
         stage.kill();
     }
@@ -107,7 +107,7 @@ pub fn go(mut stage: Stage<'_>, report: &mut Report) {
     });
 }
 
-/// Each says what was measured, if anything was.
+/// Each returns the measured time, if there is one.
 pub(super) type Check = fn(&Stage<'_>) -> Checked<Option<Duration>>;
 
 pub(super) fn tell(
@@ -130,7 +130,7 @@ pub(super) fn tell(
     is_passed
 }
 
-/// Sends, and sees it taken up. The worst of three counts.
+/// Sends, and waits until the message is taken up. The slowest of three counts.
 fn idle(stage: &Stage<'_>) -> Checked<Option<Duration>> {
     let mut worst = Duration::ZERO;
     for n in 0..3 {
@@ -156,7 +156,7 @@ fn wakes_by(stage: &Stage<'_>, rung: &str, text: &str) -> Checked<Duration> {
     Ok(took)
 }
 
-/// The letter is in that request, once, and as a peer's words.
+/// The message is in that request, once, as a peer's words.
 pub(super) fn has(stage: &Stage<'_>, turn: &Turn, letter: &Sent) -> Checked {
     let conversation = turn.request.conversation();
     let holding: Vec<&String> = conversation.iter().filter(|said| said.contains(&letter.text)).collect();
@@ -165,7 +165,7 @@ pub(super) fn has(stage: &Stage<'_>, turn: &Turn, letter: &Sent) -> Checked {
     };
     let times = text.matches(&letter.text).count();
     ensure(times == 1, || format!("{} stands there {times} times", letter.text))?;
-    // Gemini CLI writes it as in HTML.
+    // Gemini CLI escapes it as in HTML.
     let plain = text.replace("&gt;", ">").replace("</hook_context>", "");
     let is_quoted = plain.lines().any(|line| line == format!("> {}", letter.text));
     let before = text.split(&letter.text).next().unwrap_or_default();
@@ -189,7 +189,7 @@ fn low(stage: &Stage<'_>) -> Checked<Option<Duration>> {
     Ok(None)
 }
 
-/// All are sent at once, and the model answers when all are.
+/// All are sent at once, and the model answers after that.
 fn burst(stage: &Stage<'_>) -> Checked<Option<Duration>> {
     let count = stage.count();
     let sent_all = stage.home().join("all-sent");
@@ -213,7 +213,7 @@ fn burst(stage: &Stage<'_>) -> Checked<Option<Duration>> {
     ensure(known && woke > 0, || format!("{:?}", letters.iter().map(|sent| &sent.wake).collect::<Vec<_>>()))?;
     let first = stage.turn(count + 1)?;
     let begun = letters.iter().map(|sent| sent.at).min().unwrap();
-    // One turn: it is asked, uses a tool, and is asked again.
+    // One turn: the model is asked, uses a tool, and is asked again.
     let last = stage.turn(count + 2)?;
     letters.iter().try_for_each(|letter| has(stage, &last, letter))?;
     stage.rest()?;
@@ -221,7 +221,7 @@ fn burst(stage: &Stage<'_>) -> Checked<Option<Duration>> {
     Ok(Some(first.at.duration_since(begun)))
 }
 
-/// A letter while the model thinks, and another while a command runs.
+/// One message while the model thinks, and another while a command runs.
 fn busy(stage: &Stage<'_>) -> Checked<Option<Duration>> {
     let count = stage.count();
     let pipe = stage.scene().repo().join(PIPE);
@@ -233,7 +233,7 @@ fn busy(stage: &Stage<'_>) -> Checked<Option<Duration>> {
     let mut letters = vec![stage.send("while-it-thinks", &[])?];
     stage.quiet(count + 1)?;
     fs::write(&has_thought, "").unwrap();
-    // This succeeds as soon as somebody reads.
+    // Opening succeeds as soon as somebody reads.
     let mut writer = until("that its command runs", Duration::from_secs(30), || {
         let flags = nix::libc::O_NONBLOCK;
         fs::OpenOptions::new().write(true).custom_flags(flags).open(&pipe).ok()
@@ -288,7 +288,7 @@ fn chain(stage: &Stage<'_>) -> Checked<Option<Duration>> {
     stage.quiet(count)?;
     has(stage, &stage.prompt()?, &late)?;
     stage.rest()?;
-    // The user spoke, so there may be a chain again.
+    // After a prompt of the user, mail can wake it again.
     wakes(stage, "first-link-of-another-chain")?;
     stage.scene().msg(&["config", "set", "mailTurns", "1000"]);
     Ok(None)
@@ -331,7 +331,7 @@ fn background(stage: &Stage<'_>) -> Checked<Option<Duration>> {
     wakes(stage, "while-nobody-looks").map(Some)
 }
 
-/// Its own inbox is the way where our waiter was killed. Claude Code's dialog would stand on the screen.
+/// The message goes to its own inbox if our waiter was killed. A dialog of Claude Code would be visible on the screen.
 fn posted(stage: &Stage<'_>) -> Checked<Option<Duration>> {
     let mut worst = Duration::ZERO;
     for n in 0..3 {
@@ -348,7 +348,7 @@ fn posted(stage: &Stage<'_>) -> Checked<Option<Duration>> {
     Ok(Some(worst))
 }
 
-/// What one of its own processes posts is taken up in every mode.
+/// A message posted by one of its own processes is taken up in every mode.
 fn within(stage: &Stage<'_>) -> Checked<Option<Duration>> {
     let mut worst = Duration::ZERO;
     for n in 0..3 {
@@ -381,7 +381,7 @@ fn accepted(stage: &Stage<'_>) -> Checked<Option<Duration>> {
     settings["crossSessionInbound"] = "accept".into();
     fs::write(&path, settings.to_string()).map_err(|error| error.to_string())?;
     leave_alone(stage)?;
-    // Claude Code reads its settings again by itself, a moment later. Until then nothing would be posted.
+    // Claude Code reads its settings again a moment later. Until then nothing would be posted.
     let late = stage.send("its-user-has-just-accepted-it", &[])?;
     ensure(late.wake == "prompt", || format!("`wake` says {}", late.wake))?;
     until("that it can be woken", PATIENCE, || {
@@ -401,7 +401,7 @@ fn end_server(stage: &Stage<'_>) -> Checked {
     Ok(())
 }
 
-/// Nobody of ours is beside it any more. The turn before must have begun without a waiter, so that there is no other to come.
+/// Kills the only waiter. The previous turn must have begun without one, so that no other follows.
 fn leave_alone(stage: &Stage<'_>) -> Checked {
     let waiter = stage.one_waiter()?;
     waiter.end(Signal::SIGKILL);
@@ -412,7 +412,7 @@ fn no_dialog(stage: &Stage<'_>) -> Checked {
     ensure(!stage.screen().contains("Held"), || "it holds the message behind a dialog".to_string())
 }
 
-/// Kills it, and goes on with its session in another process.
+/// Kills the client, and resumes its session in another process.
 fn resume<'a>(stage: Stage<'a>, report: &mut Report) -> Option<Stage<'a>> {
     let (trial, seat, home) = (stage.trial, stage.seat, stage.home());
     let client = trial.client.name();
@@ -438,7 +438,8 @@ fn resume<'a>(stage: Stage<'a>, report: &mut Report) -> Option<Stage<'a>> {
     }
 }
 
-/// Gemini CLI may not notice that its terminal is gone, and what is ours lives with it. Who is killed says good-bye to nobody.
+/// Gemini CLI may not notice that its terminal is gone, and our processes live with it. A killed client does not
+/// report its end.
 fn end_client(home: &std::path::Path) {
     let is_over = || processes::of_client(home).is_empty().then_some(());
     if until("that it ends", Duration::from_secs(5), is_over).is_err() {

@@ -1,4 +1,5 @@
-//! What a user does in the middle of a turn, and what a kill does: mail that counts as surfaced is in the conversation.
+//! Interruptions in the middle of a turn, by the user or by a kill: mail that counts as surfaced is in the
+//! conversation.
 
 use std::fs::{self, File};
 use std::os::unix::fs::OpenOptionsExt;
@@ -26,7 +27,7 @@ const ANSWERED: &str =
     "`msg read`, `msg wait` and the MCP tool `inbox` answer with mail that was there before them";
 
 const PATIENCE: Duration = Duration::from_secs(30);
-/// A pipe that the client's shell reads from, for as long as nobody interrupts it.
+/// A pipe that the client's shell reads from until it is interrupted.
 const PIPE: &str = "endless-pipe";
 
 pub fn go(stage: Stage<'_>, report: &mut Report) {
@@ -64,7 +65,7 @@ pub fn go(stage: Stage<'_>, report: &mut Report) {
     }
 }
 
-/// The user prompts, and the model runs a command that ends by nothing but an interruption. Returns its other end.
+/// The user prompts, and the model runs a command that only an interruption ends. Returns the pipe's other end.
 fn runs_for_ever(stage: &Stage<'_>) -> Checked<File> {
     stage.play(vec![Step::call(stage.seat.shell(stage.trial.client, &format!("cat {PIPE}")))]);
     stage.prompt()?;
@@ -74,7 +75,7 @@ fn runs_for_ever(stage: &Stage<'_>) -> Checked<File> {
     })
 }
 
-/// Some want to be told twice.
+/// Interrupts the client; some need the key twice.
 fn interrupt(stage: &Stage<'_>) {
     stage.press("Escape");
     if ["copilot", "opencode"].contains(&stage.trial.client.name()) {
@@ -100,7 +101,7 @@ fn declined(stage: &Stage<'_>) -> Checked<Option<Duration>> {
     let letter = stage.send("while-it-asks-in-vain", &[])?;
     let mut looks = 0;
     until("that it asks no more", PATIENCE, || {
-        // A key that comes with the dialog is not heard.
+        // A key that arrives together with the dialog is ignored.
         if looks % 40 == 20 {
             stage.press("Escape");
         }
@@ -113,7 +114,7 @@ fn declined(stage: &Stage<'_>) -> Checked<Option<Duration>> {
 }
 
 fn taken_back(stage: &Stage<'_>) -> Checked<Option<Duration>> {
-    // Of low importance: it waits for the prompt.
+    // Of low importance, so it waits for the prompt.
     let letter = stage.send("with-a-prompt-in-vain", &["--importance", "low"])?;
     let never = stage.home().join("never");
     stage.play(vec![Step::say("In vain.").when_there_is(&never)]);
@@ -125,7 +126,7 @@ fn taken_back(stage: &Stage<'_>) -> Checked<Option<Duration>> {
     comes_next(stage, &letter)
 }
 
-/// The next prompt brings it, once; and then it is surfaced.
+/// The next prompt brings the message, once, and then it is surfaced.
 fn comes_next(stage: &Stage<'_>, letter: &Sent) -> Checked<Option<Duration>> {
     stage.play(Vec::new());
     has(stage, &stage.prompt()?, letter)?;
@@ -146,7 +147,7 @@ fn answered(stage: &Stage<'_>) -> Checked<Option<Duration>> {
     for (word, call) in calls {
         let text = format!("before-it-asks-by-{word}");
         let (scene, to, words) = (stage.scene().clone(), stage.name()?, text.clone());
-        // While the model thinks, so that no hook but the one before the tool comes first.
+        // While the model thinks, so that the hook before the tool is the first one.
         let step = Step::call(call).meanwhile(move |_| drop(super::stage::send(&scene, &to, &words, &[])));
         stage.play(vec![step]);
         let count = stage.count();
@@ -154,7 +155,7 @@ fn answered(stage: &Stage<'_>) -> Checked<Option<Duration>> {
         let next = stage.turn(count + 2)?;
         let said = next.request.conversation();
         let answers: Vec<&String> = said.iter().filter(|said| said.contains(&text)).collect();
-        // What a hook says has a header; what a command says in JSON or in its own way is its answer.
+        // Text from a hook has a header; the answer of a command is JSON or has its own form.
         ensure(!answers.is_empty(), || format!("{word}: the mail is not in the next request"))?;
         let denied = said.iter().rev().take(4).any(|said| said.contains("o mail"));
         ensure(!denied, || format!("{word}: it was told that there is no mail"))?;
@@ -182,7 +183,7 @@ fn killed(stage: Stage<'_>, report: &mut Report) {
     kill_all(&home);
     stage.close();
     if client == "opencode" {
-        // In a terminal it takes the tool that was killed for one that runs.
+        // In a terminal it takes the killed tool call for one that still runs.
         let result = resumed_without_terminal(trial, &session, &letters);
         report.check(client, KILLED, result, &String::new);
         return;
@@ -211,7 +212,7 @@ fn resumed_without_terminal(trial: &Trial<'_>, session: &str, letters: &[Sent]) 
     })
 }
 
-/// The client and whatever it started, at once.
+/// Kills the client and everything it started, at once.
 fn kill_all(home: &Path) {
     processes::of_client(home).iter().filter(|process| !process.line.contains("tmux")).for_each(|process| {
         process.end(Signal::SIGKILL);

@@ -1,4 +1,4 @@
-//! Waking: the real clients in a real terminal, resting, busy or asking, and mail that comes.
+//! Waking: the real clients in a real terminal, idle, busy or asking for permission, when mail arrives.
 //!
 //! ```text
 //! cargo test --locked --test real-clients -- waking [CLIENT…]
@@ -25,17 +25,17 @@ use crate::trial::Trial;
 use seat::Seat;
 use stage::{Checked, Failure, Stage, ensure, until};
 
-/// Those that nothing can wake are not tried.
+/// Clients that nothing can wake are not tested.
 pub fn can_be_tried(client: &dyn Client) -> bool {
     Seat::of(client).is_some()
 }
 
-/// Why nothing of this can be tried here.
+/// Why this part cannot run here, if it cannot.
 pub fn obstacle() -> Option<&'static str> {
     (!terminal::is_there()).then_some("there is no tmux")
 }
 
-/// Its user interrupts it, declines and takes back, and it is killed: no mail is lost.
+/// Its user interrupts it, declines, and takes a prompt back, and it is killed: no mail is lost.
 pub fn interrupt(trial: &Trial<'_>, report: &mut Report) {
     let seat = Seat::of(trial.client).expect("one that can be woken");
     let _tidy = Tidy(trial);
@@ -61,7 +61,7 @@ pub fn go(trial: &Trial<'_>, soak: Option<Duration>, report: &mut Report) {
     }
 }
 
-/// Whatever happens, nothing is left running.
+/// Ends all processes when it is dropped.
 struct Tidy<'a>(&'a Trial<'a>);
 
 impl Drop for Tidy<'_> {
@@ -87,7 +87,7 @@ fn prepare(trial: &Trial<'_>, seat: Seat) -> Checked {
     Ok(())
 }
 
-/// Ends what a client leaves running, such as Codex its daemon.
+/// Ends what a client leaves running, such as Codex's daemon.
 fn tidy_up(trial: &Trial<'_>) {
     let home = trial.scene.home();
     for signal in [Signal::SIGTERM, Signal::SIGKILL] {

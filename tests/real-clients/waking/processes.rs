@@ -1,4 +1,4 @@
-//! Processes that belong to a scene: those that were started with its home.
+//! The processes of a scene: those that were started with its home.
 
 use std::fs;
 use std::path::Path;
@@ -17,14 +17,14 @@ impl Process {
         fs::read_link(format!("/proc/{}/exe", self.pid)).is_ok_and(|path| path == program)
     }
 
-    /// How much of it is in memory, in KiB.
+    /// Its resident memory, in KiB.
     pub fn resident(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
         line.split_whitespace().next().and_then(|number| number.parse().ok()).unwrap_or_default()
     }
 
-    /// Has it ended, whether somebody asked for its exit code or not? One that is ending has no home already.
+    /// Whether it has ended, reaped or not. An ending process has no environment any more.
     pub fn is_gone(&self) -> bool {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
         let state = stat.rsplit(") ").next().unwrap_or_default();
@@ -36,7 +36,7 @@ impl Process {
     }
 }
 
-/// All that were started with that home, but for zombies, which have no home any more.
+/// All processes that were started with that home. Zombies are left out, because their environment is gone.
 pub fn of(home: &Path) -> Vec<Process> {
     let variable = format!("HOME={}", home.display());
     let pids = fs::read_dir("/proc").unwrap().flatten();
@@ -52,7 +52,7 @@ pub fn of(home: &Path) -> Vec<Process> {
     pids.filter(is_of).map(|pid| Process { pid, line: line(pid) }).collect()
 }
 
-/// `msg` in whatever it does, and the shells that were started for it.
+/// All processes of `msg`, and the shells that were started for it.
 pub fn of_ours(home: &Path) -> Vec<Process> {
     let is_for_us = |process: &Process| [" hook ", " waiter "].iter().any(|word| process.line.contains(word));
     let is_ours = |process: &Process| {
@@ -61,19 +61,19 @@ pub fn of_ours(home: &Path) -> Vec<Process> {
     of(home).into_iter().filter(is_ours).collect()
 }
 
-/// What is left of the client, and of what it started but for ours.
+/// The processes of the client and of what it started, except ours.
 pub fn of_client(home: &Path) -> Vec<Process> {
     let ours = of_ours(home);
     of(home).into_iter().filter(|process| !ours.contains(process)).collect()
 }
 
-/// Our servers.
+/// Our MCP servers.
 pub fn servers(home: &Path) -> Vec<Process> {
     let msg = home.join(".local/bin/msg");
     of(home).into_iter().filter(|process| process.runs(&msg) && process.line.ends_with(" mcp")).collect()
 }
 
-/// What waits beside sessions that rest.
+/// The waiters beside idle sessions.
 pub fn waiters(home: &Path) -> Vec<Process> {
     let msg = home.join(".local/bin/msg");
     of(home).into_iter().filter(|process| process.runs(&msg) && process.line.contains(" waiter ")).collect()

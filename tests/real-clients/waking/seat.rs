@@ -1,4 +1,4 @@
-//! What each client needs to be run in a terminal, where somebody could type.
+//! How each client is run in a terminal, where a user could type.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,23 +9,23 @@ use crate::clients::{Client, Leave};
 use crate::model::Call;
 use crate::scene::Scene;
 
-/// How a client is woken, and what it looks like.
+/// How a client is woken, and how its state is recognised.
 #[derive(Clone, Copy)]
 pub struct Seat {
     client: &'static str,
-    /// The rung by which it is woken, as `send` names it.
+    /// The way it is woken, as `send` names it.
     pub rung: &'static str,
-    /// Does a process of ours wait beside it while it rests?
+    /// Whether a waiter of ours runs beside it while it is idle.
     pub waits: bool,
-    /// What stands on the screen while it waits for leave to do something, and the key that gives it.
+    /// The text on the screen while it asks for permission, and the key that grants it.
     pub dialog: Option<(&'static str, &'static str)>,
-    /// The role of messages that hold a peer's words, where it is not the user's.
+    /// The role of messages with a peer's words, if it is not the user's.
     pub role: Option<&'static str>,
-    /// Do its sessions live longer than the terminal, in a process that serves all of them?
+    /// Whether its sessions outlive the terminal, in a process that serves all of them.
     pub lives_on: bool,
 }
 
-/// Those that can be woken.
+/// The clients that can be woken.
 const ALL: [Seat; 6] = [
     Seat {
         client: "codex",
@@ -54,7 +54,7 @@ impl Seat {
         ALL.into_iter().find(|seat| seat.client == client.name())
     }
 
-    /// What its user has answered once and for all.
+    /// Writes the settings in which its user has answered all questions.
     pub fn set_up(&self, client: &dyn Client, scene: &Scene, url: &str) {
         client.set_up(scene, url);
         let repo = scene.repo();
@@ -73,7 +73,7 @@ impl Seat {
                 let trusted = json!({ "trustedFolders": [repo], "trusted_folders": [repo] });
                 scene.write(".copilot/config.json", &trusted.to_string());
             }
-            // The daemon is what users have.
+            // Users have the daemon.
             "codex" => {
                 scene.write(
                     ".codex/rules/asking.rules",
@@ -93,7 +93,7 @@ impl Seat {
         }
     }
 
-    /// The client in a terminal, with its first prompt; on its own, or going on with a session.
+    /// The client in a terminal with its first prompt, in a new session or a resumed one.
     pub fn start(
         &self,
         client: &dyn Client,
@@ -101,7 +101,7 @@ impl Seat {
         url: &str,
         (prompt, session): (&str, Option<&str>),
     ) -> Command {
-        // Variables are the same as those of a run without a terminal.
+        // The variables are those of a run without a terminal.
         let mut headless = Command::new(program);
         client.start(&mut headless, url, prompt, Leave::Settings);
         let mut command = Command::new(program);
@@ -112,7 +112,7 @@ impl Seat {
         }
         match self.client {
             "claude" => {
-                // Who goes on asks for nothing, so that this is seen too.
+                // A resumed session asks for nothing, so that this mode is tested too.
                 let mode = if session.is_some() { "bypassPermissions" } else { "default" };
                 command.args(["--permission-mode", mode]);
                 if let Some(session) = session {
@@ -165,7 +165,7 @@ impl Seat {
         }
     }
 
-    /// A call of that tool of our MCP server.
+    /// A call of a tool of our MCP server.
     pub fn tool(&self, client: &dyn Client, name: &str) -> Option<Call> {
         match self.client {
             "codex" => Some(Call::new(

@@ -1,4 +1,4 @@
-//! A message now and then to one that rests, for as long as is asked for.
+//! Sends a message to an idle client at intervals, for the given time.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use super::stage::{Checked, Stage, ensure};
 const SURFACED: &str = "every message is taken up";
 const FLAT: &str = "there is one waiter, and it does not grow";
 const PACE: Duration = Duration::from_secs(20);
-/// Waiters may differ by so much, in KiB: a page here and there.
+/// How much larger the last waiter may be, in KiB: a few pages.
 const SLACK: u64 = 1024;
 
 pub fn go(stage: &Stage<'_>, time: Duration, report: &mut Report) {
@@ -41,7 +41,7 @@ pub fn go(stage: &Stage<'_>, time: Duration, report: &mut Report) {
     });
 }
 
-/// The size is that of a waiter that has waited for a while.
+/// Sends one message. Measures the size of a waiter that has waited for a while.
 fn one_more(stage: &Stage<'_>, n: usize, waits: &mut Vec<Duration>, sizes: &mut Vec<u64>) -> Checked {
     if stage.seat.waits {
         sizes.push(stage.one_waiter().map(|waiter: Process| waiter.resident())?);

@@ -1,4 +1,4 @@
-//! A client in a terminal, its user who types, its model that is scripted, and a peer who writes.
+//! A client in a terminal, with its user who types, its scripted model, and a peer that sends.
 
 use std::cell::Cell;
 use std::fs;
@@ -19,13 +19,13 @@ use super::terminal::Terminal;
 /// `Err` says what is wrong.
 pub type Checked<T = ()> = Result<T, String>;
 
-/// What has not come by then does not come.
+/// What has not happened by then does not happen.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// A client takes its time to start.
+/// A client needs longer to start.
 const PATIENCE_AT_START: Duration = Duration::from_secs(90);
-/// That nothing happens takes time to see: longer than a waiter's tick, and than it takes to wake.
+/// How long nothing must happen: longer than a waiter's tick and than it takes to wake.
 const QUIET: Duration = Duration::from_millis(1500);
-/// A script that is longer than any check.
+/// Length of the script, longer than any check needs.
 const STEPS: usize = 400;
 
 pub struct Stage<'a> {
@@ -37,14 +37,14 @@ pub struct Stage<'a> {
     prompts: Cell<usize>,
 }
 
-/// A request of the client's to the model that is a turn, or a part of one.
+/// A request of the client to the model that is a turn or a part of one.
 #[derive(Clone)]
 pub struct Turn {
     pub at: Instant,
     pub request: Request,
 }
 
-/// What is wrong with a client that did not come to rest.
+/// Why a client did not become idle.
 pub struct Failure {
     pub wrong: String,
     pub evidence: String,
@@ -56,12 +56,12 @@ impl From<String> for Failure {
     }
 }
 
-/// A letter that was sent.
+/// A message that was sent.
 pub struct Sent {
     pub at: Instant,
     pub text: String,
     pub id: String,
-    /// What the sender was told about how it arrives.
+    /// How it arrives, as the sender was told.
     pub wake: String,
 }
 
@@ -84,7 +84,7 @@ pub fn ensure(is_so: bool, else_say: impl FnOnce() -> String) -> Checked {
 }
 
 impl<'a> Stage<'a> {
-    /// Starts the client. `session` is the one to go on with.
+    /// Starts the client. `session` is the one to resume.
     pub fn open(trial: &'a Trial<'a>, seat: Seat, session: Option<&str>) -> Result<Self, Failure> {
         let lane = super::lane(trial.client);
         let prompt = if session.is_some() { "please go on" } else { "please begin" };
@@ -124,13 +124,13 @@ impl<'a> Stage<'a> {
         self.terminal.press(key);
     }
 
-    /// Its user looks at something else from now on.
+    /// Its user looks at another window from now on.
     pub fn look_away(&self) -> Checked {
         self.terminal.look_away();
         ensure(!self.terminal.is_in_front(), || "its terminal is in front still".to_string())
     }
 
-    /// The name by which peers know it.
+    /// The client's name as an agent.
     pub fn name(&self) -> Checked<String> {
         match self.scene().names().as_slice() {
             [name] => Ok(name.clone()),
@@ -143,7 +143,7 @@ impl<'a> Stage<'a> {
         who["agent"]["sessionId"].as_str().map(str::to_string).ok_or(format!("no session: {who}"))
     }
 
-    /// The model does this from now on, and then a word whenever it is asked.
+    /// The model takes these steps, and afterwards answers every request with one sentence.
     pub fn play(&self, steps: Vec<Step>) {
         play(self.trial, &self.lane, &self.turns, steps);
     }
@@ -152,7 +152,7 @@ impl<'a> Stage<'a> {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The last that is so.
+    /// The last turn that matches.
     fn find(&self, is_so: impl Fn(&Turn) -> bool) -> Option<Turn> {
         let turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         turns.last().filter(|turn| is_so(turn)).cloned()
@@ -162,14 +162,14 @@ impl<'a> Stage<'a> {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Waits until so many turns were begun, and returns the last of them.
+    /// Waits until that many turns have begun, and returns the last of them.
     pub fn turn(&self, number: usize) -> Checked<Turn> {
         until("a request to the model", PATIENCE, || {
             self.turns.lock().unwrap_or_else(PoisonError::into_inner).get(number - 1).cloned()
         })
     }
 
-    /// The user types something new. Returns once the model is asked.
+    /// The user types a new prompt. Returns when the model gets a request.
     pub fn prompt(&self) -> Checked<Turn> {
         self.prompts.set(self.prompts.get() + 1);
         let text = format!("users-words-{}", self.prompts.get());
@@ -177,7 +177,7 @@ impl<'a> Stage<'a> {
         let mut looks = 0;
         until("the user's prompt at the model", PATIENCE, || {
             looks += 1;
-            // Some take Enter for a part of what was typed so fast.
+            // Some clients take Enter as part of the text if it comes this fast.
             if looks % 40 == 0 {
                 self.press("Enter");
             }
@@ -193,7 +193,7 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// Waits until nothing moves on the screen: a client that works shows that it does.
+    /// Waits until the screen stops changing: a client that works shows that it does.
     pub fn stands_still(&self) -> Checked {
         let (mut last, mut since) = (self.screen(), Instant::now());
         until("a screen that stands still", PATIENCE, || {
@@ -205,7 +205,7 @@ impl<'a> Stage<'a> {
         })
     }
 
-    /// The letter is in the last request to its model.
+    /// The message is in the last request to its model.
     pub fn knows(&self, letter: &Sent) -> Checked {
         let turns = self.turns();
         let times = turns.last().map_or(0, |turn| turn.request.count(&letter.text));
@@ -214,12 +214,12 @@ impl<'a> Stage<'a> {
         })
     }
 
-    /// Where a message stands that the peer sent.
+    /// The state of a message that the peer sent.
     pub fn receipt(&self, id: &str) -> String {
         self.scene().msg(&["receipt", id, "--as", "Alice"])["state"].as_str().unwrap_or_default().to_string()
     }
 
-    /// Waits until it rests, and can be woken.
+    /// Waits until it is idle and can be woken.
     pub fn rest(&self) -> Checked {
         until("that it rests", PATIENCE, || self.rests().then_some(()))
     }
@@ -234,7 +234,7 @@ impl<'a> Stage<'a> {
         !self.seat.waits || waiters.iter().any(|waiter| known.contains(&i64::from(waiter.pid)))
     }
 
-    /// What hooks keep of that kind.
+    /// The files of that kind in the hooks' directory.
     fn hook_files(&self, kind: &str) -> Vec<String> {
         let hooks =
             fs::read_dir(self.home().join(".local/state/ravenry/hooks")).into_iter().flatten().flatten();
@@ -243,7 +243,7 @@ impl<'a> Stage<'a> {
         paths.filter_map(|path| fs::read_to_string(path).ok()).collect()
     }
 
-    /// There is exactly one of ours beside it.
+    /// The waiter of ours, of which there must be exactly one.
     pub fn one_waiter(&self) -> Checked<Process> {
         let mut found = Vec::new();
         let one = until("exactly one waiter", PATIENCE, || {
@@ -253,12 +253,12 @@ impl<'a> Stage<'a> {
         one.map_err(|wrong| format!("{wrong}: {found:?}"))
     }
 
-    /// The peer writes.
+    /// The peer sends a message to the client.
     pub fn send(&self, text: &str, more: &[&str]) -> Checked<Sent> {
         send(self.scene(), &self.name()?, text, more)
     }
 
-    /// Nothing happens.
+    /// No request is made.
     pub fn quiet(&self, count: usize) -> Checked {
         let since = Instant::now();
         while since.elapsed() < QUIET {
@@ -268,17 +268,17 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// It ends at once, without a word.
+    /// Kills the client.
     pub fn kill(&self) {
         Process { pid: self.terminal.pid().cast_signed(), line: String::new() }.end(Signal::SIGKILL);
     }
 
-    /// The terminal is closed, and what runs in it ends.
+    /// Closes the terminal, which ends what runs in it.
     pub fn close(&self) {
         self.terminal.close();
     }
 
-    /// For whoever has to find out what went wrong.
+    /// For whoever has to find out what failed.
     pub fn evidence(&self) -> String {
         let turns = self.turns();
         let last = turns.iter().rev().take(3).rev().map(|turn| {
@@ -299,7 +299,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// The peer writes to somebody.
+/// The peer sends a message to an agent.
 pub fn send(scene: &Scene, to: &str, text: &str, more: &[&str]) -> Checked<Sent> {
     let at = Instant::now();
     let mut args = vec!["send", to, text, "--as", "Alice"];
@@ -310,7 +310,7 @@ pub fn send(scene: &Scene, to: &str, text: &str, more: &[&str]) -> Checked<Sent>
     Ok(Sent { at, text: text.to_string(), id, wake })
 }
 
-/// Every step tells when it was taken.
+/// Sets the script, with steps that record when they are taken.
 fn play(trial: &Trial<'_>, lane: &str, turns: &Arc<Mutex<Vec<Turn>>>, mut steps: Vec<Step>) {
     steps.extend((0..STEPS).map(|_| Step::say("Very well.")));
     let noted = steps.into_iter().map(|step| {

@@ -6,22 +6,22 @@ use std::sync::Arc;
 
 use crate::scene::Scene;
 
-/// The first that a tmux has.
+/// The first pane of a tmux server.
 const PANE: &str = "%0";
 
-/// It ends with what runs in it when it is dropped.
+/// When it is dropped, it ends with everything in it.
 pub struct Terminal {
     scene: Arc<Scene>,
     socket: PathBuf,
 }
 
-/// Is there such a thing here?
+/// Whether tmux is installed.
 pub fn is_there() -> bool {
     Command::new("tmux").arg("-V").output().is_ok_and(|output| output.status.success())
 }
 
 impl Terminal {
-    /// Runs the program of that command, with its arguments and its variables, in a terminal.
+    /// Runs the command, with its arguments and variables, in a terminal.
     pub fn open(scene: &Arc<Scene>, name: &str, command: &Command) -> Self {
         let socket = scene.home().with_file_name(format!("terminal-{name}"));
         let terminal = Self { scene: Arc::clone(scene), socket };
@@ -32,14 +32,14 @@ impl Terminal {
             }
         }
         tmux.arg("--").arg(command.get_program()).args(command.get_args());
-        // What it said last is to be seen when it is gone.
+        // Its last output stays visible after it has ended.
         tmux.args([";", "set-option", "-g", "remain-on-exit", "on"]);
         let output = tmux.output().expect("tmux runs");
         assert!(output.status.success(), "{tmux:?}: {output:?}");
         terminal
     }
 
-    /// What is to be seen, without empty lines.
+    /// The text on the screen, without empty lines.
     pub fn screen(&self) -> String {
         let shown = self.ask(&["capture-pane", "-p", "-t", PANE]);
         shown.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
@@ -53,17 +53,17 @@ impl Terminal {
         self.ask(&["send-keys", "-t", PANE, "-l", text]);
     }
 
-    /// Another window is in front from now on.
+    /// Brings another window to the front.
     pub fn look_away(&self) {
         self.ask(&["new-window", "sleep 3600"]);
     }
 
-    /// Is it what would be looked at?
+    /// Whether its pane is in front.
     pub fn is_in_front(&self) -> bool {
         self.ask(&["display-message", "-p", "#{pane_id}"]).trim() == PANE
     }
 
-    /// The process that the terminal was opened for.
+    /// The process that runs in the terminal.
     pub fn pid(&self) -> u32 {
         self.ask(&["display-message", "-p", "-t", PANE, "#{pane_pid}"]).trim().parse().expect("a pid")
     }
