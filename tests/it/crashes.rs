@@ -89,7 +89,7 @@ impl Scene {
         ended
     }
 
-    /// What must hold at any time, whoever died.
+    /// What must hold at any time, whichever process died.
     #[track_caller]
     fn assert_promises(&self, when: &str) {
         let census = self.env.store().census().unwrap();

@@ -45,7 +45,7 @@ fn sixteen_at_once_under_one_name_are_one_agent() {
 fn sixteen_at_once_under_made_up_names_are_sixteen() {
     let env = TestEnvironment::new();
     let hosts: Vec<u32> = (0..RACERS).map(|_| env.host()).collect();
-    // So few words that most names need a number.
+    // Few words, so that most names need a number.
     let words = r#"{"adjectives": ["Red", "Blue"], "nouns": ["Fox", "Owl"]}"#;
     for round in 0..rounds(ROUNDS) {
         let joins = hosts.iter().map(|host| {

@@ -143,7 +143,7 @@ pub enum Intent {
     },
 }
 
-/// What is done to the process of a command.
+/// A disturbance of the process of a command.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Fate {

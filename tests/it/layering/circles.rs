@@ -93,7 +93,7 @@ impl<'ast> Visit<'ast> for Reader {
 
 type Modules = BTreeMap<Segments, Module>;
 
-/// The file that has what is named so, whoever passes it on.
+/// The file that defines the item of this path, also if other modules re-export it.
 fn home(modules: &Modules, path: &[String], depth: usize) -> Option<Segments> {
     let found = (1..=path.len()).rev().find(|end| modules.contains_key(&path[..*end]))?;
     let (module, rest) = (&modules[&path[..found]], &path[found..]);

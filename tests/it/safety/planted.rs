@@ -50,7 +50,7 @@ const EVENTS: [&str; 5] = ["SessionStart", "UserPromptSubmit", "PreToolUse", "Po
 fn lively() -> TestEnvironment {
     let env = TestEnvironment::new();
     put(&env.work().join("spec.md"), SPEC);
-    // So many that an index is written.
+    // Enough agents that an index is written.
     for name in ["Alice", "Bob", "Carol", "Dave", "Erin", "Frank"] {
         env.join(name);
         env.ok(&["spec", "spec.md", "--as", name]);

@@ -1,4 +1,4 @@
-//! Who certainly held what, from when to when. No two intervals of one thing may overlap.
+//! Computes who certainly held what, from when to when. No two intervals of one thing may overlap.
 //!
 //! An interval begins with the answer that grants it, and ends with the first attempt of anything that could end it: a
 //! command of its holder, an eviction, a kill, a foreign change of its registration. If something could have ended it

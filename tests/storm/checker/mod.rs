@@ -50,7 +50,7 @@ pub enum Promise {
     WatchersHear,
     /// A name, a task and a path have one live owner.
     OneOwner,
-    /// What is held is reported as held.
+    /// A held path is never reported as free.
     HeldIsRefused,
     /// Every error is a documented one, and every command answers.
     EverythingAnswers,

@@ -23,7 +23,7 @@ pub use write::{Json, quoted};
 use super::{Refusal, Splice, bytes_of, spliced, text_of};
 use node::parse;
 
-/// What besides plain JSON the reader of the file understands.
+/// Extensions of JSON that the program that reads the file accepts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Dialect {
     Strict,
@@ -31,11 +31,11 @@ pub enum Dialect {
     CommentsAndTrailingCommas,
 }
 
-/// A list of a settings file in which an entry of ours has its place.
+/// A list in a settings file that may hold an entry of ours.
 #[derive(Clone, Copy)]
 pub struct Slot<'a> {
     pub list: &'a [String],
-    /// The list holds groups, and what is ours is in the list of that name in one of them.
+    /// If set, the list holds groups, and our entry is in the list of that name in one of them.
     pub within: Option<&'a str>,
     pub is_ours: &'a dyn Fn(&Node) -> bool,
 }
@@ -46,7 +46,7 @@ impl std::fmt::Debug for Slot<'_> {
     }
 }
 
-/// Where an entry is: the place in the list, and the place in the group.
+/// The position of an entry: its index in the list, and in the group.
 pub type Place = (usize, usize);
 
 /// A settings file whose outermost value is an object.
@@ -60,7 +60,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// Nothing at all, and nothing but comments, is an empty object.
+    /// Parses the file. An empty file, and one with only comments, is an empty object.
     pub fn parse(bytes: &[u8], dialect: Dialect) -> Result<Self, Refusal> {
         let (bom, text) = text_of(bytes)?;
         let (text, root) = match parse(text, dialect)? {
@@ -82,12 +82,12 @@ impl Document {
         bytes_of(self.bom, self.text)
     }
 
-    /// Was anything put in or taken out?
+    /// Whether anything was added or removed.
     pub fn is_changed(&self) -> bool {
         self.changed
     }
 
-    /// Is it an empty object, without so much as a comment?
+    /// Whether it is an empty object without any comment.
     pub fn is_bare(&self) -> bool {
         let inner = self.root.range.start + 1..self.root.range.end - 1;
         self.root.children().is_empty()
@@ -96,7 +96,7 @@ impl Document {
                 .all(|text| text.trim().is_empty())
     }
 
-    /// The value that these names lead to. What is on the way must be an object, and no name may stand twice.
+    /// The value at this path. The values above it must be objects, and no name may occur twice.
     pub fn get(&self, path: &[String]) -> Result<Option<&Node>, Refusal> {
         let mut here = &self.root;
         for (depth, name) in path.iter().enumerate() {
@@ -114,7 +114,7 @@ impl Document {
         Ok(Some(here))
     }
 
-    /// The list that these names lead to.
+    /// The list at this path.
     pub fn list(&self, path: &[String]) -> Result<Option<&[Node]>, Refusal> {
         let Some(node) = self.get(path)? else { return Ok(None) };
         match &node.kind {
@@ -123,7 +123,7 @@ impl Document {
         }
     }
 
-    /// Where entries of ours are.
+    /// The positions of our entries.
     pub fn places(&self, slot: &Slot<'_>) -> Result<Vec<Place>, Refusal> {
         let mut places = Vec::new();
         for (outer, item) in self.list(slot.list)?.unwrap_or_default().iter().enumerate() {
@@ -133,7 +133,7 @@ impl Document {
         Ok(places)
     }
 
-    /// Puts an entry where one of ours is already, or at the end. Others of ours go.
+    /// Replaces our first entry, or appends one. Removes other entries of ours.
     pub fn put(&mut self, slot: &Slot<'_>, value: &Json) -> Result<(), Refusal> {
         let places = self.places(slot)?;
         let Some(((outer, inner), extra)) = places.split_first() else {
@@ -145,7 +145,7 @@ impl Document {
         let items = self.list(slot.list)?.unwrap_or_default();
         let Some(item) = items.get(*outer) else { return Ok(()) };
         let handlers = self.handlers(item, slot, *outer)?;
-        // Whoever put others beside it has made the group theirs.
+        // If others added entries to our group, only our entry in it is replaced.
         let (node, value) = match (slot.within, value) {
             (Some(within), Json::Object(members)) if handlers.len() > 1 => {
                 let ours = members.iter().find(|(name, _)| name == within).map(|(_, value)| value);
@@ -163,7 +163,7 @@ impl Document {
         self.apply(vec![splice])
     }
 
-    /// Takes out all entries of ours, and what is empty then, unless it is to stay.
+    /// Removes all our entries, and containers that are empty afterwards, except those that `stays` names.
     pub fn take(&mut self, slot: &Slot<'_>, stays: &dyn Fn(&[String]) -> bool) -> Result<(), Refusal> {
         let places = self.places(slot)?;
         for place in places.iter().rev() {
@@ -172,7 +172,7 @@ impl Document {
         if places.is_empty() { Ok(()) } else { self.prune(slot.list, stays) }
     }
 
-    /// Gives the member that these names lead to a value, and makes it if need be.
+    /// Sets the member at this path, and creates it if it is missing.
     pub fn set(&mut self, path: &[String], value: &Json) -> Result<(), Refusal> {
         let splices = match self.get(path)? {
             Some(node) if node.is(value) => return Ok(()),
@@ -182,7 +182,7 @@ impl Document {
         self.apply(splices)
     }
 
-    /// Takes a member out, and what is empty then, unless it is to stay.
+    /// Removes a member, and containers that are empty afterwards, except those that `stays` names.
     pub fn unset(&mut self, path: &[String], stays: &dyn Fn(&[String]) -> bool) -> Result<(), Refusal> {
         if self.get(path)?.is_none() {
             return Ok(());
@@ -191,7 +191,7 @@ impl Document {
         self.prune(&path[..path.len() - 1], stays)
     }
 
-    /// What it says, however it is written.
+    /// The content, regardless of formatting.
     #[cfg(test)]
     pub(super) fn meaning(&self) -> String {
         fn of(node: &Node) -> String {
@@ -216,7 +216,7 @@ impl Document {
         self.apply(splices)
     }
 
-    /// The first of these names that is missing, with the rest beneath it.
+    /// Inserts the missing part of the path, with the value at its end.
     fn new_member(&self, path: &[String], value: Json) -> Result<Vec<Splice>, Refusal> {
         for depth in (0..path.len()).rev() {
             let Some(parent) = self.get(&path[..depth])? else { continue };
@@ -247,7 +247,7 @@ impl Document {
         self.apply(splices)
     }
 
-    /// Removes what is empty, from there upwards.
+    /// Removes empty containers, from this path upwards.
     fn prune(&mut self, path: &[String], stays: &dyn Fn(&[String]) -> bool) -> Result<(), Refusal> {
         for depth in (1..=path.len()).rev() {
             let path = &path[..depth];
@@ -261,13 +261,13 @@ impl Document {
         Ok(())
     }
 
-    /// Is there a comment in it?
+    /// Whether it contains a comment.
     fn has_notes(&self, node: &Node) -> bool {
         let inner = self.text.get(node.range.start + 1..node.range.end.saturating_sub(1)).unwrap_or_default();
         !inner.trim().is_empty()
     }
 
-    /// The handlers of a group; where there are no groups, the element itself.
+    /// The handlers of a group; if there are no groups, the element itself.
     fn handlers<'n>(&self, item: &'n Node, slot: &Slot<'_>, index: usize) -> Result<&'n [Node], Refusal> {
         let Some(within) = slot.within else { return Ok(std::slice::from_ref(item)) };
         match item.member(within).map(|node| (node, &node.kind)) {

@@ -9,7 +9,7 @@ use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use super::{Dialect, Json};
 use crate::domain::edit::Refusal;
 
-/// A value in the text, and where it stands.
+/// A value in the text, and its position.
 #[derive(Clone, Debug)]
 pub struct Node {
     pub(super) range: Range<usize>,
@@ -29,7 +29,7 @@ pub enum Kind {
 #[derive(Clone, Debug)]
 pub struct Member {
     pub name: String,
-    /// Where the name starts and ends.
+    /// Start and end of the name.
     pub(super) start: usize,
     name_end: usize,
     pub value: Node,
@@ -60,7 +60,7 @@ impl Node {
         }
     }
 
-    /// How many elements or members it has.
+    /// The number of its elements or members.
     pub fn length(&self) -> usize {
         self.children().len()
     }
@@ -79,7 +79,7 @@ impl Node {
         }
     }
 
-    /// Does it say the same, however it is written?
+    /// Whether it has the same content, regardless of formatting.
     pub fn is(&self, value: &Json) -> bool {
         match (&self.kind, value) {
             (Kind::Bool(a), Json::Bool(b)) => a == b,
@@ -145,7 +145,7 @@ pub(super) fn parse(text: &str, dialect: Dialect) -> Result<Option<Node>, Refusa
     Ok(root)
 }
 
-/// The parser lets control characters in strings pass, which no reader of such files does.
+/// Refuses control characters in strings. The parser accepts them, but no program that reads such files does.
 fn check_strings(text: &str, node: &Node) -> Result<(), Refusal> {
     let check = |range: Range<usize>| match text[range.clone()].find(|c: char| c < ' ') {
         Some(at) => Err(Refusal::at(text, range.start + at, "control character in a string")),

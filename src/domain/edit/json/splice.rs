@@ -18,7 +18,7 @@ impl Document {
         Splice { range: node.range.clone(), with }
     }
 
-    /// A new last element.
+    /// Inserts a new last element.
     pub(super) fn insertion(&self, container: &Node, name: Option<&str>, value: &Json) -> Vec<Splice> {
         let style = Style::of(&self.text);
         let inner = container.range.start + 1..container.range.end - 1;
@@ -62,7 +62,7 @@ impl Document {
         ]
     }
 
-    /// An element with its comma, and its line if it has one to itself.
+    /// Removes an element with its comma, and with its line if there is nothing else on it.
     pub(super) fn removal(&self, container: &Node, index: usize) -> Vec<Splice> {
         let children = container.children();
         let Some(Range { start, end }) = children.get(index).cloned() else { return Vec::new() };
@@ -98,7 +98,7 @@ impl Document {
         splices
     }
 
-    /// Where a comma stands in what lies between two values.
+    /// The position of the comma between two values, outside of comments.
     fn comma_in(&self, range: Range<usize>) -> Option<usize> {
         let mut at = range.start;
         while at < range.end {
@@ -111,7 +111,7 @@ impl Document {
         None
     }
 
-    /// The end of the last comment on this line, or where it starts if there is none.
+    /// The end of the last comment on this line; the start of the range if there is none.
     fn end_of_notes(&self, range: Range<usize>) -> usize {
         let (mut at, mut end) = (range.start, range.start);
         while at < range.end {
@@ -146,13 +146,13 @@ impl Document {
         self.line_before(at).trim_matches([' ', '\t']).is_empty()
     }
 
-    /// The indentation of the line that this place is in.
+    /// The indentation of the line that contains this position.
     fn indent_at(&self, at: usize) -> &str {
         let line = self.line_before(at);
         &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
     }
 
-    /// Is there a space after colons and commas?
+    /// Whether there is a space after colons and commas.
     fn is_spaced(&self, range: &Range<usize>) -> bool {
         let text = &self.text[range.clone()];
         !text.contains(':') && !text.contains(',') || text.contains(": ") || text.contains(", ")

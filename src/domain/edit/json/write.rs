@@ -2,7 +2,7 @@
 
 use crate::domain::edit::newline_of;
 
-/// A value to be written.
+/// A value to write.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Json {
     Bool(bool),
@@ -23,7 +23,7 @@ impl Json {
         Self::Object(members.into_iter().map(|(name, value)| (name.to_string(), value)).collect())
     }
 
-    /// The value within objects of these names, outermost first.
+    /// The value inside objects with these names, outermost first.
     pub(super) fn beneath(self, names: &[String]) -> Self {
         names.iter().rev().fold(self, |value, name| Self::Object(vec![(name.clone(), value)]))
     }
@@ -71,7 +71,7 @@ impl Json {
     }
 }
 
-/// How a file is written.
+/// The formatting of a file.
 pub(super) struct Style {
     pub(super) newline: &'static str,
     /// One step of indentation.
@@ -82,13 +82,13 @@ impl Style {
     pub(super) fn of(text: &str) -> Self {
         let indents =
             text.lines().map(|line| &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]);
-        // The first line that is indented is a member of the outermost object, as a rule; comment blocks have one space.
+        // The first indented line is usually a member of the outermost object; lines of comment blocks have one space.
         let unit = indents.into_iter().find(|indent| indent.len() > 1 || *indent == "\t");
         Self { newline: newline_of(text), unit: unit.unwrap_or("  ").to_string() }
     }
 }
 
-/// A JSON string.
+/// The text as a JSON string.
 pub fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -99,7 +99,7 @@ pub fn quoted(text: &str) -> String {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            // Line separators are no part of a string in older JavaScript.
+            // In older JavaScript, line separators are not allowed in strings.
             c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => {
                 out.push_str(&format!("\\u{:04x}", c as u32));
             }

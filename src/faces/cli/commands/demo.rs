@@ -17,7 +17,7 @@ use crate::sys::program;
 use crate::sys::signals::Stop;
 use kept_project::{KeptProject, Place};
 
-/// No command takes so long, on any machine.
+/// Longer than any command takes on any machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// See it work, on a mesh that is thrown away
@@ -99,7 +99,7 @@ impl Stage {
         Child::start(&mut self.command(args), input, hear).map_err(|error| failed(&error))
     }
 
-    /// Waits for its end, and for whoever pressed Ctrl-C no longer.
+    /// Waits for the child's end, but returns early after Ctrl-C.
     fn end(&self, child: Child) -> Result<Ended, CommandError> {
         let ended = child.end_within(LIMIT, &self.stop).map_err(|error| failed(&error))?;
         self.check_interrupt()?;
@@ -242,7 +242,7 @@ fn talk(stage: &Stage) -> Result<Vec<Line>, CommandError> {
         exit: None,
         output: String::from_utf8_lossy(follower.said()).trim_end().to_string(),
     };
-    // Recording follows handing over: whoever is asked to end does so first.
+    // A message is recorded after it is handed over. A watcher that is asked to end records first.
     follower.ask_to_end().map_err(|error| failed(&error))?;
     stage.end(follower)?;
     let id = sent.output.trim_end_matches('.').rsplit(' ').next().unwrap_or_default().to_string();

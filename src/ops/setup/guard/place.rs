@@ -32,7 +32,7 @@ pub(super) struct Place {
     home: Home,
 }
 
-/// What is at the path of the hook.
+/// The current content of the path of the hook.
 #[derive(Debug)]
 pub(super) enum Occupant {
     Nothing,
@@ -60,7 +60,7 @@ pub(super) enum Kept {
     Link(PathBuf),
 }
 
-/// Who would get a hook that is written there.
+/// The people and repositories that would get a hook that is written there.
 #[derive(Debug)]
 pub(super) enum Audience {
     ThisRepository,

@@ -76,7 +76,7 @@ impl Place {
     }
 }
 
-/// What was left.
+/// The project that the demo leaves.
 pub(super) struct KeptProject {
     dir: PathBuf,
     agents: Vec<(&'static str, u32)>,
@@ -173,7 +173,7 @@ impl Drop for Draft {
     }
 }
 
-/// Waits until the mesh is removed, or for [`STAND_IN_LIFE`]. A mesh that is made anew in its place is another one.
+/// Waits until the mesh is removed, or for [`STAND_IN_LIFE`]. A new mesh at the same path counts as removed.
 pub(super) fn stand_in(mesh: &Path) {
     let look = || files::metadata(mesh).ok().flatten().map(|metadata| FileId::of(&metadata));
     let (first, started) = (look(), Instant::now());
