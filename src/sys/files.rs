@@ -50,7 +50,7 @@ pub use read::{
     Entry, FileId, Stamp, all_names, entries, exists, has_second_name, leads_nowhere, link_metadata, linked,
     list, list_from, metadata, read, read_at_most, read_large, read_note, stamps,
 };
-pub use scratch::Scratch;
+pub use scratch::{Scratch, create_new_dir};
 pub use walk::Walk;
 
 use read::absent_is_none;

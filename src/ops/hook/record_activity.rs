@@ -3,7 +3,8 @@
 //!
 //! All of this happens after the answer, and none of it is worth failing for.
 //!
-//! The activity log also records which edits were reported, so of a burst one is reported, whichever process is killed.
+//! The activity log also records which edits were reported, so of a burst at most one is. The feed is written after the
+//! log: if the hook is killed in between, its line is missing there.
 //! `domain::shell` says which programs a command ran, and what the outcome of the line says about each: of `cargo test
 //! | tail` it says nothing, and so does the feed. Whether a commit was made is read from git's log of `HEAD`.
 

@@ -11,6 +11,7 @@ use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::ops::reservations::waiting;
+use crate::ops::runner::carry_out;
 use crate::store::{Claim, Completion, Locked, Mesh};
 use crate::sys::{clock, files, process};
 
@@ -76,11 +77,14 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<Completed, Command
         notes: request.notes.clone(),
     };
     table.finish(&claim, &completion)?;
+    // It is done, whatever fails from here on.
     tell_idle(&table, &sheet, &unblocked);
+    op.feed(EventKind::Complete, &table.me.name, Some(&completion.task), completion.notes.as_deref());
     let me = table.close();
     give_back(op, &mesh, &locked, &me, &claim)?;
     drop(locked);
-    op.feed(EventKind::Complete, &me.name, Some(&completion.task), completion.notes.as_deref());
+    // Ticking may take a while, and others wait to hear of it.
+    carry_out(op);
     let ticked = request.tick && tick_box(op, &mesh, &sheet, &task);
     Ok(Completed { completion, unblocked, ticked, already: false })
 }

@@ -40,10 +40,9 @@ pub fn unclaim(op: &Op, task: Option<&str>, spec: Option<&str>) -> Result<Claim,
     };
     table.claims.remove(&claim);
     table.write_claims()?;
+    op.feed(EventKind::Unclaim, &table.me.name, Some(&claim.task), None);
     let me = table.close();
     give_back(op, &mesh, &locked, &me, &claim)?;
-    drop(locked);
-    op.feed(EventKind::Unclaim, &me.name, Some(&claim.task), None);
     Ok(claim)
 }
 

@@ -24,7 +24,7 @@ impl Scratch {
     /// Creates one in `parent`, accessible only to the user, and removes those of dead processes.
     pub fn make_in(parent: &Path) -> Result<Self, FileError> {
         let path = parent.join(format!("{PREFIX}{}", own_mark()));
-        create_new(&path)?;
+        create_new_dir(&path)?;
         let scratch = Self { path, kept: false };
         sweep(parent)?;
         Ok(scratch)
@@ -62,7 +62,7 @@ impl Drop for Scratch {
 }
 
 /// Creates a directory. An existing one is somebody else's and must not be used.
-fn create_new(path: &Path) -> Result<(), FileError> {
+pub fn create_new_dir(path: &Path) -> Result<(), FileError> {
     step();
     #[expect(clippy::disallowed_methods, reason = "this module implements it")]
     std::fs::DirBuilder::new().mode(DIR_MODE).create(path).map_err(|error| {

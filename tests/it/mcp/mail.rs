@@ -78,6 +78,19 @@ fn mail_that_comes_ends_a_wait() {
 }
 
 #[test]
+fn who_joins_by_waiting_is_in_the_feed_at_once() {
+    let env = TestEnvironment::new();
+    env.join("Peer");
+    let mut client = Client::of(&env, "claude");
+    client.ask_tool("inbox", json!({ "wait": 600 }));
+    wait_until("it has joined", || env.names().len() == 2);
+    wait_until("the feed shows it", || {
+        let feed = env.ok(&["feed", "--kind", "join"]);
+        feed["events"].as_array().unwrap().len() == 2
+    });
+}
+
+#[test]
 fn a_wait_ends_in_time() {
     let (_env, mut client, _) = with_mail(&[]);
     assert_eq!(client.fails("inbox", json!({ "wait": 0.05 })), "timed_out");

@@ -99,6 +99,8 @@ fn as_agent<T>(op: &Op, run: impl Fn(&Op) -> Result<T, CommandError>) -> Result<
         Err(error) if error.kind == Kind::NotJoined => {
             let joined = join(op, None)?;
             op.warn(joined);
+            // What follows may wait for mail for minutes, and others should hear of the newcomer now.
+            ops::carry_out(op);
             run(op)
         }
         done => done,

@@ -4,6 +4,7 @@
 //! does nothing but wait for the mesh to be removed. Until all of the project is there, everything is taken away again
 //! when the demo fails or is interrupted.
 
+use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -69,6 +70,8 @@ impl Place {
         if !there.is_dir() {
             return Err(refused("this is not a directory"));
         }
+        // The command that removes everything has to name the directory, not a link to it.
+        let dir = dir.canonicalize().map_err(|error| failed(&error))?;
         match files::all_names(&dir, |_| false)? {
             true => Ok(Self { dir, is_new: false }),
             false => Err(refused("the directory is not empty")),
@@ -86,16 +89,20 @@ pub(super) struct KeptProject {
 pub(super) fn make(place: Place, stop: &Stop) -> Result<KeptProject, CommandError> {
     // Seconds have passed since the first check: another run may have been told the same directory.
     let place = Place::find(&place.dir)?;
-    let mut draft = Draft { place, stand_ins: Vec::new(), is_done: false };
-    let (dir, mesh) = (draft.place.dir.clone(), draft.place.dir.join(MESH));
-    files::create_dir(&mesh)?;
-    for name in DIRS {
-        files::create_dir(&dir.join(name))?;
+    let (dir, mesh) = (place.dir.clone(), place.dir.join(MESH));
+    let mut draft = Draft { place, made: Vec::new(), stand_ins: Vec::new(), is_done: false };
+    files::create_dir(&dir)?;
+    // Of two runs in one directory, one makes the mesh. The other fails here and has nothing to take away.
+    for name in [MESH].into_iter().chain(DIRS) {
+        files::create_new_dir(&dir.join(name))?;
+        draft.made.push(dir.join(name));
     }
     let edit = edit(&dir);
     for (name, text) in FILES.into_iter().chain([(EDIT, edit.as_str())]) {
-        #[expect(clippy::disallowed_methods, reason = "nobody reads the project before it is done")]
-        std::fs::write(dir.join(name), text).map_err(|error| failed(&error))?;
+        let path = dir.join(name);
+        let mut file = std::fs::File::create_new(&path).map_err(|error| failed(&error))?;
+        draft.made.push(path);
+        file.write_all(text.as_bytes()).map_err(|error| failed(&error))?;
     }
     let stage = Stage::in_project(&dir, &mesh, stop)?;
     for (name, harness, session) in AGENTS {
@@ -127,6 +134,8 @@ fn edit(dir: &Path) -> String {
 /// A project that is not complete yet. It is removed with this value.
 struct Draft {
     place: Place,
+    /// The directories and files that were made, in this order.
+    made: Vec<PathBuf>,
     stand_ins: Vec<Child>,
     is_done: bool,
 }
@@ -163,10 +172,15 @@ impl Drop for Draft {
         }
         // Only what we made: somebody else may have put files into the directory meanwhile.
         let Place { dir, is_new } = &self.place;
-        drop(std::fs::remove_dir_all(dir.join(MESH)));
-        let names = FILES.iter().map(|(name, _)| *name).chain([EDIT]);
-        names.for_each(|name| drop(std::fs::remove_file(dir.join(name))));
-        DIRS.iter().rev().for_each(|name| drop(std::fs::remove_dir(dir.join(name))));
+        for path in self.made.iter().rev() {
+            if path.ends_with(MESH) {
+                drop(std::fs::remove_dir_all(path));
+            } else if path.is_dir() {
+                drop(std::fs::remove_dir(path));
+            } else {
+                drop(std::fs::remove_file(path));
+            }
+        }
         if *is_new {
             drop(std::fs::remove_dir(dir));
         }
@@ -175,6 +189,8 @@ impl Drop for Draft {
 
 /// Waits until the mesh is removed, or for [`STAND_IN_LIFE`]. A new mesh at the same path counts as removed.
 pub(super) fn stand_in(mesh: &Path) {
+    // While it is open, no other directory gets its inode number.
+    let _open = std::fs::File::open(mesh);
     let look = || files::metadata(mesh).ok().flatten().map(|metadata| FileId::of(&metadata));
     let (first, started) = (look(), Instant::now());
     while first.is_some() && look() == first && started.elapsed() < STAND_IN_LIFE {
