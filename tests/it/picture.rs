@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-#[path = "../../examples/moving-picture/picture.rs"]
+#[path = "../../examples/pictures/moving_picture.rs"]
 mod moving_picture;
 
 #[test]
@@ -13,7 +13,7 @@ fn the_moving_picture_shows_what_the_program_says() {
     let there = fs::read_to_string(path).unwrap();
     let same = drawn == there;
     let first = drawn.lines().zip(there.lines()).find(|(drawn, there)| drawn != there);
-    assert!(same, "run `cargo run --example moving-picture`; the first difference (now, then): {first:#?}");
+    assert!(same, "run `cargo run --example pictures moving`; the first difference (now, then): {first:#?}");
     assert!(there.len() < 60_000, "{} bytes", there.len());
     assert!(!there.contains("<script") && there.contains("prefers-reduced-motion"));
 }

@@ -1,22 +1,14 @@
-//! Draws the pictures of the chat for `docs/chat.md`: `cargo run --example picture`.
+//! The pictures of the chat for `docs/chat.md`.
 //!
 //! Agents join a temporary mesh, talk, reserve and claim, at times a few minutes in the past; then the real program
-//! runs on a terminal of its own, and the screen is written as SVG. With arguments, this program is `msg` itself, so
-//! nothing else has to be built.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::disallowed_methods,
-    clippy::print_stderr,
-    reason = "it fails loudly, and makes the files that it needs"
-)]
+//! runs on a terminal of its own, and the screen is written as SVG.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, FileTimes};
 use std::io::{Read, Write as _};
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -29,17 +21,9 @@ const COLUMNS: u16 = 100;
 const ROWS: u16 = 20;
 const PATIENCE: Duration = Duration::from_secs(30);
 
-fn main() -> ExitCode {
-    if std::env::args_os().len() > 1 {
-        return ravenry::faces::run(std::env::args_os());
-    }
-    if !cfg!(debug_assertions) {
-        eprintln!("the times of the scene can be set in a debug build alone");
-        return ExitCode::FAILURE;
-    }
+pub fn draw_all(docs: &Path) {
     let scene = Scene::new();
     scene.play();
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
     let mut screen = Screen::open(&scene);
     screen.wait_for("CalmOwl");
     screen.wait_for("unread");
@@ -53,7 +37,6 @@ fn main() -> ExitCode {
     save(&docs.join("chat.svg"), &screen);
     screen.write("\x03");
     screen.child.wait().unwrap();
-    ExitCode::SUCCESS
 }
 
 fn save(path: &Path, screen: &Screen) {
