@@ -33,6 +33,10 @@ pub enum PatternError {
     Control,
     #[error("`..` can't follow a wildcard")]
     ParentAfterWildcard,
+    #[error(
+        "`[…]` can't have `{0}` in it, only ASCII characters: list the others in braces, as in `{{ä,ö}}`"
+    )]
+    WideClass(char),
     #[error("not a valid glob: {0}")]
     NoGlob(String),
 }
@@ -62,7 +66,8 @@ pub enum Overlap {
     Apart,
     /// Both cover this path.
     At(PathForm),
-    /// The comparison takes too long, so they count as overlapping.
+    /// They count as overlapping: the comparison takes too long, or the bytes it found are not a path in composed
+    /// Unicode, as after `*` and a combining mark.
     TooComplex,
 }
 
@@ -187,10 +192,12 @@ impl Pattern {
             (near.machine(fold).and_then(Machine::graph), far.machine(fold).and_then(Machine::graph));
         let (Some(near), Some(far)) = graphs else { return Overlap::TooComplex };
         match product::meet(near, between, far, budget) {
-            Meeting::At(rest) => {
-                let rest = String::from_utf8_lossy(&rest);
-                Overlap::At(far_head.join(rest.trim_start_matches('/')))
-            }
+            Meeting::At(rest) => match String::from_utf8(rest) {
+                Ok(rest) if path::composed(&rest) == rest => {
+                    Overlap::At(far_head.join(rest.trim_start_matches('/')))
+                }
+                _ => Overlap::TooComplex,
+            },
             Meeting::Apart => Overlap::Apart,
             Meeting::TooComplex => Overlap::TooComplex,
         }
@@ -275,7 +282,30 @@ fn check(text: &str) -> Result<(), PatternError> {
     if text.chars().any(char::is_control) {
         return Err(PatternError::Control);
     }
-    Ok(())
+    wide_class(text).map_or(Ok(()), |c| Err(PatternError::WideClass(c)))
+}
+
+/// The first character in a class that has more than one byte. `globset` would let each of its bytes stand alone, so
+/// `[ä].rs` would match no path at all.
+fn wide_class(text: &str) -> Option<char> {
+    with_class(text).find(|(c, in_class)| *in_class && !c.is_ascii()).map(|(c, _)| c)
+}
+
+/// The characters of a glob, each with whether it is in a class. A `]` that comes first in its class does not end it.
+fn with_class(text: &str) -> impl Iterator<Item = (char, bool)> {
+    let (mut class, mut is_escaped) = (None, false);
+    text.chars().map(move |c| {
+        match (&mut class, c) {
+            (Some(0), '!' | '^') => {}
+            (Some(1..), ']') => class = None,
+            (Some(members), _) => *members += 1,
+            (None, _) if std::mem::take(&mut is_escaped) => {}
+            (None, '\\') => is_escaped = true,
+            (None, '[') => class = Some(0),
+            (None, _) => {}
+        }
+        (c, class.is_some())
+    })
 }
 
 /// Whether the text contains a wildcard or an escape.
@@ -311,25 +341,17 @@ fn build_glob(text: &str, fold: bool) -> Result<globset::Glob, PatternError> {
         .map_err(|error| PatternError::NoGlob(error.kind().to_string()))
 }
 
-/// Lower-cases a glob to match a folded path. The automaton handles ASCII letters, also in classes; a class cannot
-/// contain others.
+/// Lower-cases a glob to match a folded path. The automaton handles ASCII letters, also in classes, which have no
+/// others ([`PatternError::WideClass`]).
 fn folded(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
     }
-    let (mut in_class, mut is_escaped) = (false, false);
-    let fold = |c: char| {
-        match c {
-            _ if std::mem::take(&mut is_escaped) => {}
-            '\\' if !in_class => is_escaped = true,
-            '[' => in_class = true,
-            ']' => in_class = false,
-            _ => {}
-        }
+    let fold = |(c, in_class): (char, bool)| {
         let is_kept = in_class || c.is_ascii();
         is_kept.then_some(c).into_iter().chain(c.to_lowercase().filter(move |_| !is_kept))
     };
-    Cow::Owned(text.chars().flat_map(fold).collect())
+    Cow::Owned(with_class(text).flat_map(fold).collect())
 }
 
 fn flags(fold: bool) -> &'static str {

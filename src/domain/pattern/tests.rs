@@ -44,6 +44,15 @@ fn a_literal_covers_itself_and_all_beneath() {
     covers("/", &["/", "/q", "x"], &[]);
 }
 
+/// `i` and the mark after `*` would compose to `í`, which the first pattern does not cover.
+#[test]
+fn what_can_not_be_composed_counts_as_overlapping() {
+    let (one, two) = (pattern("*i*\u{301}"), pattern("{i\u{301},x}"));
+    assert_eq!(one.overlap(&two, &Budget::for_one_pair()), Overlap::Apart);
+    let two = pattern("i{x,\u{301}}");
+    assert_eq!(one.overlap(&two, &Budget::for_one_pair()), Overlap::TooComplex);
+}
+
 #[test]
 fn case_is_ignored_beyond_ascii_too() {
     let ignoring = |text: &str| pattern(text).ignoring_case(true);
@@ -84,6 +93,10 @@ fn what_is_no_pattern() {
     assert_eq!(error(""), PatternError::Empty);
     assert_eq!(error("a\nb"), PatternError::Control);
     assert_eq!(error("src/*/../x"), PatternError::ParentAfterWildcard);
+    for text in ["[ä]x.rs", "[!aä]", "[]ä]", "[^]ä]", "[a-ö]*", "\\\\[ä]"] {
+        assert!(matches!(error(text), PatternError::WideClass(_)), "{text}");
+    }
+    covers("{ä,[a-c],\\[ö]}.rs", &["ä.rs", "b.rs", "[ö].rs"], &["ö.rs", "d.rs"]);
     assert_eq!(error(&"a".repeat(2000)), PatternError::TooLong(2000));
     for text in ["src/[a", "src/{a", "a{b,{c}", "[z-a]"] {
         assert!(matches!(error(text), PatternError::NoGlob(_)), "{text}");

@@ -256,7 +256,10 @@ fn bare(argument: &str) -> String {
     if argument.starts_with('-') {
         return format!("`{}`", argument.split([' ', '=']).next().unwrap_or_default());
     }
-    argument.trim_end_matches("...").trim_matches(['<', '>', '[', ']']).replace('|', " or ")
+    let name = argument.trim_end_matches("...");
+    // Only the parser's own pair: the name may have brackets in it, as `<TO[,TO…]>` has.
+    let inside = |(open, close)| name.strip_prefix(open)?.strip_suffix(close);
+    [('<', '>'), ('[', ']')].into_iter().find_map(inside).unwrap_or(name).replace('|', " or ")
 }
 
 fn reason(error: &clap::Error) -> String {
@@ -312,5 +315,6 @@ mod tests {
         assert_eq!(bare("<ID>..."), "ID");
         assert_eq!(bare("<TASK|--next>"), "TASK or --next");
         assert_eq!(bare("[TEXT]"), "TEXT");
+        assert_eq!(bare("<TO[,TO…]>"), "TO[,TO…]");
     }
 }

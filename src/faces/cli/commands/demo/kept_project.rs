@@ -91,10 +91,10 @@ pub(super) fn make(place: Place, stop: &Stop) -> Result<KeptProject, CommandErro
     let place = Place::find(&place.dir)?;
     let (dir, mesh) = (place.dir.clone(), place.dir.join(MESH));
     let mut draft = Draft { place, made: Vec::new(), stand_ins: Vec::new(), is_done: false };
-    files::create_dir(&dir)?;
+    files::create_dir(&dir).map_err(|error| failed(&error.source))?;
     // Of two runs in one directory, one makes the mesh. The other fails here and has nothing to take away.
     for name in [MESH].into_iter().chain(DIRS) {
-        files::create_new_dir(&dir.join(name))?;
+        files::create_new_dir(&dir.join(name)).map_err(|error| failed(&error.source))?;
         draft.made.push(dir.join(name));
     }
     let edit = edit(&dir);
