@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use nix::fcntl::{Flock, FlockArg};
 use ravenry::domain::settings::Durability;
-use ravenry::store::{Location, Mesh, Options};
+use ravenry::store::{Mesh, MeshLocation, MeshOptions};
 
 /// Argument that starts this program as a contender.
 pub const FLAG: &str = "--contend";
@@ -103,8 +103,8 @@ pub fn run(args: &[String]) {
     let [way, dir] = args else { panic!("a contender is told what to do and where") };
     let way = Way::ALL.into_iter().find(|known| format!("{known:?}") == *way).unwrap();
     let dir = Path::new(dir);
-    let options = Options { durability: Durability::Process, lock_timeout: Duration::from_secs(30) };
-    let mesh = Mesh::create(&Location::at(dir), options).unwrap();
+    let options = MeshOptions { durability: Durability::Process, lock_timeout: Duration::from_secs(30) };
+    let mesh = Mesh::create(&MeshLocation::at(dir), options).unwrap();
     let lock_file = dir.join("plain.lock");
     match way {
         Way::MeshLock => repeat(|| drop(mesh.lock().unwrap())),

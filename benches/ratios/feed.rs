@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::time::Instant;
 
-use ravenry::domain::{Event, EventKind, What};
+use ravenry::domain::{AnyEventKind, Event, EventKind};
 use ravenry::store::Mesh;
 use ravenry::sys::clock;
 
@@ -55,7 +55,7 @@ fn append() -> Figure {
 fn event(number: usize) -> Event {
     Event {
         at: clock::now(),
-        what: What::Ours(EventKind::Edit),
+        what: AnyEventKind::Ours(EventKind::Edit),
         agent: "SwiftRaven".to_string(),
         target: Some(format!("src/auth/file-{number}.rs")),
         preview: None,

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
-use ravenry::ops::{self, Context, Filter, Globals};
+use ravenry::ops::{self, AgentFilter, Context, GlobalOptions};
 use serde_json::{Value, json};
 
 use crate::figure::{Aim, Figure, Spread};
@@ -63,9 +63,9 @@ pub fn measure() -> Vec<Figure> {
     }
     let mesh = scratch.mesh().to_string_lossy().into_owned();
     let in_process = || {
-        let globals = Globals { mesh: Some(mesh.clone()), ..Globals::default() };
+        let globals = GlobalOptions { mesh: Some(mesh.clone()), ..GlobalOptions::default() };
         let ctx = Context::new(globals).unwrap();
-        let listing = ops::run(ctx, |op| ops::agents(op, Filter::default())).outcome.unwrap();
+        let listing = ops::run(ctx, |op| ops::agents(op, AgentFilter::default())).outcome.unwrap();
         assert_eq!(listing.agents.len(), 3);
     };
     let mut server = Server::start(&scratch);

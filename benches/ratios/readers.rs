@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use ravenry::domain::Harness;
 use ravenry::domain::patch::{apply_patch_paths, diff_paths};
-use ravenry::domain::shell::{World, read_command};
+use ravenry::domain::shell::{ShellEnvironment, read_command};
 use ravenry::faces::hook::codec::decode;
 
 use crate::figure::{Aim, Figure, Spread};
@@ -186,7 +186,7 @@ fn patches() -> Vec<String> {
 /// A world without files.
 struct Nowhere;
 
-impl World for Nowhere {
+impl ShellEnvironment for Nowhere {
     fn is_dir(&self, _: &str) -> bool {
         false
     }

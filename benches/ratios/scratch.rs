@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use ravenry::domain::settings::Durability;
-use ravenry::store::{Location, Mesh, Options};
+use ravenry::store::{Mesh, MeshLocation, MeshOptions};
 use tempfile::TempDir;
 
 use crate::figure::Spread;
@@ -43,8 +43,8 @@ impl Scratch {
 
     /// The mesh, opened with the library.
     pub fn open(&self) -> Mesh {
-        let options = Options { durability: Durability::Process, lock_timeout: Duration::from_secs(30) };
-        Mesh::create(&Location::at(&self.mesh()), options).unwrap()
+        let options = MeshOptions { durability: Durability::Process, lock_timeout: Duration::from_secs(30) };
+        Mesh::create(&MeshLocation::at(&self.mesh()), options).unwrap()
     }
 
     /// A command with an empty environment and this directory as its home.

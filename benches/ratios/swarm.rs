@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use ravenry::domain::AgentName;
 use ravenry::ops::tasks::{Choice, ClaimRequest, CompleteRequest, claim, complete};
-use ravenry::ops::{Context, Globals, Op, carry_out, run};
+use ravenry::ops::{Context, GlobalOptions, Op, carry_out, run};
 use ravenry::store::Mesh;
 
 use crate::figure::{Aim, Figure, Spread};
@@ -38,11 +38,11 @@ impl Stage {
 
     /// Acts as that agent, in one process.
     fn act_as<T>(&self, name: &str, work: impl FnOnce(&Op) -> T) -> T {
-        let globals = Globals {
+        let globals = GlobalOptions {
             mesh: Some(self.scratch.mesh().to_str().unwrap().to_string()),
             speaker: Some(AgentName::new(name).unwrap()),
             cwd: Some(self.scratch.home().to_path_buf()),
-            ..Globals::default()
+            ..GlobalOptions::default()
         };
         run(Context::tolerant(globals).unwrap().0, work).outcome
     }

@@ -1,15 +1,15 @@
 //! Derives an agent's current activity from its tool calls, and finds the tests and commits that others want to know
 //! about.
 
-use super::activity_counts::Now;
-use super::hook::{Outcome, ToolUse};
-use super::shell::{Run, Tells};
+use super::activity_counts::ActivityChange;
+use super::hook::{ToolOutcome, ToolUse};
+use super::shell::{OutcomeEvidence, Run};
 
 /// Parts of a command line that others want to know about.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Errands {
+pub struct NotableRuns {
     pub test: Option<TestRun>,
-    pub commit: Option<Commit>,
+    pub commit: Option<GitCommit>,
 }
 
 /// A test run.
@@ -17,25 +17,25 @@ pub struct Errands {
 pub struct TestRun {
     /// Short form: `cargo test`.
     pub shown: String,
-    tells: Tells,
+    tells: OutcomeEvidence,
 }
 
 /// A `git commit`.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Commit {
+pub struct GitCommit {
     /// The working directory, if known.
     pub dir: Option<String>,
     /// The first line of its message, if the command contains it.
     pub subject: Option<String>,
-    tells: Tells,
+    tells: OutcomeEvidence,
 }
 
-impl Errands {
+impl NotableRuns {
     pub fn of(runs: &[Run]) -> Self {
         let tests: Vec<&Run> = runs.iter().filter(|run| is_test(run)).collect();
         let test = tests.first().map(|first| TestRun {
             shown: shown(first),
-            tells: Tells {
+            tells: OutcomeEvidence {
                 success: tests.iter().all(|run| run.tells.success),
                 failure: tests.iter().all(|run| run.tells.failure),
             },
@@ -46,40 +46,40 @@ impl Errands {
 
 impl TestRun {
     /// Whether the tests passed; `None` if the outcome of the whole command does not say.
-    pub fn passed(&self, outcome: Option<Outcome>) -> Option<bool> {
+    pub fn passed(&self, outcome: Option<ToolOutcome>) -> Option<bool> {
         went_well(self.tells, outcome)
     }
 }
 
-impl Commit {
+impl GitCommit {
     /// Whether the commit was made; `None` if the outcome of the whole command does not say.
-    pub fn was_made(&self, outcome: Option<Outcome>) -> Option<bool> {
+    pub fn was_made(&self, outcome: Option<ToolOutcome>) -> Option<bool> {
         went_well(self.tells, outcome)
     }
 }
 
-fn went_well(tells: Tells, outcome: Option<Outcome>) -> Option<bool> {
+fn went_well(tells: OutcomeEvidence, outcome: Option<ToolOutcome>) -> Option<bool> {
     match outcome? {
-        Outcome::Succeeded => tells.success.then_some(true),
-        Outcome::Failed => tells.failure.then_some(false),
+        ToolOutcome::Succeeded => tells.success.then_some(true),
+        ToolOutcome::Failed => tells.failure.then_some(false),
     }
 }
 
 /// The activity of an agent that uses this tool. `shorten` turns a path into its short form for people.
-pub fn activity(tool: &ToolUse, runs: &[Run], shorten: impl Fn(&str) -> String) -> Now {
+pub fn activity(tool: &ToolUse, runs: &[Run], shorten: impl Fn(&str) -> String) -> ActivityChange {
     if let Some(path) = tool.edits.first() {
-        return Now::At(format!("editing {}", shorten(path)));
+        return ActivityChange::At(format!("editing {}", shorten(path)));
     }
     if let Some(path) = tool.reads.first() {
-        return Now::At(format!("reading {}", shorten(path)));
+        return ActivityChange::At(format!("reading {}", shorten(path)));
     }
-    let errands = Errands::of(runs);
+    let errands = NotableRuns::of(runs);
     match errands {
-        Errands { commit: Some(_), .. } => Now::At("committing".to_string()),
-        Errands { test: Some(_), .. } => Now::At("running tests".to_string()),
+        NotableRuns { commit: Some(_), .. } => ActivityChange::At("committing".to_string()),
+        NotableRuns { test: Some(_), .. } => ActivityChange::At("running tests".to_string()),
         _ => {
             let first = runs.iter().find(|run| !is_small(run) && is_plain(&run.program));
-            first.map_or(Now::Same, |run| Now::At(format!("running {}", shown(run))))
+            first.map_or(ActivityChange::Same, |run| ActivityChange::At(format!("running {}", shown(run))))
         }
     }
 }
@@ -230,7 +230,7 @@ fn operands<'a>(words: &[&'a str]) -> Vec<&'a str> {
     operands
 }
 
-fn commit(run: &Run) -> Option<Commit> {
+fn commit(run: &Run) -> Option<GitCommit> {
     if run.program != "git" {
         return None;
     }
@@ -247,7 +247,7 @@ fn commit(run: &Run) -> Option<Commit> {
     }
     let rest: Vec<Option<&str>> = words.collect();
     let asks = |word: &Option<&str>| matches!(word, Some("--dry-run" | "--help" | "-h"));
-    (!rest.iter().any(asks)).then(|| Commit { dir, subject: subject(&rest), tells: run.tells })
+    (!rest.iter().any(asks)).then(|| GitCommit { dir, subject: subject(&rest), tells: run.tells })
 }
 
 fn joined(dir: Option<&str>, to: Option<&str>) -> Option<String> {

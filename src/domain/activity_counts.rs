@@ -32,9 +32,9 @@ impl ActivityCounts {
         let surplus = self.files_modified.len().saturating_sub(MOST_FILES);
         self.files_modified.drain(..surplus);
         match deed.activity {
-            Now::Same => {}
-            Now::At(activity) => self.activity = Some(activity),
-            Now::Nothing => self.activity = None,
+            ActivityChange::Same => {}
+            ActivityChange::At(activity) => self.activity = Some(activity),
+            ActivityChange::Nothing => self.activity = None,
         }
         if deed.last_tool_call.is_some() {
             self.last_tool_call = deed.last_tool_call;
@@ -48,13 +48,13 @@ pub struct ActivityDelta {
     pub tool_calls: u64,
     pub tokens: u64,
     pub files: Vec<String>,
-    pub activity: Now,
+    pub activity: ActivityChange,
     pub last_tool_call: Option<String>,
 }
 
 /// How the current activity changes.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub enum Now {
+pub enum ActivityChange {
     /// Unchanged.
     #[default]
     Same,
@@ -90,10 +90,10 @@ mod tests {
     fn an_activity_lasts_until_the_turn_ends() {
         let mut tally = ActivityCounts::default();
         let at = |activity| ActivityDelta { activity, ..ActivityDelta::default() };
-        tally.add(at(Now::At("reading a".to_string())));
-        tally.add(at(Now::Same));
+        tally.add(at(ActivityChange::At("reading a".to_string())));
+        tally.add(at(ActivityChange::Same));
         assert_eq!(tally.activity.as_deref(), Some("reading a"));
-        tally.add(at(Now::Nothing));
+        tally.add(at(ActivityChange::Nothing));
         assert_eq!(tally.activity, None);
     }
 }

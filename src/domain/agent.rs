@@ -2,7 +2,9 @@
 
 use jiff::Timestamp;
 
-use super::{ActivityCounts, AgentName, Harness, Recorded, Reservation, SessionId, TaskWait, Wait};
+use super::{
+    ActivityCounts, AgentName, Harness, PathWait, RecordedProcess, Reservation, SessionId, TaskWait,
+};
 
 /// One session of a harness that joined a mesh.
 #[derive(Clone, Debug)]
@@ -10,7 +12,7 @@ pub struct Agent {
     pub name: AgentName,
     pub session: SessionId,
     /// The long-lived process that hosts the agent; the agent is gone when it is.
-    pub process: Recorded,
+    pub process: RecordedProcess,
     /// `None` if the registration does not name one: then it is pi-messenger's.
     pub harness: Option<Harness>,
     pub cwd: String,
@@ -30,7 +32,7 @@ pub struct Agent {
     pub tally: ActivityCounts,
     pub reservations: Vec<Reservation>,
     /// Patterns it was refused; it is notified once when they are free.
-    pub waits_for: Vec<Wait>,
+    pub waits_for: Vec<PathWait>,
     /// Tasks it was refused; it is notified in the same way.
     pub waits_for_tasks: Vec<TaskWait>,
     pub formerly: Vec<FormerName>,
@@ -48,7 +50,7 @@ pub struct FormerName {
 impl Agent {
     /// Whether pi-messenger registered it: we read such registrations and never rewrite them.
     pub fn is_foreign(&self) -> bool {
-        matches!(self.process, Recorded::Bare { .. })
+        matches!(self.process, RecordedProcess::Bare { .. })
     }
 
     /// Whether `name` resolves to this agent, as its present name or as a former one that has not expired.

@@ -93,7 +93,7 @@ const INTERPRETERS: [&str; 8] = ["node", "nodejs", "bun", "deno", "python", "pyt
 
 /// Observable properties of a process.
 #[derive(Clone, Debug, Default)]
-pub struct ProcessLook {
+pub struct ProcessTraits {
     /// The short name that the kernel reports.
     pub comm: String,
     /// The path of its executable, if we are permitted to read it.
@@ -101,7 +101,7 @@ pub struct ProcessLook {
     pub args: Vec<String>,
 }
 
-impl ProcessLook {
+impl ProcessTraits {
     /// Whether it may be pi. Any interpreter may be running pi, whatever the process is called.
     pub fn may_be_pi(&self) -> bool {
         let programs = [self.exe.as_deref(), self.args.first().map(String::as_str), Some(&self.comm)];
@@ -141,7 +141,7 @@ impl Harness {
     }
 
     /// Recognises the harness of a process, and says by what.
-    pub fn recognise(look: &ProcessLook) -> Option<(Self, String)> {
+    pub fn recognise(look: &ProcessTraits) -> Option<(Self, String)> {
         let programs = [look.exe.as_deref(), look.args.first().map(String::as_str), Some(&look.comm)];
         for program in programs.into_iter().flatten() {
             if let Some(harness) = Self::of_program(program) {
@@ -211,7 +211,7 @@ mod tests {
 
     fn check(exe: &str, args: &[&str], expected: Option<Harness>) {
         let comm = stem(exe).chars().take(15).collect();
-        let look = ProcessLook {
+        let look = ProcessTraits {
             comm,
             exe: Some(exe.to_string()),
             args: args.iter().map(|arg| arg.to_string()).collect(),

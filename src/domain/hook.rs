@@ -24,12 +24,12 @@ pub struct HookEvent {
     pub model: Option<String>,
     /// Tokens used since the last call, if the harness reports them.
     pub tokens: u64,
-    pub moment: Moment,
+    pub moment: HookMoment,
 }
 
 /// The moment at which a hook is called.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub enum Moment {
+pub enum HookMoment {
     SessionStarted,
     /// `goes_on`: another session follows in the same process, for example after `/clear`.
     SessionEnded {
@@ -70,21 +70,21 @@ pub struct ToolUse {
     /// Afterwards: how long it ran, in milliseconds, if the harness reports it.
     pub duration_ms: Option<u64>,
     /// Afterwards: how it ended, if the harness reports it; for a shell tool, how the command line ended.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<ToolOutcome>,
     /// Afterwards: its user interrupted it, so that text in the answer may not reach the model.
     pub was_interrupted: bool,
 }
 
 /// How the use of a tool ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Outcome {
+pub enum ToolOutcome {
     Succeeded,
     Failed,
 }
 
 /// The answer of a hook.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub enum Answer {
+pub enum HookAnswer {
     /// No output: everything proceeds as usual.
     #[default]
     Silence,

@@ -20,7 +20,7 @@ const FIND_ON_PATH: &str = "command -v msg >/dev/null 2>&1 && ";
 
 /// How a hook finds `msg`.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Program {
+pub enum MsgProgram {
     /// The `msg` on the shell's `PATH`.
     OnPath,
     /// At this absolute path.
@@ -30,14 +30,14 @@ pub enum Program {
 /// One of our hooks.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct HookLine {
-    pub program: Program,
+    pub program: MsgProgram,
     pub harness: Harness,
-    pub errand: Errand,
+    pub errand: HookPurpose,
 }
 
 /// The purpose of one of our hooks.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Errand {
+pub enum HookPurpose {
     /// Report this event, by the harness's name for it.
     Tell(String),
     /// Wait for mail beside an idle session.
@@ -47,24 +47,24 @@ pub enum Errand {
 }
 
 impl HookLine {
-    pub fn new(program: &Program, harness: Harness, errand: Errand) -> Self {
+    pub fn new(program: &MsgProgram, harness: Harness, errand: HookPurpose) -> Self {
         Self { program: program.clone(), harness, errand }
     }
 
-    pub fn telling(program: &Program, harness: Harness, event: &str) -> Self {
-        Self::new(program, harness, Errand::Tell(event.to_string()))
+    pub fn telling(program: &MsgProgram, harness: Harness, event: &str) -> Self {
+        Self::new(program, harness, HookPurpose::Tell(event.to_string()))
     }
 
     pub fn render(&self) -> String {
         let (find, program) = self.found();
         let call = self.call();
         match (&self.errand, self.harness) {
-            (Errand::Wait, _) => format!("{find}{program} {call}{WAITER_TAIL}"),
+            (HookPurpose::Wait, _) => format!("{find}{program} {call}{WAITER_TAIL}"),
             // Codex uses the user's login shell, which may not support this assignment.
-            (Errand::Tell(_), Harness::Codex) => {
+            (HookPurpose::Tell(_), Harness::Codex) => {
                 let (name, word) = match &self.program {
-                    Program::OnPath => ("msg", String::new()),
-                    Program::At(_) => ("\"$0\"", format!(" {program}")),
+                    MsgProgram::OnPath => ("msg", String::new()),
+                    MsgProgram::At(_) => ("\"$0\"", format!(" {program}")),
                 };
                 format!("{find}sh -c 'o=$({name} {call}{PASS_ON}'{word}{TAIL}")
             }
@@ -75,33 +75,33 @@ impl HookLine {
     /// The line as earlier versions wrote it.
     fn render_earlier(&self) -> String {
         let (find, program) = self.found();
-        let tail = if self.errand == Errand::Wait { WAITER_TAIL } else { EARLIER_TAIL };
+        let tail = if self.errand == HookPurpose::Wait { WAITER_TAIL } else { EARLIER_TAIL };
         format!("{find}{program} {}{tail}", self.call())
     }
 
     /// The check that the program exists, and the program as a shell word.
     fn found(&self) -> (String, String) {
         match &self.program {
-            Program::OnPath => (FIND_ON_PATH.to_string(), "msg".to_string()),
-            Program::At(path) => (format!("[ -x {} ] && ", quote(path)), quote(path)),
+            MsgProgram::OnPath => (FIND_ON_PATH.to_string(), "msg".to_string()),
+            MsgProgram::At(path) => (format!("[ -x {} ] && ", quote(path)), quote(path)),
         }
     }
 
     fn call(&self) -> String {
         match &self.errand {
-            Errand::Tell(event) => format!("hook {} {event}", self.harness),
-            Errand::Wait => format!("waiter {}", self.harness),
-            Errand::Show => SHOW.to_string(),
+            HookPurpose::Tell(event) => format!("hook {} {event}", self.harness),
+            HookPurpose::Wait => format!("waiter {}", self.harness),
+            HookPurpose::Show => SHOW.to_string(),
         }
     }
 
     /// Parses one of our lines. It must match exactly: a user's own call of `msg` is not ours.
     pub fn parse(line: &str) -> Option<Self> {
         let (program, rest) = if let Some(rest) = line.strip_prefix(FIND_ON_PATH) {
-            (Program::OnPath, rest)
+            (MsgProgram::OnPath, rest)
         } else {
             let (path, rest) = unquote(line.strip_prefix("[ -x ")?)?;
-            (Program::At(path), rest.strip_prefix(" ] && ")?)
+            (MsgProgram::At(path), rest.strip_prefix(" ] && ")?)
         };
         let rest = ["sh -c 'o=$(", "o=$("].iter().find_map(|head| rest.strip_prefix(head)).unwrap_or(rest);
         let call = ["msg", "\"$0\""].iter().find_map(|name| rest.strip_prefix(name));
@@ -109,9 +109,9 @@ impl HookLine {
         let end = [call.find(" 2>"), call.find(WAITER_TAIL)].into_iter().flatten().min()?;
         let words: Vec<&str> = call[..end].split(' ').skip(1).collect();
         let (harness, errand) = match words.as_slice() {
-            ["hook", harness, event] => (Harness::parse(harness)?, Errand::Tell((*event).to_string())),
-            ["waiter", harness] => (Harness::parse(harness)?, Errand::Wait),
-            _ if words.join(" ") == SHOW => (Harness::Claude, Errand::Show),
+            ["hook", harness, event] => (Harness::parse(harness)?, HookPurpose::Tell((*event).to_string())),
+            ["waiter", harness] => (Harness::parse(harness)?, HookPurpose::Wait),
+            _ if words.join(" ") == SHOW => (Harness::Claude, HookPurpose::Show),
             _ => return None,
         };
         let found = Self::new(&program, harness, errand);
@@ -144,17 +144,17 @@ fn unquote(text: &str) -> Option<(String, &str)> {
 mod tests {
     use super::*;
 
-    fn line(program: Program) -> HookLine {
+    fn line(program: MsgProgram) -> HookLine {
         HookLine::telling(&program, Harness::Gemini, "BeforeTool")
     }
 
     #[test]
     fn as_it_is_written() {
-        let at = || Program::At("/it's/msg".to_string());
+        let at = || MsgProgram::At("/it's/msg".to_string());
         let codex = |program| HookLine::telling(&program, Harness::Codex, "Stop").render();
         for (found, expected) in [
             (
-                line(Program::OnPath).render(),
+                line(MsgProgram::OnPath).render(),
                 r#"command -v msg >/dev/null 2>&1 && o=$(msg hook gemini BeforeTool 2>/dev/null) && printf %s "$o" || :"#,
             ),
             (
@@ -162,7 +162,7 @@ mod tests {
                 r#"[ -x '/it'\''s/msg' ] && o=$('/it'\''s/msg' hook gemini BeforeTool 2>/dev/null) && printf %s "$o" || :"#,
             ),
             (
-                codex(Program::OnPath),
+                codex(MsgProgram::OnPath),
                 r#"command -v msg >/dev/null 2>&1 && sh -c 'o=$(msg hook codex Stop 2>/dev/null) && printf %s "$o"' || :"#,
             ),
             (
@@ -170,7 +170,7 @@ mod tests {
                 r#"[ -x '/it'\''s/msg' ] && sh -c 'o=$("$0" hook codex Stop 2>/dev/null) && printf %s "$o"' '/it'\''s/msg' || :"#,
             ),
             (
-                HookLine::new(&Program::OnPath, Harness::Claude, Errand::Show).render(),
+                HookLine::new(&MsgProgram::OnPath, Harness::Claude, HookPurpose::Show).render(),
                 r#"command -v msg >/dev/null 2>&1 && o=$(msg statusline --color always 2>/dev/null) && printf %s "$o" || :"#,
             ),
         ] {
@@ -189,13 +189,14 @@ mod tests {
             "/ ] && /msg",
             "/ 2>/msg",
         ];
-        let programs = paths.map(|path| Program::At(path.to_string())).into_iter().chain([Program::OnPath]);
+        let programs =
+            paths.map(|path| MsgProgram::At(path.to_string())).into_iter().chain([MsgProgram::OnPath]);
         for program in programs {
             for (harness, errand) in [
-                (Harness::Gemini, Errand::Tell("BeforeTool".to_string())),
-                (Harness::Codex, Errand::Tell("Stop".to_string())),
-                (Harness::Claude, Errand::Wait),
-                (Harness::Claude, Errand::Show),
+                (Harness::Gemini, HookPurpose::Tell("BeforeTool".to_string())),
+                (Harness::Codex, HookPurpose::Tell("Stop".to_string())),
+                (Harness::Claude, HookPurpose::Wait),
+                (Harness::Claude, HookPurpose::Show),
             ] {
                 let line = HookLine::new(&program, harness, errand);
                 assert_eq!(HookLine::parse(&line.render()), Some(line.clone()), "{}", line.render());
@@ -223,7 +224,7 @@ mod tests {
 
     #[test]
     fn what_others_wrote_is_not() {
-        let ours = line(Program::At("/x/msg".to_string())).render();
+        let ours = line(MsgProgram::At("/x/msg".to_string())).render();
         for other in [
             "msg hook gemini BeforeTool",
             "/x/msg hook gemini BeforeTool 2>/dev/null || :",

@@ -31,7 +31,7 @@ impl Message {
     }
 
     /// A message to one recipient with normal importance that is not a reply.
-    pub fn new(stamp: Stamp, from: &AgentName, to: &AgentName, text: impl Into<String>) -> Self {
+    pub fn new(stamp: MessageStamp, from: &AgentName, to: &AgentName, text: impl Into<String>) -> Self {
         Self {
             id: stamp.id(),
             from: from.to_string(),
@@ -79,7 +79,7 @@ impl Importance {
     }
 }
 
-/// The id of a message: 1 to 128 printable ASCII characters. Ours are UUIDs that encode a [`Stamp`].
+/// The id of a message: 1 to 128 printable ASCII characters. Ours are UUIDs that encode a [`MessageStamp`].
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct MessageId(String);
 
@@ -115,7 +115,7 @@ impl fmt::Display for MessageId {
 /// assert_eq!(Stamp::of_id(&stamp.id()), Some(stamp));
 /// ```
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct Stamp {
+pub struct MessageStamp {
     millis: u64,
     /// The six characters after the hyphen, as a base-36 number.
     letters: u32,
@@ -130,7 +130,7 @@ const MAX_MILLIS: u64 = 9_999_999_999_999;
 /// Fixed value of the otherwise unused bits in our UUIDs.
 const MARK: u16 = 0x7a5;
 
-impl Stamp {
+impl MessageStamp {
     /// First time that a stamp cannot represent, in microseconds.
     pub const END: u64 = (MAX_MILLIS + 1) * 1000;
 
@@ -190,7 +190,7 @@ impl Stamp {
     }
 }
 
-impl fmt::Display for Stamp {
+impl fmt::Display for MessageStamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:013}-{}", self.millis, self.letters())
     }
@@ -205,14 +205,14 @@ mod tests {
     proptest! {
         #[test]
         fn name_and_id_give_each_other(micros in 0..MAX_MILLIS * 1000, chance: u32) {
-            let stamp = Stamp::new(micros, chance);
-            prop_assert_eq!(Stamp::parse(&stamp.to_string()), Some(stamp));
-            prop_assert_eq!(Stamp::of_id(&stamp.id()), Some(stamp));
+            let stamp = MessageStamp::new(micros, chance);
+            prop_assert_eq!(MessageStamp::parse(&stamp.to_string()), Some(stamp));
+            prop_assert_eq!(MessageStamp::of_id(&stamp.id()), Some(stamp));
         }
 
         #[test]
         fn later_is_larger_as_stamp_and_as_name(micros in 0..MAX_MILLIS * 1000 - 1, a: u32, b: u32) {
-            let (first, second) = (Stamp::new(micros, a), Stamp::new(micros + 1, b));
+            let (first, second) = (MessageStamp::new(micros, a), MessageStamp::new(micros + 1, b));
             prop_assert!(first < second && first.to_string() < second.to_string());
         }
     }
@@ -227,15 +227,15 @@ mod tests {
             "1794700676113-GPVJOZ",
             "../x",
         ] {
-            assert_eq!(Stamp::parse(bad), None, "{bad:?}");
+            assert_eq!(MessageStamp::parse(bad), None, "{bad:?}");
         }
-        assert!(Stamp::parse("1794700676113-gpvjoz").is_some(), "pi-messenger's have the same form");
+        assert!(MessageStamp::parse("1794700676113-gpvjoz").is_some(), "pi-messenger's have the same form");
     }
 
     #[test]
     fn foreign_ids_are_not_ours() {
         let foreign = MessageId::new("41b974ba-1b11-4a81-8997-f6c972f1650b").unwrap();
-        assert_eq!(Stamp::of_id(&foreign), None);
+        assert_eq!(MessageStamp::of_id(&foreign), None);
         for bad in ["", "a\nb", "ü", &"x".repeat(129)] {
             assert!(MessageId::new(bad).is_err(), "{bad:?}");
         }

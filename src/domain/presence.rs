@@ -56,7 +56,7 @@ impl fmt::Display for Presence {
 
 /// Known facts about an agent, to describe one that set no status.
 #[derive(Clone, Copy, Debug)]
-pub struct Signs<'a> {
+pub struct PresenceFacts<'a> {
     pub presence: Presence,
     pub quiet: SignedDuration,
     pub here_for: SignedDuration,
@@ -65,7 +65,7 @@ pub struct Signs<'a> {
     pub task: Option<&'a str>,
 }
 
-impl Signs<'_> {
+impl PresenceFacts<'_> {
     /// A short status; `None` if it would add nothing to the presence.
     pub fn status(&self) -> Option<String> {
         match self.presence {
@@ -143,7 +143,8 @@ mod tests {
             (Presence::Unknown, 720, 800, edits, task, None),
             (Presence::Gone, 720, 800, edits, task, None),
         ] {
-            let signs = Signs { presence, quiet: SECOND(quiet), here_for: SECOND(here_for), activity, task };
+            let signs =
+                PresenceFacts { presence, quiet: SECOND(quiet), here_for: SECOND(here_for), activity, task };
             assert_eq!(signs.status().as_deref(), expected, "{signs:?}");
         }
     }

@@ -1,7 +1,7 @@
 //! Identifies processes and decides whether a recorded one is still alive.
 //!
 //! A pid alone is not enough: it is reused, it means another process in another container, and after a reboot it
-//! means nothing. [`Identity`] identifies a process uniquely. [`judge`] is the only place that decides whether a
+//! means nothing. [`ProcessIdentity`] identifies a process uniquely. [`judge`] is the only place that decides whether a
 //! process is alive, from the record and what can be observed now.
 
 use std::fmt;
@@ -38,7 +38,7 @@ impl fmt::Display for Pid {
 
 /// The machine, boot and pid namespace in which a pid is valid. `None` where the system does not report it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Place {
+pub struct PidScope {
     pub boot_id: Option<String>,
     pub machine_id: Option<String>,
     pub pid_ns: Option<String>,
@@ -46,23 +46,23 @@ pub struct Place {
 
 /// Identifies one process uniquely, across reboots and machines.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Identity {
+pub struct ProcessIdentity {
     pub pid: Pid,
     /// Start time in clock ticks of its system. Together with the pid it is unique within a boot.
     pub start_ticks: u64,
-    pub place: Place,
+    pub place: PidScope,
 }
 
 /// A process as recorded in a file.
 #[derive(Clone, Debug)]
-pub enum Recorded {
+pub enum RecordedProcess {
     /// With everything that identifies it.
-    Pinned(Identity),
+    Pinned(ProcessIdentity),
     /// Only a pid, as pi-messenger writes it, and a time at which that process was already running, if known.
     Bare { pid: Pid, ran_at: Option<Timestamp> },
 }
 
-impl Recorded {
+impl RecordedProcess {
     pub fn bare(pid: Pid) -> Self {
         Self::Bare { pid, ran_at: None }
     }
@@ -76,7 +76,7 @@ impl Recorded {
 }
 
 /// `ran_at` is ignored: when a process was seen does not change which process it is.
-impl PartialEq for Recorded {
+impl PartialEq for RecordedProcess {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Pinned(one), Self::Pinned(other)) => one == other,
@@ -86,7 +86,7 @@ impl PartialEq for Recorded {
     }
 }
 
-impl Eq for Recorded {}
+impl Eq for RecordedProcess {}
 
 /// Tolerance for adjustments of the wall clock.
 const CLOCK_SLACK: SignedDuration = SignedDuration::from_secs(60);
@@ -100,7 +100,7 @@ pub fn is_reused(ran_at: Timestamp, started: Timestamp, may_be_the_program: impl
 
 /// What the system reports about a pid now.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Sighting {
+pub enum ProcessStatus {
     /// No process has this pid.
     Absent,
     /// It has exited and its parent has not reaped it yet.
@@ -121,7 +121,7 @@ pub enum Liveness {
 
 /// Whether a recorded pid can be looked up here.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Jurisdiction {
+pub enum PidLocality {
     /// Same boot and pid namespace: the pid means the same here.
     Here,
     /// Same machine, but it was rebooted since.
@@ -130,36 +130,42 @@ pub enum Jurisdiction {
     Elsewhere,
 }
 
-pub fn jurisdiction(recorded: &Place, here: &Place) -> Jurisdiction {
+pub fn jurisdiction(recorded: &PidScope, here: &PidScope) -> PidLocality {
     fn same(a: &Option<String>, b: &Option<String>) -> bool {
         a.is_some() && a == b
     }
     if same(&recorded.boot_id, &here.boot_id) {
-        if recorded.pid_ns == here.pid_ns { Jurisdiction::Here } else { Jurisdiction::Elsewhere }
+        if recorded.pid_ns == here.pid_ns { PidLocality::Here } else { PidLocality::Elsewhere }
     } else if same(&recorded.machine_id, &here.machine_id)
         && recorded.boot_id.is_some()
         && here.boot_id.is_some()
     {
-        Jurisdiction::EarlierBoot
+        PidLocality::EarlierBoot
     } else {
-        Jurisdiction::Elsewhere
+        PidLocality::Elsewhere
     }
 }
 
 /// Decides whether `recorded` is alive, given where we are and a function that looks up a pid.
-pub fn judge(recorded: &Recorded, here: &Place, look: impl FnOnce(Pid) -> Sighting) -> Liveness {
+pub fn judge(
+    recorded: &RecordedProcess,
+    here: &PidScope,
+    look: impl FnOnce(Pid) -> ProcessStatus,
+) -> Liveness {
     match recorded {
-        Recorded::Bare { pid, .. } => match look(*pid) {
-            Sighting::Absent | Sighting::Zombie => Liveness::Gone,
-            Sighting::Running { .. } | Sighting::Hidden => Liveness::Alive,
+        RecordedProcess::Bare { pid, .. } => match look(*pid) {
+            ProcessStatus::Absent | ProcessStatus::Zombie => Liveness::Gone,
+            ProcessStatus::Running { .. } | ProcessStatus::Hidden => Liveness::Alive,
         },
-        Recorded::Pinned(identity) => match jurisdiction(&identity.place, here) {
-            Jurisdiction::EarlierBoot => Liveness::Gone,
-            Jurisdiction::Elsewhere => Liveness::Unknown,
-            Jurisdiction::Here => match look(identity.pid) {
-                Sighting::Absent | Sighting::Zombie => Liveness::Gone,
-                Sighting::Running { start_ticks } if start_ticks != identity.start_ticks => Liveness::Gone,
-                Sighting::Running { .. } | Sighting::Hidden => Liveness::Alive,
+        RecordedProcess::Pinned(identity) => match jurisdiction(&identity.place, here) {
+            PidLocality::EarlierBoot => Liveness::Gone,
+            PidLocality::Elsewhere => Liveness::Unknown,
+            PidLocality::Here => match look(identity.pid) {
+                ProcessStatus::Absent | ProcessStatus::Zombie => Liveness::Gone,
+                ProcessStatus::Running { start_ticks } if start_ticks != identity.start_ticks => {
+                    Liveness::Gone
+                }
+                ProcessStatus::Running { .. } | ProcessStatus::Hidden => Liveness::Alive,
             },
         },
     }
@@ -169,14 +175,17 @@ pub fn judge(recorded: &Recorded, here: &Place, look: impl FnOnce(Pid) -> Sighti
 mod tests {
     use super::*;
 
-    fn place(boot: &str, machine: &str, ns: &str) -> Place {
+    fn place(boot: &str, machine: &str, ns: &str) -> PidScope {
         let some = |text: &str| (!text.is_empty()).then(|| text.to_string());
-        Place { boot_id: some(boot), machine_id: some(machine), pid_ns: some(ns) }
+        PidScope { boot_id: some(boot), machine_id: some(machine), pid_ns: some(ns) }
     }
 
-    fn check(recorded_place: Place, sighting: Sighting, expected: Liveness) {
-        let recorded =
-            Recorded::Pinned(Identity { pid: Pid(7), start_ticks: 100, place: recorded_place.clone() });
+    fn check(recorded_place: PidScope, sighting: ProcessStatus, expected: Liveness) {
+        let recorded = RecordedProcess::Pinned(ProcessIdentity {
+            pid: Pid(7),
+            start_ticks: 100,
+            place: recorded_place.clone(),
+        });
         let verdict = judge(&recorded, &place("b1", "m1", "ns1"), |_| sighting);
         assert_eq!(verdict, expected, "{recorded_place:?}, {sighting:?}");
     }
@@ -185,32 +194,36 @@ mod tests {
     fn verdicts() {
         use Liveness::*;
         let here = || place("b1", "m1", "ns1");
-        check(here(), Sighting::Running { start_ticks: 100 }, Alive);
-        check(here(), Sighting::Running { start_ticks: 101 }, Gone);
-        check(here(), Sighting::Absent, Gone);
-        check(here(), Sighting::Zombie, Gone);
-        check(here(), Sighting::Hidden, Alive);
-        check(place("b0", "m1", "ns1"), Sighting::Running { start_ticks: 100 }, Gone);
-        check(place("b0", "m2", "ns1"), Sighting::Absent, Unknown);
-        check(place("b1", "m1", "ns2"), Sighting::Absent, Unknown);
-        check(place("b0", "", "ns1"), Sighting::Absent, Unknown);
-        check(place("", "m1", "ns1"), Sighting::Absent, Unknown);
+        check(here(), ProcessStatus::Running { start_ticks: 100 }, Alive);
+        check(here(), ProcessStatus::Running { start_ticks: 101 }, Gone);
+        check(here(), ProcessStatus::Absent, Gone);
+        check(here(), ProcessStatus::Zombie, Gone);
+        check(here(), ProcessStatus::Hidden, Alive);
+        check(place("b0", "m1", "ns1"), ProcessStatus::Running { start_ticks: 100 }, Gone);
+        check(place("b0", "m2", "ns1"), ProcessStatus::Absent, Unknown);
+        check(place("b1", "m1", "ns2"), ProcessStatus::Absent, Unknown);
+        check(place("b0", "", "ns1"), ProcessStatus::Absent, Unknown);
+        check(place("", "m1", "ns1"), ProcessStatus::Absent, Unknown);
     }
 
     #[test]
     fn two_places_that_tell_nothing_are_not_the_same_place() {
-        let recorded = Recorded::Pinned(Identity { pid: Pid(7), start_ticks: 1, place: Place::default() });
-        assert_eq!(judge(&recorded, &Place::default(), |_| Sighting::Absent), Liveness::Unknown);
+        let recorded = RecordedProcess::Pinned(ProcessIdentity {
+            pid: Pid(7),
+            start_ticks: 1,
+            place: PidScope::default(),
+        });
+        assert_eq!(judge(&recorded, &PidScope::default(), |_| ProcessStatus::Absent), Liveness::Unknown);
     }
 
     #[test]
     fn a_bare_pid_is_judged_as_pi_judges_it() {
-        let bare = Recorded::bare(Pid(7));
+        let bare = RecordedProcess::bare(Pid(7));
         let here = place("b1", "m1", "ns1");
-        assert_eq!(judge(&bare, &here, |_| Sighting::Absent), Liveness::Gone);
-        assert_eq!(judge(&bare, &here, |_| Sighting::Zombie), Liveness::Gone);
-        assert_eq!(judge(&bare, &here, |_| Sighting::Hidden), Liveness::Alive);
-        assert_eq!(judge(&bare, &here, |_| Sighting::Running { start_ticks: 3 }), Liveness::Alive);
+        assert_eq!(judge(&bare, &here, |_| ProcessStatus::Absent), Liveness::Gone);
+        assert_eq!(judge(&bare, &here, |_| ProcessStatus::Zombie), Liveness::Gone);
+        assert_eq!(judge(&bare, &here, |_| ProcessStatus::Hidden), Liveness::Alive);
+        assert_eq!(judge(&bare, &here, |_| ProcessStatus::Running { start_ticks: 3 }), Liveness::Alive);
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub struct TaskWait {
 
 /// A pattern that an agent wanted while another agent held it.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Wait {
+pub struct PathWait {
     pub pattern: String,
     /// The name the agent used, if it is another name for the same file; `pattern` is the holder's name then.
     pub named: Option<String>,
@@ -56,14 +56,14 @@ pub struct Wait {
 
 /// Whether a reservation conflicts with something.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Hit {
+pub enum Conflict {
     No,
     /// The comparison takes too long, so it counts as a conflict.
     Assumed,
     Yes,
 }
 
-impl Hit {
+impl Conflict {
     /// Whether any of `these` overlaps any of `those`.
     pub fn of(these: &[Pattern], those: &[Pattern], budget: &Budget) -> Self {
         let mut hit = Self::No;
@@ -80,27 +80,27 @@ impl Hit {
 
 /// Something that is about to be changed.
 #[derive(Clone, Debug)]
-pub enum Target {
+pub enum ChangeTarget {
     /// One file, in every spelling that counts.
     File(Vec<PathForm>),
     /// Many possible files: a directory tree, or everything that a wildcard matches.
     Area(Vec<Pattern>),
 }
 
-impl Target {
+impl ChangeTarget {
     /// A directory and everything below it, in every spelling that counts.
     pub fn tree(spellings: Vec<PathForm>) -> Self {
         Self::Area(spellings.into_iter().map(Pattern::literal).collect())
     }
 
     /// Whether the pattern conflicts, using no more comparison steps than the budget has left.
-    pub fn hit_by(&self, pattern: &Pattern, budget: &Budget) -> Hit {
+    pub fn hit_by(&self, pattern: &Pattern, budget: &Budget) -> Conflict {
         match self {
             Self::File(spellings) => match spellings.iter().any(|path| pattern.covers(path)) {
-                true => Hit::Yes,
-                false => Hit::No,
+                true => Conflict::Yes,
+                false => Conflict::No,
             },
-            Self::Area(areas) => Hit::of(areas, std::slice::from_ref(pattern), budget),
+            Self::Area(areas) => Conflict::of(areas, std::slice::from_ref(pattern), budget),
         }
     }
 
@@ -127,7 +127,7 @@ impl Reservation {
     }
 }
 
-impl Wait {
+impl PathWait {
     /// The pattern, parsed. `cwd` is that of the waiting agent.
     pub fn read(&self, cwd: &str) -> Pattern {
         read(&self.pattern, self.root.as_deref().unwrap_or(cwd), self.literal)

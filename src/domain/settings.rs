@@ -8,22 +8,22 @@ use std::time::Duration;
 use jiff::SignedDuration;
 
 use super::pattern::{PathForm, Pattern};
-use super::words::{BUILT_IN, Theme, WordsError};
+use super::words::{BUILT_IN, NameTheme, WordsError};
 
 /// An unchecked value from a JSON file, an environment variable or an argument.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Raw {
+pub enum RawValue {
     Null,
     Bool(bool),
     Number(f64),
     Text(String),
-    List(Vec<Raw>),
-    Object(Vec<(String, Raw)>),
+    List(Vec<RawValue>),
+    Object(Vec<(String, RawValue)>),
 }
 
 /// A value that was checked against its key.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum SettingValue {
     Unset,
     Bool(bool),
     Number(f64),
@@ -35,7 +35,7 @@ pub enum Value {
 
 /// Where a value came from, lowest precedence first.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Source {
+pub enum SettingSource {
     Default,
     /// A configuration file, by its path as shown to people.
     File(String),
@@ -51,7 +51,7 @@ pub enum Source {
 
 /// The type of a key's value.
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum ValueType {
     Bool(bool),
     /// A number with its inclusive limits.
     Number {
@@ -71,86 +71,90 @@ enum Kind {
 
 /// One key.
 #[derive(Debug)]
-pub struct Key {
+pub struct SettingKey {
     pub name: &'static str,
-    kind: Kind,
+    kind: ValueType,
     /// Whether a project's file may set it. That file comes with a clone, so it must not control the user's machine.
     pub project_may_set: bool,
     pub about: &'static str,
 }
 
-const fn key(name: &'static str, kind: Kind, about: &'static str) -> Key {
-    Key { name, kind, project_may_set: true, about }
+const fn key(name: &'static str, kind: ValueType, about: &'static str) -> SettingKey {
+    SettingKey { name, kind, project_may_set: true, about }
 }
 
-const fn personal(name: &'static str, kind: Kind, about: &'static str) -> Key {
-    Key { name, kind, project_may_set: false, about }
+const fn personal(name: &'static str, kind: ValueType, about: &'static str) -> SettingKey {
+    SettingKey { name, kind, project_may_set: false, about }
 }
 
-pub const KEYS: [Key; 20] = [
-    personal("mesh", Kind::Path, "the directory that agents share"),
-    key("autoRegister", Kind::Bool(false), "join when a harness session starts"),
-    key("autoRegisterPaths", Kind::Globs, "folders in which sessions join by themselves"),
-    key("scopeToFolder", Kind::Bool(false), "see and address only agents of the same folder by default"),
+pub const KEYS: [SettingKey; 20] = [
+    personal("mesh", ValueType::Path, "the directory that agents share"),
+    key("autoRegister", ValueType::Bool(false), "join when a harness session starts"),
+    key("autoRegisterPaths", ValueType::Globs, "folders in which sessions join by themselves"),
+    key("scopeToFolder", ValueType::Bool(false), "see and address only agents of the same folder by default"),
     key(
         "nameTheme",
-        Kind::Choice(&["default", "nature", "space", "minimal", "custom"]),
+        ValueType::Choice(&["default", "nature", "space", "minimal", "custom"]),
         "words of generated names",
     ),
-    key("nameWords", Kind::Words, "the words of the theme `custom`: {\"adjectives\": […], \"nouns\": […]}"),
+    key(
+        "nameWords",
+        ValueType::Words,
+        "the words of the theme `custom`: {\"adjectives\": […], \"nouns\": […]}",
+    ),
     key(
         "contextMode",
-        Kind::Choice(&["full", "minimal", "none"]),
+        ValueType::Choice(&["full", "minimal", "none"]),
         "how much a model is told: `none`, `minimal` (the reply hint) or `full` (as the three keys below say)",
     ),
-    key("registrationContext", Kind::Bool(true), "tell a joining model who is here"),
-    key("replyHint", Kind::Bool(true), "tell how to reply beneath a message"),
-    key("senderDetailsOnFirstContact", Kind::Bool(true), "tell who a new sender is"),
+    key("registrationContext", ValueType::Bool(true), "tell a joining model who is here"),
+    key("replyHint", ValueType::Bool(true), "tell how to reply beneath a message"),
+    key("senderDetailsOnFirstContact", ValueType::Bool(true), "tell who a new sender is"),
     key(
         "stuckThreshold",
-        Kind::Number { default: 900.0, least: 1.0, most: 604_800.0 },
+        ValueType::Number { default: 900.0, least: 1.0, most: 604_800.0 },
         "seconds of silence after which an agent that holds something counts as stuck",
     ),
     // Personal, because all projects share one feed and one set of graves.
     personal(
         "feedRetention",
-        Kind::Number { default: 10_000.0, least: 0.0, most: 10_000_000.0 },
+        ValueType::Number { default: 10_000.0, least: 0.0, most: 10_000_000.0 },
         "how many events the feed keeps, or a few more; with 0, nothing is written",
     ),
     personal(
         "feedPrivacy",
-        Kind::Choice(&["names", "text"]),
+        ValueType::Choice(&["names", "text"]),
         "whether the feed shows only who wrote to whom, or the text of direct messages too",
     ),
     key(
         "dependencies",
-        Kind::Choice(&["strict", "advisory"]),
+        ValueType::Choice(&["strict", "advisory"]),
         "whether a task whose dependencies are not done may be claimed",
     ),
     key(
         "mailTurns",
-        Kind::Number { default: 5.0, least: 0.0, most: 1000.0 },
+        ValueType::Number { default: 5.0, least: 0.0, most: 1000.0 },
         "how often waiting mail may keep an agent going per prompt of its user",
     ),
-    personal("wake", Kind::Wake, "whether mail may wake an idle agent, and by a tmux paste too"),
+    personal("wake", ValueType::Wake, "whether mail may wake an idle agent, and by a tmux paste too"),
     personal(
         "durability",
-        Kind::Choice(&["process", "power"]),
+        ValueType::Choice(&["process", "power"]),
         "`process`: what was accepted outlives any process; `power`: a power cut too (slower)",
     ),
     personal(
         "strict",
-        Kind::Bool(false),
+        ValueType::Bool(false),
         "a hook that fails refuses the tool call, or the commit, instead of letting it through",
     ),
     personal(
         "lockTimeout",
-        Kind::Number { default: 10.0, least: 0.0, most: 3600.0 },
+        ValueType::Number { default: 10.0, least: 0.0, most: 3600.0 },
         "seconds to wait for a lock of the mesh",
     ),
     personal(
         "graveDays",
-        Kind::Number { default: 30.0, least: 1.0, most: 36_500.0 },
+        ValueType::Number { default: 30.0, least: 1.0, most: 36_500.0 },
         "days for which a session that is gone is remembered; its unread mail stays longer",
     ),
 ];
@@ -169,107 +173,111 @@ pub enum SettingError {
     },
 }
 
-pub fn find_key(name: &str) -> Result<(usize, &'static Key), SettingError> {
+pub fn find_key(name: &str) -> Result<(usize, &'static SettingKey), SettingError> {
     KEYS.iter()
         .enumerate()
         .find(|(_, key)| key.name == name)
         .ok_or_else(|| SettingError::UnknownKey(name.to_string()))
 }
 
-impl Key {
+impl SettingKey {
     /// Whether text is taken literally, even if it looks like a number or a list.
     pub fn is_plain_text(&self) -> bool {
-        matches!(self.kind, Kind::Path | Kind::Choice(_))
+        matches!(self.kind, ValueType::Path | ValueType::Choice(_))
     }
 
-    fn default(&self) -> Value {
+    fn default(&self) -> SettingValue {
         match self.kind {
-            Kind::Bool(default) => Value::Bool(default),
-            Kind::Number { default, .. } => Value::Number(default),
-            Kind::Choice(words) => Value::Text(words[0].to_string()),
-            Kind::Path | Kind::Words => Value::Unset,
-            Kind::Globs => Value::List(Vec::new()),
-            Kind::Wake => Value::Wake { enabled: true, paste: false },
+            ValueType::Bool(default) => SettingValue::Bool(default),
+            ValueType::Number { default, .. } => SettingValue::Number(default),
+            ValueType::Choice(words) => SettingValue::Text(words[0].to_string()),
+            ValueType::Path | ValueType::Words => SettingValue::Unset,
+            ValueType::Globs => SettingValue::List(Vec::new()),
+            ValueType::Wake => SettingValue::Wake { enabled: true, paste: false },
         }
     }
 
     /// Checks a raw value. Missing members of an object keep their value in `current`.
-    pub fn check(&self, raw: &Raw, current: &Value) -> Result<Value, SettingError> {
+    pub fn check(&self, raw: &RawValue, current: &SettingValue) -> Result<SettingValue, SettingError> {
         let wrong =
             |expected: &str| SettingError::WrongKind { key: self.name, expected: expected.to_string() };
         match (self.kind, raw) {
-            (Kind::Bool(_), Raw::Bool(yes)) => Ok(Value::Bool(*yes)),
-            (Kind::Bool(_), _) => Err(wrong("true or false")),
-            (Kind::Number { least, most, .. }, Raw::Number(number)) if (least..=most).contains(number) => {
-                Ok(Value::Number(*number))
+            (ValueType::Bool(_), RawValue::Bool(yes)) => Ok(SettingValue::Bool(*yes)),
+            (ValueType::Bool(_), _) => Err(wrong("true or false")),
+            (ValueType::Number { least, most, .. }, RawValue::Number(number))
+                if (least..=most).contains(number) =>
+            {
+                Ok(SettingValue::Number(*number))
             }
-            (Kind::Number { least, most, .. }, _) => Err(wrong(&format!("a number from {least} to {most}"))),
-            (Kind::Choice(words), Raw::Text(text)) if words.contains(&text.as_str()) => {
-                Ok(Value::Text(text.clone()))
+            (ValueType::Number { least, most, .. }, _) => {
+                Err(wrong(&format!("a number from {least} to {most}")))
             }
-            (Kind::Choice(words), _) => Err(wrong(&format!("one of `{}`", words.join("`, `")))),
-            (Kind::Path, Raw::Text(text)) if !text.is_empty() && !text.contains('\0') => {
-                Ok(Value::Text(text.clone()))
+            (ValueType::Choice(words), RawValue::Text(text)) if words.contains(&text.as_str()) => {
+                Ok(SettingValue::Text(text.clone()))
             }
-            (Kind::Path, _) => Err(wrong("the path of a directory")),
-            (Kind::Globs, Raw::List(items)) => {
+            (ValueType::Choice(words), _) => Err(wrong(&format!("one of `{}`", words.join("`, `")))),
+            (ValueType::Path, RawValue::Text(text)) if !text.is_empty() && !text.contains('\0') => {
+                Ok(SettingValue::Text(text.clone()))
+            }
+            (ValueType::Path, _) => Err(wrong("the path of a directory")),
+            (ValueType::Globs, RawValue::List(items)) => {
                 self.check_globs(texts(items).ok_or_else(|| wrong("a list of globs"))?)
             }
-            (Kind::Globs, Raw::Text(text)) => self.check_globs(split_list(text)),
-            (Kind::Globs, _) => Err(wrong("a list of globs")),
-            (Kind::Words, Raw::Object(members)) => {
+            (ValueType::Globs, RawValue::Text(text)) => self.check_globs(split_list(text)),
+            (ValueType::Globs, _) => Err(wrong("a list of globs")),
+            (ValueType::Words, RawValue::Object(members)) => {
                 let list = |name: &str| match members.iter().find(|(key, _)| key == name) {
-                    Some((_, Raw::List(items))) => texts(items),
+                    Some((_, RawValue::List(items))) => texts(items),
                     _ => None,
                 };
                 let (Some(adjectives), Some(nouns)) = (list("adjectives"), list("nouns")) else {
                     return Err(wrong("{\"adjectives\": [words], \"nouns\": [words]}"));
                 };
-                Theme::custom(adjectives.clone(), nouns.clone())
+                NameTheme::custom(adjectives.clone(), nouns.clone())
                     .map_err(|source| SettingError::Words { key: self.name, source })?;
-                Ok(Value::Words { adjectives, nouns })
+                Ok(SettingValue::Words { adjectives, nouns })
             }
-            (Kind::Words, _) => Err(wrong("{\"adjectives\": [words], \"nouns\": [words]}")),
-            (Kind::Wake, raw) => self.check_wake(raw, current),
+            (ValueType::Words, _) => Err(wrong("{\"adjectives\": [words], \"nouns\": [words]}")),
+            (ValueType::Wake, raw) => self.check_wake(raw, current),
         }
     }
 
-    fn check_globs(&self, globs: Vec<String>) -> Result<Value, SettingError> {
+    fn check_globs(&self, globs: Vec<String>) -> Result<SettingValue, SettingError> {
         match globs.iter().find_map(|glob| globset::Glob::new(glob).err()) {
             Some(error) => {
                 let expected = format!("a list of globs, but {error}");
                 Err(SettingError::WrongKind { key: self.name, expected })
             }
-            None => Ok(Value::List(globs)),
+            None => Ok(SettingValue::List(globs)),
         }
     }
 
-    fn check_wake(&self, raw: &Raw, current: &Value) -> Result<Value, SettingError> {
+    fn check_wake(&self, raw: &RawValue, current: &SettingValue) -> Result<SettingValue, SettingError> {
         let expected = "true, false or {\"enabled\": true|false, \"paste\": true|false}";
         let wrong = || SettingError::WrongKind { key: self.name, expected: expected.to_string() };
         let (mut enabled, mut paste) = match current {
-            Value::Wake { enabled, paste } => (*enabled, *paste),
+            SettingValue::Wake { enabled, paste } => (*enabled, *paste),
             _ => (true, false),
         };
         match raw {
-            Raw::Bool(yes) => enabled = *yes,
-            Raw::Object(members) => {
+            RawValue::Bool(yes) => enabled = *yes,
+            RawValue::Object(members) => {
                 for (name, value) in members {
                     match (name.as_str(), value) {
-                        ("enabled", Raw::Bool(yes)) => enabled = *yes,
-                        ("paste", Raw::Bool(yes)) => paste = *yes,
+                        ("enabled", RawValue::Bool(yes)) => enabled = *yes,
+                        ("paste", RawValue::Bool(yes)) => paste = *yes,
                         _ => return Err(wrong()),
                     }
                 }
             }
             _ => return Err(wrong()),
         }
-        Ok(Value::Wake { enabled, paste })
+        Ok(SettingValue::Wake { enabled, paste })
     }
 }
 
-fn texts(items: &[Raw]) -> Option<Vec<String>> {
-    items.iter().map(|item| if let Raw::Text(text) = item { Some(text.clone()) } else { None }).collect()
+fn texts(items: &[RawValue]) -> Option<Vec<String>> {
+    items.iter().map(|item| if let RawValue::Text(text) = item { Some(text.clone()) } else { None }).collect()
 }
 
 fn split_list(text: &str) -> Vec<String> {
@@ -289,18 +297,18 @@ pub enum Durability {
 /// A checked value for every key.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    values: Vec<(Value, Source)>,
+    values: Vec<(SettingValue, SettingSource)>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { values: KEYS.iter().map(|key| (key.default(), Source::Default)).collect() }
+        Self { values: KEYS.iter().map(|key| (key.default(), SettingSource::Default)).collect() }
     }
 }
 
 impl Settings {
     /// Sets a value, replacing the previous one.
-    pub fn set(&mut self, name: &str, raw: &Raw, source: Source) -> Result<(), SettingError> {
+    pub fn set(&mut self, name: &str, raw: &RawValue, source: SettingSource) -> Result<(), SettingError> {
         let (index, key) = find_key(name)?;
         let value = key.check(raw, &self.values[index].0)?;
         self.values[index] = (value, source);
@@ -318,40 +326,40 @@ impl Settings {
             [("registrationContext", false), ("replyHint", hint), ("senderDetailsOnFirstContact", false)];
         for (name, yes) in implied {
             if let Ok((index, _)) = find_key(name) {
-                self.values[index] = (Value::Bool(yes), Source::Implied("contextMode"));
+                self.values[index] = (SettingValue::Bool(yes), SettingSource::Implied("contextMode"));
             }
         }
     }
 
     /// Every key with its value and source, in the order of [`KEYS`].
-    pub fn iter(&self) -> impl Iterator<Item = (&'static Key, &Value, &Source)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&'static SettingKey, &SettingValue, &SettingSource)> {
         KEYS.iter().zip(&self.values).map(|(key, (value, source))| (key, value, source))
     }
 
-    pub fn get(&self, name: &str) -> Result<(&Value, &Source), SettingError> {
+    pub fn get(&self, name: &str) -> Result<(&SettingValue, &SettingSource), SettingError> {
         let (index, _) = find_key(name)?;
         let (value, source) = &self.values[index];
         Ok((value, source))
     }
 
-    pub fn mesh(&self) -> Option<(&str, &Source)> {
+    pub fn mesh(&self) -> Option<(&str, &SettingSource)> {
         match self.get("mesh") {
-            Ok((Value::Text(path), source)) => Some((path, source)),
+            Ok((SettingValue::Text(path), source)) => Some((path, source)),
             _ => None,
         }
     }
 
     /// The theme of generated names; `None` if it is `custom` and no words are configured.
-    pub fn theme(&self) -> Option<Theme> {
+    pub fn theme(&self) -> Option<NameTheme> {
         match self.text("nameTheme") {
             Some("custom") => match self.get("nameWords") {
-                Ok((Value::Words { adjectives, nouns }, _)) => {
-                    Theme::custom(adjectives.clone(), nouns.clone()).ok()
+                Ok((SettingValue::Words { adjectives, nouns }, _)) => {
+                    NameTheme::custom(adjectives.clone(), nouns.clone()).ok()
                 }
                 _ => None,
             },
-            Some(name) => Theme::built_in(name),
-            None => Theme::built_in(BUILT_IN[0]),
+            Some(name) => NameTheme::built_in(name),
+            None => NameTheme::built_in(BUILT_IN[0]),
         }
     }
 
@@ -361,7 +369,7 @@ impl Settings {
 
     /// Whether the key exists and is true.
     pub fn is_on(&self, name: &str) -> bool {
-        matches!(self.get(name), Ok((Value::Bool(true), _)))
+        matches!(self.get(name), Ok((SettingValue::Bool(true), _)))
     }
 
     /// Whether a task may be claimed before its dependencies are done.
@@ -377,7 +385,7 @@ impl Settings {
     /// Whether sessions join automatically, at least in some folders.
     pub fn joins_sessions(&self) -> bool {
         let has_folders =
-            matches!(self.get("autoRegisterPaths"), Ok((Value::List(globs), _)) if !globs.is_empty());
+            matches!(self.get("autoRegisterPaths"), Ok((SettingValue::List(globs), _)) if !globs.is_empty());
         self.is_on("autoRegister") || has_folders
     }
 
@@ -387,7 +395,7 @@ impl Settings {
         if self.is_on("autoRegister") {
             return true;
         }
-        let Ok((Value::List(globs), _)) = self.get("autoRegisterPaths") else { return false };
+        let Ok((SettingValue::List(globs), _)) = self.get("autoRegisterPaths") else { return false };
         let root = PathForm::absolute("/");
         let folder = PathForm::absolute(folder);
         let is_meant = |glob: &String| {
@@ -420,14 +428,14 @@ impl Settings {
 
     fn text(&self, name: &str) -> Option<&str> {
         match self.get(name) {
-            Ok((Value::Text(text), _)) => Some(text),
+            Ok((SettingValue::Text(text), _)) => Some(text),
             _ => None,
         }
     }
 
     fn number(&self, name: &str) -> f64 {
         match self.get(name) {
-            Ok((Value::Number(number), _)) => *number,
+            Ok((SettingValue::Number(number), _)) => *number,
             _ => 0.0,
         }
     }
@@ -447,17 +455,18 @@ mod tests {
     #[test]
     fn values_of_the_wrong_kind_are_refused() {
         let mut settings = Settings::default();
-        let mut refused =
-            |name: &str, raw: Raw| assert!(settings.set(name, &raw, Source::Default).is_err(), "{name}");
-        refused("strict", Raw::Text("yes".into()));
-        refused("mailTurns", Raw::Number(-1.0));
-        refused("mailTurns", Raw::Number(f64::NAN));
-        refused("durability", Raw::Text("paper".into()));
-        refused("mesh", Raw::Text(String::new()));
-        refused("wake", Raw::Object(vec![("loud".into(), Raw::Bool(true))]));
-        refused("nameWords", Raw::Object(vec![("adjectives".into(), Raw::List(vec![]))]));
-        refused("autoRegisterPaths", Raw::Text("a,[".into()));
-        refused("nosuch", Raw::Null);
+        let mut refused = |name: &str, raw: RawValue| {
+            assert!(settings.set(name, &raw, SettingSource::Default).is_err(), "{name}");
+        };
+        refused("strict", RawValue::Text("yes".into()));
+        refused("mailTurns", RawValue::Number(-1.0));
+        refused("mailTurns", RawValue::Number(f64::NAN));
+        refused("durability", RawValue::Text("paper".into()));
+        refused("mesh", RawValue::Text(String::new()));
+        refused("wake", RawValue::Object(vec![("loud".into(), RawValue::Bool(true))]));
+        refused("nameWords", RawValue::Object(vec![("adjectives".into(), RawValue::List(vec![]))]));
+        refused("autoRegisterPaths", RawValue::Text("a,[".into()));
+        refused("nosuch", RawValue::Null);
     }
 
     #[test]
@@ -465,29 +474,31 @@ mod tests {
         let mut settings = Settings::default();
         let meant = |settings: &Settings, folder: &str| settings.registers_in(folder, "/home/dev");
         assert!(!meant(&settings, "/home/dev/work"));
-        settings.set("autoRegisterPaths", &Raw::Text("~/work,/srv/*/app".into()), Source::Default).unwrap();
+        settings
+            .set("autoRegisterPaths", &RawValue::Text("~/work,/srv/*/app".into()), SettingSource::Default)
+            .unwrap();
         assert!(meant(&settings, "/home/dev/work") && meant(&settings, "/home/dev/work/a/b"));
         assert!(meant(&settings, "/srv/x/app/src") && !meant(&settings, "/srv/x"));
         assert!(!meant(&settings, "/home/dev/works"));
-        settings.set("autoRegister", &Raw::Bool(true), Source::Default).unwrap();
+        settings.set("autoRegister", &RawValue::Bool(true), SettingSource::Default).unwrap();
         assert!(meant(&settings, "/"));
     }
 
     #[test]
     fn the_shortcut_decides_about_its_three() {
         let mut settings = Settings::default();
-        settings.set("contextMode", &Raw::Text("minimal".into()), Source::Default).unwrap();
+        settings.set("contextMode", &RawValue::Text("minimal".into()), SettingSource::Default).unwrap();
         settings.apply_shortcuts();
-        assert_eq!(settings.get("replyHint").unwrap().0, &Value::Bool(true));
-        assert_eq!(settings.get("registrationContext").unwrap().0, &Value::Bool(false));
+        assert_eq!(settings.get("replyHint").unwrap().0, &SettingValue::Bool(true));
+        assert_eq!(settings.get("registrationContext").unwrap().0, &SettingValue::Bool(false));
     }
 
     #[test]
     fn an_objects_missing_members_keep_what_they_have() {
         let mut settings = Settings::default();
-        let object = |name: &str| Raw::Object(vec![(name.to_string(), Raw::Bool(true))]);
-        settings.set("wake", &Raw::Bool(false), Source::Default).unwrap();
-        settings.set("wake", &object("paste"), Source::Default).unwrap();
-        assert_eq!(settings.get("wake").unwrap().0, &Value::Wake { enabled: false, paste: true });
+        let object = |name: &str| RawValue::Object(vec![(name.to_string(), RawValue::Bool(true))]);
+        settings.set("wake", &RawValue::Bool(false), SettingSource::Default).unwrap();
+        settings.set("wake", &object("paste"), SettingSource::Default).unwrap();
+        assert_eq!(settings.get("wake").unwrap().0, &SettingValue::Wake { enabled: false, paste: true });
     }
 }

@@ -5,7 +5,7 @@ use super::{AgentName, MAX_NAME, NameError};
 
 /// The word lists that names are generated from.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Theme {
+pub struct NameTheme {
     first: Vec<String>,
     /// Empty for themes with single words.
     second: Vec<String>,
@@ -33,14 +33,14 @@ pub const MAX_SUFFIX: u32 = 99;
 /// The names of the built-in themes. `custom` is not one of them: its words come from the configuration.
 pub const BUILT_IN: [&str; 4] = ["default", "nature", "space", "minimal"];
 
-impl Default for Theme {
+impl Default for NameTheme {
     fn default() -> Self {
         let owned = |words: &[&str]| words.iter().map(|word| word.to_string()).collect();
         Self { first: owned(&DEFAULT_ADJECTIVES), second: owned(&DEFAULT_NOUNS) }
     }
 }
 
-impl Theme {
+impl NameTheme {
     /// One of [`BUILT_IN`].
     pub fn built_in(name: &str) -> Option<Self> {
         let (first, second) = match name {
@@ -169,17 +169,17 @@ mod tests {
     #[test]
     fn every_built_in_name_is_a_name_and_none_comes_twice() {
         for name in BUILT_IN {
-            let theme = Theme::built_in(name).unwrap();
+            let theme = NameTheme::built_in(name).unwrap();
             let names: HashSet<AgentName> =
                 (0..theme.len()).map(|index| AgentName::new(theme.word(index)).unwrap()).collect();
             assert_eq!(names.len(), theme.len(), "{name}");
         }
-        assert_eq!(Theme::built_in("default").unwrap().len(), 25 * 26);
+        assert_eq!(NameTheme::built_in("default").unwrap().len(), 25 * 26);
     }
 
     #[test]
     fn numbers_come_last() {
-        let theme = Theme::custom(vec!["Red".into(), "Blue".into()], vec!["Fox".into()]).unwrap();
+        let theme = NameTheme::custom(vec!["Red".into(), "Blue".into()], vec!["Fox".into()]).unwrap();
         let mut taken = HashSet::new();
         for expected in ["BlueFox", "RedFox", "BlueFox2", "RedFox2"] {
             let name = theme.pick(&[1, 0], |name| taken.contains(name)).unwrap();
@@ -191,26 +191,26 @@ mod tests {
     #[test]
     fn there_are_no_more_words_than_can_be_looked_at() {
         let words = |count: usize| (0..count).map(|number| format!("w{number}")).collect::<Vec<_>>();
-        assert!(Theme::custom(words(MOST_WORDS), words(MOST_WORDS)).is_ok());
+        assert!(NameTheme::custom(words(MOST_WORDS), words(MOST_WORDS)).is_ok());
         let many = words(MOST_WORDS + 1);
-        assert_eq!(Theme::custom(many.clone(), words(1)), Err(WordsError::TooMany("adjectives")));
-        assert_eq!(Theme::custom(words(1), many), Err(WordsError::TooMany("nouns")));
+        assert_eq!(NameTheme::custom(many.clone(), words(1)), Err(WordsError::TooMany("adjectives")));
+        assert_eq!(NameTheme::custom(words(1), many), Err(WordsError::TooMany("nouns")));
     }
 
     #[test]
     fn a_full_theme_says_so() {
-        let theme = Theme::custom(vec!["Red".into()], vec!["Fox".into()]).unwrap();
+        let theme = NameTheme::custom(vec!["Red".into()], vec!["Fox".into()]).unwrap();
         assert_eq!(theme.pick(&[0], |_| true), None);
     }
 
     #[test]
     fn bad_words_are_refused() {
-        let custom = |word: &str| Theme::custom(vec![word.into()], vec!["Fox".into()]);
+        let custom = |word: &str| NameTheme::custom(vec![word.into()], vec!["Fox".into()]);
         for bad in ["", "../x", "a b", "Ä", "a\0", &"x".repeat(50)] {
             assert!(custom(bad).is_err(), "{bad:?}");
         }
         assert!(custom("-x").is_err(), "the name would start with a dash");
-        assert!(Theme::custom(vec!["A".into()], vec!["ll".into()]).is_err(), "All is reserved");
-        assert!(Theme::custom(vec![], vec!["Fox".into()]).is_err());
+        assert!(NameTheme::custom(vec!["A".into()], vec!["ll".into()]).is_err(), "All is reserved");
+        assert!(NameTheme::custom(vec![], vec!["Fox".into()]).is_err());
     }
 }

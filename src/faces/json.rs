@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::{Event, Message, MessageId, Reservation};
 use crate::ops::tasks::{TaskState, TaskView};
-use crate::ops::{Accepted, CommandError, Fact, Profile, Refused, Verdict};
+use crate::ops::{Accepted, CommandError, ErrorDetail, PathVerdict, Profile, Refused};
 use crate::store::{Claim, Completion, iso};
 
 /// An agent. A struct instead of a [`Value`], because there may be a thousand of them.
@@ -200,7 +200,7 @@ pub(super) fn failed(refused: &Refused) -> Value {
 }
 
 /// One path, and the reservation that prevents changing it.
-pub(super) fn verdict(verdict: &Verdict) -> Value {
+pub(super) fn verdict(verdict: &PathVerdict) -> Value {
     let holding = verdict.holding.as_ref();
     let reservation = holding.map(|holding| &holding.reservation);
     json!({
@@ -233,10 +233,10 @@ pub(super) fn error(error: &CommandError) -> Value {
     object.insert("hints".to_string(), json!(error.hints));
     for (name, fact) in &error.facts {
         let value = match fact {
-            Fact::Text(text) => json!(text),
-            Fact::Number(number) => json!(number),
-            Fact::List(list) => json!(list),
-            Fact::Rows(rows) => {
+            ErrorDetail::Text(text) => json!(text),
+            ErrorDetail::Number(number) => json!(number),
+            ErrorDetail::List(list) => json!(list),
+            ErrorDetail::Rows(rows) => {
                 let row = |row: &Vec<(&str, Option<String>)>| {
                     row.iter().map(|(name, text)| ((*name).to_string(), json!(text))).collect::<Map<_, _>>()
                 };

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use crate::domain::settings::Settings;
 use crate::domain::{AgentName, SessionId};
-use crate::store::{Location, Mesh, Options, config};
+use crate::store::{Mesh, MeshLocation, MeshOptions, config};
 use crate::sys::environment::{self, Home};
 
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind};
 
 /// Options of every command.
 #[derive(Clone, Debug, Default)]
-pub struct Globals {
+pub struct GlobalOptions {
     pub mesh: Option<String>,
     /// `--as`: the agent that the caller claims to be.
     pub speaker: Option<AgentName>,
@@ -38,7 +38,7 @@ pub struct Context {
     pub home: Home,
     pub cwd: PathBuf,
     pub settings: Settings,
-    pub location: Location,
+    pub location: MeshLocation,
     pub speaker: Option<AgentName>,
     pub(super) client: Option<Client>,
     patience: Option<Duration>,
@@ -57,25 +57,28 @@ pub struct Context {
 
 impl Context {
     /// Fails at the first configuration file that can't be used.
-    pub fn new(globals: Globals) -> Result<Self, CommandError> {
+    pub fn new(globals: GlobalOptions) -> Result<Self, CommandError> {
         let (ctx, errors) = Self::tolerant(globals)?;
         errors.into_iter().next().map_or(Ok(ctx), Err)
     }
 
     /// For commands that repair such files: goes on with what could be read.
-    pub fn tolerant(globals: Globals) -> Result<(Self, Vec<CommandError>), CommandError> {
+    pub fn tolerant(globals: GlobalOptions) -> Result<(Self, Vec<CommandError>), CommandError> {
         if globals.mesh.as_deref() == Some("") {
-            return Err(CommandError::new(Kind::InvalidValue, "`--mesh` must be the path of a directory"));
+            return Err(CommandError::new(
+                CommandErrorKind::InvalidValue,
+                "`--mesh` must be the path of a directory",
+            ));
         }
         let (home, cwd) = match globals.cwd {
             Some(cwd) => (Home::find()?, cwd),
             None => surroundings()?,
         };
         let loaded = config::load(&home, &cwd, globals.mesh.as_deref());
-        let location = Location::find(&loaded.settings, &home)?;
+        let location = MeshLocation::find(&loaded.settings, &home)?;
         let errors: Vec<CommandError> = loaded.errors.into_iter().map(CommandError::from).collect();
         let unknown_mesh = errors.first().filter(|_| loaded.mesh_is_unknown).cloned();
-        let Globals { speaker, patience, client, .. } = globals;
+        let GlobalOptions { speaker, patience, client, .. } = globals;
         let ctx = Self {
             home,
             cwd,
@@ -123,10 +126,10 @@ impl Context {
         self.cwd.to_string_lossy().into_owned()
     }
 
-    fn options(&self) -> Options {
+    fn options(&self) -> MeshOptions {
         let configured = self.settings.lock_timeout();
         let lock_timeout = self.patience.map_or(configured, |patience| patience.min(configured));
-        Options { durability: self.settings.durability(), lock_timeout }
+        MeshOptions { durability: self.settings.durability(), lock_timeout }
     }
 
     /// A warning if the mesh was open to others until a write of this command closed it.
@@ -143,7 +146,7 @@ impl Context {
 pub(super) fn surroundings() -> Result<(Home, PathBuf), CommandError> {
     let cwd = environment::cwd().map_err(|source| {
         let text = format!("the working directory can't be read: {source}");
-        CommandError::new(Kind::Io, text).hint("was it removed? go to another one")
+        CommandError::new(CommandErrorKind::Io, text).hint("was it removed? go to another one")
     })?;
     Ok((Home::find()?, cwd))
 }

@@ -7,18 +7,21 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
-use crate::domain::settings::Source;
+use crate::domain::settings::SettingSource;
 use crate::domain::{AgentName, Liveness, visible};
-use crate::store::{Graves, Location, Mesh, Obstacle, Reason, Record, Salvaged, Sessions, StoreError, Swarm};
+use crate::store::{
+    Graves, LocationReason, LockedClaims, Mesh, MeshLocation, Registration, Salvaged, Sessions, StoreError,
+    SwarmLockState,
+};
 use crate::sys::{clock, process};
 
 use crate::ops::agents::bury::{bury_dead, settled_census};
 use crate::ops::agents::names::with_nearest;
 use crate::ops::agents::prune;
-use crate::ops::context::{Context, Globals};
+use crate::ops::context::{Context, GlobalOptions};
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, Kind};
-pub use crate::ops::health_check::{Check, State, verdict};
+use crate::ops::error::{CommandError, CommandErrorKind};
+pub use crate::ops::health_check::{CheckState, HealthCheck, verdict};
 use crate::ops::messages::rendered_message::age;
 use crate::ops::reservations::waiting;
 use crate::ops::runner::run;
@@ -30,32 +33,33 @@ use machine::{inotify, permissions};
 const REPAIR: &str = "run `msg doctor --repair`";
 
 /// Runs all checks. With `repair`, repairs what is safe to repair and says so.
-pub fn doctor(globals: &Globals, repair: bool) -> Result<Vec<Check>, CommandError> {
+pub fn doctor(globals: &GlobalOptions, repair: bool) -> Result<Vec<HealthCheck>, CommandError> {
     let (ctx, errors) = Context::tolerant(globals.clone())?;
     Ok(run(ctx, |op| look_at_everything(op, errors, repair)).outcome)
 }
 
-fn look_at_everything(op: &Op, errors: Vec<CommandError>, repair: bool) -> Vec<Check> {
-    let mut checks: Vec<Check> = errors.into_iter().map(|error| Check::failed("config", error)).collect();
+fn look_at_everything(op: &Op, errors: Vec<CommandError>, repair: bool) -> Vec<HealthCheck> {
+    let mut checks: Vec<HealthCheck> =
+        errors.into_iter().map(|error| HealthCheck::failed("config", error)).collect();
     for warning in op.take_warnings() {
-        checks.push(Check::warn("config", warning, "fix the file"));
+        checks.push(HealthCheck::warn("config", warning, "fix the file"));
     }
     if checks.is_empty() {
-        checks.push(Check::ok("config", "every file can be read"));
+        checks.push(HealthCheck::ok("config", "every file can be read"));
     }
     if let Some(error) = &op.not_kept {
         let text = format!("cannot keep a copy of it for when it is unreadable: {error}");
-        checks.push(Check::warn("config", text, "make its directory writable"));
+        checks.push(HealthCheck::warn("config", text, "make its directory writable"));
     }
-    checks.push(Check::ok("mesh", format!("{}: {}", op.location, why(&op.location))));
+    checks.push(HealthCheck::ok("mesh", format!("{}: {}", op.location, why(&op.location))));
     match op.mesh() {
         Ok(Some(mesh)) => {
             checks.push(permissions(op, &mesh, repair));
-            let visit = Visit { op, mesh: &mesh, repair };
+            let visit = DoctorRun { op, mesh: &mesh, repair };
             checks.extend(visit.checks());
         }
-        Ok(None) => checks.push(Check::ok("permissions", "there is no mesh yet: nobody has joined")),
-        Err(error) => checks.push(Check::failed("permissions", error)),
+        Ok(None) => checks.push(HealthCheck::ok("permissions", "there is no mesh yet: nobody has joined")),
+        Err(error) => checks.push(HealthCheck::failed("permissions", error)),
     }
     checks.extend(install::checks(op, repair));
     checks.push(inotify());
@@ -63,40 +67,45 @@ fn look_at_everything(op: &Op, errors: Vec<CommandError>, repair: bool) -> Vec<C
 }
 
 /// Tries the way that would wake an agent, without costing it a turn.
-pub fn try_to_wake(globals: &Globals, name: &AgentName) -> Result<Vec<Check>, CommandError> {
+pub fn try_to_wake(globals: &GlobalOptions, name: &AgentName) -> Result<Vec<HealthCheck>, CommandError> {
     let ctx = Context::new(globals.clone())?;
-    let unknown = || CommandError::new(Kind::UnknownAgent, format!("no agent is called {name}"));
+    let unknown = || CommandError::new(CommandErrorKind::UnknownAgent, format!("no agent is called {name}"));
     let mesh = ctx.mesh()?.ok_or_else(unknown)?;
     let census = mesh.census()?;
     let record = census.find(name, clock::now()).filter(|record| record.is_live());
     let record = record.ok_or_else(|| with_nearest(unknown(), name, &census))?;
     Ok(vec![match wake::probe(&ctx, &mesh, &record.agent) {
-        Ok(text) => Check::ok("waking", text),
-        Err(text) => Check::warn("waking", text, "`msg install` puts the hooks in place that waking needs"),
+        Ok(text) => HealthCheck::ok("waking", text),
+        Err(text) => {
+            HealthCheck::warn("waking", text, "`msg install` puts the hooks in place that waking needs")
+        }
     }])
 }
 
-fn why(location: &Location) -> String {
+fn why(location: &MeshLocation) -> String {
     match &location.reason {
-        Reason::Told(Source::Flag(flag)) => format!("{flag} says so"),
-        Reason::Told(Source::Variable(name)) => format!("${name} says so"),
-        Reason::Told(Source::File(file)) => format!("`{file}` says so"),
-        Reason::Told(Source::Remembered(file)) => format!("`{file}` said so when it was last readable"),
-        Reason::Told(Source::Default | Source::Implied(_)) | Reason::Fallback => "the default".to_string(),
-        Reason::PiMessenger => "pi-messenger's, which is there already".to_string(),
+        LocationReason::Told(SettingSource::Flag(flag)) => format!("{flag} says so"),
+        LocationReason::Told(SettingSource::Variable(name)) => format!("${name} says so"),
+        LocationReason::Told(SettingSource::File(file)) => format!("`{file}` says so"),
+        LocationReason::Told(SettingSource::Remembered(file)) => {
+            format!("`{file}` said so when it was last readable")
+        }
+        LocationReason::Told(SettingSource::Default | SettingSource::Implied(_))
+        | LocationReason::Fallback => "the default".to_string(),
+        LocationReason::PiMessenger => "pi-messenger's, which is there already".to_string(),
     }
 }
 
-struct Visit<'a> {
+struct DoctorRun<'a> {
     op: &'a Op,
     mesh: &'a Mesh,
     repair: bool,
 }
 
-impl Visit<'_> {
-    fn checks(&self) -> Vec<Check> {
-        let of = |name, checks: Result<Vec<Check>, StoreError>| {
-            checks.unwrap_or_else(|error| vec![Check::failed(name, error)])
+impl DoctorRun<'_> {
+    fn checks(&self) -> Vec<HealthCheck> {
+        let of = |name, checks: Result<Vec<HealthCheck>, StoreError>| {
+            checks.unwrap_or_else(|error| vec![HealthCheck::failed(name, error)])
         };
         [
             of("file system", self.file_system()),
@@ -111,17 +120,17 @@ impl Visit<'_> {
             of("temporary files", self.temporary_files()),
             of("quarantine", self.quarantine()),
             of("hooks", self.hooks()),
-            self.waking().unwrap_or_else(|error| vec![Check::failed("waking", error)]),
+            self.waking().unwrap_or_else(|error| vec![HealthCheck::failed("waking", error)]),
             of("clock", self.clock()),
         ]
         .concat()
     }
 
-    fn file_system(&self) -> Result<Vec<Check>, StoreError> {
+    fn file_system(&self) -> Result<Vec<HealthCheck>, StoreError> {
         const NAME: &str = "file system";
         Ok(vec![match self.mesh.file_system() {
-            None => Check::ok(NAME, "of an unknown kind"),
-            Some(kind) if kind.network => Check::warn(
+            None => HealthCheck::ok(NAME, "of an unknown kind"),
+            Some(kind) if kind.network => HealthCheck::warn(
                 NAME,
                 format!(
                     "{}, which other machines may share: agents there count as unknown, and their mail is noticed \
@@ -130,43 +139,47 @@ impl Visit<'_> {
                 ),
                 "put the mesh on a local disk: `msg config set mesh DIR`; `msg selftest` shows what holds on this one",
             ),
-            Some(kind) => Check::ok(NAME, kind.name),
+            Some(kind) => HealthCheck::ok(NAME, kind.name),
         }])
     }
 
-    fn mesh_lock(&self) -> Result<Vec<Check>, StoreError> {
+    fn mesh_lock(&self) -> Result<Vec<HealthCheck>, StoreError> {
         const NAME: &str = "mesh.lock";
         Ok(vec![match self.mesh.try_lock()? {
             Some(locked) => {
                 locked.probe()?;
-                Check::ok(NAME, "working")
+                HealthCheck::ok(NAME, "working")
             }
             None => {
                 let holder = self
                     .mesh
                     .lock_holder()
                     .map_or("another process".to_string(), |pid| format!("process {pid}"));
-                Check::ok(NAME, format!("held by {holder} at this moment"))
+                HealthCheck::ok(NAME, format!("held by {holder} at this moment"))
             }
         }])
     }
 
-    fn swarm_lock(&self) -> Result<Vec<Check>, StoreError> {
+    fn swarm_lock(&self) -> Result<Vec<HealthCheck>, StoreError> {
         const NAME: &str = "swarm.lock";
         Ok(vec![match self.mesh.swarm_obstacle()? {
-            None => Check::ok(NAME, "free"),
-            Some(Obstacle::Held(holder)) => Check::ok(NAME, format!("held by {holder} at this moment")),
-            Some(Obstacle::Stale(why)) if self.repair => {
+            None => HealthCheck::ok(NAME, "free"),
+            Some(SwarmLockState::Held(holder)) => {
+                HealthCheck::ok(NAME, format!("held by {holder} at this moment"))
+            }
+            Some(SwarmLockState::Stale(why)) if self.repair => {
                 drop(self.mesh.lock_with_swarm()?);
-                Check::mended(NAME, format!("a stale one was removed: {why}"))
+                HealthCheck::mended(NAME, format!("a stale one was removed: {why}"))
             }
-            Some(Obstacle::Stale(why)) => {
-                Check::warn(NAME, format!("a stale one is there: {why}"), "the next `msg claim` removes it")
-            }
+            Some(SwarmLockState::Stale(why)) => HealthCheck::warn(
+                NAME,
+                format!("a stale one is there: {why}"),
+                "the next `msg claim` removes it",
+            ),
         }])
     }
 
-    fn registry(&self) -> Result<Vec<Check>, StoreError> {
+    fn registry(&self) -> Result<Vec<HealthCheck>, StoreError> {
         const NAME: &str = "registry";
         let mut census = self.mesh.census()?;
         let mut buried = Vec::new();
@@ -181,13 +194,13 @@ impl Visit<'_> {
             let agent = &record.agent;
             match process::liveness(&agent.process) {
                 Liveness::Alive => live += 1,
-                Liveness::Gone if agent.is_foreign() => checks.push(Check::ok(
+                Liveness::Gone if agent.is_foreign() => checks.push(HealthCheck::ok(
                     NAME,
                     format!("{} of pi-messenger is gone; pi-messenger will clear it away", agent.name),
                 )),
                 Liveness::Gone => {
                     let text = format!("{} is gone and not cleaned up yet", agent.name);
-                    checks.push(Check::warn(
+                    checks.push(HealthCheck::warn(
                         NAME,
                         text,
                         "the next `msg join` cleans it up; `msg doctor --repair` too",
@@ -196,12 +209,12 @@ impl Visit<'_> {
                 Liveness::Unknown => {
                     let text = format!("cannot check from here whether {} is alive", agent.name);
                     let fix = format!("if you know that it is not: `msg evict {}`", agent.name);
-                    checks.push(Check::warn(NAME, text, &fix));
+                    checks.push(HealthCheck::warn(NAME, text, &fix));
                 }
             }
             if agent.started_at > clock::now() + SignedDuration::from_mins(1) {
                 let text = format!("{} says that it started in the future", agent.name);
-                checks.push(Check::warn(NAME, text, "check the clock of this machine"));
+                checks.push(HealthCheck::warn(NAME, text, "check the clock of this machine"));
             }
         }
         for file in &census.unreadable {
@@ -210,26 +223,27 @@ impl Visit<'_> {
                 continue;
             }
             let text = format!("`{}` can't be read: {}", file.path, file.reason);
-            checks.push(Check::fail(NAME, text, "inspect the file, then repair or remove it"));
+            checks.push(HealthCheck::fail(NAME, text, "inspect the file, then repair or remove it"));
         }
         checks.extend(peers::differ_in_case(&census));
         checks.extend(peers::orphans(self.mesh, &census)?);
         for old in &census.superseded {
             let text =
                 format!("the former registration {} of a renamed agent is still there", old.agent.name);
-            checks.push(Check::warn(NAME, text, REPAIR));
+            checks.push(HealthCheck::warn(NAME, text, REPAIR));
         }
         let mut text = format!("{live} {}", if live == 1 { "agent is there" } else { "agents are there" });
         if !buried.is_empty() {
             let names: Vec<&str> = buried.iter().map(|name| name.as_str()).collect();
             text = format!("{text}; buried: {}", names.join(", "));
         }
-        let check = if buried.is_empty() { Check::ok(NAME, text) } else { Check::mended(NAME, text) };
+        let check =
+            if buried.is_empty() { HealthCheck::ok(NAME, text) } else { HealthCheck::mended(NAME, text) };
         checks.insert(0, check);
         Ok(checks)
     }
 
-    fn sessions(&self) -> Result<Vec<Check>, StoreError> {
+    fn sessions(&self) -> Result<Vec<HealthCheck>, StoreError> {
         const NAME: &str = "sessions";
         let locked = if self.repair { Some(self.mesh.lock()?) } else { None };
         let Sessions { records, unreadable } = self.mesh.sessions()?;
@@ -248,26 +262,26 @@ impl Visit<'_> {
             let text = format!("`{}` can't be read: {}", file.path, file.reason);
             checks.push(match &locked {
                 Some(locked) => match locked.put_session_aside(&file.stem)? {
-                    Some(aside) => Check::warn(NAME, text, &format!("it was set aside as `{aside}`")),
+                    Some(aside) => HealthCheck::warn(NAME, text, &format!("it was set aside as `{aside}`")),
                     None => continue,
                 },
-                None => Check::fail(NAME, text, REPAIR),
+                None => HealthCheck::fail(NAME, text, REPAIR),
             });
         }
         let mut text = format!("{} remembered", records.len() - forgotten);
         if forgotten > 0 {
             text = format!("{text}, {forgotten} forgotten");
         }
-        checks.insert(0, Check::ok(NAME, text));
+        checks.insert(0, HealthCheck::ok(NAME, text));
         Ok(checks)
     }
 
-    fn claims(&self) -> Result<Vec<Check>, StoreError> {
+    fn claims(&self) -> Result<Vec<HealthCheck>, StoreError> {
         let whole = self.mesh.claims().map(|claims| count(claims.iter().count(), "claim"));
         self.ledger("claims", whole, |swarm| swarm.salvage())
     }
 
-    fn completions(&self) -> Result<Vec<Check>, StoreError> {
+    fn completions(&self) -> Result<Vec<HealthCheck>, StoreError> {
         let whole = self.mesh.completions().map(|done| count(done.count(), "completion"));
         self.ledger("completions", whole, |swarm| swarm.salvage_completions())
     }
@@ -277,52 +291,52 @@ impl Visit<'_> {
         &self,
         name: &'static str,
         whole: Result<String, StoreError>,
-        salvage: impl Fn(&Swarm<'_>) -> Result<Option<Salvaged>, StoreError>,
-    ) -> Result<Vec<Check>, StoreError> {
+        salvage: impl Fn(&LockedClaims<'_>) -> Result<Option<Salvaged>, StoreError>,
+    ) -> Result<Vec<HealthCheck>, StoreError> {
         let (path, reason) = match whole {
-            Ok(text) => return Ok(vec![Check::ok(name, text)]),
+            Ok(text) => return Ok(vec![HealthCheck::ok(name, text)]),
             Err(StoreError::Corrupt { path, reason }) => (path, reason),
             Err(error) => return Err(error),
         };
         let text = format!("`{}` can't be read: {reason}", path.display());
         if !self.repair {
             let fix = "`msg doctor --repair` keeps what is intact and sets the original aside";
-            return Ok(vec![Check::fail(name, text, fix)]);
+            return Ok(vec![HealthCheck::fail(name, text, fix)]);
         }
         Ok(vec![match salvage(&self.mesh.lock_with_swarm()?.swarm()?)? {
             Some(Salvaged { kept, dropped, aside }) => {
                 let text = format!("{text}; {kept} were saved, {dropped} were not");
-                Check::warn(name, text, &format!("the original is `{aside}`"))
+                HealthCheck::warn(name, text, &format!("the original is `{aside}`"))
             }
-            None => Check::ok(name, "can be read"),
+            None => HealthCheck::ok(name, "can be read"),
         }])
     }
 
     /// Checks the specs that live agents work on.
-    fn specs(&self) -> Result<Vec<Check>, StoreError> {
+    fn specs(&self) -> Result<Vec<HealthCheck>, StoreError> {
         const NAME: &str = "specs";
         let census = self.mesh.census()?;
         let live = census.records.iter().filter(|record| record.is_live());
         let specs: std::collections::BTreeSet<&str> =
             live.filter_map(|record| record.agent.spec.as_deref()).collect();
-        let mut checks = vec![Check::ok(NAME, count(specs.len(), "spec"))];
+        let mut checks = vec![HealthCheck::ok(NAME, count(specs.len(), "spec"))];
         for spec in specs {
             match crate::ops::tasks::problems(spec) {
-                Ok(problems) => checks.extend(
-                    problems
-                        .into_iter()
-                        .map(|problem| Check::warn(NAME, format!("`{spec}`, {problem}"), "fix the spec")),
-                ),
+                Ok(problems) => {
+                    checks.extend(problems.into_iter().map(|problem| {
+                        HealthCheck::warn(NAME, format!("`{spec}`, {problem}"), "fix the spec")
+                    }));
+                }
                 Err(error) => {
                     let text = format!("`{spec}`: {error}");
-                    checks.push(Check::warn(NAME, text, "set it with `msg spec PATH`"));
+                    checks.push(HealthCheck::warn(NAME, text, "set it with `msg spec PATH`"));
                 }
             }
         }
         Ok(checks)
     }
 
-    fn graves(&self) -> Result<Vec<Check>, StoreError> {
+    fn graves(&self) -> Result<Vec<HealthCheck>, StoreError> {
         const NAME: &str = "graves";
         let locked = if self.repair { Some(self.mesh.lock()?) } else { None };
         let Graves { graves, unreadable } = self.mesh.graves()?;
@@ -345,23 +359,23 @@ impl Visit<'_> {
         }
         let damaged = unreadable.iter().map(|file| {
             let text = format!("`{}` can't be read: {}", file.path, file.reason);
-            Check::fail(NAME, text, "its `inbox/` may still hold mail: inspect it, then move it away")
+            HealthCheck::fail(NAME, text, "its `inbox/` may still hold mail: inspect it, then move it away")
         });
-        Ok(std::iter::once(Check::ok(NAME, text)).chain(damaged).collect())
+        Ok(std::iter::once(HealthCheck::ok(NAME, text)).chain(damaged).collect())
     }
 
-    fn temporary_files(&self) -> Result<Vec<Check>, StoreError> {
+    fn temporary_files(&self) -> Result<Vec<HealthCheck>, StoreError> {
         const NAME: &str = "temporary files";
         let strays = self.mesh.strays()?;
         let dead = strays.iter().filter(|stray| stray.liveness == Liveness::Gone).count();
         let unknown = strays.iter().filter(|stray| stray.liveness == Liveness::Unknown).count();
         let mut checks = vec![match dead {
-            0 => Check::ok(NAME, "none left by dead processes"),
+            0 => HealthCheck::ok(NAME, "none left by dead processes"),
             _ if self.repair => {
                 let swept = self.mesh.lock()?.sweep()?;
-                Check::mended(NAME, format!("{swept} left by dead processes were removed"))
+                HealthCheck::mended(NAME, format!("{swept} left by dead processes were removed"))
             }
-            _ => Check::warn(
+            _ => HealthCheck::warn(
                 NAME,
                 format!("{dead} left by dead processes"),
                 "the next `msg join` removes them",
@@ -369,19 +383,19 @@ impl Visit<'_> {
         }];
         if unknown > 0 {
             let text = format!("{unknown} of processes that this machine cannot check");
-            checks.push(Check::warn(NAME, text, "remove them from `tmp/` if they are old"));
+            checks.push(HealthCheck::warn(NAME, text, "remove them from `tmp/` if they are old"));
         }
         Ok(checks)
     }
 
-    fn quarantine(&self) -> Result<Vec<Check>, StoreError> {
+    fn quarantine(&self) -> Result<Vec<HealthCheck>, StoreError> {
         const NAME: &str = "quarantine";
         let files = self.mesh.quarantined()?;
         Ok(vec![match files.first() {
-            None => Check::ok(NAME, "empty"),
+            None => HealthCheck::ok(NAME, "empty"),
             Some(first) => {
                 let text = format!("{} that could not be read and were set aside: `{first}` …", files.len());
-                Check::warn(
+                HealthCheck::warn(
                     NAME,
                     text,
                     "the reason is beside each; remove them when they are no longer needed",
@@ -391,10 +405,10 @@ impl Visit<'_> {
     }
 
     /// Reports failures of hooks: a hook fails silently, so nobody else sees them.
-    fn hooks(&self) -> Result<Vec<Check>, StoreError> {
+    fn hooks(&self) -> Result<Vec<HealthCheck>, StoreError> {
         const NAME: &str = "hooks";
         let troubles = self.mesh.troubles()?;
-        let Some(last) = troubles.last() else { return Ok(vec![Check::ok(NAME, "no call failed")]) };
+        let Some(last) = troubles.last() else { return Ok(vec![HealthCheck::ok(NAME, "no call failed")]) };
         let what = [last.harness.as_str(), &last.event].map(visible).join(" ");
         let age = age(last.ts, clock::now());
         let text = match troubles.len() {
@@ -403,15 +417,15 @@ impl Visit<'_> {
         };
         let text = format!("{text} {age} ago: {}: {}", what.trim(), visible(&last.error));
         if !self.repair {
-            return Ok(vec![Check::warn(NAME, text, "once fixed, `msg doctor --repair` clears this")]);
+            return Ok(vec![HealthCheck::warn(NAME, text, "once fixed, `msg doctor --repair` clears this")]);
         }
         self.mesh.forget_troubles()?;
-        Ok(vec![Check::warn(NAME, text, "cleared")])
+        Ok(vec![HealthCheck::warn(NAME, text, "cleared")])
     }
 
-    fn waking(&self) -> Result<Vec<Check>, CommandError> {
+    fn waking(&self) -> Result<Vec<HealthCheck>, CommandError> {
         let census = self.mesh.census()?;
-        let is_agent = |record: &&Record| {
+        let is_agent = |record: &&Registration| {
             let harness = record.agent.harness;
             record.is_live() && harness.is_some_and(|harness| install::HARNESSES.contains(&harness))
         };
@@ -420,19 +434,23 @@ impl Visit<'_> {
             .map(|agent| {
                 let (text, is_woken) = wake::describe(self.op, self.mesh, agent)?;
                 let fix = "prompt it to hand it its mail; docs/waking.md lists what wakes it";
-                Ok(if is_woken { Check::ok("waking", text) } else { Check::warn("waking", text, fix) })
+                Ok(if is_woken {
+                    HealthCheck::ok("waking", text)
+                } else {
+                    HealthCheck::warn("waking", text, fix)
+                })
             })
             .collect()
     }
 
-    fn clock(&self) -> Result<Vec<Check>, StoreError> {
+    fn clock(&self) -> Result<Vec<HealthCheck>, StoreError> {
         const NAME: &str = "clock";
         let skew = self.mesh.clock_skew()?;
         Ok(vec![if skew < Duration::from_secs(2) {
-            Check::ok(NAME, "files are dated by the clock of this machine")
+            HealthCheck::ok(NAME, "files are dated by the clock of this machine")
         } else {
             let text = format!("files are dated {} s off the clock of this machine", skew.as_secs());
-            Check::warn(NAME, text, "set the clocks of the machines that share this file system")
+            HealthCheck::warn(NAME, text, "set the clocks of the machines that share this file system")
         }])
     }
 }

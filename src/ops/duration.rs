@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Span, SpanRelativeTo};
 
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind};
 
 /// Parses `90` (seconds), `90s`, `10m`, `2h` or `1d` as the value of that option.
 pub fn duration(text: &str, option: &str) -> Result<Duration, CommandError> {
@@ -16,7 +16,8 @@ pub fn duration(text: &str, option: &str) -> Result<Duration, CommandError> {
     };
     seconds.or_else(span).ok_or_else(|| {
         let text = format!("invalid duration `{}` for `{option}`", text.escape_debug());
-        CommandError::new(Kind::InvalidValue, text).hint("expected for example 90s, 10m, 2h or 1d")
+        CommandError::new(CommandErrorKind::InvalidValue, text)
+            .hint("expected for example 90s, 10m, 2h or 1d")
     })
 }
 

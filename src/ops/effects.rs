@@ -7,9 +7,9 @@
 use std::cell::{Cell, RefCell};
 use std::ops::Deref;
 
-use crate::domain::settings::Source;
+use crate::domain::settings::SettingSource;
 use crate::domain::{AgentName, Event, EventKind, Notice};
-use crate::store::Reason;
+use crate::store::LocationReason;
 
 use super::context::Context;
 use super::feed::event::event;
@@ -19,7 +19,7 @@ use super::feed::event::event;
 pub(super) struct Effects {
     /// Lines of the feed, each with the time at which it happened.
     pub(super) feed: Vec<Event>,
-    pub(super) notices: Vec<Addressed>,
+    pub(super) notices: Vec<AddressedNotice>,
     /// Agents that got a notice while a lock was held.
     pub(super) wakes: Vec<AgentName>,
     /// Warnings for a person; the command goes on.
@@ -28,7 +28,7 @@ pub(super) struct Effects {
 
 /// A notice and its recipient.
 #[derive(Debug)]
-pub(super) struct Addressed {
+pub(super) struct AddressedNotice {
     pub(super) to: AgentName,
     pub(super) notice: Notice,
     /// The start of the warning if the notice can't be posted.
@@ -81,7 +81,7 @@ impl Op {
     /// Sends a message from the program itself. An idle recipient is woken. `failure` starts the warning if the message
     /// can't be posted.
     pub(super) fn notify(&self, to: &AgentName, notice: Notice, failure: impl Into<String>) {
-        let addressed = Addressed { to: to.clone(), notice, failure: failure.into() };
+        let addressed = AddressedNotice { to: to.clone(), notice, failure: failure.into() };
         self.effects.borrow_mut().notices.push(addressed);
     }
 
@@ -92,7 +92,7 @@ impl Op {
 
     /// Notes that a named directory does not exist: it may be a typing error.
     pub(super) fn note_absent_mesh(&self) {
-        if matches!(self.location.reason, Reason::Told(Source::Flag(_))) {
+        if matches!(self.location.reason, LocationReason::Told(SettingSource::Flag(_))) {
             self.warn(format!("there is no mesh at `{}`; `msg join` creates it", self.location));
         }
     }

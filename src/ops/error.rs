@@ -11,11 +11,11 @@ macro_rules! kinds {
     ($($kind:ident = $name:literal,)+) => {
         /// The kinds of errors. Their names are part of the contract.
         #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-        pub enum Kind {
+        pub enum CommandErrorKind {
             $($kind,)+
         }
 
-        impl Kind {
+        impl CommandErrorKind {
             pub const ALL: &'static [Self] = &[$(Self::$kind,)+];
 
             pub fn name(self) -> &'static str {
@@ -89,7 +89,7 @@ kinds! {
 
 /// A detail of an error, for programs.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Fact {
+pub enum ErrorDetail {
     Text(String),
     Number(u64),
     List(Vec<String>),
@@ -101,15 +101,15 @@ pub enum Fact {
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct CommandError {
-    pub kind: Kind,
+    pub kind: CommandErrorKind,
     pub message: String,
     /// What to do about it, one sentence each.
     pub hints: Vec<String>,
-    pub facts: Vec<(&'static str, Fact)>,
+    pub facts: Vec<(&'static str, ErrorDetail)>,
 }
 
 impl CommandError {
-    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+    pub fn new(kind: CommandErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), hints: Vec::new(), facts: Vec::new() }
     }
 
@@ -121,19 +121,19 @@ impl CommandError {
 
     #[must_use]
     pub fn fact(mut self, name: &'static str, text: impl Into<String>) -> Self {
-        self.facts.push((name, Fact::Text(text.into())));
+        self.facts.push((name, ErrorDetail::Text(text.into())));
         self
     }
 
     #[must_use]
     pub fn number(mut self, name: &'static str, number: u64) -> Self {
-        self.facts.push((name, Fact::Number(number)));
+        self.facts.push((name, ErrorDetail::Number(number)));
         self
     }
 
     #[must_use]
     pub fn facts(mut self, name: &'static str, list: Vec<String>) -> Self {
-        self.facts.push((name, Fact::List(list)));
+        self.facts.push((name, ErrorDetail::List(list)));
         self
     }
 }
@@ -141,11 +141,12 @@ impl CommandError {
 impl From<FileError> for CommandError {
     fn from(error: FileError) -> Self {
         if error.is_full() {
-            return Self::new(Kind::DiskFull, error.to_string()).hint("free some space, then try again");
+            return Self::new(CommandErrorKind::DiskFull, error.to_string())
+                .hint("free some space, then try again");
         }
         let is_sandboxed =
             error.is_forbidden() && CODEX_VARIABLES.iter().any(|name| variable(name).is_some());
-        Self::new(Kind::Io, error.to_string()).hint(io_hint(is_sandboxed))
+        Self::new(CommandErrorKind::Io, error.to_string()).hint(io_hint(is_sandboxed))
     }
 }
 
@@ -173,7 +174,7 @@ impl From<LockError> for CommandError {
                     Some(pid) => format!("look at it with `ps -p {pid}`; if it is stopped or stuck, end it"),
                     None => format!("`fuser {}` shows who it is", path.display()),
                 };
-                let mut error = Self::new(Kind::LockTimeout, message).hint(hint);
+                let mut error = Self::new(CommandErrorKind::LockTimeout, message).hint(hint);
                 error = error.fact("lock", path.display().to_string());
                 match holder {
                     Some(pid) => error.number("holder", pid.get().unsigned_abs().into()),
@@ -182,10 +183,10 @@ impl From<LockError> for CommandError {
             }
             LockError::Unsupported { .. } => {
                 let hint = "put the mesh on a local disk: `msg config set mesh DIR`, or `--mesh DIR`";
-                Self::new(Kind::NoFlock, message).hint(hint)
+                Self::new(CommandErrorKind::NoFlock, message).hint(hint)
             }
             LockError::Failed { .. } => {
-                Self::new(Kind::Io, message).hint("run `msg doctor` to see what is wrong")
+                Self::new(CommandErrorKind::Io, message).hint("run `msg doctor` to see what is wrong")
             }
         }
     }
@@ -198,34 +199,34 @@ impl From<StoreError> for CommandError {
             StoreError::File(error) => error.into(),
             StoreError::Lock(error) => error.into(),
             StoreError::Unsafe { remedy, .. } => {
-                let error = Self::new(Kind::UnsafeMesh, message);
+                let error = Self::new(CommandErrorKind::UnsafeMesh, message);
                 match remedy {
                     Some(command) => error.hint(format!("to make it safe, run `{command}`")),
                     None => error.hint("name another directory with `--mesh DIR` or $MSG_MESH"),
                 }
             }
-            StoreError::NotAMesh(path) => Self::new(Kind::NotAMesh, message)
+            StoreError::NotAMesh(path) => Self::new(CommandErrorKind::NotAMesh, message)
                 .hint("name a new or an empty directory with `--mesh DIR`, $MSG_MESH or `msg config set mesh DIR`")
                 .fact("directory", path.display().to_string()),
-            StoreError::SwarmLockTimedOut { path, .. } => Self::new(Kind::LockTimeout, message)
+            StoreError::SwarmLockTimedOut { path, .. } => Self::new(CommandErrorKind::LockTimeout, message)
                 .hint("it is freed when that process ends; run `msg doctor` for details")
                 .fact("lock", path.display().to_string()),
-            StoreError::Corrupt { path, .. } => Self::new(Kind::Corrupt, message)
+            StoreError::Corrupt { path, .. } => Self::new(CommandErrorKind::Corrupt, message)
                 .hint("nothing was changed; `msg doctor --repair` repairs what it can")
                 .fact("file", path.display().to_string()),
-            StoreError::BadConfig { path, line, column, .. } => Self::new(Kind::BadConfig, message)
+            StoreError::BadConfig { path, line, column, .. } => Self::new(CommandErrorKind::BadConfig, message)
                 .hint("fix the file, or move it away to use the defaults")
                 .fact("file", path.display().to_string())
                 .number("line", line as u64)
                 .number("column", column as u64),
-            StoreError::BadSetting { path, .. } => Self::new(Kind::BadConfig, message)
+            StoreError::BadSetting { path, .. } => Self::new(CommandErrorKind::BadConfig, message)
                 .hint("fix it there; `msg config list -v` shows the keys and what each is for")
                 .fact("file", path.display().to_string()),
             StoreError::Foreign(name) => {
-                Self::new(Kind::ForeignAgent, message).hint("do it in pi itself").fact("agent", name)
+                Self::new(CommandErrorKind::ForeignAgent, message).hint("do it in pi itself").fact("agent", name)
             }
             StoreError::NoRegistration(_) => {
-                Self::new(Kind::NotJoined, message).hint("run `msg join` to come back")
+                Self::new(CommandErrorKind::NotJoined, message).hint("run `msg join` to come back")
             }
         }
     }
@@ -233,22 +234,22 @@ impl From<StoreError> for CommandError {
 
 impl From<NameError> for CommandError {
     fn from(error: NameError) -> Self {
-        Self::new(Kind::InvalidName, error.to_string())
+        Self::new(CommandErrorKind::InvalidName, error.to_string())
             .hint("for example `SwiftRaven`; without a name, `msg join` picks one")
     }
 }
 
 impl From<SessionIdError> for CommandError {
     fn from(error: SessionIdError) -> Self {
-        Self::new(Kind::InvalidValue, error.to_string())
+        Self::new(CommandErrorKind::InvalidValue, error.to_string())
     }
 }
 
 impl From<SettingError> for CommandError {
     fn from(error: SettingError) -> Self {
         let kind = match error {
-            SettingError::UnknownKey(_) => Kind::UnknownKey,
-            SettingError::WrongKind { .. } | SettingError::Words { .. } => Kind::InvalidValue,
+            SettingError::UnknownKey(_) => CommandErrorKind::UnknownKey,
+            SettingError::WrongKind { .. } | SettingError::Words { .. } => CommandErrorKind::InvalidValue,
         };
         Self::new(kind, error.to_string())
     }
@@ -256,7 +257,7 @@ impl From<SettingError> for CommandError {
 
 impl From<NoHome> for CommandError {
     fn from(error: NoHome) -> Self {
-        Self::new(Kind::BadConfig, error.to_string())
+        Self::new(CommandErrorKind::BadConfig, error.to_string())
     }
 }
 

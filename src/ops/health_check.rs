@@ -1,15 +1,15 @@
 //! The result of a check of `doctor` or `selftest`, and the verdict over all of them.
 
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind};
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum State {
+pub enum CheckState {
     Ok,
     Warn,
     Fail,
 }
 
-impl State {
+impl CheckState {
     pub fn name(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -21,9 +21,9 @@ impl State {
 
 /// The result of one check.
 #[derive(Clone, Debug)]
-pub struct Check {
+pub struct HealthCheck {
     pub name: &'static str,
-    pub state: State,
+    pub state: CheckState,
     pub message: String,
     /// What to do about it.
     pub fix: Option<String>,
@@ -31,9 +31,9 @@ pub struct Check {
     pub is_mended: bool,
 }
 
-impl Check {
+impl HealthCheck {
     pub(in crate::ops) fn ok(name: &'static str, message: impl Into<String>) -> Self {
-        Self { name, state: State::Ok, message: message.into(), fix: None, is_mended: false }
+        Self { name, state: CheckState::Ok, message: message.into(), fix: None, is_mended: false }
     }
 
     pub(in crate::ops) fn mended(name: &'static str, message: impl Into<String>) -> Self {
@@ -43,7 +43,7 @@ impl Check {
     pub(in crate::ops) fn warn(name: &'static str, message: impl Into<String>, fix: &str) -> Self {
         Self {
             name,
-            state: State::Warn,
+            state: CheckState::Warn,
             message: message.into(),
             fix: Some(fix.to_string()),
             is_mended: false,
@@ -53,7 +53,7 @@ impl Check {
     pub(in crate::ops) fn fail(name: &'static str, message: impl Into<String>, fix: &str) -> Self {
         Self {
             name,
-            state: State::Fail,
+            state: CheckState::Fail,
             message: message.into(),
             fix: Some(fix.to_string()),
             is_mended: false,
@@ -62,19 +62,19 @@ impl Check {
 
     pub(in crate::ops) fn failed(name: &'static str, error: impl Into<CommandError>) -> Self {
         let CommandError { message, hints, .. } = error.into();
-        Self { name, state: State::Fail, message, fix: hints.into_iter().next(), is_mended: false }
+        Self { name, state: CheckState::Fail, message, fix: hints.into_iter().next(), is_mended: false }
     }
 }
 
 /// The error that `doctor` ends with if a check failed.
-pub fn verdict(checks: &[Check]) -> Option<CommandError> {
+pub fn verdict(checks: &[HealthCheck]) -> Option<CommandError> {
     let mut failed: Vec<&str> = Vec::new();
-    let of_failed = checks.iter().filter(|check| check.state == State::Fail);
+    let of_failed = checks.iter().filter(|check| check.state == CheckState::Fail);
     let count = of_failed.clone().count();
     for check in of_failed.filter(|check| !failed.contains(&check.name)).collect::<Vec<_>>() {
         failed.push(check.name);
     }
     let checks = if count == 1 { "check" } else { "checks" };
     let text = format!("{count} {checks} failed: {}", failed.join(", "));
-    (count > 0).then(|| CommandError::new(Kind::UnhealthyMesh, text))
+    (count > 0).then(|| CommandError::new(CommandErrorKind::UnhealthyMesh, text))
 }

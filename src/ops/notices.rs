@@ -3,10 +3,10 @@
 use jiff::SignedDuration;
 
 use crate::domain::{AgentName, Message, Notice};
-use crate::store::{Locked, Mesh};
+use crate::store::{LockedMesh, Mesh};
 use crate::sys::{clock, random};
 
-use super::error::{CommandError, Kind};
+use super::error::{CommandError, CommandErrorKind};
 
 /// Notices are kept for this long, and at most this many; one notice in `PRUNE_ONE_IN` prunes them.
 const KEPT: SignedDuration = SignedDuration::from_hours(24 * 7);
@@ -35,7 +35,7 @@ pub(super) fn post(mesh: &Mesh, to: &AgentName, notice: &Notice) -> Result<bool,
 /// several processes tells it, and if that one is killed in between, the next one tells it again: twice is better than
 /// never.
 pub(super) fn post_owed(
-    _: &Locked<'_>,
+    _: &LockedMesh<'_>,
     mesh: &Mesh,
     to: &AgentName,
     notice: &Notice,
@@ -44,5 +44,5 @@ pub(super) fn post_owed(
 }
 
 pub(super) fn no_inbox(name: &AgentName) -> CommandError {
-    CommandError::new(Kind::NotRunning, format!("{name} has no inbox"))
+    CommandError::new(CommandErrorKind::NotRunning, format!("{name} has no inbox"))
 }

@@ -5,44 +5,44 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::domain::pattern::Budget;
-use crate::domain::{Agent, AgentName, Hit, Liveness, Reservation};
+use crate::domain::{Agent, AgentName, Conflict, Liveness, Reservation};
 use crate::store::{Mesh, patterns};
 use crate::sys::{clock, process};
 
-use crate::ops::agents::list::{Filter, look_around};
+use crate::ops::agents::list::{AgentFilter, look_around};
 use crate::ops::agents::profile::Profile;
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::reservations::conflicts::STEPS_UNDER_LOCK;
 use crate::ops::reservations::holdings::Holding;
-use crate::ops::tasks::{WorkedOn, boards};
+use crate::ops::tasks::{ActiveSpec, boards};
 
 /// The most specs a screen shows.
 const BOARDS: usize = 32;
 
 /// A reservation, and who was refused because of it.
 #[derive(Clone, Debug)]
-pub struct Held {
+pub struct HeldReservation {
     pub holding: Holding,
     pub refused: Vec<AgentName>,
 }
 
 /// The mesh at one moment.
 #[derive(Clone, Debug)]
-pub struct Overview {
+pub struct MeshOverview {
     pub me: Profile,
     /// Everyone else, by name.
     pub peers: Vec<Profile>,
-    pub held: Vec<Held>,
-    pub boards: Vec<WorkedOn>,
+    pub held: Vec<HeldReservation>,
+    pub boards: Vec<ActiveSpec>,
 }
 
 /// Reads everything. `--as` names the caller: a screen knows whom it is for.
-pub fn overview(op: &Op) -> Result<Overview, CommandError> {
-    let gone = || CommandError::new(Kind::NotJoined, "you are no longer in this mesh");
+pub fn overview(op: &Op) -> Result<MeshOverview, CommandError> {
+    let gone = || CommandError::new(CommandErrorKind::NotJoined, "you are no longer in this mesh");
     let mesh = op.mesh()?.ok_or_else(gone)?;
-    let listing = look_around(op, Filter::default())?;
+    let listing = look_around(op, AgentFilter::default())?;
     let me = listing.me.as_ref().ok_or_else(gone)?;
     let (mut mine, mut peers): (Vec<Profile>, Vec<Profile>) =
         listing.agents.into_iter().partition(|profile| profile.agent.name.is_spelled_as(me));
@@ -51,10 +51,10 @@ pub fn overview(op: &Op) -> Result<Overview, CommandError> {
     let everyone: Vec<&Agent> = std::iter::once(&me).chain(&peers).map(|profile| &profile.agent).collect();
     let held = held(&everyone, clock::now());
     let boards = boards(&mesh, &mesh.census()?, BOARDS)?;
-    Ok(Overview { me, peers, held, boards })
+    Ok(MeshOverview { me, peers, held, boards })
 }
 
-impl Overview {
+impl MeshOverview {
     /// Whether the process of any listed agent has ended since. No file event reports that.
     pub fn is_anyone_gone(&self) -> bool {
         let was_alive = |profile: &&Profile| profile.liveness == Liveness::Alive;
@@ -64,7 +64,7 @@ impl Overview {
 }
 
 /// What live agents hold, by holder and pattern.
-fn held(agents: &[&Agent], now: Timestamp) -> Vec<Held> {
+fn held(agents: &[&Agent], now: Timestamp) -> Vec<HeldReservation> {
     let mut held = Vec::new();
     let budget = Budget::new(STEPS_UNDER_LOCK);
     for agent in agents.iter().filter(|agent| !agent.reservations.is_empty()) {
@@ -76,7 +76,7 @@ fn held(agents: &[&Agent], now: Timestamp) -> Vec<Held> {
             let refused = refused(agents, agent, reservation, &budget);
             let holding =
                 Holding { holder: Arc::clone(&holder), reservation: reservation.clone(), is_assumed: false };
-            Held { holding, refused }
+            HeldReservation { holding, refused }
         }));
     }
     held
@@ -92,7 +92,7 @@ fn refused(agents: &[&Agent], holder: &Agent, reservation: &Reservation, budget:
     let waits = |agent: &&&Agent| {
         agent.waits_for.iter().any(|wait| {
             holder.name.as_str().eq_ignore_ascii_case(&wait.holder)
-                && Hit::of(&covered, &[wait.read(&agent.cwd)], budget) != Hit::No
+                && Conflict::of(&covered, &[wait.read(&agent.cwd)], budget) != Conflict::No
         })
     };
     waiting.filter(waits).map(|agent| agent.name.clone()).collect()
@@ -100,5 +100,5 @@ fn refused(agents: &[&Agent], holder: &Agent, reservation: &Reservation, budget:
 
 /// The mesh; without one it is an error, because there is nothing to watch.
 pub(super) fn mesh(ctx: &Context) -> Result<std::rc::Rc<Mesh>, CommandError> {
-    ctx.mesh()?.ok_or_else(|| CommandError::new(Kind::NotJoined, "the mesh is gone"))
+    ctx.mesh()?.ok_or_else(|| CommandError::new(CommandErrorKind::NotJoined, "the mesh is gone"))
 }

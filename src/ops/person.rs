@@ -7,20 +7,20 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::domain::settings::Source;
-use crate::domain::{Agent, Harness, Recorded, shell_word};
-use crate::store::{Reason, Survey};
+use crate::domain::settings::SettingSource;
+use crate::domain::{Agent, Harness, RecordedProcess, shell_word};
+use crate::store::{LocationReason, Survey};
 use crate::sys::environment::{self, variable};
 use crate::sys::git::WorkTree;
 use crate::sys::{ancestry, process};
 
-use crate::ops::agents::identity::{Traces, is_tool_of_another};
+use crate::ops::agents::identity::{CallerTraces, is_tool_of_another};
 use crate::ops::context::Context;
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::setup::install::HARNESSES;
 
 /// The harness that a command runs in.
-pub(super) struct Inside {
+pub(super) struct SurroundingHarness {
     harness: Harness,
     /// The variable, if nothing but a variable says so.
     told_by: Option<&'static str>,
@@ -29,24 +29,24 @@ pub(super) struct Inside {
 /// The harness that this command runs in: by its ancestors, or, if they can't all be seen, by the session variables
 /// that harnesses give to their children. If they can be seen, a variable proves nothing: a terminal that an agent once
 /// started keeps it for good, and a person types in it.
-pub(super) fn harness() -> Option<Inside> {
+pub(super) fn harness() -> Option<SurroundingHarness> {
     let (ancestors, is_all) = ancestry::walk();
     if let Some(host) = ancestry::nearest_harness(&ancestors) {
-        return Some(Inside { harness: host.harness, told_by: None });
+        return Some(SurroundingHarness { harness: host.harness, told_by: None });
     }
     let is_set = |name: &&&'static str| variable(name).is_some();
     let told = |harness: Harness| {
         let name = harness.session_variables().iter().find(is_set)?;
-        Some(Inside { harness, told_by: Some(name) })
+        Some(SurroundingHarness { harness, told_by: Some(name) })
     };
     HARNESSES.into_iter().find_map(told).filter(|_| !is_all)
 }
 
-impl Inside {
+impl SurroundingHarness {
     /// The error for a command that needs a person. A person whom only a variable makes look like a model learns how to
     /// do without it.
     pub(super) fn refusal(&self, text: String, hint: String) -> CommandError {
-        let error = CommandError::new(Kind::InHarness, text).hint(hint);
+        let error = CommandError::new(CommandErrorKind::InHarness, text).hint(hint);
         match self.told_by {
             Some(name) => error.hint(format!(
                 "known only from ${name}, because not all parent processes can be seen here; a person can run `env -u {name} msg …`"
@@ -56,7 +56,7 @@ impl Inside {
     }
 }
 
-impl fmt::Display for Inside {
+impl fmt::Display for SurroundingHarness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.harness.fmt(f)
     }
@@ -88,7 +88,7 @@ pub(super) fn required_for_another(
 /// process, only an obvious tool of another one is refused. An agent that is not made to leave keeps its name and its
 /// reservations.
 pub(super) fn may_end(ctx: &Context, survey: &Survey<'_>, agent: &Agent) -> bool {
-    let traces = Traces::gather();
+    let traces = CallerTraces::gather();
     let is_own_host = || traces.distance(agent).is_some() && !is_tool_of_another(&traces, survey, agent);
     traces.harness.is_none() || is_caller(ctx, agent) || is_own_host()
 }
@@ -98,10 +98,11 @@ pub(super) fn may_end(ctx: &Context, survey: &Survey<'_>, agent: &Agent) -> bool
 pub fn text_file(file: &str) -> Result<PathBuf, CommandError> {
     let Some(inside) = harness() else { return Ok(PathBuf::from(file)) };
     let real = |path: PathBuf| {
-        fs_err::canonicalize(path).map_err(|error| CommandError::new(Kind::InvalidValue, error.to_string()))
+        fs_err::canonicalize(path)
+            .map_err(|error| CommandError::new(CommandErrorKind::InvalidValue, error.to_string()))
     };
     let cwd = environment::cwd().map_err(|error| {
-        CommandError::new(Kind::Io, format!("cannot read the working directory: {error}"))
+        CommandError::new(CommandErrorKind::Io, format!("cannot read the working directory: {error}"))
     })?;
     let (top, path) = (real(cwd.clone())?, real(cwd.join(file))?);
     if path.starts_with(&top) {
@@ -117,7 +118,7 @@ pub fn text_file(file: &str) -> Result<PathBuf, CommandError> {
 pub(super) fn check_spec(ctx: &Context, file: &Path) -> Result<(), CommandError> {
     let Some(inside) = harness() else { return Ok(()) };
     let path = fs_err::canonicalize(file)
-        .map_err(|error| CommandError::new(Kind::InvalidValue, error.to_string()))?;
+        .map_err(|error| CommandError::new(CommandErrorKind::InvalidValue, error.to_string()))?;
     let tree = WorkTree::containing(&ctx.cwd);
     let roots = tree.iter().flat_map(|tree| [Some(tree.root.clone()), tree.main_root()]).flatten();
     let mut tops = std::iter::once(ctx.cwd.clone()).chain(roots);
@@ -134,14 +135,14 @@ pub(super) fn check_spec(ctx: &Context, file: &Path) -> Result<(), CommandError>
 /// The line with `--mesh`, if that was given: without it, it would be about another mesh.
 pub(super) fn with_mesh(ctx: &Context, line: &str) -> String {
     match &ctx.location.reason {
-        Reason::Told(Source::Flag(flag)) => {
+        LocationReason::Told(SettingSource::Flag(flag)) => {
             format!("{line} {flag} {}", shell_word(&ctx.location.to_string()))
         }
         _ => line.to_string(),
     }
 }
 
-fn refusal(inside: &Inside, line: &str) -> CommandError {
+fn refusal(inside: &SurroundingHarness, line: &str) -> CommandError {
     let text = format!("`{line}` needs a person: it is refused inside {inside}");
     let hint = format!("ask a person to type this at a terminal: {line}");
     inside.refusal(text, hint).fact("harness", inside.harness.name())
@@ -150,12 +151,12 @@ fn refusal(inside: &Inside, line: &str) -> CommandError {
 /// Whether the environment of the command says that it is this agent.
 fn is_caller(ctx: &Context, agent: &Agent) -> bool {
     let (traces, sessions) = match &ctx.client {
-        Some(client) => (Traces::of_client(client), client.sessions.as_slice()),
-        None => (Traces::gather(), [].as_slice()),
+        Some(client) => (CallerTraces::of_client(client), client.sessions.as_slice()),
+        None => (CallerTraces::gather(), [].as_slice()),
     };
     let is_session = traces.session.as_ref().is_some_and(|(session, _)| *session == agent.session);
     let is_this_process =
-        matches!(&agent.process, Recorded::Pinned(identity) if identity.pid == process::own_pid());
+        matches!(&agent.process, RecordedProcess::Pinned(identity) if identity.pid == process::own_pid());
     let is_host = !traces.knows_better(agent) && traces.distance(agent).is_some();
     is_session || sessions.contains(&agent.session) || is_this_process || is_host
 }

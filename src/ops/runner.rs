@@ -3,7 +3,7 @@
 //! The faces run every op here, so none of them can forget to tell or to wake anybody. Notices come first, because
 //! somebody may be waiting for them; then lines of the feed; then wakes, which may take seconds.
 
-use crate::domain::settings::Value;
+use crate::domain::settings::SettingValue;
 use crate::domain::{AgentName, Notice};
 use crate::store::{Mesh, holds_a_lock};
 
@@ -15,17 +15,17 @@ use super::{notices, wake};
 /// The result of an op.
 #[derive(Debug)]
 #[must_use = "the outcome may be an error, and the warnings are for a person"]
-pub struct Done<T> {
+pub struct OpOutcome<T> {
     pub outcome: T,
     pub warnings: Vec<String>,
 }
 
 /// Runs an op, then carries out its effects, even if it failed: what it committed before has to be reported.
-pub fn run<T>(ctx: Context, work: impl FnOnce(&Op) -> T) -> Done<T> {
+pub fn run<T>(ctx: Context, work: impl FnOnce(&Op) -> T) -> OpOutcome<T> {
     let op = Op::new(ctx);
     let outcome = work(&op);
     carry_out(&op);
-    Done { outcome, warnings: op.take_warnings() }
+    OpOutcome { outcome, warnings: op.take_warnings() }
 }
 
 /// Like [`run`], for a hook, for which a harness waits: idle agents are passed to `hand_on`, which has time to wake
@@ -34,7 +34,7 @@ pub fn run_at_hook<T>(
     ctx: Context,
     work: impl FnOnce(&Op) -> T,
     hand_on: impl FnOnce(&Context, &[AgentName]),
-) -> Done<T> {
+) -> OpOutcome<T> {
     let op = Op::new(ctx);
     let outcome = work(&op);
     let Told { wakes, failures } = tell(&op);
@@ -42,7 +42,7 @@ pub fn run_at_hook<T>(
     if !resting.is_empty() {
         hand_on(&op, &resting);
     }
-    Done { outcome, warnings: failures }
+    OpOutcome { outcome, warnings: failures }
 }
 
 /// Carries out the effects so far. For ops that go on for long, between two steps.
@@ -102,7 +102,7 @@ fn post(mesh: &Mesh, to: &AgentName, notice: &Notice) -> Result<(), CommandError
 /// How many events are kept; 0: the feed is off.
 fn feed_retention(ctx: &Context) -> u64 {
     match ctx.settings.get("feedRetention") {
-        Ok((Value::Number(keep), _)) => *keep as u64,
+        Ok((SettingValue::Number(keep), _)) => *keep as u64,
         _ => 0,
     }
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::domain::{Agent, AgentName, Liveness, Pid, SessionId};
-use crate::store::{Listed, Mesh, Record};
+use crate::store::{ListedAgent, Mesh, Registration};
 use crate::sys::{ancestry, process};
 
 use crate::ops::agents::identity;
@@ -13,7 +13,7 @@ use crate::ops::error::CommandError;
 
 /// The agent whose line is wanted, if the environment doesn't say.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct StatusLineSubject {
     /// The session that the harness reports.
     pub session: Option<SessionId>,
     /// The first process in a terminal pane: the agent that runs beneath it is meant.
@@ -29,7 +29,7 @@ pub struct StatusLine {
     pub unread: usize,
 }
 
-pub fn statusline(ctx: &Context, asked: &Asked) -> Result<StatusLine, CommandError> {
+pub fn statusline(ctx: &Context, asked: &StatusLineSubject) -> Result<StatusLine, CommandError> {
     let Some(mesh) = ctx.mesh()? else { return Ok(StatusLine::default()) };
     let survey = mesh.survey()?;
     let roll = survey.roll()?;
@@ -43,7 +43,7 @@ pub fn statusline(ctx: &Context, asked: &Asked) -> Result<StatusLine, CommandErr
 }
 
 /// The agent that runs in that pane; the outermost, if one was started by another.
-fn in_pane(mesh: &Mesh, roll: &[Listed], pane: Pid) -> Result<Option<Agent>, CommandError> {
+fn in_pane(mesh: &Mesh, roll: &[ListedAgent], pane: Pid) -> Result<Option<Agent>, CommandError> {
     let distance = |pid: i32| {
         let pid = Pid::new(pid.into()).ok()?;
         ancestry::above(pid).iter().position(|above| *above == pane)
@@ -51,8 +51,8 @@ fn in_pane(mesh: &Mesh, roll: &[Listed], pane: Pid) -> Result<Option<Agent>, Com
     let mut near = Vec::new();
     for listed in roll {
         let (name, pid) = match listed {
-            Listed::Known { name, pid, .. } => (name.clone(), *pid),
-            Listed::Read(record) => (record.agent.name.to_string(), record.agent.process.pid().get()),
+            ListedAgent::Known { name, pid, .. } => (name.clone(), *pid),
+            ListedAgent::Read(record) => (record.agent.name.to_string(), record.agent.process.pid().get()),
         };
         near.extend(distance(pid).map(|distance| (distance, name)));
     }
@@ -61,10 +61,15 @@ fn in_pane(mesh: &Mesh, roll: &[Listed], pane: Pid) -> Result<Option<Agent>, Com
     let is_alone = near.len() < 2 || near[0].0 < near[1].0;
     let Some((_, name)) = near.into_iter().next().filter(|_| is_alone) else { return Ok(None) };
     let record = mesh.registration(&AgentName::new(name)?)?;
-    Ok(record.filter(Record::is_live).map(|record| record.agent))
+    Ok(record.filter(Registration::is_live).map(|record| record.agent))
 }
 
-fn peers(ctx: &Context, mesh: &Mesh, roll: Vec<Listed>, me: Option<&Agent>) -> Result<usize, CommandError> {
+fn peers(
+    ctx: &Context,
+    mesh: &Mesh,
+    roll: Vec<ListedAgent>,
+    me: Option<&Agent>,
+) -> Result<usize, CommandError> {
     let is_me = |name: &str| me.is_some_and(|me| me.name.as_str() == name);
     if ctx.settings.scope_to_folder() {
         // The folder of an agent is only in its registration.
@@ -79,13 +84,13 @@ fn peers(ctx: &Context, mesh: &Mesh, roll: Vec<Listed>, me: Option<&Agent>) -> R
     let mut peers = 0;
     for listed in roll {
         let is_there = match &listed {
-            Listed::Known { name, .. } if is_me(name) => false,
-            Listed::Known { name, pid, written } => {
+            ListedAgent::Known { name, .. } if is_me(name) => false,
+            ListedAgent::Known { name, pid, written } => {
                 let is_running =
                     Pid::new((*pid).into()).is_ok_and(|pid| process::has_run_since(pid, *written));
                 is_running || is_registered_and_there(mesh, name)?
             }
-            Listed::Read(record) => !is_me(record.agent.name.as_str()) && record.is_live(),
+            ListedAgent::Read(record) => !is_me(record.agent.name.as_str()) && record.is_live(),
         };
         peers += usize::from(is_there);
     }

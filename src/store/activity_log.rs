@@ -19,10 +19,10 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
-use super::lock_order::{Rank, Turn};
-use super::locked::Locked;
+use super::lock_order::{LockOrderGuard, LockRank};
+use super::locked::LockedMesh;
 use super::mesh::Mesh;
-use crate::domain::{ActivityCounts, ActivityDelta, Agent, AgentName, Now};
+use crate::domain::{ActivityChange, ActivityCounts, ActivityDelta, Agent, AgentName};
 use crate::sys::clock;
 use crate::sys::files::{self, Ledger};
 
@@ -80,9 +80,9 @@ impl Sum {
         for line in lines.filter_map(|line| serde_json::from_slice::<Line>(line).ok()) {
             let Line { calls, tokens, files, now, rests, last, told, commit } = line;
             let activity = match (now, rests) {
-                (Some(now), _) => Now::At(now),
-                (None, true) => Now::Nothing,
-                (None, false) => Now::Same,
+                (Some(now), _) => ActivityChange::At(now),
+                (None, true) => ActivityChange::Nothing,
+                (None, false) => ActivityChange::Same,
             };
             sum.tally.add(ActivityDelta { tool_calls: calls, tokens, files, activity, last_tool_call: last });
             sum.told.extend(told);
@@ -117,9 +117,9 @@ impl From<ActivityDelta> for Line {
     fn from(deed: ActivityDelta) -> Self {
         let ActivityDelta { tool_calls, tokens, files, activity, last_tool_call } = deed;
         let (now, rests) = match activity {
-            Now::Same => (None, false),
-            Now::At(now) => (Some(now), false),
-            Now::Nothing => (None, true),
+            ActivityChange::Same => (None, false),
+            ActivityChange::At(now) => (Some(now), false),
+            ActivityChange::Nothing => (None, true),
         };
         Self { calls: tool_calls, tokens, files, now, rests, last: last_tool_call, ..Self::default() }
     }
@@ -128,7 +128,7 @@ impl From<ActivityDelta> for Line {
 /// The activity log of an agent with its lock held, so no other process of that agent can append.
 #[derive(Debug)]
 #[must_use = "it is free again as soon as this is dropped"]
-pub struct Account<'m> {
+pub struct LockedActivityLog<'m> {
     mesh: &'m Mesh,
     ledger: Ledger,
     sum: Sum,
@@ -136,7 +136,7 @@ pub struct Account<'m> {
     commit: Option<String>,
 }
 
-impl Account<'_> {
+impl LockedActivityLog<'_> {
     /// Whether an edit of this path is due for the feed: none was reported within `gathered`. If so, it counts as
     /// reported at `now`.
     pub fn is_due(&mut self, path: &str, now: Timestamp, gathered: SignedDuration) -> bool {
@@ -169,10 +169,10 @@ impl Account<'_> {
 impl Mesh {
     /// Locks the agent's activity log, for a caller whose next line depends on its content. `None`: the lock was held
     /// by another process for the whole wait.
-    pub fn account(&self, name: &AgentName) -> Result<Option<Account<'_>>, StoreError> {
+    pub fn account(&self, name: &AgentName) -> Result<Option<LockedActivityLog<'_>>, StoreError> {
         let Some(mut ledger) = self.ledger(name)? else { return Ok(None) };
         let sum = Sum::of(&ledger.read()?);
-        Ok(Some(Account { mesh: self, ledger, sum, told: BTreeMap::new(), commit: None }))
+        Ok(Some(LockedActivityLog { mesh: self, ledger, sum, told: BTreeMap::new(), commit: None }))
     }
 
     /// Appends an activity, which is also a sign of life. `false`: the lock was held by another process for the whole
@@ -196,7 +196,7 @@ impl Mesh {
 
     fn ledger(&self, name: &AgentName) -> Result<Option<Ledger>, StoreError> {
         let path = self.layout.presence(name);
-        let turn = Turn::begin(Rank::Presence, PATIENCE);
+        let turn = LockOrderGuard::begin(LockRank::Presence, PATIENCE);
         match Ledger::open(&path, turn.left()) {
             Err(_) if !files::exists(&self.layout.directory("presence"))? => {
                 files::create_dir(&self.layout.directory("presence"))?;
@@ -230,7 +230,7 @@ pub fn is_rewrite_due(agent: &Agent, now: Timestamp) -> bool {
     !agent.is_foreign() && agent.last_activity.is_none_or(is_old)
 }
 
-impl Locked<'_> {
+impl LockedMesh<'_> {
     /// Writes the last activity time and the counts into the registration, for pi-messenger, unless that was done less
     /// than `REWRITE_EVERY` ago. The session record is not updated: nobody reads counts from it.
     pub fn note_activity(&self, who: &Agent, now: Timestamp) -> Result<bool, StoreError> {
@@ -270,11 +270,11 @@ mod tests {
 
     use super::*;
     use crate::domain::settings::Durability;
-    use crate::store::{Location, Options};
+    use crate::store::{MeshLocation, MeshOptions};
 
     fn mesh(dir: &tempfile::TempDir) -> Mesh {
-        let options = Options { durability: Durability::Process, lock_timeout: Duration::from_secs(1) };
-        Mesh::create(&Location::at(&dir.path().join("mesh")), options).unwrap()
+        let options = MeshOptions { durability: Durability::Process, lock_timeout: Duration::from_secs(1) };
+        Mesh::create(&MeshLocation::at(&dir.path().join("mesh")), options).unwrap()
     }
 
     fn sum(mesh: &Mesh, name: &AgentName) -> Sum {
@@ -291,7 +291,11 @@ mod tests {
                 tool_calls: 1,
                 tokens: 7,
                 files: vec![format!("src/file{}.rs", number % 30)],
-                activity: if number % 7 == 0 { Now::Nothing } else { Now::At(format!("editing {number}")) },
+                activity: if number % 7 == 0 {
+                    ActivityChange::Nothing
+                } else {
+                    ActivityChange::At(format!("editing {number}"))
+                },
                 last_tool_call: (number % 3 == 0).then(|| format!("edit: {number}")),
             };
             expected.add(deed.clone());

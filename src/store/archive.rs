@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::error::StoreError;
 use super::inbox::MAX_FILE;
-use super::mail::{Hidden, Offer, Seen, Sent, Stem, is_prefix};
+use super::mail::{DotFile, Offer, SeenRecord, SentRecord, Stem, is_prefix};
 use super::mesh::Mesh;
 use super::wire::message;
 use crate::domain::{Agent, AgentName, Message};
@@ -15,33 +15,33 @@ use crate::sys::seams;
 
 /// A message that was sent or received.
 #[derive(Clone, Debug)]
-pub struct Filed {
+pub struct StoredMessage {
     pub stem: Stem,
     pub message: Message,
-    pub place: Place,
+    pub place: MessageLocation,
 }
 
 /// Where the message was found.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Place {
+pub enum MessageLocation {
     /// Unread, in the caller's inbox.
     Inbox,
     /// Taken by a reader, possibly by the one that runs this command.
     InHand,
-    Seen(Seen),
-    Sent(Sent),
+    Seen(SeenRecord),
+    Sent(SentRecord),
 }
 
 /// Where a sent message is now.
 #[derive(Clone, Debug)]
-pub enum Whereabouts {
+pub enum SentMessageLocation {
     Stored,
     /// Taken by a reader.
     InHand,
     /// A hook gave it to the model, and nothing shows yet that the model has it.
     Offered(Offer),
     Parked,
-    Seen(Seen),
+    Seen(SeenRecord),
     /// In the grave with this id.
     Grave(String),
     Quarantine,
@@ -52,23 +52,23 @@ pub enum Whereabouts {
 impl Mesh {
     /// The agent's messages that `text` may refer to: a whole id, the six letters, or a prefix of either. If `text` is
     /// a whole id or all six letters of some message, only exact matches are returned.
-    pub fn find_messages(&self, agent: &Agent, text: &str) -> Result<Vec<Filed>, StoreError> {
+    pub fn find_messages(&self, agent: &Agent, text: &str) -> Result<Vec<StoredMessage>, StoreError> {
         self.find(agent, text, |_| true)
     }
 
     /// Like [`Self::find_messages`], but only messages that the agent sent. A message to itself is included; it is in
     /// its inbox too.
-    pub fn find_sent(&self, agent: &Agent, text: &str) -> Result<Vec<Filed>, StoreError> {
-        self.find(agent, text, |place| matches!(place, Place::Sent(_)))
+    pub fn find_sent(&self, agent: &Agent, text: &str) -> Result<Vec<StoredMessage>, StoreError> {
+        self.find(agent, text, |place| matches!(place, MessageLocation::Sent(_)))
     }
 
     fn find(
         &self,
         agent: &Agent,
         text: &str,
-        is_wanted: impl Fn(&Place) -> bool,
-    ) -> Result<Vec<Filed>, StoreError> {
-        let mut found: Vec<Filed> = Vec::new();
+        is_wanted: impl Fn(&MessageLocation) -> bool,
+    ) -> Result<Vec<StoredMessage>, StoreError> {
+        let mut found: Vec<StoredMessage> = Vec::new();
         for (path, stem, place) in self.files_of(agent, None)? {
             if !is_wanted(&place) {
                 continue;
@@ -77,10 +77,10 @@ impl Mesh {
             let by_name = stem.is_meant_by(text);
             let Some(message) = read(&path)? else { continue };
             if by_name || is_prefix(text, message.id.as_str()) {
-                found.push(Filed { stem, message, place });
+                found.push(StoredMessage { stem, message, place });
             }
         }
-        let is_whole = |filed: &Filed| {
+        let is_whole = |filed: &StoredMessage| {
             filed.stem.letters().eq_ignore_ascii_case(text)
                 || filed.message.id.as_str().eq_ignore_ascii_case(text)
         };
@@ -99,9 +99,9 @@ impl Mesh {
         agent: &Agent,
         peer: Option<&AgentName>,
         limit: usize,
-    ) -> Result<Vec<Filed>, StoreError> {
+    ) -> Result<Vec<StoredMessage>, StoreError> {
         let mut files = self.files_of(agent, None)?;
-        files.retain(|(_, _, place)| matches!(place, Place::Seen(_) | Place::Sent(_)));
+        files.retain(|(_, _, place)| matches!(place, MessageLocation::Seen(_) | MessageLocation::Sent(_)));
         files.sort_by(|a, b| b.1.cmp(&a.1));
         let mut history = Vec::new();
         for (path, stem, place) in files {
@@ -109,17 +109,19 @@ impl Mesh {
                 break;
             }
             // The recipient is part of the record's file name.
-            let is_anothers = |peer: &AgentName| matches!(&place, Place::Sent(sent) if sent.to != *peer);
+            let is_anothers =
+                |peer: &AgentName| matches!(&place, MessageLocation::Sent(sent) if sent.to != *peer);
             if peer.is_some_and(is_anothers) {
                 continue;
             }
             let Some(message) = read(&path)? else { continue };
             let with = |name: &AgentName| {
-                let other = if matches!(place, Place::Sent(_)) { &message.to } else { &message.from };
+                let other =
+                    if matches!(place, MessageLocation::Sent(_)) { &message.to } else { &message.from };
                 name.as_str().eq_ignore_ascii_case(other)
             };
             if peer.is_none_or(with) {
-                history.push(Filed { stem, message, place });
+                history.push(StoredMessage { stem, message, place });
             }
         }
         history.reverse();
@@ -131,7 +133,7 @@ impl Mesh {
         &self,
         agent: &Agent,
         from: Option<&Stem>,
-    ) -> Result<Vec<(PathBuf, Stem, Place)>, FileError> {
+    ) -> Result<Vec<(PathBuf, Stem, MessageLocation)>, FileError> {
         // A record's file name is the stem followed by a comma, which sorts before every character of a stem. So
         // records sort by their stems.
         let from = from.map_or("", Stem::as_str);
@@ -139,41 +141,43 @@ impl Mesh {
         for name in agent.all_names() {
             let dir = self.layout.inbox(name);
             for file in files::list(&dir)? {
-                let (stem, place) = match Hidden::of_file(&file) {
-                    Some(Hidden::Parked(stem)) => (Some(stem), Place::Inbox),
-                    Some(Hidden::Taken(stem, _)) => (Some(stem), Place::InHand),
-                    None => (Stem::of_file(&file), Place::Inbox),
+                let (stem, place) = match DotFile::of_file(&file) {
+                    Some(DotFile::Parked(stem)) => (Some(stem), MessageLocation::Inbox),
+                    Some(DotFile::Taken(stem, _)) => (Some(stem), MessageLocation::InHand),
+                    None => (Stem::of_file(&file), MessageLocation::Inbox),
                 };
                 found.extend(stem.map(|stem| (dir.join(&file), stem, place)));
             }
             let dir = self.layout.seen(name);
             for file in files::list_from(&dir, from)? {
                 found.extend(
-                    Seen::of_file(&file).map(|seen| (dir.join(&file), seen.stem.clone(), Place::Seen(seen))),
+                    SeenRecord::of_file(&file)
+                        .map(|seen| (dir.join(&file), seen.stem.clone(), MessageLocation::Seen(seen))),
                 );
             }
             let dir = self.layout.sent(name);
             for file in files::list_from(&dir, from)? {
                 found.extend(
-                    Sent::of_file(&file).map(|sent| (dir.join(&file), sent.stem.clone(), Place::Sent(sent))),
+                    SentRecord::of_file(&file)
+                        .map(|sent| (dir.join(&file), sent.stem.clone(), MessageLocation::Sent(sent))),
                 );
             }
         }
         // Leave out messages of an earlier agent with the same name.
         found.retain(|(_, stem, place)| match place {
-            Place::Inbox | Place::InHand => true,
-            Place::Seen(seen) => seen.at >= agent.joined_at,
-            Place::Sent(_) => stem.stamp().is_none_or(|stamp| stamp.timestamp() >= agent.joined_at),
+            MessageLocation::Inbox | MessageLocation::InHand => true,
+            MessageLocation::Seen(seen) => seen.at >= agent.joined_at,
+            MessageLocation::Sent(_) => stem.stamp().is_none_or(|stamp| stamp.timestamp() >= agent.joined_at),
         });
         Ok(found)
     }
 
     /// Acks a surfaced message, by one rename. `false`: it was acked already.
-    pub fn ack(&self, agent: &Agent, seen: &Seen, at: Timestamp) -> Result<bool, StoreError> {
+    pub fn ack(&self, agent: &Agent, seen: &SeenRecord, at: Timestamp) -> Result<bool, StoreError> {
         if seen.acked.is_some() {
             return Ok(false);
         }
-        let acked = Seen { acked: Some(at), ..seen.clone() };
+        let acked = SeenRecord { acked: Some(at), ..seen.clone() };
         for name in agent.all_names() {
             let dir = self.layout.seen(name);
             if self.files.take(&dir.join(seen.file()), &dir.join(acked.file()))? {
@@ -184,13 +188,13 @@ impl Mesh {
     }
 
     /// Messages that the agent received and has not acked although their senders asked for it.
-    pub fn owed_acks(&self, agent: &Agent) -> Result<Vec<Filed>, StoreError> {
+    pub fn owed_acks(&self, agent: &Agent) -> Result<Vec<StoredMessage>, StoreError> {
         let mut owed = Vec::new();
         for (path, stem, place) in self.files_of(agent, None)? {
-            if matches!(&place, Place::Seen(seen) if seen.may_owe_ack())
+            if matches!(&place, MessageLocation::Seen(seen) if seen.may_owe_ack())
                 && let Some(message) = read(&path)?.filter(|message| message.ack_required)
             {
-                owed.push(Filed { stem, message, place });
+                owed.push(StoredMessage { stem, message, place });
             }
         }
         owed.sort_by(|a, b| a.stem.cmp(&b.stem));
@@ -204,8 +208,8 @@ impl Mesh {
             let mut names: Vec<(Stem, String)> = files::list(&dir)?
                 .into_iter()
                 .filter_map(|file| {
-                    let seen = Seen::of_file(&file).map(|seen| seen.stem);
-                    let stem = seen.or_else(|| Sent::of_file(&file).map(|sent| sent.stem))?;
+                    let seen = SeenRecord::of_file(&file).map(|seen| seen.stem);
+                    let stem = seen.or_else(|| SentRecord::of_file(&file).map(|sent| sent.stem))?;
                     Some((stem, file))
                 })
                 .collect();

@@ -15,9 +15,9 @@ use std::path::Path;
 use jiff::{SignedDuration, Timestamp};
 
 use super::error::StoreError;
-use super::graves::{GraveId, Inscription, Why};
-use super::locked::Locked;
-use super::registry::{self, Record};
+use super::graves::{GoneReason, GraveHeader, GraveId};
+use super::locked::LockedMesh;
+use super::registry::{self, Registration};
 use super::sessions::{Eviction, SessionRecord};
 use crate::domain::{Agent, AgentName, Liveness};
 use crate::sys::files::{self, Published};
@@ -35,13 +35,13 @@ enum Found {
     Others(Option<Timestamp>),
 }
 
-impl Locked<'_> {
+impl LockedMesh<'_> {
     /// Moves the registration and unread mail into a grave. The registration goes last: until then an interrupted
     /// burial is repeated, or undone if the agent is alive and acts first.
     pub fn bury(
         &self,
-        record: &Record,
-        why: Why,
+        record: &Registration,
+        why: GoneReason,
         at: Timestamp,
         by: Option<&str>,
     ) -> Result<GraveId, StoreError> {
@@ -49,11 +49,11 @@ impl Locked<'_> {
         let agent = &record.agent;
         let grave = GraveId::of(agent);
         let by = by.map(str::to_string);
-        self.open_grave(&grave, &Inscription { why, at, by: by.clone() })?;
+        self.open_grave(&grave, &GraveHeader { why, at, by: by.clone() })?;
         let (left, evicted) = match why {
-            Why::Left => (Some(at), None),
-            Why::Evicted => (None, Some(Eviction { by, at })),
-            Why::Died | Why::Lost => (None, None),
+            GoneReason::Left => (Some(at), None),
+            GoneReason::Evicted => (None, Some(Eviction { by, at })),
+            GoneReason::Died | GoneReason::Lost => (None, None),
         };
         let lives_on = left.is_some() || evicted.is_some();
         if lives_on && !agent.is_foreign() {
@@ -90,7 +90,11 @@ impl Locked<'_> {
 
     /// Moves the agent's registration into its grave. If another agent has the name by now, its registration stays, and
     /// the time since which it has the name is returned.
-    fn take_registration(&self, record: &Record, grave: &GraveId) -> Result<Option<Timestamp>, StoreError> {
+    fn take_registration(
+        &self,
+        record: &Registration,
+        grave: &GraveId,
+    ) -> Result<Option<Timestamp>, StoreError> {
         let layout = &self.mesh.layout;
         let agent = &record.agent;
         let (path, taken) = (layout.registration(&agent.name), layout.taken(&agent.name));

@@ -15,7 +15,7 @@ use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::wire::surrogates::{self, Halves, readable};
+use super::wire::surrogates::{self, SurrogateEscapes, readable};
 use super::wire::{pretty, time};
 
 /// A finished task: by whom, and when.
@@ -32,19 +32,19 @@ pub struct Completion {
 /// A `completions.json` that was read in full and has the right shape.
 #[derive(Clone, Debug, Default)]
 pub struct Completions {
-    specs: Vec<Finished>,
+    specs: Vec<SpecCompletions>,
     /// Unpaired surrogates that other programs wrote.
-    halves: Halves,
+    halves: SurrogateEscapes,
 }
 
 /// The finished tasks of one spec.
 #[derive(Clone, Debug)]
-pub struct Finished {
+pub struct SpecCompletions {
     spec: String,
     tasks: Members<Box<RawValue>>,
 }
 
-impl Finished {
+impl SpecCompletions {
     pub fn spec(&self) -> &str {
         &self.spec
     }
@@ -56,10 +56,10 @@ impl Finished {
 
 impl Completions {
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let (whole, halves): (Members<Members<Box<RawValue>>>, Halves) =
-            Halves::read(bytes).map_err(|error| error.to_string())?;
-        let specs: Vec<Finished> =
-            whole.list.into_iter().map(|(spec, tasks)| Finished { spec, tasks }).collect();
+        let (whole, halves): (Members<Members<Box<RawValue>>>, SurrogateEscapes) =
+            SurrogateEscapes::read(bytes).map_err(|error| error.to_string())?;
+        let specs: Vec<SpecCompletions> =
+            whole.list.into_iter().map(|(spec, tasks)| SpecCompletions { spec, tasks }).collect();
         for (task, entry) in specs.iter().flat_map(|finished| &finished.tasks.list) {
             Entry::read(entry).map_err(|error| {
                 format!("the completion of `{}` can't be understood: {error}", task.escape_debug())
@@ -70,7 +70,8 @@ impl Completions {
 
     /// The valid entries of a damaged file, and the number of invalid ones.
     pub(super) fn salvage(bytes: &[u8]) -> (Self, usize) {
-        let (mut document, halves): (Map<String, Value>, Halves) = Halves::read(bytes).unwrap_or_default();
+        let (mut document, halves): (Map<String, Value>, SurrogateEscapes) =
+            SurrogateEscapes::read(bytes).unwrap_or_default();
         let mut dropped = 0;
         document.retain(|_, tasks| {
             let Some(tasks) = tasks.as_object_mut() else {
@@ -93,7 +94,7 @@ impl Completions {
     }
 
     /// The specs that have finished tasks, in the order of the file.
-    pub fn specs(&self) -> impl Iterator<Item = &Finished> {
+    pub fn specs(&self) -> impl Iterator<Item = &SpecCompletions> {
         self.specs.iter()
     }
 
@@ -107,13 +108,13 @@ impl Completions {
     }
 
     /// The finished tasks of this spec, in the order of the file.
-    pub fn of(&self, finished: &Finished) -> Vec<Completion> {
+    pub fn of(&self, finished: &SpecCompletions) -> Vec<Completion> {
         let tasks = finished.tasks.list.iter();
         tasks.filter_map(|(task, entry)| completion(&finished.spec, task, entry)).collect()
     }
 
     /// The completion of this task, if it is finished.
-    pub fn find(&self, finished: &Finished, task: &str) -> Option<Completion> {
+    pub fn find(&self, finished: &SpecCompletions, task: &str) -> Option<Completion> {
         completion(&finished.spec, task, finished.tasks.get(task)?)
     }
 
@@ -129,7 +130,7 @@ impl Completions {
         let Ok(entry) = RawValue::from_string(text) else { return };
         let place = self.specs.iter().position(|finished| finished.spec == *spec);
         let place = place.unwrap_or_else(|| {
-            self.specs.push(Finished { spec: spec.clone(), tasks: Members::default() });
+            self.specs.push(SpecCompletions { spec: spec.clone(), tasks: Members::default() });
             self.specs.len() - 1
         });
         self.specs[place].tasks.push(task.clone(), entry);

@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json};
 use super::error::StoreError;
 use super::last_good::{KEPT, LastGood};
 use crate::domain::nearest;
-use crate::domain::settings::{KEYS, Raw, Settings, Source, find_key};
+use crate::domain::settings::{KEYS, RawValue, SettingSource, Settings, find_key};
 use crate::sys::environment::{Home, variable};
 use crate::sys::files::{self, FileError, Files};
 use crate::sys::flock::FileLock;
@@ -18,7 +18,7 @@ use crate::sys::git::WorkTree;
 
 /// The effective settings, and the problems found while reading them.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedConfig {
     pub settings: Settings,
     /// Values that were ignored or not taken as written, and why.
     pub warnings: Vec<String>,
@@ -36,7 +36,7 @@ pub struct Loaded {
 
 /// Whether a file belongs to the user or to a project.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Scope {
+pub enum ConfigScope {
     User,
     Project,
 }
@@ -47,12 +47,12 @@ struct Layer {
     /// The key that holds the settings, if they are not the whole file.
     beneath: Option<&'static str>,
     ours: bool,
-    scope: Scope,
+    scope: ConfigScope,
 }
 
 fn user_layers(home: &Home) -> [Layer; 3] {
     let pi = home.home.join(".pi/agent");
-    let layer = |path, beneath, ours| Layer { path, beneath, ours, scope: Scope::User };
+    let layer = |path, beneath, ours| Layer { path, beneath, ours, scope: ConfigScope::User };
     [
         layer(pi.join("settings.json"), Some("messenger"), false),
         layer(pi.join("pi-messenger.json"), None, false),
@@ -66,7 +66,7 @@ fn project_layers(home: &Home, cwd: &Path) -> Vec<Layer> {
     let dirs: Vec<PathBuf> = project_dirs(cwd).into_iter().filter(|dir| *dir != home.home).collect();
     for (name, ours) in [(".pi/pi-messenger.json", false), (".ravenry/config.json", true)] {
         let found = dirs.iter().map(|dir| dir.join(name)).find(|path| path.is_file());
-        layers.extend(found.map(|path| Layer { path, beneath: None, ours, scope: Scope::Project }));
+        layers.extend(found.map(|path| Layer { path, beneath: None, ours, scope: ConfigScope::Project }));
     }
     layers
 }
@@ -91,7 +91,7 @@ fn project_file(cwd: &Path) -> PathBuf {
 }
 
 /// Reads all layers. `mesh_flag` is the value of `--mesh`.
-pub fn load(home: &Home, cwd: &Path, mesh_flag: Option<&str>) -> Loaded {
+pub fn load(home: &Home, cwd: &Path, mesh_flag: Option<&str>) -> LoadedConfig {
     let mut loaded = load_user(home);
     for layer in project_layers(home, cwd) {
         if let Err(error) = loaded.add(&layer, home) {
@@ -100,10 +100,12 @@ pub fn load(home: &Home, cwd: &Path, mesh_flag: Option<&str>) -> Loaded {
     }
     loaded.add_environment();
     if let Some(dir) = mesh_flag {
-        let set = loaded.settings.set("mesh", &Raw::Text(dir.to_string()), Source::Flag("--mesh"));
+        let set =
+            loaded.settings.set("mesh", &RawValue::Text(dir.to_string()), SettingSource::Flag("--mesh"));
         loaded.errors.extend(set.err().map(|error| bad_setting("--mesh", &error)));
     }
-    let is_named = matches!(loaded.settings.mesh(), Some((_, Source::Variable(_) | Source::Flag(_))));
+    let is_named =
+        matches!(loaded.settings.mesh(), Some((_, SettingSource::Variable(_) | SettingSource::Flag(_))));
     loaded.mesh_is_unknown &= !is_named;
     loaded.settings.apply_shortcuts();
     loaded
@@ -118,8 +120,8 @@ pub fn user(home: &Home) -> Settings {
 
 /// Reads the user's files. If one cannot be used, `mesh` and `strict` get the last good values; otherwise their values
 /// are kept as such.
-fn load_user(home: &Home) -> Loaded {
-    let mut loaded = Loaded {
+fn load_user(home: &Home) -> LoadedConfig {
+    let mut loaded = LoadedConfig {
         settings: Settings::default(),
         warnings: Vec::new(),
         errors: Vec::new(),
@@ -155,7 +157,7 @@ fn bad_setting(place: &str, reason: &impl ToString) -> StoreError {
     StoreError::BadSetting { path: place.into(), reason: reason.to_string() }
 }
 
-impl Loaded {
+impl LoadedConfig {
     /// Applies the settings of a file. `false`: there is no such file.
     fn add(&mut self, layer: &Layer, home: &Home) -> Result<bool, StoreError> {
         let Some(mut document) = read(&layer.path)? else { return Ok(false) };
@@ -177,13 +179,13 @@ impl Loaded {
                 }
                 Err(_) => continue,
             };
-            if layer.scope == Scope::Project && !key.project_may_set {
+            if layer.scope == ConfigScope::Project && !key.project_may_set {
                 self.warnings
                     .push(format!("`{shown}`: `{name}` is ignored, because a project may not set it"));
                 continue;
             }
             let fits = check_absolute(name, json).and_then(|()| {
-                let set = self.settings.set(name, &raw(json), Source::File(shown.clone()));
+                let set = self.settings.set(name, &raw(json), SettingSource::File(shown.clone()));
                 set.map_err(|error| error.to_string())
             });
             match fits {
@@ -206,7 +208,7 @@ impl Loaded {
             match &kept {
                 Some(kept) => {
                     if let Some(raw) = kept.value(key) {
-                        let set = self.settings.set(key, &raw, Source::Remembered(shown.clone()));
+                        let set = self.settings.set(key, &raw, SettingSource::Remembered(shown.clone()));
                         self.errors.extend(set.err().map(|error| bad_setting(&shown, &error)));
                     }
                 }
@@ -223,7 +225,7 @@ impl Loaded {
             for name in names {
                 let Some(text) = variable(&name) else { continue };
                 let raw = raw_from_text(key.name, &text);
-                let set = self.settings.set(key.name, &raw, Source::Variable(name.clone()));
+                let set = self.settings.set(key.name, &raw, SettingSource::Variable(name.clone()));
                 self.errors.extend(set.err().map(|error| bad_setting(&format!("${name}"), &error)));
             }
         }
@@ -261,14 +263,20 @@ pub fn did_you_mean(name: &str) -> String {
 }
 
 /// Parses an argument or a variable: as JSON if the key takes more than text.
-pub fn raw_from_text(key: &str, text: &str) -> Raw {
+pub fn raw_from_text(key: &str, text: &str) -> RawValue {
     let plain = find_key(key).is_ok_and(|(_, key)| key.is_plain_text());
     let json = if plain { None } else { serde_json::from_str::<Json>(text).ok() };
-    json.map_or_else(|| Raw::Text(text.to_string()), |json| raw(&json))
+    json.map_or_else(|| RawValue::Text(text.to_string()), |json| raw(&json))
 }
 
 /// Writes one value into a file of ours, which is created if necessary. Returns its path.
-pub fn set(home: &Home, cwd: &Path, scope: Scope, name: &str, raw: &Raw) -> Result<String, StoreError> {
+pub fn set(
+    home: &Home,
+    cwd: &Path,
+    scope: ConfigScope,
+    name: &str,
+    raw: &RawValue,
+) -> Result<String, StoreError> {
     rewrite(home, cwd, scope, true, |document| {
         let value = match (document.get(name), json(raw)) {
             // Members that are not in the new value stay.
@@ -284,7 +292,7 @@ pub fn set(home: &Home, cwd: &Path, scope: Scope, name: &str, raw: &Raw) -> Resu
 }
 
 /// Removes one value from a file of ours. Returns its path.
-pub fn unset(home: &Home, cwd: &Path, scope: Scope, name: &str) -> Result<String, StoreError> {
+pub fn unset(home: &Home, cwd: &Path, scope: ConfigScope, name: &str) -> Result<String, StoreError> {
     rewrite(home, cwd, scope, false, |document| {
         document.shift_remove(name);
     })
@@ -294,13 +302,13 @@ pub fn unset(home: &Home, cwd: &Path, scope: Scope, name: &str) -> Result<String
 fn rewrite(
     home: &Home,
     cwd: &Path,
-    scope: Scope,
+    scope: ConfigScope,
     keep_empty: bool,
     change: impl FnOnce(&mut Map<String, Json>),
 ) -> Result<String, StoreError> {
     let named = match scope {
-        Scope::User => user_file(home),
-        Scope::Project => project_file(cwd),
+        ConfigScope::User => user_file(home),
+        ConfigScope::Project => project_file(cwd),
     };
     // Dotfiles are often links into a repository: replace the target, not the link.
     let is_link = named.is_symlink();
@@ -324,7 +332,7 @@ fn rewrite(
         files.replace(&path, &super::wire::pretty(&document))?;
     }
     files.sweep()?;
-    if scope == Scope::User {
+    if scope == ConfigScope::User {
         // Keeps the last good values. If that fails, `doctor` reports it.
         drop(load_user(home));
     }
@@ -354,27 +362,27 @@ fn bad(path: &Path, reason: String, line: usize, column: usize) -> StoreError {
     StoreError::BadConfig { path: path.to_path_buf(), reason, line, column }
 }
 
-fn raw(json: &Json) -> Raw {
+fn raw(json: &Json) -> RawValue {
     match json {
-        Json::Null => Raw::Null,
-        Json::Bool(yes) => Raw::Bool(*yes),
-        Json::Number(number) => Raw::Number(number.as_f64().unwrap_or(f64::NAN)),
-        Json::String(text) => Raw::Text(text.clone()),
-        Json::Array(items) => Raw::List(items.iter().map(raw).collect()),
+        Json::Null => RawValue::Null,
+        Json::Bool(yes) => RawValue::Bool(*yes),
+        Json::Number(number) => RawValue::Number(number.as_f64().unwrap_or(f64::NAN)),
+        Json::String(text) => RawValue::Text(text.clone()),
+        Json::Array(items) => RawValue::List(items.iter().map(raw).collect()),
         Json::Object(members) => {
-            Raw::Object(members.iter().map(|(name, value)| (name.clone(), raw(value))).collect())
+            RawValue::Object(members.iter().map(|(name, value)| (name.clone(), raw(value))).collect())
         }
     }
 }
 
-fn json(raw: &Raw) -> Json {
+fn json(raw: &RawValue) -> Json {
     match raw {
-        Raw::Null => Json::Null,
-        Raw::Bool(yes) => Json::Bool(*yes),
-        Raw::Number(number) => number_json(*number),
-        Raw::Text(text) => Json::String(text.clone()),
-        Raw::List(items) => Json::Array(items.iter().map(json).collect()),
-        Raw::Object(members) => {
+        RawValue::Null => Json::Null,
+        RawValue::Bool(yes) => Json::Bool(*yes),
+        RawValue::Number(number) => number_json(*number),
+        RawValue::Text(text) => Json::String(text.clone()),
+        RawValue::List(items) => Json::Array(items.iter().map(json).collect()),
+        RawValue::Object(members) => {
             Json::Object(members.iter().map(|(name, value)| (name.clone(), json(value))).collect())
         }
     }
@@ -397,9 +405,9 @@ mod tests {
 
     #[test]
     fn text_is_taken_as_its_key_wants_it() {
-        assert_eq!(raw_from_text("mesh", "1"), Raw::Text("1".to_string()));
-        assert_eq!(raw_from_text("mailTurns", "1"), Raw::Number(1.0));
-        assert_eq!(raw_from_text("strict", "true"), Raw::Bool(true));
-        assert_eq!(raw_from_text("autoRegisterPaths", "a,b"), Raw::Text("a,b".to_string()));
+        assert_eq!(raw_from_text("mesh", "1"), RawValue::Text("1".to_string()));
+        assert_eq!(raw_from_text("mailTurns", "1"), RawValue::Number(1.0));
+        assert_eq!(raw_from_text("strict", "true"), RawValue::Bool(true));
+        assert_eq!(raw_from_text("autoRegisterPaths", "a,b"), RawValue::Text("a,b".to_string()));
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::sys::files::FileError;
 use crate::sys::flock::LockError;
-use crate::sys::trust::Distrust;
+use crate::sys::trust::UnsafeDirectory;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -16,7 +16,7 @@ pub enum StoreError {
     #[error("the mesh is not safe: {distrust}")]
     Unsafe {
         #[source]
-        distrust: Distrust,
+        distrust: UnsafeDirectory,
         /// The command that makes it safe, if it is the user's own mesh.
         remedy: Option<String>,
     },

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use crate::domain::Agent;
-use crate::sys::files::{self, Stamp};
+use crate::sys::files::{self, FileStamp};
 
 use super::error::StoreError;
 use super::mesh::Mesh;
 
 /// File names with their `stat` results.
-type Listed = Vec<(String, Option<Stamp>)>;
+type Listed = Vec<(String, Option<FileStamp>)>;
 
 /// The state at one moment, to be compared with a later one.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -34,7 +34,7 @@ impl Mesh {
         let ledgers = ["claims.json", "completions.json"].map(str::to_string).to_vec();
         marks.tasks = listed(self.layout.root().to_path_buf(), ledgers)?;
         if let Some(spec) = agent.and_then(|agent| agent.spec.clone()) {
-            let stamp = files::metadata(spec.as_ref())?.map(|metadata| Stamp::of(&metadata));
+            let stamp = files::metadata(spec.as_ref())?.map(|metadata| FileStamp::of(&metadata));
             marks.tasks.push((spec, stamp));
         }
         for name in agent.map(|agent| self.mailboxes(agent)).transpose()?.unwrap_or_default() {

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::layout::{Layout, session_hash};
-use super::registry::{self, Record, Unreadable};
+use super::registry::{self, Registration, UnreadableFile};
 use super::retrying_read::{self, RetryBudget};
 use super::sessions::{self, SessionRecord};
 use super::wire::time;
@@ -90,7 +90,7 @@ fn short_hash(session: &SessionId) -> String {
 /// Why an agent is gone.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Why {
+pub enum GoneReason {
     /// Its process ended.
     Died,
     Left,
@@ -103,18 +103,18 @@ pub enum Why {
 #[derive(Clone, Debug)]
 pub struct Grave {
     pub id: GraveId,
-    pub why: Why,
+    pub why: GoneReason,
     pub at: Timestamp,
     /// The agent that evicted it.
     pub by: Option<String>,
     /// `None` for lost mail, and while the burial is in progress.
-    pub record: Option<Record>,
+    pub record: Option<Registration>,
     pub unread: usize,
 }
 
 #[derive(Deserialize, Serialize)]
-pub(super) struct Inscription {
-    pub(super) why: Why,
+pub(super) struct GraveHeader {
+    pub(super) why: GoneReason,
     #[serde(with = "time")]
     pub(super) at: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -163,7 +163,7 @@ fn had_name_of(known: &SessionRecord, id: &GraveId) -> bool {
 #[derive(Clone, Debug, Default)]
 pub struct Graves {
     pub graves: Vec<Grave>,
-    pub unreadable: Vec<Unreadable>,
+    pub unreadable: Vec<UnreadableFile>,
 }
 
 pub(super) fn all(layout: &Layout) -> Result<Graves, FileError> {
@@ -174,7 +174,7 @@ pub(super) fn all(layout: &Layout) -> Result<Graves, FileError> {
             Ok(grave) => found.graves.push(grave),
             Err(reason) => {
                 let path = layout.grave(&id).display().to_string();
-                found.unreadable.push(Unreadable { stem: name, path, reason, told: None });
+                found.unreadable.push(UnreadableFile { stem: name, path, reason, told: None });
             }
         }
     }
@@ -187,7 +187,7 @@ pub(super) fn read(layout: &Layout, id: &GraveId) -> Result<Result<Grave, String
         |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|error| format!("`grave.json`: {error}"));
     let inscription = retrying_read::read(&dir.join("grave.json"), RetryBudget::Own, parse)?;
     let inscription = inscription.unwrap_or_else(|| Err("it has no `grave.json`".to_string()));
-    let Inscription { why, at, by } = match inscription {
+    let GraveHeader { why, at, by } = match inscription {
         Ok(inscription) => inscription,
         Err(reason) => return Ok(Err(reason)),
     };

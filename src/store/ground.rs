@@ -14,7 +14,7 @@ const PLAIN: [&str; 6] =
 const NOT_CONTENT: [&str; 2] = ["lost+found", ".DS_Store"];
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Ground {
+pub(super) enum DirectoryKind {
     /// It has the marks of a mesh, ours or pi-messenger's.
     Mesh,
     /// It is empty, or contains only empty directories of a mesh that was being created.
@@ -24,9 +24,9 @@ pub(super) enum Ground {
 }
 
 /// Takes one `stat` for a mesh of ours; the directory is listed only if it has no marks.
-pub(super) fn examine(dir: &Path) -> Result<Ground, FileError> {
+pub(super) fn examine(dir: &Path) -> Result<DirectoryKind, FileError> {
     if bears_marks(dir)? {
-        return Ok(Ground::Mesh);
+        return Ok(DirectoryKind::Mesh);
     }
     let is_among = |names: &[&str], name: &OsStr| names.iter().any(|known| OsStr::new(known) == name);
     let is_ours = |name: &OsStr| {
@@ -34,10 +34,10 @@ pub(super) fn examine(dir: &Path) -> Result<Ground, FileError> {
         is_among(&NOT_CONTENT, name) || (is_part && is_empty_dir(&dir.join(name)))
     };
     if files::all_names(dir, is_ours)? {
-        return Ok(Ground::Free);
+        return Ok(DirectoryKind::Free);
     }
     // Another process may have made it a mesh since the first check: the marks of a mesh come before any content.
-    Ok(if bears_marks(dir)? { Ground::Mesh } else { Ground::Foreign })
+    Ok(if bears_marks(dir)? { DirectoryKind::Mesh } else { DirectoryKind::Foreign })
 }
 
 /// Whether it is an empty directory, not a link to one. `false` if it cannot be examined.

@@ -16,7 +16,7 @@ use super::layout::session_hash;
 use super::mesh::Mesh;
 use super::wire::{pretty, time};
 use crate::domain::SessionId;
-use crate::sys::files::{self, Stamp};
+use crate::sys::files::{self, FileStamp};
 use crate::sys::{clock, random};
 
 /// Size in bytes above which a new log is started. One old log is kept.
@@ -27,7 +27,7 @@ const SESSIONS_LAST: u32 = 60;
 /// How often mail has kept a session going since its user last spoke.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Turns {
+pub struct MailTurns {
     pub count: u32,
     /// The start of the text that kept it going last: some harnesses present it as if the user had said it.
     pub said: String,
@@ -36,17 +36,17 @@ pub struct Turns {
 /// The stamps of reserved files before a command ran.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Before {
+pub struct StampsBefore {
     #[serde(with = "time")]
     pub at: Timestamp,
-    pub files: BTreeMap<String, Stamp>,
+    pub files: BTreeMap<String, FileStamp>,
     /// Whether there were too many files to examine them all.
     pub partial: bool,
 }
 
 /// A hook call that failed.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct Trouble {
+pub struct HookFailure {
     #[serde(with = "time")]
     pub ts: Timestamp,
     pub harness: String,
@@ -55,15 +55,15 @@ pub struct Trouble {
 }
 
 impl Mesh {
-    pub fn turns(&self, session: &SessionId) -> Result<Turns, StoreError> {
+    pub fn turns(&self, session: &SessionId) -> Result<MailTurns, StoreError> {
         let bytes = files::read_note(&self.hook_file(session, "turns"))?;
         // If it cannot be read, counting starts again.
         Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default())
     }
 
-    pub fn set_turns(&self, session: &SessionId, turns: &Turns) -> Result<(), StoreError> {
+    pub fn set_turns(&self, session: &SessionId, turns: &MailTurns) -> Result<(), StoreError> {
         let path = self.hook_file(session, "turns");
-        if *turns == Turns::default() {
+        if *turns == MailTurns::default() {
             files::remove(&path)?;
             return Ok(());
         }
@@ -72,14 +72,19 @@ impl Mesh {
     }
 
     /// Keeps the stamps taken before that tool call.
-    pub fn keep_before(&self, session: &SessionId, call: &str, before: &Before) -> Result<(), StoreError> {
+    pub fn keep_before(
+        &self,
+        session: &SessionId,
+        call: &str,
+        before: &StampsBefore,
+    ) -> Result<(), StoreError> {
         self.make_hooks_dir()?;
         let path = self.layout.hooks().join(before_name(session, call));
         Ok(self.files.replace(&path, &pretty(before))?)
     }
 
     /// The stamps kept before that tool call. Removes them.
-    pub fn take_before(&self, session: &SessionId, call: &str) -> Result<Option<Before>, StoreError> {
+    pub fn take_before(&self, session: &SessionId, call: &str) -> Result<Option<StampsBefore>, StoreError> {
         let path = self.layout.hooks().join(before_name(session, call));
         let Some(bytes) = files::read_note(&path)? else { return Ok(None) };
         files::remove(&path)?;
@@ -116,7 +121,7 @@ impl Mesh {
         Ok(())
     }
 
-    pub fn log_trouble(&self, trouble: &Trouble) -> Result<(), StoreError> {
+    pub fn log_trouble(&self, trouble: &HookFailure) -> Result<(), StoreError> {
         let path = self.layout.trouble();
         let mut line = serde_json::to_vec(trouble)
             .map_err(|error| StoreError::Corrupt { path: path.clone(), reason: error.to_string() })?;
@@ -128,7 +133,7 @@ impl Mesh {
     }
 
     /// The hook calls that failed, oldest first.
-    pub fn troubles(&self) -> Result<Vec<Trouble>, StoreError> {
+    pub fn troubles(&self) -> Result<Vec<HookFailure>, StoreError> {
         let bytes = files::read_note(&self.layout.trouble())?.unwrap_or_default();
         let lines = bytes.split(|byte| *byte == b'\n');
         Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())

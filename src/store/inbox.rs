@@ -10,11 +10,11 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::error::StoreError;
-use super::mail::{Hidden, Kept, Offer, Seen, Stem, Via};
+use super::mail::{DotFile, Offer, OfferRetention, SeenRecord, Stem, Via};
 use super::mesh::Mesh;
 use super::wire::{message, pretty};
-use crate::domain::{Agent, AgentName, Liveness, Message, Recorded};
-use crate::sys::files::{self, Entry, FileError};
+use crate::domain::{Agent, AgentName, Liveness, Message, RecordedProcess};
+use crate::sys::files::{self, DirectoryEntry, FileError};
 use crate::sys::{clock, process};
 
 /// How long a foreign writer may take for a file. An unreadable file older than this goes to quarantine.
@@ -28,7 +28,7 @@ const MAX_NAME: usize = 255;
 
 /// A message that nobody has taken.
 #[derive(Clone, Debug)]
-pub struct Waiting {
+pub struct UnreadMessage {
     pub stem: Stem,
     pub message: Message,
     /// The name of the inbox: the agent's name or a former one.
@@ -41,20 +41,20 @@ pub type Contacts = std::collections::BTreeMap<String, String>;
 
 /// The content of an agent's inboxes.
 #[derive(Clone, Debug, Default)]
-pub struct Scan {
+pub struct InboxScan {
     /// In the order in which they should be handed over.
-    pub waiting: Vec<Waiting>,
+    pub waiting: Vec<UnreadMessage>,
     /// Messages that repeatedly could not be handed over.
-    pub parked: Vec<Waiting>,
+    pub parked: Vec<UnreadMessage>,
     /// Files that cannot be parsed yet; they may still be being written.
-    pub unripe: Vec<Unripe>,
+    pub unripe: Vec<UnparsableFile>,
     /// Number of messages that are taken by a reader, alive or dead, or that were offered by a process that is dead.
     pub in_hand: usize,
 }
 
 /// A file in an inbox that cannot be parsed.
 #[derive(Clone, Debug)]
-pub struct Unripe {
+pub struct UnparsableFile {
     pub file: String,
     pub reason: String,
     inbox: AgentName,
@@ -63,8 +63,8 @@ pub struct Unripe {
 
 impl Mesh {
     /// Lists an agent's inboxes. Changes nothing.
-    pub fn look(&self, agent: &Agent) -> Result<Scan, StoreError> {
-        let mut scan = Scan::default();
+    pub fn look(&self, agent: &Agent) -> Result<InboxScan, StoreError> {
+        let mut scan = InboxScan::default();
         for name in self.mailboxes(agent)? {
             for entry in files::entries(&self.layout.inbox(name))? {
                 self.look_at(&mut scan, name, entry)?;
@@ -77,16 +77,21 @@ impl Mesh {
         Ok(scan)
     }
 
-    fn look_at(&self, scan: &mut Scan, inbox: &AgentName, entry: Entry) -> Result<(), StoreError> {
-        if let Some(hidden) = Hidden::of_file(&entry.name) {
+    fn look_at(
+        &self,
+        scan: &mut InboxScan,
+        inbox: &AgentName,
+        entry: DirectoryEntry,
+    ) -> Result<(), StoreError> {
+        if let Some(hidden) = DotFile::of_file(&entry.name) {
             match hidden {
-                Hidden::Parked(stem) => {
+                DotFile::Parked(stem) => {
                     if let Some(Ok(message)) = self.read_message(inbox, &entry)? {
-                        scan.parked.push(Waiting { stem, message, inbox: inbox.clone(), parked: true });
+                        scan.parked.push(UnreadMessage { stem, message, inbox: inbox.clone(), parked: true });
                     }
                 }
                 // An offered message does not count as taken while the harness's process is alive.
-                Hidden::Taken(..) => {
+                DotFile::Taken(..) => {
                     let is_offered =
                         Offer::of_file(&entry.name).is_some() && dropped_by_dead(&entry.name).is_none();
                     scan.in_hand += usize::from(!is_offered);
@@ -101,14 +106,14 @@ impl Mesh {
             None => return Ok(()),
             Some(read) => read.and_then(|message| {
                 let stem = Stem::of_file(&entry.name).ok_or("its name is not that of a message")?;
-                Ok(Waiting { stem, message, inbox: inbox.clone(), parked: false })
+                Ok(UnreadMessage { stem, message, inbox: inbox.clone(), parked: false })
             }),
         };
         match read {
             Ok(waiting) => scan.waiting.push(waiting),
             Err(reason) => {
                 let is_old = !entry.is_file || self.is_old(inbox, &entry.name)?;
-                scan.unripe.push(Unripe { file: entry.name, reason, inbox: inbox.clone(), is_old });
+                scan.unripe.push(UnparsableFile { file: entry.name, reason, inbox: inbox.clone(), is_old });
             }
         }
         Ok(())
@@ -118,7 +123,7 @@ impl Mesh {
     fn read_message(
         &self,
         inbox: &AgentName,
-        entry: &Entry,
+        entry: &DirectoryEntry,
     ) -> Result<Option<Result<Message, String>>, FileError> {
         if !entry.is_file {
             return Ok(Some(Err("it is not a plain file".to_string())));
@@ -145,7 +150,7 @@ impl Mesh {
 
     /// Puts back what dead readers had taken, and moves files that have been unreadable for too long to quarantine.
     /// Returns the latter.
-    pub fn tidy_inbox(&self, agent: &Agent, scan: &Scan) -> Result<Vec<Unripe>, StoreError> {
+    pub fn tidy_inbox(&self, agent: &Agent, scan: &InboxScan) -> Result<Vec<UnparsableFile>, StoreError> {
         if scan.in_hand > 0 {
             for name in self.mailboxes(agent)? {
                 self.put_back_of_dead(name)?;
@@ -197,7 +202,7 @@ impl Mesh {
     }
 
     /// Takes messages in this order. Leaves out those that another reader took first.
-    pub fn take(&self, waiting: Vec<Waiting>) -> Result<Delivery<'_>, StoreError> {
+    pub fn take(&self, waiting: Vec<UnreadMessage>) -> Result<Delivery<'_>, StoreError> {
         self.tighten()?;
         let mut delivery = Delivery { mesh: self, taken: Vec::new() };
         for waiting in waiting {
@@ -213,8 +218,8 @@ impl Mesh {
 
 /// The stem of a message that was taken by a process that is dead by now; `None` for anything else.
 pub(super) fn dropped_by_dead(file: &str) -> Option<Stem> {
-    let Some(Hidden::Taken(stem, mark)) = Hidden::of_file(file) else { return None };
-    let owner = Recorded::Pinned(files::owner_of(&mark)?);
+    let Some(DotFile::Taken(stem, mark)) = DotFile::of_file(file) else { return None };
+    let owner = RecordedProcess::Pinned(files::owner_of(&mark)?);
     (process::liveness(&owner) == Liveness::Gone).then_some(stem)
 }
 
@@ -223,7 +228,7 @@ pub(super) fn dropped_by_dead(file: &str) -> Option<Stem> {
 #[must_use = "what was taken has to be recorded or put back"]
 pub struct Delivery<'m> {
     mesh: &'m Mesh,
-    taken: Vec<Waiting>,
+    taken: Vec<UnreadMessage>,
 }
 
 impl Delivery<'_> {
@@ -249,12 +254,20 @@ impl Delivery<'_> {
 
     /// Records them as offered to the model of process `to`, by one rename each, as long as nothing shows that the
     /// model has them. If that process cannot be identified or is gone, they are recorded as handed over.
-    pub fn offer(mut self, to: &Recorded, via: &Via, at: Timestamp, kept: &Kept) -> Result<(), StoreError> {
+    pub fn offer(
+        mut self,
+        to: &RecordedProcess,
+        via: &Via,
+        at: Timestamp,
+        kept: &OfferRetention,
+    ) -> Result<(), StoreError> {
         let mark = match to {
-            Recorded::Pinned(identity) if process::liveness(to) != Liveness::Gone => files::mark_of(identity),
+            RecordedProcess::Pinned(identity) if process::liveness(to) != Liveness::Gone => {
+                files::mark_of(identity)
+            }
             _ => return self.record(via, at, false),
         };
-        let offer = |waiting: &Waiting| Offer {
+        let offer = |waiting: &UnreadMessage| Offer {
             stem: waiting.stem.clone(),
             mark: mark.clone(),
             at,
@@ -275,9 +288,15 @@ impl Delivery<'_> {
         Ok(())
     }
 
-    fn record_one(&self, waiting: &Waiting, via: &Via, at: Timestamp, acked: bool) -> Result<(), StoreError> {
+    fn record_one(
+        &self,
+        waiting: &UnreadMessage,
+        via: &Via,
+        at: Timestamp,
+        acked: bool,
+    ) -> Result<(), StoreError> {
         let via = if waiting.message.ack_required { via.clone() } else { via.without_ack() };
-        let seen = Seen { stem: waiting.stem.clone(), at, via, acked: acked.then_some(at) };
+        let seen = SeenRecord { stem: waiting.stem.clone(), at, via, acked: acked.then_some(at) };
         let dir = self.mesh.layout.seen(&waiting.inbox);
         let taken = self.path(waiting);
         if !self.mesh.files.take_into(&taken, &dir, &dir.join(seen.file()))? {
@@ -315,7 +334,7 @@ impl Delivery<'_> {
         first
     }
 
-    fn path(&self, waiting: &Waiting) -> std::path::PathBuf {
+    fn path(&self, waiting: &UnreadMessage) -> std::path::PathBuf {
         self.mesh.layout.inbox(&waiting.inbox).join(waiting.stem.taken_by(files::own_mark()))
     }
 }

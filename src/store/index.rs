@@ -21,10 +21,10 @@ use std::time::{Duration, SystemTime};
 
 use super::error::StoreError;
 use super::mesh::Mesh;
-use super::registry::{self, Census, Record};
+use super::registry::{self, Census, Registration};
 use crate::domain::pattern::{PathForm, Pattern};
 use crate::domain::{Agent, Reservation, SessionId};
-use crate::sys::files::{self, Stamp};
+use crate::sys::files::{self, FileStamp};
 use crate::sys::{clock, paths};
 
 const HEADER: &str = "ravenry index 1\n";
@@ -39,19 +39,19 @@ const STALE_ONE_IN: usize = 16;
 
 /// A registered agent.
 #[derive(Clone, Debug)]
-pub enum Listed {
+pub enum ListedAgent {
     /// From the index: the process, and when the registration was written.
     Known {
         name: String,
         pid: i32,
         written: SystemTime,
     },
-    Read(Box<Record>),
+    Read(Box<Registration>),
 }
 
 /// A query: registrations that match any of these.
 #[derive(Clone, Debug, Default)]
-pub struct Near<'a> {
+pub struct RegistryQuery<'a> {
     /// Reservations that cover one of these paths or are below it.
     pub heads: Vec<&'a PathForm>,
     pub sessions: &'a [SessionId],
@@ -89,7 +89,7 @@ impl Mesh {
 pub struct Survey<'m> {
     mesh: &'m Mesh,
     /// Sorted by name; empty if all registrations are read anyway.
-    files: Vec<(String, Stamp)>,
+    files: Vec<(String, FileStamp)>,
     /// The content of the index.
     text: String,
     /// All registrations, once they have been read.
@@ -100,7 +100,7 @@ pub struct Survey<'m> {
 
 impl Survey<'_> {
     /// The registrations that match the query, and possibly others. Writes nothing.
-    pub fn near(&self, near: &Near<'_>) -> Result<Cow<'_, Census>, StoreError> {
+    pub fn near(&self, near: &RegistryQuery<'_>) -> Result<Cow<'_, Census>, StoreError> {
         match self.files.is_empty() {
             true => self.everyone(),
             false => match self.sift(near)? {
@@ -111,7 +111,7 @@ impl Survey<'_> {
     }
 
     /// Like [`Self::near`]; if the index is out of date, its new content is kept for [`Self::learn`].
-    pub fn near_and_learn(&self, near: &Near<'_>) -> Result<Cow<'_, Census>, StoreError> {
+    pub fn near_and_learn(&self, near: &RegistryQuery<'_>) -> Result<Cow<'_, Census>, StoreError> {
         if self.files.is_empty() {
             return self.everyone();
         }
@@ -131,9 +131,14 @@ impl Survey<'_> {
     }
 
     /// All agents, without reading registrations that the index knows. Writes nothing.
-    pub fn roll(&self) -> Result<Vec<Listed>, StoreError> {
+    pub fn roll(&self) -> Result<Vec<ListedAgent>, StoreError> {
         let read = || {
-            Ok(self.everyone()?.records.iter().map(|record| Listed::Read(Box::new(record.clone()))).collect())
+            Ok(self
+                .everyone()?
+                .records
+                .iter()
+                .map(|record| ListedAgent::Read(Box::new(record.clone())))
+                .collect())
         };
         if self.files.is_empty() {
             return read();
@@ -145,10 +150,12 @@ impl Survey<'_> {
             match index.next_if(|entry| entry.name == name).filter(|entry| entry.stamp == *stamp) {
                 Some(entry) => {
                     let written = stamp.newest();
-                    roll.push(Listed::Known { name: name.clone(), pid: entry.pid, written });
+                    roll.push(ListedAgent::Known { name: name.clone(), pid: entry.pid, written });
                 }
                 None => match self.mesh.registration_file(name) {
-                    Some(record) => roll.extend(record.ok().map(|record| Listed::Read(Box::new(record)))),
+                    Some(record) => {
+                        roll.extend(record.ok().map(|record| ListedAgent::Read(Box::new(record))));
+                    }
                     // It is gone, and may be there under another name.
                     None => return read(),
                 },
@@ -167,7 +174,7 @@ impl Survey<'_> {
 
     /// The registrations that match, and the new content of the index if it is out of date. `None`: the registry has
     /// changed since it was listed.
-    fn sift(&self, near: &Near<'_>) -> Result<Option<(Census, Option<String>)>, StoreError> {
+    fn sift(&self, near: &RegistryQuery<'_>) -> Result<Option<(Census, Option<String>)>, StoreError> {
         let folded: Vec<PathForm> = near.heads.iter().map(|head| head.folded()).collect();
         let mut index = Entries::of(&self.text).peekable();
         let mut sieve = Sieve::default();
@@ -204,7 +211,7 @@ struct Sieve<'t> {
 enum Lines<'t> {
     Known(&'t str),
     /// The index of a record in the census.
-    Read(usize, Stamp),
+    Read(usize, FileStamp),
 }
 
 impl<'t> Sieve<'t> {
@@ -212,7 +219,12 @@ impl<'t> Sieve<'t> {
         self.lines.push(Lines::Known(entry.lines));
     }
 
-    fn keep(&mut self, read: Result<Record, registry::Unreadable>, stamp: &Stamp, known: Option<Entry<'t>>) {
+    fn keep(
+        &mut self,
+        read: Result<Registration, registry::UnreadableFile>,
+        stamp: &FileStamp,
+        known: Option<Entry<'t>>,
+    ) {
         let record = match read {
             Ok(record) => record,
             Err(unreadable) => return self.census.unreadable.push(unreadable),
@@ -244,7 +256,7 @@ impl<'t> Sieve<'t> {
 }
 
 /// Writes the lines of one registration, or nothing if a path in them contains a tab or a newline.
-fn describe(text: &mut String, agent: &Agent, stamp: &Stamp) {
+fn describe(text: &mut String, agent: &Agent, stamp: &FileStamp) {
     debug_assert!(!is_for_reading(agent));
     let patterns = agent.reservations.iter().flat_map(|reservation| patterns(agent, reservation));
     let mut heads = String::new();
@@ -265,7 +277,7 @@ fn describe(text: &mut String, agent: &Agent, stamp: &Stamp) {
             _ => "/".to_string(),
         });
     }
-    let Stamp { inode, size, modified, changed } = stamp;
+    let FileStamp { inode, size, modified, changed } = stamp;
     let (pid, name, session) = (agent.process.pid(), &agent.name, &agent.session);
     let (length, ancestor) = (heads.len(), ancestor.unwrap_or_default());
     text.push_str(&format!(
@@ -310,7 +322,7 @@ pub fn patterns(agent: &Agent, reservation: &Reservation) -> Vec<Pattern> {
 /// A registration as the index has it.
 struct Entry<'t> {
     name: &'t str,
-    stamp: Stamp,
+    stamp: FileStamp,
     pid: i32,
     session: &'t str,
     /// A directory above all of its heads; empty if it has none.
@@ -348,7 +360,7 @@ impl<'t> Iterator for Entries<'t> {
 impl<'t> Entry<'t> {
     fn parse(words: &'t str, lines: &'t str, heads: &'t str) -> Option<Self> {
         let mut words = words.split('\t');
-        let stamp = Stamp {
+        let stamp = FileStamp {
             inode: words.next()?.parse().ok()?,
             size: words.next()?.parse().ok()?,
             modified: words.next()?.parse().ok()?,
@@ -359,13 +371,13 @@ impl<'t> Entry<'t> {
         Some(Self { name, stamp, pid, session, ancestor, lines, heads })
     }
 
-    fn is_near(&self, near: &Near<'_>, folded: &[PathForm]) -> bool {
+    fn is_near(&self, near: &RegistryQuery<'_>, folded: &[PathForm]) -> bool {
         near.processes.contains(&self.pid)
             || near.sessions.iter().any(|session| session.as_str() == self.session)
             || self.has_near_head(near, folded)
     }
 
-    fn has_near_head(&self, near: &Near<'_>, folded: &[PathForm]) -> bool {
+    fn has_near_head(&self, near: &RegistryQuery<'_>, folded: &[PathForm]) -> bool {
         if self.ancestor.is_empty() || !near.heads.iter().any(|wanted| wanted.is_related(self.ancestor)) {
             return false;
         }

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::StoreError;
 use super::wire::pretty;
-use crate::domain::edit::undo::{Span, undo, undone};
+use crate::domain::edit::undo::{UndoSpan, undo, undone};
 use crate::domain::settings::Durability;
 use crate::sys::environment::Home;
 use crate::sys::files::{self, Files};
@@ -62,7 +62,7 @@ pub struct KnownFile {
 pub struct WrittenFile {
     pub hash: String,
     /// The edits that restore the original; `None` if there was no file or the edits are not known.
-    pub undo: Option<Vec<Span>>,
+    pub undo: Option<Vec<UndoSpan>>,
 }
 
 impl KnownFile {
@@ -225,7 +225,7 @@ impl Record {
             OriginalFile::Copy(copy) => Some(KnownFile::new(copy, String::new())),
             OriginalFile::Nothing => None,
         };
-        let span = |span: &Span| (span.at, span.length, span.text.clone());
+        let span = |span: &UndoSpan| (span.at, span.length, span.text.clone());
         let wrote = |wrote: &WrittenFile| WroteRecord {
             hash: wrote.hash.clone(),
             undo: wrote.undo.as_ref().map(|spans| spans.iter().map(span).collect()),
@@ -240,7 +240,7 @@ impl Record {
     }
 
     fn install(self) -> Install {
-        let span = |(at, length, text)| Span { at, length, text };
+        let span = |(at, length, text)| UndoSpan { at, length, text };
         let wrote = |wrote: WroteRecord| WrittenFile {
             hash: wrote.hash,
             undo: wrote.undo.map(|spans| spans.into_iter().map(span).collect()),

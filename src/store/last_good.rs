@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
-use crate::domain::settings::{Durability, Raw, Settings};
+use crate::domain::settings::{Durability, RawValue, Settings};
 use crate::sys::environment::Home;
 use crate::sys::files::{self, FileError, Files};
 
@@ -43,10 +43,10 @@ impl LastGood {
     }
 
     /// The value of one of the keys; `None` if it was not set.
-    pub(super) fn value(&self, key: &str) -> Option<Raw> {
+    pub(super) fn value(&self, key: &str) -> Option<RawValue> {
         match key {
-            "mesh" => self.mesh.clone().map(Raw::Text),
-            "strict" => Some(Raw::Bool(self.strict)),
+            "mesh" => self.mesh.clone().map(RawValue::Text),
+            "strict" => Some(RawValue::Bool(self.strict)),
             _ => None,
         }
     }

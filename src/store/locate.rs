@@ -4,43 +4,43 @@ use std::fmt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::domain::settings::{Settings, Source};
+use crate::domain::settings::{SettingSource, Settings};
 use crate::sys::environment::Home;
 use crate::sys::files::{self, FileError};
 
 /// The directory of a mesh, and why it was chosen.
 #[derive(Clone, Debug)]
-pub struct Location {
+pub struct MeshLocation {
     pub(super) dir: PathBuf,
-    pub reason: Reason,
+    pub reason: LocationReason,
 }
 
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Reason {
+pub enum LocationReason {
     /// A flag, variable or configuration file names it.
-    Told(Source),
+    Told(SettingSource),
     /// pi-messenger's directory exists.
     PiMessenger,
     /// The default, because nothing else applied.
     Fallback,
 }
 
-impl Location {
+impl MeshLocation {
     pub fn find(settings: &Settings, home: &Home) -> Result<Self, FileError> {
         if let Some((path, source)) = settings.mesh() {
             let dir = absolute(home.expand(path))?;
-            return Ok(Self { dir, reason: Reason::Told(source.clone()) });
+            return Ok(Self { dir, reason: LocationReason::Told(source.clone()) });
         }
         let pi = home.home.join(".pi/agent/messenger");
         if files::metadata(&pi)?.is_some_and(|metadata| metadata.is_dir()) {
-            return Ok(Self { dir: pi, reason: Reason::PiMessenger });
+            return Ok(Self { dir: pi, reason: LocationReason::PiMessenger });
         }
-        Ok(Self { dir: home.state.join("ravenry"), reason: Reason::Fallback })
+        Ok(Self { dir: home.state.join("ravenry"), reason: LocationReason::Fallback })
     }
 
     /// A mesh in a given directory, for throw-away meshes.
     pub fn at(dir: &Path) -> Self {
-        Self { dir: dir.to_path_buf(), reason: Reason::Told(Source::Flag("--mesh")) }
+        Self { dir: dir.to_path_buf(), reason: LocationReason::Told(SettingSource::Flag("--mesh")) }
     }
 
     /// A directory on the file system that the mesh is on, or would be on: its nearest existing parent, or the mesh
@@ -58,11 +58,11 @@ impl Location {
     /// Whether no setting names the mesh. Then the choice is worth writing to the configuration, so that it does not
     /// change.
     pub fn was_guessed(&self) -> bool {
-        !matches!(self.reason, Reason::Told(_))
+        !matches!(self.reason, LocationReason::Told(_))
     }
 }
 
-impl fmt::Display for Location {
+impl fmt::Display for MeshLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.dir.display().fmt(f)
     }

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 /// A lock, in the order in which locks are taken.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Rank {
+pub enum LockRank {
     Mesh,
     Swarm,
     Stamp,
@@ -34,22 +34,22 @@ pub enum Rank {
 
 thread_local! {
     /// The locks that this thread holds or waits for, with the deadline of each wait.
-    static HELD: RefCell<Vec<(Rank, Instant)>> = const { RefCell::new(Vec::new()) };
+    static HELD: RefCell<Vec<(LockRank, Instant)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// A place in the lock order, from the start of the wait until the lock is released.
 #[derive(Debug)]
 #[must_use = "the place is given up as soon as this is dropped"]
-pub struct Turn {
-    rank: Rank,
+pub struct LockOrderGuard {
+    rank: LockRank,
     deadline: Instant,
     /// The order is tracked per thread, so a turn must not move to another thread.
     _not_send: PhantomData<*const ()>,
 }
 
-impl Turn {
+impl LockOrderGuard {
     /// Begins a wait of at most `limit` for a lock.
-    pub fn begin(rank: Rank, limit: Duration) -> Self {
+    pub fn begin(rank: LockRank, limit: Duration) -> Self {
         HELD.with_borrow_mut(|held| {
             let last = held.iter().map(|(held, _)| *held).max();
             debug_assert!(
@@ -75,7 +75,7 @@ pub fn holds_a_lock() -> bool {
     HELD.with_borrow(|held| !held.is_empty())
 }
 
-impl Drop for Turn {
+impl Drop for LockOrderGuard {
     fn drop(&mut self) {
         HELD.with_borrow_mut(|held| {
             // Locks may be released in any order.
@@ -94,50 +94,53 @@ mod tests {
 
     #[test]
     fn locks_are_taken_in_order_and_freed_in_any() {
-        let mesh = Turn::begin(Rank::Mesh, LONG);
-        let stamp = Turn::begin(Rank::Stamp, LONG);
+        let mesh = LockOrderGuard::begin(LockRank::Mesh, LONG);
+        let stamp = LockOrderGuard::begin(LockRank::Stamp, LONG);
         drop(mesh);
-        let feed = Turn::begin(Rank::Feed, LONG);
+        let feed = LockOrderGuard::begin(LockRank::Feed, LONG);
         drop(stamp);
         drop(feed);
-        drop(Turn::begin(Rank::Mesh, LONG));
+        drop(LockOrderGuard::begin(LockRank::Mesh, LONG));
     }
 
     #[test]
     #[cfg(debug_assertions)]
     #[should_panic(expected = "the lock Mesh is taken while Some(Stamp) is held")]
     fn a_lock_that_is_taken_out_of_order_panics() {
-        let _stamp = Turn::begin(Rank::Stamp, LONG);
-        let _mesh = Turn::begin(Rank::Mesh, LONG);
+        let _stamp = LockOrderGuard::begin(LockRank::Stamp, LONG);
+        let _mesh = LockOrderGuard::begin(LockRank::Mesh, LONG);
     }
 
     #[test]
     #[cfg(debug_assertions)]
     #[should_panic(expected = "the lock Stamp is taken while Some(Stamp) is held")]
     fn two_locks_of_one_rank_panic() {
-        let _one = Turn::begin(Rank::Stamp, LONG);
-        let _two = Turn::begin(Rank::Stamp, LONG);
+        let _one = LockOrderGuard::begin(LockRank::Stamp, LONG);
+        let _two = LockOrderGuard::begin(LockRank::Stamp, LONG);
     }
 
     #[test]
     fn a_nested_wait_gets_what_is_left_of_the_outer_one() {
-        let outer = Turn::begin(Rank::Mesh, Duration::ZERO);
-        let nested = Turn::begin(Rank::Swarm, LONG);
+        let outer = LockOrderGuard::begin(LockRank::Mesh, Duration::ZERO);
+        let nested = LockOrderGuard::begin(LockRank::Swarm, LONG);
         assert_eq!((outer.left(), nested.left()), (Duration::ZERO, Duration::ZERO));
         drop(nested);
         drop(outer);
-        let outer = Turn::begin(Rank::Mesh, LONG);
-        let nested = Turn::begin(Rank::Feed, Duration::ZERO);
+        let outer = LockOrderGuard::begin(LockRank::Mesh, LONG);
+        let nested = LockOrderGuard::begin(LockRank::Feed, Duration::ZERO);
         assert_eq!(nested.left(), Duration::ZERO, "its own limit counts as well");
         assert!(outer.left() > Duration::ZERO);
         drop(nested);
-        assert!(Turn::begin(Rank::Stamp, LONG).left() > Duration::ZERO, "what was freed counts no more");
+        assert!(
+            LockOrderGuard::begin(LockRank::Stamp, LONG).left() > Duration::ZERO,
+            "what was freed counts no more"
+        );
     }
 
     #[test]
     fn threads_have_nothing_to_do_with_each_other() {
-        let _stamp = Turn::begin(Rank::Stamp, Duration::ZERO);
-        let other = std::thread::spawn(|| Turn::begin(Rank::Mesh, LONG).left());
+        let _stamp = LockOrderGuard::begin(LockRank::Stamp, Duration::ZERO);
+        let other = std::thread::spawn(|| LockOrderGuard::begin(LockRank::Mesh, LONG).left());
         assert!(other.join().unwrap() > Duration::ZERO);
     }
 }

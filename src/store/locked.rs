@@ -1,4 +1,4 @@
-//! `Locked`: what may be done only while `mesh.lock` is held, such as taking, changing and giving up names.
+//! `LockedMesh`: what may be done only while `mesh.lock` is held, such as taking, changing and giving up names.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -7,14 +7,14 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::error::StoreError;
-use super::graves::{GraveId, Inscription, Why};
+use super::graves::{GoneReason, GraveHeader, GraveId};
 use super::inbox::dropped_by_dead;
-use super::lock_order::Turn;
+use super::lock_order::LockOrderGuard;
 use super::mail::Offer;
 use super::mesh::Mesh;
-use super::registry::{self, Census, Record};
+use super::registry::{self, Census, Registration};
 use super::sessions::{self, SessionRecord};
-use super::swarm::{Claims, Swarm};
+use super::swarm::{Claims, LockedClaims};
 use super::swarm_lock::SwarmLock;
 use super::wire;
 use crate::domain::{Agent, AgentName, SessionId};
@@ -25,20 +25,20 @@ use crate::sys::flock::FileLock;
 /// The mesh with its lock held, from the first read to the last write of a change.
 #[derive(Debug)]
 #[must_use = "the lock is free again as soon as this is dropped"]
-pub struct Locked<'m> {
+pub struct LockedMesh<'m> {
     pub(super) mesh: &'m Mesh,
     /// `swarm.lock`, if it was taken with this lock and nobody has used it yet. It is dropped first.
     swarm: RefCell<Option<SwarmLock>>,
     held: FileLock,
-    _turn: Turn,
+    _turn: LockOrderGuard,
 }
 
-impl<'m> Locked<'m> {
-    pub(super) fn new(mesh: &'m Mesh, held: FileLock, turn: Turn) -> Self {
+impl<'m> LockedMesh<'m> {
+    pub(super) fn new(mesh: &'m Mesh, held: FileLock, turn: LockOrderGuard) -> Self {
         Self { mesh, held, swarm: RefCell::new(None), _turn: turn }
     }
 
-    /// Takes `swarm.lock` for [`Locked::swarm`], without waiting for it.
+    /// Takes `swarm.lock` for [`LockedMesh::swarm`], without waiting for it.
     pub(super) fn take_swarm_lock(&self) -> Result<(), StoreError> {
         let taken = self.swarm_lock(Duration::ZERO)?;
         self.keep_swarm_lock(taken);
@@ -62,14 +62,14 @@ impl<'m> Locked<'m> {
 
     /// Takes `swarm.lock`, which pi-messenger respects, to change claims. If [`Mesh::lock_with_swarm`] did not take it,
     /// this waits for it with `mesh.lock` held.
-    pub fn swarm(&self) -> Result<Swarm<'_>, StoreError> {
-        Swarm::lock(self)
+    pub fn swarm(&self) -> Result<LockedClaims<'_>, StoreError> {
+        LockedClaims::lock(self)
     }
 
-    /// Like [`Locked::swarm`] but without waiting, for work that another process may do later. `None`: the lock is
+    /// Like [`LockedMesh::swarm`] but without waiting, for work that another process may do later. `None`: the lock is
     /// held.
-    pub fn try_swarm(&self) -> Result<Option<Swarm<'_>>, StoreError> {
-        Swarm::try_lock(self)
+    pub fn try_swarm(&self) -> Result<Option<LockedClaims<'_>>, StoreError> {
+        LockedClaims::try_lock(self)
     }
 
     /// Checks that the lock keeps others out. On some file systems it does not.
@@ -82,13 +82,13 @@ impl<'m> Locked<'m> {
         self.mesh.census()
     }
 
-    /// All claims, for reading. To change them, use [`Locked::swarm`].
+    /// All claims, for reading. To change them, use [`LockedMesh::swarm`].
     pub fn claims(&self) -> Result<Claims, StoreError> {
         self.mesh.claims()
     }
 
     /// Takes a free name. `Exists`: pi-messenger, which takes no lock, was first.
-    pub fn register(&self, record: &Record) -> Result<Published, StoreError> {
+    pub fn register(&self, record: &Registration) -> Result<Published, StoreError> {
         let path = self.mesh.layout.registration(&record.agent.name);
         self.make_inbox(&record.agent.name)?;
         let published = self.mesh.files.publish(&path, &record.bytes(&path)?)?;
@@ -110,7 +110,7 @@ impl<'m> Locked<'m> {
 
     /// Changes a registration of ours, starting from its current content on disk. It is found by session and process,
     /// not by name: the agent may have been renamed, or its name may belong to another by now.
-    pub fn edit(&self, who: &Agent, change: impl FnOnce(&mut Agent)) -> Result<Record, StoreError> {
+    pub fn edit(&self, who: &Agent, change: impl FnOnce(&mut Agent)) -> Result<Registration, StoreError> {
         let mut record = self.own_record(who)?;
         if record.agent.is_foreign() {
             return Err(StoreError::Foreign(record.agent.name.to_string()));
@@ -129,14 +129,14 @@ impl<'m> Locked<'m> {
     }
 
     /// The registration of that session in that process, under whatever name it has now.
-    pub fn own_record(&self, who: &Agent) -> Result<Record, StoreError> {
+    pub fn own_record(&self, who: &Agent) -> Result<Registration, StoreError> {
         let path = self.mesh.layout.registration(&who.name);
         match registry::read(&path, who.name.as_str())? {
             Some(Ok(record)) if record.agent.is_same_session(who) => return Ok(record),
             Some(Err(bad)) => return Err(StoreError::Corrupt { path, reason: bad.reason }),
             _ => {}
         }
-        let own = |record: &Record| record.agent.is_same_session(who);
+        let own = |record: &Registration| record.agent.is_same_session(who);
         let found = self.census()?.records.into_iter().find(own);
         found.ok_or_else(|| StoreError::NoRegistration(who.name.to_string()))
     }
@@ -174,10 +174,10 @@ impl<'m> Locked<'m> {
         }
         let owner = sessions::last_owner(&self.mesh.layout, name)?.map(|(_, known)| known);
         let (grave, why) = match &owner {
-            Some(known) => (GraveId::of(&known.last.agent), Why::Died),
-            None => (GraveId::of_lost_mail(name, at), Why::Lost),
+            Some(known) => (GraveId::of(&known.last.agent), GoneReason::Died),
+            None => (GraveId::of_lost_mail(name, at), GoneReason::Lost),
         };
-        self.open_grave(&grave, &Inscription { why, at, by: None })?;
+        self.open_grave(&grave, &GraveHeader { why, at, by: None })?;
         if let Some(known) = owner {
             self.inscribe(&grave, &known.last)?;
         }
@@ -243,14 +243,14 @@ impl<'m> Locked<'m> {
         Ok(self.mesh.files.sweep()?)
     }
 
-    pub(super) fn open_grave(&self, grave: &GraveId, inscription: &Inscription) -> Result<(), FileError> {
+    pub(super) fn open_grave(&self, grave: &GraveId, inscription: &GraveHeader) -> Result<(), FileError> {
         let dir = self.mesh.layout.grave(grave);
         files::create_dir(&dir.join("inbox"))?;
         self.mesh.files.replace(&dir.join("grave.json"), &wire::pretty(inscription))
     }
 
     /// Writes the registration into the grave, unless there is one.
-    pub(super) fn inscribe(&self, grave: &GraveId, record: &Record) -> Result<(), StoreError> {
+    pub(super) fn inscribe(&self, grave: &GraveId, record: &Registration) -> Result<(), StoreError> {
         let path = self.mesh.layout.grave(grave).join("registration.json");
         let copy = wire::pretty(&record.copy());
         let (Published::Done | Published::Exists) = self.mesh.files.publish(&path, &copy)?;

@@ -15,7 +15,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 
-use crate::domain::{AgentName, Stamp};
+use crate::domain::{AgentName, MessageStamp};
 
 /// A message's file name without its extension. Ours contain the time of sending; foreign ones are arbitrary, as long
 /// as they can be part of another file name.
@@ -29,7 +29,7 @@ impl Stem {
         ((1..=80).contains(&stem.len()) && stem.bytes().all(plain)).then(|| Self(stem.to_string()))
     }
 
-    pub(super) fn of_stamp(stamp: Stamp) -> Self {
+    pub(super) fn of_stamp(stamp: MessageStamp) -> Self {
         Self(stamp.to_string())
     }
 
@@ -37,8 +37,8 @@ impl Stem {
         &self.0
     }
 
-    pub fn stamp(&self) -> Option<Stamp> {
-        Stamp::parse(&self.0)
+    pub fn stamp(&self) -> Option<MessageStamp> {
+        MessageStamp::parse(&self.0)
     }
 
     /// The short id that people use for the message: its last letters.
@@ -82,13 +82,13 @@ pub(super) fn is_prefix(text: &str, id: &str) -> bool {
 
 /// The meaning of a dot-file in an inbox.
 #[derive(Debug, Eq, PartialEq)]
-pub(super) enum Hidden {
+pub(super) enum DotFile {
     Parked(Stem),
     /// Taken by, or offered to, the process that the mark names.
     Taken(Stem, String),
 }
 
-impl Hidden {
+impl DotFile {
     pub(super) fn of_file(name: &str) -> Option<Self> {
         let (stem, rest) = name.strip_prefix('.')?.split_once('.')?;
         let stem = Stem::of_file(&format!("{stem}.json"))?;
@@ -128,12 +128,12 @@ pub struct Offer {
     pub(super) mark: String,
     pub at: Timestamp,
     pub via: Via,
-    pub kept: Kept,
+    pub kept: OfferRetention,
 }
 
 /// Whether the harness keeps an offered message in the conversation when another prompt comes.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Kept {
+pub enum OfferRetention {
     /// It is kept, whatever the user does.
     Always,
     /// It is kept if the prompt belongs to the same turn. Holds a part of the turn's hash.
@@ -142,7 +142,7 @@ pub enum Kept {
     Never,
 }
 
-impl Kept {
+impl OfferRetention {
     pub fn in_turn(turn: Option<&str>) -> Self {
         let hash =
             |turn: &str| uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_OID, turn.as_bytes()).simple().to_string();
@@ -160,14 +160,14 @@ impl Kept {
 
 impl Offer {
     pub(super) fn of_file(name: &str) -> Option<Self> {
-        let Some(Hidden::Taken(stem, mark)) = Hidden::of_file(name) else { return None };
+        let Some(DotFile::Taken(stem, mark)) = DotFile::of_file(name) else { return None };
         let mut words = name.split(',').skip(1);
         let at = Timestamp::from_millisecond(words.next()?.parse().ok()?).ok()?;
         let via = Via(words.next()?.to_string());
         let kept = match words.next()? {
-            "kept" => Kept::Always,
-            "-" => Kept::Never,
-            hash => Kept::InTurn(hash.to_string()),
+            "kept" => OfferRetention::Always,
+            "-" => OfferRetention::Never,
+            hash => OfferRetention::InTurn(hash.to_string()),
         };
         words.next().is_none().then_some(Self { stem, mark, at, via, kept })
     }
@@ -180,14 +180,14 @@ impl Offer {
 
 /// A record in `seen/`.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Seen {
+pub struct SeenRecord {
     pub stem: Stem,
     pub at: Timestamp,
     pub via: Via,
     pub acked: Option<Timestamp>,
 }
 
-impl Seen {
+impl SeenRecord {
     /// `false`: it is acked, or no ack was asked for. `true`: the message itself has to be read.
     pub(super) fn may_owe_ack(&self) -> bool {
         self.acked.is_none() && !self.via.0.ends_with('.')
@@ -214,14 +214,14 @@ impl Seen {
 
 /// A record in `sent/`.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Sent {
+pub struct SentRecord {
     pub stem: Stem,
     pub to: AgentName,
     /// How the recipient was to be notified, as one word.
     pub rung: Option<String>,
 }
 
-impl Sent {
+impl SentRecord {
     pub(super) fn of_file(name: &str) -> Option<Self> {
         let mut parts = name.strip_suffix(".json")?.split(',');
         let (stem, to, rung) = (parts.next()?, parts.next()?, parts.next().map(str::to_string));
@@ -247,32 +247,37 @@ mod tests {
         let stem = Stem::of_file("1794700676113-gpvjoz.json").unwrap();
         let at = Timestamp::from_millisecond(1_794_700_676_200).unwrap();
         for acked in [None, Some(at)] {
-            let seen = Seen { stem: stem.clone(), at, via: Via::new("hook claude PostToolUse"), acked };
-            assert_eq!(Seen::of_file(&seen.file()), Some(seen));
+            let seen = SeenRecord { stem: stem.clone(), at, via: Via::new("hook claude PostToolUse"), acked };
+            assert_eq!(SeenRecord::of_file(&seen.file()), Some(seen));
         }
         assert_eq!(Via::new("hook claude PostToolUse").text(), "hook claude PostToolUse");
         let unasked = Via::new("read").without_ack();
-        let seen = Seen { stem: stem.clone(), at, via: unasked.clone(), acked: None };
-        assert_eq!(Seen::of_file(&seen.file()), Some(seen.clone()));
+        let seen = SeenRecord { stem: stem.clone(), at, via: unasked.clone(), acked: None };
+        assert_eq!(SeenRecord::of_file(&seen.file()), Some(seen.clone()));
         assert_eq!((unasked.text().as_str(), seen.may_owe_ack()), ("read", false));
         assert!(
-            Seen { via: Via::new("read"), ..seen }.may_owe_ack(),
+            SeenRecord { via: Via::new("read"), ..seen }.may_owe_ack(),
             "of older records only the message tells"
         );
         for rung in [None, Some("rewake".to_string())] {
-            let sent = Sent { stem: stem.clone(), to: AgentName::new("SwiftRaven").unwrap(), rung };
-            assert_eq!(Sent::of_file(&sent.file()), Some(sent));
+            let sent = SentRecord { stem: stem.clone(), to: AgentName::new("SwiftRaven").unwrap(), rung };
+            assert_eq!(SentRecord::of_file(&sent.file()), Some(sent));
         }
-        assert_eq!(Sent::of_file("1794700676113-gpvjoz,SwiftRaven,a,b.json"), None);
-        assert_eq!(Hidden::of_file(&stem.parked()), Some(Hidden::Parked(stem.clone())));
-        let taken = Hidden::Taken(stem.clone(), "1.2.b.n.m".to_string());
-        assert_eq!(Hidden::of_file(&stem.taken_by("1.2.b.n.m")), Some(taken));
+        assert_eq!(SentRecord::of_file("1794700676113-gpvjoz,SwiftRaven,a,b.json"), None);
+        assert_eq!(DotFile::of_file(&stem.parked()), Some(DotFile::Parked(stem.clone())));
+        let taken = DotFile::Taken(stem.clone(), "1.2.b.n.m".to_string());
+        assert_eq!(DotFile::of_file(&stem.taken_by("1.2.b.n.m")), Some(taken));
         assert!(!stem.taken_by("1.2.b.n.m").ends_with(".json"), "pi-messenger reads every *.json, dots too");
-        for kept in [Kept::Always, Kept::Never, Kept::in_turn(Some("7")), Kept::in_turn(None)] {
+        for kept in [
+            OfferRetention::Always,
+            OfferRetention::Never,
+            OfferRetention::in_turn(Some("7")),
+            OfferRetention::in_turn(None),
+        ] {
             let via = Via::new("hook opencode tool.execute.after");
             let offer = Offer { stem: stem.clone(), mark: "1.2.b.n.m".to_string(), at, via, kept };
-            let taken = Hidden::Taken(stem.clone(), offer.mark.clone());
-            assert_eq!(Hidden::of_file(&offer.file()), Some(taken));
+            let taken = DotFile::Taken(stem.clone(), offer.mark.clone());
+            assert_eq!(DotFile::of_file(&offer.file()), Some(taken));
             assert_eq!(Offer::of_file(&offer.file()), Some(offer));
         }
         assert_eq!(Offer::of_file(&stem.taken_by("1.2.b.n.m")), None);
@@ -287,7 +292,7 @@ mod tests {
 
     #[test]
     fn what_people_call_a_message() {
-        let stamp = Stamp::new(1_794_700_676_113_042, 7);
+        let stamp = MessageStamp::new(1_794_700_676_113_042, 7);
         let stem = Stem::of_stamp(stamp);
         let id = stamp.id();
         for text in ["160007", "16000", "1600", id.as_str(), &id.as_str()[..8], &id.as_str().to_uppercase()] {

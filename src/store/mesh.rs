@@ -8,34 +8,34 @@ use jiff::Timestamp;
 
 use super::error::StoreError;
 use super::graves::{self, GraveId, Graves};
-use super::ground::{self, Ground};
+use super::ground::{self, DirectoryKind};
 use super::inbox::dropped_by_dead;
 use super::layout::{DIRECTORIES, Layout};
-use super::locate::Location;
-use super::lock_order::{Rank, Turn};
-use super::locked::Locked;
-use super::registry::{self, Census, Record};
+use super::locate::MeshLocation;
+use super::lock_order::{LockOrderGuard, LockRank};
+use super::locked::LockedMesh;
+use super::registry::{self, Census, Registration};
 use super::sessions::{self, SessionRecord, Sessions};
 use super::swarm::{self, Claims};
 use super::swarm_lock;
 use crate::domain::settings::Durability;
 use crate::domain::{Agent, AgentName, SessionId, TaskRef};
 use crate::sys::clock;
-use crate::sys::files::{self, Files, Kept, Stray};
+use crate::sys::files::{self, Files, LeftoverFile, LinkableFile};
 use crate::sys::filesystem;
 use crate::sys::flock::FileLock;
-use crate::sys::trust::{self, Distrust, Privacy, Safe};
+use crate::sys::trust::{self, Privacy, SafeDirectory, UnsafeDirectory};
 
 /// Settings for using a mesh.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub struct MeshOptions {
     pub durability: Durability,
     pub lock_timeout: Duration,
 }
 
 /// Report that the directory was open to other users and has been closed to them.
 #[derive(Clone, Debug)]
-pub struct Tightened {
+pub struct PermissionChange {
     pub path: String,
     pub mode: u32,
 }
@@ -45,21 +45,21 @@ pub struct Tightened {
 pub struct Mesh {
     pub(super) layout: Layout,
     pub(super) files: Files,
-    pub(super) options: Options,
+    pub(super) options: MeshOptions,
     /// The mode of a directory that is open to other users, until a command writes to it.
     loose: Option<u32>,
-    tightened: OnceLock<Tightened>,
+    tightened: OnceLock<PermissionChange>,
     /// See [`swarm_lock::token`].
-    token: OnceLock<Kept>,
+    token: OnceLock<LinkableFile>,
 }
 
 impl Mesh {
     /// Opens the mesh at that location; `None` if there is none yet. Fails if other users could write to it, or if the
     /// directory contains something else. Changes nothing.
-    pub fn open(location: &Location, options: Options) -> Result<Option<Self>, StoreError> {
+    pub fn open(location: &MeshLocation, options: MeshOptions) -> Result<Option<Self>, StoreError> {
         let Some(verdict) = trust::inspect(&location.dir)? else { return Ok(None) };
-        let Safe { real, privacy } = verdict.map_err(distrusted)?;
-        if ground::examine(&real)? == Ground::Foreign {
+        let SafeDirectory { real, privacy } = verdict.map_err(distrusted)?;
+        if ground::examine(&real)? == DirectoryKind::Foreign {
             return Err(StoreError::NotAMesh(real));
         }
         // Symbolic links on the way were checked once. From here on the real path is used, so they cannot redirect us.
@@ -74,7 +74,7 @@ impl Mesh {
     }
 
     /// Opens the mesh at that location, and creates it if there is none.
-    pub fn create(location: &Location, options: Options) -> Result<Self, StoreError> {
+    pub fn create(location: &MeshLocation, options: MeshOptions) -> Result<Self, StoreError> {
         if !files::exists(&location.dir)? {
             files::create_dir(&location.dir)?;
         }
@@ -101,13 +101,13 @@ impl Mesh {
         {
             let root = self.layout.root();
             files::set_mode(root, files::DIR_MODE)?;
-            self.tightened.get_or_init(|| Tightened { path: root.display().to_string(), mode });
+            self.tightened.get_or_init(|| PermissionChange { path: root.display().to_string(), mode });
         }
         Ok(())
     }
 
     /// The change that [`Self::tighten`] made, if it made one.
-    pub fn tightened(&self) -> Option<&Tightened> {
+    pub fn tightened(&self) -> Option<&PermissionChange> {
         self.tightened.get()
     }
 
@@ -117,29 +117,29 @@ impl Mesh {
     }
 
     /// Waits for `mesh.lock`.
-    pub fn lock(&self) -> Result<Locked<'_>, StoreError> {
+    pub fn lock(&self) -> Result<LockedMesh<'_>, StoreError> {
         self.lock_within(self.options.lock_timeout)
     }
 
     /// Waits for `mesh.lock`, for `limit` at most.
-    pub fn lock_within(&self, limit: Duration) -> Result<Locked<'_>, StoreError> {
+    pub fn lock_within(&self, limit: Duration) -> Result<LockedMesh<'_>, StoreError> {
         self.tighten()?;
-        let turn = Turn::begin(Rank::Mesh, limit.min(self.options.lock_timeout));
+        let turn = LockOrderGuard::begin(LockRank::Mesh, limit.min(self.options.lock_timeout));
         let held = FileLock::acquire(&self.layout.mesh_lock(), turn.left())?;
-        Ok(Locked::new(self, held, turn))
+        Ok(LockedMesh::new(self, held, turn))
     }
 
     /// Takes `mesh.lock` if it is free now.
-    pub fn try_lock(&self) -> Result<Option<Locked<'_>>, StoreError> {
-        let turn = Turn::begin(Rank::Mesh, self.options.lock_timeout);
+    pub fn try_lock(&self) -> Result<Option<LockedMesh<'_>>, StoreError> {
+        let turn = LockOrderGuard::begin(LockRank::Mesh, self.options.lock_timeout);
         let held = FileLock::try_acquire(&self.layout.mesh_lock())?;
-        Ok(held.map(|held| Locked::new(self, held, turn)))
+        Ok(held.map(|held| LockedMesh::new(self, held, turn)))
     }
 
-    /// Takes `mesh.lock` together with `swarm.lock`, so that [`Locked::swarm`] need not wait. While waiting for
+    /// Takes `mesh.lock` together with `swarm.lock`, so that [`LockedMesh::swarm`] need not wait. While waiting for
     /// pi-messenger to release `swarm.lock`, it does not hold `mesh.lock`, so commands that need no claims are not
     /// blocked.
-    pub fn lock_with_swarm(&self) -> Result<Locked<'_>, StoreError> {
+    pub fn lock_with_swarm(&self) -> Result<LockedMesh<'_>, StoreError> {
         let (path, limit) = (self.layout.swarm_lock(), self.options.lock_timeout);
         let deadline = Instant::now() + limit;
         loop {
@@ -162,7 +162,7 @@ impl Mesh {
     }
 
     /// Takes the locks for a change to that agent: `mesh.lock`, and `swarm.lock` if the agent has claims.
-    pub fn lock_for(&self, agent: &Agent) -> Result<Locked<'_>, StoreError> {
+    pub fn lock_for(&self, agent: &Agent) -> Result<LockedMesh<'_>, StoreError> {
         let has_claims = self.claims().is_ok_and(|claims| !claims.of(agent).is_empty());
         if has_claims { self.lock_with_swarm() } else { self.lock() }
     }
@@ -177,7 +177,8 @@ impl Mesh {
     /// Drops reservations that were made with a task that their holder no longer has. If the claims cannot be read, all
     /// reservations stay.
     pub(super) fn leave_out_unbound(&self, census: &mut Census) {
-        let has_task = |record: &Record| record.agent.reservations.iter().any(|held| held.task.is_some());
+        let has_task =
+            |record: &Registration| record.agent.reservations.iter().any(|held| held.task.is_some());
         if !census.records.iter().any(has_task) {
             return;
         }
@@ -201,12 +202,15 @@ impl Mesh {
     }
 
     /// Reads that file of the registry; `None` if there is none.
-    pub(super) fn registration_file(&self, stem: &str) -> Option<Result<Record, registry::Unreadable>> {
+    pub(super) fn registration_file(
+        &self,
+        stem: &str,
+    ) -> Option<Result<Registration, registry::UnreadableFile>> {
         registry::read_alone(&self.layout.registry().join(format!("{stem}.json")), stem)
     }
 
     /// The registration with exactly that name, if it is readable.
-    pub fn registration(&self, name: &AgentName) -> Result<Option<Record>, StoreError> {
+    pub fn registration(&self, name: &AgentName) -> Result<Option<Registration>, StoreError> {
         let read = registry::read(&self.layout.registration(name), name.as_str())?;
         Ok(read.and_then(Result::ok))
     }
@@ -306,12 +310,12 @@ impl Mesh {
         Ok(!files::list(&self.layout.inbox(name))?.is_empty())
     }
 
-    pub fn file_system(&self) -> Option<filesystem::Kind> {
+    pub fn file_system(&self) -> Option<filesystem::FileSystemKind> {
         filesystem::kind(self.layout.root())
     }
 
     /// Private files that are being written, and whether their processes are alive.
-    pub fn strays(&self) -> Result<Vec<Stray>, StoreError> {
+    pub fn strays(&self) -> Result<Vec<LeftoverFile>, StoreError> {
         Ok(self.files.strays()?)
     }
 
@@ -320,7 +324,7 @@ impl Mesh {
         crate::sys::flock::holder(&self.layout.mesh_lock())
     }
 
-    pub(super) fn swarm_token(&self) -> Result<&Kept, StoreError> {
+    pub(super) fn swarm_token(&self) -> Result<&LinkableFile, StoreError> {
         if let Some(token) = self.token.get() {
             return Ok(token);
         }
@@ -329,7 +333,7 @@ impl Mesh {
     }
 
     /// Whether `swarm.lock` is held or stale; `None` if there is no such file.
-    pub fn swarm_obstacle(&self) -> Result<Option<super::Obstacle>, StoreError> {
+    pub fn swarm_obstacle(&self) -> Result<Option<super::SwarmLockState>, StoreError> {
         swarm_lock::examine(&self.layout.swarm_lock())
     }
 
@@ -351,11 +355,11 @@ impl Mesh {
 
 /// Adds the command that makes the directory safe, but only for the user's own mesh: nobody should change the mode or
 /// owner of a shared temporary directory or of a system directory because of us.
-fn distrusted(distrust: Distrust) -> StoreError {
+fn distrusted(distrust: UnsafeDirectory) -> StoreError {
     let dir = distrust.path();
     // A directory that cannot be examined has no marks.
     let is_mesh = ground::bears_marks(dir).unwrap_or(false);
-    let is_mine = matches!(distrust, Distrust::OthersWrite { .. }) || trust::is_in_mine(dir);
+    let is_mine = matches!(distrust, UnsafeDirectory::OthersWrite { .. }) || trust::is_in_mine(dir);
     let remedy = distrust.remedy().filter(|_| is_mesh && is_mine);
     StoreError::Unsafe { distrust, remedy }
 }

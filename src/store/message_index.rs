@@ -4,9 +4,9 @@
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
-use super::archive::{Filed, Place, Whereabouts};
+use super::archive::{MessageLocation, SentMessageLocation, StoredMessage};
 use super::error::StoreError;
-use super::mail::{Hidden, Offer, Seen, Stem};
+use super::mail::{DotFile, Offer, SeenRecord, Stem};
 use super::mesh::Mesh;
 use crate::domain::{Agent, AgentName};
 use crate::sys::files;
@@ -15,7 +15,7 @@ use crate::sys::files;
 #[derive(Clone, Debug)]
 pub struct MessageRef {
     pub stem: Stem,
-    pub place: Place,
+    pub place: MessageLocation,
     path: PathBuf,
 }
 
@@ -30,15 +30,15 @@ impl Mesh {
     }
 
     /// Reads the message. `None`: it is gone, or cannot be read.
-    pub fn load(&self, sealed: &MessageRef) -> Result<Option<Filed>, StoreError> {
+    pub fn load(&self, sealed: &MessageRef) -> Result<Option<StoredMessage>, StoreError> {
         let message = super::archive::read(&sealed.path)?;
         let (stem, place) = (sealed.stem.clone(), sealed.place.clone());
-        Ok(message.map(|message| Filed { stem, message, place }))
+        Ok(message.map(|message| StoredMessage { stem, message, place }))
     }
 
     /// Where sent messages are now, in the order of `sent`. Each recipient's mail is listed once. All other places are
     /// listed only for messages that were not found there, and once for all of them.
-    pub fn locate(&self, sent: &[(Stem, AgentName)]) -> Result<Vec<Whereabouts>, StoreError> {
+    pub fn locate(&self, sent: &[(Stem, AgentName)]) -> Result<Vec<SentMessageLocation>, StoreError> {
         let mut search = Search { mesh: self, missing: HashSet::new(), found: HashMap::new() };
         search.missing.extend(sent.iter().map(|(stem, _)| stem.clone()));
         let mut recipients: Vec<&AgentName> = sent.iter().map(|(_, to)| to).collect();
@@ -49,7 +49,7 @@ impl Mesh {
         }
         search.elsewhere(&recipients)?;
         let place = |(stem, _): &(Stem, AgentName)| search.found.get(stem).cloned();
-        Ok(sent.iter().map(|sent| place(sent).unwrap_or(Whereabouts::Nowhere)).collect())
+        Ok(sent.iter().map(|sent| place(sent).unwrap_or(SentMessageLocation::Nowhere)).collect())
     }
 }
 
@@ -57,11 +57,11 @@ impl Mesh {
 struct Search<'m> {
     mesh: &'m Mesh,
     missing: HashSet<Stem>,
-    found: HashMap<Stem, Whereabouts>,
+    found: HashMap<Stem, SentMessageLocation>,
 }
 
 impl Search<'_> {
-    fn find(&mut self, stem: Stem, place: Whereabouts) {
+    fn find(&mut self, stem: Stem, place: SentMessageLocation) {
         if self.missing.remove(&stem) {
             self.found.insert(stem, place);
         }
@@ -70,19 +70,20 @@ impl Search<'_> {
     /// Looks through the seen and the unread mail of that agent.
     fn mail_of(&mut self, name: &AgentName) -> Result<(), StoreError> {
         let layout = &self.mesh.layout;
-        for seen in files::list(&layout.seen(name))?.iter().filter_map(|file| Seen::of_file(file)) {
-            self.find(seen.stem.clone(), Whereabouts::Seen(seen));
+        for seen in files::list(&layout.seen(name))?.iter().filter_map(|file| SeenRecord::of_file(file)) {
+            self.find(seen.stem.clone(), SentMessageLocation::Seen(seen));
         }
         for file in files::list(&layout.inbox(name))? {
-            match Hidden::of_file(&file) {
-                Some(Hidden::Parked(stem)) => self.find(stem, Whereabouts::Parked),
-                Some(Hidden::Taken(stem, _)) => {
-                    let place = Offer::of_file(&file).map_or(Whereabouts::InHand, Whereabouts::Offered);
+            match DotFile::of_file(&file) {
+                Some(DotFile::Parked(stem)) => self.find(stem, SentMessageLocation::Parked),
+                Some(DotFile::Taken(stem, _)) => {
+                    let place = Offer::of_file(&file)
+                        .map_or(SentMessageLocation::InHand, SentMessageLocation::Offered);
                     self.find(stem, place);
                 }
                 None => {
                     if let Some(stem) = Stem::of_file(&file) {
-                        self.find(stem, Whereabouts::Stored);
+                        self.find(stem, SentMessageLocation::Stored);
                     }
                 }
             }
@@ -103,19 +104,19 @@ impl Search<'_> {
         }
         for grave in files::list(&layout.graves())? {
             for file in files::list(&layout.graves().join(&grave).join("inbox"))? {
-                let stem = match Hidden::of_file(&file) {
-                    Some(Hidden::Parked(stem) | Hidden::Taken(stem, _)) => Some(stem),
+                let stem = match DotFile::of_file(&file) {
+                    Some(DotFile::Parked(stem) | DotFile::Taken(stem, _)) => Some(stem),
                     None => Stem::of_file(&file),
                 };
                 if let Some(stem) = stem {
-                    self.find(stem, Whereabouts::Grave(grave.clone()));
+                    self.find(stem, SentMessageLocation::Grave(grave.clone()));
                 }
             }
         }
         for file in files::list(&layout.directory("quarantine"))? {
             let set_aside = self.missing.iter().find(|stem| file.ends_with(&format!("-{}", stem.file())));
             if let Some(stem) = set_aside.cloned() {
-                self.find(stem, Whereabouts::Quarantine);
+                self.find(stem, SentMessageLocation::Quarantine);
             }
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! The mesh on disk: how things are stored, not whether they should be.
 //!
 //! Nothing outside this layer knows a path inside the mesh. Operations that need a lock are methods of the guard that
-//! taking the lock returns: [`Locked`] for names and registrations, [`Swarm`] for claims.
+//! taking the lock returns: [`LockedMesh`] for names and registrations, [`LockedClaims`] for claims.
 
 mod activity_log;
 mod archive;
@@ -40,32 +40,32 @@ mod swarm_lock;
 mod watch_target;
 mod wire;
 
-pub use activity_log::{Account, is_rewrite_due};
-pub use archive::{Filed, Place, Whereabouts};
-pub use completions::{Completion, Completions, Finished};
+pub use activity_log::{LockedActivityLog, is_rewrite_due};
+pub use archive::{MessageLocation, SentMessageLocation, StoredMessage};
+pub use completions::{Completion, Completions, SpecCompletions};
 pub use error::StoreError;
-pub use feed::{FeedPlace, Given, Project, ProjectPlace};
+pub use feed::{EventBatch, FeedPosition, Project, ProjectFeedPosition};
 pub use fingerprint::Fingerprint;
-pub use graves::{Grave, GraveId, Graves, Why};
-pub use hooks::{Before, Trouble, Turns};
-pub use inbox::{Contacts, Delivery, Scan, Unripe, Waiting};
-pub use index::{Listed, Near, Survey, patterns};
+pub use graves::{GoneReason, Grave, GraveId, Graves};
+pub use hooks::{HookFailure, MailTurns, StampsBefore};
+pub use inbox::{Contacts, Delivery, InboxScan, UnparsableFile, UnreadMessage};
+pub use index::{ListedAgent, RegistryQuery, Survey, patterns};
 pub use installs::{Install, Installs, InstallsLock, KnownFile, OriginalFile, WrittenFile, hash};
-pub use locate::{Location, Reason};
+pub use locate::{LocationReason, MeshLocation};
 pub use lock_order::holds_a_lock;
-pub use locked::Locked;
-pub use mail::{Kept, Offer, Seen, Sent, Stem, Via};
-pub use mesh::{Mesh, Options, Tightened};
+pub use locked::LockedMesh;
+pub use mail::{Offer, OfferRetention, SeenRecord, SentRecord, Stem, Via};
+pub use mesh::{Mesh, MeshOptions, PermissionChange};
 pub use message_index::MessageRef;
 pub use offers::Offered;
 pub use orphans::Orphaned;
 pub use outbox::{Outbox, Posted};
-pub use registry::{Census, Record, Unreadable};
+pub use registry::{Census, Registration, UnreadableFile};
 pub use retrying_read::be_quick;
-pub use session_activity::{Activity, Attendant};
+pub use session_activity::{SessionServer, SessionState};
 pub use sessions::{Eviction, SessionRecord, Sessions};
-pub use swarm::{Claim, Claims, Salvaged, Swarm};
-pub use swarm_lock::{Obstacle, SwarmLock};
+pub use swarm::{Claim, Claims, LockedClaims, Salvaged};
+pub use swarm_lock::{SwarmLock, SwarmLockState};
 pub use watch_target::WatchTarget;
 pub use wire::event::parse as parse_event;
 pub use wire::time::iso;

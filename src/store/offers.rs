@@ -9,7 +9,7 @@
 //! The later hook may belong to a tool call of the same batch, which the model requested before it could read the mail.
 
 use super::error::StoreError;
-use super::mail::{Kept, Offer, Seen, Stem};
+use super::mail::{Offer, OfferRetention, SeenRecord, Stem};
 use super::mesh::Mesh;
 use crate::domain::{Agent, AgentName};
 use crate::sys::files;
@@ -30,9 +30,9 @@ impl Offered {
     /// Whether the message may be gone from the conversation, now that there is a prompt of `turn`.
     pub fn may_be_gone(&self, turn: Option<&str>) -> bool {
         match &self.offer.kept {
-            Kept::Always => false,
-            Kept::InTurn(_) => Kept::in_turn(turn) != self.offer.kept,
-            Kept::Never => true,
+            OfferRetention::Always => false,
+            OfferRetention::InTurn(_) => OfferRetention::in_turn(turn) != self.offer.kept,
+            OfferRetention::Never => true,
         }
     }
 }
@@ -55,7 +55,7 @@ impl Mesh {
     pub fn surface(&self, offers: &[Offered]) -> Result<(), StoreError> {
         for Offered { inbox, file, offer } in offers {
             let Offer { stem, at, via, .. } = offer.clone();
-            let (seen, dir) = (Seen { stem, at, via, acked: None }, self.layout.seen(inbox));
+            let (seen, dir) = (SeenRecord { stem, at, via, acked: None }, self.layout.seen(inbox));
             // If two hooks do this at once, the first one wins.
             self.files.take_into(&self.layout.inbox(inbox).join(file), &dir, &dir.join(seen.file()))?;
         }

@@ -10,9 +10,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
-use super::locked::Locked;
+use super::locked::LockedMesh;
 use super::mesh::Mesh;
-use super::registry::{Census, Record};
+use super::registry::{Census, Registration};
 use super::sessions;
 use super::wire::pretty;
 use crate::domain::{Agent, AgentName, Liveness};
@@ -85,7 +85,7 @@ impl Mesh {
         let path = self.layout.owner(name);
         let note = files::read_note(&path)?.unwrap_or_default();
         let Ok(owner) = serde_json::from_slice::<Owner>(&note) else { return Ok(None) };
-        let is_it = |record: &&Record| record.agent.is_foreign() && Owner::of(&record.agent) == owner;
+        let is_it = |record: &&Registration| record.agent.is_foreign() && Owner::of(&record.agent) == owner;
         let found = census.records.iter().find(is_it).map(|record| &record.agent);
         let Some(agent) = found.filter(|agent| process::liveness(&agent.process) != Liveness::Gone) else {
             return Ok(None);
@@ -98,7 +98,7 @@ impl Mesh {
     }
 }
 
-impl Locked<'_> {
+impl LockedMesh<'_> {
     /// Forwards mail under names that agents of pi-messenger gave up. Returns pairs of old and new names.
     pub fn forward_orphans(&self, census: &Census) -> Result<Vec<(AgentName, AgentName)>, StoreError> {
         let mut forwarded = Vec::new();

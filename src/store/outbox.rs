@@ -6,11 +6,11 @@
 
 use super::error::StoreError;
 use super::graves::GraveId;
-use super::lock_order::{Rank, Turn};
-use super::mail::{Sent, Stem};
+use super::lock_order::{LockOrderGuard, LockRank};
+use super::mail::{SentRecord, Stem};
 use super::mesh::Mesh;
 use super::wire::message;
-use crate::domain::{AgentName, Message, Stamp};
+use crate::domain::{AgentName, Message, MessageStamp};
 use crate::sys::files::{self, Published};
 use crate::sys::flock::FileLock;
 use crate::sys::{clock, random};
@@ -22,7 +22,7 @@ pub struct Outbox<'m> {
     from: AgentName,
     last: u64,
     _held: FileLock,
-    _turn: Turn,
+    _turn: LockOrderGuard,
 }
 
 /// A message that was sent.
@@ -42,8 +42,8 @@ impl Mesh {
         rung: &str,
     ) -> Result<(), StoreError> {
         let dir = self.layout.sent(from);
-        let plain = Sent { stem: stem.clone(), to: to.clone(), rung: None };
-        let noted = Sent { rung: Some(rung.to_string()), ..plain.clone() };
+        let plain = SentRecord { stem: stem.clone(), to: to.clone(), rung: None };
+        let noted = SentRecord { rung: Some(rung.to_string()), ..plain.clone() };
         self.files.take(&dir.join(plain.file()), &dir.join(noted.file()))?;
         Ok(())
     }
@@ -51,7 +51,7 @@ impl Mesh {
     /// Whether there is a record in `sent/` of this message by `from`.
     pub fn has_sent(&self, from: &AgentName, message: &Message, stem: &Stem) -> Result<bool, StoreError> {
         let Ok(to) = AgentName::new(message.to.as_str()) else { return Ok(false) };
-        let sent = Sent { stem: stem.clone(), to, rung: None };
+        let sent = SentRecord { stem: stem.clone(), to, rung: None };
         Ok(files::exists(&self.layout.sent(from).join(sent.file()))?)
     }
 
@@ -63,7 +63,7 @@ impl Mesh {
 
     /// Removes the record of a message that was taken back.
     pub fn forget_sent(&self, from: &AgentName, to: &AgentName, posted: &Posted) -> Result<(), StoreError> {
-        let sent = Sent { stem: posted.stem.clone(), to: to.clone(), rung: None };
+        let sent = SentRecord { stem: posted.stem.clone(), to: to.clone(), rung: None };
         files::remove(&self.layout.sent(from).join(sent.file()))?;
         Ok(())
     }
@@ -84,7 +84,7 @@ impl Mesh {
             files::create_dir(&dir)?;
         }
         let path = self.layout.stamp(from);
-        let turn = Turn::begin(Rank::Stamp, self.options.lock_timeout);
+        let turn = LockOrderGuard::begin(LockRank::Stamp, self.options.lock_timeout);
         loop {
             let held = FileLock::acquire(&path, turn.left())?;
             let last = files::read_note(&path)?.map_or(0, |text| last_stamp(&text));
@@ -101,7 +101,7 @@ impl Mesh {
 /// Parses a stamp file. A value that is not a valid time counts as 0, otherwise all later stamps would follow it.
 fn last_stamp(text: &[u8]) -> u64 {
     let last = std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok());
-    last.filter(|last| *last < Stamp::END).unwrap_or(0)
+    last.filter(|last| *last < MessageStamp::END).unwrap_or(0)
 }
 
 /// The content of a stamp file. Its width is fixed, so that overwriting leaves either the old or the new value.
@@ -111,10 +111,10 @@ fn stamp_text(last: u64) -> Vec<u8> {
 
 impl Outbox<'_> {
     /// The next stamp: now, or one microsecond after the last stamp if the clock stood still or was set back.
-    pub fn stamp(&mut self) -> Result<Stamp, StoreError> {
+    pub fn stamp(&mut self) -> Result<MessageStamp, StoreError> {
         let now = u64::try_from(clock::now().as_microsecond()).unwrap_or(0);
         self.advance(now.max(self.last.saturating_add(1)))?;
-        Ok(Stamp::new(self.last, random::number()))
+        Ok(MessageStamp::new(self.last, random::number()))
     }
 
     /// Makes all later stamps greater than `last`.
@@ -127,7 +127,12 @@ impl Outbox<'_> {
     }
 
     /// Puts the message into the recipient's inbox. `None`: the recipient has no inbox, or none any more.
-    pub fn post(&self, stamp: Stamp, to: &AgentName, message: Message) -> Result<Option<Posted>, StoreError> {
+    pub fn post(
+        &self,
+        stamp: MessageStamp,
+        to: &AgentName,
+        message: Message,
+    ) -> Result<Option<Posted>, StoreError> {
         self.post_into(&self.mesh.layout.inbox(to), stamp, to, message)
     }
 
@@ -135,7 +140,7 @@ impl Outbox<'_> {
     pub fn hold(
         &self,
         grave: &GraveId,
-        stamp: Stamp,
+        stamp: MessageStamp,
         to: &AgentName,
         message: Message,
     ) -> Result<Option<Posted>, StoreError> {
@@ -145,12 +150,12 @@ impl Outbox<'_> {
     fn post_into(
         &self,
         dir: &std::path::Path,
-        stamp: Stamp,
+        stamp: MessageStamp,
         to: &AgentName,
         message: Message,
     ) -> Result<Option<Posted>, StoreError> {
         let stem = Stem::of_stamp(stamp);
-        let sent = Sent { stem: stem.clone(), to: to.clone(), rung: None };
+        let sent = SentRecord { stem: stem.clone(), to: to.clone(), rung: None };
         let record = self.mesh.layout.sent(&self.from).join(sent.file());
         let target = dir.join(stem.file());
         match self.mesh.files.publish_twice(&target, &record, &message::bytes(&message))? {

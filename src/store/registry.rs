@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::error::StoreError;
 use super::layout::Layout;
 use super::retrying_read::{self, RetryBudget};
-use super::wire::surrogates::{self, Halves};
+use super::wire::surrogates::{self, SurrogateEscapes};
 use super::wire::{odd, registration};
 use crate::domain::{Agent, AgentName, Liveness};
 use crate::sys::files::{self, FileError};
@@ -15,13 +15,13 @@ use crate::sys::{process, seams};
 
 /// A registration as read from disk: the fields that we know, and the whole document, to keep those that we don't know.
 #[derive(Clone, Debug)]
-pub struct Record {
+pub struct Registration {
     pub agent: Agent,
     /// A JSON object. It is parsed again only for writing, because reading is far more frequent.
     whole: Vec<u8>,
 }
 
-impl Record {
+impl Registration {
     /// A registration that has not been written yet.
     pub fn new(agent: Agent) -> Self {
         Self { agent, whole: b"{}".to_vec() }
@@ -46,8 +46,8 @@ impl Record {
     /// Fails if the document cannot be written again. Reading skips fields that we don't know, so one of them may be
     /// invalid, such as a number that is too large.
     pub(super) fn bytes(&self, path: &Path) -> Result<Vec<u8>, StoreError> {
-        let (mut document, halves): (Map<String, Value>, Halves) =
-            Halves::read(&self.whole).map_err(|error| {
+        let (mut document, halves): (Map<String, Value>, SurrogateEscapes) =
+            SurrogateEscapes::read(&self.whole).map_err(|error| {
                 let reason = format!("what others wrote into it can't be kept: {error}");
                 StoreError::Corrupt { path: path.to_path_buf(), reason }
             })?;
@@ -66,22 +66,22 @@ impl Record {
 
 /// A registration that cannot be parsed. Its name stays taken, and it is never deleted.
 #[derive(Clone, Debug)]
-pub struct Unreadable {
+pub struct UnreadableFile {
     /// The file's name without its extension. It need not be a valid agent name.
     pub stem: String,
     pub path: String,
     pub reason: String,
     /// For an odd registration of pi-messenger's: what could be read of it, under a made-up name.
-    pub told: Option<Box<Record>>,
+    pub told: Option<Box<Registration>>,
 }
 
 /// All registrations.
 #[derive(Clone, Debug, Default)]
 pub struct Census {
-    pub records: Vec<Record>,
-    pub unreadable: Vec<Unreadable>,
+    pub records: Vec<Registration>,
+    pub unreadable: Vec<UnreadableFile>,
     /// Leftovers of interrupted renames: registrations of the same agents under former names.
-    pub superseded: Vec<Record>,
+    pub superseded: Vec<Registration>,
     /// Whether a burial is in progress, or was interrupted, while it checked whose registration it had.
     pub has_taken: bool,
 }
@@ -89,7 +89,7 @@ pub struct Census {
 impl Census {
     /// The agent with that name, or with a former name that has not expired. An exact match takes precedence over one
     /// that differs in case.
-    pub fn find(&self, name: &AgentName, now: jiff::Timestamp) -> Option<&Record> {
+    pub fn find(&self, name: &AgentName, now: jiff::Timestamp) -> Option<&Registration> {
         let exact = self.records.iter().find(|record| record.agent.name.is_spelled_as(name));
         if exact.is_some() {
             return exact;
@@ -106,12 +106,12 @@ impl Census {
     }
 
     /// What could be read of odd registrations.
-    pub fn odd(&self) -> impl Iterator<Item = &Record> {
+    pub fn odd(&self) -> impl Iterator<Item = &Registration> {
         self.unreadable.iter().filter_map(|file| file.told.as_deref())
     }
 
     /// The unreadable registration with that name, if any.
-    pub fn unreadable(&self, name: &AgentName) -> Option<&Unreadable> {
+    pub fn unreadable(&self, name: &AgentName) -> Option<&UnreadableFile> {
         self.unreadable.iter().find(|file| file.stem.eq_ignore_ascii_case(name.as_str()))
     }
 
@@ -123,7 +123,7 @@ impl Census {
             .filter(|record| !record.agent.formerly.is_empty())
             .map(|record| record.agent.clone())
             .collect();
-        let is_old = |record: &Record| renamed.iter().any(|newer| record.agent.is_superseded_by(newer));
+        let is_old = |record: &Registration| renamed.iter().any(|newer| record.agent.is_superseded_by(newer));
         (self.superseded, self.records) = all.into_iter().partition(is_old);
     }
 }
@@ -173,30 +173,33 @@ fn take_census(layout: &Layout) -> Result<(Census, bool), FileError> {
 }
 
 /// Reads one of many registrations: an error makes this one unreadable and does not stop the others from being read.
-pub(super) fn read_alone(path: &Path, stem: &str) -> Option<Result<Record, Unreadable>> {
+pub(super) fn read_alone(path: &Path, stem: &str) -> Option<Result<Registration, UnreadableFile>> {
     let unreadable = |error: FileError| {
         let path = path.display().to_string();
-        Some(Err(Unreadable { stem: stem.to_string(), path, reason: error.to_string(), told: None }))
+        Some(Err(UnreadableFile { stem: stem.to_string(), path, reason: error.to_string(), told: None }))
     };
     read(path, stem).unwrap_or_else(unreadable)
 }
 
 /// Reads one registration; `None` if there is no such file.
-pub(super) fn read(path: &Path, stem: &str) -> Result<Option<Result<Record, Unreadable>>, FileError> {
+pub(super) fn read(
+    path: &Path,
+    stem: &str,
+) -> Result<Option<Result<Registration, UnreadableFile>>, FileError> {
     let understand = |bytes: &[u8]| match registration::parse(bytes)? {
         agent if agent.name.as_str() != stem => Err(format!("it says that its name is `{}`", agent.name)),
-        agent => Ok(Record { agent, whole: bytes.to_vec() }),
+        agent => Ok(Registration { agent, whole: bytes.to_vec() }),
     };
     seams::count("registration");
-    let unreadable = |reason, told: Option<Record>| {
+    let unreadable = |reason, told: Option<Registration>| {
         let (stem, path) = (stem.to_string(), path.display().to_string());
-        Unreadable { stem, path, reason, told: told.map(Box::new) }
+        UnreadableFile { stem, path, reason, told: told.map(Box::new) }
     };
     // An odd registration is not half written, so it is not read again.
     let parse = |bytes: &[u8]| match understand(bytes) {
         Ok(record) => Ok(Ok(record)),
         Err(reason) => match odd::parse(bytes, stem) {
-            Some(agent) => Ok(Err(unreadable(reason, Some(Record { agent, whole: bytes.to_vec() })))),
+            Some(agent) => Ok(Err(unreadable(reason, Some(Registration { agent, whole: bytes.to_vec() })))),
             None => Err(reason),
         },
     };

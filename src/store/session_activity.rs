@@ -24,8 +24,8 @@ use super::error::StoreError;
 use super::layout::session_hash;
 use super::mesh::Mesh;
 use super::wire::process::{ProcessKey, recorded};
-use crate::domain::{Agent, Liveness, Recorded, SessionId};
-use crate::sys::files::{self, Stamp};
+use crate::domain::{Agent, Liveness, RecordedProcess, SessionId};
+use crate::sys::files::{self, FileStamp};
 use crate::sys::{clock, process};
 
 /// How long a session may take from being woken to its turn. Codex looks for prompts every ten seconds.
@@ -33,7 +33,7 @@ const ROUSING: Duration = Duration::from_secs(30);
 
 /// What a session is doing, as reported by its hooks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Activity {
+pub enum SessionState {
     Working,
     Resting,
     /// No hook has reported anything.
@@ -48,8 +48,8 @@ struct WaiterKeys {
 
 /// A server of ours among the processes of a session.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Attendant {
-    pub process: Recorded,
+pub struct SessionServer {
+    pub process: RecordedProcess,
     /// Whether its client accepts notifications from it (a channel).
     pub has_channel: bool,
 }
@@ -64,15 +64,15 @@ struct AttendantKeys {
 }
 
 impl Mesh {
-    pub fn activity(&self, session: &SessionId) -> Result<Activity, StoreError> {
+    pub fn activity(&self, session: &SessionId) -> Result<SessionState, StoreError> {
         if files::exists(&self.hook_file(session, "resting"))? {
-            return Ok(Activity::Resting);
+            return Ok(SessionState::Resting);
         }
         if let Some(age) = self.roused_for(session)? {
-            return Ok(if age > ROUSING { Activity::Resting } else { Activity::Working });
+            return Ok(if age > ROUSING { SessionState::Resting } else { SessionState::Working });
         }
         let is_working = files::exists(&self.hook_file(session, "working"))?;
-        Ok(if is_working { Activity::Working } else { Activity::Unknown })
+        Ok(if is_working { SessionState::Working } else { SessionState::Unknown })
     }
 
     /// How long ago a process started to wake the session, if no turn has begun since.
@@ -112,7 +112,7 @@ impl Mesh {
     pub fn working_since(&self, session: &SessionId) -> Result<Option<SystemTime>, StoreError> {
         let metadata = files::metadata(&self.hook_file(session, "working"))?;
         // The rename that begins a turn changes the file's ctime, not its mtime.
-        Ok(metadata.map(|metadata| Stamp::of(&metadata).newest()))
+        Ok(metadata.map(|metadata| FileStamp::of(&metadata).newest()))
     }
 
     /// Records whether the session acts without asking the user for permission.
@@ -162,7 +162,7 @@ impl Mesh {
     }
 
     /// The waiter of that session. It may be dead by now.
-    pub fn waiter(&self, session: &SessionId) -> Result<Option<Recorded>, StoreError> {
+    pub fn waiter(&self, session: &SessionId) -> Result<Option<RecordedProcess>, StoreError> {
         let bytes = files::read_note(&self.hook_file(session, "waiter"))?;
         let keys = bytes.and_then(|bytes| serde_json::from_slice::<WaiterKeys>(&bytes).ok());
         // An unreadable file counts as no waiter: at worst, mail comes with the next prompt.
@@ -172,8 +172,8 @@ impl Mesh {
     /// Registers this process, one of the session's own, as able to wake it. If there are several, the first one that
     /// is alive is enough.
     pub fn attend(&self, session: &SessionId, has_channel: bool) -> Result<(), StoreError> {
-        let now = Attendant { process: own(), has_channel };
-        let is_enough = |there: &Attendant| {
+        let now = SessionServer { process: own(), has_channel };
+        let is_enough = |there: &SessionServer| {
             *there == now
                 || there.process != now.process && process::liveness(&there.process) == Liveness::Alive
         };
@@ -187,12 +187,12 @@ impl Mesh {
     }
 
     /// The server that attends the session. It may be dead by now.
-    pub fn attendant(&self, session: &SessionId) -> Result<Option<Attendant>, StoreError> {
+    pub fn attendant(&self, session: &SessionId) -> Result<Option<SessionServer>, StoreError> {
         let bytes = files::read_note(&self.hook_file(session, "server"))?;
         let keys = bytes.and_then(|bytes| serde_json::from_slice::<AttendantKeys>(&bytes).ok());
         Ok(keys.and_then(|keys| {
             let process = recorded(keys.pid, keys.process, None).ok()?;
-            Some(Attendant { process, has_channel: keys.has_channel })
+            Some(SessionServer { process, has_channel: keys.has_channel })
         }))
     }
 
@@ -224,9 +224,9 @@ impl Mesh {
     }
 }
 
-fn own() -> Recorded {
+fn own() -> RecordedProcess {
     let pid = process::own_pid();
-    process::identify(pid).map_or(Recorded::bare(pid), Recorded::Pinned)
+    process::identify(pid).map_or(RecordedProcess::bare(pid), RecordedProcess::Pinned)
 }
 
 #[cfg(test)]
@@ -236,13 +236,13 @@ mod tests {
 
     use super::*;
     use crate::domain::settings::Durability;
-    use crate::store::{Location, Options};
+    use crate::store::{MeshLocation, MeshOptions};
 
     const MANY: usize = 20;
 
     fn mesh(dir: &tempfile::TempDir) -> Mesh {
-        let options = Options { durability: Durability::Process, lock_timeout: Duration::from_secs(1) };
-        Mesh::create(&Location::at(&dir.path().join("mesh")), options).unwrap()
+        let options = MeshOptions { durability: Durability::Process, lock_timeout: Duration::from_secs(1) };
+        Mesh::create(&MeshLocation::at(&dir.path().join("mesh")), options).unwrap()
     }
 
     #[test]
@@ -262,7 +262,7 @@ mod tests {
                 all.into_iter().map(|one| one.join().unwrap()).filter(|woke| *woke).count()
             });
             assert_eq!(woke, 1);
-            assert_eq!(mesh.activity(&session).unwrap(), Activity::Working);
+            assert_eq!(mesh.activity(&session).unwrap(), SessionState::Working);
         }
     }
 
@@ -273,11 +273,11 @@ mod tests {
         mesh.note_resting(&session).unwrap();
         assert!(mesh.rouse(&session).unwrap());
         assert!(mesh.rest_again(&session).unwrap());
-        assert_eq!(mesh.activity(&session).unwrap(), Activity::Resting);
+        assert_eq!(mesh.activity(&session).unwrap(), SessionState::Resting);
         assert!(mesh.rouse(&session).unwrap());
         mesh.note_working(&session).unwrap();
         assert!(!mesh.rest_again(&session).unwrap());
-        assert_eq!(mesh.activity(&session).unwrap(), Activity::Working);
+        assert_eq!(mesh.activity(&session).unwrap(), SessionState::Working);
     }
 
     #[test]

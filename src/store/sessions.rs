@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::error::StoreError;
 use super::layout::Layout;
-use super::registry::{Record, Unreadable};
+use super::registry::{Registration, UnreadableFile};
 use super::retrying_read::{self, RetryBudget};
 use super::wire::{registration, time};
 use crate::domain::{AgentName, SessionId};
@@ -22,7 +22,7 @@ use crate::sys::files::{self, FileError};
 #[derive(Clone, Debug)]
 pub struct SessionRecord {
     /// Its last registration.
-    pub last: Record,
+    pub last: Registration,
     /// When it left by itself.
     pub left: Option<Timestamp>,
     pub evicted: Option<Eviction>,
@@ -101,7 +101,7 @@ pub(super) fn name(layout: &Layout, session: &SessionId) -> Result<Option<AgentN
 #[derive(Clone, Debug, Default)]
 pub struct Sessions {
     pub records: Vec<SessionRecord>,
-    pub unreadable: Vec<Unreadable>,
+    pub unreadable: Vec<UnreadableFile>,
 }
 
 pub(super) fn all(layout: &Layout) -> Result<Sessions, FileError> {
@@ -114,7 +114,7 @@ pub(super) fn all(layout: &Layout) -> Result<Sessions, FileError> {
             Some(Ok(record)) => sessions.records.push(record),
             Some(Err(reason)) => {
                 let (stem, path) = (stem.to_string(), path.display().to_string());
-                sessions.unreadable.push(Unreadable { stem, path, reason, told: None });
+                sessions.unreadable.push(UnreadableFile { stem, path, reason, told: None });
             }
         }
     }
@@ -149,6 +149,6 @@ pub(super) fn last_owner(
 fn parse(bytes: &[u8]) -> Result<SessionRecord, String> {
     let keys: Keys = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     let agent = registration::parse_value(&keys.registration)?;
-    let last = Record::of_document(agent, &keys.registration);
+    let last = Registration::of_document(agent, &keys.registration);
     Ok(SessionRecord { last, left: keys.left, evicted: keys.evicted })
 }

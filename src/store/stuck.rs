@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::error::StoreError;
-use super::locked::Locked;
+use super::locked::LockedMesh;
 use super::mesh::Mesh;
 use crate::domain::AgentName;
 use crate::sys::{clock, files};
@@ -35,7 +35,7 @@ impl Mesh {
     }
 }
 
-impl Locked<'_> {
+impl LockedMesh<'_> {
     /// Records that the agent was reported as stuck; `since` is its last sign of life.
     pub fn note_told_stuck(&self, name: &AgentName, since: Timestamp) -> Result<(), StoreError> {
         let text = format!("{}\n", since.as_nanosecond());

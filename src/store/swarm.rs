@@ -1,4 +1,4 @@
-//! `Swarm`: reading and changing `claims.json` and `completions.json`, with `swarm.lock` held for changes.
+//! `LockedClaims`: reading and changing `claims.json` and `completions.json`, with `swarm.lock` held for changes.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use serde_json::{Map, Value};
 use super::completions::Completions;
 use super::error::StoreError;
 use super::layout::Layout;
-use super::lock_order::{Rank, Turn};
-use super::locked::Locked;
+use super::lock_order::{LockOrderGuard, LockRank};
+use super::locked::LockedMesh;
 use super::retrying_read::{self, RetryBudget};
 use super::swarm_lock::SwarmLock;
 use super::wire::process::{ProcessKey, recorded};
-use super::wire::surrogates::{Halves, readable};
+use super::wire::surrogates::{SurrogateEscapes, readable};
 use super::wire::time;
-use crate::domain::{Agent, Recorded, TaskRef};
+use crate::domain::{Agent, RecordedProcess, TaskRef};
 use crate::sys::{files, seams};
 
 /// The content of `claims.json`, fully parsed.
@@ -25,7 +25,7 @@ use crate::sys::{files, seams};
 pub struct Claims {
     document: Map<String, Value>,
     /// Half characters in what others wrote.
-    halves: Halves,
+    halves: SurrogateEscapes,
 }
 
 /// What was saved of a damaged file.
@@ -44,7 +44,7 @@ pub struct Claim {
     pub task: String,
     pub agent: String,
     pub session: String,
-    pub process: Recorded,
+    pub process: RecordedProcess,
     pub claimed_at: Timestamp,
     pub reason: Option<String>,
 }
@@ -63,8 +63,8 @@ struct ClaimKeys {
 
 impl Claims {
     fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let (document, halves): (Map<String, Value>, Halves) =
-            Halves::read(bytes).map_err(|error| error.to_string())?;
+        let (document, halves): (Map<String, Value>, SurrogateEscapes) =
+            SurrogateEscapes::read(bytes).map_err(|error| error.to_string())?;
         for (spec, tasks) in &document {
             let tasks = tasks
                 .as_object()
@@ -80,7 +80,8 @@ impl Claims {
 
     /// The valid entries of a damaged file, and the number of invalid ones.
     fn salvage(bytes: &[u8]) -> (Self, usize) {
-        let (mut document, halves): (Map<String, Value>, Halves) = Halves::read(bytes).unwrap_or_default();
+        let (mut document, halves): (Map<String, Value>, SurrogateEscapes) =
+            SurrogateEscapes::read(bytes).unwrap_or_default();
         let mut dropped = 0;
         document.retain(|spec, tasks| {
             let Some(tasks) = tasks.as_object_mut() else {
@@ -168,8 +169,8 @@ impl Claim {
     fn is_of(&self, agent: &Agent) -> bool {
         // The session id may change within a process. A bare pid identifies nothing without it.
         let same = match self.process {
-            Recorded::Pinned(_) => self.process == agent.process,
-            Recorded::Bare { pid, .. } => {
+            RecordedProcess::Pinned(_) => self.process == agent.process,
+            RecordedProcess::Bare { pid, .. } => {
                 pid == agent.process.pid() && self.session == agent.session.as_str()
             }
         };
@@ -193,15 +194,15 @@ fn claim(spec: &str, task: &str, entry: &Value) -> Result<Claim, String> {
 /// Both locks held, which allows changes to claims and completions.
 #[derive(Debug)]
 #[must_use = "the lock is free again as soon as this is dropped"]
-pub struct Swarm<'l> {
-    locked: &'l Locked<'l>,
+pub struct LockedClaims<'l> {
+    locked: &'l LockedMesh<'l>,
     held: Option<SwarmLock>,
     /// Whether the lock was taken together with `mesh.lock` for another purpose, and goes back there.
     is_lent: bool,
-    _turn: Turn,
+    _turn: LockOrderGuard,
 }
 
-impl Drop for Swarm<'_> {
+impl Drop for LockedClaims<'_> {
     fn drop(&mut self) {
         if let Some(held) = self.held.take().filter(|_| self.is_lent) {
             self.locked.keep_swarm_lock(held);
@@ -209,16 +210,16 @@ impl Drop for Swarm<'_> {
     }
 }
 
-impl<'l> Swarm<'l> {
-    pub(super) fn lock(locked: &'l Locked<'l>) -> Result<Self, StoreError> {
+impl<'l> LockedClaims<'l> {
+    pub(super) fn lock(locked: &'l LockedMesh<'l>) -> Result<Self, StoreError> {
         let mesh = locked.mesh;
-        let turn = Turn::begin(Rank::Swarm, mesh.options.lock_timeout);
+        let turn = LockOrderGuard::begin(LockRank::Swarm, mesh.options.lock_timeout);
         let held = locked.swarm_lock(turn.left())?;
         Ok(Self { locked, held: Some(held), is_lent: false, _turn: turn })
     }
 
-    pub(super) fn try_lock(locked: &'l Locked<'l>) -> Result<Option<Self>, StoreError> {
-        let turn = Turn::begin(Rank::Swarm, Duration::ZERO);
+    pub(super) fn try_lock(locked: &'l LockedMesh<'l>) -> Result<Option<Self>, StoreError> {
+        let turn = LockOrderGuard::begin(LockRank::Swarm, Duration::ZERO);
         let is_lent = locked.has_swarm_lock();
         match locked.swarm_lock(Duration::ZERO) {
             Ok(held) => Ok(Some(Self { locked, held: Some(held), is_lent, _turn: turn })),
@@ -269,7 +270,7 @@ impl<'l> Swarm<'l> {
         Ok(self.locked.mesh.files.replace(&path, &completions.bytes())?)
     }
 
-    /// [`Swarm::salvage`] for the completions.
+    /// [`LockedClaims::salvage`] for the completions.
     pub fn salvage_completions(&self) -> Result<Option<Salvaged>, StoreError> {
         let path = self.locked.mesh.layout.completions();
         let Some(bytes) = damaged(&path)? else { return Ok(None) };

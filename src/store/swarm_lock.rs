@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
 use super::wire::process::{ProcessKey, recorded};
-use crate::domain::{Identity, Liveness, Pid, Recorded};
-use crate::sys::files::{self, Files, Kept, Published};
+use crate::domain::{Liveness, Pid, ProcessIdentity, RecordedProcess};
+use crate::sys::files::{self, Files, LinkableFile, Published};
 use crate::sys::{clock, process};
 
 /// An empty or unparsable lock may be in the middle of being written. pi-messenger gives it this long, and so do we.
@@ -42,7 +42,7 @@ struct Mark {
 
 /// The state of an existing `swarm.lock`.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Obstacle {
+pub enum SwarmLockState {
     /// A process holds it.
     Held(String),
     /// No process holds it; the text says why.
@@ -61,13 +61,13 @@ pub struct SwarmLock {
 
 /// The private file that this process links to `swarm.lock` while it holds the lock. It is written once and linked each
 /// time.
-pub(super) fn token(files: &Files) -> Result<Kept, StoreError> {
+pub(super) fn token(files: &Files) -> Result<LinkableFile, StoreError> {
     Ok(files.keep(&content(process::identify(process::own_pid())))?)
 }
 
 impl SwarmLock {
     /// Takes the lock, and removes a stale one. The caller holds `mesh.lock`.
-    pub(super) fn acquire(path: &Path, token: &Kept, limit: Duration) -> Result<Self, StoreError> {
+    pub(super) fn acquire(path: &Path, token: &LinkableFile, limit: Duration) -> Result<Self, StoreError> {
         let deadline = Instant::now() + limit;
         let mut pause = FIRST_PAUSE;
         loop {
@@ -81,17 +81,17 @@ impl SwarmLock {
                 let before = file_mark(path)?;
                 match examine(path)? {
                     None => break,
-                    Some(Obstacle::Stale(_)) => {
+                    Some(SwarmLockState::Stale(_)) => {
                         // Only if it is still the same file: pi-messenger may have created a new one.
                         if file_mark(path)? == before {
                             files::remove(path)?;
                         }
                         break;
                     }
-                    Some(Obstacle::Held(holder)) if Instant::now() >= deadline => {
+                    Some(SwarmLockState::Held(holder)) if Instant::now() >= deadline => {
                         return Err(timed_out(path, holder, limit));
                     }
-                    Some(Obstacle::Held(_)) => {
+                    Some(SwarmLockState::Held(_)) => {
                         clock::pause(pause);
                         pause = (pause * 2).min(LONGEST_PAUSE);
                     }
@@ -119,7 +119,7 @@ impl Drop for SwarmLock {
 /// caller waits for it there.
 pub(super) fn wait_for_stranger(path: &Path, deadline: Instant, limit: Duration) -> Result<(), StoreError> {
     let mut pause = FIRST_PAUSE;
-    while let Some((Obstacle::Held(holder), Owner::Stranger)) = inspect(path)? {
+    while let Some((SwarmLockState::Held(holder), Owner::Stranger)) = inspect(path)? {
         if Instant::now() >= deadline {
             return Err(timed_out(path, holder, limit));
         }
@@ -135,9 +135,9 @@ pub(super) fn timed_out(path: &Path, holder: String, limit: Duration) -> StoreEr
     StoreError::SwarmLockTimedOut { path: path.to_path_buf(), holder, limit }
 }
 
-fn content(own: Option<Identity>) -> Vec<u8> {
+fn content(own: Option<ProcessIdentity>) -> Vec<u8> {
     let mut content = format!("{}\n", process::own_pid()).into_bytes();
-    let process = own.and_then(|own| ProcessKey::of(&Recorded::Pinned(own)));
+    let process = own.and_then(|own| ProcessKey::of(&RecordedProcess::Pinned(own)));
     if let Some(line) = process.and_then(|process| serde_json::to_vec(&Mark { ravenry: 1, process }).ok()) {
         content.extend(line);
         content.push(b'\n');
@@ -161,11 +161,11 @@ enum Owner {
 }
 
 /// Whether the lock is held or stale. `None`: there is no lock.
-pub(super) fn examine(path: &Path) -> Result<Option<Obstacle>, StoreError> {
+pub(super) fn examine(path: &Path) -> Result<Option<SwarmLockState>, StoreError> {
     Ok(inspect(path)?.map(|(obstacle, _)| obstacle))
 }
 
-fn inspect(path: &Path) -> Result<Option<(Obstacle, Owner)>, StoreError> {
+fn inspect(path: &Path) -> Result<Option<(SwarmLockState, Owner)>, StoreError> {
     let Some(metadata) = files::link_metadata(path)? else { return Ok(None) };
     // An oversized file and a dangling link count as empty.
     let bytes = match files::read(path) {
@@ -182,9 +182,9 @@ fn inspect(path: &Path) -> Result<Option<(Obstacle, Owner)>, StoreError> {
     let Some(pid) = pid else {
         let age = clock::age(modified);
         let obstacle = if age < BEING_WRITTEN {
-            Obstacle::Held("a process that has not written its pid yet".to_string())
+            SwarmLockState::Held("a process that has not written its pid yet".to_string())
         } else {
-            Obstacle::Stale(format!("it names no process and is {} s old", age.as_secs()))
+            SwarmLockState::Stale(format!("it names no process and is {} s old", age.as_secs()))
         };
         return Ok(Some((obstacle, Owner::Stranger)));
     };
@@ -194,18 +194,18 @@ fn inspect(path: &Path) -> Result<Option<(Obstacle, Owner)>, StoreError> {
         Some(mark) => {
             match recorded(pid.get().into(), Some(mark.process), None).map(|owner| process::liveness(&owner))
             {
-                Ok(Liveness::Alive) => Obstacle::Held(format!("process {pid}")),
+                Ok(Liveness::Alive) => SwarmLockState::Held(format!("process {pid}")),
                 // A process that writes our mark holds `mesh.lock` as well. We hold that now, so this lock is stale,
                 // whatever machine or container its process is on.
-                _ => Obstacle::Stale(format!("process {pid}, which held it, is gone")),
+                _ => SwarmLockState::Stale(format!("process {pid}, which held it, is gone")),
             }
         }
-        None => match process::liveness(&Recorded::bare(pid)) {
-            Liveness::Gone => Obstacle::Stale(format!("process {pid}, which held it, is gone")),
+        None => match process::liveness(&RecordedProcess::bare(pid)) {
+            Liveness::Gone => SwarmLockState::Stale(format!("process {pid}, which held it, is gone")),
             _ if is_younger(pid, modified) => {
-                Obstacle::Stale(format!("process {pid} is younger than the lock: another had that pid"))
+                SwarmLockState::Stale(format!("process {pid} is younger than the lock: another had that pid"))
             }
-            _ => Obstacle::Held(format!("process {pid}")),
+            _ => SwarmLockState::Held(format!("process {pid}")),
         },
     };
     Ok(Some((obstacle, owner)))

@@ -1,8 +1,8 @@
 //! The ancestors of this process, and which of them hosts an agent.
 
-use crate::domain::{Harness, Identity, Pid};
+use crate::domain::{Harness, Pid, ProcessIdentity};
 
-use super::process::{self, Details};
+use super::process::{self, ProcessDetails};
 use super::seams;
 
 /// The longest chain of ancestors that is followed.
@@ -10,13 +10,13 @@ const MAX_DEPTH: usize = 64;
 
 /// The ancestors of this process, nearest first, up to and including the nearest harness. Processes beyond it don't
 /// matter.
-pub fn ancestors() -> Vec<Details> {
+pub fn ancestors() -> Vec<ProcessDetails> {
     walk().0
 }
 
 /// The same, and whether the chain is complete: it ends at a harness or at the first process of the machine. In a
 /// sandbox or a container with its own pid namespace, the process that started it cannot be seen.
-pub fn walk() -> (Vec<Details>, bool) {
+pub fn walk() -> (Vec<ProcessDetails>, bool) {
     let end = seams::value(seams::ANCESTRY_END).and_then(|text| text.parse().ok());
     let mut chain = Vec::new();
     let mut next = Pid::new(nix::unistd::getppid().as_raw().into()).ok();
@@ -46,19 +46,19 @@ pub fn above(pid: Pid) -> Vec<Pid> {
 /// The long-lived process whose lifetime is the agent's.
 #[derive(Clone, Debug)]
 pub struct Host {
-    pub process: Identity,
+    pub process: ProcessIdentity,
     pub harness: Harness,
     /// Why this process was chosen, for `whoami -v`.
     pub why: String,
 }
 
 /// The nearest harness above this process, otherwise the login shell of the terminal. Never this process itself.
-pub fn find_host(ancestors: &[Details]) -> Option<Host> {
+pub fn find_host(ancestors: &[ProcessDetails]) -> Option<Host> {
     nearest_harness(ancestors).or_else(|| login_shell(ancestors))
 }
 
 /// The nearest ancestor that is a harness.
-pub fn nearest_harness(ancestors: &[Details]) -> Option<Host> {
+pub fn nearest_harness(ancestors: &[ProcessDetails]) -> Option<Host> {
     ancestors.iter().find_map(|details| {
         let (harness, sign) = Harness::recognise(&details.look)?;
         let why = format!("process {} is {harness}: {sign}", details.pid);
@@ -66,7 +66,7 @@ pub fn nearest_harness(ancestors: &[Details]) -> Option<Host> {
     })
 }
 
-fn login_shell(ancestors: &[Details]) -> Option<Host> {
+fn login_shell(ancestors: &[ProcessDetails]) -> Option<Host> {
     let own = process::details(process::own_pid())?;
     let leader = own.leader.filter(|_| own.has_terminal)?;
     let shell = ancestors.iter().find(|details| details.pid == leader)?;
@@ -84,6 +84,6 @@ pub fn named_host(pid: Pid) -> Option<Host> {
     Some(Host { process: identity(&details), harness, why })
 }
 
-fn identity(details: &Details) -> Identity {
-    Identity { pid: details.pid, start_ticks: details.start_ticks, place: process::place().clone() }
+fn identity(details: &ProcessDetails) -> ProcessIdentity {
+    ProcessIdentity { pid: details.pid, start_ticks: details.start_ticks, place: process::place().clone() }
 }

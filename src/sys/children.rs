@@ -23,7 +23,7 @@ const AWAKE: Duration = Duration::from_millis(10);
 
 /// Which output of the child is collected.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Hear {
+pub enum CapturedOutput {
     /// Standard output.
     Answer,
     /// Standard output and standard error, as a person in a terminal sees them.
@@ -32,7 +32,7 @@ pub enum Hear {
 
 /// The standard input of the child.
 #[derive(Debug)]
-pub enum Input {
+pub enum ChildInput {
     Nothing,
     Bytes(Vec<u8>),
     /// Never written to, and closed when we end, so that a child that reads it notices our death.
@@ -41,7 +41,7 @@ pub enum Input {
 
 /// How a process ended.
 #[derive(Debug)]
-pub struct Ended {
+pub struct ChildExit {
     /// The exit code. `None`: it was ended by a signal.
     pub code: Option<i32>,
     pub said: Vec<u8>,
@@ -60,13 +60,13 @@ pub struct Child {
 }
 
 impl Child {
-    pub fn start(command: &mut Command, input: Input, hear: Hear) -> io::Result<Self> {
+    pub fn start(command: &mut Command, input: ChildInput, hear: CapturedOutput) -> io::Result<Self> {
         let (reader, writer) = io::pipe()?;
         let errors = match hear {
-            Hear::Answer => Stdio::null(),
-            Hear::Everything => writer.try_clone()?.into(),
+            CapturedOutput::Answer => Stdio::null(),
+            CapturedOutput::Everything => writer.try_clone()?.into(),
         };
-        let stdin = if matches!(input, Input::Nothing) { Stdio::null() } else { Stdio::piped() };
+        let stdin = if matches!(input, ChildInput::Nothing) { Stdio::null() } else { Stdio::piped() };
         // Ctrl-C should reach only us; we then end the children.
         command.process_group(0).stdin(stdin).stdout(writer).stderr(errors);
         let started = Instant::now();
@@ -74,7 +74,7 @@ impl Child {
         // The command would keep our ends of the pipe open.
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let mut inner = spawned?;
-        if let Input::Bytes(bytes) = input
+        if let ChildInput::Bytes(bytes) = input
             && let Some(mut stdin) = inner.stdin.take()
         {
             // The child may not read all of it.
@@ -108,7 +108,7 @@ impl Child {
 
     /// Lets it run for `after`, then kills it (SIGKILL) at exactly that time. On a busy machine a sleep may end late,
     /// when a short command is already done, so the last 10 ms are spent spinning.
-    pub fn kill_at(self, after: Duration, stop: &Stop) -> io::Result<Ended> {
+    pub fn kill_at(self, after: Duration, stop: &Stop) -> io::Result<ChildExit> {
         if let Some(asleep) = after.checked_sub(self.started.elapsed() + AWAKE) {
             std::thread::sleep(asleep);
         }
@@ -119,7 +119,7 @@ impl Child {
     }
 
     /// Waits for its end. After `limit`, or when we are asked to stop, it is killed (SIGKILL).
-    pub fn end_within(mut self, limit: Duration, stop: &Stop) -> io::Result<Ended> {
+    pub fn end_within(mut self, limit: Duration, stop: &Stop) -> io::Result<ChildExit> {
         let deadline = self.started + limit;
         let mut killed = false;
         loop {
@@ -153,7 +153,7 @@ impl Child {
             self.said.extend(bytes);
         }
         let said = std::mem::take(&mut self.said);
-        Ok(Ended { code: status.code(), said, killed, took })
+        Ok(ChildExit { code: status.code(), said, killed, took })
     }
 
     /// The output collected so far.

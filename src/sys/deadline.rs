@@ -10,11 +10,11 @@ const GRACE: Duration = Duration::from_millis(200);
 
 /// While this exists, the process exits with success when its time is up.
 #[derive(Debug)]
-pub struct Deadline {
+pub struct Watchdog {
     _still_there: Sender<()>,
 }
 
-impl Deadline {
+impl Watchdog {
     /// Starts the watchdog. After `limit`, it calls `last_words` and exits; it exits even if `last_words` hangs,
     /// because a hanging file system must not keep the process.
     pub fn start(limit: Duration, last_words: impl FnOnce() + Send + 'static) -> Self {

@@ -31,7 +31,7 @@ use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt as _;
 
 use crate::domain::settings::Durability;
-use crate::domain::{Liveness, Recorded};
+use crate::domain::{Liveness, RecordedProcess};
 
 use super::seams::{self, step};
 use super::{clock, process};
@@ -43,12 +43,12 @@ pub use foreign_files::{
     write_through, write_through_if,
 };
 pub use ledger::Ledger;
-pub use lines::{Line, Lines, MAX_LINE, Place, Since};
+pub use lines::{FileLine, LineFile, LinePosition, LinesSince, MAX_LINE};
 pub use mtime::{refresh, touch, touch_dir};
 pub use process_tag::{mark_of, own_mark, owner_of};
 pub use read::{
-    Entry, FileId, Stamp, all_names, entries, exists, has_second_name, leads_nowhere, link_metadata, linked,
-    list, list_from, metadata, read, read_at_most, read_large, read_note, stamps,
+    DirectoryEntry, FileId, FileStamp, all_names, entries, exists, has_second_name, leads_nowhere,
+    link_metadata, linked, list, list_from, metadata, read, read_at_most, read_large, read_note, stamps,
 };
 pub use scratch::{Scratch, create_new_dir};
 pub use walk::Walk;
@@ -138,10 +138,10 @@ impl Files {
     }
 
     /// Creates a private file that exists as long as the value, to be linked to a public name.
-    pub fn keep(&self, content: &[u8]) -> Result<Kept, FileError> {
+    pub fn keep(&self, content: &[u8]) -> Result<LinkableFile, FileError> {
         let private = self.write_private(content)?;
         let file = fs::OpenOptions::new().write(true).open(&private.path)?;
-        Ok(Kept { private, file })
+        Ok(LinkableFile { private, file })
     }
 
     /// Puts a whole file at two paths, as links to one file: first at `target`, unless there is a file, then at
@@ -238,14 +238,14 @@ impl Files {
     }
 
     /// The private files of all processes, including live ones.
-    pub fn strays(&self) -> Result<Vec<Stray>, FileError> {
+    pub fn strays(&self) -> Result<Vec<LeftoverFile>, FileError> {
         let mut strays = Vec::new();
         for name in list(&self.tmp)? {
             let liveness = match owner_of(&name) {
-                Some(owner) => process::liveness(&Recorded::Pinned(owner)),
+                Some(owner) => process::liveness(&RecordedProcess::Pinned(owner)),
                 None => Liveness::Unknown,
             };
-            strays.push(Stray { path: self.tmp.join(&name), liveness });
+            strays.push(LeftoverFile { path: self.tmp.join(&name), liveness });
         }
         Ok(strays)
     }
@@ -289,7 +289,7 @@ impl Files {
 
 /// A file in `tmp/`.
 #[derive(Debug)]
-pub struct Stray {
+pub struct LeftoverFile {
     pub path: PathBuf,
     /// Whether the process that created it is alive; unknown if the name does not identify a process.
     pub liveness: Liveness,
@@ -297,12 +297,12 @@ pub struct Stray {
 
 /// A private file that can be published repeatedly by a hard link.
 #[derive(Debug)]
-pub struct Kept {
+pub struct LinkableFile {
     private: Private,
     file: fs::File,
 }
 
-impl Kept {
+impl LinkableFile {
     /// Links it to `target` with the current time, unless there is a file.
     pub fn show(&self, target: &Path) -> Result<Published, FileError> {
         step();

@@ -4,14 +4,14 @@ use std::path::Path;
 
 /// A kind of file system, as far as it matters to a mesh.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Kind {
+pub struct FileSystemKind {
     pub name: String,
     /// Whether other machines may share it. Their changes raise no events here.
     pub network: bool,
 }
 
 /// The kind of file system that `path` is on; `None` if the system doesn't report it.
-pub fn kind(path: &Path) -> Option<Kind> {
+pub fn kind(path: &Path) -> Option<FileSystemKind> {
     imp::kind(path)
 }
 
@@ -19,7 +19,7 @@ pub fn kind(path: &Path) -> Option<Kind> {
 mod imp {
     use std::path::Path;
 
-    use super::Kind;
+    use super::FileSystemKind;
 
     /// Magic numbers of `statfs(2)`: the common ones, and all that are shared between machines.
     const KINDS: [(u64, &str, bool); 20] = [
@@ -45,12 +45,12 @@ mod imp {
         (0x0bd0_0bd0, "lustre", true),
     ];
 
-    pub(super) fn kind(path: &Path) -> Option<Kind> {
+    pub(super) fn kind(path: &Path) -> Option<FileSystemKind> {
         let magic = nix::sys::statfs::statfs(path).ok()?.filesystem_type().0 as u64 & 0xffff_ffff;
         let known = KINDS.iter().find(|(number, ..)| *number == magic);
         Some(match known {
-            Some((_, name, network)) => Kind { name: (*name).to_string(), network: *network },
-            None => Kind { name: format!("kind {magic:#x}"), network: false },
+            Some((_, name, network)) => FileSystemKind { name: (*name).to_string(), network: *network },
+            None => FileSystemKind { name: format!("kind {magic:#x}"), network: false },
         })
     }
 }
@@ -59,14 +59,14 @@ mod imp {
 mod imp {
     use std::path::Path;
 
-    use super::Kind;
+    use super::FileSystemKind;
 
     const NETWORK: [&str; 6] = ["nfs", "smbfs", "afpfs", "webdav", "macfuse", "osxfuse"];
 
-    pub(super) fn kind(path: &Path) -> Option<Kind> {
+    pub(super) fn kind(path: &Path) -> Option<FileSystemKind> {
         let statfs = nix::sys::statfs::statfs(path).ok()?;
         let name = statfs.filesystem_type_name().to_string();
         let network = NETWORK.contains(&name.as_str());
-        Some(Kind { name, network })
+        Some(FileSystemKind { name, network })
     }
 }

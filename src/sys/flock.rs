@@ -140,7 +140,7 @@ fn wait_in_queue(
     if limit.is_zero() {
         return Err(timed_out());
     }
-    let Some(place) = Place::take(&file)? else { return poll(path, file, deadline, timed_out) };
+    let Some(place) = QueueSlot::take(&file)? else { return poll(path, file, deadline, timed_out) };
     let (sender, receiver) = mpsc::sync_channel(1);
     let wait = move || {
         let _place = place;
@@ -165,9 +165,9 @@ fn wait_in_queue(
 }
 
 /// This process's only place in the queue of a lock file.
-struct Place((u64, u64));
+struct QueueSlot((u64, u64));
 
-impl Place {
+impl QueueSlot {
     /// Takes the place. `None`: another thread of this process has it.
     fn take(file: &std::fs::File) -> Result<Option<Self>, LockError> {
         let metadata = file.metadata().map_err(FileError::from)?;
@@ -178,7 +178,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for QueueSlot {
     fn drop(&mut self) {
         IN_QUEUE.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
     }

@@ -37,11 +37,11 @@ impl Stop {
         Ok(stop)
     }
 
-    /// A `Stop` that handles no signals, and its [`Asker`].
-    pub fn by_hand() -> (Self, Asker) {
+    /// A `Stop` that handles no signals, and its [`StopTrigger`].
+    pub fn by_hand() -> (Self, StopTrigger) {
         let asked = Arc::new(AtomicBool::new(false));
         let (sender, wake) = bounded(1);
-        (Self { asked: Arc::clone(&asked), wake }, Asker { asked, sender })
+        (Self { asked: Arc::clone(&asked), wake }, StopTrigger { asked, sender })
     }
 
     pub fn is_asked(&self) -> bool {
@@ -56,7 +56,7 @@ impl Stop {
 
 /// Requests by signals to a program that uses the whole terminal.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Asked {
+pub enum TerminalSignal {
     Stop,
     /// The terminal is gone.
     HangUp,
@@ -70,7 +70,7 @@ pub enum Asked {
 
 /// Handles the signals of a terminal program: from now on they do not end or stop it by themselves. A second request to
 /// stop ends the process at once, because the terminal may not accept output any more.
-pub fn listen_with_terminal() -> io::Result<Receiver<Asked>> {
+pub fn listen_with_terminal() -> io::Result<Receiver<TerminalSignal>> {
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         let asked = Arc::new(AtomicBool::new(false));
         signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&asked))?;
@@ -81,11 +81,11 @@ pub fn listen_with_terminal() -> io::Result<Receiver<Asked>> {
     std::thread::Builder::new().name("signals".to_string()).stack_size(64 * 1024).spawn(move || {
         for signal in &mut signals {
             let what = match signal {
-                SIGHUP => Asked::HangUp,
-                SIGTSTP => Asked::Suspend,
-                SIGCONT => Asked::Continue,
-                SIGWINCH => Asked::Resize,
-                _ => Asked::Stop,
+                SIGHUP => TerminalSignal::HangUp,
+                SIGTSTP => TerminalSignal::Suspend,
+                SIGCONT => TerminalSignal::Continue,
+                SIGWINCH => TerminalSignal::Resize,
+                _ => TerminalSignal::Stop,
             };
             if sender.send(what).is_err() {
                 return;
@@ -102,12 +102,12 @@ pub fn suspend() -> io::Result<()> {
 
 /// Requests a [`Stop`].
 #[derive(Clone, Debug)]
-pub struct Asker {
+pub struct StopTrigger {
     asked: Arc<AtomicBool>,
     sender: Sender<()>,
 }
 
-impl Asker {
+impl StopTrigger {
     pub fn ask(&self) {
         self.asked.store(true, Ordering::SeqCst);
         let _ = self.sender.try_send(());

@@ -21,7 +21,7 @@ pub struct Connection {
 
 /// What became of a text that was sent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Said {
+pub enum SocketSendResult {
     /// The other side has read it and closed the connection.
     Heard,
     /// It was written, and is read when the other side gets to it, if ever.
@@ -46,11 +46,11 @@ pub fn connect(path: &Path, listener: Pid, limit: Duration) -> Result<Connection
 
 impl Connection {
     /// Sends the text, and waits until the other side has read it. The error says why it could not be sent.
-    pub fn say(mut self, text: &str) -> Result<Said, String> {
+    pub fn say(mut self, text: &str) -> Result<SocketSendResult, String> {
         let said = self.stream.set_write_timeout(Some(self.left()));
         let said = said.and_then(|()| self.stream.write_all(text.as_bytes()));
         said.and_then(|()| self.stream.shutdown(Shutdown::Write)).map_err(|error| error.to_string())?;
-        Ok(if self.is_closed() { Said::Heard } else { Said::Unheard })
+        Ok(if self.is_closed() { SocketSendResult::Heard } else { SocketSendResult::Unheard })
     }
 
     /// Waits until the other side has closed. Ignores what it sends until then.
@@ -134,7 +134,7 @@ mod tests {
             heard
         });
         let connection = connect(&path, own_pid(), Duration::from_secs(60)).unwrap();
-        assert_eq!(connection.say("hello\n").unwrap(), Said::Heard);
+        assert_eq!(connection.say("hello\n").unwrap(), SocketSendResult::Heard);
         assert_eq!(heard.join().unwrap(), "hello\n");
     }
 
@@ -144,7 +144,7 @@ mod tests {
         let path = dir.path().join("socket");
         let _listener = UnixListener::bind(&path).unwrap();
         let connection = connect(&path, own_pid(), LIMIT).unwrap();
-        assert_eq!(connection.say("hello\n").unwrap(), Said::Unheard);
+        assert_eq!(connection.say("hello\n").unwrap(), SocketSendResult::Unheard);
         let connection = connect(&path, own_pid(), LIMIT).unwrap();
         assert!(connection.say(&"x".repeat(1 << 24)).is_err(), "more than anybody keeps for it");
     }

@@ -11,7 +11,7 @@ const STICKY: u32 = 0o1000;
 
 /// Why a directory is not safe for private files.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-pub enum Distrust {
+pub enum UnsafeDirectory {
     #[error("`{}` is not a directory", .0.display())]
     NotADirectory(PathBuf),
     #[error("`{}` belongs to another user (uid {owner})", .path.display())]
@@ -22,7 +22,7 @@ pub enum Distrust {
     OthersLink { path: PathBuf, owner: u32 },
 }
 
-impl Distrust {
+impl UnsafeDirectory {
     pub fn path(&self) -> &Path {
         match self {
             Self::NotADirectory(path) => path,
@@ -54,44 +54,47 @@ pub enum Privacy {
 
 /// A directory that other users cannot write to.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Safe {
+pub struct SafeDirectory {
     /// Its path with all links resolved.
     pub real: PathBuf,
     pub privacy: Privacy,
 }
 
 /// Checks a directory, a link to it, and all directories above it. `None`: there is no such directory.
-pub fn inspect(dir: &Path) -> Result<Option<Result<Safe, Distrust>>, FileError> {
+pub fn inspect(dir: &Path) -> Result<Option<Result<SafeDirectory, UnsafeDirectory>>, FileError> {
     let me = nix::unistd::geteuid().as_raw();
     let Some(link) = files::link_metadata(dir)? else { return Ok(None) };
     if link.file_type().is_symlink() && !is_trusted(link.uid(), me) {
-        return Ok(Some(Err(Distrust::OthersLink { path: dir.to_path_buf(), owner: link.uid() })));
+        return Ok(Some(Err(UnsafeDirectory::OthersLink { path: dir.to_path_buf(), owner: link.uid() })));
     }
     let real = fs_err::canonicalize(dir)?;
     let Some(metadata) = files::metadata(&real)? else { return Ok(None) };
     if !metadata.is_dir() {
-        return Ok(Some(Err(Distrust::NotADirectory(real))));
+        return Ok(Some(Err(UnsafeDirectory::NotADirectory(real))));
     }
     if metadata.uid() != me {
-        return Ok(Some(Err(Distrust::OthersOwn { path: real, owner: metadata.uid() })));
+        return Ok(Some(Err(UnsafeDirectory::OthersOwn { path: real, owner: metadata.uid() })));
     }
     let mode = metadata.mode() & 0o777;
     if mode & OTHERS_WRITE != 0 {
-        return Ok(Some(Err(Distrust::OthersWrite { path: real, mode })));
+        return Ok(Some(Err(UnsafeDirectory::OthersWrite { path: real, mode })));
     }
     for above in real.ancestors().skip(1) {
         let Some(metadata) = files::metadata(above)? else { continue };
         let (owner, mode) = (metadata.uid(), metadata.mode());
         // The owner of a directory, and anybody who may write to one that is not sticky, can replace what is in it.
         if !is_trusted(owner, me) {
-            return Ok(Some(Err(Distrust::OthersOwn { path: above.to_path_buf(), owner })));
+            return Ok(Some(Err(UnsafeDirectory::OthersOwn { path: above.to_path_buf(), owner })));
         }
         if mode & OTHERS_WRITE != 0 && mode & STICKY == 0 {
-            return Ok(Some(Err(Distrust::OthersWrite { path: above.to_path_buf(), mode: mode & 0o777 })));
+            return Ok(Some(Err(UnsafeDirectory::OthersWrite {
+                path: above.to_path_buf(),
+                mode: mode & 0o777,
+            })));
         }
     }
     let privacy = if mode & NOT_ONLY_MINE == 0 { Privacy::Private } else { Privacy::Loose { mode } };
-    Ok(Some(Ok(Safe { real, privacy })))
+    Ok(Some(Ok(SafeDirectory { real, privacy })))
 }
 
 /// Whether it is in a directory that the user owns.

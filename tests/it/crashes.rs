@@ -13,7 +13,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use ravenry::store::Obstacle;
+use ravenry::store::SwarmLockState;
 use ravenry::sys::seams::CRASH_AT;
 use serde_json::Value;
 
@@ -180,7 +180,7 @@ impl Scene {
         }
         // A dead holder's lock may still be there, but blocks nobody.
         let obstacle = self.env.store().swarm_obstacle().unwrap();
-        assert!(!matches!(obstacle, Some(Obstacle::Held(_))), "{when}: {obstacle:?}");
+        assert!(!matches!(obstacle, Some(SwarmLockState::Held(_))), "{when}: {obstacle:?}");
     }
 }
 

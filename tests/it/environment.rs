@@ -14,7 +14,7 @@ use nix::libc;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::statvfs::statvfs;
 use ravenry::domain::settings::Durability;
-use ravenry::store::{Location, Mesh, Options};
+use ravenry::store::{Mesh, MeshLocation, MeshOptions};
 use ravenry::sys::seams;
 use serde_json::Value;
 
@@ -337,8 +337,8 @@ pub fn end(command: &mut Command) -> Ended {
 }
 
 pub fn open_mesh(dir: &Path, lock_timeout: Duration) -> Mesh {
-    let options = Options { durability: Durability::Process, lock_timeout };
-    Mesh::create(&Location::at(dir), options).unwrap()
+    let options = MeshOptions { durability: Durability::Process, lock_timeout };
+    Mesh::create(&MeshLocation::at(dir), options).unwrap()
 }
 
 fn path() -> String {

@@ -9,7 +9,7 @@ mod storm;
 use std::fs;
 use std::path::PathBuf;
 
-use ravenry::domain::{Event, EventKind, What};
+use ravenry::domain::{AnyEventKind, Event, EventKind};
 use ravenry::sys::clock;
 use serde_json::Value;
 
@@ -40,7 +40,7 @@ fn raw(env: &TestEnvironment) -> String {
 fn event(agent: &str, target: impl ToString) -> Event {
     Event {
         at: clock::now(),
-        what: What::Ours(EventKind::Edit),
+        what: AnyEventKind::Ours(EventKind::Edit),
         agent: agent.to_string(),
         target: Some(target.to_string()),
         preview: None,

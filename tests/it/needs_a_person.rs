@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use ravenry::domain::hook::Answer;
+use ravenry::domain::hook::HookAnswer;
 use ravenry::sys::seams::ANCESTRY_HIDDEN;
 use serde_json::json;
 
@@ -188,11 +188,11 @@ fn letting_another_agent_leave_by_a_hook() {
     for name in ["claude", "codex", "gemini", "opencode", "pi", "copilot"] {
         let (env, mut shell) = stage(name);
         let end = Call::new(&env, "claude/SessionEnd", &session_of("Bob")).with("/reason", "other");
-        assert_eq!(end.answer_in(&env, &mut shell), Answer::Silence);
+        assert_eq!(end.answer_in(&env, &mut shell), HookAnswer::Silence);
         assert_eq!(shell.run(&format!("{} --as Bob", end.line(&env))).stdout, "");
         assert_eq!(env.names(), ["Alice", "Bob", "Carol"], "{name}");
         shell.msg("msg leave");
-        assert_eq!(end.answer_in(&env, &mut shell), Answer::Silence);
+        assert_eq!(end.answer_in(&env, &mut shell), HookAnswer::Silence);
         assert_eq!(env.names(), ["Alice", "Bob"], "{name}: a stranger may not either");
         end.answer(&env);
         assert_eq!(env.names(), ["Alice"], "{name}: the end of its own session");
@@ -235,7 +235,7 @@ fn hooks_of_a_harness_that_inherited_the_session_variable_of_another() {
         assert_eq!((&back["arrival"], &back["agent"]["name"]), (&"back".into(), &"Alice".into()));
         env.ok(&["send", "Bob", "for Bob", "--hold", "--as", "Alice"]);
         let prompt = Call::new(&env, "claude/UserPromptSubmit", "t2");
-        assert!(matches!(prompt.answer_in(&env, &mut inner), Answer::Context(_)), "{variable}");
+        assert!(matches!(prompt.answer_in(&env, &mut inner), HookAnswer::Context(_)), "{variable}");
         let end = Call::new(&env, "codex/SessionEnd", "t2");
         inner.run(&format!("{variable}=t3 {}", end.line(&env)));
         assert_eq!(env.names(), ["Alice", "Bob", "Carol"], "{variable}: what it tells its own tools counts");
@@ -266,7 +266,7 @@ fn reading_the_mail_of_another_agent_by_a_hook() {
     let before = ["codex/PreToolUse-Bash", "gemini/BeforeTool-write_file"].map(String::from);
     for fixture in fixtures.iter().chain(&before) {
         let call = Call::new(&env, fixture, &session_of("Bob"));
-        assert_eq!(call.answer_in(&env, &mut shell), Answer::Silence, "{fixture}");
+        assert_eq!(call.answer_in(&env, &mut shell), HookAnswer::Silence, "{fixture}");
     }
     let text = Call::new(&env, "claude/UserPromptSubmit", &session_of("Bob")).context(&env);
     assert!(text.ends_with("> for Bob alone"), "{text}");

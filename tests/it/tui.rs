@@ -12,7 +12,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use pty_process::Size;
 use pty_process::blocking as pty;
-use ravenry::domain::hook::Answer;
+use ravenry::domain::hook::HookAnswer;
 use ravenry::sys::seams;
 use serde_json::json;
 
@@ -469,7 +469,7 @@ fn nothing_waits_for_a_peer_to_wake_up() {
         format!(": >'{}'\nuntil [ -e '{}' ]; do sleep 0.01; done\n", begun.display(), go_on.display());
     let mut codex = Codex::new(&env, &queue);
     codex.join(&env, "Bob");
-    assert_eq!(Call::new(&env, "claude/Stop", &session_of("Bob")).answer(&env), Answer::Silence);
+    assert_eq!(Call::new(&env, "claude/Stop", &session_of("Bob")).answer(&env), HookAnswer::Silence);
     let mut screen = Screen::open(&env, &["Robin"]);
     screen.wait_for("Robin · 1 peer");
     screen.write("@Bob wake up\r");

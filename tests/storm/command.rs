@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use ravenry::domain::{MessageId, Stamp};
+use ravenry::domain::{MessageId, MessageStamp};
 use ravenry::sys::seams;
 use serde_json::{Value, json};
 
@@ -283,7 +283,7 @@ pub fn answer(intent: &Intent, said: &str) -> Option<Answer> {
 }
 
 fn accepted(sent: &Value) -> Option<Accepted> {
-    let stamp = Stamp::of_id(&MessageId::new(sent["id"].as_str()?).ok()?)?;
+    let stamp = MessageStamp::of_id(&MessageId::new(sent["id"].as_str()?).ok()?)?;
     Some(Accepted { to: sent["to"].as_str()?.to_string(), stem: stamp.to_string() })
 }
 
@@ -292,7 +292,7 @@ fn handed(message: &Value) -> Option<Handed> {
     let token = message["text"].as_str()?.strip_prefix(WORDS)?;
     let id = message["id"].as_str()?;
     // A foreign id ends in the letters of its file.
-    let stem = match MessageId::new(id).ok().and_then(|id| Stamp::of_id(&id)) {
+    let stem = match MessageId::new(id).ok().and_then(|id| MessageStamp::of_id(&id)) {
         Some(stamp) => stamp.to_string(),
         None => id.to_string(),
     };

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use ravenry::domain::settings::Durability;
-use ravenry::store::{Location, Mesh, Options};
+use ravenry::store::{Mesh, MeshLocation, MeshOptions};
 use serde_json::json;
 
 use crate::chance::Chance;
@@ -259,8 +259,8 @@ impl Nemesis {
     }
 
     fn mesh(&self) -> Mesh {
-        let options = Options { durability: Durability::Process, lock_timeout: LOCK };
-        Mesh::create(&Location::at(&self.place.mesh()), options).unwrap()
+        let options = MeshOptions { durability: Durability::Process, lock_timeout: LOCK };
+        Mesh::create(&MeshLocation::at(&self.place.mesh()), options).unwrap()
     }
 
     /// Truncates a file, or the newest file in a directory.

@@ -1,12 +1,12 @@
 //! Tables of tools and commands with the activity, test run or commit that they must yield.
 
 use super::*;
-use crate::domain::shell::{self, World};
+use crate::domain::shell::{self, ShellEnvironment};
 
 /// `/w` and `/w/sub` are the only directories.
 struct Small;
 
-impl World for Small {
+impl ShellEnvironment for Small {
     fn is_dir(&self, path: &str) -> bool {
         ["/w", "/w/sub"].contains(&path)
     }
@@ -90,7 +90,7 @@ fn which_commands_run_tests() {
         "zig build test",
         "deno test -A",
     ] {
-        assert!(Errands::of(&runs(command)).test.is_some(), "{command}");
+        assert!(NotableRuns::of(&runs(command)).test.is_some(), "{command}");
     }
     for command in [
         "cargo build",
@@ -118,13 +118,13 @@ fn which_commands_run_tests() {
         "# cargo test",
         "$RUNNER test",
     ] {
-        assert_eq!(Errands::of(&runs(command)).test, None, "{command}");
+        assert_eq!(NotableRuns::of(&runs(command)).test, None, "{command}");
     }
 }
 
 #[test]
 fn the_outcome_of_the_whole_is_not_always_that_of_the_tests() {
-    let (good, bad) = (Some(Outcome::Succeeded), Some(Outcome::Failed));
+    let (good, bad) = (Some(ToolOutcome::Succeeded), Some(ToolOutcome::Failed));
     for (command, if_good, if_bad) in [
         ("cargo test", Some(true), Some(false)),
         ("cargo test > log 2>&1", Some(true), Some(false)),
@@ -151,7 +151,7 @@ fn the_outcome_of_the_whole_is_not_always_that_of_the_tests() {
         ("for i in 1 2; do cargo test; done", None, None),
         ("find . -exec pytest {} +", None, None),
     ] {
-        let test = Errands::of(&runs(command)).test.unwrap_or_else(|| panic!("{command}"));
+        let test = NotableRuns::of(&runs(command)).test.unwrap_or_else(|| panic!("{command}"));
         assert_eq!((test.passed(good), test.passed(bad)), (if_good, if_bad), "{command}");
         assert_eq!(test.passed(None), None, "{command}");
     }
@@ -178,7 +178,7 @@ fn commits_and_their_subjects() {
         ("git help commit", None),
         ("echo git commit -m x", None),
     ] {
-        let commit = Errands::of(&runs(command)).commit;
+        let commit = NotableRuns::of(&runs(command)).commit;
         let got = commit.as_ref().map(|commit| (commit.dir.as_deref().unwrap(), commit.subject.as_deref()));
         assert_eq!(got, expected, "{command}");
     }
@@ -206,7 +206,7 @@ fn what_an_agent_is_at() {
         ("", None),
         ("\"a b\" c", None),
     ] {
-        let expected = expected.map_or(Now::Same, |text| Now::At(text.to_string()));
+        let expected = expected.map_or(ActivityChange::Same, |text| ActivityChange::At(text.to_string()));
         assert_eq!(shell(command), expected, "{command}");
     }
     let paths = |edits: &[&str], reads: &[&str]| {
@@ -214,7 +214,7 @@ fn what_an_agent_is_at() {
         let tool = ToolUse { edits: owned(edits), reads: owned(reads), ..ToolUse::default() };
         activity(&tool, &[], |path| path.trim_start_matches("/w/").to_string())
     };
-    assert_eq!(paths(&["/w/src/a.rs", "/w/b"], &[]), Now::At("editing src/a.rs".to_string()));
-    assert_eq!(paths(&[], &["/w/src/a.rs"]), Now::At("reading src/a.rs".to_string()));
-    assert_eq!(paths(&[], &[]), Now::Same);
+    assert_eq!(paths(&["/w/src/a.rs", "/w/b"], &[]), ActivityChange::At("editing src/a.rs".to_string()));
+    assert_eq!(paths(&[], &["/w/src/a.rs"]), ActivityChange::At("reading src/a.rs".to_string()));
+    assert_eq!(paths(&[], &[]), ActivityChange::Same);
 }

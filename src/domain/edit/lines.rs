@@ -1,9 +1,9 @@
 //! Edits of files in which every line is an entry, such as `.git/info/exclude`.
 
-use super::{Refusal, bytes_of, newline_of, text_of};
+use super::{EditError, bytes_of, newline_of, text_of};
 
 /// The text with the line at its end, unless it has the line already.
-pub fn put(bytes: &[u8], line: &str) -> Result<Vec<u8>, Refusal> {
+pub fn put(bytes: &[u8], line: &str) -> Result<Vec<u8>, EditError> {
     let (bom, text) = text_of(bytes)?;
     if has(text, line) {
         return Ok(bytes.to_vec());
@@ -14,12 +14,12 @@ pub fn put(bytes: &[u8], line: &str) -> Result<Vec<u8>, Refusal> {
 }
 
 /// The text without the line.
-pub fn take(bytes: &[u8], line: &str) -> Result<Vec<u8>, Refusal> {
+pub fn take(bytes: &[u8], line: &str) -> Result<Vec<u8>, EditError> {
     take_those(bytes, &|other| other == line)
 }
 
 /// The text without the lines that match. A line is tested without the whitespace at its end.
-pub fn take_those(bytes: &[u8], is_meant: &dyn Fn(&str) -> bool) -> Result<Vec<u8>, Refusal> {
+pub fn take_those(bytes: &[u8], is_meant: &dyn Fn(&str) -> bool) -> Result<Vec<u8>, EditError> {
     let (bom, text) = text_of(bytes)?;
     let rest: String = text.split_inclusive('\n').filter(|other| !is_meant(other.trim_end())).collect();
     Ok(bytes_of(bom, rest))

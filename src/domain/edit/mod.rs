@@ -15,13 +15,13 @@ mod tests;
 /// Why a file cannot be edited, and where in it. Lines and columns count from one.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{reason} (line {line}, column {column})")]
-pub struct Refusal {
+pub struct EditError {
     pub reason: String,
     pub line: usize,
     pub column: usize,
 }
 
-impl Refusal {
+impl EditError {
     /// A refusal at a byte offset in the text.
     fn at(text: &str, offset: usize, reason: impl Into<String>) -> Self {
         let before = text.get(..offset.min(text.len())).unwrap_or(text);
@@ -37,10 +37,10 @@ impl Refusal {
 const BOM: char = '\u{feff}';
 
 /// The text of a file, and whether it starts with a byte order mark, which is kept apart.
-fn text_of(bytes: &[u8]) -> Result<(bool, &str), Refusal> {
+fn text_of(bytes: &[u8]) -> Result<(bool, &str), EditError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let valid = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
-        Refusal::at(valid, valid.len(), "it is not UTF-8 text")
+        EditError::at(valid, valid.len(), "it is not UTF-8 text")
     })?;
     Ok(text.strip_prefix(BOM).map_or((false, text), |rest| (true, rest)))
 }

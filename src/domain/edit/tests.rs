@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::Refusal;
-use super::json::{Dialect, Document, Json, Node, Slot};
+use super::EditError;
+use super::json::{Dialect, Document, EntrySlot, Json, JsonNode};
 
 const LENIENT: Dialect = Dialect::CommentsAndTrailingCommas;
 
@@ -19,15 +19,15 @@ fn group(command: &str) -> Json {
     Json::object([("matcher", "X".into()), ("hooks", Json::List(vec![hook(command)]))])
 }
 
-fn is_ours(node: &Node) -> bool {
-    node.member("command").and_then(Node::text).is_some_and(|text| text.starts_with("ours"))
+fn is_ours(node: &JsonNode) -> bool {
+    node.member("command").and_then(JsonNode::text).is_some_and(|text| text.starts_with("ours"))
 }
 
 /// Adds a hook to the list of an event.
-fn put(text: &str, event: &str, command: &str) -> Result<String, Refusal> {
+fn put(text: &str, event: &str, command: &str) -> Result<String, EditError> {
     let mut document = Document::parse(text.as_bytes(), LENIENT)?;
     let list = path(&format!("hooks.{event}"));
-    document.put(&Slot { list: &list, within: Some("hooks"), is_ours: &is_ours }, &group(command))?;
+    document.put(&EntrySlot { list: &list, within: Some("hooks"), is_ours: &is_ours }, &group(command))?;
     Ok(String::from_utf8(document.into_bytes()).unwrap())
 }
 
@@ -36,7 +36,7 @@ fn take(text: &str, event: &str, stays: &[&str]) -> String {
     let mut document = Document::parse(text.as_bytes(), LENIENT).unwrap();
     let list = path(&format!("hooks.{event}"));
     let stays = |path: &[String]| stays.contains(&path.join(".").as_str());
-    document.take(&Slot { list: &list, within: Some("hooks"), is_ours: &is_ours }, &stays).unwrap();
+    document.take(&EntrySlot { list: &list, within: Some("hooks"), is_ours: &is_ours }, &stays).unwrap();
     String::from_utf8(document.into_bytes()).unwrap()
 }
 
@@ -240,10 +240,10 @@ proptest! {
     /// Others add entries after ours, which is then removed from between them.
     #[test]
     fn out_from_between_others(text in value(4)) {
-        let theirs = |text: &str| -> Result<String, Refusal> {
+        let theirs = |text: &str| -> Result<String, EditError> {
             let mut document = Document::parse(text.as_bytes(), LENIENT)?;
             let list = path("hooks.Stop");
-            document.put(&Slot { list: &list, within: None, is_ours: &|_| false }, &"theirs".into())?;
+            document.put(&EntrySlot { list: &list, within: None, is_ours: &|_| false }, &"theirs".into())?;
             Ok(String::from_utf8(document.into_bytes()).unwrap())
         };
         let Ok(with) = put(&text, "Stop", "ours") else { return Ok(()) };

@@ -1,8 +1,8 @@
 //! Edits of TOML tables that hold one text each, such as Codex's trust in hooks.
 //!
 //! `toml_edit` parses: it bounds nesting at 80 levels and reports where each value is. The edits are ours.
-//! `toml_edit::DocumentMut` can edit as well, but it does not write the rest of the file byte for byte, not even if nothing
-//! was changed. Measured with 0.25.17:
+//! `toml_edit::DocumentMut` can edit as well, but it does not write the rest of the file byte for byte, not even if
+//! nothing was changed. Measured with 0.25.17:
 //!
 //! | file | written by `DocumentMut` |
 //! | --- | --- |
@@ -18,11 +18,11 @@ use std::ops::Range;
 use toml_edit::{Document, Item, TableLike};
 
 use super::json::quoted;
-use super::{Refusal, Splice, bytes_of, newline_of, spliced, text_of};
+use super::{EditError, Splice, bytes_of, newline_of, spliced, text_of};
 
 /// A table in the file, and the text that it holds.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Entry {
+pub struct TableEntry {
     pub name: String,
     /// `None`: the table does not have the key.
     pub text: Option<String>,
@@ -38,7 +38,7 @@ pub struct Tables<'a> {
 }
 
 impl<'a> Tables<'a> {
-    pub fn parse(bytes: &[u8], above: &'a [&'a str], key: &'a str) -> Result<Self, Refusal> {
+    pub fn parse(bytes: &[u8], above: &'a [&'a str], key: &'a str) -> Result<Self, EditError> {
         let (bom, text) = text_of(bytes)?;
         let tables = Self { bom, text: text.to_string(), above, key };
         tables.entries()?;
@@ -49,18 +49,18 @@ impl<'a> Tables<'a> {
         bytes_of(self.bom, self.text)
     }
 
-    pub fn entries(&self) -> Result<Vec<Entry>, Refusal> {
+    pub fn entries(&self) -> Result<Vec<TableEntry>, EditError> {
         let document = self.document()?;
         let Some(table) = self.above(&document)? else { return Ok(Vec::new()) };
         let entry = |(name, item): (&str, &Item)| {
             let text = item.as_table_like().and_then(|table| table.get(self.key)).and_then(Item::as_str);
-            Entry { name: name.to_string(), text: text.map(str::to_string) }
+            TableEntry { name: name.to_string(), text: text.map(str::to_string) }
         };
         Ok(table.iter().map(entry).collect())
     }
 
     /// Sets the text of a table. If there is no such table, adds it at the end of the file.
-    pub fn put(&mut self, name: &str, text: &str) -> Result<(), Refusal> {
+    pub fn put(&mut self, name: &str, text: &str) -> Result<(), EditError> {
         let document = self.document()?;
         let item = self.above(&document)?.and_then(|table| table.get(name));
         let splice = match item.map(|item| (item, item.as_table_like())) {
@@ -76,7 +76,7 @@ impl<'a> Tables<'a> {
     }
 
     /// Removes the text, and the table if it has nothing else.
-    pub fn take(&mut self, name: &str) -> Result<(), Refusal> {
+    pub fn take(&mut self, name: &str) -> Result<(), EditError> {
         let document = self.document()?;
         let found = self.above(&document)?.and_then(|table| table.get_key_value(name));
         let Some((key, item)) = found else { return Ok(()) };
@@ -115,7 +115,7 @@ impl<'a> Tables<'a> {
     }
 
     /// Adds the text below the header of a table that has other keys.
-    fn new_line(&self, item: &Item, name: &str, text: &str) -> Result<Splice, Refusal> {
+    fn new_line(&self, item: &Item, name: &str, text: &str) -> Result<Splice, EditError> {
         let header = match item {
             Item::Table(table) if !table.is_dotted() && !table.is_implicit() => table.span(),
             _ => None,
@@ -157,15 +157,15 @@ impl<'a> Tables<'a> {
         }
     }
 
-    fn document(&self) -> Result<Document<&str>, Refusal> {
+    fn document(&self) -> Result<Document<&str>, EditError> {
         Document::parse(self.text.as_str()).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start);
             let reason = error.message().lines().next().unwrap_or("it is not valid TOML").trim().to_string();
-            Refusal::at(&self.text, start, reason)
+            EditError::at(&self.text, start, reason)
         })
     }
 
-    fn above<'d>(&self, document: &'d Document<&str>) -> Result<Option<&'d dyn TableLike>, Refusal> {
+    fn above<'d>(&self, document: &'d Document<&str>) -> Result<Option<&'d dyn TableLike>, EditError> {
         let mut here: &dyn TableLike = document.as_table();
         for (depth, word) in self.above.iter().enumerate() {
             let Some(item) = here.get(word) else { return Ok(None) };
@@ -177,13 +177,13 @@ impl<'a> Tables<'a> {
         Ok(Some(here))
     }
 
-    fn misfit(&self, item: &Item, name: &str) -> Refusal {
+    fn misfit(&self, item: &Item, name: &str) -> EditError {
         let start = item.span().map_or(0, |span| span.start);
         let reason = format!("`{name}` is not a table");
-        Refusal::at(&self.text, start, reason)
+        EditError::at(&self.text, start, reason)
     }
 
-    fn range_of(&self, item: &Item, name: &str) -> Result<Range<usize>, Refusal> {
+    fn range_of(&self, item: &Item, name: &str) -> Result<Range<usize>, EditError> {
         item.span().ok_or_else(|| self.misfit(item, name))
     }
 
@@ -195,7 +195,7 @@ impl<'a> Tables<'a> {
         self.text[at..].find('\n').map_or(self.text.len(), |newline| at + newline + 1)
     }
 
-    fn apply(&mut self, splices: Vec<Splice>) -> Result<(), Refusal> {
+    fn apply(&mut self, splices: Vec<Splice>) -> Result<(), EditError> {
         let next = Self { text: spliced(&self.text, splices), ..self.clone() };
         next.entries()?;
         *self = next;

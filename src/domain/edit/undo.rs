@@ -9,20 +9,20 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 /// Texts that differ in more words than this are not compared, because that would take long.
 const MOST: usize = 3000;
-/// A word this long that an undo would put back, although the edited text still has it, is a sign that the two texts were
-/// not matched well. It may be a secret, so the undo is dropped.
+/// A word this long that an undo would put back, although the edited text still has it, is a sign that the two texts
+/// were not matched well. It may be a secret, so the undo is dropped.
 const LONG: usize = 8;
 
 /// A part of the edited text, and the original text there. Offsets are in bytes.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Span {
+pub struct UndoSpan {
     pub at: usize,
     pub length: usize,
     pub text: String,
 }
 
 /// The spans that turn `edited` back into `original`; `None` if the two have too little in common.
-pub fn undo(edited: &str, original: &str) -> Option<Vec<Span>> {
+pub fn undo(edited: &str, original: &str) -> Option<Vec<UndoSpan>> {
     let (from, to) = (words(edited), words(original));
     if differences(&from, &to) > MOST {
         return None;
@@ -32,7 +32,7 @@ pub fn undo(edited: &str, original: &str) -> Option<Vec<Span>> {
     for op in capture_diff_slices(Algorithm::Myers, &from, &to) {
         let length = from[op.old_range()].iter().map(|word| word.len()).sum();
         if !matches!(op, DiffOp::Equal { .. }) {
-            spans.push(Span { at, length, text: to[op.new_range()].concat() });
+            spans.push(UndoSpan { at, length, text: to[op.new_range()].concat() });
         }
         at += length;
     }
@@ -43,10 +43,10 @@ pub fn undo(edited: &str, original: &str) -> Option<Vec<Span>> {
 }
 
 /// The text as it was before the edit; `None` if the spans don't fit.
-pub fn undone(edited: &str, spans: &[Span]) -> Option<String> {
+pub fn undone(edited: &str, spans: &[UndoSpan]) -> Option<String> {
     let mut out = String::with_capacity(edited.len());
     let mut done = 0;
-    for Span { at, length, text } in spans {
+    for UndoSpan { at, length, text } in spans {
         let end = at.checked_add(*length)?;
         out.push_str(edited.get(done..*at)?);
         edited.get(*at..end)?;
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn spans_that_do_not_fit_are_refused() {
-        let span = |at, length| Span { at, length, text: String::new() };
+        let span = |at, length| UndoSpan { at, length, text: String::new() };
         assert_eq!(undone("ab", &[span(1, 2)]), None);
         assert_eq!(undone("ab", &[span(1, 1), span(0, 1)]), None);
         assert_eq!(undone("ä", &[span(1, 1)]), None);

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Event {
     pub at: Timestamp,
-    pub what: What,
+    pub what: AnyEventKind,
     /// The agent that caused it, by its name at that time. Not an [`AgentName`](super::AgentName): others write
     /// events too.
     pub agent: String,
@@ -37,12 +37,12 @@ impl Event {
 
 /// The kind of an event: one of ours, or one that only another program knows.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum What {
+pub enum AnyEventKind {
     Ours(EventKind),
     Other(String),
 }
 
-impl What {
+impl AnyEventKind {
     pub fn named(name: &str) -> Self {
         EventKind::named(name).map_or_else(|| Self::Other(name.to_string()), Self::Ours)
     }

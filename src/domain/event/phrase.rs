@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::{Event, EventKind, What};
+use super::{AnyEventKind, Event, EventKind};
 use crate::domain::visible;
 
 /// Maximum length of one part of a sentence, in characters.
@@ -22,17 +22,19 @@ impl Event {
         let preview = self.preview.as_deref().unwrap_or_default().trim();
         let (verb, target) = (self.verb(&target), target.as_str());
         match &self.what {
-            What::Ours(EventKind::Message) => with(&joined(&["→", target]), preview),
-            What::Ours(EventKind::Handoff) if !preview.is_empty() => {
+            AnyEventKind::Ours(EventKind::Message) => with(&joined(&["→", target]), preview),
+            AnyEventKind::Ours(EventKind::Handoff) if !preview.is_empty() => {
                 format!("handed {target} to {}", named(preview))
             }
-            What::Ours(EventKind::Stale) if !target.is_empty() => {
+            AnyEventKind::Ours(EventKind::Stale) if !target.is_empty() => {
                 format!("is gone, and {target} is open again")
             }
-            What::Ours(EventKind::Stuck) if target.is_empty() => with(&verb, preview),
-            What::Ours(EventKind::Stuck) => with(&format!("{verb} on {target}"), preview),
-            What::Ours(EventKind::Commit) if !preview.is_empty() => format!("committed {}", quote(preview)),
-            What::Ours(EventKind::Test) if !preview.is_empty() => {
+            AnyEventKind::Ours(EventKind::Stuck) if target.is_empty() => with(&verb, preview),
+            AnyEventKind::Ours(EventKind::Stuck) => with(&format!("{verb} on {target}"), preview),
+            AnyEventKind::Ours(EventKind::Commit) if !preview.is_empty() => {
+                format!("committed {}", quote(preview))
+            }
+            AnyEventKind::Ours(EventKind::Test) if !preview.is_empty() => {
                 format!("ran the tests: {}", named(preview))
             }
             _ => with(&joined(&[&verb, target]), preview),
@@ -41,8 +43,8 @@ impl Event {
 
     fn verb(&self, target: &str) -> Cow<'_, str> {
         let verb = match &self.what {
-            What::Ours(kind) => of_ours(*kind),
-            What::Other(name) => match of_pi(name) {
+            AnyEventKind::Ours(kind) => of_ours(*kind),
+            AnyEventKind::Other(name) => match of_pi(name) {
                 Some(verb) => verb,
                 None if target.is_empty() && name.is_empty() => "did something",
                 None => return Cow::Owned(named(name)),
@@ -133,7 +135,7 @@ mod tests {
         let some = |text: &str| (!text.is_empty()).then(|| text.to_string());
         let event = Event {
             at: "2026-11-14T23:57:56Z".parse().unwrap(),
-            what: What::named(kind),
+            what: AnyEventKind::named(kind),
             agent: "SwiftRaven".to_string(),
             target: some(target),
             preview: some(preview),

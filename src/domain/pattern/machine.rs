@@ -22,7 +22,7 @@ const MAX_BYTES: usize = 1 << 20;
 const MANY: usize = 32;
 
 #[derive(Clone, Debug)]
-pub(super) struct Machine {
+pub(super) struct Automaton {
     nfa: NFA,
     reader: RefCell<Reader>,
     graph: OnceLock<Option<Graph>>,
@@ -36,7 +36,7 @@ enum Reader {
     Fast(Box<(DFA, Cache)>),
 }
 
-impl Machine {
+impl Automaton {
     /// `None` if the expression is too large or contains assertions, which no glob produces.
     pub(super) fn new(regex: &str) -> Option<Self> {
         let config = Config::new()

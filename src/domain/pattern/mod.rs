@@ -14,10 +14,10 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::OnceLock;
 
-use machine::Machine;
-use outline::Outline;
+use machine::Automaton;
+use outline::GlobLiterals;
 pub use path::PathForm;
-use product::Meeting;
+use product::SearchResult;
 pub use product::{Budget, STEPS_PER_PAIR};
 
 /// Maximum length of a pattern, in bytes. Longer ones are mistakes and slow to compare.
@@ -54,10 +54,10 @@ pub struct Pattern {
 /// Values derived from a pattern when first needed.
 #[derive(Clone, Debug, Default)]
 struct Made {
-    machine: OnceLock<Option<Machine>>,
+    machine: OnceLock<Option<Automaton>>,
     /// The case-insensitive machine of a case-sensitive pattern.
-    folding: OnceLock<Option<Machine>>,
-    outline: OnceLock<Option<Outline>>,
+    folding: OnceLock<Option<Automaton>>,
+    outline: OnceLock<Option<GlobLiterals>>,
 }
 
 /// Whether two patterns cover a common path.
@@ -189,17 +189,17 @@ impl Pattern {
             return Overlap::Apart;
         }
         let graphs =
-            (near.machine(fold).and_then(Machine::graph), far.machine(fold).and_then(Machine::graph));
+            (near.machine(fold).and_then(Automaton::graph), far.machine(fold).and_then(Automaton::graph));
         let (Some(near), Some(far)) = graphs else { return Overlap::TooComplex };
         match product::meet(near, between, far, budget) {
-            Meeting::At(rest) => match String::from_utf8(rest) {
+            SearchResult::At(rest) => match String::from_utf8(rest) {
                 Ok(rest) if path::composed(&rest) == rest => {
                     Overlap::At(far_head.join(rest.trim_start_matches('/')))
                 }
                 _ => Overlap::TooComplex,
             },
-            Meeting::Apart => Overlap::Apart,
-            Meeting::TooComplex => Overlap::TooComplex,
+            SearchResult::Apart => Overlap::Apart,
+            SearchResult::TooComplex => Overlap::TooComplex,
         }
     }
 
@@ -216,17 +216,17 @@ impl Pattern {
         }
     }
 
-    fn outline(&self) -> Option<&Outline> {
+    fn outline(&self) -> Option<&GlobLiterals> {
         let outline = || match &self.tail {
             Tail::Beneath => None,
-            Tail::Glob { text, deep } => Some(Outline::new(text, *deep)),
+            Tail::Glob { text, deep } => Some(GlobLiterals::new(text, *deep)),
         };
         self.made.outline.get_or_init(outline).as_ref()
     }
 
-    fn machine(&self, fold: bool) -> Option<&Machine> {
+    fn machine(&self, fold: bool) -> Option<&Automaton> {
         let place = if fold == self.ignores_case { &self.made.machine } else { &self.made.folding };
-        place.get_or_init(|| Machine::new(&self.regex(fold)?)).as_ref()
+        place.get_or_init(|| Automaton::new(&self.regex(fold)?)).as_ref()
     }
 
     /// A regular expression for the bytes after the head.

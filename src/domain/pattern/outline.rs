@@ -2,7 +2,7 @@
 
 /// Literal parts that every match of a glob has.
 #[derive(Clone, Debug)]
-pub(super) struct Outline {
+pub(super) struct GlobLiterals {
     /// Prefix of every match.
     lead: String,
     /// Suffix of every match.
@@ -21,7 +21,7 @@ struct Part {
     is_literal: bool,
 }
 
-impl Outline {
+impl GlobLiterals {
     pub(super) fn new(glob: &str, deep: bool) -> Self {
         let lead = glob.find(['*', '?', '[', '{', '\\']).map_or(glob, |at| &glob[..at]);
         let trail = glob.rfind(['*', '?', '[', ']', '{', '}', '\\']).map_or(glob, |at| &glob[at + 1..]);

@@ -42,7 +42,7 @@ impl Budget {
 
 /// Result of a search.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Meeting {
+pub(super) enum SearchResult {
     /// The shortest text that both accept, after the second one's head.
     At(Vec<u8>),
     Apart,
@@ -217,16 +217,16 @@ impl Steps {
 }
 
 /// Searches for the shortest path that both accept, where `near` reads `between` before `far` begins.
-pub(super) fn meet(near: &Graph, between: &str, far: &Graph, budget: &Budget) -> Meeting {
+pub(super) fn meet(near: &Graph, between: &str, far: &Graph, budget: &Budget) -> SearchResult {
     let allowance = STEPS_PER_PAIR.min(budget.left());
     let mut steps = Steps(allowance);
     let met = search(near, between, far, &mut steps);
     budget.0.set(budget.left() - (allowance - steps.0));
-    met.unwrap_or(Meeting::TooComplex)
+    met.unwrap_or(SearchResult::TooComplex)
 }
 
 /// `None` if no steps are left.
-fn search(near: &Graph, between: &str, far: &Graph, steps: &mut Steps) -> Option<Meeting> {
+fn search(near: &Graph, between: &str, far: &Graph, steps: &mut Steps) -> Option<SearchResult> {
     let starts = near.after(between.as_bytes(), steps)?;
     let bits = near.nodes.len().checked_mul(far.nodes.len())?.checked_mul(Shape::COUNT)?;
     if bits > MAX_TABLE {
@@ -243,7 +243,7 @@ fn search(near: &Graph, between: &str, far: &Graph, steps: &mut Steps) -> Option
     while let Some((place, _)) = front.reached.get(at) {
         let (a, b, shape) = *place;
         if shape == Shape::Whole && near.is_match(a) && far.is_match(b) {
-            return Some(Meeting::At(front.way_to(at)));
+            return Some(SearchResult::At(front.way_to(at)));
         }
         for one in near.edges(a) {
             for two in far.edges(b) {
@@ -264,11 +264,11 @@ fn search(near: &Graph, between: &str, far: &Graph, steps: &mut Steps) -> Option
         }
         at += 1;
     }
-    Some(Meeting::Apart)
+    Some(SearchResult::Apart)
 }
 
 /// A product state: a node in each graph, and the shape of the path so far.
-type Place = (u32, u32, Shape);
+type ProductState = (u32, u32, Shape);
 
 /// The byte range that was read, and the index of the product state before it.
 #[derive(Clone, Copy)]
@@ -283,11 +283,11 @@ struct Read {
 struct Front {
     seen: Vec<u64>,
     far: usize,
-    reached: Vec<(Place, Option<Read>)>,
+    reached: Vec<(ProductState, Option<Read>)>,
 }
 
 impl Front {
-    fn add(&mut self, place: Place, read: Option<Read>) {
+    fn add(&mut self, place: ProductState, read: Option<Read>) {
         let (a, b, shape) = place;
         let bit = (a as usize * self.far + b as usize) * Shape::COUNT + shape as usize;
         let word = &mut self.seen[bit / 64];

@@ -1,12 +1,12 @@
 //! Brace expansion: `{a,b}` and `{1..3}` turn one word into several, before any other expansion.
 
-use super::syntax::{Piece, Word};
+use super::syntax::{Word, WordPart};
 
 /// An unquoted character, or a piece that is not one.
 #[derive(Clone, Copy)]
 pub enum Atom<'a> {
     Letter(char),
-    Piece(&'a Piece),
+    Piece(&'a WordPart),
 }
 
 /// Maximum number of words that one word may expand to.
@@ -16,17 +16,17 @@ const MAX_ATOMS: usize = 64 * 1024;
 const MAX_RANGE: usize = 40;
 const MAX_NESTING: usize = 16;
 
-pub type Words<'a> = Vec<Vec<Atom<'a>>>;
+pub type ExpandedWords<'a> = Vec<Vec<Atom<'a>>>;
 
 struct TooMany;
 
 /// The words that `word` expands to; `None` if there are too many.
-pub fn expand(word: &Word) -> Option<Words<'_>> {
+pub fn expand(word: &Word) -> Option<ExpandedWords<'_>> {
     let mut atoms = Vec::new();
     let mut has_brace = false;
     for piece in word {
         match piece {
-            Piece::Bare(text) => {
+            WordPart::Bare(text) => {
                 has_brace |= text.contains('{');
                 atoms.extend(text.chars().map(Atom::Letter));
             }
@@ -40,7 +40,7 @@ pub fn expand(word: &Word) -> Option<Words<'_>> {
     }
 }
 
-fn expand_atoms<'a>(atoms: &[Atom<'a>], nesting: usize) -> Result<Words<'a>, TooMany> {
+fn expand_atoms<'a>(atoms: &[Atom<'a>], nesting: usize) -> Result<ExpandedWords<'a>, TooMany> {
     if nesting > MAX_NESTING {
         return Err(TooMany);
     }
@@ -105,7 +105,7 @@ fn closing_braces(atoms: &[Atom<'_>]) -> Vec<Option<Closing>> {
 }
 
 /// Expands the comma-separated alternatives between two braces.
-fn choices<'a>(inside: &[Atom<'a>], nesting: usize) -> Result<Words<'a>, TooMany> {
+fn choices<'a>(inside: &[Atom<'a>], nesting: usize) -> Result<ExpandedWords<'a>, TooMany> {
     let mut depth = 0;
     let mut parts = vec![];
     let mut start = 0;
@@ -132,7 +132,7 @@ fn choices<'a>(inside: &[Atom<'a>], nesting: usize) -> Result<Words<'a>, TooMany
 }
 
 /// Expands `1..3` between two braces, if it is a range.
-fn range<'a>(inside: &[Atom<'a>]) -> Result<Option<Words<'a>>, TooMany> {
+fn range<'a>(inside: &[Atom<'a>]) -> Result<Option<ExpandedWords<'a>>, TooMany> {
     let letter = |atom: &Atom| if let Atom::Letter(c) = atom { Some(*c) } else { None };
     let is_short = inside.len() <= MAX_RANGE;
     let Some(text) = inside.iter().take_while(|_| is_short).map(letter).collect::<Option<String>>() else {

@@ -2,17 +2,17 @@
 
 use std::rc::Rc;
 
-use super::field::{Field, Value};
-use super::options::{Options, Takes};
-use super::reader::{Call, Reader, State};
+use super::field::{Field, VariableValue};
+use super::options::{ProgramOptions, ValueFlags};
+use super::reader::{ProgramCall, ShellReader, ShellState};
 use super::state::join;
 use crate::domain::pattern::PathForm;
 
 /// Maximum size of the `pushd` stack and of the list of doubtful directories; beyond it they are unknown.
 const MAX_DIRS: usize = 32;
 
-pub fn cd(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
-    let options = Options::parse(call.arguments, Takes::default());
+pub fn cd(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+    let options = ProgramOptions::parse(call.arguments, ValueFlags::default());
     let old = state.sure_dir();
     match options.operands.first() {
         None => state.go(reader.world.home()),
@@ -29,7 +29,7 @@ pub fn cd(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option
 }
 
 /// Changes to `text` from each possible directory. Where it does not exist, the shell may also stay.
-fn enter(reader: &mut Reader<'_>, state: &mut State, text: &str) {
+fn enter(reader: &mut ShellReader<'_>, state: &mut ShellState, text: &str) {
     let mut doubted = Vec::new();
     for place in state.places() {
         let path = join(place.as_deref(), text);
@@ -42,7 +42,7 @@ fn enter(reader: &mut Reader<'_>, state: &mut State, text: &str) {
 }
 
 /// Notes that the shell may stay in these directories.
-fn doubt(state: &mut State, places: Vec<Option<String>>) {
+fn doubt(state: &mut ShellState, places: Vec<Option<String>>) {
     if !places.is_empty() {
         let doubted = Rc::make_mut(&mut state.doubted);
         doubted.extend(places);
@@ -52,7 +52,7 @@ fn doubt(state: &mut State, places: Vec<Option<String>>) {
     }
 }
 
-fn can_enter(reader: &mut Reader<'_>, place: Option<&str>, path: &str, text: &str) -> bool {
+fn can_enter(reader: &mut ShellReader<'_>, place: Option<&str>, path: &str, text: &str) -> bool {
     let is_up = !text.starts_with('/') && text.split('/').all(|part| matches!(part, "" | "." | ".."));
     if is_up || reader.world.is_dir(path) || reader.is_made(path) {
         return true;
@@ -62,7 +62,7 @@ fn can_enter(reader: &mut Reader<'_>, place: Option<&str>, path: &str, text: &st
     is_new && reader.world.is_dir(PathForm::absolute(path).as_str())
 }
 
-pub fn pushd(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+pub fn pushd(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
     let rotates = |field: &Field| field.text.starts_with('+') || field.text.starts_with('-');
     if call.arguments.is_empty() || call.arguments.iter().any(rotates) {
         let old = state.sure_dir();
@@ -78,7 +78,7 @@ pub fn pushd(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Opt
     cd(reader, state, call)
 }
 
-pub fn popd(_: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+pub fn popd(_: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
     let back = Rc::make_mut(&mut state.dirs).pop().flatten();
     let old = state.sure_dir();
     let mut places = vec![back.filter(|_| call.arguments.is_empty())];
@@ -92,13 +92,13 @@ pub fn popd(_: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<St
 }
 
 /// `export X=y` and similar.
-pub fn declare(_: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+pub fn declare(_: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
     for field in call.arguments.iter().filter(|field| !field.text.starts_with('-')) {
         if let Some((name, _)) = field.text.split_once('=') {
             let value = field.after(&format!("{name}=")).filter(Field::is_known);
             state.set(
                 name.trim_end_matches('+'),
-                value.filter(|_| !name.ends_with('+')).map(|v| Value::literal(v.text)),
+                value.filter(|_| !name.ends_with('+')).map(|v| VariableValue::literal(v.text)),
             );
         }
     }
@@ -106,7 +106,7 @@ pub fn declare(_: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option
 }
 
 /// `read x`, `let x=1` and similar: the value they set is unknown.
-pub fn forget(_: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+pub fn forget(_: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
     for field in call.arguments.iter().filter(|field| !field.text.starts_with('-')) {
         let name = field.text.split(['=', '+', '-', '*', '[']).next().unwrap_or_default();
         if !name.is_empty() {
@@ -116,18 +116,21 @@ pub fn forget(_: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<
     None
 }
 
-pub fn unset(_: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+pub fn unset(_: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
     let takes_functions = call.arguments.iter().any(|field| field.text == "-f");
     for field in call.arguments.iter().filter(|field| !field.text.starts_with('-') && !takes_functions) {
         // `unset a[1]` leaves the other elements, so the value is unknown.
         let is_whole = field.is_known() && !field.text.contains('[');
-        state.set(field.text.split('[').next().unwrap_or_default(), is_whole.then(|| Value::literal("")));
+        state.set(
+            field.text.split('[').next().unwrap_or_default(),
+            is_whole.then(|| VariableValue::literal("")),
+        );
     }
     None
 }
 
 /// `set -- a b` sets `$1` and `$2`.
-pub fn set(_: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+pub fn set(_: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
     let dashes = call.arguments.iter().position(|field| field.text == "--");
     let first = dashes.map(|at| at + 1).or_else(|| {
         let at = call.arguments.iter().position(|field| !field.text.starts_with(['-', '+']))?;
@@ -136,12 +139,12 @@ pub fn set(_: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<Str
         (!is_option).then_some(at)
     });
     if let Some(first) = first {
-        state.arguments = Some(Rc::new(call.arguments[first..].iter().map(Value::of).collect()));
+        state.arguments = Some(Rc::new(call.arguments[first..].iter().map(VariableValue::of).collect()));
     }
     None
 }
 
-pub fn shift(_: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+pub fn shift(_: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
     let count = call.arguments.first().map_or(Ok(1), |field| field.text.parse::<usize>());
     state.arguments = match (count, state.arguments.take()) {
         (Ok(count), Some(arguments)) => Some(Rc::new(arguments.iter().skip(count).cloned().collect())),
@@ -150,20 +153,20 @@ pub fn shift(_: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<S
     None
 }
 
-pub fn leave(_: &mut Reader<'_>, state: &mut State, _: &Call<'_>) -> Option<String> {
+pub fn leave(_: &mut ShellReader<'_>, state: &mut ShellState, _: &ProgramCall<'_>) -> Option<String> {
     state.is_over = true;
     None
 }
 
 /// `trap 'rm -f x' EXIT`: the script runs at some later time.
-pub fn trap(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+pub fn trap(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
     let arguments: Vec<&Field> = call.arguments.iter().filter(|field| field.text != "--").collect();
     if let [script, _, ..] = arguments.as_slice()
         && !script.text.starts_with('-')
     {
         if script.is_known() {
-            let follow = |reader: &mut Reader<'_>| reader.script(&mut state.clone(), &script.text);
-            reader.telling(super::Tells::NOTHING, follow);
+            let follow = |reader: &mut ShellReader<'_>| reader.script(&mut state.clone(), &script.text);
+            reader.telling(super::OutcomeEvidence::NOTHING, follow);
         } else {
             reader.set_opaque();
         }
@@ -171,7 +174,7 @@ pub fn trap(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Opti
     None
 }
 
-pub fn echo(_: &mut Reader<'_>, _: &mut State, call: &Call<'_>) -> Option<String> {
+pub fn echo(_: &mut ShellReader<'_>, _: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
     let words = match call.arguments {
         [first, rest @ ..] if first.text == "-n" => rest,
         [first, ..] if first.text.starts_with('-') => return None,
@@ -180,7 +183,7 @@ pub fn echo(_: &mut Reader<'_>, _: &mut State, call: &Call<'_>) -> Option<String
     Some(format!("{}\n", known_texts(words)?.join(" ")))
 }
 
-pub fn printf(_: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+pub fn printf(_: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
     if let [flag, name, ..] = call.arguments
         && flag.text == "-v"
     {
@@ -196,7 +199,7 @@ pub fn printf(_: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<
     }
 }
 
-pub fn cat(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+pub fn cat(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
     match call.arguments {
         [] => reader.stdin(state),
         [only] if only.text == "-" => reader.stdin(state),
@@ -205,12 +208,12 @@ pub fn cat(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Optio
     }
 }
 
-pub fn pwd(_: &mut Reader<'_>, state: &mut State, _: &Call<'_>) -> Option<String> {
+pub fn pwd(_: &mut ShellReader<'_>, state: &mut ShellState, _: &ProgramCall<'_>) -> Option<String> {
     state.sure_dir()
 }
 
 /// `dirname` and `basename`.
-pub fn part(_: &mut Reader<'_>, _: &mut State, call: &Call<'_>) -> Option<String> {
+pub fn part(_: &mut ShellReader<'_>, _: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
     let texts = known_texts(call.arguments)?;
     match (call.name, texts.as_slice()) {
         ("dirname", [path]) => {

@@ -1,11 +1,11 @@
 //! Programs that copy, move, link or create files, or change their mode or owner.
 
 use super::Extent;
-use super::field::{Field, Letter};
-use super::options::{Options, Takes};
-use super::reader::{Call, Reader, State};
+use super::field::{Field, FieldChar};
+use super::options::{ProgramOptions, ValueFlags};
+use super::reader::{ProgramCall, ShellReader, ShellState};
 
-pub fn cp(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+pub fn cp(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
     let flag = options.given("-r -R -a --recursive --archive");
     let by = flag.map_or_else(|| name.to_string(), |flag| format!("{name} {flag}"));
     let extent = if flag.is_some() { Extent::Tree } else { Extent::File };
@@ -17,14 +17,14 @@ pub fn cp(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &
     }
 }
 
-pub fn mv(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+pub fn mv(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
     for source in sources(options) {
         reader.write(state, source, Extent::Tree, name);
     }
     write_targets(reader, state, options, Extent::Tree, name);
 }
 
-pub fn ln(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+pub fn ln(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
     // With `-r` the target is relative to the working directory, like that of a hard link.
     let is_symbolic = options.has("-s --symbolic") && !options.has("-r --relative");
     if let ([only], None) = (options.operands.as_slice(), options.value("-t --target-directory")) {
@@ -42,7 +42,7 @@ pub fn ln(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &
     }
 }
 
-pub fn install(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+pub fn install(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
     if options.has("-d --directory") {
         mkdir(reader, state, options, "install -d");
         return;
@@ -50,14 +50,14 @@ pub fn install(reader: &mut Reader<'_>, state: &mut State, options: &Options, na
     write_targets(reader, state, options, Extent::File, name);
 }
 
-pub fn mkdir(reader: &mut Reader<'_>, state: &mut State, options: &Options, by: &str) {
+pub fn mkdir(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, by: &str) {
     for dir in &options.operands {
         reader.write(state, dir, Extent::File, by);
         reader.make(state, dir);
     }
 }
 
-fn sources(options: &Options) -> &[Field] {
+fn sources(options: &ProgramOptions) -> &[Field] {
     match options.operands.split_last() {
         Some((_, sources)) if !options.has("-t --target-directory") => sources,
         _ => &options.operands,
@@ -66,9 +66,9 @@ fn sources(options: &Options) -> &[Field] {
 
 /// Notes writes to the targets given by the last operand or `-t`. Returns each source with its target.
 fn write_targets(
-    reader: &mut Reader<'_>,
-    state: &State,
-    options: &Options,
+    reader: &mut ShellReader<'_>,
+    state: &ShellState,
+    options: &ProgramOptions,
     extent: Extent,
     by: &str,
 ) -> Vec<(Field, Field)> {
@@ -105,7 +105,7 @@ fn write_targets(
     made
 }
 
-pub fn rsync(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+pub fn rsync(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
     if options.has("-n --dry-run --list-only") {
         return;
     }
@@ -126,7 +126,7 @@ pub fn rsync(reader: &mut Reader<'_>, state: &mut State, options: &Options, name
     }
 }
 
-pub fn scp(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+pub fn scp(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
     if let Some((target, sources)) = options.operands.split_last()
         && !sources.is_empty()
         && !is_remote(target)
@@ -142,7 +142,7 @@ fn is_remote(field: &Field) -> bool {
 }
 
 /// The mode may look like a flag: `chmod -x file`.
-pub fn chmod(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+pub fn chmod(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
     let is_mode = |field: &Field| {
         field.text.len() > 1
             && field.text.starts_with('-')
@@ -152,17 +152,24 @@ pub fn chmod(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Opt
     let modes = arguments.len();
     arguments.retain(|field| !is_mode(field));
     let has_mode = arguments.len() < modes;
-    let options = Options::parse(&arguments, Takes { long: "reference", ..Takes::default() });
+    let options =
+        ProgramOptions::parse(&arguments, ValueFlags { long: "reference", ..ValueFlags::default() });
     let first = usize::from(!has_mode && !options.has("--reference"));
     change(reader, state, &options, first, call.name);
     None
 }
 
-pub fn chown(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+pub fn chown(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
     change(reader, state, options, usize::from(!options.has("--reference")), name);
 }
 
-fn change(reader: &mut Reader<'_>, state: &State, options: &Options, first: usize, name: &str) {
+fn change(
+    reader: &mut ShellReader<'_>,
+    state: &ShellState,
+    options: &ProgramOptions,
+    first: usize,
+    name: &str,
+) {
     let flag = options.given("-R --recursive");
     let by = flag.map_or_else(|| name.to_string(), |flag| format!("{name} {flag}"));
     let extent = if flag.is_some() { Extent::Tree } else { Extent::File };
@@ -171,7 +178,7 @@ fn change(reader: &mut Reader<'_>, state: &State, options: &Options, first: usiz
     }
 }
 
-pub fn dd(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+pub fn dd(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
     for file in call.arguments.iter().filter_map(|field| field.after("of=")) {
         reader.write(state, &file, Extent::File, "dd");
     }
@@ -179,7 +186,7 @@ pub fn dd(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option
 }
 
 /// `mktemp DIR/name.XXXX`. Files in the usual temporary directory do not matter.
-pub fn mktemp(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+pub fn mktemp(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
     if options.has("-u --dry-run") {
         return;
     }
@@ -200,11 +207,11 @@ pub fn mktemp(reader: &mut Reader<'_>, state: &mut State, options: &Options, nam
     let base = text.rfind('/').map_or(0, |slash| slash + 1);
     let end = text[..text.len() - suffix.len()].rfind("XXX").filter(|at| *at >= base).map(|at| at + 3);
     let start = end.map(|end| base + text[base..end].trim_end_matches('X').len());
-    let quoted = |part: &str| part.chars().map(|c| Letter { c, quoted: true }).collect::<Vec<_>>();
+    let quoted = |part: &str| part.chars().map(|c| FieldChar { c, quoted: true }).collect::<Vec<_>>();
     let file = match start.zip(end) {
         Some((start, end)) => {
             let mut letters = quoted(&text[..start]);
-            letters.push(Letter { c: '*', quoted: false });
+            letters.push(FieldChar { c: '*', quoted: false });
             letters.extend(quoted(&text[end..]));
             Field::new(&letters)
         }

@@ -2,11 +2,11 @@
 
 use super::Extent;
 use super::field::Field;
-use super::options::Options;
-use super::reader::{Call, Reader, State};
-use super::scripts::{self, Effects};
+use super::options::ProgramOptions;
+use super::reader::{ProgramCall, ShellReader, ShellState};
+use super::scripts::{self, ScriptEffects};
 
-pub fn sed(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+pub fn sed(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
     let mut operands = options.operands.as_slice();
     let has_script = options.has("-e --expression -f --file");
     let mut suffix = options.value("-i --in-place").cloned();
@@ -53,7 +53,7 @@ fn text_of(field: &Field) -> Option<String> {
     field.is_known().then(|| field.text.clone())
 }
 
-fn apply(reader: &mut Reader<'_>, state: &State, effects: Effects, name: &str) {
+fn apply(reader: &mut ShellReader<'_>, state: &ShellState, effects: ScriptEffects, name: &str) {
     for file in effects.files {
         reader.write(state, &Field::literal(file), Extent::File, name);
     }
@@ -63,7 +63,13 @@ fn apply(reader: &mut Reader<'_>, state: &State, effects: Effects, name: &str) {
 }
 
 /// Notes writes to the files and to their backups.
-fn write_in_place(reader: &mut Reader<'_>, state: &State, files: &[Field], suffix: Option<&Field>, by: &str) {
+fn write_in_place(
+    reader: &mut ShellReader<'_>,
+    state: &ShellState,
+    files: &[Field],
+    suffix: Option<&Field>,
+    by: &str,
+) {
     for file in files {
         reader.write(state, file, Extent::File, by);
         match suffix {
@@ -74,7 +80,7 @@ fn write_in_place(reader: &mut Reader<'_>, state: &State, files: &[Field], suffi
     }
 }
 
-pub fn perl(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+pub fn perl(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
     if options.has("-v -c") {
         return;
     }
@@ -88,7 +94,7 @@ pub fn perl(reader: &mut Reader<'_>, state: &mut State, options: &Options, name:
     }
 }
 
-pub fn awk(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+pub fn awk(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
     let mut operands = options.operands.as_slice();
     if options.has("-f --file -e --source") {
         reader.set_opaque();
@@ -106,7 +112,7 @@ pub fn awk(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: 
     }
 }
 
-pub fn editor(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+pub fn editor(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
     if options.has("-R -h") {
         return;
     }
@@ -116,7 +122,11 @@ pub fn editor(reader: &mut Reader<'_>, state: &mut State, options: &Options, nam
 }
 
 /// Its long flags start with a single dash.
-pub fn clang_format(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+pub fn clang_format(
+    reader: &mut ShellReader<'_>,
+    state: &mut ShellState,
+    call: &ProgramCall<'_>,
+) -> Option<String> {
     if call.arguments.iter().any(|field| field.text == "-i") {
         if call.arguments.iter().all(|field| field.text.starts_with('-')) {
             reader.set_opaque();
@@ -128,7 +138,7 @@ pub fn clang_format(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>)
     None
 }
 
-pub fn ruff(reader: &mut Reader<'_>, state: &mut State, options: &Options, _: &str) {
+pub fn ruff(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, _: &str) {
     let Some((command, paths)) = options.operands.split_first() else {
         return;
     };
@@ -146,7 +156,7 @@ pub fn ruff(reader: &mut Reader<'_>, state: &mut State, options: &Options, _: &s
 }
 
 /// `yq -i EXPRESSION FILE…`
-pub fn yq(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+pub fn yq(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
     if !options.has("-i --inplace --in-place") {
         return;
     }
@@ -160,14 +170,19 @@ pub fn yq(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &
 }
 
 /// `uniq IN OUT`
-pub fn second_operand(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+pub fn second_operand(
+    reader: &mut ShellReader<'_>,
+    state: &mut ShellState,
+    options: &ProgramOptions,
+    name: &str,
+) {
     if let Some(file) = options.operands.get(1).filter(|file| file.text != "-") {
         reader.write(state, file, Extent::File, name);
     }
 }
 
 /// It follows `mod` declarations to other files, so the call is opaque.
-pub fn rustfmt(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+pub fn rustfmt(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
     if options.has("--check") || options.operands.is_empty() {
         return;
     }

@@ -1,16 +1,16 @@
 //! Expands words into arguments: braces, `~`, variables, substitutions, word splitting.
 
 use super::brace::{self, Atom};
-use super::field::{Field, Letter, MAX_GLOB, Value};
-use super::reader::{BYTES_PER_STEP, Reader, State};
-use super::runs::Tells;
-use super::syntax::{Piece, Word};
+use super::field::{Field, FieldChar, MAX_GLOB, VariableValue};
+use super::reader::{BYTES_PER_STEP, ShellReader, ShellState};
+use super::runs::OutcomeEvidence;
+use super::syntax::{Word, WordPart};
 
 /// Collects the arguments that one word expands to.
 #[derive(Default)]
 struct Builder {
     done: Vec<Field>,
-    letters: Vec<Letter>,
+    letters: Vec<FieldChar>,
     /// Used instead of `letters` once the word is too long to be a file name.
     long: String,
     /// A word has started, even if it is empty.
@@ -18,7 +18,7 @@ struct Builder {
     /// Unquoted variables are split into several words.
     splits: bool,
     /// The value of `IFS` if the command sets it; `Some(None)` if that value is unknown.
-    separators: Option<Option<Value>>,
+    separators: Option<Option<VariableValue>>,
 }
 
 impl Builder {
@@ -29,30 +29,30 @@ impl Builder {
             self.long.extend(self.letters.drain(..).map(|letter| letter.c));
             self.long.push_str(text);
         } else {
-            self.letters.extend(text.chars().map(|c| Letter { c, quoted }));
+            self.letters.extend(text.chars().map(|c| FieldChar { c, quoted }));
         }
     }
 
     fn push_unknown(&mut self) {
-        self.letters.push(Letter::UNKNOWN);
+        self.letters.push(FieldChar::UNKNOWN);
         self.is_begun = true;
     }
 
-    fn push_value(&mut self, value: Option<&Value>, quoted: bool) {
+    fn push_value(&mut self, value: Option<&VariableValue>, quoted: bool) {
         match value {
             None => self.push_unknown(),
             Some(value) if !quoted && self.splits && self.may_split(value) => self.push_unknown(),
-            Some(Value { glob: Some(letters), .. }) => {
+            Some(VariableValue { glob: Some(letters), .. }) => {
                 self.letters.extend_from_slice(letters);
                 self.is_begun = true;
             }
-            Some(Value { text, .. }) if quoted || !self.splits => self.push(text, quoted),
-            Some(Value { text, .. }) => self.push_split(text),
+            Some(VariableValue { text, .. }) if quoted || !self.splits => self.push(text, quoted),
+            Some(VariableValue { text, .. }) => self.push_split(text),
         }
     }
 
     /// Whether the changed `IFS` may split it differently.
-    fn may_split(&self, value: &Value) -> bool {
+    fn may_split(&self, value: &VariableValue) -> bool {
         match &self.separators {
             None => false,
             Some(None) => true,
@@ -68,7 +68,7 @@ impl Builder {
             if c.is_ascii_whitespace() {
                 self.end_word();
             } else {
-                self.letters.push(Letter { c, quoted: false });
+                self.letters.push(FieldChar { c, quoted: false });
                 self.is_begun = true;
             }
         }
@@ -89,9 +89,9 @@ impl Builder {
     }
 }
 
-impl Reader<'_> {
+impl ShellReader<'_> {
     /// The arguments that `words` expand to. Substituted commands are followed.
-    pub fn fields(&mut self, state: &mut State, words: &[Word]) -> Vec<Field> {
+    pub fn fields(&mut self, state: &mut ShellState, words: &[Word]) -> Vec<Field> {
         let mut fields = Vec::new();
         for word in words {
             if !self.spend(0) {
@@ -112,11 +112,11 @@ impl Reader<'_> {
     }
 
     /// The single text that `word` expands to where the shell does not split it.
-    pub fn single(&mut self, state: &mut State, word: &Word) -> Field {
+    pub fn single(&mut self, state: &mut ShellState, word: &Word) -> Field {
         let atoms: Vec<Atom> = word
             .iter()
             .flat_map(|piece| match piece {
-                Piece::Bare(text) => text.chars().map(Atom::Letter).collect(),
+                WordPart::Bare(text) => text.chars().map(Atom::Letter).collect(),
                 piece => vec![Atom::Piece(piece)],
             })
             .collect();
@@ -126,14 +126,18 @@ impl Reader<'_> {
     }
 
     /// The value of a variable that is assigned `word`. Globs are not expanded in assignments.
-    pub fn assigned(&mut self, state: &mut State, word: &Word) -> Option<Value> {
+    pub fn assigned(&mut self, state: &mut ShellState, word: &Word) -> Option<VariableValue> {
         let field = self.single(state, word);
         let is_glob_value =
-            matches!(word.as_slice(), [.., Piece::Variable { .. }]) && field.pattern.is_some();
-        if is_glob_value { Value::of(&field) } else { field.is_known().then(|| Value::literal(field.text)) }
+            matches!(word.as_slice(), [.., WordPart::Variable { .. }]) && field.pattern.is_some();
+        if is_glob_value {
+            VariableValue::of(&field)
+        } else {
+            field.is_known().then(|| VariableValue::literal(field.text))
+        }
     }
 
-    fn atoms(&mut self, state: &mut State, atoms: &[Atom<'_>], builder: &mut Builder) {
+    fn atoms(&mut self, state: &mut ShellState, atoms: &[Atom<'_>], builder: &mut Builder) {
         let pieces = atoms.iter().filter(|atom| matches!(atom, Atom::Piece(_))).count();
         if !self.spend(1 + atoms.len() / 256 + pieces / 16) {
             builder.push_unknown();
@@ -152,7 +156,7 @@ impl Reader<'_> {
         for atom in rest {
             match atom {
                 Atom::Letter(c) => {
-                    builder.letters.push(Letter { c: *c, quoted: false });
+                    builder.letters.push(FieldChar { c: *c, quoted: false });
                     builder.is_begun = true;
                 }
                 Atom::Piece(piece) => self.piece(state, piece, builder),
@@ -164,7 +168,7 @@ impl Reader<'_> {
     /// Expands `~` and returns what follows it.
     fn tilde<'a, 'b>(
         &mut self,
-        state: &State,
+        state: &ShellState,
         tail: &'a [Atom<'b>],
         builder: &mut Builder,
     ) -> &'a [Atom<'b>] {
@@ -177,14 +181,14 @@ impl Reader<'_> {
         &tail[end..]
     }
 
-    fn piece(&mut self, state: &mut State, piece: &Piece, builder: &mut Builder) {
+    fn piece(&mut self, state: &mut ShellState, piece: &WordPart, builder: &mut Builder) {
         match piece {
-            Piece::Bare(text) => builder.push(text, false),
+            WordPart::Bare(text) => builder.push(text, false),
             // Text beyond the step limit counts as unknown.
-            Piece::Quoted(text) if self.spend(text.len() / BYTES_PER_STEP) => builder.push(text, true),
-            Piece::Quoted(_) => builder.push_unknown(),
-            Piece::Variable { name, quoted } => self.push_variable(state, name, *quoted, builder),
-            Piece::Default { name, word, quoted } => {
+            WordPart::Quoted(text) if self.spend(text.len() / BYTES_PER_STEP) => builder.push(text, true),
+            WordPart::Quoted(_) => builder.push_unknown(),
+            WordPart::Variable { name, quoted } => self.push_variable(state, name, *quoted, builder),
+            WordPart::Default { name, word, quoted } => {
                 let other = self.single(state, word);
                 match self.variable(state, name).filter(|value| !value.text.is_empty()) {
                     Some(value) => builder.push_value(Some(&value), *quoted),
@@ -192,22 +196,22 @@ impl Reader<'_> {
                     None if matches!(name.as_str(), "PWD" | "OLDPWD" | "_" | "SHLVL") => {
                         builder.push_unknown();
                     }
-                    None => builder.push_value(Value::of(&other).as_ref(), *quoted),
+                    None => builder.push_value(VariableValue::of(&other).as_ref(), *quoted),
                 }
             }
-            Piece::Output { list, quoted } => {
+            WordPart::Output { list, quoted } => {
                 let follow = |reader: &mut Self| reader.list(&mut state.clone(), list);
-                let output = self.telling(Tells::NOTHING, |reader| reader.deeper(follow));
+                let output = self.telling(OutcomeEvidence::NOTHING, |reader| reader.deeper(follow));
                 let output = output.filter(|text| self.spend(text.len() / BYTES_PER_STEP));
-                let output = output.map(|text| Value::literal(text.trim_end_matches('\n')));
+                let output = output.map(|text| VariableValue::literal(text.trim_end_matches('\n')));
                 builder.push_value(output.as_ref(), *quoted);
             }
-            Piece::Process(list) => {
+            WordPart::Process(list) => {
                 let follow = |reader: &mut Self| reader.list(&mut state.clone(), list);
-                self.telling(Tells::NOTHING, |reader| reader.deeper(follow));
+                self.telling(OutcomeEvidence::NOTHING, |reader| reader.deeper(follow));
                 builder.push("/dev/fd/63", true);
             }
-            Piece::Other(word) => {
+            WordPart::Other(word) => {
                 self.deeper(|reader| {
                     word.iter().for_each(|piece| reader.piece(state, piece, &mut Builder::default()));
                 });
@@ -216,7 +220,7 @@ impl Reader<'_> {
         }
     }
 
-    fn push_variable(&mut self, state: &State, name: &str, quoted: bool, builder: &mut Builder) {
+    fn push_variable(&mut self, state: &ShellState, name: &str, quoted: bool, builder: &mut Builder) {
         if !matches!(name, "@" | "*") {
             let value = self.variable(state, name);
             let length = value.as_ref().map_or(0, |value| value.text.len());
@@ -245,25 +249,25 @@ impl Reader<'_> {
     }
 
     /// The value of the variable, if known.
-    fn variable(&self, state: &State, name: &str) -> Option<Value> {
+    fn variable(&self, state: &ShellState, name: &str) -> Option<VariableValue> {
         if let Some(value) = state.variables.get(name) {
             return value.clone();
         }
         match name {
             "" => None,
             // Not from the environment, which is ours and not the shell's.
-            "PWD" => state.sure_dir().map(Value::literal),
-            "OLDPWD" => state.old_dir.clone().map(Value::literal),
+            "PWD" => state.sure_dir().map(VariableValue::literal),
+            "OLDPWD" => state.old_dir.clone().map(VariableValue::literal),
             "_" | "SHLVL" => None,
-            "HOME" => self.world.home().map(Value::literal),
+            "HOME" => self.world.home().map(VariableValue::literal),
             _ => match name.parse::<usize>() {
                 Ok(0) => None,
                 Ok(nth) => {
                     // A missing positional parameter is empty.
                     let arguments = state.arguments.as_ref()?;
-                    arguments.get(nth - 1).cloned().unwrap_or_else(|| Some(Value::literal("")))
+                    arguments.get(nth - 1).cloned().unwrap_or_else(|| Some(VariableValue::literal("")))
                 }
-                Err(_) => self.world.variable(name).map(Value::literal),
+                Err(_) => self.world.variable(name).map(VariableValue::literal),
             },
         }
     }

@@ -10,13 +10,13 @@ pub const MAX_GLOB: usize = 4096;
 
 /// One character of a field under construction.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Letter {
+pub struct FieldChar {
     pub c: char,
     /// Glob characters are literal in it.
     pub quoted: bool,
 }
 
-impl Letter {
+impl FieldChar {
     pub const UNKNOWN: Self = Self { c: UNKNOWN, quoted: true };
 }
 
@@ -30,18 +30,18 @@ pub struct Field {
     /// It may be any file below that path, like `{}` of `find`.
     pub is_below: bool,
     /// The characters of a glob as written.
-    pub letters: Option<Rc<[Letter]>>,
+    pub letters: Option<Rc<[FieldChar]>>,
 }
 
 /// The value of a variable.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Value {
+pub struct VariableValue {
     pub text: Rc<str>,
     /// The value is each file that this glob matches in turn, as in `for f in *.rs`.
-    pub glob: Option<Rc<[Letter]>>,
+    pub glob: Option<Rc<[FieldChar]>>,
 }
 
-impl Value {
+impl VariableValue {
     pub fn literal(text: impl Into<Rc<str>>) -> Self {
         Self { text: text.into(), glob: None }
     }
@@ -63,14 +63,14 @@ impl Field {
         Self::literal(UNKNOWN)
     }
 
-    pub fn new(letters: &[Letter]) -> Self {
+    pub fn new(letters: &[FieldChar]) -> Self {
         let text: String = letters.iter().map(|letter| letter.c).collect();
         if letters.len() > MAX_GLOB {
             return Self::literal(text);
         }
         let classes = Classes::new(letters);
         let is_active =
-            |at: usize, letter: &Letter| !letter.quoted && (letter.c != '[' || classes.begin_at(at));
+            |at: usize, letter: &FieldChar| !letter.quoted && (letter.c != '[' || classes.begin_at(at));
         let has_glob = letters
             .iter()
             .enumerate()
@@ -176,13 +176,13 @@ fn push_escaped(pattern: &mut String, c: char) {
 
 /// Finds where character classes such as `[a-z]` may end.
 struct Classes<'a> {
-    letters: &'a [Letter],
+    letters: &'a [FieldChar],
     /// For each position, whether a `]` follows before the next `/`.
     closes: Vec<bool>,
 }
 
 impl<'a> Classes<'a> {
-    fn new(letters: &'a [Letter]) -> Self {
+    fn new(letters: &'a [FieldChar]) -> Self {
         let mut closes = vec![false; letters.len() + 1];
         for (at, letter) in letters.iter().enumerate().rev() {
             closes[at] = match letter.c {

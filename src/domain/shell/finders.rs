@@ -1,15 +1,15 @@
 //! Programs that run others on files they find or are given: `find`, `fd`, `xargs`.
 
 use super::Extent;
-use super::field::{Field, Letter};
-use super::options::{Options, Takes};
-use super::reader::{BYTES_PER_STEP, Call, Reader, State};
-use super::runs::Tells;
+use super::field::{Field, FieldChar};
+use super::options::{ProgramOptions, ValueFlags};
+use super::reader::{BYTES_PER_STEP, ProgramCall, ShellReader, ShellState};
+use super::runs::OutcomeEvidence;
 
 /// Tests of `find` with which its result is no longer "all files with this name".
 const NOT_PLAIN: [&str; 9] = ["-o", "-or", "!", "-not", "(", ")", ",", "-path", "-regex"];
 
-pub fn find(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+pub fn find(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
     let is_option = |field: &&Field| matches!(field.text.as_str(), "-H" | "-L" | "-P");
     let arguments = &call.arguments[call.arguments.iter().take_while(is_option).count()..];
     let begins =
@@ -67,9 +67,9 @@ fn found(paths: &[Field], tests: &[Field]) -> Vec<Field> {
             Some(name) if path.pattern.is_none() => {
                 let separator = if path.text.ends_with('/') { "" } else { "/" };
                 let middle = if is_one_dir { separator.to_string() } else { format!("{separator}**/") };
-                let mut letters: Vec<Letter> =
-                    path.text.chars().map(|c| Letter { c, quoted: true }).collect();
-                letters.extend(middle.chars().chain(name.chars()).map(|c| Letter { c, quoted: false }));
+                let mut letters: Vec<FieldChar> =
+                    path.text.chars().map(|c| FieldChar { c, quoted: true }).collect();
+                letters.extend(middle.chars().chain(name.chars()).map(|c| FieldChar { c, quoted: false }));
                 Field::new(&letters)
             }
             _ => Field { is_below: true, ..path },
@@ -99,20 +99,21 @@ fn without_exceptions(tests: &[Field]) -> Vec<&Field> {
     kept
 }
 
-fn run_on_each(reader: &mut Reader<'_>, state: &mut State, command: &[Field], found: &[Field]) {
+fn run_on_each(reader: &mut ShellReader<'_>, state: &mut ShellState, command: &[Field], found: &[Field]) {
     for one in found {
         if !reader.spend(1 + command.len() / 64) {
             return;
         }
         let words: Vec<Field> = command.iter().map(|word| word.replace("{}", one)).collect();
         if let Some((name, arguments)) = words.split_first() {
-            reader.telling(Tells::NOTHING, |reader| reader.call(&mut state.clone(), name, arguments));
+            reader
+                .telling(OutcomeEvidence::NOTHING, |reader| reader.call(&mut state.clone(), name, arguments));
         }
     }
 }
 
 /// `-execdir` runs in the directory of each file found, anywhere below `paths`.
-fn run_beside_each(reader: &mut Reader<'_>, state: &State, command: &[Field], paths: &[Field]) {
+fn run_beside_each(reader: &mut ShellReader<'_>, state: &ShellState, command: &[Field], paths: &[Field]) {
     let mut own = state.clone();
     own.go(None);
     let unknown = reader.unknown;
@@ -125,20 +126,20 @@ fn run_beside_each(reader: &mut Reader<'_>, state: &State, command: &[Field], pa
 }
 
 /// The files it finds are unknown, but the command it runs on them is known.
-pub fn fd(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+pub fn fd(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
     let runs = |field: &Field| matches!(field.text.as_str(), "-x" | "-X" | "--exec" | "--exec-batch");
     let at = call.arguments.iter().position(runs)?;
     run_on_unknown(reader, state, &call.arguments[at + 1..], Some("{}"));
     None
 }
 
-pub fn xargs(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
-    let takes = Takes {
+pub fn xargs(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+    let takes = ValueFlags {
         short: "adEILnPsJR",
         long: "arg-file delimiter max-args max-procs max-chars max-lines process-slot-var",
         attached: "ile",
     };
-    let (options, at) = Options::leading(call.arguments, takes);
+    let (options, at) = ProgramOptions::leading(call.arguments, takes);
     let command = &call.arguments[at..];
     let mark = options.value("-I -i --replace -J").map(|mark| mark.text.clone());
     let mark = mark.or_else(|| options.has("-i --replace").then(|| "{}".to_string()));
@@ -167,7 +168,12 @@ pub fn xargs(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Opt
     None
 }
 
-fn run_on_unknown(reader: &mut Reader<'_>, state: &mut State, command: &[Field], mark: Option<&str>) {
+fn run_on_unknown(
+    reader: &mut ShellReader<'_>,
+    state: &mut ShellState,
+    command: &[Field],
+    mark: Option<&str>,
+) {
     let unknown = Field::unknown();
     let has_mark = mark.is_some_and(|mark| command.iter().any(|word| word.text.contains(mark)));
     let mut words: Vec<Field> = match mark {
@@ -183,11 +189,11 @@ fn run_on_unknown(reader: &mut Reader<'_>, state: &mut State, command: &[Field],
     run(reader, state, &words);
 }
 
-fn run(reader: &mut Reader<'_>, state: &mut State, words: &[Field]) {
+fn run(reader: &mut ShellReader<'_>, state: &mut ShellState, words: &[Field]) {
     if !reader.spend(1) {
         return;
     }
     if let Some((name, arguments)) = words.split_first() {
-        reader.telling(Tells::NOTHING, |reader| reader.call(&mut state.clone(), name, arguments));
+        reader.telling(OutcomeEvidence::NOTHING, |reader| reader.call(&mut state.clone(), name, arguments));
     }
 }

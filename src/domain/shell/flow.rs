@@ -1,12 +1,12 @@
 //! Branches and loops. Which of them run, and how often, is unknown, so all of them are followed.
 
-use super::field::Value;
-use super::reader::{Reader, State};
-use super::syntax::{Compound, List, Word};
+use super::field::VariableValue;
+use super::reader::{ShellReader, ShellState};
+use super::syntax::{CommandList, Compound, Word};
 
-impl Reader<'_> {
+impl ShellReader<'_> {
     /// Follows a compound command with branches or loops.
-    pub fn branches(&mut self, state: &mut State, compound: &Compound) {
+    pub fn branches(&mut self, state: &mut ShellState, compound: &Compound) {
         match compound {
             Compound::Subshell(_) | Compound::Group(_) => {}
             Compound::If(branches, last) => {
@@ -22,7 +22,7 @@ impl Reader<'_> {
                     self.list(&mut own, last);
                 }
                 ends.push(own);
-                *state = State::either(ends);
+                *state = ShellState::either(ends);
             }
             Compound::While(condition, body) => self.while_loop(state, condition, body),
             Compound::For { name, values, body } => self.for_loop(state, name, values.as_deref(), body),
@@ -35,7 +35,7 @@ impl Reader<'_> {
                     self.list(&mut own, body);
                     ends.push(own);
                 }
-                *state = State::either(ends);
+                *state = ShellState::either(ends);
             }
             Compound::Test(words) => {
                 self.fields(state, words);
@@ -48,7 +48,7 @@ impl Reader<'_> {
     }
 
     /// Follows the loop once, and a second time with everything it changed unknown.
-    fn while_loop(&mut self, state: &mut State, condition: &List, body: &List) {
+    fn while_loop(&mut self, state: &mut ShellState, condition: &CommandList, body: &CommandList) {
         for _ in 0..2 {
             let before = state.clone();
             self.list(state, condition);
@@ -57,18 +57,18 @@ impl Reader<'_> {
             let is_same = before.dir == state.dir
                 && before.instead == state.instead
                 && before.variables == state.variables;
-            *state = State::either(vec![before, state.clone()]);
+            *state = ShellState::either(vec![before, state.clone()]);
             if is_same {
                 return;
             }
         }
     }
 
-    fn for_loop(&mut self, state: &mut State, name: &str, values: Option<&[Word]>, body: &List) {
-        let values: Vec<Option<Value>> = match (values, &state.arguments) {
+    fn for_loop(&mut self, state: &mut ShellState, name: &str, values: Option<&[Word]>, body: &CommandList) {
+        let values: Vec<Option<VariableValue>> = match (values, &state.arguments) {
             (Some(words), _) => {
                 let fields = self.fields(state, words);
-                fields.iter().map(Value::of).collect()
+                fields.iter().map(VariableValue::of).collect()
             }
             (None, Some(arguments)) => arguments.to_vec(),
             (None, None) => vec![None],

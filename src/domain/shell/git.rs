@@ -3,9 +3,9 @@
 use super::Extent;
 use super::copies;
 use super::field::{Field, escape};
-use super::options::{Options, Takes};
+use super::options::{ProgramOptions, ValueFlags};
 use super::patches::write_all;
-use super::reader::{Call, Reader, State};
+use super::reader::{ProgramCall, ShellReader, ShellState};
 use super::wrappers::change_dir;
 use crate::domain::patch::diff_paths;
 
@@ -19,14 +19,14 @@ const READS: &str = "status diff log show add fetch branch tag rev-parse rev-lis
     send-email --version --help";
 
 struct Git<'r, 'w, 'a> {
-    reader: &'r mut Reader<'w>,
-    state: State,
+    reader: &'r mut ShellReader<'w>,
+    state: ShellState,
     command: &'a str,
     by: String,
 }
 
-pub fn git(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
-    let takes = Takes {
+pub fn git(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+    let takes = ValueFlags {
         short: "Cc",
         long: "git-dir work-tree namespace super-prefix config-env attr-source",
         attached: "",
@@ -37,7 +37,7 @@ pub fn git(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Optio
         });
         return None;
     }
-    let (global, at) = Options::leading(call.arguments, takes);
+    let (global, at) = ProgramOptions::leading(call.arguments, takes);
     let mut own = state.clone();
     for dir in global.values("-C") {
         change_dir(&mut own, Some(dir));
@@ -53,7 +53,7 @@ pub fn git(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Optio
 }
 
 /// The flags of the command that take a value.
-fn takes(command: &str) -> Takes {
+fn takes(command: &str) -> ValueFlags {
     let (short, long) = match command {
         "checkout" => ("bB", "orphan conflict pathspec-from-file"),
         "switch" => ("cC", "create force-create orphan conflict"),
@@ -72,12 +72,12 @@ fn takes(command: &str) -> Takes {
         "reset" | "rm" => ("", "pathspec-from-file"),
         _ => ("", "output"),
     };
-    Takes { short, attached: "", long }
+    ValueFlags { short, attached: "", long }
 }
 
 impl Git<'_, '_, '_> {
     fn run(mut self, arguments: &[Field]) {
-        let options = Options::parse(arguments, takes(self.command));
+        let options = ProgramOptions::parse(arguments, takes(self.command));
         if options.has("--help") {
             return;
         }
@@ -139,7 +139,7 @@ impl Git<'_, '_, '_> {
         self.reader.world.work_tree(dir).unwrap_or_else(|| dir.to_string())
     }
 
-    fn checkout(&mut self, options: &Options) {
+    fn checkout(&mut self, options: &ProgramOptions) {
         if options.has("-p --patch") {
             self.reader.set_opaque();
             return;
@@ -161,7 +161,7 @@ impl Git<'_, '_, '_> {
         }
     }
 
-    fn switch(&mut self, options: &Options) {
+    fn switch(&mut self, options: &ProgramOptions) {
         match options.has("-c -C --create --force-create --orphan") {
             true if options.has("--orphan") => self.write_work_tree(),
             true => self.start_from(options.operands.first()),
@@ -205,7 +205,7 @@ impl Git<'_, '_, '_> {
         }
     }
 
-    fn clean(&mut self, options: &Options) {
+    fn clean(&mut self, options: &ProgramOptions) {
         let here = [Field::literal(".")];
         let paths = if options.operands.is_empty() { &here[..] } else { &options.operands };
         for path in paths {
@@ -213,7 +213,7 @@ impl Git<'_, '_, '_> {
         }
     }
 
-    fn stash(&mut self, options: &Options) {
+    fn stash(&mut self, options: &ProgramOptions) {
         let (first, rest) = match options.operands.split_first() {
             // `git stash -- path`
             Some(_) if options.before_dashes == Some(0) => ("push", options.operands.as_slice()),
@@ -228,7 +228,7 @@ impl Git<'_, '_, '_> {
         }
     }
 
-    fn apply(&mut self, options: &Options) {
+    fn apply(&mut self, options: &ProgramOptions) {
         let only_tells = options.has("--check --stat --numstat --summary --cached --index-info");
         if only_tells && !options.has("--apply") {
             return;
@@ -236,7 +236,7 @@ impl Git<'_, '_, '_> {
         self.write_patches(options);
     }
 
-    fn am(&mut self, options: &Options) {
+    fn am(&mut self, options: &ProgramOptions) {
         if options.has("--abort --continue --skip --quit --resolved -r --retry --show-current-patch") {
             self.reader.set_opaque();
             return;
@@ -245,12 +245,12 @@ impl Git<'_, '_, '_> {
     }
 
     /// Notes writes to the files named in the patches, which are relative to the root of the work tree.
-    fn write_patches(&mut self, options: &Options) {
+    fn write_patches(&mut self, options: &ProgramOptions) {
         let Some(dir) = self.state.dir.clone() else {
             self.reader.set_opaque();
             return;
         };
-        let mut root = State { dir: Some(self.root(&dir)), ..self.state.clone() };
+        let mut root = ShellState { dir: Some(self.root(&dir)), ..self.state.clone() };
         change_dir(&mut root, options.value("--directory"));
         let strip = options.value("-p").map_or(Ok(1), |strip| strip.text.parse());
         let texts: Vec<Option<String>> = match options.operands.as_slice() {
@@ -266,7 +266,7 @@ impl Git<'_, '_, '_> {
         }
     }
 
-    fn worktree(&mut self, options: &Options) {
+    fn worktree(&mut self, options: &ProgramOptions) {
         match options.operands.as_slice() {
             [command, path, ..] if matches!(command.text.as_str(), "add" | "remove") => {
                 let by = format!("{} {}", self.by, command.text);
@@ -281,7 +281,7 @@ impl Git<'_, '_, '_> {
         }
     }
 
-    fn clone_repository(&mut self, options: &Options) {
+    fn clone_repository(&mut self, options: &ProgramOptions) {
         let dir = match options.operands.as_slice() {
             [_, dir, ..] => Some(dir.clone()),
             [url] => {
@@ -300,7 +300,7 @@ impl Git<'_, '_, '_> {
     }
 
     /// Only `--file` writes in the work tree; the repository's own configuration is elsewhere.
-    fn config(&mut self, options: &Options) {
+    fn config(&mut self, options: &ProgramOptions) {
         const READS: &str =
             "--get --get-all --get-regexp --get-urlmatch --get-color --get-colorbool -l --list";
         const WRITES: &str =
@@ -317,7 +317,7 @@ impl Git<'_, '_, '_> {
         }
     }
 
-    fn export(&mut self, options: &Options) {
+    fn export(&mut self, options: &ProgramOptions) {
         let extent = if self.command == "archive" { Extent::File } else { Extent::Tree };
         match options.value("-o --output --output-directory") {
             Some(target) => self.reader.write(&self.state, target, extent, &self.by),

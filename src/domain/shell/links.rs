@@ -1,9 +1,9 @@
 //! Links that a command makes itself, and later writes of the same command through them.
 
 use super::field::Field;
-use super::reader::{Reader, State};
+use super::reader::{ShellReader, ShellState};
 use super::state::join;
-use super::{Extent, Written};
+use super::{Extent, PathWrite};
 use crate::domain::pattern::PathForm;
 
 /// Maximum number of links that are tracked.
@@ -20,7 +20,7 @@ pub struct Links {
 
 /// Where a write leads.
 #[derive(Default)]
-pub struct Followed {
+pub struct LinkTarget {
     /// The other path of the same file.
     pub target: Option<String>,
     /// It may lead elsewhere as well.
@@ -69,32 +69,32 @@ impl Links {
         has_moved.then(|| here.to_string())
     }
 
-    pub fn follow(&mut self, written: &Written) -> Followed {
+    pub fn follow(&mut self, written: &PathWrite) -> LinkTarget {
         // Which links a glob matches is not worth computing.
         if written.is_pattern {
-            return Followed { target: None, is_unsure: true };
+            return LinkTarget { target: None, is_unsure: true };
         }
         let path = PathForm::absolute(&written.path);
         let program = written.by.split(' ').next().unwrap_or_default();
         if CHANGE_NAMES.contains(&program) && self.known.iter().any(|(from, _)| *from == path) {
             // Afterwards, this path is another file.
             self.known.retain(|(from, _)| *from != path);
-            return Followed { target: None, is_unsure: true };
+            return LinkTarget { target: None, is_unsure: true };
         }
         // `..` after a link goes up from the link's target, which may be below a link too.
         if let Some(above) = self.go_up(&written.path) {
             let target = self.resolve(&above).unwrap_or(above);
-            return Followed { target: Some(target), is_unsure: true };
+            return LinkTarget { target: Some(target), is_unsure: true };
         }
         let is_above = |(from, _): &(PathForm, PathForm)| from.is_within(&path) && *from != path;
         let is_unsure = written.extent == Extent::Tree && self.known.iter().any(is_above);
-        Followed { target: self.resolve(&written.path), is_unsure }
+        LinkTarget { target: self.resolve(&written.path), is_unsure }
     }
 }
 
-impl Reader<'_> {
+impl ShellReader<'_> {
     /// Notes a link from `link` to `target`. A symbolic link's target is relative to the link's directory.
-    pub fn link(&mut self, state: &State, target: &Field, link: &Field, is_symbolic: bool) {
+    pub fn link(&mut self, state: &ShellState, target: &Field, link: &Field, is_symbolic: bool) {
         let is_plain = |field: &Field| field.is_known() && field.pattern.is_none() && !field.is_below;
         let sure = is_plain(target) && is_plain(link) && state.instead.is_empty();
         let from = state.path(&link.text).filter(|_| sure);

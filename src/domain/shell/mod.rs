@@ -14,8 +14,8 @@
 //! (`parse::MAX_DEPTH`), and keeps what precedes a fault, because a shell runs that too. `tests/robust.rs` and
 //! `cargo bench -- readers` check it with the commands of `tests/nasty.rs`; BENCHMARKS.md has the slowest of 1 MiB.
 //!
-//! Other parsers, looked at in November 2026. Measured: the 213 commands of `tests/nasty.rs`, 16 KiB each, each parsed once by
-//! a process of its own with a stack of 8 MiB and a limit of 2 s, on a busy machine.
+//! Other parsers, looked at in November 2026. Measured: the 213 commands of `tests/nasty.rs`, 16 KiB each, each parsed
+//! once by a process of its own with a stack of 8 MiB and a limit of 2 s, on a busy machine.
 //!
 //! | parser | licence | crates it adds | result |
 //! | --- | --- | --- | --- |
@@ -53,10 +53,10 @@ mod words;
 mod wrappers;
 
 pub use plain::plain_words;
-pub use runs::{Run, Tells};
+pub use runs::{OutcomeEvidence, Run};
 
 /// What the reader may query about the file system and the environment.
-pub trait World {
+pub trait ShellEnvironment {
     /// `path` is absolute.
     fn is_dir(&self, path: &str) -> bool;
     /// The text of a file, such as a patch. The implementor limits how much is read.
@@ -78,7 +78,7 @@ pub enum Extent {
 
 /// One path that a command writes, creates, moves or removes.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Written {
+pub struct PathWrite {
     /// Absolute, but not normalised: it may contain `.`, `..` and `//`.
     pub path: String,
     pub extent: Extent,
@@ -88,7 +88,7 @@ pub struct Written {
     pub by: String,
 }
 
-impl Written {
+impl PathWrite {
     /// Whether it only removes a name of a file.
     pub fn removes_a_name(&self) -> bool {
         matches!(self.by.split(' ').next(), Some("rm" | "unlink"))
@@ -97,9 +97,9 @@ impl Written {
 
 /// The prediction for one command.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Reading {
+pub struct CommandPrediction {
     /// Each path once, in the order of their first write. A path that is both removed and written counts as written.
-    pub writes: Vec<Written>,
+    pub writes: Vec<PathWrite>,
     /// Something in it may write paths that cannot be predicted.
     pub opaque: bool,
     /// It is so long, or does so much, that a part was not read. It is also opaque then.
@@ -112,12 +112,12 @@ pub struct Reading {
 pub const MAX_COMMAND: usize = 1024 * 1024;
 
 /// Predicts what `command` writes if a shell runs it in the directory `cwd`.
-pub fn read_command(command: &str, cwd: &str, world: &dyn World) -> Reading {
+pub fn read_command(command: &str, cwd: &str, world: &dyn ShellEnvironment) -> CommandPrediction {
     let mut end = command.len().min(MAX_COMMAND);
     while !command.is_char_boundary(end) {
         end -= 1;
     }
-    let mut reading = reader::Reader::read(&command[..end], cwd, world);
+    let mut reading = reader::ShellReader::read(&command[..end], cwd, world);
     if end < command.len() {
         (reading.opaque, reading.is_cut_short) = (true, true);
     }

@@ -7,7 +7,7 @@ const MAX_LETTERS: usize = 64;
 
 /// Flags that take a value, so that the value is not mistaken for an operand.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Takes {
+pub struct ValueFlags {
     /// Letters whose value is the rest of the word or the next word.
     pub short: &'static str,
     /// Letters whose optional value is the rest of the word.
@@ -17,7 +17,7 @@ pub struct Takes {
 }
 
 #[derive(Debug, Default)]
-pub struct Options {
+pub struct ProgramOptions {
     /// `-x` or `--name`, and its value.
     flags: Vec<(String, Option<Field>)>,
     pub operands: Vec<Field>,
@@ -25,18 +25,18 @@ pub struct Options {
     pub before_dashes: Option<usize>,
 }
 
-impl Options {
-    pub fn parse(arguments: &[Field], takes: Takes) -> Self {
+impl ProgramOptions {
+    pub fn parse(arguments: &[Field], takes: ValueFlags) -> Self {
         Self::read(arguments, takes, false).0
     }
 
     /// Parses only the flags before the first operand, and returns how many words they take: the rest is another
     /// command.
-    pub fn leading(arguments: &[Field], takes: Takes) -> (Self, usize) {
+    pub fn leading(arguments: &[Field], takes: ValueFlags) -> (Self, usize) {
         Self::read(arguments, takes, true)
     }
 
-    fn read(arguments: &[Field], takes: Takes, only_leading: bool) -> (Self, usize) {
+    fn read(arguments: &[Field], takes: ValueFlags, only_leading: bool) -> (Self, usize) {
         let mut options = Self::default();
         let mut at = 0;
         while let Some(field) = arguments.get(at) {
@@ -66,7 +66,7 @@ impl Options {
     }
 
     /// Adds a long flag and returns how many further words it takes.
-    fn long(&mut self, field: &Field, next: Option<&Field>, takes: Takes) -> usize {
+    fn long(&mut self, field: &Field, next: Option<&Field>, takes: ValueFlags) -> usize {
         if let Some((name, _)) = field.text.split_once('=') {
             let value = field.after(&format!("{name}=")).unwrap_or_else(Field::unknown);
             self.flags.push((name.to_string(), Some(value)));
@@ -78,7 +78,7 @@ impl Options {
         usize::from(has_value)
     }
 
-    fn short(&mut self, field: &Field, next: Option<&Field>, takes: Takes) -> usize {
+    fn short(&mut self, field: &Field, next: Option<&Field>, takes: ValueFlags) -> usize {
         for (at, letter) in field.text.char_indices().skip(1).take(MAX_LETTERS) {
             let end = at + letter.len_utf8();
             let rest = || field.after(&field.text[..end]).unwrap_or_else(Field::unknown);

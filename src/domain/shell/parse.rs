@@ -6,7 +6,9 @@
 use std::rc::Rc;
 
 use super::redirects::PendingHere;
-use super::syntax::{Assigned, Assignment, Chain, Compound, Join, List, Node, Piece, Simple, Word};
+use super::syntax::{
+    Assigned, Assignment, Chain, CommandList, Compound, Join, ShellNode, Simple, Word, WordPart,
+};
 
 /// Maximum nesting of commands.
 pub const MAX_DEPTH: usize = 50;
@@ -19,13 +21,13 @@ const MAX_INDEX: usize = 256;
 
 /// The text is not a valid command, or one that we do not support.
 #[derive(Debug)]
-pub struct Broken;
+pub struct SyntaxError;
 
-pub type Parse<T> = Result<T, Broken>;
+pub type Parse<T> = Result<T, SyntaxError>;
 
 /// How far a text was parsed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Ending {
+pub enum ParseEnd {
     Whole,
     /// The rest is not a valid command, or one that we do not support.
     Broken,
@@ -34,13 +36,13 @@ pub enum Ending {
 }
 
 /// Parses the commands of `text`. `depth` is its nesting depth inside other commands.
-pub fn parse(text: &str, depth: usize) -> (List, Ending) {
+pub fn parse(text: &str, depth: usize) -> (CommandList, ParseEnd) {
     let mut parser = Parser::new(text, depth);
     let (list, whole) = parser.all();
     let ending = match (whole, parser.count > MAX_PARTS) {
-        (true, _) => Ending::Whole,
-        (false, true) => Ending::TooLong,
-        (false, false) => Ending::Broken,
+        (true, _) => ParseEnd::Whole,
+        (false, true) => ParseEnd::TooLong,
+        (false, false) => ParseEnd::Broken,
     };
     (list, ending)
 }
@@ -64,8 +66,8 @@ impl<'t> Parser<'t> {
     }
 
     /// Parses all commands; `true` if nothing is left over.
-    pub fn all(&mut self) -> (List, bool) {
-        let mut list = List::new();
+    pub fn all(&mut self) -> (CommandList, bool) {
+        let mut list = CommandList::new();
         let whole = self.list(&mut list).is_ok() && self.at_end();
         self.read_heres();
         (list, whole)
@@ -90,7 +92,7 @@ impl<'t> Parser<'t> {
     }
 
     fn need(&mut self, what: &str) -> Parse<()> {
-        if self.take(what) { Ok(()) } else { Err(Broken) }
+        if self.take(what) { Ok(()) } else { Err(SyntaxError) }
     }
 
     /// Counts one command or part of a word. Nobody writes commands with more than [`MAX_PARTS`].
@@ -100,13 +102,13 @@ impl<'t> Parser<'t> {
 
     pub fn count_many(&mut self, parts: usize) -> Parse<()> {
         self.count += parts;
-        if self.count > MAX_PARTS { Err(Broken) } else { Ok(()) }
+        if self.count > MAX_PARTS { Err(SyntaxError) } else { Ok(()) }
     }
 
     /// Parses something one nesting level deeper.
     pub fn deeper<T>(&mut self, what: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
         if self.depth >= MAX_DEPTH {
-            return Err(Broken);
+            return Err(SyntaxError);
         }
         self.depth += 1;
         let result = what(self);
@@ -151,11 +153,11 @@ impl<'t> Parser<'t> {
 
     fn need_keyword(&mut self, word: &str) -> Parse<()> {
         self.skip_lines();
-        if self.keyword() == word { self.need(word) } else { Err(Broken) }
+        if self.keyword() == word { self.need(word) } else { Err(SyntaxError) }
     }
 
     /// Parses commands until something that cannot start one.
-    pub fn list(&mut self, into: &mut List) -> Parse<()> {
+    pub fn list(&mut self, into: &mut CommandList) -> Parse<()> {
         loop {
             self.skip_lines();
             if self.at_end()
@@ -175,21 +177,21 @@ impl<'t> Parser<'t> {
                 // After `&`, or after a compound command: `{ a; } }`.
                 Some(_) if into.last().is_some_and(|chain| chain.in_background) => {}
                 Some(_) if CLOSERS.contains(&self.keyword()) => {}
-                Some(_) => return Err(Broken),
+                Some(_) => return Err(SyntaxError),
             }
         }
     }
 
-    fn body(&mut self) -> Parse<List> {
+    fn body(&mut self) -> Parse<CommandList> {
         self.deeper(|parser| {
-            let mut list = List::new();
+            let mut list = CommandList::new();
             parser.list(&mut list)?;
             Ok(list)
         })
     }
 
     /// Parses the content of `$(…)` and similar, with the closing parenthesis.
-    pub fn body_in_parens(&mut self) -> Parse<List> {
+    pub fn body_in_parens(&mut self) -> Parse<CommandList> {
         let list = self.body()?;
         self.need(")")?;
         Ok(list)
@@ -214,7 +216,7 @@ impl<'t> Parser<'t> {
         Ok(chain)
     }
 
-    fn pipeline(&mut self) -> Parse<Node> {
+    fn pipeline(&mut self) -> Parse<ShellNode> {
         let mut is_negated = false;
         loop {
             self.skip_blanks();
@@ -235,11 +237,11 @@ impl<'t> Parser<'t> {
             self.skip_lines();
             stages.push(self.command()?);
         }
-        let node = if stages.len() == 1 { stages.remove(0) } else { Node::Pipeline(stages) };
-        Ok(if is_negated { Node::Not(Box::new(node)) } else { node })
+        let node = if stages.len() == 1 { stages.remove(0) } else { ShellNode::Pipeline(stages) };
+        Ok(if is_negated { ShellNode::Not(Box::new(node)) } else { node })
     }
 
-    fn command(&mut self) -> Parse<Node> {
+    fn command(&mut self) -> Parse<ShellNode> {
         self.count()?;
         self.skip_blanks();
         let word = self.keyword();
@@ -270,7 +272,7 @@ impl<'t> Parser<'t> {
             self.skip_blanks();
             match self.redirect()? {
                 Some(redirect) => redirects.push(redirect),
-                None => return Ok(Node::Compound(compound, redirects)),
+                None => return Ok(ShellNode::Compound(compound, redirects)),
             }
         }
     }
@@ -311,12 +313,12 @@ impl<'t> Parser<'t> {
                     return Ok(Compound::If(branches, Some(last)));
                 }
                 "fi" => return Ok(Compound::If(branches, None)),
-                _ => return Err(Broken),
+                _ => return Err(SyntaxError),
             }
         }
     }
 
-    fn loop_body(&mut self) -> Parse<List> {
+    fn loop_body(&mut self) -> Parse<CommandList> {
         self.need_keyword("do")?;
         let body = self.body()?;
         self.need_keyword("done")?;
@@ -326,15 +328,15 @@ impl<'t> Parser<'t> {
     fn for_loop(&mut self) -> Parse<Compound> {
         self.skip_blanks();
         if self.looks_at("((") {
-            let (text, pieces) = self.arithmetic(2)?.ok_or(Broken)?;
+            let (text, pieces) = self.arithmetic(2)?.ok_or(SyntaxError)?;
             self.skip_lines();
             self.take(";");
             // The number of iterations is unknown, so it is treated as a `while`.
-            let node = Node::Compound(Compound::Arithmetic(text, pieces), Vec::new());
+            let node = ShellNode::Compound(Compound::Arithmetic(text, pieces), Vec::new());
             let condition = vec![Chain { first: node, rest: Vec::new(), in_background: false }];
             return Ok(Compound::While(condition, self.loop_body()?));
         }
-        let name = self.name().ok_or(Broken)?;
+        let name = self.name().ok_or(SyntaxError)?;
         self.skip_lines();
         let values = if self.keyword() == "in" {
             self.at += 2;
@@ -360,7 +362,7 @@ impl<'t> Parser<'t> {
 
     fn case(&mut self) -> Parse<Compound> {
         self.skip_blanks();
-        let word = self.word()?.ok_or(Broken)?;
+        let word = self.word()?.ok_or(SyntaxError)?;
         self.need_keyword("in")?;
         let mut arms = Vec::new();
         loop {
@@ -373,7 +375,7 @@ impl<'t> Parser<'t> {
             let mut patterns = Vec::new();
             loop {
                 self.skip_blanks();
-                patterns.push(self.word()?.ok_or(Broken)?);
+                patterns.push(self.word()?.ok_or(SyntaxError)?);
                 self.skip_blanks();
                 if !self.take("|") {
                     break;
@@ -395,17 +397,18 @@ impl<'t> Parser<'t> {
             }
             match self.word()? {
                 Some(word) => words.push(word),
-                None if self.at_end() => return Err(Broken),
+                None if self.at_end() => return Err(SyntaxError),
                 // `&&`, `(`, `<` and similar.
                 None => self.at += 1,
             }
         }
     }
 
-    fn function(&mut self) -> Parse<Node> {
+    fn function(&mut self) -> Parse<ShellNode> {
         self.skip_blanks();
         let rest = &self.text[self.at..];
-        let end = rest.find(|c: char| c.is_ascii_whitespace() || "(){};&|<>".contains(c)).ok_or(Broken)?;
+        let end =
+            rest.find(|c: char| c.is_ascii_whitespace() || "(){};&|<>".contains(c)).ok_or(SyntaxError)?;
         let name = rest[..end].to_string();
         self.at += end;
         self.skip_blanks();
@@ -416,13 +419,13 @@ impl<'t> Parser<'t> {
         self.function_body(name)
     }
 
-    fn function_body(&mut self, name: String) -> Parse<Node> {
+    fn function_body(&mut self, name: String) -> Parse<ShellNode> {
         self.skip_lines();
         let body = self.deeper(Self::command)?;
-        Ok(Node::Function { name, body: Rc::new(body) })
+        Ok(ShellNode::Function { name, body: Rc::new(body) })
     }
 
-    fn simple(&mut self) -> Parse<Node> {
+    fn simple(&mut self) -> Parse<ShellNode> {
         let mut simple = Simple::default();
         loop {
             self.skip_blanks();
@@ -440,9 +443,9 @@ impl<'t> Parser<'t> {
                 Some(word) => simple.words.push(word),
                 None if self.looks_at("(") => match simple.words.last_mut() {
                     // `local x=(a b)`
-                    Some(word) if matches!(word.last(), Some(Piece::Bare(text)) if text.ends_with('=')) => {
+                    Some(word) if matches!(word.last(), Some(WordPart::Bare(text)) if text.ends_with('=')) => {
                         self.at += 1;
-                        word.push(Piece::Other(self.array()?.into_iter().flatten().collect()));
+                        word.push(WordPart::Other(self.array()?.into_iter().flatten().collect()));
                     }
                     _ => return self.function_from(simple),
                 },
@@ -451,20 +454,20 @@ impl<'t> Parser<'t> {
         }
         let is_empty =
             simple.words.is_empty() && simple.assignments.is_empty() && simple.redirects.is_empty();
-        if is_empty { Err(Broken) } else { Ok(Node::Simple(simple)) }
+        if is_empty { Err(SyntaxError) } else { Ok(ShellNode::Simple(simple)) }
     }
 
     /// Parses `name () …` after `name` has been read.
-    fn function_from(&mut self, simple: Simple) -> Parse<Node> {
+    fn function_from(&mut self, simple: Simple) -> Parse<ShellNode> {
         self.need("(")?;
         self.skip_blanks();
         self.need(")")?;
         match simple.words.as_slice() {
             [word] => match word.as_slice() {
-                [Piece::Bare(name)] => self.function_body(name.clone()),
-                _ => Err(Broken),
+                [WordPart::Bare(name)] => self.function_body(name.clone()),
+                _ => Err(SyntaxError),
             },
-            _ => Err(Broken),
+            _ => Err(SyntaxError),
         }
     }
 
@@ -504,7 +507,7 @@ impl<'t> Parser<'t> {
                 match parser.word()? {
                     Some(word) => words.push(word),
                     None if parser.take(")") => return Ok(words),
-                    None => return Err(Broken),
+                    None => return Err(SyntaxError),
                 }
             }
         })

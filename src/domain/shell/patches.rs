@@ -2,18 +2,18 @@
 
 use super::Extent;
 use super::field::Field;
-use super::options::{Options, Takes};
-use super::reader::{Call, Reader, State};
+use super::options::{ProgramOptions, ValueFlags};
+use super::reader::{ProgramCall, ShellReader, ShellState};
 use super::wrappers::change_dir;
 use crate::domain::patch::{apply_patch_paths, diff_paths};
 
-pub fn patch(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
-    let takes = Takes {
+pub fn patch(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+    let takes = ValueFlags {
         short: "pdiorBDFgVYz",
         long: "strip directory input output reject-file prefix ifdef fuzz get suffix",
         attached: "",
     };
-    let options = Options::parse(call.arguments, takes);
+    let options = ProgramOptions::parse(call.arguments, takes);
     if options.has("--dry-run --version --help -v -C --check") {
         return None;
     }
@@ -49,7 +49,7 @@ pub fn patch(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Opt
 }
 
 /// Without `-p`, `patch` uses the whole name if its directory exists, otherwise its last component.
-fn write_unstripped(reader: &mut Reader<'_>, state: &State, text: &str, by: &str) {
+fn write_unstripped(reader: &mut ShellReader<'_>, state: &ShellState, text: &str, by: &str) {
     for path in diff_paths(text, 0) {
         // Each needs a look-up.
         if !reader.spend(1) {
@@ -65,13 +65,17 @@ fn write_unstripped(reader: &mut Reader<'_>, state: &State, text: &str, by: &str
     }
 }
 
-pub fn write_all(reader: &mut Reader<'_>, state: &State, paths: Vec<String>, by: &str) {
+pub fn write_all(reader: &mut ShellReader<'_>, state: &ShellState, paths: Vec<String>, by: &str) {
     for path in paths {
         reader.write(state, &Field::literal(path), Extent::File, by);
     }
 }
 
-pub fn apply_patch(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+pub fn apply_patch(
+    reader: &mut ShellReader<'_>,
+    state: &mut ShellState,
+    call: &ProgramCall<'_>,
+) -> Option<String> {
     let text = match call.arguments.first() {
         Some(field) if field.is_known() => Some(field.text.clone()),
         Some(_) => None,

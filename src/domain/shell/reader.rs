@@ -3,14 +3,16 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use super::field::{Field, Value, escape};
+use super::field::{Field, VariableValue, escape};
 use super::links::Links;
-use super::parse::{Ending, MAX_DEPTH, parse};
-use super::runs::{Run, Tells, of_parts};
+use super::parse::{MAX_DEPTH, ParseEnd, parse};
+use super::runs::{OutcomeEvidence, Run, of_parts};
 use super::state::join;
-pub use super::state::{State, Stdin};
-use super::syntax::{Assigned, Chain, Compound, Join, List, Node, Piece, Redirect, Simple, Word};
-use super::{Extent, Reading, World, Written};
+pub use super::state::{ShellState, Stdin};
+use super::syntax::{
+    Assigned, Chain, CommandList, Compound, Join, Redirect, ShellNode, Simple, Word, WordPart,
+};
+use super::{CommandPrediction, Extent, PathWrite, ShellEnvironment};
 use crate::domain::pattern::PathForm;
 
 /// Maximum number of steps: a command, an expansion or 256 characters of a variable are one step each.
@@ -39,14 +41,14 @@ enum Target {
 }
 
 /// A program and its arguments.
-pub struct Call<'a> {
+pub struct ProgramCall<'a> {
     pub name: &'a str,
     pub arguments: &'a [Field],
 }
 
-pub struct Reader<'w> {
-    pub world: &'w dyn World,
-    reading: Reading,
+pub struct ShellReader<'w> {
+    pub world: &'w dyn ShellEnvironment,
+    reading: CommandPrediction,
     seen: HashSet<(String, Extent, bool)>,
     /// Links that the command makes itself.
     pub links: Links,
@@ -57,7 +59,7 @@ pub struct Reader<'w> {
     steps: usize,
     pub depth: usize,
     /// Functions with the state they were defined in, until they are called.
-    uncalled: Vec<(String, Rc<Node>, State)>,
+    uncalled: Vec<(String, Rc<ShellNode>, ShellState)>,
     running: Vec<String>,
     /// The next stage of the pipeline uses its input, so the content of a file printed into it matters.
     pub is_piped: bool,
@@ -67,14 +69,14 @@ pub struct Reader<'w> {
     pub unknown: usize,
     pub runs: Vec<Run>,
     /// What the outcome of the whole command line says about the part being followed.
-    pub tells: Tells,
+    pub tells: OutcomeEvidence,
 }
 
-impl<'w> Reader<'w> {
-    pub fn read(command: &str, cwd: &str, world: &'w dyn World) -> Reading {
+impl<'w> ShellReader<'w> {
+    pub fn read(command: &str, cwd: &str, world: &'w dyn ShellEnvironment) -> CommandPrediction {
         let mut reader = Self {
             world,
-            reading: Reading::default(),
+            reading: CommandPrediction::default(),
             seen: HashSet::new(),
             links: Links::default(),
             made: HashSet::new(),
@@ -87,9 +89,9 @@ impl<'w> Reader<'w> {
             noted: 0,
             unknown: 0,
             runs: Vec::new(),
-            tells: Tells::ALL,
+            tells: OutcomeEvidence::ALL,
         };
-        let mut state = State {
+        let mut state = ShellState {
             dir: Some(cwd.to_string()),
             instead: Rc::default(),
             doubted: Rc::default(),
@@ -109,7 +111,7 @@ impl<'w> Reader<'w> {
             reader.node(&mut state, &body);
             reader.running.pop();
         }
-        Reading { runs, ..reader.reading }
+        CommandPrediction { runs, ..reader.reading }
     }
 
     pub fn set_opaque(&mut self) {
@@ -144,26 +146,26 @@ impl<'w> Reader<'w> {
     }
 
     /// Follows a script, as given to `sh -c`.
-    pub fn script(&mut self, state: &mut State, text: &str) -> Option<String> {
+    pub fn script(&mut self, state: &mut ShellState, text: &str) -> Option<String> {
         if !self.spend(text.len() / BYTES_PER_STEP) {
             return None;
         }
         let (list, ending) = parse(text, self.depth);
         match ending {
-            Ending::Whole => {}
-            Ending::Broken => self.set_opaque(),
-            Ending::TooLong => self.cut_short(),
+            ParseEnd::Whole => {}
+            ParseEnd::Broken => self.set_opaque(),
+            ParseEnd::TooLong => self.cut_short(),
         }
         self.deeper(|reader| reader.list(state, &list))
     }
 
     /// Follows commands and returns their output, if known. The methods below do the same.
-    pub fn list(&mut self, state: &mut State, list: &List) -> Option<String> {
+    pub fn list(&mut self, state: &mut ShellState, list: &CommandList) -> Option<String> {
         let mut output = None;
         for (at, chain) in list.iter().enumerate() {
             let outer = std::mem::take(&mut state.doubted);
             // The outcome of a list is that of its last command.
-            let tells = if at + 1 == list.len() { self.tells } else { Tells::NOTHING };
+            let tells = if at + 1 == list.len() { self.tells } else { OutcomeEvidence::NOTHING };
             output = self.telling(tells, |reader| reader.chain(state, chain));
             state.settle();
             state.doubted = outer;
@@ -171,16 +173,16 @@ impl<'w> Reader<'w> {
         output.filter(|_| list.len() == 1)
     }
 
-    fn chain(&mut self, state: &mut State, chain: &Chain) -> Option<String> {
+    fn chain(&mut self, state: &mut ShellState, chain: &Chain) -> Option<String> {
         if chain.in_background {
             let mut own = state.clone();
-            self.telling(Tells::NOTHING, |reader| reader.joined(&mut own, chain));
+            self.telling(OutcomeEvidence::NOTHING, |reader| reader.joined(&mut own, chain));
             return None;
         }
         self.joined(state, chain)
     }
 
-    fn joined(&mut self, state: &mut State, chain: &Chain) -> Option<String> {
+    fn joined(&mut self, state: &mut ShellState, chain: &Chain) -> Option<String> {
         let mut before = state.clone();
         let outer = self.tells;
         let tells = of_parts(chain, outer);
@@ -196,7 +198,7 @@ impl<'w> Reader<'w> {
                 }
                 // Runs only if the command before failed.
                 Join::Or => {
-                    let mut other = State { is_over: false, ..before.clone() };
+                    let mut other = ShellState { is_over: false, ..before.clone() };
                     other.settle();
                     self.node(&mut other, node);
                     let is_doubted = !std::mem::take(&mut state.doubted).is_empty();
@@ -205,7 +207,7 @@ impl<'w> Reader<'w> {
                         places.extend(other.places());
                         other.go_to_one_of(&places);
                     }
-                    *state = State::either(vec![state.clone(), other]);
+                    *state = ShellState::either(vec![state.clone(), other]);
                 }
             }
         }
@@ -213,18 +215,18 @@ impl<'w> Reader<'w> {
         output.filter(|_| chain.rest.is_empty())
     }
 
-    pub fn node(&mut self, state: &mut State, node: &Node) -> Option<String> {
+    pub fn node(&mut self, state: &mut ShellState, node: &ShellNode) -> Option<String> {
         match node {
-            Node::Simple(simple) => self.simple(state, simple),
-            Node::Pipeline(stages) => self.pipeline(state, stages),
-            Node::Compound(compound, redirects) => {
+            ShellNode::Simple(simple) => self.simple(state, simple),
+            ShellNode::Pipeline(stages) => self.pipeline(state, stages),
+            ShellNode::Compound(compound, redirects) => {
                 let before = state.stdin.clone();
                 let target = self.redirects(state, redirects);
                 let output = self.deeper(|reader| reader.compound(state, compound));
                 state.stdin = before;
                 output.filter(|_| target == Target::Elsewhere)
             }
-            Node::Function { name, body } => {
+            ShellNode::Function { name, body } => {
                 if !self.spend(1 + state.functions.len() / NAMES_PER_STEP) {
                     return None;
                 }
@@ -232,18 +234,18 @@ impl<'w> Reader<'w> {
                 Rc::make_mut(&mut state.functions).insert(name.clone(), Rc::clone(body));
                 None
             }
-            Node::Not(node) => self.telling(Tells::NOTHING, |reader| reader.node(state, node)),
+            ShellNode::Not(node) => self.telling(OutcomeEvidence::NOTHING, |reader| reader.node(state, node)),
         }
     }
 
-    fn pipeline(&mut self, state: &State, stages: &[Node]) -> Option<String> {
+    fn pipeline(&mut self, state: &ShellState, stages: &[ShellNode]) -> Option<String> {
         let mut stdin = state.stdin.clone();
         let mut output = None;
         for (at, stage) in stages.iter().enumerate() {
-            let mut own = State { stdin, ..state.clone() };
+            let mut own = ShellState { stdin, ..state.clone() };
             let before = std::mem::replace(&mut self.is_piped, stages.get(at + 1).is_some_and(uses_stdin));
             let is_last = at + 1 == stages.len();
-            let tells = if is_last { self.tells.of_last_stage() } else { Tells::NOTHING };
+            let tells = if is_last { self.tells.of_last_stage() } else { OutcomeEvidence::NOTHING };
             output = self.telling(tells, |reader| reader.node(&mut own, stage));
             self.is_piped = before;
             stdin = output.as_deref().map_or(Stdin::Unknown, |text| Stdin::Text(Rc::from(text)));
@@ -251,19 +253,19 @@ impl<'w> Reader<'w> {
         output
     }
 
-    fn compound(&mut self, state: &mut State, compound: &Compound) -> Option<String> {
+    fn compound(&mut self, state: &mut ShellState, compound: &Compound) -> Option<String> {
         match compound {
             Compound::Subshell(list) => self.list(&mut state.clone(), list),
             Compound::Group(list) => self.list(state, list),
             // Which parts run, and how often, is unknown.
             other => {
-                self.telling(Tells::NOTHING, |reader| reader.branches(state, other));
+                self.telling(OutcomeEvidence::NOTHING, |reader| reader.branches(state, other));
                 None
             }
         }
     }
 
-    fn simple(&mut self, state: &mut State, simple: &Simple) -> Option<String> {
+    fn simple(&mut self, state: &mut ShellState, simple: &Simple) -> Option<String> {
         if !self.spend(1 + (state.variables.len() + state.functions.len()) / NAMES_PER_STEP) {
             return None;
         }
@@ -304,7 +306,7 @@ impl<'w> Reader<'w> {
     }
 
     /// Follows redirections and returns where the output goes.
-    fn redirects(&mut self, state: &mut State, redirects: &[Redirect]) -> Target {
+    fn redirects(&mut self, state: &mut ShellState, redirects: &[Redirect]) -> Target {
         let mut output = Target::Elsewhere;
         for redirect in redirects {
             match redirect {
@@ -338,20 +340,26 @@ impl<'w> Reader<'w> {
         output
     }
 
-    fn stdin_text(&mut self, state: &mut State, word: &Word) -> Stdin {
+    fn stdin_text(&mut self, state: &mut ShellState, word: &Word) -> Stdin {
         let field = self.single(state, word);
         if field.is_known() { Stdin::Text(Rc::from(field.text)) } else { Stdin::Unknown }
     }
 
     /// Follows a function call.
-    pub fn function(&mut self, state: &mut State, name: &str, body: &Rc<Node>, arguments: &[Field]) {
+    pub fn function(
+        &mut self,
+        state: &mut ShellState,
+        name: &str,
+        body: &Rc<ShellNode>,
+        arguments: &[Field],
+    ) {
         if self.running.iter().any(|running| running == name) {
             // It is recursive: where that ends is unknown.
             self.set_opaque();
             return;
         }
         self.uncalled.retain(|(_, uncalled, _)| !Rc::ptr_eq(uncalled, body));
-        let own = arguments.iter().map(Value::of).collect();
+        let own = arguments.iter().map(VariableValue::of).collect();
         let before = state.arguments.replace(Rc::new(own));
         self.running.push(name.to_string());
         self.deeper(|reader| reader.node(state, body));
@@ -361,7 +369,7 @@ impl<'w> Reader<'w> {
     }
 
     /// Notes that `field`, relative to the directory of `state`, is written.
-    pub fn write(&mut self, state: &State, field: &Field, extent: Extent, by: &str) {
+    pub fn write(&mut self, state: &ShellState, field: &Field, extent: Extent, by: &str) {
         if field.text.is_empty() {
             return;
         }
@@ -400,11 +408,11 @@ impl<'w> Reader<'w> {
         if !is_pattern && extent == Extent::File {
             self.contents.insert(path.clone(), None);
         }
-        self.note(Written { path, extent, is_pattern, by: by.to_string() });
+        self.note(PathWrite { path, extent, is_pattern, by: by.to_string() });
     }
 
     /// Notes a write, and the target of links that the command made itself.
-    fn note(&mut self, written: Written) {
+    fn note(&mut self, written: PathWrite) {
         if !self.links.is_empty() {
             self.spend(self.links.len().div_ceil(8));
             let followed = self.links.follow(&written);
@@ -412,19 +420,19 @@ impl<'w> Reader<'w> {
                 self.set_opaque();
             }
             if let Some(target) = followed.target {
-                self.note_once(Written { path: target, ..written.clone() });
+                self.note_once(PathWrite { path: target, ..written.clone() });
             }
         }
         self.note_once(written);
     }
 
-    fn note_once(&mut self, written: Written) {
-        let key = |written: &Written| (written.path.clone(), written.extent, written.is_pattern);
+    fn note_once(&mut self, written: PathWrite) {
+        let key = |written: &PathWrite| (written.path.clone(), written.extent, written.is_pattern);
         if self.seen.insert(key(&written)) {
             self.reading.writes.push(written);
         } else if !written.removes_a_name() {
             // The earlier `rm` may not run, so the path counts as written.
-            let is_removed = |other: &&mut Written| other.removes_a_name() && key(other) == key(&written);
+            let is_removed = |other: &&mut PathWrite| other.removes_a_name() && key(other) == key(&written);
             if let Some(removed) = self.reading.writes.iter_mut().find(is_removed) {
                 removed.by = written.by;
             }
@@ -432,10 +440,10 @@ impl<'w> Reader<'w> {
     }
 
     /// Follows a program in each directory where the shell may be.
-    pub fn everywhere(&mut self, state: &State, follow: impl Fn(&mut Self, &mut State)) {
+    pub fn everywhere(&mut self, state: &ShellState, follow: impl Fn(&mut Self, &mut ShellState)) {
         let noted = self.noted;
         for dir in state.places() {
-            follow(self, &mut State { dir, instead: Rc::default(), ..state.clone() });
+            follow(self, &mut ShellState { dir, instead: Rc::default(), ..state.clone() });
         }
         if !state.instead.is_empty() && self.noted > noted {
             self.set_opaque();
@@ -443,7 +451,7 @@ impl<'w> Reader<'w> {
     }
 
     /// Notes that the command makes this directory.
-    pub fn make(&mut self, state: &State, dir: &Field) {
+    pub fn make(&mut self, state: &ShellState, dir: &Field) {
         if dir.is_known()
             && dir.pattern.is_none()
             && let Some(path) = state.path(&dir.text)
@@ -462,7 +470,7 @@ impl<'w> Reader<'w> {
     }
 
     /// Whether it is a directory: it exists, the command makes it, or its spelling allows nothing else.
-    pub fn is_dir(&self, state: &State, field: &Field) -> bool {
+    pub fn is_dir(&self, state: &ShellState, field: &Field) -> bool {
         let last = field.text.rsplit('/').next().unwrap_or_default();
         if matches!(last, "" | "." | "..") || field.is_below {
             return !field.text.is_empty();
@@ -478,7 +486,7 @@ impl<'w> Reader<'w> {
     }
 
     /// The content of `field`, if it is a readable file.
-    pub fn content(&mut self, state: &State, field: &Field) -> Option<String> {
+    pub fn content(&mut self, state: &ShellState, field: &Field) -> Option<String> {
         if !field.is_known() || field.pattern.is_some() {
             return None;
         }
@@ -495,7 +503,7 @@ impl<'w> Reader<'w> {
     }
 
     /// Whether `field` is a file that exists or that the command writes.
-    pub fn is_file(&self, state: &State, field: &Field) -> bool {
+    pub fn is_file(&self, state: &ShellState, field: &Field) -> bool {
         let path = state.path(&field.text).filter(|_| field.is_known() && field.pattern.is_none());
         path.is_some_and(|path| self.contents.contains_key(&path) || self.world.read(&path).is_some())
     }
@@ -515,7 +523,7 @@ impl<'w> Reader<'w> {
     }
 
     /// The whole standard input, if known.
-    pub fn stdin(&mut self, state: &State) -> Option<String> {
+    pub fn stdin(&mut self, state: &ShellState) -> Option<String> {
         match &state.stdin {
             Stdin::Unknown => None,
             Stdin::Text(text) => self.spend(text.len() / BYTES_PER_STEP).then(|| text.to_string()),
@@ -525,12 +533,12 @@ impl<'w> Reader<'w> {
 }
 
 /// Whether the writes of the command may depend on its standard input.
-fn uses_stdin(node: &Node) -> bool {
-    let Node::Simple(simple) = node else {
+fn uses_stdin(node: &ShellNode) -> bool {
+    let ShellNode::Simple(simple) = node else {
         return true;
     };
     match simple.words.first().map(Vec::as_slice) {
-        Some([Piece::Bare(name)]) => {
+        Some([WordPart::Bare(name)]) => {
             ["patch", "git", "sh", "bash", "zsh", "dash", "xargs", "sudo", "cat", "apply_patch"]
                 .contains(&name.as_str())
         }

@@ -3,8 +3,8 @@
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use super::parse::{Broken, Parse, Parser, name_length};
-use super::syntax::{Piece, Redirect, Word};
+use super::parse::{Parse, Parser, SyntaxError, name_length};
+use super::syntax::{Redirect, Word, WordPart};
 
 /// A here-document whose text starts after this line.
 pub struct PendingHere {
@@ -30,10 +30,10 @@ impl Parser<'_> {
         }
         // Longer operators first.
         const OPERATORS: [&str; 10] = ["<<<", "&>>", "&>", ">&", "<&", ">>", ">|", "<>", ">", "<"];
-        let operator = OPERATORS.into_iter().find(|operator| self.looks_at(operator)).ok_or(Broken)?;
+        let operator = OPERATORS.into_iter().find(|operator| self.looks_at(operator)).ok_or(SyntaxError)?;
         self.at += operator.len();
         self.skip_blanks();
-        let target = self.word()?.ok_or(Broken)?;
+        let target = self.word()?.ok_or(SyntaxError)?;
         Ok(Some(match operator {
             "<<<" => Redirect::Text(target),
             "<" => Redirect::Read(target),
@@ -65,13 +65,13 @@ impl Parser<'_> {
         let dedent = self.take("-");
         self.skip_blanks();
         let start = self.at;
-        let word = self.word()?.ok_or(Broken)?;
+        let word = self.word()?.ok_or(SyntaxError)?;
         let quoted = self.text[start..self.at].contains(['\'', '"', '\\']);
         let end = word
             .iter()
             .map(|piece| match piece {
-                Piece::Bare(text) | Piece::Quoted(text) => Ok(text.as_str()),
-                _ => Err(Broken),
+                WordPart::Bare(text) | WordPart::Quoted(text) => Ok(text.as_str()),
+                _ => Err(SyntaxError),
             })
             .collect::<Parse<String>>()?;
         let slot = Rc::new(OnceCell::new());
@@ -94,14 +94,14 @@ impl Parser<'_> {
                 body.push_str(line);
             }
             let word = if here.quoted {
-                vec![Piece::Quoted(body)]
+                vec![WordPart::Quoted(body)]
             } else {
                 let mut inner = Parser::new(&body, self.depth);
                 // Here-documents may be nested, and each level is read again, so their length counts.
                 inner.count = self.count + body.len() / 256;
                 let pieces = inner.deeper(|inner| inner.quoted_text(None));
                 self.count = inner.count;
-                pieces.unwrap_or_else(|Broken| vec![Piece::Other(Vec::new())])
+                pieces.unwrap_or_else(|SyntaxError| vec![WordPart::Other(Vec::new())])
             };
             here.slot.get_or_init(|| word);
         }

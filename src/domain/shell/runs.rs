@@ -4,8 +4,8 @@
 //! tail` succeeds whether or not the tests did.
 
 use super::field::Field;
-use super::reader::{Reader, State};
-use super::syntax::{Chain, Join, Node, Piece};
+use super::reader::{ShellReader, ShellState};
+use super::syntax::{Chain, Join, ShellNode, WordPart};
 
 /// Maximum number of programs reported.
 const MOST_RUNS: usize = 100;
@@ -23,19 +23,19 @@ pub struct Run {
     pub arguments: Vec<Option<String>>,
     /// Its working directory, if known.
     pub dir: Option<String>,
-    pub tells: Tells,
+    pub tells: OutcomeEvidence,
 }
 
 /// What the outcome of the whole command line says about a part of it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Tells {
+pub struct OutcomeEvidence {
     /// If the whole succeeded, this part did.
     pub success: bool,
     /// If the whole failed, this part did.
     pub failure: bool,
 }
 
-impl Tells {
+impl OutcomeEvidence {
     pub const ALL: Self = Self { success: true, failure: true };
     pub const NOTHING: Self = Self { success: false, failure: false };
 
@@ -52,9 +52,9 @@ impl Run {
     }
 }
 
-impl Reader<'_> {
+impl ShellReader<'_> {
     /// Follows something about which the outcome of the whole says `tells`.
-    pub fn telling<T>(&mut self, tells: Tells, what: impl FnOnce(&mut Self) -> T) -> T {
+    pub fn telling<T>(&mut self, tells: OutcomeEvidence, what: impl FnOnce(&mut Self) -> T) -> T {
         let before = std::mem::replace(&mut self.tells, tells);
         let result = what(self);
         self.tells = before;
@@ -62,7 +62,7 @@ impl Reader<'_> {
     }
 
     /// Notes that a program is run.
-    pub fn note_run(&mut self, state: &State, name: &Field, arguments: &[Field]) {
+    pub fn note_run(&mut self, state: &ShellState, name: &Field, arguments: &[Field]) {
         if !name.is_known() || self.runs.len() >= MOST_RUNS {
             return;
         }
@@ -77,26 +77,29 @@ impl Reader<'_> {
 }
 
 /// What the outcome says about each part of a chain, if it says `tells` about the whole chain.
-pub fn of_parts(chain: &Chain, tells: Tells) -> Vec<Tells> {
+pub fn of_parts(chain: &Chain, tells: OutcomeEvidence) -> Vec<OutcomeEvidence> {
     let count = chain.rest.len() + 1;
     if chain.rest.iter().any(|(join, _)| *join == Join::Or) {
-        return vec![Tells::NOTHING; count];
+        return vec![OutcomeEvidence::NOTHING; count];
     }
     let nodes = || std::iter::once(&chain.first).chain(chain.rest.iter().map(|(_, node)| node));
     let unsure = nodes().filter(|node| !is_sure(node)).count();
-    let of_part = |node: &Node| Tells { failure: tells.failure && unsure == 1 && !is_sure(node), ..tells };
+    let of_part = |node: &ShellNode| OutcomeEvidence {
+        failure: tells.failure && unsure == 1 && !is_sure(node),
+        ..tells
+    };
     match count {
         1 => vec![tells],
         _ => nodes().map(of_part).collect(),
     }
 }
 
-fn is_sure(node: &Node) -> bool {
-    let Node::Simple(simple) = node else { return false };
+fn is_sure(node: &ShellNode) -> bool {
+    let ShellNode::Simple(simple) = node else { return false };
     match simple.words.first().map(Vec::as_slice) {
         // Assignments only.
         None => simple.redirects.is_empty(),
-        Some([Piece::Bare(name)]) => simple.redirects.is_empty() && SURE.contains(&name.as_str()),
+        Some([WordPart::Bare(name)]) => simple.redirects.is_empty() && SURE.contains(&name.as_str()),
         Some(_) => false,
     }
 }

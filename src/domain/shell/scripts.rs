@@ -2,7 +2,7 @@
 
 /// What a program may do besides printing.
 #[derive(Debug, Default, Eq, PartialEq)]
-pub struct Effects {
+pub struct ScriptEffects {
     /// Files that it writes.
     pub files: Vec<String>,
     /// It may write other files or run commands.
@@ -10,8 +10,8 @@ pub struct Effects {
 }
 
 /// The effects of the `w` and `e` commands of a `sed` script.
-pub fn sed(script: &str) -> Effects {
-    let mut effects = Effects::default();
+pub fn sed(script: &str) -> ScriptEffects {
+    let mut effects = ScriptEffects::default();
     let mut rest = script;
     loop {
         rest = skip_address(rest.trim_start_matches(|c: char| c.is_whitespace() || ";{}".contains(c)));
@@ -45,7 +45,7 @@ pub fn sed(script: &str) -> Effects {
     }
 }
 
-fn sed_flags<'a>(text: &'a str, effects: &mut Effects) -> &'a str {
+fn sed_flags<'a>(text: &'a str, effects: &mut ScriptEffects) -> &'a str {
     for (at, flag) in text.char_indices() {
         match flag {
             'w' => return take_file(&text[at + 1..], effects),
@@ -57,7 +57,7 @@ fn sed_flags<'a>(text: &'a str, effects: &mut Effects) -> &'a str {
     ""
 }
 
-fn take_file<'a>(text: &'a str, effects: &mut Effects) -> &'a str {
+fn take_file<'a>(text: &'a str, effects: &mut ScriptEffects) -> &'a str {
     let name = text.lines().next().unwrap_or_default().trim();
     if !name.is_empty() {
         effects.files.push(name.to_string());
@@ -106,8 +106,8 @@ fn skip_part(text: &str, delimiter: char) -> &str {
 }
 
 /// The files that `print > "file"` writes in an `awk` program.
-pub fn awk(program: &str) -> Effects {
-    let mut effects = Effects { is_opaque: program.contains("system("), ..Effects::default() };
+pub fn awk(program: &str) -> ScriptEffects {
+    let mut effects = ScriptEffects { is_opaque: program.contains("system("), ..ScriptEffects::default() };
     let mut is_printing = false;
     let mut depth = 0_usize;
     let mut rest = program;
@@ -148,7 +148,7 @@ pub fn awk(program: &str) -> Effects {
     effects
 }
 
-fn take_awk_target<'a>(text: &'a str, effects: &mut Effects) -> &'a str {
+fn take_awk_target<'a>(text: &'a str, effects: &mut ScriptEffects) -> &'a str {
     let text = text.trim_start_matches('>').trim_start();
     let Some(quoted) = text.strip_prefix('"') else {
         effects.is_opaque = true;

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::field::{Field, Value};
-use super::syntax::Node;
+use super::field::{Field, VariableValue};
+use super::syntax::ShellNode;
 
 /// Maximum length of a path that any system accepts.
 const MAX_PATH: usize = 4096;
@@ -14,7 +14,7 @@ const MAX_PLACES: usize = 8;
 
 /// State of a shell at one moment.
 #[derive(Clone)]
-pub struct State {
+pub struct ShellState {
     /// The working directory; `None` if unknown, for example after `cd "$X"`.
     pub dir: Option<String>,
     /// Other possible directories if an earlier `cd` failed; `None` is an unknown directory.
@@ -26,10 +26,10 @@ pub struct State {
     /// The `pushd` stack.
     pub dirs: Rc<Vec<Option<String>>>,
     /// Variables that the command set; `None` if the value is unknown.
-    pub variables: Rc<HashMap<String, Option<Value>>>,
+    pub variables: Rc<HashMap<String, Option<VariableValue>>>,
     /// `$1`, `$2` and so on.
-    pub arguments: Option<Rc<Vec<Option<Value>>>>,
-    pub functions: Rc<HashMap<String, Rc<Node>>>,
+    pub arguments: Option<Rc<Vec<Option<VariableValue>>>>,
+    pub functions: Rc<HashMap<String, Rc<ShellNode>>>,
     pub stdin: Stdin,
     /// After `exit`, `return` or `break`: commands that follow do not start from this state.
     pub is_over: bool,
@@ -44,8 +44,8 @@ pub enum Stdin {
     Path(Field),
 }
 
-impl State {
-    pub fn set(&mut self, name: &str, value: Option<Value>) {
+impl ShellState {
+    pub fn set(&mut self, name: &str, value: Option<VariableValue>) {
         let value = value.filter(|value| value.text.len() <= super::MAX_COMMAND / 16);
         Rc::make_mut(&mut self.variables).insert(name.to_string(), value);
     }

@@ -4,13 +4,13 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 
 /// A sequence of commands.
-pub type List = Vec<Chain>;
+pub type CommandList = Vec<Chain>;
 
 /// Commands joined by `&&` and `||`.
 #[derive(Debug)]
 pub struct Chain {
-    pub first: Node,
-    pub rest: Vec<(Join, Node)>,
+    pub first: ShellNode,
+    pub rest: Vec<(Join, ShellNode)>,
     /// It ends in `&`.
     pub in_background: bool,
 }
@@ -22,40 +22,40 @@ pub enum Join {
 }
 
 #[derive(Debug)]
-pub enum Node {
+pub enum ShellNode {
     Simple(Simple),
     /// Two or more stages, each in its own process.
-    Pipeline(Vec<Node>),
+    Pipeline(Vec<ShellNode>),
     Compound(Compound, Vec<Redirect>),
     Function {
         name: String,
-        body: Rc<Node>,
+        body: Rc<ShellNode>,
     },
     /// `! …`
-    Not(Box<Node>),
+    Not(Box<ShellNode>),
 }
 
 #[derive(Debug)]
 pub enum Compound {
-    Subshell(List),
-    Group(List),
+    Subshell(CommandList),
+    Group(CommandList),
     /// Pairs of condition and body, and the body of `else`.
-    If(Vec<(List, List)>, Option<List>),
-    While(List, List),
+    If(Vec<(CommandList, CommandList)>, Option<CommandList>),
+    While(CommandList, CommandList),
     /// Without `values` it iterates over `$@`.
     For {
         name: String,
         values: Option<Vec<Word>>,
-        body: List,
+        body: CommandList,
     },
     Case {
         word: Word,
-        arms: Vec<(Vec<Word>, List)>,
+        arms: Vec<(Vec<Word>, CommandList)>,
     },
     /// `[[ … ]]`
     Test(Vec<Word>),
     /// `(( … ))`
-    Arithmetic(String, Vec<Piece>),
+    Arithmetic(String, Vec<WordPart>),
 }
 
 #[derive(Debug, Default)]
@@ -78,11 +78,11 @@ pub enum Assigned {
     Other(Vec<Word>),
 }
 
-pub type Word = Vec<Piece>;
+pub type Word = Vec<WordPart>;
 
 /// A part of a word.
 #[derive(Debug)]
-pub enum Piece {
+pub enum WordPart {
     /// Unquoted: globs and braces are active in it.
     Bare(String),
     Quoted(String),
@@ -98,11 +98,11 @@ pub enum Piece {
     },
     /// `$(…)`
     Output {
-        list: List,
+        list: CommandList,
         quoted: bool,
     },
     /// `<(…)`, `>(…)`
-    Process(List),
+    Process(CommandList),
     /// Anything else with an unknown value; its content may have side effects.
     Other(Word),
 }

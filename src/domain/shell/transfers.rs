@@ -1,22 +1,22 @@
 //! Archives, compressed files and downloads.
 
 use super::Extent;
-use super::field::{Field, Letter};
-use super::options::{Options, Takes};
-use super::reader::{Call, Reader, State};
+use super::field::{Field, FieldChar};
+use super::options::{ProgramOptions, ValueFlags};
+use super::reader::{ProgramCall, ShellReader, ShellState};
 use super::wrappers::change_dir;
 
 /// Letters of `tar` flags that take a value.
 const TAR_VALUES: &str = "fCbIXTgHKLNVF";
 
-pub fn tar(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
-    let takes = Takes {
+pub fn tar(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+    let takes = ValueFlags {
         short: TAR_VALUES,
         long: "file directory exclude exclude-from files-from strip-components transform \
                use-compress-program owner group mode",
         attached: "",
     };
-    let options = Options::parse(&with_dashes(call.arguments), takes);
+    let options = ProgramOptions::parse(&with_dashes(call.arguments), takes);
     let mut own = state.clone();
     change_dir(&mut own, options.value("-C --directory"));
     if options.has("-x --extract --get") {
@@ -52,7 +52,7 @@ fn with_dashes(arguments: &[Field]) -> Vec<Field> {
     words
 }
 
-pub fn unzip(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+pub fn unzip(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
     if options.has("-l -t -p -c -v -Z -z") || options.operands.is_empty() {
         return;
     }
@@ -60,7 +60,7 @@ pub fn unzip(reader: &mut Reader<'_>, state: &mut State, options: &Options, name
     reader.write(state, options.value("-d").unwrap_or(&here), Extent::Tree, name);
 }
 
-pub fn zip(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+pub fn zip(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
     let Some((archive, files)) = options.operands.split_first() else {
         return;
     };
@@ -75,7 +75,7 @@ pub fn zip(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: 
 }
 
 /// Compressors write a file with another extension, and most remove the original.
-pub fn gzip(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+pub fn gzip(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
     if options.has("-c --stdout --to-stdout -t --test -l --list") {
         return;
     }
@@ -115,7 +115,7 @@ pub fn gzip(reader: &mut Reader<'_>, state: &mut State, options: &Options, name:
     }
 }
 
-pub fn split(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+pub fn split(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
     if options.has("--filter") {
         reader.set_opaque();
     }
@@ -123,12 +123,12 @@ pub fn split(reader: &mut Reader<'_>, state: &mut State, options: &Options, name
         Some(prefix) if name == "split" => prefix.clone(),
         _ => Field::literal(if name == "split" { "x" } else { "xx" }),
     };
-    let mut letters: Vec<Letter> = prefix.text.chars().map(|c| Letter { c, quoted: true }).collect();
-    letters.push(Letter { c: '*', quoted: false });
+    let mut letters: Vec<FieldChar> = prefix.text.chars().map(|c| FieldChar { c, quoted: true }).collect();
+    letters.push(FieldChar { c: '*', quoted: false });
     reader.write(state, &Field::new(&letters), Extent::File, name);
 }
 
-pub fn curl(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+pub fn curl(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
     let in_dir = |file: &Field| match options.value("--output-dir") {
         Some(dir) if !file.text.starts_with('/') => dir.join(file),
         _ => file.clone(),
@@ -151,7 +151,7 @@ pub fn curl(reader: &mut Reader<'_>, state: &mut State, options: &Options, name:
     }
 }
 
-pub fn wget(reader: &mut Reader<'_>, state: &mut State, options: &Options, name: &str) {
+pub fn wget(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
     for log in options.values("-o --output-file -a --append-output") {
         reader.write(state, log, Extent::File, name);
     }
@@ -180,8 +180,8 @@ pub fn wget(reader: &mut Reader<'_>, state: &mut State, options: &Options, name:
 
 /// Notes a write to the file named after the last part of the URL.
 fn write_download(
-    reader: &mut Reader<'_>,
-    state: &State,
+    reader: &mut ShellReader<'_>,
+    state: &ShellState,
     url: &Field,
     in_dir: &dyn Fn(&Field) -> Field,
     by: &str,

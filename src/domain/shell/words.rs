@@ -1,7 +1,7 @@
 //! Parses words and what they contain: quotes, variables, substitutions.
 
-use super::parse::{Broken, Parse, Parser, name_length};
-use super::syntax::{Piece, Word};
+use super::parse::{Parse, Parser, SyntaxError, name_length};
+use super::syntax::{Word, WordPart};
 
 /// Whether the byte ends an unquoted word.
 fn ends_word(byte: u8) -> bool {
@@ -15,7 +15,7 @@ impl Parser<'_> {
         let mut word = Word::new();
         if self.looks_at("<(") || self.looks_at(">(") {
             self.at += 2;
-            word.push(Piece::Process(self.body_in_parens()?));
+            word.push(WordPart::Process(self.body_in_parens()?));
         }
         while let Some(byte) = self.peek() {
             if ends_word(byte) {
@@ -32,15 +32,15 @@ impl Parser<'_> {
         match byte {
             b'\'' => {
                 let rest = &self.text[self.at + 1..];
-                let end = rest.find('\'').ok_or(Broken)?;
-                word.push(Piece::Quoted(rest[..end].to_string()));
+                let end = rest.find('\'').ok_or(SyntaxError)?;
+                word.push(WordPart::Quoted(rest[..end].to_string()));
                 self.at += end + 2;
             }
             b'"' => {
                 self.at += 1;
                 let mut pieces = self.quoted_text(Some(b'"'))?;
                 // Empty quotes are a word, too.
-                word.push(Piece::Quoted(String::new()));
+                word.push(WordPart::Quoted(String::new()));
                 word.append(&mut pieces);
             }
             b'\\' => self.escaped(word),
@@ -50,7 +50,7 @@ impl Parser<'_> {
                 let rest = &self.text[self.at..];
                 let is_end = |byte: u8| ends(byte) || matches!(byte, b'\'' | b'"' | b'\\' | b'`' | b'$');
                 let length = rest.bytes().position(is_end).unwrap_or(rest.len()).max(1);
-                word.push(Piece::Bare(rest[..length].to_string()));
+                word.push(WordPart::Bare(rest[..length].to_string()));
                 self.at += length;
             }
         }
@@ -60,12 +60,12 @@ impl Parser<'_> {
     fn escaped(&mut self, word: &mut Word) {
         self.at += 1;
         let Some(next) = self.text[self.at..].chars().next() else {
-            word.push(Piece::Quoted("\\".to_string()));
+            word.push(WordPart::Quoted("\\".to_string()));
             return;
         };
         self.at += next.len_utf8();
         if next != '\n' {
-            word.push(Piece::Quoted(next.to_string()));
+            word.push(WordPart::Quoted(next.to_string()));
         }
     }
 
@@ -76,7 +76,7 @@ impl Parser<'_> {
         loop {
             let Some(byte) = self.peek() else {
                 if end.is_some() {
-                    return Err(Broken);
+                    return Err(SyntaxError);
                 }
                 break;
             };
@@ -98,7 +98,7 @@ impl Parser<'_> {
                 }
                 b'$' | b'`' => {
                     self.count()?;
-                    pieces.push(Piece::Quoted(std::mem::take(&mut plain)));
+                    pieces.push(WordPart::Quoted(std::mem::take(&mut plain)));
                     pieces.push(if byte == b'$' { self.dollar(true)? } else { self.backticks(true)? });
                 }
                 _ => {
@@ -110,17 +110,17 @@ impl Parser<'_> {
                 }
             }
         }
-        pieces.push(Piece::Quoted(plain));
+        pieces.push(WordPart::Quoted(plain));
         Ok(pieces)
     }
 
     /// Parses `` `…` ``. One level of backslashes is removed before its content is parsed.
-    fn backticks(&mut self, quoted: bool) -> Parse<Piece> {
+    fn backticks(&mut self, quoted: bool) -> Parse<WordPart> {
         self.at += 1;
         let mut script = String::new();
         loop {
             let rest = &self.text[self.at..];
-            let length = rest.find(['`', '\\']).ok_or(Broken)?;
+            let length = rest.find(['`', '\\']).ok_or(SyntaxError)?;
             script.push_str(&rest[..length]);
             self.at += length + 1;
             if rest.as_bytes()[length] == b'`' {
@@ -140,21 +140,21 @@ impl Parser<'_> {
             inner.count = parser.count;
             let (list, whole) = inner.all();
             parser.count = inner.count;
-            if whole { Ok(Piece::Output { list, quoted }) } else { Err(Broken) }
+            if whole { Ok(WordPart::Output { list, quoted }) } else { Err(SyntaxError) }
         })
     }
 
-    fn dollar(&mut self, quoted: bool) -> Parse<Piece> {
+    fn dollar(&mut self, quoted: bool) -> Parse<WordPart> {
         self.at += 1;
         match self.peek() {
             Some(b'(') => {
                 if self.looks_at("((")
                     && let Some((_, pieces)) = self.arithmetic(2)?
                 {
-                    return Ok(Piece::Other(pieces));
+                    return Ok(WordPart::Other(pieces));
                 }
                 self.at += 1;
-                Ok(Piece::Output { list: self.body_in_parens()?, quoted })
+                Ok(WordPart::Output { list: self.body_in_parens()?, quoted })
             }
             Some(b'{') => {
                 self.at += 1;
@@ -163,21 +163,25 @@ impl Parser<'_> {
             Some(b'\'') if !quoted => self.ansi_quoted(),
             Some(b'"') if !quoted => {
                 self.at += 1;
-                Ok(Piece::Default { name: String::new(), word: self.quoted_text(Some(b'"'))?, quoted: true })
+                Ok(WordPart::Default {
+                    name: String::new(),
+                    word: self.quoted_text(Some(b'"'))?,
+                    quoted: true,
+                })
             }
             Some(byte) if byte.is_ascii_digit() || b"@*#?$!-".contains(&byte) => {
                 self.at += 1;
-                Ok(Piece::Variable { name: (byte as char).to_string(), quoted })
+                Ok(WordPart::Variable { name: (byte as char).to_string(), quoted })
             }
             _ => match self.name() {
-                Some(name) => Ok(Piece::Variable { name, quoted }),
-                None => Ok(Piece::Quoted("$".to_string())),
+                Some(name) => Ok(WordPart::Variable { name, quoted }),
+                None => Ok(WordPart::Quoted("$".to_string())),
             },
         }
     }
 
     /// Parses `${…}` after the brace.
-    fn braced(&mut self, quoted: bool) -> Parse<Piece> {
+    fn braced(&mut self, quoted: bool) -> Parse<WordPart> {
         let rest = &self.text[self.at..];
         let special = rest.bytes().take_while(u8::is_ascii_digit).count().max(name_length(rest));
         let length = match rest.as_bytes().first() {
@@ -190,14 +194,14 @@ impl Parser<'_> {
         let name = rest[..length].to_string();
         if length > 0 && rest.as_bytes().get(length) == Some(&b'}') {
             self.at += length + 1;
-            return Ok(Piece::Variable { name, quoted });
+            return Ok(WordPart::Variable { name, quoted });
         }
         let is_default = length > 0 && (rest[length..].starts_with(":-") || rest[length..].starts_with('-'));
         self.at +=
             if is_default { length + 1 + usize::from(rest.as_bytes()[length] == b':') } else { length };
         let mut word = Word::new();
         loop {
-            match self.peek().ok_or(Broken)? {
+            match self.peek().ok_or(SyntaxError)? {
                 b'}' => {
                     self.at += 1;
                     break;
@@ -205,16 +209,16 @@ impl Parser<'_> {
                 // Within double quotes, a single quote is an ordinary character.
                 b'\'' if quoted => {
                     self.at += 1;
-                    word.push(Piece::Quoted("'".to_string()));
+                    word.push(WordPart::Quoted("'".to_string()));
                 }
                 byte => self.piece(&mut word, byte, |byte| byte == b'}')?,
             }
         }
-        Ok(if is_default { Piece::Default { name, word, quoted } } else { Piece::Other(word) })
+        Ok(if is_default { WordPart::Default { name, word, quoted } } else { WordPart::Other(word) })
     }
 
     /// `$'…'`
-    fn ansi_quoted(&mut self) -> Parse<Piece> {
+    fn ansi_quoted(&mut self) -> Parse<WordPart> {
         self.at += 1;
         let mut text = String::new();
         let mut chars = self.text[self.at..].char_indices().peekable();
@@ -222,10 +226,10 @@ impl Parser<'_> {
             match c {
                 '\'' => {
                     self.at += at + 1;
-                    return Ok(Piece::Quoted(text));
+                    return Ok(WordPart::Quoted(text));
                 }
                 '\\' => {
-                    let (_, escape) = chars.next().ok_or(Broken)?;
+                    let (_, escape) = chars.next().ok_or(SyntaxError)?;
                     let (radix, most) = match escape {
                         'x' => (16, 2),
                         'u' => (16, 4),
@@ -251,7 +255,7 @@ impl Parser<'_> {
                 c => text.push(c),
             }
         }
-        Err(Broken)
+        Err(SyntaxError)
     }
 
     /// The position after the `))` that closes the arithmetic whose `((` is `open` bytes long; `None` if it is not
@@ -266,7 +270,7 @@ impl Parser<'_> {
     /// Parses `((…))` and the substitutions in it; `None` if it is not arithmetic.
     pub fn arithmetic(&mut self, open: usize) -> Parse<Option<(String, Word)>> {
         let Some(end) = self.arithmetic_end(open)? else { return Ok(None) };
-        let text = self.text.get(self.at + open..end - 2).ok_or(Broken)?.to_string();
+        let text = self.text.get(self.at + open..end - 2).ok_or(SyntaxError)?.to_string();
         self.at = end;
         let mut inner = Parser::new(&text, self.depth);
         inner.count = self.count;

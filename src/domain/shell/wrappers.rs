@@ -2,18 +2,18 @@
 
 use std::rc::Rc;
 
-use super::field::{Field, Value};
-use super::options::{Options, Takes};
+use super::field::{Field, VariableValue};
+use super::options::{ProgramOptions, ValueFlags};
 use super::parse::name_length;
-use super::reader::{Call, Reader, State};
+use super::reader::{ProgramCall, ShellReader, ShellState};
 
-pub fn sudo(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
-    let takes = Takes {
+pub fn sudo(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+    let takes = ValueFlags {
         short: "ughpCDRTUrt",
         long: "user group host prompt chdir chroot role type other-user close-from command-timeout",
         attached: "",
     };
-    let (options, at) = Options::leading(call.arguments, takes);
+    let (options, at) = ProgramOptions::leading(call.arguments, takes);
     let mut own = state.clone();
     change_dir(&mut own, options.value("-D --chdir"));
     if options.has("-e --edit") {
@@ -29,9 +29,9 @@ pub fn sudo(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Opti
     run(reader, &mut own, rest)
 }
 
-pub fn env(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
-    let takes = Takes { short: "uCS", long: "unset chdir split-string", attached: "" };
-    let (options, at) = Options::leading(call.arguments, takes);
+pub fn env(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+    let takes = ValueFlags { short: "uCS", long: "unset chdir split-string", attached: "" };
+    let (options, at) = ProgramOptions::leading(call.arguments, takes);
     if options.has("-S --split-string") {
         reader.set_opaque();
     }
@@ -42,7 +42,11 @@ pub fn env(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Optio
 }
 
 /// Wrappers with only flags before the command.
-pub fn wrapper(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+pub fn wrapper(
+    reader: &mut ShellReader<'_>,
+    state: &mut ShellState,
+    call: &ProgramCall<'_>,
+) -> Option<String> {
     let short = match call.name {
         "nice" => "n",
         "ionice" => "cnp",
@@ -56,7 +60,7 @@ pub fn wrapper(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> O
     };
     let long = "adjustment class classdata input output error kill-after signal format package call from with \
                 python";
-    let (options, at) = Options::leading(call.arguments, Takes { short, long, attached: "" });
+    let (options, at) = ProgramOptions::leading(call.arguments, ValueFlags { short, long, attached: "" });
     let asks = match call.name {
         "command" => options.has("-v -V"),
         "ionice" => options.has("-p"),
@@ -79,16 +83,16 @@ pub fn wrapper(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> O
     run(reader, state, rest)
 }
 
-pub fn shell(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
-    let takes = Takes { short: "oO", long: "rcfile init-file", attached: "" };
-    let (options, at) = Options::leading(call.arguments, takes);
+pub fn shell(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+    let takes = ValueFlags { short: "oO", long: "rcfile init-file", attached: "" };
+    let (options, at) = ProgramOptions::leading(call.arguments, takes);
     if options.has("-n --version --help") {
         return None;
     }
     let rest = &call.arguments[at..];
     let mut own = state.clone();
-    let set_arguments = |own: &mut State, fields: &[Field]| {
-        own.arguments = Some(Rc::new(fields.iter().map(Value::of).collect()));
+    let set_arguments = |own: &mut ShellState, fields: &[Field]| {
+        own.arguments = Some(Rc::new(fields.iter().map(VariableValue::of).collect()));
     };
     let script = if options.has("-c") {
         set_arguments(&mut own, rest.get(2..).unwrap_or_default());
@@ -106,7 +110,7 @@ pub fn shell(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Opt
     reader.script(&mut own, &script)
 }
 
-pub fn eval(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+pub fn eval(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
     let is_plain = |field: &Field| field.is_known() && field.pattern.is_none();
     if !call.arguments.iter().all(is_plain) {
         reader.set_opaque();
@@ -117,7 +121,11 @@ pub fn eval(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Opti
 }
 
 /// `python -m black …` is `black …`; anything else may do anything.
-pub fn python(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Option<String> {
+pub fn python(
+    reader: &mut ShellReader<'_>,
+    state: &mut ShellState,
+    call: &ProgramCall<'_>,
+) -> Option<String> {
     match call.arguments {
         [flag, module, rest @ ..]
             if flag.text == "-m"
@@ -133,12 +141,12 @@ pub fn python(reader: &mut Reader<'_>, state: &mut State, call: &Call<'_>) -> Op
     }
 }
 
-fn run(reader: &mut Reader<'_>, state: &mut State, words: &[Field]) -> Option<String> {
+fn run(reader: &mut ShellReader<'_>, state: &mut ShellState, words: &[Field]) -> Option<String> {
     let (name, arguments) = words.split_first()?;
     reader.call(state, name, arguments)
 }
 
-pub fn change_dir(state: &mut State, dir: Option<&Field>) {
+pub fn change_dir(state: &mut ShellState, dir: Option<&Field>) {
     if let Some(dir) = dir {
         if dir.is_known() && dir.pattern.is_none() {
             state.enter(&dir.text);
@@ -149,14 +157,14 @@ pub fn change_dir(state: &mut State, dir: Option<&Field>) {
 }
 
 /// Sets the variables of `A=1 B=2 command` and returns the command.
-fn set_variables<'a>(state: &mut State, words: &'a [Field]) -> &'a [Field] {
+fn set_variables<'a>(state: &mut ShellState, words: &'a [Field]) -> &'a [Field] {
     let mut rest = words;
     while let Some((first, others)) = rest.split_first() {
         let length = name_length(&first.text);
         if length == 0 || first.text.as_bytes().get(length) != Some(&b'=') {
             break;
         }
-        let value = first.is_known().then(|| Value::literal(&first.text[length + 1..]));
+        let value = first.is_known().then(|| VariableValue::literal(&first.text[length + 1..]));
         state.set(&first.text[..length], value);
         rest = others;
     }

@@ -5,15 +5,15 @@ use std::collections::HashMap;
 use pulldown_cmark::HeadingLevel;
 
 use super::id;
-use super::outline::{Block, Cell, Check, Kind};
+use super::outline::{Block, BlockKind, Checkbox, MarkdownCell};
 use super::phrase;
 
 /// A task whose dependencies are not read yet, because that requires the ids of all tasks.
 #[derive(Debug)]
-pub struct Draft<'a> {
+pub struct TaskDraft<'a> {
     pub id: String,
     pub line: usize,
-    pub check: Option<Check>,
+    pub check: Option<Checkbox>,
     /// The text after the id: the rest of its line and its continuation lines.
     pub own: &'a str,
     /// Other texts that may name dependencies.
@@ -33,10 +33,10 @@ pub enum Mode {
 }
 
 /// The tasks, and the number of checkboxes that have no id and belong to no task.
-pub fn find<'a>(text: &'a str, blocks: &'a [Block]) -> (Vec<Draft<'a>>, usize) {
+pub fn find<'a>(text: &'a str, blocks: &'a [Block]) -> (Vec<TaskDraft<'a>>, usize) {
     let mut finder = Finder {
         text,
-        lines: Lines::new(text),
+        lines: LineNumbers::new(text),
         drafts: Vec::new(),
         owners: HashMap::new(),
         section: None,
@@ -50,15 +50,15 @@ pub fn find<'a>(text: &'a str, blocks: &'a [Block]) -> (Vec<Draft<'a>>, usize) {
 
 /// Converts ascending byte offsets to line numbers.
 #[derive(Debug)]
-pub struct Lines<'a> {
+pub struct LineNumbers<'a> {
     bytes: &'a [u8],
     at: usize,
     line: usize,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineNumbers<'a> {
     pub fn new(text: &'a str) -> Self {
-        Lines { bytes: text.as_bytes(), at: 0, line: 1 }
+        LineNumbers { bytes: text.as_bytes(), at: 0, line: 1 }
     }
 
     pub fn number(&mut self, at: usize) -> usize {
@@ -100,8 +100,8 @@ struct Columns {
 #[derive(Debug)]
 struct Finder<'a> {
     text: &'a str,
-    lines: Lines<'a>,
-    drafts: Vec<Draft<'a>>,
+    lines: LineNumbers<'a>,
+    drafts: Vec<TaskDraft<'a>>,
     /// Maps a list item to the task that it is or belongs to.
     owners: HashMap<usize, usize>,
     section: Option<Section>,
@@ -115,12 +115,12 @@ struct Finder<'a> {
 impl<'a> Finder<'a> {
     fn block(&mut self, block: &'a Block) {
         match &block.kind {
-            Kind::Heading(level) => self.heading(block, *level),
-            Kind::Lead { check, parent, list } => self.lead(block, *check, *parent, *list),
-            Kind::Paragraph => self.paragraph(block),
-            Kind::Row { cells, is_head: true } => self.columns = Columns::of(cells),
-            Kind::Row { cells, is_head: false } => self.row(block, cells),
-            Kind::Other => {
+            BlockKind::Heading(level) => self.heading(block, *level),
+            BlockKind::Lead { check, parent, list } => self.lead(block, *check, *parent, *list),
+            BlockKind::Paragraph => self.paragraph(block),
+            BlockKind::Row { cells, is_head: true } => self.columns = Columns::of(cells),
+            BlockKind::Row { cells, is_head: false } => self.row(block, cells),
+            BlockKind::Other => {
                 self.label = None;
                 self.go_below(Below::Further);
             }
@@ -131,7 +131,7 @@ impl<'a> Finder<'a> {
         self.label = None;
         let line = self.text[block.at..].split(['\n', '\r']).next().unwrap_or_default();
         let hashes = line.len() - line.trim_start_matches('#').len();
-        let check = Check::find(self.text, block.at + hashes..block.at + line.len());
+        let check = Checkbox::find(self.text, block.at + hashes..block.at + line.len());
         if let Some((id, own)) = split_id(without_box(&block.text, check)) {
             let draft = self.add(block, id, own, check);
             match block.item {
@@ -147,7 +147,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    fn lead(&mut self, block: &'a Block, check: Option<Check>, parent: Option<usize>, list: usize) {
+    fn lead(&mut self, block: &'a Block, check: Option<Checkbox>, parent: Option<usize>, list: usize) {
         let Some(item) = block.item else { return };
         if let Some((owner, around)) = self.label
             && around == parent
@@ -201,12 +201,12 @@ impl<'a> Finder<'a> {
         }
     }
 
-    fn row(&mut self, block: &'a Block, cells: &'a [Cell]) {
+    fn row(&mut self, block: &'a Block, cells: &'a [MarkdownCell]) {
         self.label = None;
         let boxes: Vec<_> = cells.iter().map(|cell| self.box_alone(cell)).collect();
         let first = usize::from(boxes.first().is_some_and(Option::is_some));
         let Some(cell) = cells.get(first) else { return };
-        let check = Check::find(self.text, cell.source.clone());
+        let check = Checkbox::find(self.text, cell.source.clone());
         let Some((id, rest)) = split_id(without_box(&cell.text, check)) else { return };
         if !rest.trim_matches([':', '.', ' ']).is_empty() {
             return;
@@ -227,15 +227,15 @@ impl<'a> Finder<'a> {
     }
 
     /// The checkbox of a cell that contains nothing else.
-    fn box_alone(&self, cell: &Cell) -> Option<Check> {
+    fn box_alone(&self, cell: &MarkdownCell) -> Option<Checkbox> {
         let source = self.text.get(cell.source.clone())?.trim();
-        Check::find(self.text, cell.source.clone()).filter(|_| source.len() == 3)
+        Checkbox::find(self.text, cell.source.clone()).filter(|_| source.len() == 3)
     }
 
-    fn add(&mut self, block: &Block, id: &str, own: &'a str, check: Option<Check>) -> usize {
+    fn add(&mut self, block: &Block, id: &str, own: &'a str, check: Option<Checkbox>) -> usize {
         let line = self.lines.number(block.at);
         let (id, quote) = (id.to_string(), block.quote);
-        self.drafts.push(Draft { id, line, check, own, sources: Vec::new(), quote });
+        self.drafts.push(TaskDraft { id, line, check, own, sources: Vec::new(), quote });
         self.drafts.len() - 1
     }
 
@@ -249,7 +249,7 @@ impl<'a> Finder<'a> {
 }
 
 impl Columns {
-    fn of(cells: &[Cell]) -> Columns {
+    fn of(cells: &[MarkdownCell]) -> Columns {
         const TITLES: [&str; 6] = ["title", "task", "name", "summary", "description", "what"];
         let names: Vec<String> = cells.iter().map(|cell| cell.text.trim().to_lowercase()).collect();
         let needs = names.iter().map(|name| phrase::is_keyword(name)).collect();
@@ -284,7 +284,7 @@ fn split_at_colon(text: &str) -> Option<(&str, &str)> {
 }
 
 /// Removes the checkbox from the start of the text. If `[x]` is the name of a link, only its `x` is in the text.
-fn without_box(text: &str, check: Option<Check>) -> &str {
+fn without_box(text: &str, check: Option<Checkbox>) -> &str {
     let stripped = || {
         let text = text.trim_start();
         ["[ ]", "[x]", "[X]", "x ", "X "].iter().find_map(|mark| text.strip_prefix(mark))

@@ -17,7 +17,7 @@ use std::collections::HashMap;
 pub use id::{MAX_ID, meant};
 pub use problem::Problem;
 
-use draft::Draft;
+use draft::TaskDraft;
 use id::KnownIds;
 
 /// The content of a spec, in file order.
@@ -90,7 +90,7 @@ pub fn tick(text: &str, task: &Task) -> Option<String> {
 }
 
 /// Removes every task whose id was used before, and reports it as a problem.
-fn without_duplicates(drafts: Vec<Draft>) -> (Vec<Draft>, Vec<Problem>) {
+fn without_duplicates(drafts: Vec<TaskDraft>) -> (Vec<TaskDraft>, Vec<Problem>) {
     let mut first_lines: HashMap<String, usize> = HashMap::new();
     let (mut kept, mut problems) = (Vec::new(), Vec::new());
     for draft in drafts {
@@ -104,7 +104,7 @@ fn without_duplicates(drafts: Vec<Draft>) -> (Vec<Draft>, Vec<Problem>) {
     (kept, problems)
 }
 
-fn finish(draft: &Draft, text: &str, known: &KnownIds) -> Task {
+fn finish(draft: &TaskDraft, text: &str, known: &KnownIds) -> Task {
     let (title, depends_on) = phrase::read(draft, known);
     let tick = draft.check.map(|check| check.at);
     let (start, line) = tick.and_then(|at| line_around(text, at)).unwrap_or_default();

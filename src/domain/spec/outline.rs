@@ -11,7 +11,7 @@ use super::id;
 const MAX_DEPTH: usize = 32;
 
 #[derive(Debug, Default)]
-pub struct Outline {
+pub struct MarkdownBlocks {
     pub blocks: Vec<Block>,
     /// The first line that could be a task but is nested too deeply.
     pub too_deep: Option<usize>,
@@ -19,7 +19,7 @@ pub struct Outline {
 
 #[derive(Debug)]
 pub struct Block {
-    pub kind: Kind,
+    pub kind: BlockKind,
     /// Without formatting; line breaks are `\n`.
     pub text: String,
     /// Byte offset of its first character.
@@ -31,18 +31,18 @@ pub struct Block {
 }
 
 #[derive(Debug)]
-pub enum Kind {
+pub enum BlockKind {
     Heading(HeadingLevel),
     /// The first text of a list item. `parent` is the enclosing item, `list` the outermost enclosing list.
     Lead {
-        check: Option<Check>,
+        check: Option<Checkbox>,
         parent: Option<usize>,
         list: usize,
     },
     Paragraph,
     /// A table row; the block's text is empty.
     Row {
-        cells: Vec<Cell>,
+        cells: Vec<MarkdownCell>,
         is_head: bool,
     },
     /// Code or a rule: not read, but it separates other blocks.
@@ -50,21 +50,21 @@ pub enum Kind {
 }
 
 #[derive(Debug)]
-pub struct Cell {
+pub struct MarkdownCell {
     pub text: String,
     pub source: Range<usize>,
 }
 
 /// A checkbox, by the offset of the character between its brackets.
 #[derive(Clone, Copy, Debug)]
-pub struct Check {
+pub struct Checkbox {
     pub at: usize,
     pub is_ticked: bool,
 }
 
-impl Check {
+impl Checkbox {
     /// The checkbox at the start of this range, after optional blanks.
-    pub fn find(text: &str, place: Range<usize>) -> Option<Check> {
+    pub fn find(text: &str, place: Range<usize>) -> Option<Checkbox> {
         let source = text.get(place.clone())?;
         let blank = source.len() - source.trim_start().len();
         let is_ticked = match source.as_bytes().get(blank..blank + 3)? {
@@ -72,11 +72,11 @@ impl Check {
             b"[x]" | b"[X]" => true,
             _ => return None,
         };
-        Some(Check { at: place.start + blank + 1, is_ticked })
+        Some(Checkbox { at: place.start + blank + 1, is_ticked })
     }
 }
 
-pub fn read(text: &str) -> Outline {
+pub fn read(text: &str) -> MarkdownBlocks {
     let start = front_matter(text);
     let (body, too_deep) = bounded(&text[start..]);
     let options = Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS | Options::ENABLE_STRIKETHROUGH;
@@ -85,8 +85,8 @@ pub fn read(text: &str) -> Outline {
         reader.event(event, place);
     }
     reader.flush();
-    let too_deep = too_deep.map(|at| super::draft::Lines::new(text).number(start + at));
-    Outline { blocks: reader.blocks, too_deep }
+    let too_deep = too_deep.map(|at| super::draft::LineNumbers::new(text).number(start + at));
+    MarkdownBlocks { blocks: reader.blocks, too_deep }
 }
 
 /// The offset where the Markdown starts: after a byte order mark and YAML front matter (`---` … `---`).
@@ -162,7 +162,7 @@ fn nesting(line: &str) -> (usize, usize) {
 #[derive(Debug)]
 struct Item {
     number: usize,
-    check: Option<Check>,
+    check: Option<Checkbox>,
     has_lead: bool,
 }
 
@@ -175,7 +175,7 @@ struct Reader {
     text: String,
     at: Option<usize>,
     heading: Option<HeadingLevel>,
-    cells: Vec<Cell>,
+    cells: Vec<MarkdownCell>,
     is_cell: bool,
     /// The open items, and the open quotes as (number, items open at that point).
     items: Vec<Item>,
@@ -200,7 +200,7 @@ impl Reader {
             Event::Rule => self.other(place.start),
             Event::TaskListMarker(is_ticked) => {
                 if let Some(item) = self.items.last_mut() {
-                    item.check = Some(Check { at: place.start + 1, is_ticked });
+                    item.check = Some(Checkbox { at: place.start + 1, is_ticked });
                 }
             }
             _ => {}
@@ -267,12 +267,12 @@ impl Reader {
             }
             TagEnd::TableCell => {
                 self.is_cell = false;
-                self.cells.push(Cell { text: std::mem::take(&mut self.text), source: place });
+                self.cells.push(MarkdownCell { text: std::mem::take(&mut self.text), source: place });
             }
             TagEnd::TableHead | TagEnd::TableRow => {
                 let cells = std::mem::take(&mut self.cells);
                 let at = self.at.take().unwrap_or(place.start);
-                self.add(Kind::Row { cells, is_head: tag == TagEnd::TableHead }, String::new(), at);
+                self.add(BlockKind::Row { cells, is_head: tag == TagEnd::TableHead }, String::new(), at);
             }
             _ => {}
         }
@@ -289,7 +289,7 @@ impl Reader {
     fn other(&mut self, at: usize) {
         self.flush();
         self.lead_is_past();
-        self.add(Kind::Other, String::new(), at);
+        self.add(BlockKind::Other, String::new(), at);
     }
 
     /// Marks the innermost item as one that starts with something other than text.
@@ -313,18 +313,18 @@ impl Reader {
         let kind = match (heading, self.items.last_mut()) {
             (Some(level), item) => {
                 item.into_iter().for_each(|item| item.has_lead = true);
-                Kind::Heading(level)
+                BlockKind::Heading(level)
             }
             (None, Some(item)) if !item.has_lead && !is_quoted => {
                 item.has_lead = true;
-                Kind::Lead { check: item.check, parent, list }
+                BlockKind::Lead { check: item.check, parent, list }
             }
-            (None, _) => Kind::Paragraph,
+            (None, _) => BlockKind::Paragraph,
         };
         self.add(kind, text, at);
     }
 
-    fn add(&mut self, kind: Kind, text: String, at: usize) {
+    fn add(&mut self, kind: BlockKind, text: String, at: usize) {
         let quote = self.quotes.last().map(|(number, _)| *number);
         let item = self.items.last().map(|item| item.number);
         self.blocks.push(Block { kind, text, at, quote, item });

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::draft::{Draft, Mode};
+use super::draft::{Mode, TaskDraft};
 use super::id::KnownIds;
 
 /// A blank matches a blank, a tab, a line end, `-` or `_`.
@@ -15,7 +15,7 @@ const LABELS: [&str; 4] = ["dependencies", "dependency", "depends", "deps"];
 const MAX_NOTE: usize = 200;
 
 /// The title of a task and its dependencies.
-pub fn read(draft: &Draft, known: &KnownIds) -> (String, Vec<String>) {
+pub fn read(draft: &TaskDraft, known: &KnownIds) -> (String, Vec<String>) {
     let own = phrases(draft.own, known);
     let mut depends_on = Vec::new();
     let mut seen = HashSet::new();

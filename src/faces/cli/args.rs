@@ -99,7 +99,7 @@ pub(super) struct GlobalArgs {
     pub(super) json: bool,
     /// When to use colours
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = "Global options")]
-    pub(super) color: When,
+    pub(super) color: ColorWhen,
     /// Print only the bare answer: a name, an id, a path
     #[arg(short, long, global = true, help_heading = "Global options")]
     pub(super) quiet: bool,
@@ -109,7 +109,7 @@ pub(super) struct GlobalArgs {
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
-pub(super) enum When {
+pub(super) enum ColorWhen {
     #[default]
     Auto,
     Always,

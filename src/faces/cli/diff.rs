@@ -6,17 +6,17 @@ use similar::{ChangeTag, TextDiff};
 
 use super::output::style;
 use crate::domain::visible;
-use crate::ops::setup::install::Change;
+use crate::ops::setup::install::FileChange;
 
 /// The diff for programs.
-pub(super) fn unified(change: &Change) -> String {
+pub(super) fn unified(change: &FileChange) -> String {
     let (before, after) = (text(change.before.as_deref()), text(change.after.as_deref()));
     let (old, new) = names(change);
     TextDiff::from_lines(&before, &after).unified_diff().header(&old, &new).to_string()
 }
 
 /// The diff for people.
-pub(super) fn lines(change: &Change) -> Vec<String> {
+pub(super) fn lines(change: &FileChange) -> Vec<String> {
     let (before, after) = (text(change.before.as_deref()), text(change.after.as_deref()));
     let (old, new) = names(change);
     let mut lines =
@@ -37,7 +37,7 @@ fn shown(line: &str) -> Cow<'_, str> {
     visible(line.trim_end_matches(['\n', '\r']))
 }
 
-fn names(change: &Change) -> (String, String) {
+fn names(change: &FileChange) -> (String, String) {
     let path = change.path.display().to_string();
     let name = |content: &Option<Vec<u8>>| {
         if content.is_some() { path.clone() } else { "/dev/null".to_string() }

@@ -1,62 +1,65 @@
 //! Exit codes of errors.
 
-use crate::ops::Kind;
+use crate::ops::CommandErrorKind;
 
 /// The exit code of an error. These codes are part of the contract.
-pub(super) fn exit_code(kind: Kind) -> u8 {
+pub(super) fn exit_code(kind: CommandErrorKind) -> u8 {
     match kind {
-        Kind::AllDone
-        | Kind::AlreadyClaimed
-        | Kind::AlreadyCompleted
-        | Kind::AlreadyHaveClaim
-        | Kind::AlreadyJoined
-        | Kind::Blocked
-        | Kind::NotClaimed
-        | Kind::NothingReady
-        | Kind::NotYours
-        | Kind::UnknownTask
-        | Kind::AmbiguousMessage
-        | Kind::ForeignAgent
-        | Kind::HookInTheWay
-        | Kind::InHarness
-        | Kind::NameTaken
-        | Kind::NoNameLeft
-        | Kind::NotAllSent
-        | Kind::NotChecked
-        | Kind::NotReserved
-        | Kind::NotRunning
-        | Kind::Reserved
-        | Kind::SharedHooks
-        | Kind::StatusLineInUse
-        | Kind::StillAlive
-        | Kind::TooMany
-        | Kind::UnknownAgent
-        | Kind::UnknownMessage => 1,
-        Kind::Empty
-        | Kind::InvalidName
-        | Kind::InvalidPattern
-        | Kind::InvalidValue
-        | Kind::NoProjectSettings
-        | Kind::NoRepository
-        | Kind::TooBroad
-        | Kind::TooLarge
-        | Kind::UnknownKey
-        | Kind::NoTerminal
-        | Kind::Usage => 2,
-        Kind::AmbiguousCaller | Kind::Evicted | Kind::NoHost | Kind::NotJoined => 3,
-        Kind::BadConfig
-        | Kind::BrokenPromise
-        | Kind::Corrupt
-        | Kind::DiskFull
-        | Kind::Io
-        | Kind::NoFlock
-        | Kind::NotAMesh
-        | Kind::NotAllInstalled
-        | Kind::ReadOnly
-        | Kind::UnhealthyMesh
-        | Kind::UnsafeMesh => 4,
-        Kind::LockTimeout | Kind::TimedOut => 5,
-        Kind::Bug => 70,
-        Kind::Interrupted => 130,
+        CommandErrorKind::AllDone
+        | CommandErrorKind::AlreadyClaimed
+        | CommandErrorKind::AlreadyCompleted
+        | CommandErrorKind::AlreadyHaveClaim
+        | CommandErrorKind::AlreadyJoined
+        | CommandErrorKind::Blocked
+        | CommandErrorKind::NotClaimed
+        | CommandErrorKind::NothingReady
+        | CommandErrorKind::NotYours
+        | CommandErrorKind::UnknownTask
+        | CommandErrorKind::AmbiguousMessage
+        | CommandErrorKind::ForeignAgent
+        | CommandErrorKind::HookInTheWay
+        | CommandErrorKind::InHarness
+        | CommandErrorKind::NameTaken
+        | CommandErrorKind::NoNameLeft
+        | CommandErrorKind::NotAllSent
+        | CommandErrorKind::NotChecked
+        | CommandErrorKind::NotReserved
+        | CommandErrorKind::NotRunning
+        | CommandErrorKind::Reserved
+        | CommandErrorKind::SharedHooks
+        | CommandErrorKind::StatusLineInUse
+        | CommandErrorKind::StillAlive
+        | CommandErrorKind::TooMany
+        | CommandErrorKind::UnknownAgent
+        | CommandErrorKind::UnknownMessage => 1,
+        CommandErrorKind::Empty
+        | CommandErrorKind::InvalidName
+        | CommandErrorKind::InvalidPattern
+        | CommandErrorKind::InvalidValue
+        | CommandErrorKind::NoProjectSettings
+        | CommandErrorKind::NoRepository
+        | CommandErrorKind::TooBroad
+        | CommandErrorKind::TooLarge
+        | CommandErrorKind::UnknownKey
+        | CommandErrorKind::NoTerminal
+        | CommandErrorKind::Usage => 2,
+        CommandErrorKind::AmbiguousCaller
+        | CommandErrorKind::Evicted
+        | CommandErrorKind::NoHost
+        | CommandErrorKind::NotJoined => 3,
+        CommandErrorKind::BadConfig
+        | CommandErrorKind::BrokenPromise
+        | CommandErrorKind::Corrupt
+        | CommandErrorKind::DiskFull
+        | CommandErrorKind::Io
+        | CommandErrorKind::NoFlock
+        | CommandErrorKind::NotAMesh
+        | CommandErrorKind::NotAllInstalled
+        | CommandErrorKind::ReadOnly
+        | CommandErrorKind::UnhealthyMesh
+        | CommandErrorKind::UnsafeMesh => 4,
+        CommandErrorKind::LockTimeout | CommandErrorKind::TimedOut => 5,
+        CommandErrorKind::Bug => 70,
+        CommandErrorKind::Interrupted => 130,
     }
 }

@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 
 use crate::domain::{Importance, Message, visible};
 use crate::faces::json::{self, failed};
-use crate::ops::{Accepted, CommandError, Draft, Letter, SendReport, age, importance};
+use crate::ops::{Accepted, CommandError, MessageDraft, RenderedMessage, SendReport, age, importance};
 
-use super::output::{Outcome, Page, Report, style};
+use super::output::{CommandOutput, Page, Report, style};
 
 /// The flags of every command that sends a message.
 #[derive(Args, Debug)]
@@ -25,10 +25,16 @@ pub(super) struct DraftArgs {
 }
 
 impl DraftArgs {
-    pub(super) fn draft(self, text: Option<String>) -> Result<Draft, CommandError> {
+    pub(super) fn draft(self, text: Option<String>) -> Result<MessageDraft, CommandError> {
         let importance = importance(&self.importance)?;
         let text = text.unwrap_or_default();
-        Ok(Draft { text, thread: self.thread, importance, want_ack: self.want_ack, ..Draft::default() })
+        Ok(MessageDraft {
+            text,
+            thread: self.thread,
+            importance,
+            want_ack: self.want_ack,
+            ..MessageDraft::default()
+        })
     }
 }
 
@@ -73,13 +79,13 @@ pub(super) fn show(page: &mut Page, message: &Message, letters: &str, note: &str
 }
 
 /// Messages that `read` or `wait` delivered.
-pub(super) struct Letters<'a> {
-    pub(super) letters: &'a [Letter],
+pub(super) struct DeliveredMessages<'a> {
+    pub(super) letters: &'a [RenderedMessage],
     pub(super) for_person: bool,
     pub(super) now: Timestamp,
 }
 
-impl Report for Letters<'_> {
+impl Report for DeliveredMessages<'_> {
     fn json(&self) -> Map<String, Value> {
         let messages = self.letters.iter().map(|letter| json(&letter.message, &letter.letters)).collect();
         Map::from_iter([("messages".to_string(), messages)])
@@ -102,9 +108,9 @@ impl Report for Letters<'_> {
 }
 
 /// The output of `send`, `broadcast` and `reply`.
-pub(super) fn sent(report: SendReport) -> Outcome {
+pub(super) fn sent(report: SendReport) -> CommandOutput {
     let error = report.error();
-    Outcome { report: Some(Box::new(SentReport(report))), error }
+    CommandOutput { report: Some(Box::new(SentReport(report))), error }
 }
 
 struct SentReport(SendReport);

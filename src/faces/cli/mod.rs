@@ -27,16 +27,16 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 
 use crate::domain::AgentName;
-use crate::ops::{CommandError, Globals, Kind};
+use crate::ops::{CommandError, CommandErrorKind, GlobalOptions};
 use crate::sys::{seams, signals};
 
 use args::Cli;
-use commands::Call;
+use commands::Invocation;
 use output::Ui;
-use usage::Manner;
+use usage::OutputFormat;
 
 /// Runs the terminal chat: takes the global options, a name if one was given, and whether to use colour.
-pub type Screen = fn(Globals, Option<AgentName>, bool) -> Result<(), CommandError>;
+pub type RunChat = fn(GlobalOptions, Option<AgentName>, bool) -> Result<(), CommandError>;
 
 /// The whole grammar of the command line, for man pages and tests of the documentation.
 pub fn grammar() -> clap::Command {
@@ -44,18 +44,18 @@ pub fn grammar() -> clap::Command {
 }
 
 /// Runs the command that the arguments ask for. A panic is reported as an error.
-pub fn run(args: impl IntoIterator<Item = OsString>, screen: Screen) -> ExitCode {
+pub fn run(args: impl IntoIterator<Item = OsString>, screen: RunChat) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     // Usage errors are printed as JSON too if that is asked for.
-    let manner = Manner::of(&args);
+    let manner = OutputFormat::of(&args);
     let run = AssertUnwindSafe(|| parse_and_run(args, manner, screen));
     std::panic::catch_unwind(run).unwrap_or_else(|_| {
-        let error = CommandError::new(Kind::Bug, "this is a bug in msg; what it said is above");
+        let error = CommandError::new(CommandErrorKind::Bug, "this is a bug in msg; what it said is above");
         Ui::plain(manner).finish(Err(error.hint("please report it with the command that you ran")), &[])
     })
 }
 
-fn parse_and_run(words: Vec<OsString>, manner: Manner, screen: Screen) -> ExitCode {
+fn parse_and_run(words: Vec<OsString>, manner: OutputFormat, screen: RunChat) -> ExitCode {
     // Scripts run this to check whether `msg` is installed; it needs no grammar.
     if words.len() == 2 && (words[1] == "--version" || words[1] == "-V") {
         return Ui::plain(manner).print_version();
@@ -67,7 +67,7 @@ fn parse_and_run(words: Vec<OsString>, manner: Manner, screen: Screen) -> ExitCo
     }
 }
 
-fn dispatch(cli: Cli, screen: Screen) -> ExitCode {
+fn dispatch(cli: Cli, screen: RunChat) -> ExitCode {
     let ui = Ui::new(&cli.global);
     let speaker = match cli.global.speaker.map(AgentName::new).transpose() {
         Ok(speaker) => speaker,
@@ -78,14 +78,14 @@ fn dispatch(cli: Cli, screen: Screen) -> ExitCode {
     }
     // Otherwise exceeding the file size limit would kill the process.
     drop(signals::survive_file_size_limit());
-    let globals = Globals { mesh: cli.global.mesh, speaker, ..Globals::default() };
+    let globals = GlobalOptions { mesh: cli.global.mesh, speaker, ..GlobalOptions::default() };
     let Some(command) = cli.command else {
         return match welcome::run(globals) {
             Ok((outcome, notices)) => ui.finish(Ok(outcome), &notices),
             Err(error) => ui.finish(Err(error), &[]),
         };
     };
-    let call = Call::new(globals, cli.global.verbose, &ui, screen);
+    let call = Invocation::new(globals, cli.global.verbose, &ui, screen);
     let outcome = commands::run(&call, command);
     ui.finish(outcome, &call.take_warnings())
 }

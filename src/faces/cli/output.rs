@@ -13,13 +13,13 @@ use serde_json::{Map, Value};
 
 use crate::domain::{visible, visible_json};
 use crate::faces::json;
-use crate::ops::{CommandError, Fact, Letter, Reached, Reader};
+use crate::ops::{CommandError, ErrorDetail, HandoverOutcome, ReaderKind, RenderedMessage};
 use crate::sys::{clock, files, seams};
 
-use super::args::{GlobalArgs, When};
+use super::args::{ColorWhen, GlobalArgs};
 use super::error::exit_code;
-use super::messages::Letters;
-use super::usage::Manner;
+use super::messages::DeliveredMessages;
+use super::usage::OutputFormat;
 
 /// The output of a command.
 pub(super) trait Report {
@@ -27,7 +27,7 @@ pub(super) trait Report {
     fn json(&self) -> Map<String, Value>;
 
     /// Writes the members one by one; worth implementing for output that may be long.
-    fn write_json(&self, members: &mut Members) {
+    fn write_json(&self, members: &mut JsonMembers) {
         for (name, value) in self.json() {
             members.write(&name, &value);
         }
@@ -43,20 +43,20 @@ pub(super) trait Report {
 }
 
 /// A report, and an error if something failed.
-pub(super) struct Outcome {
+pub(super) struct CommandOutput {
     /// `None`: everything was already printed.
     pub(super) report: Option<Box<dyn Report>>,
     pub(super) error: Option<CommandError>,
 }
 
-impl Outcome {
+impl CommandOutput {
     /// Everything was already printed.
     pub(super) fn said(error: Option<CommandError>) -> Self {
         Self { report: None, error }
     }
 }
 
-impl<R: Report + 'static> From<R> for Outcome {
+impl<R: Report + 'static> From<R> for CommandOutput {
     fn from(report: R) -> Self {
         Self { report: Some(Box::new(report)), error: None }
     }
@@ -127,16 +127,16 @@ pub(super) struct Ui {
 
 impl Ui {
     pub(super) fn new(args: &GlobalArgs) -> Self {
-        let plain = Self::plain(Manner { json: args.json, color: args.color });
+        let plain = Self::plain(OutputFormat { json: args.json, color: args.color });
         Self { quiet: args.quiet, verbose: args.verbose, ..plain }
     }
 
     /// For use before the arguments are parsed.
-    pub(super) fn plain(manner: Manner) -> Self {
+    pub(super) fn plain(manner: OutputFormat) -> Self {
         let color = match manner.color {
-            When::Auto => ColorChoice::Auto,
-            When::Always => ColorChoice::Always,
-            When::Never => ColorChoice::Never,
+            ColorWhen::Auto => ColorChoice::Auto,
+            ColorWhen::Always => ColorChoice::Always,
+            ColorWhen::Never => ColorChoice::Never,
         };
         Self { lost: Cell::default(), json: manner.json, color, quiet: false, verbose: false }
     }
@@ -151,9 +151,13 @@ impl Ui {
     }
 
     /// Prints the result of the command, and returns the exit code.
-    pub(super) fn finish(&self, outcome: Result<Outcome, CommandError>, notices: &[String]) -> ExitCode {
+    pub(super) fn finish(
+        &self,
+        outcome: Result<CommandOutput, CommandError>,
+        notices: &[String],
+    ) -> ExitCode {
         let (report, error, said) = match outcome {
-            Ok(Outcome { report, error }) => (report, error, true),
+            Ok(CommandOutput { report, error }) => (report, error, true),
             Err(error) => (None, Some(error), false),
         };
         notices.iter().for_each(|notice| self.note(notice));
@@ -177,39 +181,39 @@ impl Ui {
     }
 
     /// Prints something before the command ends, and returns whether it got through.
-    pub(super) fn say(&self, text: &str) -> Reached {
+    pub(super) fn say(&self, text: &str) -> HandoverOutcome {
         seams::step();
         match self.put(text) {
-            Ok(()) => Reached::Yes,
+            Ok(()) => HandoverOutcome::Yes,
             Err(error) => {
                 self.is_lost(&error);
-                Reached::No
+                HandoverOutcome::No
             }
         }
     }
 
     /// [`Ui::say`] for mail. Output that is closed or goes to `/dev/null` reaches nobody.
-    pub(super) fn hand_over(&self, text: &str) -> Reached {
+    pub(super) fn hand_over(&self, text: &str) -> HandoverOutcome {
         if files::leads_nowhere(&io::stdout()) {
             let text = "nobody reads standard output, so the mail stays unread";
             self.complain(&format!("{}: {text}", style::bad("error")));
             // Sets the exit code, so that a polling script does not take this for mail.
             self.lost.set(true);
-            return Reached::No;
+            return HandoverOutcome::No;
         }
         self.say(text)
     }
 
     /// [`Ui::hand_over`] of messages, in JSON as one object with `ok`. If there are none, the output may go nowhere.
-    pub(super) fn hand_over_letters(&self, letters: &[Letter]) -> Reached {
-        let report = Letters { letters, for_person: self.is_terminal(), now: clock::now() };
+    pub(super) fn hand_over_letters(&self, letters: &[RenderedMessage]) -> HandoverOutcome {
+        let report = DeliveredMessages { letters, for_person: self.is_terminal(), now: clock::now() };
         let text = if self.json { json_text(Some(&report), None) } else { self.text(Some(&report)) };
         if letters.is_empty() { self.say(&text) } else { self.hand_over(&text) }
     }
 
     /// The kind of reader that gets the output.
-    pub(super) fn reader(&self) -> Reader {
-        if self.json { Reader::Program } else { Reader::Mind }
+    pub(super) fn reader(&self) -> ReaderKind {
+        if self.json { ReaderKind::Program } else { ReaderKind::Mind }
     }
 
     pub(super) fn is_json(&self) -> bool {
@@ -315,9 +319,9 @@ impl Ui {
 }
 
 /// The members of the JSON object that is printed.
-pub(super) struct Members(String);
+pub(super) struct JsonMembers(String);
 
-impl Members {
+impl JsonMembers {
     /// Adds a member; a value that cannot be serialised becomes null.
     pub(super) fn write(&mut self, name: &str, value: &impl Serialize) {
         let value = serde_json::to_string(value).unwrap_or_else(|_| "null".to_string());
@@ -327,7 +331,7 @@ impl Members {
 }
 
 fn json_text(report: Option<&dyn Report>, error: Option<&CommandError>) -> String {
-    let mut members = Members("{".to_string());
+    let mut members = JsonMembers("{".to_string());
     members.write("ok", &error.is_none());
     if let Some(error) = error {
         members.write("error", &json::error(error));
@@ -342,7 +346,7 @@ fn json_text(report: Option<&dyn Report>, error: Option<&CommandError>) -> Strin
 fn error_text(error: &CommandError) -> String {
     let mut text = format!("{}: {}", style::bad("error"), visible(&error.message));
     for (_, examples) in error.facts.iter().filter(|(name, _)| *name == "examples") {
-        if let Fact::List(examples) = examples {
+        if let ErrorDetail::List(examples) = examples {
             text.push_str("\nExamples:");
             examples.iter().for_each(|example| text.push_str(&format!("\n  {example}")));
         }

@@ -7,21 +7,21 @@ use crate::ops::Profile;
 use crate::sys::environment::Home;
 
 use super::output::{Page, style};
-use super::table::Cell;
+use super::table::TableCell;
 
 /// Maximum number of changed files that are listed.
 const MOST_CHANGED: usize = 5;
 
 pub(super) use crate::faces::json::{AgentJson, agent as json, claim as claim_json, harness};
 
-pub(super) fn presence_cell(presence: Presence) -> Cell {
+pub(super) fn presence_cell(presence: Presence) -> TableCell {
     let style = match presence {
         Presence::Active => style::good,
         Presence::Idle => style::bold,
         Presence::Away | Presence::Gone => style::dim,
         Presence::Stuck | Presence::Unknown => style::warn,
     };
-    Cell::styled(presence.name(), style)
+    TableCell::styled(presence.name(), style)
 }
 
 /// What an agent is doing, in a few words.

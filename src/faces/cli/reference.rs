@@ -7,9 +7,9 @@ use clap::{Arg, Command};
 
 use super::error::exit_code;
 use super::grammar;
-use crate::domain::{EventKind, Message, Stamp};
+use crate::domain::{EventKind, Message, MessageStamp};
 use crate::faces::json;
-use crate::ops::Kind;
+use crate::ops::CommandErrorKind;
 
 const PAGE: &str = include_str!("../../../docs/cli.md");
 
@@ -112,8 +112,10 @@ fn every_global_option_is_on_the_page_and_nothing_else() {
 fn every_error_kind_is_on_the_page_with_its_exit_code_and_nothing_else() {
     let listed: BTreeSet<(String, String)> =
         rows(section(PAGE, "## Error kinds")).iter().map(|row| (row[0].clone(), row[1].clone())).collect();
-    let kinds: BTreeSet<(String, String)> =
-        Kind::ALL.iter().map(|kind| (format!("`{}`", kind.name()), exit_code(*kind).to_string())).collect();
+    let kinds: BTreeSet<(String, String)> = CommandErrorKind::ALL
+        .iter()
+        .map(|kind| (format!("`{}`", kind.name()), exit_code(*kind).to_string()))
+        .collect();
     assert_eq!(listed, kinds);
     let codes: BTreeSet<String> =
         rows(section(PAGE, "## Exit codes")).iter().map(|row| row[0].clone()).collect();
@@ -132,12 +134,12 @@ fn every_feed_kind_is_on_the_page_and_nothing_else() {
 /// Compares the keys of objects that can be made without a mesh.
 #[test]
 fn the_keys_of_objects_are_on_the_page_and_nothing_else() {
-    let stamp = Stamp::new(1_794_700_676_113_042, 7);
+    let stamp = MessageStamp::new(1_794_700_676_113_042, 7);
     let name = |name: &str| crate::domain::AgentName::new(name).unwrap();
     let message = Message::new(stamp, &name("Alice"), &name("Bob"), "hi");
     let event = crate::domain::Event {
         at: stamp.timestamp(),
-        what: crate::domain::What::Ours(EventKind::Join),
+        what: crate::domain::AnyEventKind::Ours(EventKind::Join),
         agent: "Alice".to_string(),
         target: None,
         preview: None,
@@ -153,9 +155,9 @@ fn the_keys_of_objects_are_on_the_page_and_nothing_else() {
     let program = crate::domain::AgentName::of_program();
     let notice = super::messages::json(&Message::new(stamp, &program, &name("Bob"), "hi"), "160007");
     told.as_object_mut().unwrap().extend(notice.as_object().unwrap().clone());
-    let gone = crate::ops::Gone {
+    let gone = crate::ops::GoneAgent {
         name: "Alice".to_string(),
-        why: crate::store::Why::Left,
+        why: crate::store::GoneReason::Left,
         at: stamp.timestamp(),
         by: None,
         unread: 0,

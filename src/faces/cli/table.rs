@@ -5,15 +5,15 @@ use unicode_width::UnicodeWidthStr;
 /// Rows of cells. A cell is a styled text and its width.
 #[derive(Default)]
 pub(super) struct Table {
-    rows: Vec<Vec<Cell>>,
+    rows: Vec<Vec<TableCell>>,
 }
 
-pub(super) struct Cell {
+pub(super) struct TableCell {
     width: usize,
     shown: String,
 }
 
-impl Cell {
+impl TableCell {
     pub(super) fn plain(text: &str) -> Self {
         Self { width: text.width(), shown: text.to_string() }
     }
@@ -29,7 +29,7 @@ impl Cell {
 }
 
 impl Table {
-    pub(super) fn row(&mut self, cells: Vec<Cell>) {
+    pub(super) fn row(&mut self, cells: Vec<TableCell>) {
         self.rows.push(cells);
     }
 
@@ -39,7 +39,7 @@ impl Table {
         let width =
             |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.width).max();
         let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
-        let line = |row: &Vec<Cell>| {
+        let line = |row: &Vec<TableCell>| {
             let mut line = String::new();
             let mut owed = 0;
             for (cell, width) in row.iter().zip(&widths).filter(|(_, width)| **width > 0) {
@@ -58,13 +58,13 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cell, Table};
+    use super::{Table, TableCell};
 
     #[test]
     fn wide_characters_and_empty_columns() {
         let mut table = Table::default();
         for row in [["漢字", "", "x"], ["a", "", "y"], ["b", "", ""]] {
-            table.row(row.into_iter().map(Cell::plain).collect());
+            table.row(row.into_iter().map(TableCell::plain).collect());
         }
         assert_eq!(table.lines(), ["漢字  x", "a     y", "b"]);
     }

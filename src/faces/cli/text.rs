@@ -4,7 +4,7 @@ use std::io::Read;
 
 use clap::Args;
 
-use crate::ops::{CommandError, Kind, text_file};
+use crate::ops::{CommandError, CommandErrorKind, text_file};
 
 #[derive(Args, Debug)]
 pub(super) struct TextArgs {
@@ -35,5 +35,5 @@ impl TextArgs {
 }
 
 fn unreadable(what: &str, error: &std::io::Error) -> CommandError {
-    CommandError::new(Kind::InvalidValue, format!("`{what}` can't be read as text: {error}"))
+    CommandError::new(CommandErrorKind::InvalidValue, format!("`{what}` can't be read as text: {error}"))
 }

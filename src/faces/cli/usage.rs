@@ -11,20 +11,20 @@ use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 
 use crate::domain::nearest;
-use crate::ops::{CommandError, Kind};
+use crate::ops::{CommandError, CommandErrorKind};
 
-use super::args::{Command, GlobalArgs, When};
+use super::args::{ColorWhen, Command, GlobalArgs};
 use super::hyphens;
 use super::output::{Page, Report, Ui};
 
 /// The wanted output format, as far as it can be seen before the arguments are parsed.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Manner {
+pub(super) struct OutputFormat {
     pub(super) json: bool,
-    pub(super) color: When,
+    pub(super) color: ColorWhen,
 }
 
-impl Manner {
+impl OutputFormat {
     pub(super) fn of(words: &[OsString]) -> Self {
         let mut manner = Self::default();
         let words = words.iter().skip(1).take_while(|word| *word != "--");
@@ -38,7 +38,8 @@ impl Manner {
                 "--color" => words.peek().copied(),
                 word => word.strip_prefix("--color="),
             };
-            manner.color = color.and_then(|when| When::from_str(when, false).ok()).unwrap_or(manner.color);
+            manner.color =
+                color.and_then(|when| ColorWhen::from_str(when, false).ok()).unwrap_or(manner.color);
         }
         manner
     }
@@ -63,7 +64,7 @@ pub(super) fn answer(error: &clap::Error, words: &[OsString], ui: &Ui) -> ExitCo
     match error.kind() {
         ErrorKind::DisplayHelp => ui.finish(Ok(Told::Help(error.render()).into()), &[]),
         ErrorKind::DisplayVersion => ui.finish(Ok(Told::Version.into()), &[]),
-        _ => ui.finish(Err(explain(error, &Place::of(words))), &[]),
+        _ => ui.finish(Err(explain(error, &CommandUsage::of(words))), &[]),
     }
 }
 
@@ -90,7 +91,7 @@ impl Report for Told {
 }
 
 /// The command that the error is about.
-struct Place {
+struct CommandUsage {
     /// `msg config set`
     name: String,
     examples: Vec<String>,
@@ -103,7 +104,7 @@ struct Place {
     meant: Option<String>,
 }
 
-impl Place {
+impl CommandUsage {
     fn of(words: &[OsString]) -> Self {
         let found = hyphens::command_at(words).and_then(|at| {
             let command = Command::grammar_of(words[at].to_str()?)?;
@@ -156,12 +157,12 @@ impl Place {
 }
 
 /// Rephrases the parser's error.
-fn explain(error: &clap::Error, place: &Place) -> CommandError {
+fn explain(error: &clap::Error, place: &CommandUsage) -> CommandError {
     let context = |kind| strings(error.get(kind));
     let first = |kind| context(kind).into_iter().next().unwrap_or_default();
     let name = &place.name;
-    let usage = |text: String| CommandError::new(Kind::Usage, text);
-    let invalid = |text: String| CommandError::new(Kind::InvalidValue, text);
+    let usage = |text: String| CommandError::new(CommandErrorKind::Usage, text);
+    let invalid = |text: String| CommandError::new(CommandErrorKind::InvalidValue, text);
     let named = bare(&first(ContextKind::InvalidArg));
     let explained = match error.kind() {
         ErrorKind::MissingRequiredArgument => {
@@ -210,15 +211,21 @@ fn explain(error: &clap::Error, place: &Place) -> CommandError {
     })
 }
 
-fn unknown_argument(typed: &str, place: &Place) -> CommandError {
+fn unknown_argument(typed: &str, place: &CommandUsage) -> CommandError {
     if typed.starts_with('-') && place.texts.iter().any(|word| word == typed) {
         let text = format!("unexpected argument `{typed}`: after `--` every word is text");
-        return with_examples(CommandError::new(Kind::Usage, text).hint("put options before `--`"), place);
+        return with_examples(
+            CommandError::new(CommandErrorKind::Usage, text).hint("put options before `--`"),
+            place,
+        );
     }
     if typed.starts_with('-') {
-        return CommandError::new(Kind::Usage, format!("`{}` has no option `{typed}`", place.name));
+        return CommandError::new(
+            CommandErrorKind::Usage,
+            format!("`{}` has no option `{typed}`", place.name),
+        );
     }
-    let error = CommandError::new(Kind::Usage, format!("unexpected argument `{typed}`"));
+    let error = CommandError::new(CommandErrorKind::Usage, format!("unexpected argument `{typed}`"));
     if let Some(meant) = &place.meant {
         return with_examples(error.hint(format!("did you mean `{meant}`?")), place);
     }
@@ -239,7 +246,7 @@ fn meant(words: &[OsString], command: &clap::Command) -> Option<String> {
     nearest(odd, options.iter().map(String::as_str)).first().map(|option| (*option).to_string())
 }
 
-fn with_examples(error: CommandError, place: &Place) -> CommandError {
+fn with_examples(error: CommandError, place: &CommandUsage) -> CommandError {
     if place.examples.is_empty() { error } else { error.facts("examples", place.examples.clone()) }
 }
 
@@ -277,8 +284,8 @@ fn first_line(error: &clap::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Manner, bare, help_as_flag};
-    use crate::faces::cli::args::When;
+    use super::{OutputFormat, bare, help_as_flag};
+    use crate::faces::cli::args::ColorWhen;
 
     #[test]
     fn help_is_a_flag_of_the_command() {
@@ -301,8 +308,8 @@ mod tests {
     fn the_manner_is_seen_before_the_arguments_are_parsed() {
         let manner = |line: &str| {
             let words: Vec<_> = line.split(' ').map(Into::into).collect();
-            let Manner { json, color } = Manner::of(&words);
-            (json, matches!(color, When::Always))
+            let OutputFormat { json, color } = OutputFormat::of(&words);
+            (json, matches!(color, ColorWhen::Always))
         };
         assert_eq!(manner("msg help --json --color always"), (true, true));
         assert_eq!(manner("msg --color=always x"), (false, true));

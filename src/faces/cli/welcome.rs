@@ -4,20 +4,22 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::visible;
 use crate::ops::setup::install;
-use crate::ops::{self, CommandError, Context, Done, Filter, Globals, Listing, Profile};
+use crate::ops::{self, AgentFilter, CommandError, Context, GlobalOptions, Listing, OpOutcome, Profile};
 
-use super::output::{Outcome, Page, Report, style};
-use super::table::{Cell, Table};
+use super::output::{CommandOutput, Page, Report, style};
+use super::table::{Table, TableCell};
 
 /// Maximum number of other agents that are named; the rest are counted.
 const NAMED: usize = 6;
 
-/// Looks around. What is wrong with settings or mesh is told, and no reason not to say how to begin. Returns warnings too.
-pub(super) fn run(globals: Globals) -> Result<(Outcome, Vec<String>), CommandError> {
+/// Looks around. What is wrong with settings or mesh is told, and no reason not to say how to begin. Returns warnings
+/// too.
+pub(super) fn run(globals: GlobalOptions) -> Result<(CommandOutput, Vec<String>), CommandError> {
     let (ctx, errors) = Context::tolerant(globals)?;
     let mesh = ctx.location.to_string();
     let setup = Setup::of(&install::installed(&ctx), ctx.settings.joins_sessions());
-    let Done { outcome: listing, mut warnings } = ops::run(ctx, |op| ops::agents(op, Filter::default()));
+    let OpOutcome { outcome: listing, mut warnings } =
+        ops::run(ctx, |op| ops::agents(op, AgentFilter::default()));
     let mut tell =
         |error: CommandError| warnings.push(format!("{}; run `msg doctor` for details", error.message));
     errors.into_iter().for_each(&mut tell);
@@ -166,8 +168,8 @@ impl Report for Welcome {
         let mut table = Table::default();
         for (command, what) in self.next() {
             table.row(vec![
-                Cell::styled(&format!("  {}", visible(&command)), style::good),
-                Cell::plain(&visible(&what)),
+                TableCell::styled(&format!("  {}", visible(&command)), style::good),
+                TableCell::plain(&visible(&what)),
             ]);
         }
         table.lines().into_iter().for_each(|line| page.line(line));

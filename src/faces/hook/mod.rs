@@ -20,14 +20,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::domain::hook::{Answer, Moment};
+use crate::domain::hook::{HookAnswer, HookMoment};
 use crate::domain::{AgentName, Harness};
 use crate::faces::json;
 use crate::ops::hook::{
     HookCall, hook, is_about_to_change, leave_trouble, report_broken_config, surroundings,
 };
-use crate::ops::{self, CommandError, Context, Done, Globals, Kind, Op, Reached};
-use crate::sys::deadline::Deadline;
+use crate::ops::{
+    self, CommandError, CommandErrorKind, Context, GlobalOptions, HandoverOutcome, Op, OpOutcome,
+};
+use crate::sys::deadline::Watchdog;
 use crate::sys::{files, listener, seams, signals, stdin};
 
 /// Maximum size of a payload in bytes.
@@ -71,7 +73,7 @@ pub fn recognise(args: &[OsString]) -> Option<Arguments> {
 /// The arguments of a hook call.
 #[derive(Debug, Default)]
 pub struct Arguments {
-    globals: Globals,
+    globals: GlobalOptions,
     /// `hook`, the harness and the event; or `waiter` and the harness.
     words: Vec<String>,
     json: bool,
@@ -120,7 +122,7 @@ fn misuse(arguments: &Arguments) -> Option<CommandError> {
         _ => return None,
     };
     let error = || {
-        CommandError::new(Kind::Usage, format!("arguments are missing: `{usage}`"))
+        CommandError::new(CommandErrorKind::Usage, format!("arguments are missing: `{usage}`"))
             .hint("pass the hook's JSON on standard input")
     };
     arguments.json.then(error)
@@ -136,12 +138,12 @@ fn answer(arguments: Arguments) -> Result<(), String> {
         return Err("the hook's JSON is expected on standard input; see `msg hook --help`".to_string());
     }
     let call = read(harness, event)?;
-    if call.event.moment == Moment::Other {
+    if call.event.moment == HookMoment::Other {
         return Ok(());
     }
     let ctx = surroundings(&globals, &call).map_err(|error| error.message)?;
     let may_refuse = ctx.settings.is_on("strict") && may_change(&ctx, &call);
-    let voice = Arc::new(Voice {
+    let voice = Arc::new(HookResponder {
         harness,
         event: event.clone(),
         may_refuse,
@@ -149,8 +151,8 @@ fn answer(arguments: Arguments) -> Result<(), String> {
         spoken: Mutex::default(),
     });
     let _deadline =
-        needs_deadline(&call, may_refuse).then(|| Deadline::start(LIMIT, last_words(&globals, &voice)));
-    let mut say = |answer: &Answer| voice.say(answer);
+        needs_deadline(&call, may_refuse).then(|| Watchdog::start(LIMIT, last_words(&globals, &voice)));
+    let mut say = |answer: &HookAnswer| voice.say(answer);
     let work = |op: &Op| {
         let decided = std::panic::catch_unwind(AssertUnwindSafe(|| {
             if let Some(text) = seams::value(seams::PANIC) {
@@ -160,7 +162,7 @@ fn answer(arguments: Arguments) -> Result<(), String> {
         }));
         (decided, report_broken_config(op, harness.name(), event).map_err(|error| error.message))
     };
-    let Done { outcome: (decided, reported), warnings } = ops::run_at_hook(ctx, work, rouse::hand_on);
+    let OpOutcome { outcome: (decided, reported), warnings } = ops::run_at_hook(ctx, work, rouse::hand_on);
     for untold in warnings {
         leave_trouble(&globals, harness.name(), event, &untold);
     }
@@ -176,7 +178,7 @@ fn answer(arguments: Arguments) -> Result<(), String> {
 /// Whether the call may change a file; only then can a failure lead to a refusal. If that cannot be determined, assume
 /// it may.
 fn may_change(ctx: &Context, call: &HookCall) -> bool {
-    let is_tool = matches!(call.event.moment, Moment::BeforeTool(_));
+    let is_tool = matches!(call.event.moment, HookMoment::BeforeTool(_));
     let changes = std::panic::catch_unwind(AssertUnwindSafe(|| is_about_to_change(ctx, call)));
     is_tool && changes.unwrap_or(true)
 }
@@ -184,7 +186,7 @@ fn may_change(ctx: &Context, call: &HookCall) -> bool {
 /// Whether the hook needs the deadline thread. A hook before a tool does not: nothing there waits long, and it runs
 /// before every tool call, so [`LAST_LIMIT`] is enough, unless running out of time must become a refusal.
 fn needs_deadline(call: &HookCall, may_refuse: bool) -> bool {
-    let is_before = matches!(call.event.moment, Moment::BeforeTool(_));
+    let is_before = matches!(call.event.moment, HookMoment::BeforeTool(_));
     (may_refuse || !is_before) && seams::value(seams::NO_HOOK_LIMIT).is_none()
 }
 
@@ -197,7 +199,7 @@ fn read(harness: Harness, event: &str) -> Result<HookCall, String> {
 }
 
 /// Runs when the deadline passes: the tool call is allowed, unless settings want a refusal on failure.
-fn last_words(globals: &Globals, voice: &Arc<Voice>) -> impl FnOnce() + Send + 'static {
+fn last_words(globals: &GlobalOptions, voice: &Arc<HookResponder>) -> impl FnOnce() + Send + 'static {
     let (globals, voice) = (globals.clone(), Arc::clone(voice));
     move || {
         let failure = format!("it took more than {} s", LIMIT.as_secs_f64());
@@ -207,7 +209,7 @@ fn last_words(globals: &Globals, voice: &Arc<Voice>) -> impl FnOnce() + Send + '
 }
 
 /// Gives the answer to the harness, only once.
-struct Voice {
+struct HookResponder {
     harness: Harness,
     event: String,
     /// A failure is answered with a refusal, until the call has been decided.
@@ -217,20 +219,20 @@ struct Voice {
     spoken: Mutex<Option<io::Result<()>>>,
 }
 
-impl Voice {
+impl HookResponder {
     /// Writes the answer, unless one was written before. Returns whether it got through. An answer to a shell that has
     /// no reader any more did not; a harness that stops reading after that check, before the shell passes the answer
     /// on, goes unnoticed.
     ///
     /// `Silence` means that the tool call is allowed, whatever fails from now on.
-    fn say(&self, answer: &Answer) -> Reached {
-        if *answer == Answer::Silence {
+    fn say(&self, answer: &HookAnswer) -> HandoverOutcome {
+        if *answer == HookAnswer::Silence {
             self.is_decided.store(true, Ordering::Release);
         }
         let mut spoken = self.spoken.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(text) = codec::encode(self.harness, &self.event, answer) else { return Reached::No };
+        let Some(text) = codec::encode(self.harness, &self.event, answer) else { return HandoverOutcome::No };
         if spoken.is_some() {
-            return Reached::No;
+            return HandoverOutcome::No;
         }
         seams::step();
         let mut stdout = io::stdout().lock();
@@ -239,7 +241,7 @@ impl Voice {
         let is_lost = || files::leads_nowhere(&stdout) || listener::is_shell_unheard(&io::stdin(), &stdout);
         let is_heard = written.is_ok() && !is_lost();
         *spoken = Some(written);
-        if is_heard { Reached::Yes } else { Reached::No }
+        if is_heard { HandoverOutcome::Yes } else { HandoverOutcome::No }
     }
 
     /// Why the answer could not be written, if it could not.
@@ -255,7 +257,7 @@ impl Voice {
             let reason = format!(
                 "`msg` could not find out whether this is reserved: {failure}. run `msg doctor` for details."
             );
-            self.say(&Answer::Deny(reason));
+            self.say(&HookAnswer::Deny(reason));
         }
     }
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use crate::domain::AgentName;
 use crate::ops::hook::leave_trouble;
-use crate::ops::{self, Context, Globals, wake};
+use crate::ops::{self, Context, GlobalOptions, wake};
 use crate::sys::program;
 
 use super::{Arguments, complain};
@@ -35,7 +35,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn wake_all(globals: &Globals, names: &[AgentName]) -> Vec<String> {
+fn wake_all(globals: &GlobalOptions, names: &[AgentName]) -> Vec<String> {
     match Context::tolerant(globals.clone()) {
         Ok((ctx, _)) => ops::run(ctx, |op| wake::those(op, names)).warnings,
         Err(error) => vec![error.message],

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use crate::domain::Harness;
 use crate::ops::hook::leave_trouble;
-use crate::ops::wake::{self, Waited};
+use crate::ops::wake::{self, WaiterEnd};
 use crate::sys::signals::{self, Stop};
 use crate::sys::stdin;
 
@@ -55,12 +55,12 @@ fn wait(arguments: Arguments) -> Result<ExitCode, String> {
     let Some(session) = session else { return Ok(ExitCode::SUCCESS) };
     globals.cwd = event.cwd.map(Into::into).filter(|cwd: &std::path::PathBuf| cwd.is_absolute());
     match wake::wait(&globals, &session, &stop).map_err(|error| error.message)? {
-        Waited::Over => Ok(ExitCode::SUCCESS),
-        Waited::Wake(text) if harness == Harness::Claude => {
+        WaiterEnd::Over => Ok(ExitCode::SUCCESS),
+        WaiterEnd::Wake(text) if harness == Harness::Claude => {
             writeln!(io::stderr(), "{text}").map_err(|error| error.to_string())?;
             Ok(ExitCode::from(GO_ON))
         }
-        Waited::Wake(text) => {
+        WaiterEnd::Wake(text) => {
             let answer = serde_json::json!({ "goOn": text });
             writeln!(io::stdout(), "{answer}").map_err(|error| error.to_string())?;
             Ok(ExitCode::SUCCESS)

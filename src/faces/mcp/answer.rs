@@ -20,13 +20,13 @@ use super::hints;
 const RESULT: &str = "ravenry/result";
 
 #[derive(Debug, Default)]
-pub(super) struct Answer {
+pub(super) struct ToolAnswer {
     lines: Vec<String>,
     members: Map<String, Value>,
     error: Option<CommandError>,
 }
 
-impl Answer {
+impl ToolAnswer {
     /// An answer with this text, whose lines are ours or already quoted.
     pub(super) fn new(text: impl Into<String>) -> Self {
         Self { lines: vec![text.into()], ..Self::default() }
@@ -86,14 +86,14 @@ impl Answer {
     }
 }
 
-impl From<CommandError> for Answer {
+impl From<CommandError> for ToolAnswer {
     fn from(error: CommandError) -> Self {
         Self::default().failing(Some(error))
     }
 }
 
-impl From<Answer> for CallToolResult {
-    fn from(answer: Answer) -> Self {
+impl From<ToolAnswer> for CallToolResult {
+    fn from(answer: ToolAnswer) -> Self {
         let members = answer.structured();
         let content = vec![ContentBlock::text(answer.text())];
         let mut result = match answer.error {

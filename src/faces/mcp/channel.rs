@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::runtime::Handle;
 
 use crate::domain::Harness;
-use crate::ops::Reached;
+use crate::ops::HandoverOutcome;
 use crate::ops::wake::Channel;
 use crate::sys::ancestry;
 
@@ -37,12 +37,12 @@ pub(super) fn capability() -> ExperimentalCapabilities {
 
 /// Sends notifications to the client, from threads that may block.
 #[derive(Clone)]
-pub(super) struct Line {
+pub(super) struct ChannelNotifier {
     runtime: Handle,
     peer: Arc<Mutex<Option<Peer<RoleServer>>>>,
 }
 
-impl Line {
+impl ChannelNotifier {
     pub(super) fn new(runtime: Handle) -> Self {
         Self { runtime, peer: Arc::default() }
     }
@@ -61,19 +61,19 @@ impl Line {
     }
 }
 
-impl Channel for Line {
+impl Channel for ChannelNotifier {
     fn is_open(&self) -> bool {
         self.peer().is_some_and(|peer| !peer.is_transport_closed())
     }
 
-    fn tell(&self, text: &str) -> Reached {
-        let Some(peer) = self.peer() else { return Reached::No };
+    fn tell(&self, text: &str) -> HandoverOutcome {
+        let Some(peer) = self.peer() else { return HandoverOutcome::No };
         let notification = CustomNotification::new(METHOD, Some(json!({ "content": text })));
         let notification = ServerNotification::CustomNotification(notification);
         let sent = async { tokio::time::timeout(LIMIT, peer.send_notification(notification)).await };
         match self.runtime.block_on(sent) {
-            Ok(Ok(())) => Reached::Yes,
-            Ok(Err(_)) | Err(_) => Reached::No,
+            Ok(Ok(())) => HandoverOutcome::Yes,
+            Ok(Err(_)) | Err(_) => HandoverOutcome::No,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Confirms delivery: tells the op that took mail whether the answer with that mail was written.
 //!
-//! An answer that never arrives (the call was cancelled, the client is gone or does not read) drops its [`Ticket`] or
-//! leaves it waiting for too long. In both cases the [`Stub`] reports that nobody was reached, and the mail is put
-//! back. An answer that was withdrawn in time is not written any more, so that the mail is not delivered twice.
+//! An answer that never arrives (the call was cancelled, the client is gone or does not read) drops its [`AckSender`]
+//! or leaves it waiting for too long. In both cases the [`AckReceiver`] reports that nobody was reached, and the mail
+//! is put back. An answer that was withdrawn in time is not written any more, so that the mail is not delivered twice.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,73 +11,73 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, Sender, after, bounded, select};
 use rmcp::model::RequestId;
 
-use crate::ops::Reached;
+use crate::ops::HandoverOutcome;
 
 /// Time limit for writing an answer; a client that takes longer does not read.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// Travels with the answer.
 #[derive(Debug)]
-pub(super) struct Ticket {
-    standing: Arc<Mutex<Standing>>,
-    outcome: Sender<Reached>,
+pub(super) struct AckSender {
+    standing: Arc<Mutex<AckState>>,
+    outcome: Sender<HandoverOutcome>,
 }
 
 /// Stays with the op that holds the mail.
 #[derive(Debug)]
-pub(super) struct Stub {
-    standing: Arc<Mutex<Standing>>,
-    outcome: Receiver<Reached>,
+pub(super) struct AckReceiver {
+    standing: Arc<Mutex<AckState>>,
+    outcome: Receiver<HandoverOutcome>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Standing {
+enum AckState {
     OnItsWay,
     BeingWritten,
     Withdrawn,
 }
 
-pub(super) fn issue() -> (Ticket, Stub) {
-    let standing = Arc::new(Mutex::new(Standing::OnItsWay));
+pub(super) fn issue() -> (AckSender, AckReceiver) {
+    let standing = Arc::new(Mutex::new(AckState::OnItsWay));
     let (sender, receiver) = bounded(1);
-    let ticket = Ticket { standing: Arc::clone(&standing), outcome: sender };
-    (ticket, Stub { standing, outcome: receiver })
+    let ticket = AckSender { standing: Arc::clone(&standing), outcome: sender };
+    (ticket, AckReceiver { standing, outcome: receiver })
 }
 
-impl Ticket {
+impl AckSender {
     /// Whether the answer may be written. If so, it can no longer be withdrawn.
     pub(super) fn begin(&self) -> bool {
-        self.move_to(Standing::BeingWritten) == Standing::BeingWritten
+        self.move_to(AckState::BeingWritten) == AckState::BeingWritten
     }
 
-    pub(super) fn end(self, reached: Reached) {
+    pub(super) fn end(self, reached: HandoverOutcome) {
         // If nobody waits any more, the mail has been put back.
         let _ = self.outcome.send(reached);
     }
 
-    fn move_to(&self, next: Standing) -> Standing {
+    fn move_to(&self, next: AckState) -> AckState {
         advance(&self.standing, next)
     }
 }
 
-impl Stub {
+impl AckReceiver {
     /// Waits until the answer was written or never will be.
-    pub(super) fn outcome(self, closing: &Receiver<()>) -> Reached {
+    pub(super) fn outcome(self, closing: &Receiver<()>) -> HandoverOutcome {
         let given_up = select! {
-            recv(self.outcome) -> outcome => return outcome.unwrap_or(Reached::No),
-            recv(closing) -> _ => Standing::Withdrawn,
-            recv(after(LIMIT)) -> _ => Standing::Withdrawn,
+            recv(self.outcome) -> outcome => return outcome.unwrap_or(HandoverOutcome::No),
+            recv(closing) -> _ => AckState::Withdrawn,
+            recv(after(LIMIT)) -> _ => AckState::Withdrawn,
         };
         advance(&self.standing, given_up);
         // It may have been written just now.
-        self.outcome.try_recv().unwrap_or(Reached::No)
+        self.outcome.try_recv().unwrap_or(HandoverOutcome::No)
     }
 }
 
-/// Only the first change from [`Standing::OnItsWay`] counts. Returns the standing afterwards.
-fn advance(standing: &Mutex<Standing>, next: Standing) -> Standing {
+/// Only the first change from [`AckState::OnItsWay`] counts. Returns the standing afterwards.
+fn advance(standing: &Mutex<AckState>, next: AckState) -> AckState {
     let mut standing = standing.lock().unwrap_or_else(PoisonError::into_inner);
-    if *standing == Standing::OnItsWay {
+    if *standing == AckState::OnItsWay {
         *standing = next;
     }
     *standing
@@ -85,15 +85,15 @@ fn advance(standing: &Mutex<Standing>, next: Standing) -> Standing {
 
 /// The tickets of answers that were passed to the SDK, by request id.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tickets(Arc<Mutex<HashMap<RequestId, Ticket>>>);
+pub(super) struct PendingAcks(Arc<Mutex<HashMap<RequestId, AckSender>>>);
 
-impl Tickets {
+impl PendingAcks {
     /// If a client uses an id twice, the first ticket is kept.
-    pub(super) fn keep(&self, id: RequestId, ticket: Ticket) {
+    pub(super) fn keep(&self, id: RequestId, ticket: AckSender) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(id).or_insert(ticket);
     }
 
-    pub(super) fn take(&self, id: &RequestId) -> Option<Ticket> {
+    pub(super) fn take(&self, id: &RequestId) -> Option<AckSender> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(id)
     }
 }
@@ -106,15 +106,15 @@ mod tests {
     fn what_was_written_reached_its_reader() {
         let (ticket, stub) = issue();
         assert!(ticket.begin());
-        ticket.end(Reached::Yes);
-        assert_eq!(stub.outcome(&crossbeam_channel::never()), Reached::Yes);
+        ticket.end(HandoverOutcome::Yes);
+        assert_eq!(stub.outcome(&crossbeam_channel::never()), HandoverOutcome::Yes);
     }
 
     #[test]
     fn an_answer_that_is_dropped_reached_nobody() {
         let (ticket, stub) = issue();
         drop(ticket);
-        assert_eq!(stub.outcome(&crossbeam_channel::never()), Reached::No);
+        assert_eq!(stub.outcome(&crossbeam_channel::never()), HandoverOutcome::No);
     }
 
     #[test]
@@ -122,7 +122,7 @@ mod tests {
         let (ticket, stub) = issue();
         let (closer, closing) = bounded::<()>(0);
         drop(closer);
-        assert_eq!(stub.outcome(&closing), Reached::No);
+        assert_eq!(stub.outcome(&closing), HandoverOutcome::No);
         assert!(!ticket.begin());
     }
 }

@@ -29,19 +29,19 @@ use std::process::ExitCode;
 use rmcp::service::ServiceExt;
 
 use crate::domain::AgentName;
-use crate::ops::Globals;
+use crate::ops::GlobalOptions;
 use crate::sys::signals;
 
-use channel::Line;
-use delivery_ack::Tickets;
-use op_thread::Desk;
-use server::Server;
-use shutdown::End;
-use transport::Wire;
+use channel::ChannelNotifier;
+use delivery_ack::PendingAcks;
+use op_thread::OpThread;
+use server::McpServer;
+use shutdown::Shutdown;
+use transport::StdioTransport;
 
 /// The global options if this is `msg mcp` with nothing that only the command line understands.
-pub fn recognise(args: &[OsString]) -> Option<Globals> {
-    let mut globals = Globals::default();
+pub fn recognise(args: &[OsString]) -> Option<GlobalOptions> {
+    let mut globals = GlobalOptions::default();
     let mut is_it = false;
     let mut rest = args.iter().skip(1).map(|arg| arg.to_str());
     while let Some(arg) = rest.next() {
@@ -62,7 +62,7 @@ pub fn recognise(args: &[OsString]) -> Option<Globals> {
 }
 
 /// Serves until the client is gone.
-pub fn run(globals: Globals) -> ExitCode {
+pub fn run(globals: GlobalOptions) -> ExitCode {
     // Otherwise exceeding the file size limit would kill the process.
     drop(signals::survive_file_size_limit());
     let served = std::panic::catch_unwind(AssertUnwindSafe(|| serve(globals)));
@@ -76,16 +76,16 @@ pub fn run(globals: Globals) -> ExitCode {
     }
 }
 
-fn serve(globals: Globals) -> io::Result<()> {
+fn serve(globals: GlobalOptions) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-    let desk = Desk::open(globals)?;
-    let tickets = Tickets::default();
-    let end = End::new(desk.closer());
-    let wire = Wire::open(io::stdin(), io::stdout(), tickets.clone(), &end)?;
+    let desk = OpThread::open(globals)?;
+    let tickets = PendingAcks::default();
+    let end = Shutdown::new(desk.closer());
+    let wire = StdioTransport::open(io::stdin(), io::stdout(), tickets.clone(), &end)?;
     end.arm()?;
-    let line = Line::new(runtime.handle().clone());
+    let line = ChannelNotifier::new(runtime.handle().clone());
     desk.handle().attend(line.clone())?;
-    let server = Server::new(desk.handle(), tickets, line);
+    let server = McpServer::new(desk.handle(), tickets, line);
     runtime.block_on(async {
         // A client that disconnects before it introduced itself is not an error, and for any other error there is
         // nobody to report it to.
@@ -101,7 +101,7 @@ fn serve(globals: Globals) -> io::Result<()> {
 /// Parses the same arguments for every tool and ignores errors. For fuzzing.
 pub fn takes_arguments(arguments: serde_json::Map<String, serde_json::Value>) {
     for tool in tools::all() {
-        drop(tools::Call::parse(&tool.name, arguments.clone()));
+        drop(tools::ToolCall::parse(&tool.name, arguments.clone()));
     }
 }
 

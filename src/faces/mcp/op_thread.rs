@@ -13,14 +13,17 @@ use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use tokio::sync::oneshot;
 
 use crate::domain::SessionId;
-use crate::ops::{self, Client, CommandError, Context, Done, Globals, Kind, Matter, Op, Reached};
+use crate::ops::{
+    self, Client, CommandError, CommandErrorKind, Context, GlobalOptions, HandoverOutcome, MeshChange, Op,
+    OpOutcome,
+};
 use crate::sys::seams;
-use crate::sys::signals::{Asker, Stop};
+use crate::sys::signals::{Stop, StopTrigger};
 
-use super::answer::Answer;
-use super::channel::Line;
+use super::answer::ToolAnswer;
+use super::channel::ChannelNotifier;
 use super::complain;
-use super::delivery_ack::{self, Ticket};
+use super::delivery_ack::{self, AckSender};
 
 /// Maximum number of calls that wait for mail or watch for changes at once.
 const MAX_WAITING: usize = 5;
@@ -38,22 +41,22 @@ type Job = Box<dyn FnOnce() + Send>;
 /// The answer to a call, and the ticket if it delivers mail.
 #[derive(Debug)]
 pub(super) struct Reply {
-    pub(super) answer: Answer,
-    pub(super) ticket: Option<Ticket>,
+    pub(super) answer: ToolAnswer,
+    pub(super) ticket: Option<AckSender>,
 }
 
 /// The op thread of one server.
-pub(super) struct Desk {
-    handle: Handle,
-    closer: Closer,
+pub(super) struct OpThread {
+    handle: OpThreadHandle,
+    closer: ShutdownHandle,
     thread: JoinHandle<()>,
 }
 
-impl Desk {
-    pub(super) fn open(globals: Globals) -> io::Result<Self> {
+impl OpThread {
+    pub(super) fn open(globals: GlobalOptions) -> io::Result<Self> {
         let (jobs, queue) = unbounded::<Job>();
-        let waiting = Arc::new(Waiting::default());
-        let (closer, closing) = Closer::new(&waiting);
+        let waiting = Arc::new(WaitingCalls::default());
+        let (closer, closing) = ShutdownHandle::new(&waiting);
         let thread = std::thread::Builder::new().name("mcp desk".to_string()).spawn({
             let closing = closing.clone();
             move || {
@@ -68,15 +71,15 @@ impl Desk {
                 }
             }
         })?;
-        let handle = Handle { globals, jobs, closing, waiting };
+        let handle = OpThreadHandle { globals, jobs, closing, waiting };
         Ok(Self { handle, closer, thread })
     }
 
-    pub(super) fn handle(&self) -> Handle {
+    pub(super) fn handle(&self) -> OpThreadHandle {
         self.handle.clone()
     }
 
-    pub(super) fn closer(&self) -> Closer {
+    pub(super) fn closer(&self) -> ShutdownHandle {
         self.closer.clone()
     }
 
@@ -94,14 +97,14 @@ impl Desk {
 /// Announces the shutdown: first to calls that wait for mail, because the client will send no more requests, and
 /// finally to everyone.
 #[derive(Clone, Debug)]
-pub(super) struct Closer {
+pub(super) struct ShutdownHandle {
     sender: Arc<Mutex<Option<Sender<()>>>>,
-    waiting: Arc<Waiting>,
+    waiting: Arc<WaitingCalls>,
 }
 
-impl Closer {
+impl ShutdownHandle {
     /// The receiver is disconnected on shutdown.
-    fn new(waiting: &Arc<Waiting>) -> (Self, Receiver<()>) {
+    fn new(waiting: &Arc<WaitingCalls>) -> (Self, Receiver<()>) {
         let (sender, receiver) = bounded(0);
         (Self { sender: Arc::new(Mutex::new(Some(sender))), waiting: Arc::clone(waiting) }, receiver)
     }
@@ -119,19 +122,19 @@ impl Closer {
 
 /// Submits work to the op thread.
 #[derive(Clone)]
-pub(super) struct Handle {
-    globals: Globals,
+pub(super) struct OpThreadHandle {
+    globals: GlobalOptions,
     jobs: Sender<Job>,
     closing: Receiver<()>,
-    waiting: Arc<Waiting>,
+    waiting: Arc<WaitingCalls>,
 }
 
-impl Handle {
+impl OpThreadHandle {
     /// Runs an op for a client when its turn comes.
     pub(super) fn run(
         &self,
         sessions: Vec<SessionId>,
-        work: impl FnOnce(&Op, &mut Outlet) -> Result<Answer, CommandError> + Send + 'static,
+        work: impl FnOnce(&Op, &mut ReplySender) -> Result<ToolAnswer, CommandError> + Send + 'static,
     ) -> oneshot::Receiver<Reply> {
         let (visit, reply) = self.visit(sessions);
         // If the op thread has ended, there is nobody left to answer.
@@ -140,21 +143,21 @@ impl Handle {
     }
 
     /// Runs an op that may take long on a thread of its own. It stops when the server ends or when the returned
-    /// [`Asker`] asks.
+    /// [`StopTrigger`] asks.
     pub(super) fn run_beside(
         &self,
         sessions: Vec<SessionId>,
-        work: impl FnOnce(&Op, &mut Outlet, &Stop) -> Result<Answer, CommandError> + Send + 'static,
-    ) -> Result<(oneshot::Receiver<Reply>, Asker), CommandError> {
+        work: impl FnOnce(&Op, &mut ReplySender, &Stop) -> Result<ToolAnswer, CommandError> + Send + 'static,
+    ) -> Result<(oneshot::Receiver<Reply>, StopTrigger), CommandError> {
         let (stop, asker) = Stop::by_hand();
-        let place = Waiting::take_place(&self.waiting, asker.clone())?;
+        let place = WaitingCalls::take_place(&self.waiting, asker.clone())?;
         let (visit, reply) = self.visit(sessions);
         let run = move || {
             visit.run(|op, outlet| work(op, outlet, &stop));
             drop(place);
         };
         std::thread::Builder::new().name("mcp wait".to_string()).spawn(run).map_err(|error| {
-            CommandError::new(Kind::Io, format!("no thread could be started to wait: {error}"))
+            CommandError::new(CommandErrorKind::Io, format!("no thread could be started to wait: {error}"))
         })?;
         Ok((reply, asker))
     }
@@ -163,7 +166,7 @@ impl Handle {
     pub(super) fn look_out(
         &self,
         sessions: Vec<SessionId>,
-        mut tell: impl FnMut(Matter) + Send + 'static,
+        mut tell: impl FnMut(MeshChange) + Send + 'static,
     ) -> Result<oneshot::Receiver<Reply>, CommandError> {
         let (reply, _) = self.run_beside(sessions, move |op, _, stop| {
             let mut said = None;
@@ -177,18 +180,18 @@ impl Handle {
                     break;
                 }
                 // Anything may have changed meanwhile.
-                [Matter::Agents, Matter::Tasks, Matter::Mail].into_iter().for_each(&mut tell);
+                [MeshChange::Agents, MeshChange::Tasks, MeshChange::Mail].into_iter().for_each(&mut tell);
             }
-            Ok(Answer::default())
+            Ok(ToolAnswer::default())
         })?;
         Ok(reply)
     }
 
     /// Runs the attendant of the session that the server belongs to, until the server ends. An error is logged once.
-    pub(super) fn attend(&self, channel: Line) -> io::Result<()> {
-        let globals = Globals { client: Some(Client::default()), ..self.globals.clone() };
+    pub(super) fn attend(&self, channel: ChannelNotifier) -> io::Result<()> {
+        let globals = GlobalOptions { client: Some(Client::default()), ..self.globals.clone() };
         let (stop, asker) = Stop::by_hand();
-        let place = Waiting::take_attendants_place(&self.waiting, asker);
+        let place = WaitingCalls::take_attendants_place(&self.waiting, asker);
         let run = move || {
             let mut said = None;
             while let Err(error) = ops::wake::attend(&globals, &channel, &stop) {
@@ -205,26 +208,29 @@ impl Handle {
         std::thread::Builder::new().name("mcp attendant".to_string()).spawn(run).map(drop)
     }
 
-    fn visit(&self, sessions: Vec<SessionId>) -> (Visit, oneshot::Receiver<Reply>) {
+    fn visit(&self, sessions: Vec<SessionId>) -> (OpCall, oneshot::Receiver<Reply>) {
         let (sender, reply) = oneshot::channel();
-        let globals = Globals { client: Some(Client { sessions }), ..self.globals.clone() };
-        (Visit { globals, outlet: Outlet { reply: Some(sender), closing: self.closing.clone() } }, reply)
+        let globals = GlobalOptions { client: Some(Client { sessions }), ..self.globals.clone() };
+        (
+            OpCall { globals, outlet: ReplySender { reply: Some(sender), closing: self.closing.clone() } },
+            reply,
+        )
     }
 }
 
 /// The calls that wait, and how each is stopped.
 #[derive(Debug, Default)]
-struct Waiting(Mutex<Places>);
+struct WaitingCalls(Mutex<WaitSlots>);
 
 #[derive(Debug, Default)]
-struct Places {
-    taken: [Option<Asker>; MAX_WAITING + 1],
+struct WaitSlots {
+    taken: [Option<StopTrigger>; MAX_WAITING + 1],
     /// The server is ending; a call that comes now is stopped at once.
     is_over: bool,
 }
 
-impl Places {
-    fn fill(&mut self, number: usize, asker: Asker) {
+impl WaitSlots {
+    fn fill(&mut self, number: usize, asker: StopTrigger) {
         if self.is_over {
             asker.ask();
         }
@@ -232,20 +238,20 @@ impl Places {
     }
 }
 
-impl Waiting {
-    fn take_place(waiting: &Arc<Self>, asker: Asker) -> Result<Place, CommandError> {
+impl WaitingCalls {
+    fn take_place(waiting: &Arc<Self>, asker: StopTrigger) -> Result<WaitSlot, CommandError> {
         let mut places = waiting.places();
         let Some(number) = places.taken[..MAX_WAITING].iter().position(Option::is_none) else {
             let text = format!("{MAX_WAITING} calls are already waiting for mail");
-            return Err(CommandError::new(Kind::TooMany, text).hint("one waiting call is enough"));
+            return Err(CommandError::new(CommandErrorKind::TooMany, text).hint("one waiting call is enough"));
         };
         places.fill(number, asker);
-        Ok(Place { waiting: Arc::clone(waiting), number })
+        Ok(WaitSlot { waiting: Arc::clone(waiting), number })
     }
 
-    fn take_attendants_place(waiting: &Arc<Self>, asker: Asker) -> Place {
+    fn take_attendants_place(waiting: &Arc<Self>, asker: StopTrigger) -> WaitSlot {
         waiting.places().fill(ATTENDANT, asker);
-        Place { waiting: Arc::clone(waiting), number: ATTENDANT }
+        WaitSlot { waiting: Arc::clone(waiting), number: ATTENDANT }
     }
 
     fn is_empty(&self) -> bool {
@@ -255,54 +261,56 @@ impl Waiting {
     fn stop(&self) {
         let mut places = self.places();
         places.is_over = true;
-        places.taken.iter().flatten().for_each(Asker::ask);
+        places.taken.iter().flatten().for_each(StopTrigger::ask);
     }
 
-    fn places(&self) -> MutexGuard<'_, Places> {
+    fn places(&self) -> MutexGuard<'_, WaitSlots> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A slot among the calls that wait.
-struct Place {
-    waiting: Arc<Waiting>,
+struct WaitSlot {
+    waiting: Arc<WaitingCalls>,
     number: usize,
 }
 
-impl Drop for Place {
+impl Drop for WaitSlot {
     fn drop(&mut self) {
         self.waiting.places().taken[self.number] = None;
     }
 }
 
 /// One call.
-struct Visit {
-    globals: Globals,
-    outlet: Outlet,
+struct OpCall {
+    globals: GlobalOptions,
+    outlet: ReplySender,
 }
 
-impl Visit {
+impl OpCall {
     /// Runs the call. A panic becomes an answer like any other, and the server goes on.
-    fn run(mut self, work: impl FnOnce(&Op, &mut Outlet) -> Result<Answer, CommandError>) {
+    fn run(mut self, work: impl FnOnce(&Op, &mut ReplySender) -> Result<ToolAnswer, CommandError>) {
         if self.outlet.is_gone() {
             return;
         }
         let (globals, outlet) = (self.globals, &mut self.outlet);
         let done = std::panic::catch_unwind(AssertUnwindSafe(|| in_context(globals, outlet, work)));
         let answer = done.unwrap_or_else(|_| {
-            let error =
-                CommandError::new(Kind::Bug, "this is a bug in msg; what it said is in the client's log");
-            Answer::from(error.hint("please report it with the call that you made"))
+            let error = CommandError::new(
+                CommandErrorKind::Bug,
+                "this is a bug in msg; what it said is in the client's log",
+            );
+            ToolAnswer::from(error.hint("please report it with the call that you made"))
         });
         self.outlet.answer(answer);
     }
 }
 
 fn in_context(
-    globals: Globals,
-    outlet: &mut Outlet,
-    work: impl FnOnce(&Op, &mut Outlet) -> Result<Answer, CommandError>,
-) -> Answer {
+    globals: GlobalOptions,
+    outlet: &mut ReplySender,
+    work: impl FnOnce(&Op, &mut ReplySender) -> Result<ToolAnswer, CommandError>,
+) -> ToolAnswer {
     if let Some(text) = seams::value(seams::PANIC) {
         panic_as_told(&text);
     }
@@ -310,8 +318,8 @@ fn in_context(
         Ok(ctx) => ctx,
         Err(error) => return error.into(),
     };
-    let Done { outcome, warnings } = ops::run(ctx, |op| work(op, outlet));
-    outcome.unwrap_or_else(Answer::from).noting(&warnings)
+    let OpOutcome { outcome, warnings } = ops::run(ctx, |op| work(op, outlet));
+    outcome.unwrap_or_else(ToolAnswer::from).noting(&warnings)
 }
 
 #[expect(clippy::panic, reason = "a test wants to see what happens")]
@@ -321,19 +329,19 @@ fn panic_as_told(text: &str) {
 
 /// Where the answer to a call goes.
 #[derive(Debug)]
-pub(super) struct Outlet {
+pub(super) struct ReplySender {
     reply: Option<oneshot::Sender<Reply>>,
     closing: Receiver<()>,
 }
 
-impl Outlet {
+impl ReplySender {
     /// Sends the answer now, and waits until it was written or never will be.
-    pub(super) fn hand_over(&mut self, answer: Answer) -> Reached {
+    pub(super) fn hand_over(&mut self, answer: ToolAnswer) -> HandoverOutcome {
         let (ticket, stub) = delivery_ack::issue();
-        let Some(reply) = self.reply.take() else { return Reached::No };
+        let Some(reply) = self.reply.take() else { return HandoverOutcome::No };
         match reply.send(Reply { answer, ticket: Some(ticket) }) {
             Ok(()) => stub.outcome(&self.closing),
-            Err(_) => Reached::No,
+            Err(_) => HandoverOutcome::No,
         }
     }
 
@@ -342,7 +350,7 @@ impl Outlet {
         self.reply.as_ref().is_none_or(oneshot::Sender::is_closed)
     }
 
-    fn answer(self, answer: Answer) {
+    fn answer(self, answer: ToolAnswer) {
         match self.reply {
             // If the caller is gone, nothing is lost.
             Some(reply) => drop(reply.send(Reply { answer, ticket: None })),

@@ -2,27 +2,28 @@
 
 use rmcp::model::{Resource, ResourceContents};
 
-use crate::ops::{CommandError, Matter, Op};
+use crate::ops::{CommandError, MeshChange, Op};
 
-use super::answer::Answer;
+use super::answer::ToolAnswer;
 use super::tools;
 
 /// A resource that can be read and subscribed to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Topic(Matter);
+pub(super) struct Topic(MeshChange);
 
 impl Topic {
-    pub(super) const ALL: [Self; 3] = [Self(Matter::Agents), Self(Matter::Tasks), Self(Matter::Mail)];
+    pub(super) const ALL: [Self; 3] =
+        [Self(MeshChange::Agents), Self(MeshChange::Tasks), Self(MeshChange::Mail)];
 
     pub(super) fn uri(self) -> &'static str {
         match self.0 {
-            Matter::Agents => "ravenry://agents",
-            Matter::Tasks => "ravenry://tasks",
-            Matter::Mail => "ravenry://inbox",
+            MeshChange::Agents => "ravenry://agents",
+            MeshChange::Tasks => "ravenry://tasks",
+            MeshChange::Mail => "ravenry://inbox",
         }
     }
 
-    pub(super) fn of(matter: Matter) -> Self {
+    pub(super) fn of(matter: MeshChange) -> Self {
         Self(matter)
     }
 
@@ -32,22 +33,22 @@ impl Topic {
 
     pub(super) fn describe(self) -> Resource {
         let (name, about) = match self.0 {
-            Matter::Agents => ("agents", "Who is there"),
-            Matter::Tasks => ("tasks", "The tasks of your spec"),
-            Matter::Mail => ("inbox", "Your mail, left where it is"),
+            MeshChange::Agents => ("agents", "Who is there"),
+            MeshChange::Tasks => ("tasks", "The tasks of your spec"),
+            MeshChange::Mail => ("inbox", "Your mail, left where it is"),
         };
         Resource::new(self.uri(), name).with_description(about).with_mime_type("application/json")
     }
 
-    pub(super) fn read(self, op: &Op) -> Result<Answer, CommandError> {
+    pub(super) fn read(self, op: &Op) -> Result<ToolAnswer, CommandError> {
         match self.0 {
-            Matter::Agents => tools::agents(op),
-            Matter::Tasks => tools::tasks(op),
-            Matter::Mail => tools::look(op),
+            MeshChange::Agents => tools::agents(op),
+            MeshChange::Tasks => tools::tasks(op),
+            MeshChange::Mail => tools::look(op),
         }
     }
 
-    pub(super) fn contents(self, answer: &Answer) -> ResourceContents {
+    pub(super) fn contents(self, answer: &ToolAnswer) -> ResourceContents {
         ResourceContents::text(answer.structured().to_string(), self.uri()).with_mime_type("application/json")
     }
 }

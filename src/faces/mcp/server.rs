@@ -14,15 +14,15 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use tokio::sync::oneshot;
 
-use crate::ops::{CommandError, Kind};
+use crate::ops::{CommandError, CommandErrorKind};
 
-use super::answer::Answer;
-use super::channel::{self, Line};
-use super::delivery_ack::Tickets;
-use super::op_thread::{Handle, Reply};
+use super::answer::ToolAnswer;
+use super::channel::{self, ChannelNotifier};
+use super::delivery_ack::PendingAcks;
+use super::op_thread::{OpThreadHandle, Reply};
 use super::resources::Topic;
 use super::subscriptions::Subscriptions;
-use super::tools::{self, Call, Wait};
+use super::tools::{self, InboxWait, ToolCall};
 
 /// Interval of progress notifications while a call waits.
 const PROGRESS: Duration = Duration::from_secs(5);
@@ -34,20 +34,20 @@ const ABOUT: &str =
 /// Methods that we implement: a malformed request for one of them is not reported as an unknown method.
 const METHODS: [&str; 4] = ["tools/call", "tools/list", "resources/read", "resources/list"];
 
-pub(super) struct Server {
-    desk: Handle,
-    tickets: Tickets,
+pub(super) struct McpServer {
+    desk: OpThreadHandle,
+    tickets: PendingAcks,
     subscriptions: Subscriptions,
-    line: Line,
+    line: ChannelNotifier,
 }
 
-impl Server {
-    pub(super) fn new(desk: Handle, tickets: Tickets, line: Line) -> Self {
+impl McpServer {
+    pub(super) fn new(desk: OpThreadHandle, tickets: PendingAcks, line: ChannelNotifier) -> Self {
         let subscriptions = Subscriptions::new(desk.clone());
         Self { desk, tickets, subscriptions, line }
     }
 
-    async fn call(&self, call: Call, context: &RequestContext<RoleServer>) -> Answer {
+    async fn call(&self, call: ToolCall, context: &RequestContext<RoleServer>) -> ToolAnswer {
         let sessions = tools::sessions(&context.meta);
         match call.wait() {
             Ok(None) => {
@@ -60,7 +60,7 @@ impl Server {
 
     /// Waits for mail. Sends progress notifications to a client that asked for them, and stops when the call is
     /// cancelled.
-    async fn wait(&self, wait: Wait, context: &RequestContext<RoleServer>) -> Answer {
+    async fn wait(&self, wait: InboxWait, context: &RequestContext<RoleServer>) -> ToolAnswer {
         let most = wait.most;
         let sessions = tools::sessions(&context.meta);
         let begun = self.desk.run_beside(sessions, |op, outlet, stop| wait.run(op, outlet, stop));
@@ -84,7 +84,11 @@ impl Server {
     }
 
     /// Waits for the op's reply. Keeps the ticket for the transport unless the call was cancelled.
-    async fn finish(&self, reply: oneshot::Receiver<Reply>, context: &RequestContext<RoleServer>) -> Answer {
+    async fn finish(
+        &self,
+        reply: oneshot::Receiver<Reply>,
+        context: &RequestContext<RoleServer>,
+    ) -> ToolAnswer {
         let Ok(Reply { answer, ticket }) = reply.await else { return closed() };
         if let Some(ticket) = ticket.filter(|_| !context.ct.is_cancelled()) {
             self.tickets.keep(context.id.clone(), ticket);
@@ -102,11 +106,11 @@ async fn progress(context: &RequestContext<RoleServer>, elapsed: Duration, most:
     drop(context.peer.notify_progress(progress).await);
 }
 
-fn closed() -> Answer {
-    CommandError::new(Kind::Interrupted, "interrupted; nothing was taken").into()
+fn closed() -> ToolAnswer {
+    CommandError::new(CommandErrorKind::Interrupted, "interrupted; nothing was taken").into()
 }
 
-impl ServerHandler for Server {
+impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
@@ -148,7 +152,7 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let answer = match Call::parse(&request.name, request.arguments.unwrap_or_default()) {
+        let answer = match ToolCall::parse(&request.name, request.arguments.unwrap_or_default()) {
             None => {
                 let text = format!("there is no tool `{}`", request.name.escape_debug());
                 return Err(ErrorData::invalid_params(text, None));

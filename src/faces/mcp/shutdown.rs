@@ -9,23 +9,23 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{Liveness, Recorded};
+use crate::domain::{Liveness, RecordedProcess};
 use crate::sys::{ancestry, process, signals};
 
-use super::op_thread::Closer;
+use super::op_thread::ShutdownHandle;
 
 /// Interval of checks for the client's process; the server outlives its client by at most this long.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Tells the server to end.
 #[derive(Clone, Debug)]
-pub(super) struct End {
+pub(super) struct Shutdown {
     token: CancellationToken,
-    closer: Closer,
+    closer: ShutdownHandle,
 }
 
-impl End {
-    pub(super) fn new(closer: Closer) -> Self {
+impl Shutdown {
+    pub(super) fn new(closer: ShutdownHandle) -> Self {
         Self { token: CancellationToken::new(), closer }
     }
 
@@ -65,8 +65,8 @@ impl End {
 }
 
 /// The harness that the server belongs to; if none is known, the process that started the server.
-fn client() -> Option<Recorded> {
+fn client() -> Option<RecordedProcess> {
     let ancestors = ancestry::ancestors();
     let harness = ancestry::nearest_harness(&ancestors).map(|host| host.process);
-    harness.or_else(|| process::identify(ancestors.first()?.pid)).map(Recorded::Pinned)
+    harness.or_else(|| process::identify(ancestors.first()?.pid)).map(RecordedProcess::Pinned)
 }

@@ -13,7 +13,7 @@ use tokio::sync::{broadcast, oneshot};
 use crate::domain::SessionId;
 use crate::ops::CommandError;
 
-use super::op_thread::{Handle, Reply};
+use super::op_thread::{OpThreadHandle, Reply};
 use super::resources::Topic;
 use super::tools;
 
@@ -22,14 +22,14 @@ use super::tools;
 const QUEUE: usize = 16;
 
 pub(super) struct Subscriptions {
-    desk: Handle,
+    desk: OpThreadHandle,
     lookout: Mutex<Option<SubscriptionWatcher>>,
-    wanted: Arc<Mutex<Wanted>>,
+    wanted: Arc<Mutex<SubscribedTopics>>,
 }
 
 /// The topics that the client subscribed to by `resources/subscribe`.
 #[derive(Default)]
-struct Wanted {
+struct SubscribedTopics {
     topics: Vec<Topic>,
     /// A task that sends the notifications is running; it runs as long as the server.
     is_told: bool,
@@ -42,7 +42,7 @@ struct SubscriptionWatcher {
 }
 
 impl Subscriptions {
-    pub(super) fn new(desk: Handle) -> Self {
+    pub(super) fn new(desk: OpThreadHandle) -> Self {
         Self { desk, lookout: Mutex::default(), wanted: Arc::default() }
     }
 
@@ -106,7 +106,7 @@ async fn next(changes: &mut broadcast::Receiver<Topic>) -> Vec<Topic> {
 
 async fn forward(
     mut changes: broadcast::Receiver<Topic>,
-    wanted: Arc<Mutex<Wanted>>,
+    wanted: Arc<Mutex<SubscribedTopics>>,
     peer: Peer<RoleServer>,
 ) {
     loop {

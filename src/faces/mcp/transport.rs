@@ -21,10 +21,10 @@ use rmcp::transport::Transport;
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
-use crate::ops::Reached;
+use crate::ops::HandoverOutcome;
 
-use super::delivery_ack::{Ticket, Tickets};
-use super::shutdown::End;
+use super::delivery_ack::{AckSender, PendingAcks};
+use super::shutdown::Shutdown;
 
 /// Maximum length of a line in bytes: more than any text that may be sent, so that most texts that are too long get a
 /// proper error.
@@ -39,7 +39,7 @@ const MAX_OPEN: usize = 64;
 
 /// One line of input.
 #[derive(Debug)]
-pub enum Line {
+pub enum InputLine {
     Message(Box<ClientJsonRpcMessage>),
     /// Not a valid message, but it can be answered.
     Bad(Box<TxJsonRpcMessage<RoleServer>>),
@@ -76,33 +76,33 @@ pub fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>, most: usize) -> i
 }
 
 /// Parses a line. Text that is not JSON is answered without an id; a notification is not answered.
-pub fn parse(line: &[u8]) -> Line {
+pub fn parse(line: &[u8]) -> InputLine {
     // Whitespace as JSON defines it, which excludes form feed.
     if line.iter().all(|byte| b" \t\r\n".contains(byte)) {
-        return Line::Nothing;
+        return InputLine::Nothing;
     }
     if let Ok(message) = serde_json::from_slice(line) {
-        return Line::Message(Box::new(message));
+        return InputLine::Message(Box::new(message));
     }
     let Ok(value) = serde_json::from_slice::<Value>(line) else {
         return bad(ErrorData::parse_error("this is not JSON", None), None);
     };
     let id = value.get("id").and_then(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
     match (value.get("method"), id) {
-        (Some(Value::String(_)), None) if value.get("id").is_none() => Line::Nothing,
-        (None, Some(_)) => Line::Nothing,
+        (Some(Value::String(_)), None) if value.get("id").is_none() => InputLine::Nothing,
+        (None, Some(_)) => InputLine::Nothing,
         (_, id) => bad(ErrorData::invalid_request("this is not a JSON-RPC 2.0 request", None), id),
     }
 }
 
-fn bad(error: ErrorData, id: Option<RequestId>) -> Line {
-    Line::Bad(Box::new(JsonRpcMessage::error(error, id)))
+fn bad(error: ErrorData, id: Option<RequestId>) -> InputLine {
+    InputLine::Bad(Box::new(JsonRpcMessage::error(error, id)))
 }
 
-pub(super) struct Wire {
-    lines: mpsc::Receiver<Line>,
-    out: mpsc::Sender<Parcel>,
-    tickets: Tickets,
+pub(super) struct StdioTransport {
+    lines: mpsc::Receiver<InputLine>,
+    out: mpsc::Sender<OutgoingLine>,
+    tickets: PendingAcks,
     room: Arc<Semaphore>,
     /// The permits of requests whose answer is not written yet: one per request, also if a client uses an id several
     /// times.
@@ -112,20 +112,20 @@ pub(super) struct Wire {
 }
 
 /// A line to write.
-struct Parcel {
+struct OutgoingLine {
     bytes: Vec<u8>,
-    ticket: Option<Ticket>,
+    ticket: Option<AckSender>,
     /// Written instead if the answer was withdrawn.
     instead: Vec<u8>,
     written: oneshot::Sender<io::Result<()>>,
 }
 
-impl Wire {
+impl StdioTransport {
     pub(super) fn open(
         input: impl Read + Send + 'static,
         output: impl Write + Send + 'static,
-        tickets: Tickets,
-        end: &End,
+        tickets: PendingAcks,
+        end: &Shutdown,
     ) -> io::Result<Self> {
         let (sender, lines) = mpsc::channel(QUEUE);
         let near = end.clone();
@@ -177,7 +177,7 @@ impl Wire {
     fn put(
         &self,
         message: &TxJsonRpcMessage<RoleServer>,
-        ticket: Option<Ticket>,
+        ticket: Option<AckSender>,
         permit: Option<OwnedSemaphorePermit>,
     ) -> impl Future<Output = Result<(), io::Error>> + Send + use<> {
         let instead = match (message, &ticket) {
@@ -192,7 +192,7 @@ impl Wire {
             let _permit = permit;
             let (bytes, instead) = lines?;
             let (written, outcome) = oneshot::channel();
-            let parcel = Parcel { bytes, ticket, instead, written };
+            let parcel = OutgoingLine { bytes, ticket, instead, written };
             out.send(parcel).await.map_err(|_| gone())?;
             outcome.await.unwrap_or_else(|_| Err(gone()))
         }
@@ -203,7 +203,7 @@ fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
     std::thread::Builder::new().name(name.to_string()).stack_size(512 * 1024).spawn(run).map(drop)
 }
 
-fn read_all(mut input: impl BufRead, lines: &mpsc::Sender<Line>) {
+fn read_all(mut input: impl BufRead, lines: &mpsc::Sender<InputLine>) {
     let mut buffer = Vec::new();
     loop {
         let line = match read_line(&mut input, &mut buffer, MAX_LINE) {
@@ -214,19 +214,19 @@ fn read_all(mut input: impl BufRead, lines: &mpsc::Sender<Line>) {
             }
             Ok(Some(false)) | Err(_) => return,
         };
-        if !matches!(line, Line::Nothing) && lines.blocking_send(line).is_err() {
+        if !matches!(line, InputLine::Nothing) && lines.blocking_send(line).is_err() {
             return;
         }
     }
 }
 
-fn write_all(mut output: impl Write, mut parcels: mpsc::Receiver<Parcel>, end: &End) {
-    while let Some(Parcel { bytes, ticket, instead, written }) = parcels.blocking_recv() {
-        let may = ticket.as_ref().is_none_or(Ticket::begin);
+fn write_all(mut output: impl Write, mut parcels: mpsc::Receiver<OutgoingLine>, end: &Shutdown) {
+    while let Some(OutgoingLine { bytes, ticket, instead, written }) = parcels.blocking_recv() {
+        let may = ticket.as_ref().is_none_or(AckSender::begin);
         let bytes = if may { bytes } else { instead };
         let outcome = output.write_all(&bytes).and_then(|()| output.flush());
         if let Some(ticket) = ticket {
-            ticket.end(if may && outcome.is_ok() { Reached::Yes } else { Reached::No });
+            ticket.end(if may && outcome.is_ok() { HandoverOutcome::Yes } else { HandoverOutcome::No });
         }
         if outcome.is_err() {
             end.is_here();
@@ -236,7 +236,7 @@ fn write_all(mut output: impl Write, mut parcels: mpsc::Receiver<Parcel>, end: &
     }
 }
 
-impl Transport<RoleServer> for Wire {
+impl Transport<RoleServer> for StdioTransport {
     type Error = io::Error;
 
     fn name() -> Cow<'static, str> {
@@ -261,14 +261,14 @@ impl Transport<RoleServer> for Wire {
         loop {
             let permit = Arc::clone(&self.room).acquire_owned().await.ok()?;
             match self.lines.recv().await? {
-                Line::Message(message) => {
+                InputLine::Message(message) => {
                     if self.admits(&message, permit) {
                         return Some(*message);
                     }
                 }
-                Line::Nothing => {}
+                InputLine::Nothing => {}
                 // Not awaited: this future may be dropped at any time, and the answer must not be.
-                Line::Bad(answer) => drop(tokio::spawn(self.put(&answer, None, Some(permit)))),
+                InputLine::Bad(answer) => drop(tokio::spawn(self.put(&answer, None, Some(permit)))),
             }
         }
     }

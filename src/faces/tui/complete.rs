@@ -1,6 +1,6 @@
 //! `@Name text`: finds out the recipients of a message, and completes names.
 
-use super::model::World;
+use super::model::MeshSnapshot;
 use super::state::Recipients;
 
 /// Maximum number of names offered at once.
@@ -9,14 +9,14 @@ pub(super) const ALL: &str = "all";
 
 /// Names that complete what was typed.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Completion {
+pub(super) struct NameCompletion {
     pub(super) names: Vec<String>,
     pub(super) chosen: usize,
 }
 
-impl Completion {
+impl NameCompletion {
     /// The names to offer when `before` is the text before the cursor.
-    pub(super) fn of(before: &str, world: &World) -> Option<Self> {
+    pub(super) fn of(before: &str, world: &MeshSnapshot) -> Option<Self> {
         let begun = before.strip_prefix('@')?;
         if begun.contains(char::is_whitespace) {
             return None;
@@ -49,7 +49,10 @@ impl Completion {
 
 /// The recipients named at the start of a text, and the rest of the text. The error is a text after `@` that is not a
 /// valid name.
-pub(super) fn addressed<'t>(text: &'t str, world: &World) -> Result<Option<(Recipients, &'t str)>, String> {
+pub(super) fn addressed<'t>(
+    text: &'t str,
+    world: &MeshSnapshot,
+) -> Result<Option<(Recipients, &'t str)>, String> {
     let mut names: Vec<String> = Vec::new();
     let mut rest = text;
     while let Some(mention) = rest.strip_prefix('@') {

@@ -10,21 +10,21 @@ use std::ops::Range;
 use jiff::SignedDuration;
 use ratatui::text::Line;
 
-use super::message_view::{self, Look};
-use super::model::{Copy, Note, Receipt, Standing};
+use super::message_view::{self, MessageLayout};
+use super::model::{ChatMessage, MessageStatus, ReceiptView, SentCopy};
 
 /// Copies of one broadcast are sent within this time.
 const ONE_BREATH: SignedDuration = SignedDuration::from_secs(5);
 
 #[derive(Clone, Debug)]
-pub(super) struct Talk {
+pub(super) struct Conversation {
     pub(super) with: String,
     /// Oldest first.
-    pub(super) notes: Vec<Note>,
+    pub(super) notes: Vec<ChatMessage>,
     /// The first visible row; `None` while the conversation follows its end.
     anchor: Option<Anchor>,
     /// For unread messages: which of their rows have been on the screen.
-    seen: HashMap<String, Seen>,
+    seen: HashMap<String, SeenRows>,
 }
 
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -34,7 +34,7 @@ struct Anchor {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Seen {
+struct SeenRows {
     rows: Vec<bool>,
     is_told: bool,
 }
@@ -42,20 +42,20 @@ struct Seen {
 /// The visible part of a conversation: look, height in rows, and filter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window<'a> {
-    pub(super) look: Look,
+    pub(super) look: MessageLayout,
     pub(super) height: usize,
     pub(super) filter: &'a str,
 }
 
 /// The visible rows of one message.
 #[derive(Debug)]
-pub(super) struct Piece<'a> {
-    pub(super) note: &'a Note,
+pub(super) struct VisibleMessage<'a> {
+    pub(super) note: &'a ChatMessage,
     pub(super) rows: Vec<Line<'static>>,
     pub(super) range: Range<usize>,
 }
 
-impl Talk {
+impl Conversation {
     pub(super) fn new(with: &str) -> Self {
         Self { with: with.to_string(), notes: Vec::new(), anchor: None, seen: HashMap::new() }
     }
@@ -70,7 +70,7 @@ impl Talk {
 
     /// The ids of messages that were read and ask for an ack.
     pub(super) fn owed_acks(&self) -> Vec<String> {
-        let owed = self.notes.iter().filter(|note| note.wants_ack && note.standing == Standing::Read);
+        let owed = self.notes.iter().filter(|note| note.wants_ack && note.standing == MessageStatus::Read);
         owed.map(|note| note.letters().to_string()).collect()
     }
 
@@ -79,11 +79,11 @@ impl Talk {
     }
 
     /// Adds a message or updates a known one.
-    pub(super) fn put(&mut self, note: Note) {
-        if let Standing::Mine(copies) = &note.standing
+    pub(super) fn put(&mut self, note: ChatMessage) {
+        if let MessageStatus::Mine(copies) = &note.standing
             && note.broadcast
             && let Some(known) = self.same_breath(&note, copies)
-            && let Standing::Mine(kept) = &mut known.standing
+            && let MessageStatus::Mine(kept) = &mut known.standing
         {
             for copy in copies {
                 match kept.iter_mut().find(|known| known.key == copy.key) {
@@ -103,10 +103,11 @@ impl Talk {
     }
 
     /// The broadcast that this note is another copy of. The same text sent twice to one recipient is two messages.
-    fn same_breath(&mut self, note: &Note, copies: &[Copy]) -> Option<&mut Note> {
-        let is_same = |known: &&mut Note| {
-            let Standing::Mine(kept) = &known.standing else { return false };
-            let is_other = |kept: &Copy| copies.iter().all(|copy| copy.to != kept.to || copy.key == kept.key);
+    fn same_breath(&mut self, note: &ChatMessage, copies: &[SentCopy]) -> Option<&mut ChatMessage> {
+        let is_same = |known: &&mut ChatMessage| {
+            let MessageStatus::Mine(kept) = &known.standing else { return false };
+            let is_other =
+                |kept: &SentCopy| copies.iter().all(|copy| copy.to != kept.to || copy.key == kept.key);
             kept.iter().all(is_other)
                 && known.text == note.text
                 && known.at.duration_since(note.at).abs() <= ONE_BREATH
@@ -114,9 +115,9 @@ impl Talk {
         self.notes.iter_mut().rev().find(is_same)
     }
 
-    pub(super) fn note_receipts(&mut self, receipts: &[(String, Receipt)]) {
+    pub(super) fn note_receipts(&mut self, receipts: &[(String, ReceiptView)]) {
         for note in &mut self.notes {
-            let Standing::Mine(copies) = &mut note.standing else { continue };
+            let MessageStatus::Mine(copies) = &mut note.standing else { continue };
             for copy in copies {
                 if let Some((_, receipt)) = receipts.iter().find(|(key, _)| *key == copy.key) {
                     copy.receipt = *receipt;
@@ -134,9 +135,9 @@ impl Talk {
         self.notes.retain(|note| !keys.contains(&note.key));
     }
 
-    fn matching(&self, filter: &str) -> Vec<&Note> {
+    fn matching(&self, filter: &str) -> Vec<&ChatMessage> {
         let wanted = filter.to_lowercase();
-        let fits = |note: &&Note| {
+        let fits = |note: &&ChatMessage| {
             wanted.is_empty()
                 || note.text.to_lowercase().contains(&wanted)
                 || note.from.to_lowercase().contains(&wanted)
@@ -145,7 +146,7 @@ impl Talk {
     }
 
     /// The visible pieces, from top to bottom.
-    pub(super) fn pieces(&self, window: Window<'_>) -> Vec<Piece<'_>> {
+    pub(super) fn pieces(&self, window: Window<'_>) -> Vec<VisibleMessage<'_>> {
         let notes = self.matching(window.filter);
         let from_anchor = self.anchor.as_ref().map(|anchor| downwards(&notes, anchor, window));
         match from_anchor {
@@ -225,11 +226,11 @@ impl Talk {
     }
 }
 
-fn count(pieces: &[Piece<'_>]) -> usize {
+fn count(pieces: &[VisibleMessage<'_>]) -> usize {
     pieces.iter().map(|piece| piece.range.len()).sum()
 }
 
-fn downwards<'a>(notes: &[&'a Note], anchor: &Anchor, window: Window<'_>) -> Vec<Piece<'a>> {
+fn downwards<'a>(notes: &[&'a ChatMessage], anchor: &Anchor, window: Window<'_>) -> Vec<VisibleMessage<'a>> {
     let start = notes.partition_point(|note| note.key < anchor.key);
     let mut pieces = Vec::new();
     let mut left = window.height;
@@ -242,12 +243,12 @@ fn downwards<'a>(notes: &[&'a Note], anchor: &Anchor, window: Window<'_>) -> Vec
         let first = if is_anchor { anchor.row.min(rows.len() - 1) } else { 0 };
         let last = rows.len().min(first + left);
         left -= last - first;
-        pieces.push(Piece { note, rows, range: first..last });
+        pieces.push(VisibleMessage { note, rows, range: first..last });
     }
     pieces
 }
 
-fn upwards<'a>(notes: &[&'a Note], window: Window<'_>) -> Vec<Piece<'a>> {
+fn upwards<'a>(notes: &[&'a ChatMessage], window: Window<'_>) -> Vec<VisibleMessage<'a>> {
     let mut pieces = Vec::new();
     let mut left = window.height;
     for note in notes.iter().rev() {
@@ -258,7 +259,7 @@ fn upwards<'a>(notes: &[&'a Note], window: Window<'_>) -> Vec<Piece<'a>> {
         let first = rows.len().saturating_sub(left);
         left -= rows.len() - first;
         let range = first..rows.len();
-        pieces.push(Piece { note, rows, range });
+        pieces.push(VisibleMessage { note, rows, range });
     }
     pieces.reverse();
     pieces

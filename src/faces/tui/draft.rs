@@ -8,14 +8,14 @@ pub(super) const LONGEST: usize = 64 * 1024;
 
 /// Text with a cursor, and what was last cut from it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct Draft {
+pub(super) struct InputBuffer {
     text: String,
     /// Where the next character goes: a byte offset between two graphemes.
     cursor: usize,
     cut: String,
 }
 
-impl Draft {
+impl InputBuffer {
     pub(super) fn text(&self) -> &str {
         &self.text
     }
@@ -240,8 +240,8 @@ fn at_column(text: &str, start: usize, end: usize, column: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn draft(text: &str) -> Draft {
-        let mut draft = Draft::default();
+    fn draft(text: &str) -> InputBuffer {
+        let mut draft = InputBuffer::default();
         assert!(draft.insert(text));
         draft
     }

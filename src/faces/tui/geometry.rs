@@ -2,7 +2,7 @@
 
 use ratatui::layout::{Rect, Size};
 
-use super::state::State;
+use super::state::ChatState;
 
 /// Maximum number of visible input rows; a longer input scrolls.
 const INPUT_ROWS: usize = 6;
@@ -23,7 +23,7 @@ pub(super) struct Areas {
 }
 
 /// The parts of the screen; some may have no rows.
-pub(super) fn areas(state: &State) -> Areas {
+pub(super) fn areas(state: &ChatState) -> Areas {
     let Size { width, height } = state.size;
     let rows = state.draft().rows(input_width(width)).0.len().clamp(1, INPUT_ROWS);
     // Keep two rows for the body if possible.

@@ -1,14 +1,14 @@
 //! Selection and scroll position of a list.
 
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(super) struct List {
+pub(super) struct ListState {
     /// The selected row; in a list without selection, the first visible row.
     pub(super) at: usize,
     /// The user scrolled back, so the list does not follow its end.
     pub(super) is_released: bool,
 }
 
-impl List {
+impl ListState {
     /// Scrolls by `by` rows in a list of `rows`, of which `height` are visible.
     pub(super) fn scroll(&mut self, by: isize, rows: usize, height: usize) {
         let last = rows.saturating_sub(height);
@@ -35,7 +35,7 @@ mod tests {
 
     #[test]
     fn a_tail_follows_until_somebody_looks_back() {
-        let mut list = List::default();
+        let mut list = ListState::default();
         assert_eq!(list.first_of_tail(100, 10), 90);
         list.scroll(-5, 100, 10);
         assert_eq!(list.first_of_tail(100, 10), 85);
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn a_choice_stays_in_the_list() {
-        let mut list = List::default();
+        let mut list = ListState::default();
         list.step(5, 3);
         assert_eq!(list.at, 2);
         list.step(-9, 3);

@@ -5,22 +5,22 @@ use jiff::Timestamp;
 use crate::domain::visible;
 
 use super::message_view::ago;
-use super::model::{Board, Happening, Hold, Peer, Progress, Task};
-use super::state::{State, Tab};
+use super::model::{FeedLine, PeerItem, ReservationItem, SpecView, TaskItem, TaskStateView};
+use super::state::{ChatState, Tab};
 
 /// A row of the list of agents.
 #[derive(Clone, Debug)]
 pub(super) enum AgentRow<'a> {
     /// The spec of the agents that follow.
     Group(String),
-    Agent(&'a Peer),
+    Agent(&'a PeerItem),
 }
 
 /// A row of the list of tasks.
 #[derive(Clone, Debug)]
 pub(super) enum TaskRow<'a> {
-    Board(&'a Board),
-    Task(&'a Task),
+    Board(&'a SpecView),
+    Task(&'a TaskItem),
     Empty,
 }
 
@@ -32,17 +32,17 @@ fn fits(filter: &str, words: &[&str]) -> bool {
 }
 
 /// Agents grouped by spec; agents without one come last.
-pub(super) fn agents(state: &State) -> Vec<AgentRow<'_>> {
+pub(super) fn agents(state: &ChatState) -> Vec<AgentRow<'_>> {
     let filter = &state.filter.text;
-    let matches = |peer: &&Peer| {
+    let matches = |peer: &&PeerItem| {
         let task = peer.task.as_ref().map_or("", |(task, _)| task);
         let (spec, status) = (peer.spec.as_deref().unwrap_or(""), peer.status.as_deref().unwrap_or(""));
         let words = [&peer.name, task, spec, status, peer.presence.name(), &peer.harness, &peer.model];
         fits(filter, &words.map(|word| word as &str))
     };
-    let mut peers: Vec<&Peer> = state.world.peers.iter().filter(matches).collect();
+    let mut peers: Vec<&PeerItem> = state.world.peers.iter().filter(matches).collect();
     peers.sort_by(|a, b| {
-        let key = |peer: &Peer| (peer.spec.is_none(), peer.spec.clone());
+        let key = |peer: &PeerItem| (peer.spec.is_none(), peer.spec.clone());
         key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
     });
     let mut rows = Vec::new();
@@ -58,11 +58,11 @@ pub(super) fn agents(state: &State) -> Vec<AgentRow<'_>> {
     rows
 }
 
-pub(super) fn tasks(state: &State) -> Vec<TaskRow<'_>> {
+pub(super) fn tasks(state: &ChatState) -> Vec<TaskRow<'_>> {
     let filter = &state.filter.text;
-    let matches = |task: &&Task| {
+    let matches = |task: &&TaskItem| {
         let by = match &task.state {
-            Progress::Claimed { by, .. } | Progress::Done { by: Some(by) } => by,
+            TaskStateView::Claimed { by, .. } | TaskStateView::Done { by: Some(by) } => by,
             _ => "",
         };
         fits(filter, &[&task.id, &task.title, by, progress_name(&task.state)])
@@ -78,9 +78,9 @@ pub(super) fn tasks(state: &State) -> Vec<TaskRow<'_>> {
     rows
 }
 
-pub(super) fn holds(state: &State) -> Vec<&Hold> {
+pub(super) fn holds(state: &ChatState) -> Vec<&ReservationItem> {
     let filter = &state.filter.text;
-    let matches = |hold: &&Hold| {
+    let matches = |hold: &&ReservationItem| {
         let reason = hold.reason.as_deref().unwrap_or("");
         fits(filter, &[&hold.pattern, &hold.holder, reason])
             || hold.refused.iter().any(|name| fits(filter, &[name]))
@@ -88,13 +88,13 @@ pub(super) fn holds(state: &State) -> Vec<&Hold> {
     state.world.holds.iter().filter(matches).collect()
 }
 
-pub(super) fn events(state: &State) -> Vec<&Happening> {
+pub(super) fn events(state: &ChatState) -> Vec<&FeedLine> {
     let filter = &state.filter.text;
     state.events.iter().filter(|event| fits(filter, &[&event.who, &event.what])).collect()
 }
 
 /// The number of rows in the list of the open tab.
-pub(super) fn count(state: &State) -> usize {
+pub(super) fn count(state: &ChatState) -> usize {
     match state.tab {
         Tab::Agents => agents(state).len(),
         Tab::Tasks => tasks(state).len(),
@@ -106,7 +106,7 @@ pub(super) fn count(state: &State) -> usize {
 }
 
 /// The agents that can be selected, in the order of their rows.
-pub(super) fn choosable(state: &State) -> Vec<&Peer> {
+pub(super) fn choosable(state: &ChatState) -> Vec<&PeerItem> {
     let agent = |row| match row {
         AgentRow::Agent(peer) => Some(peer),
         AgentRow::Group(_) => None,
@@ -114,21 +114,21 @@ pub(super) fn choosable(state: &State) -> Vec<&Peer> {
     agents(state).into_iter().filter_map(agent).collect()
 }
 
-pub(super) fn progress_name(state: &Progress) -> &'static str {
+pub(super) fn progress_name(state: &TaskStateView) -> &'static str {
     match state {
-        Progress::Open => "ready",
-        Progress::Blocked(_) => "blocked",
-        Progress::Claimed { .. } => "claimed",
-        Progress::Done { .. } => "done",
+        TaskStateView::Open => "ready",
+        TaskStateView::Blocked(_) => "blocked",
+        TaskStateView::Claimed { .. } => "claimed",
+        TaskStateView::Done { .. } => "done",
     }
 }
 
 /// The text shown next to a task.
-pub(super) fn task_note(task: &Task, now: Timestamp) -> String {
+pub(super) fn task_note(task: &TaskItem, now: Timestamp) -> String {
     match &task.state {
-        Progress::Open => String::new(),
-        Progress::Blocked(by) => format!("waits for {}", by.join(", ")),
-        Progress::Claimed { by, since } => format!("{by} · {}", ago(*since, now)),
-        Progress::Done { by } => by.clone().unwrap_or_default(),
+        TaskStateView::Open => String::new(),
+        TaskStateView::Blocked(by) => format!("waits for {}", by.join(", ")),
+        TaskStateView::Claimed { by, since } => format!("{by} · {}", ago(*since, now)),
+        TaskStateView::Done { by } => by.clone().unwrap_or_default(),
     }
 }

@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender};
 
 use crate::domain::AgentName;
-use crate::ops::feed::{self, Cursor, Wanted};
+use crate::ops::feed::{self, FeedCursor, FeedFilter};
 use crate::ops::messages::chat::Chat;
-use crate::ops::overview::{Overview, overview};
-use crate::ops::watcher::screen_watcher::{Heard, ScreenWatcher, What};
-use crate::ops::{CommandError, Kind, Op, carry_out};
+use crate::ops::overview::{MeshOverview, overview};
+use crate::ops::watcher::screen_watcher::{MeshPart, ScreenSignal, ScreenWatcher};
+use crate::ops::{CommandError, CommandErrorKind, Op, carry_out};
 use crate::sys::tmux;
 
-use super::send_thread::Letter;
-use super::state::{News, Recipients, Written};
+use super::send_thread::OutgoingMessage;
+use super::state::{ChatUpdate, Recipients, TypedMessage};
 use super::view_model;
 
 /// Interval of checks for what no file-system event reports: agents whose process ended, and presence that fades.
@@ -37,11 +37,11 @@ const EVENTS: usize = 500;
 
 /// A request to the mesh thread.
 #[derive(Clone, Debug)]
-pub(super) enum Errand {
+pub(super) enum MeshRequest {
     Send {
         to: Recipients,
         text: String,
-        written: Written,
+        written: TypedMessage,
     },
     Surface(Vec<String>),
     /// Acknowledges the messages with these ids.
@@ -52,7 +52,7 @@ pub(super) enum Errand {
 }
 
 /// Why the mesh thread stopped.
-pub(super) enum Ended {
+pub(super) enum MeshThreadEnd {
     /// The chat was closed.
     Closed,
     /// The agent was renamed; the thread has to start again under this name.
@@ -62,13 +62,13 @@ pub(super) enum Ended {
 /// Runs until the chat is closed or the agent is renamed. An error means that it cannot continue.
 pub(super) fn work(
     op: &Op,
-    errands: &Receiver<Errand>,
-    post: &Sender<Letter>,
-    news: &Sender<News>,
-) -> Result<Ended, CommandError> {
-    let gone = || CommandError::new(Kind::NotJoined, "the mesh is gone");
+    errands: &Receiver<MeshRequest>,
+    post: &Sender<OutgoingMessage>,
+    news: &Sender<ChatUpdate>,
+) -> Result<MeshThreadEnd, CommandError> {
+    let gone = || CommandError::new(CommandErrorKind::NotJoined, "the mesh is gone");
     let mesh = op.mesh()?.ok_or_else(gone)?;
-    let mut desk = Desk {
+    let mut desk = MeshThread {
         op,
         post,
         news,
@@ -88,38 +88,38 @@ pub(super) fn work(
         let tick = if lookout.hears_all() { TICK } else { DEAF_TICK };
         let tick = Instant::now() + tick;
         match lookout.wait(errands, desk.crowd_due.map_or(tick, |due| due.min(tick))) {
-            Heard::Closed => return Ok(Ended::Closed),
-            Heard::Errand(errand) => desk.run(errand)?,
-            Heard::Something(What::Crowd) => desk.note_crowd(),
-            Heard::Something(what) => desk.look_at(what)?,
-            Heard::Nothing if lookout.hears_all() => desk.tick()?,
-            Heard::Nothing => desk.look_at_everything()?,
+            ScreenSignal::Closed => return Ok(MeshThreadEnd::Closed),
+            ScreenSignal::Errand(errand) => desk.run(errand)?,
+            ScreenSignal::Something(MeshPart::Crowd) => desk.note_crowd(),
+            ScreenSignal::Something(what) => desk.look_at(what)?,
+            ScreenSignal::Nothing if lookout.hears_all() => desk.tick()?,
+            ScreenSignal::Nothing => desk.look_at_everything()?,
         }
         desk.look_when_due()?;
         let name = &desk.chat.agent().name;
         if op.speaker.as_ref() != Some(name) {
-            return Ok(Ended::Renamed(name.clone()));
+            return Ok(MeshThreadEnd::Renamed(name.clone()));
         }
     }
 }
 
-struct Desk<'a> {
+struct MeshThread<'a> {
     op: &'a Op,
-    post: &'a Sender<Letter>,
-    news: &'a Sender<News>,
+    post: &'a Sender<OutgoingMessage>,
+    news: &'a Sender<ChatUpdate>,
     chat: Chat,
-    last: Option<Overview>,
+    last: Option<MeshOverview>,
     /// When to read agents, tasks and reservations again, if something changed since the last read.
     crowd_due: Option<Instant>,
     looked_at: Instant,
     /// Messages that were drawn while the tmux pane was not visible.
     unseen: Vec<String>,
     /// How far the feed has been reported.
-    cursor: Option<Cursor>,
+    cursor: Option<FeedCursor>,
 }
 
-impl Desk<'_> {
-    fn tell(&self, news: News) {
+impl MeshThread<'_> {
+    fn tell(&self, news: ChatUpdate) {
         // If nobody listens any more, the next wait for an errand returns `Closed`.
         drop(self.news.send(news));
     }
@@ -128,7 +128,7 @@ impl Desk<'_> {
     fn settle(&self) {
         carry_out(self.op);
         for warning in self.op.take_warnings() {
-            self.tell(News::Notice(warning));
+            self.tell(ChatUpdate::Notice(warning));
         }
     }
 
@@ -138,25 +138,28 @@ impl Desk<'_> {
             Err(error)
                 if matches!(
                     error.kind,
-                    Kind::NotJoined | Kind::Evicted | Kind::UnsafeMesh | Kind::NotAMesh
+                    CommandErrorKind::NotJoined
+                        | CommandErrorKind::Evicted
+                        | CommandErrorKind::UnsafeMesh
+                        | CommandErrorKind::NotAMesh
                 ) =>
             {
                 Err(error)
             }
             Err(error) => {
-                self.tell(News::Notice(error.message));
+                self.tell(ChatUpdate::Notice(error.message));
                 Ok(())
             }
             Ok(()) => Ok(()),
         }
     }
 
-    fn look_at(&mut self, what: What) -> Result<(), CommandError> {
+    fn look_at(&mut self, what: MeshPart) -> Result<(), CommandError> {
         match what {
-            What::Mail => self.look_at_mail(),
-            What::Crowd => self.look_at_crowd(),
-            What::Readers => self.look_at_fates(),
-            What::Feed => self.look_at_feed(),
+            MeshPart::Mail => self.look_at_mail(),
+            MeshPart::Crowd => self.look_at_crowd(),
+            MeshPart::Readers => self.look_at_fates(),
+            MeshPart::Feed => self.look_at_feed(),
         }
     }
 
@@ -169,12 +172,12 @@ impl Desk<'_> {
     fn look_at_feed(&mut self) -> Result<(), CommandError> {
         let recent = match &self.cursor {
             Some(cursor) => feed::since(self.op, cursor),
-            None => feed::recent(self.op, EVENTS, &Wanted::default()),
+            None => feed::recent(self.op, EVENTS, &FeedFilter::default()),
         };
         let told = recent.map(|recent| {
             self.cursor = Some(recent.cursor);
             if !recent.events.is_empty() {
-                self.tell(News::Events(recent.events.iter().map(view_model::happening).collect()));
+                self.tell(ChatUpdate::Events(recent.events.iter().map(view_model::happening).collect()));
             }
         });
         self.unless_gone(told)
@@ -198,7 +201,7 @@ impl Desk<'_> {
     fn look_at_crowd(&mut self) -> Result<(), CommandError> {
         let started = Instant::now();
         let seen = overview(self.op).map(|seen| {
-            self.tell(News::World(Box::new(view_model::world(self.op, &seen))));
+            self.tell(ChatUpdate::World(Box::new(view_model::world(self.op, &seen))));
             self.last = Some(seen);
         });
         // Reading the overview may have posted notices to others.
@@ -213,7 +216,7 @@ impl Desk<'_> {
     /// Checks for what no file-system event reports: processes that ended, and presence that fades.
     fn tick(&mut self) -> Result<(), CommandError> {
         let is_old = self.looked_at.elapsed() >= FADE;
-        if is_old || self.last.as_ref().is_none_or(Overview::is_anyone_gone) {
+        if is_old || self.last.as_ref().is_none_or(MeshOverview::is_anyone_gone) {
             self.look_at_crowd()?;
         }
         self.show_unseen();
@@ -231,14 +234,14 @@ impl Desk<'_> {
         changes: Result<crate::ops::messages::chat::Changes, CommandError>,
     ) -> Result<(), CommandError> {
         let told = changes.map(|changes| {
-            self.tell(News::Older(changes.has_older));
+            self.tell(ChatUpdate::Older(changes.has_older));
             if !changes.gone.is_empty() {
                 let keys = changes.gone.iter().map(|stem| stem.to_string()).collect();
-                self.tell(News::Forget(keys));
+                self.tell(ChatUpdate::Forget(keys));
             }
             let notes: Vec<_> = changes.messages.iter().map(view_model::note).collect();
             if !notes.is_empty() {
-                self.tell(News::Notes(notes));
+                self.tell(ChatUpdate::Notes(notes));
             }
         });
         self.unless_gone(told)
@@ -249,33 +252,33 @@ impl Desk<'_> {
             let fates: Vec<_> =
                 fates.into_iter().map(|(stem, fate)| (stem.to_string(), view_model::receipt(fate))).collect();
             if !fates.is_empty() {
-                self.tell(News::Receipts(fates));
+                self.tell(ChatUpdate::Receipts(fates));
             }
         });
         self.unless_gone(fates)
     }
 
-    fn run(&mut self, errand: Errand) -> Result<(), CommandError> {
+    fn run(&mut self, errand: MeshRequest) -> Result<(), CommandError> {
         match errand {
-            Errand::Send { to, text, written } => {
-                self.hand_in(Letter { from: self.chat.agent().name.clone(), to, text, written });
+            MeshRequest::Send { to, text, written } => {
+                self.hand_in(OutgoingMessage { from: self.chat.agent().name.clone(), to, text, written });
                 Ok(())
             }
-            Errand::Surface(shown) => self.surface(shown),
-            Errand::Ack(letters) => self.ack(&letters),
-            Errand::Older => {
+            MeshRequest::Surface(shown) => self.surface(shown),
+            MeshRequest::Ack(letters) => self.ack(&letters),
+            MeshRequest::Older => {
                 let changes = self.chat.older(self.op);
                 self.tell_changes(changes)?;
                 self.look_at_fates()
             }
-            Errand::SignOfLife => self.sign_of_life(),
+            MeshRequest::SignOfLife => self.sign_of_life(),
         }
     }
 
-    fn hand_in(&self, letter: Letter) {
+    fn hand_in(&self, letter: OutgoingMessage) {
         if let Err(unsent) = self.post.send(letter) {
             let why = "this is a bug in msg: the thread that sends messages has ended".to_string();
-            self.tell(News::NotSent { why, written: unsent.into_inner().written });
+            self.tell(ChatUpdate::NotSent { why, written: unsent.into_inner().written });
         }
     }
 
@@ -310,7 +313,7 @@ impl Desk<'_> {
     fn show_unseen(&mut self) {
         if !self.unseen.is_empty() && tmux::is_in_sight() {
             let unseen = std::mem::take(&mut self.unseen);
-            self.tell(News::Unseen(unseen));
+            self.tell(ChatUpdate::Unseen(unseen));
         }
     }
 }

@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::domain::Importance;
 use crate::ops::age;
 
-use super::model::{Copy, Note, Receipt, Standing, shown_name};
+use super::model::{ChatMessage, MessageStatus, ReceiptView, SentCopy, shown_name};
 use super::theme::Theme;
 use super::wrap::wrap;
 
@@ -19,14 +19,14 @@ const NARROWEST: usize = 24;
 
 /// Everything besides the message that its rows depend on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Look {
+pub(super) struct MessageLayout {
     pub(super) theme: Theme,
     pub(super) now: Timestamp,
     pub(super) width: usize,
 }
 
 /// The rows of a message: an empty one, a header, and its text. Their number depends only on text and width.
-pub(super) fn rows(note: &Note, look: Look) -> Vec<Line<'static>> {
+pub(super) fn rows(note: &ChatMessage, look: MessageLayout) -> Vec<Line<'static>> {
     let width = look.width.max(2);
     let widest = (width * PART.0 / PART.1).max(NARROWEST).min(width - 1);
     let texts = text_rows(note, widest.saturating_sub(2));
@@ -56,18 +56,18 @@ pub(super) fn rows(note: &Note, look: Look) -> Vec<Line<'static>> {
 }
 
 /// The number of rows that [`rows`] returns.
-pub(super) fn height(note: &Note, width: usize) -> usize {
+pub(super) fn height(note: &ChatMessage, width: usize) -> usize {
     let width = width.max(2);
     let widest = (width * PART.0 / PART.1).max(NARROWEST).min(width - 1);
     text_rows(note, widest.saturating_sub(2)).len() + 2
 }
 
 /// Whether the text is truncated. Then the message is never shown completely, however far the user scrolls.
-pub(super) fn is_cut(note: &Note) -> bool {
+pub(super) fn is_cut(note: &ChatMessage) -> bool {
     note.text.trim_end().len() > LONGEST
 }
 
-fn text_rows(note: &Note, width: usize) -> Vec<String> {
+fn text_rows(note: &ChatMessage, width: usize) -> Vec<String> {
     let text = note.text.trim_end();
     if !is_cut(note) {
         return wrap(text, width);
@@ -81,10 +81,10 @@ fn text_rows(note: &Note, width: usize) -> Vec<String> {
     rows
 }
 
-fn header(note: &Note, look: Look) -> Line<'static> {
+fn header(note: &ChatMessage, look: MessageLayout) -> Line<'static> {
     let theme = look.theme;
     let mut spans = Vec::new();
-    if let Standing::Mine(copies) = &note.standing {
+    if let MessageStatus::Mine(copies) = &note.standing {
         let (text, receipt) = summary(copies);
         spans.push(Span::styled(text, theme.receipt(receipt)));
         spans.push(Span::styled(" · ", theme.faint()));
@@ -108,9 +108,9 @@ fn header(note: &Note, look: Look) -> Line<'static> {
 }
 
 /// What became of the copies, as text, and the furthest receipt of any copy.
-fn summary(copies: &[Copy]) -> (String, Receipt) {
-    let least = copies.iter().map(|copy| copy.receipt).min().unwrap_or(Receipt::Stored);
-    let best = copies.iter().map(|copy| copy.receipt).max().unwrap_or(Receipt::Stored);
+fn summary(copies: &[SentCopy]) -> (String, ReceiptView) {
+    let least = copies.iter().map(|copy| copy.receipt).min().unwrap_or(ReceiptView::Stored);
+    let best = copies.iter().map(|copy| copy.receipt).max().unwrap_or(ReceiptView::Stored);
     match copies.iter().filter(|copy| copy.receipt == best).count() {
         count if count < copies.len() => (format!("{count} of {} {}", copies.len(), best.name()), best),
         1 => (least.name().to_string(), least),

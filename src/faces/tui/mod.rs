@@ -35,15 +35,15 @@ use crossterm::event::{self, Event};
 use ratatui::layout::Size;
 
 use crate::domain::{AgentName, Harness, said};
-use crate::ops::{self, CommandError, Context, Globals, Kind, Op, Request};
-use crate::sys::signals::{self, Asked};
+use crate::ops::{self, CommandError, CommandErrorKind, Context, GlobalOptions, JoinRequest, Op};
+use crate::sys::signals::{self, TerminalSignal};
 use crate::sys::{clock, environment, process, seams, stdin};
 
-use mesh_thread::{Ended, Errand};
-use state::{Effect, News, State};
-use terminal::Screen;
+use mesh_thread::{MeshRequest, MeshThreadEnd};
+use state::{ChatEffect, ChatState, ChatUpdate};
+use terminal::TerminalScreen;
 use theme::Theme;
-use update::Input;
+use update::ChatInput;
 
 /// Redraw interval when nothing happens. Ages are shown in minutes, so they need no more than that.
 const AGES: Duration = Duration::from_secs(30);
@@ -56,17 +56,20 @@ const AT_ONCE: usize = 256;
 
 /// Opens the chat for the person at this terminal. A person who has not joined joins as `name`, or under a generated
 /// name, and leaves when the chat is closed.
-pub fn run(globals: Globals, name: Option<AgentName>, colour: bool) -> Result<(), CommandError> {
+pub fn run(globals: GlobalOptions, name: Option<AgentName>, colour: bool) -> Result<(), CommandError> {
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
-        return Err(CommandError::new(Kind::NoTerminal, "`tui` needs a terminal to draw on")
+        return Err(CommandError::new(CommandErrorKind::NoTerminal, "`tui` needs a terminal to draw on")
             .hint("`msg agents`, `msg feed` and `msg tasks` say the same in text, and with `--json`"));
     }
     if environment::variable("TERM").is_some_and(|name| name == "dumb") {
-        return Err(CommandError::new(Kind::NoTerminal, "this terminal can't be drawn on: TERM is `dumb`")
-            .hint("use `msg agents`, `msg feed`, `msg read` and `msg send` instead"));
+        return Err(CommandError::new(
+            CommandErrorKind::NoTerminal,
+            "this terminal can't be drawn on: TERM is `dumb`",
+        )
+        .hint("use `msg agents`, `msg feed`, `msg read` and `msg send` instead"));
     }
     let seat = ops::run(Context::new(globals.clone())?, |op| sit_down(op, name)).outcome?;
-    let globals = Globals { speaker: Some(seat.name), ..globals };
+    let globals = GlobalOptions { speaker: Some(seat.name), ..globals };
     let shown = show(globals.clone(), Theme { colour });
     if !seat.joined_for_this {
         return shown;
@@ -74,7 +77,7 @@ pub fn run(globals: Globals, name: Option<AgentName>, colour: bool) -> Result<()
     let left = Context::new(globals).and_then(|ctx| ops::run(ctx, ops::leave).outcome.map(drop));
     shown.and(left.or_else(|error| match error.kind {
         // Already left or evicted meanwhile.
-        Kind::NotJoined | Kind::Evicted => Ok(()),
+        CommandErrorKind::NotJoined | CommandErrorKind::Evicted => Ok(()),
         _ => Err(error),
     }))
 }
@@ -88,19 +91,19 @@ struct Seat {
 fn sit_down(op: &Op, name: Option<AgentName>) -> Result<Seat, CommandError> {
     let known = match ops::caller(op) {
         Ok((_, caller)) => Some(caller.agent),
-        Err(error) if error.kind == Kind::NotJoined && op.speaker.is_none() => None,
+        Err(error) if error.kind == CommandErrorKind::NotJoined && op.speaker.is_none() => None,
         Err(error) => return Err(error),
     };
     match known {
         Some(agent) if !agent.is_human && op.speaker.is_none() => {
             let text = format!("`tui` is for people, and here it would read the mail of {}", agent.name);
-            Err(CommandError::new(Kind::InHarness, text)
+            Err(CommandError::new(CommandErrorKind::InHarness, text)
                 .hint(format!("`msg tui --as {}` does that", agent.name)))
         }
         Some(agent) => match name {
             Some(name) if !agent.answers_to(&name, clock::now()) => {
                 let text = format!("you have joined as {} already", agent.name);
-                Err(CommandError::new(Kind::AlreadyJoined, text)
+                Err(CommandError::new(CommandErrorKind::AlreadyJoined, text)
                     .hint(format!("`msg rename {name}` changes your name"))
                     .fact("agent", agent.name.as_str()))
             }
@@ -109,7 +112,8 @@ fn sit_down(op: &Op, name: Option<AgentName>) -> Result<Seat, CommandError> {
         None => {
             // The agent is bound to this process, so it does not outlive the process however that ends.
             let pid = Some(process::own_pid().get().into());
-            let request = Request { name, pid, harness: Some(Harness::Terminal), ..Request::default() };
+            let request =
+                JoinRequest { name, pid, harness: Some(Harness::Terminal), ..JoinRequest::default() };
             let joined = ops::join(op, &request)?;
             Ok(Seat { name: joined.profile.agent.name, joined_for_this: true })
         }
@@ -117,7 +121,7 @@ fn sit_down(op: &Op, name: Option<AgentName>) -> Result<Seat, CommandError> {
 }
 
 /// Runs the chat until it is closed.
-fn show(globals: Globals, theme: Theme) -> Result<(), CommandError> {
+fn show(globals: GlobalOptions, theme: Theme) -> Result<(), CommandError> {
     let asked =
         signals::listen_with_terminal().map_err(|error| failure("cannot listen for signals", &error))?;
     let (errands, for_desk) = unbounded();
@@ -130,12 +134,12 @@ fn show(globals: Globals, theme: Theme) -> Result<(), CommandError> {
         loop {
             let ctx = Context::new(globals.clone())?;
             match ops::run(ctx, |op| mesh_thread::work(op, &for_desk, &letters, &tell)).outcome? {
-                Ended::Closed => return Ok(()),
-                Ended::Renamed(name) => globals.speaker = Some(name),
+                MeshThreadEnd::Closed => return Ok(()),
+                MeshThreadEnd::Renamed(name) => globals.speaker = Some(name),
             }
         }
     })?;
-    let screen = Screen::open().map_err(|error| failure("cannot take over the terminal", &error))?;
+    let screen = TerminalScreen::open().map_err(|error| failure("cannot take over the terminal", &error))?;
     let unheard = news.clone();
     let ended = Show { screen, theme, errands, news, asked, alive_at: Cell::default() }.run();
     // The errand channel is closed now, so the mesh thread ends. That closes the letter channel, and the send thread
@@ -144,7 +148,7 @@ fn show(globals: Globals, theme: Theme) -> Result<(), CommandError> {
     let posted = post.join().map_err(|_| bug());
     // If the chat is closed right after Enter, the user must still learn that the message was not sent.
     let unsent = unheard.try_iter().find_map(|news| match news {
-        News::NotSent { why, written } => Some(not_sent(&why, &written.text)),
+        ChatUpdate::NotSent { why, written } => Some(not_sent(&why, &written.text)),
         _ => None,
     });
     ended.and(worked).and(posted).and(unsent.map_or(Ok(()), Err))
@@ -152,7 +156,7 @@ fn show(globals: Globals, theme: Theme) -> Result<(), CommandError> {
 
 fn not_sent(why: &str, text: &str) -> CommandError {
     let start: String = text.chars().take(60).collect();
-    CommandError::new(Kind::NotAllSent, format!("{} was not sent: {why}", said(&start)))
+    CommandError::new(CommandErrorKind::NotAllSent, format!("{} was not sent: {why}", said(&start)))
 }
 
 fn start<T: Send + 'static>(
@@ -164,19 +168,20 @@ fn start<T: Send + 'static>(
 }
 
 fn bug() -> CommandError {
-    CommandError::new(Kind::Bug, "this is a bug in msg; what it said is above").hint("please report it")
+    CommandError::new(CommandErrorKind::Bug, "this is a bug in msg; what it said is above")
+        .hint("please report it")
 }
 
 fn failure(what: &str, error: &io::Error) -> CommandError {
-    CommandError::new(Kind::Io, format!("{what}: {error}"))
+    CommandError::new(CommandErrorKind::Io, format!("{what}: {error}"))
 }
 
 struct Show {
-    screen: Screen,
+    screen: TerminalScreen,
     theme: Theme,
-    errands: Sender<Errand>,
-    news: Receiver<News>,
-    asked: Receiver<Asked>,
+    errands: Sender<MeshRequest>,
+    news: Receiver<ChatUpdate>,
+    asked: Receiver<TerminalSignal>,
     /// When the mesh thread was last sent a sign of life.
     alive_at: Cell<Option<Instant>>,
 }
@@ -191,24 +196,24 @@ impl Show {
     fn run(mut self) -> Result<(), CommandError> {
         let keys = read_keys().map_err(|error| failure("no thread can be started", &error))?;
         let size = self.screen.size().unwrap_or(Size::new(80, 24));
-        let mut state = State::new(size, clock::now());
+        let mut state = ChatState::new(size, clock::now());
         loop {
             if self.screen.draw(&mut state, self.theme).is_err() {
                 // The terminal is gone, so there is nobody to report this to.
                 return Ok(());
             }
-            let seen = state.update(Input::Drawn);
+            let seen = state.update(ChatInput::Drawn);
             self.carry_out(seen);
             let Next::GoOn = self.wait(&keys, &mut state)? else { return Ok(()) };
         }
     }
 
     /// Waits for an event, then processes all that are queued by then, at most [`AT_ONCE`].
-    fn wait(&mut self, keys: &Receiver<Event>, state: &mut State) -> Result<Next, CommandError> {
+    fn wait(&mut self, keys: &Receiver<Event>, state: &mut ChatState) -> Result<Next, CommandError> {
         let mut effects = Vec::new();
         select! {
             recv(self.news) -> news => match news {
-                Ok(news) => effects.extend(state.update(Input::News(news))),
+                Ok(news) => effects.extend(state.update(ChatInput::News(news))),
                 // The mesh thread has ended; its result says why.
                 Err(_) => return Ok(Next::End),
             },
@@ -217,11 +222,11 @@ impl Show {
                 Err(_) => return Ok(Next::End),
             },
             recv(self.asked) -> asked => match asked {
-                Ok(Asked::Suspend) => effects.push(Effect::Suspend),
-                Ok(Asked::Continue) => self.come_back(state),
-                Ok(Asked::Resize) => self.resize(),
-                Ok(Asked::Stop) => return Err(CommandError::new(Kind::Interrupted, "interrupted")),
-                Ok(Asked::HangUp) | Err(_) => return Ok(Next::End),
+                Ok(TerminalSignal::Suspend) => effects.push(ChatEffect::Suspend),
+                Ok(TerminalSignal::Continue) => self.come_back(state),
+                Ok(TerminalSignal::Resize) => self.resize(),
+                Ok(TerminalSignal::Stop) => return Err(CommandError::new(CommandErrorKind::Interrupted, "interrupted")),
+                Ok(TerminalSignal::HangUp) | Err(_) => return Ok(Next::End),
             },
             recv(after(AGES)) -> _ => {}
         }
@@ -229,16 +234,16 @@ impl Show {
             if let Ok(event) = keys.try_recv() {
                 effects.extend(self.take_in(event, state));
             } else if let Ok(news) = self.news.try_recv() {
-                effects.extend(state.update(Input::News(news)));
+                effects.extend(state.update(ChatInput::News(news)));
             } else {
                 break;
             }
         }
-        state.update(Input::Time(clock::now()));
-        if effects.contains(&Effect::Suspend) {
+        state.update(ChatInput::Time(clock::now()));
+        if effects.contains(&ChatEffect::Suspend) {
             self.suspend(state);
         }
-        if effects.contains(&Effect::Redraw) {
+        if effects.contains(&ChatEffect::Redraw) {
             self.resize();
         }
         Ok(self.carry_out(effects))
@@ -250,28 +255,30 @@ impl Show {
         drop(self.screen.start_over());
     }
 
-    fn take_in(&mut self, event: Event, state: &mut State) -> Vec<Effect> {
+    fn take_in(&mut self, event: Event, state: &mut ChatState) -> Vec<ChatEffect> {
         if matches!(event, Event::Resize(..)) {
             self.resize();
         }
         input(event).map_or_else(Vec::new, |input| state.update(input))
     }
 
-    fn carry_out(&self, effects: Vec<Effect>) -> Next {
+    fn carry_out(&self, effects: Vec<ChatEffect>) -> Next {
         for effect in effects {
             let errand = match effect {
-                Effect::Quit => return Next::End,
-                Effect::Suspend | Effect::Redraw => continue,
-                Effect::Send { to, text, written } => Errand::Send { to, text, written },
-                Effect::Surface(shown) => Errand::Surface(shown),
-                Effect::Ack(keys) => Errand::Ack(keys),
-                Effect::LoadOlder => Errand::Older,
-                Effect::SignOfLife if self.alive_at.get().is_some_and(|at| at.elapsed() < LIFE) => continue,
-                Effect::SignOfLife => {
-                    self.alive_at.set(Some(Instant::now()));
-                    Errand::SignOfLife
+                ChatEffect::Quit => return Next::End,
+                ChatEffect::Suspend | ChatEffect::Redraw => continue,
+                ChatEffect::Send { to, text, written } => MeshRequest::Send { to, text, written },
+                ChatEffect::Surface(shown) => MeshRequest::Surface(shown),
+                ChatEffect::Ack(keys) => MeshRequest::Ack(keys),
+                ChatEffect::LoadOlder => MeshRequest::Older,
+                ChatEffect::SignOfLife if self.alive_at.get().is_some_and(|at| at.elapsed() < LIFE) => {
+                    continue;
                 }
-                Effect::Focus => Errand::SignOfLife,
+                ChatEffect::SignOfLife => {
+                    self.alive_at.set(Some(Instant::now()));
+                    MeshRequest::SignOfLife
+                }
+                ChatEffect::Focus => MeshRequest::SignOfLife,
             };
             // If the mesh thread has ended, its news channel is closed too, which the next wait notices.
             drop(self.errands.send(errand));
@@ -279,7 +286,7 @@ impl Show {
         Next::GoOn
     }
 
-    fn suspend(&mut self, state: &mut State) {
+    fn suspend(&mut self, state: &mut ChatState) {
         let stopped = self.screen.leave().and_then(|()| signals::suspend());
         if let Err(error) = stopped {
             state.complain(format!("this can't be put into the background: {error}"));
@@ -287,11 +294,11 @@ impl Show {
         self.come_back(state);
     }
 
-    fn come_back(&mut self, state: &mut State) {
+    fn come_back(&mut self, state: &mut ChatState) {
         // If this fails, the next draw fails too and ends the chat.
         drop(self.screen.come_back());
         if let Ok(size) = self.screen.size() {
-            state.update(Input::Resize(size));
+            state.update(ChatInput::Resize(size));
         }
     }
 }
@@ -322,16 +329,16 @@ fn panic_as_told() {
     }
 }
 
-fn input(event: Event) -> Option<Input> {
+fn input(event: Event) -> Option<ChatInput> {
     Some(match event {
         Event::Key(key) => {
             panic_as_told();
-            Input::Key(key)
+            ChatInput::Key(key)
         }
-        Event::Mouse(mouse) => Input::Mouse(mouse),
-        Event::Paste(text) => Input::Paste(text),
-        Event::Resize(width, height) => Input::Resize(Size::new(width, height)),
-        Event::FocusGained => Input::Focus,
+        Event::Mouse(mouse) => ChatInput::Mouse(mouse),
+        Event::Paste(text) => ChatInput::Paste(text),
+        Event::Resize(width, height) => ChatInput::Resize(Size::new(width, height)),
+        Event::FocusGained => ChatInput::Focus,
         Event::FocusLost => return None,
     })
 }

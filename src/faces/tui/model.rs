@@ -8,25 +8,25 @@ use crate::domain::{AgentName, Importance, Presence, visible};
 
 /// The mesh at one moment, except messages and feed.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct World {
+pub(super) struct MeshSnapshot {
     /// The path of the mesh, shortened for display.
     pub(super) mesh: String,
     pub(super) me: String,
     /// All other agents that are present, by name.
-    pub(super) peers: Vec<Peer>,
-    pub(super) boards: Vec<Board>,
-    pub(super) holds: Vec<Hold>,
+    pub(super) peers: Vec<PeerItem>,
+    pub(super) boards: Vec<SpecView>,
+    pub(super) holds: Vec<ReservationItem>,
 }
 
-impl World {
-    pub(super) fn peer(&self, name: &str) -> Option<&Peer> {
+impl MeshSnapshot {
+    pub(super) fn peer(&self, name: &str) -> Option<&PeerItem> {
         self.peers.iter().find(|peer| peer.name.eq_ignore_ascii_case(name))
     }
 }
 
 /// Another agent.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Peer {
+pub(super) struct PeerItem {
     pub(super) name: String,
     pub(super) presence: Presence,
     pub(super) last_sign: Timestamp,
@@ -43,23 +43,23 @@ pub(super) struct Peer {
 
 /// A spec and its tasks.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Board {
+pub(super) struct SpecView {
     pub(super) spec: String,
-    pub(super) tasks: Vec<Task>,
+    pub(super) tasks: Vec<TaskItem>,
     /// Why its tasks cannot be shown.
     pub(super) trouble: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Task {
+pub(super) struct TaskItem {
     pub(super) id: String,
     pub(super) title: String,
-    pub(super) state: Progress,
+    pub(super) state: TaskStateView,
 }
 
 /// The state of a task.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Progress {
+pub(super) enum TaskStateView {
     Open,
     Blocked(Vec<String>),
     Claimed { by: String, since: Timestamp },
@@ -68,7 +68,7 @@ pub(super) enum Progress {
 
 /// A reservation.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Hold {
+pub(super) struct ReservationItem {
     pub(super) pattern: String,
     pub(super) holder: String,
     pub(super) since: Timestamp,
@@ -81,7 +81,7 @@ pub(super) struct Hold {
 
 /// A line of the feed.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Happening {
+pub(super) struct FeedLine {
     pub(super) at: Timestamp,
     pub(super) who: String,
     /// What the agent did, as text.
@@ -91,7 +91,7 @@ pub(super) struct Happening {
     pub(super) times: usize,
 }
 
-impl Happening {
+impl FeedLine {
     pub(super) fn says_the_same(&self, other: &Self) -> bool {
         (&self.who, &self.what) == (&other.who, &other.what)
     }
@@ -107,7 +107,7 @@ pub(super) enum Tone {
 
 /// A message, sent or received.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Note {
+pub(super) struct ChatMessage {
     /// Sorts by time, and identifies the message.
     pub(super) key: String,
     pub(super) from: String,
@@ -118,12 +118,12 @@ pub(super) struct Note {
     /// It asks for an ack and has none yet.
     pub(super) wants_ack: bool,
     pub(super) broadcast: bool,
-    pub(super) standing: Standing,
+    pub(super) standing: MessageStatus,
 }
 
-impl Note {
+impl ChatMessage {
     pub(super) fn is_unread(&self) -> bool {
-        self.standing == Standing::Unread
+        self.standing == MessageStatus::Unread
     }
 
     /// The short id that commands take.
@@ -132,7 +132,7 @@ impl Note {
     }
 
     pub(super) fn is_mine(&self) -> bool {
-        matches!(self.standing, Standing::Mine(_))
+        matches!(self.standing, MessageStatus::Mine(_))
     }
 }
 
@@ -143,25 +143,25 @@ pub(super) fn shown_name(name: &str) -> Cow<'_, str> {
 
 /// Whether a message was received or sent, and what became of it.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Standing {
+pub(super) enum MessageStatus {
     /// Received, and not yet shown.
     Unread,
     Read,
     /// Sent by me: one copy for each recipient.
-    Mine(Vec<Copy>),
+    Mine(Vec<SentCopy>),
 }
 
 /// One recipient's copy of a message of mine.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Copy {
+pub(super) struct SentCopy {
     pub(super) key: String,
     pub(super) to: String,
-    pub(super) receipt: Receipt,
+    pub(super) receipt: ReceiptView,
 }
 
 /// What became of a message of mine.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) enum Receipt {
+pub(super) enum ReceiptView {
     Stored,
     /// It left the inbox of a peer that keeps no record.
     Taken,
@@ -170,7 +170,7 @@ pub(super) enum Receipt {
     Gone,
 }
 
-impl Receipt {
+impl ReceiptView {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Stored => "stored",

@@ -6,11 +6,11 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use ratatui::layout::Size;
 
-use super::complete::Completion;
-use super::conversation::Talk;
-use super::draft::Draft;
-use super::list::List;
-use super::model::{Happening, Note, Receipt, World};
+use super::complete::NameCompletion;
+use super::conversation::Conversation;
+use super::draft::InputBuffer;
+use super::list::ListState;
+use super::model::{ChatMessage, FeedLine, MeshSnapshot, ReceiptView};
 
 /// Maximum number of feed events that are kept.
 const EVENTS_KEPT: usize = 2_000;
@@ -31,11 +31,11 @@ pub(super) enum Tab {
 
 /// Work for the outside that follows from an input.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Effect {
+pub(super) enum ChatEffect {
     Send {
         to: Recipients,
         text: String,
-        written: Written,
+        written: TypedMessage,
     },
     /// These messages were on the screen.
     Surface(Vec<String>),
@@ -55,7 +55,7 @@ pub(super) enum Effect {
 
 /// A message as typed, and the tab it was typed in: if it cannot be sent, the text is put back there.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Written {
+pub(super) struct TypedMessage {
     pub(super) tab: Tab,
     pub(super) text: String,
 }
@@ -68,22 +68,22 @@ pub(super) enum Recipients {
 
 /// Reports from the mesh thread and the send thread.
 #[derive(Clone, Debug)]
-pub(super) enum News {
-    World(Box<World>),
+pub(super) enum ChatUpdate {
+    World(Box<MeshSnapshot>),
     /// Messages that are new or whose standing changed.
-    Notes(Vec<Note>),
+    Notes(Vec<ChatMessage>),
     /// Whether there are messages older than those reported so far.
     Older(bool),
     /// Messages that no longer exist.
     Forget(Vec<String>),
-    Events(Vec<Happening>),
+    Events(Vec<FeedLine>),
     /// Receipts of messages of mine.
-    Receipts(Vec<(String, Receipt)>),
+    Receipts(Vec<(String, ReceiptView)>),
     /// The message was sent; the text says what became of it.
     Sent(String),
     NotSent {
         why: String,
-        written: Written,
+        written: TypedMessage,
     },
     /// These messages were drawn while the screen was not visible.
     Unseen(Vec<String>),
@@ -92,58 +92,58 @@ pub(super) enum News {
 
 /// A one-line text for the user.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Notice {
+pub(super) struct StatusMessage {
     pub(super) text: String,
     pub(super) is_error: bool,
 }
 
 /// The search text of a tab.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct Filter {
+pub(super) struct TabFilter {
     pub(super) text: String,
     /// It is being typed.
     pub(super) open: bool,
 }
 
 #[derive(Debug)]
-pub(super) struct State {
-    pub(super) world: World,
+pub(super) struct ChatState {
+    pub(super) world: MeshSnapshot,
     /// Whether the mesh has been read yet.
     pub(super) is_loaded: bool,
     /// In the order of their tabs.
-    pub(super) talks: Vec<Talk>,
-    pub(super) all: Talk,
-    pub(super) events: Vec<Happening>,
+    pub(super) talks: Vec<Conversation>,
+    pub(super) all: Conversation,
+    pub(super) events: Vec<FeedLine>,
     pub(super) has_older: bool,
     /// Older messages were requested and have not arrived yet.
     pub(super) awaits_older: bool,
     pub(super) tab: Tab,
-    pub(super) drafts: HashMap<Tab, Draft>,
-    pub(super) lists: HashMap<Tab, List>,
-    pub(super) filter: Filter,
-    pub(super) completion: Option<Completion>,
+    pub(super) drafts: HashMap<Tab, InputBuffer>,
+    pub(super) lists: HashMap<Tab, ListState>,
+    pub(super) filter: TabFilter,
+    pub(super) completion: Option<NameCompletion>,
     pub(super) help: bool,
     /// The first key that the help shows.
     pub(super) help_from: usize,
-    pub(super) notice: Option<Notice>,
+    pub(super) notice: Option<StatusMessage>,
     pub(super) size: Size,
     pub(super) now: Timestamp,
 }
 
-impl State {
+impl ChatState {
     pub(super) fn new(size: Size, now: Timestamp) -> Self {
         Self {
-            world: World::default(),
+            world: MeshSnapshot::default(),
             is_loaded: false,
             talks: Vec::new(),
-            all: Talk::new("all"),
+            all: Conversation::new("all"),
             events: Vec::new(),
             has_older: false,
             awaits_older: false,
             tab: Tab::default(),
             drafts: HashMap::new(),
             lists: HashMap::new(),
-            filter: Filter::default(),
+            filter: TabFilter::default(),
             completion: None,
             help: false,
             help_from: 0,
@@ -161,7 +161,7 @@ impl State {
     }
 
     /// The conversation that is open, if one is.
-    pub(super) fn talk(&self) -> Option<&Talk> {
+    pub(super) fn talk(&self) -> Option<&Conversation> {
         match &self.tab {
             Tab::All => Some(&self.all),
             Tab::Talk(name) => self.talks.iter().find(|talk| talk.is_with(name)),
@@ -169,7 +169,7 @@ impl State {
         }
     }
 
-    pub(super) fn talk_mut(&mut self) -> Option<&mut Talk> {
+    pub(super) fn talk_mut(&mut self) -> Option<&mut Conversation> {
         match &self.tab {
             Tab::All => Some(&mut self.all),
             Tab::Talk(name) => self.talks.iter_mut().find(|talk| talk.is_with(name)),
@@ -177,26 +177,26 @@ impl State {
         }
     }
 
-    pub(super) fn draft(&self) -> &Draft {
-        static NONE: std::sync::LazyLock<Draft> = std::sync::LazyLock::new(Draft::default);
+    pub(super) fn draft(&self) -> &InputBuffer {
+        static NONE: std::sync::LazyLock<InputBuffer> = std::sync::LazyLock::new(InputBuffer::default);
         self.drafts.get(&self.tab).unwrap_or(&NONE)
     }
 
-    pub(super) fn draft_mut(&mut self) -> &mut Draft {
+    pub(super) fn draft_mut(&mut self) -> &mut InputBuffer {
         self.drafts.entry(self.tab.clone()).or_default()
     }
 
     /// Selection and scroll position of the list in the open tab.
-    pub(super) fn list(&self) -> List {
+    pub(super) fn list(&self) -> ListState {
         self.lists.get(&self.tab).copied().unwrap_or_default()
     }
 
-    pub(super) fn list_mut(&mut self) -> &mut List {
+    pub(super) fn list_mut(&mut self) -> &mut ListState {
         self.lists.entry(self.tab.clone()).or_default()
     }
 
     pub(super) fn unread(&self) -> usize {
-        self.talks.iter().chain([&self.all]).map(Talk::unread).sum()
+        self.talks.iter().chain([&self.all]).map(Conversation::unread).sum()
     }
 
     /// Opens a conversation.
@@ -208,16 +208,16 @@ impl State {
     pub(super) fn go_to(&mut self, tab: Tab) {
         if tab != self.tab {
             self.tab = tab;
-            self.filter = Filter::default();
+            self.filter = TabFilter::default();
             self.completion = None;
         }
     }
 
-    fn talk_with(&mut self, name: &str) -> &mut Talk {
+    fn talk_with(&mut self, name: &str) -> &mut Conversation {
         let place = match self.talks.iter().position(|talk| talk.is_with(name)) {
             Some(place) => place,
             None => {
-                self.talks.push(Talk::new(name));
+                self.talks.push(Conversation::new(name));
                 self.talks.len() - 1
             }
         };
@@ -225,27 +225,27 @@ impl State {
     }
 
     /// Applies a report from the mesh.
-    pub(super) fn hear(&mut self, news: News) {
+    pub(super) fn hear(&mut self, news: ChatUpdate) {
         match news {
-            News::World(world) => {
+            ChatUpdate::World(world) => {
                 self.world = *world;
                 self.is_loaded = true;
             }
-            News::Notes(notes) => self.file(notes),
-            News::Older(has_older) => {
+            ChatUpdate::Notes(notes) => self.file(notes),
+            ChatUpdate::Older(has_older) => {
                 self.has_older = has_older;
                 self.awaits_older = false;
             }
-            News::Forget(keys) => {
+            ChatUpdate::Forget(keys) => {
                 for talk in self.talks.iter_mut().chain([&mut self.all]) {
                     talk.forget(&keys);
                 }
             }
-            News::Events(events) => {
+            ChatUpdate::Events(events) => {
                 for event in events {
                     match self.events.last_mut() {
                         Some(last) if last.says_the_same(&event) => {
-                            *last = Happening { times: last.times + event.times, ..event };
+                            *last = FeedLine { times: last.times + event.times, ..event };
                         }
                         _ => self.events.push(event),
                     }
@@ -253,27 +253,27 @@ impl State {
                 let excess = self.events.len().saturating_sub(EVENTS_KEPT);
                 self.events.drain(..excess);
             }
-            News::Receipts(receipts) => {
+            ChatUpdate::Receipts(receipts) => {
                 for talk in self.talks.iter_mut().chain([&mut self.all]) {
                     talk.note_receipts(&receipts);
                 }
             }
-            News::Sent(told) => self.say(told),
-            News::NotSent { why, written } => {
+            ChatUpdate::Sent(told) => self.say(told),
+            ChatUpdate::NotSent { why, written } => {
                 self.drafts.entry(written.tab).or_default().give_back(written.text);
                 self.complain(why);
             }
-            News::Unseen(keys) => {
+            ChatUpdate::Unseen(keys) => {
                 for talk in self.talks.iter_mut().chain([&mut self.all]) {
                     talk.mark_unseen(&keys);
                 }
             }
-            News::Notice(text) => self.complain(text),
+            ChatUpdate::Notice(text) => self.complain(text),
         }
     }
 
     /// Adds each message to its conversation.
-    fn file(&mut self, notes: Vec<Note>) {
+    fn file(&mut self, notes: Vec<ChatMessage>) {
         for note in notes {
             if note.broadcast {
                 self.all.put(note);
@@ -285,10 +285,10 @@ impl State {
     }
 
     pub(super) fn say(&mut self, text: impl Into<String>) {
-        self.notice = Some(Notice { text: text.into(), is_error: false });
+        self.notice = Some(StatusMessage { text: text.into(), is_error: false });
     }
 
     pub(super) fn complain(&mut self, text: impl Into<String>) {
-        self.notice = Some(Notice { text: text.into(), is_error: true });
+        self.notice = Some(StatusMessage { text: text.into(), is_error: true });
     }
 }

@@ -13,20 +13,20 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect, Size};
 use ratatui::{Frame, Terminal};
 
-use super::state::State;
+use super::state::ChatState;
 use super::theme::Theme;
 use super::view;
 
 /// Buffer size in bytes: a frame is written at once.
 const BUFFER: usize = 64 * 1024;
 
-pub(super) struct Screen {
+pub(super) struct TerminalScreen {
     terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
     /// The screen contains characters whose width differs between terminals.
     is_unsettled: bool,
 }
 
-impl Screen {
+impl TerminalScreen {
     /// Takes the terminal over. It is restored whatever happens, including a panic.
     pub(super) fn open() -> io::Result<Self> {
         let before = std::panic::take_hook();
@@ -46,7 +46,7 @@ impl Screen {
     }
 
     /// Draws what changed, at the terminal's current size. When this returns, the terminal has the output.
-    pub(super) fn draw(&mut self, state: &mut State, theme: Theme) -> io::Result<()> {
+    pub(super) fn draw(&mut self, state: &mut ChatState, theme: Theme) -> io::Result<()> {
         let draw = |frame: &mut Frame<'_>| {
             state.size = frame.area().as_size();
             view::draw(frame, state, theme);
@@ -85,7 +85,7 @@ fn has_unsettled_width(buffer: &Buffer) -> bool {
     buffer.content().iter().any(|cell| cell.symbol().contains(is_unsettled))
 }
 
-impl Drop for Screen {
+impl Drop for TerminalScreen {
     fn drop(&mut self) {
         // If this fails, the terminal is gone.
         drop(give_back());

@@ -5,7 +5,7 @@ use ratatui::style::{Color, Modifier, Style};
 
 use crate::domain::Presence;
 
-use super::model::{Progress, Receipt, Tone};
+use super::model::{ReceiptView, TaskStateView, Tone};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Theme {
@@ -59,21 +59,21 @@ impl Theme {
         }
     }
 
-    pub(super) fn progress(self, state: &Progress) -> Style {
+    pub(super) fn progress(self, state: &TaskStateView) -> Style {
         match state {
-            Progress::Open => self.strong(),
-            Progress::Blocked(_) => self.faint(),
-            Progress::Claimed { .. } => self.fg(Color::Yellow),
-            Progress::Done { .. } => self.fg(Color::Green),
+            TaskStateView::Open => self.strong(),
+            TaskStateView::Blocked(_) => self.faint(),
+            TaskStateView::Claimed { .. } => self.fg(Color::Yellow),
+            TaskStateView::Done { .. } => self.fg(Color::Green),
         }
     }
 
-    pub(super) fn receipt(self, receipt: Receipt) -> Style {
+    pub(super) fn receipt(self, receipt: ReceiptView) -> Style {
         match receipt {
-            Receipt::Stored => self.faint(),
-            Receipt::Surfaced | Receipt::Taken => self.fg(Color::Cyan),
-            Receipt::Acked => self.fg(Color::Green),
-            Receipt::Gone => self.error(),
+            ReceiptView::Stored => self.faint(),
+            ReceiptView::Surfaced | ReceiptView::Taken => self.fg(Color::Cyan),
+            ReceiptView::Acked => self.fg(Color::Green),
+            ReceiptView::Gone => self.error(),
         }
     }
 

@@ -8,13 +8,13 @@ use ratatui::layout::{Position, Size};
 
 use crate::domain::AgentName;
 
-use super::complete::{Completion, addressed};
-use super::conversation::{Talk, Window};
+use super::complete::{NameCompletion, addressed};
+use super::conversation::{Conversation, Window};
 use super::draft::LONGEST;
 use super::geometry::areas;
 use super::list_rows;
-use super::message_view::Look;
-use super::state::{Effect, News, Recipients, State, Tab, Written};
+use super::message_view::MessageLayout;
+use super::state::{ChatEffect, ChatState, ChatUpdate, Recipients, Tab, TypedMessage};
 use super::theme::Theme;
 use super::view::{help, tabs};
 
@@ -25,51 +25,51 @@ const QUITS_NEXT: &str = "press Esc again to quit";
 
 /// An input of the chat.
 #[derive(Debug)]
-pub(super) enum Input {
+pub(super) enum ChatInput {
     Key(KeyEvent),
     Mouse(MouseEvent),
     Paste(String),
     Resize(Size),
     /// The terminal got the focus back.
     Focus,
-    News(News),
+    News(ChatUpdate),
     /// The current time.
     Time(Timestamp),
     /// The state has been drawn.
     Drawn,
 }
 
-impl State {
-    pub(super) fn update(&mut self, input: Input) -> Vec<Effect> {
+impl ChatState {
+    pub(super) fn update(&mut self, input: ChatInput) -> Vec<ChatEffect> {
         match input {
-            Input::Key(key) if key.kind == KeyEventKind::Release => Vec::new(),
-            Input::Key(key) => self.key(key),
-            Input::Mouse(mouse) => self.mouse(mouse),
-            Input::Paste(text) => self.paste(&text),
-            Input::Resize(size) => {
+            ChatInput::Key(key) if key.kind == KeyEventKind::Release => Vec::new(),
+            ChatInput::Key(key) => self.key(key),
+            ChatInput::Mouse(mouse) => self.mouse(mouse),
+            ChatInput::Paste(text) => self.paste(&text),
+            ChatInput::Resize(size) => {
                 self.size = size;
                 Vec::new()
             }
-            Input::Focus => vec![Effect::Focus],
-            Input::News(news) => {
+            ChatInput::Focus => vec![ChatEffect::Focus],
+            ChatInput::News(news) => {
                 self.hear(news);
                 Vec::new()
             }
-            Input::Time(now) => {
+            ChatInput::Time(now) => {
                 self.now = now;
                 Vec::new()
             }
-            Input::Drawn => self.drawn(),
+            ChatInput::Drawn => self.drawn(),
         }
     }
 
-    fn key(&mut self, key: KeyEvent) -> Vec<Effect> {
+    fn key(&mut self, key: KeyEvent) -> Vec<ChatEffect> {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
-        let mut effects = vec![Effect::SignOfLife];
+        let mut effects = vec![ChatEffect::SignOfLife];
         match key.code {
-            KeyCode::Char('c' | 'q') if control => return vec![Effect::Quit],
-            KeyCode::Char('z') if control => return vec![Effect::Suspend],
-            KeyCode::Char('l') if control => return vec![Effect::SignOfLife, Effect::Redraw],
+            KeyCode::Char('c' | 'q') if control => return vec![ChatEffect::Quit],
+            KeyCode::Char('z') if control => return vec![ChatEffect::Suspend],
+            KeyCode::Char('l') if control => return vec![ChatEffect::SignOfLife, ChatEffect::Redraw],
             _ => {}
         }
         // The second Esc counts only while the notice is on the screen.
@@ -149,7 +149,7 @@ impl State {
         true
     }
 
-    fn plain_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+    fn plain_key(&mut self, key: KeyEvent) -> Vec<ChatEffect> {
         let held = key.modifiers;
         let is_empty = self.draft().is_empty();
         match key.code {
@@ -220,10 +220,10 @@ impl State {
 
     /// Offers names if the text before the cursor begins one.
     fn offer(&mut self) {
-        self.completion = Completion::of(self.draft().before_cursor(), &self.world);
+        self.completion = NameCompletion::of(self.draft().before_cursor(), &self.world);
     }
 
-    fn paste(&mut self, text: &str) -> Vec<Effect> {
+    fn paste(&mut self, text: &str) -> Vec<ChatEffect> {
         self.notice = None;
         if self.filter.open {
             self.filter.text.extend(text.chars().filter(|c| !c.is_control()));
@@ -231,21 +231,21 @@ impl State {
             self.type_text(text);
             self.completion = None;
         }
-        vec![Effect::SignOfLife]
+        vec![ChatEffect::SignOfLife]
     }
 
     /// Acknowledges every message of the open conversation that asks for it.
-    fn ack(&mut self) -> Vec<Effect> {
-        let owed = self.talk().map(Talk::owed_acks).unwrap_or_default();
+    fn ack(&mut self) -> Vec<ChatEffect> {
+        let owed = self.talk().map(Conversation::owed_acks).unwrap_or_default();
         if owed.is_empty() {
             self.say("nothing here wants an ack");
             return Vec::new();
         }
-        vec![Effect::Ack(owed)]
+        vec![ChatEffect::Ack(owed)]
     }
 
     /// Clears the filter or the draft, else goes back to the agents; pressed twice there, it quits.
-    fn escape(&mut self, was_closing: bool) -> Vec<Effect> {
+    fn escape(&mut self, was_closing: bool) -> Vec<ChatEffect> {
         if !self.filter.text.is_empty() {
             self.filter = Default::default();
         } else if !self.draft().is_empty() {
@@ -254,14 +254,14 @@ impl State {
         } else if self.tab != Tab::Agents {
             self.go_to(Tab::Agents);
         } else if was_closing {
-            return vec![Effect::Quit];
+            return vec![ChatEffect::Quit];
         } else {
             self.say(QUITS_NEXT);
         }
         Vec::new()
     }
 
-    fn enter(&mut self) -> Vec<Effect> {
+    fn enter(&mut self) -> Vec<ChatEffect> {
         let text = self.draft().text().trim();
         if text.is_empty() {
             self.open_chosen();
@@ -301,8 +301,8 @@ impl State {
             return Vec::new();
         }
         let text = text.to_string();
-        let written = Written { tab: self.tab.clone(), text: self.draft_mut().take() };
-        let effect = Effect::Send { to, text, written };
+        let written = TypedMessage { tab: self.tab.clone(), text: self.draft_mut().take() };
+        let effect = ChatEffect::Send { to, text, written };
         self.completion = None;
         if let Some(talk) = self.talk_mut() {
             talk.go_to_end();
@@ -326,7 +326,7 @@ impl State {
         self.go_to(tabs[next].clone());
     }
 
-    fn move_by(&mut self, key: KeyCode) -> Vec<Effect> {
+    fn move_by(&mut self, key: KeyCode) -> Vec<ChatEffect> {
         let page = isize::try_from(areas(self).body.height.max(2) - 1).unwrap_or(1);
         let by = match key {
             KeyCode::Up => -1,
@@ -339,7 +339,7 @@ impl State {
         self.scroll(by)
     }
 
-    fn scroll(&mut self, by: isize) -> Vec<Effect> {
+    fn scroll(&mut self, by: isize) -> Vec<ChatEffect> {
         let height = usize::from(areas(self).body.height);
         match self.tab {
             Tab::Talk(_) | Tab::All => return self.scroll_talk(by),
@@ -359,7 +359,7 @@ impl State {
         Vec::new()
     }
 
-    fn scroll_talk(&mut self, by: isize) -> Vec<Effect> {
+    fn scroll_talk(&mut self, by: isize) -> Vec<ChatEffect> {
         let filter = self.filter.text.clone();
         let window = self.window(&filter);
         let Some(talk) = self.talk_mut() else { return Vec::new() };
@@ -379,17 +379,17 @@ impl State {
             return Vec::new();
         }
         self.awaits_older = true;
-        vec![Effect::LoadOlder]
+        vec![ChatEffect::LoadOlder]
     }
 
     /// The visible part of a conversation. Colour is left out because it does not affect the number of rows.
     pub(super) fn window<'a>(&self, filter: &'a str) -> Window<'a> {
         let body = areas(self).body;
-        let look = Look { theme: Theme { colour: false }, now: self.now, width: body.width.into() };
+        let look = MessageLayout { theme: Theme { colour: false }, now: self.now, width: body.width.into() };
         Window { look, height: body.height.into(), filter }
     }
 
-    fn drawn(&mut self) -> Vec<Effect> {
+    fn drawn(&mut self) -> Vec<ChatEffect> {
         // An overlay hides part of the conversation.
         if self.help || self.completion.is_some() {
             return Vec::new();
@@ -397,7 +397,7 @@ impl State {
         let filter = self.filter.text.clone();
         let window = self.window(&filter);
         let seen = self.talk_mut().map(|talk| talk.mark_seen(window)).unwrap_or_default();
-        if seen.is_empty() { Vec::new() } else { vec![Effect::Surface(seen)] }
+        if seen.is_empty() { Vec::new() } else { vec![ChatEffect::Surface(seen)] }
     }
 
     fn keep_choice(&mut self) {
@@ -406,7 +406,7 @@ impl State {
         self.list_mut().step(0, count);
     }
 
-    fn mouse(&mut self, mouse: MouseEvent) -> Vec<Effect> {
+    fn mouse(&mut self, mouse: MouseEvent) -> Vec<ChatEffect> {
         let at = Position::new(mouse.column, mouse.row);
         let areas = areas(self);
         match mouse.kind {
@@ -423,7 +423,7 @@ impl State {
             }
             _ => return Vec::new(),
         }
-        vec![Effect::SignOfLife]
+        vec![ChatEffect::SignOfLife]
     }
 
     /// The first click selects an agent, the second opens the conversation.

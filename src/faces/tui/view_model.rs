@@ -2,20 +2,21 @@
 
 use std::path::Path;
 
-use crate::domain::{Event, EventKind, Harness, What as Happened};
-use crate::ops::messages::chat::Fate;
-use crate::ops::overview::{Held, Overview};
-use crate::ops::tasks::{TaskState, TaskView, WorkedOn};
-use crate::ops::wake::Rung;
+use crate::domain::{AnyEventKind as Happened, Event, EventKind, Harness};
+use crate::ops::messages::chat::DeliveryStatus;
+use crate::ops::overview::{HeldReservation, MeshOverview};
+use crate::ops::tasks::{ActiveSpec, TaskState, TaskView};
+use crate::ops::wake::WakeRoute;
 use crate::ops::{CommandError, Context, Profile, SendReport};
-use crate::store::{Filed, Place};
+use crate::store::{MessageLocation, StoredMessage};
 
 use super::model::{
-    Board, Copy, Happening, Hold, Note, Peer, Progress, Receipt, Standing, Task, Tone, World,
+    ChatMessage, FeedLine, MeshSnapshot, MessageStatus, PeerItem, ReceiptView, ReservationItem, SentCopy,
+    SpecView, TaskItem, TaskStateView, Tone,
 };
 
-pub(super) fn world(ctx: &Context, seen: &Overview) -> World {
-    World {
+pub(super) fn world(ctx: &Context, seen: &MeshOverview) -> MeshSnapshot {
+    MeshSnapshot {
         mesh: ctx.home.shorten(&ctx.location.to_string()),
         me: seen.me.agent.name.to_string(),
         peers: seen.peers.iter().map(|profile| peer(ctx, profile)).collect(),
@@ -24,10 +25,10 @@ pub(super) fn world(ctx: &Context, seen: &Overview) -> World {
     }
 }
 
-fn peer(ctx: &Context, profile: &Profile) -> Peer {
+fn peer(ctx: &Context, profile: &Profile) -> PeerItem {
     let agent = &profile.agent;
     let claim = profile.claims.first();
-    Peer {
+    PeerItem {
         name: agent.name.to_string(),
         presence: profile.presence,
         last_sign: profile.last_sign,
@@ -68,32 +69,32 @@ fn path(ctx: &Context, path: &str) -> String {
     }
 }
 
-fn board(ctx: &Context, worked_on: &WorkedOn) -> Board {
+fn board(ctx: &Context, worked_on: &ActiveSpec) -> SpecView {
     let spec = path(ctx, &worked_on.spec);
     match &worked_on.tasks {
-        Ok(tasks) => Board { spec, tasks: tasks.tasks.iter().map(task).collect(), trouble: None },
-        Err(error) => Board { spec, tasks: Vec::new(), trouble: Some(error.message.clone()) },
+        Ok(tasks) => SpecView { spec, tasks: tasks.tasks.iter().map(task).collect(), trouble: None },
+        Err(error) => SpecView { spec, tasks: Vec::new(), trouble: Some(error.message.clone()) },
     }
 }
 
-fn task(view: &TaskView) -> Task {
+fn task(view: &TaskView) -> TaskItem {
     let state = match (&view.state, &view.claim) {
-        (TaskState::Open, _) => Progress::Open,
-        (TaskState::Blocked(by), _) => Progress::Blocked(by.clone()),
+        (TaskState::Open, _) => TaskStateView::Open,
+        (TaskState::Blocked(by), _) => TaskStateView::Blocked(by.clone()),
         (TaskState::Claimed, Some(claim)) => {
-            Progress::Claimed { by: claim.agent.to_string(), since: claim.claimed_at }
+            TaskStateView::Claimed { by: claim.agent.to_string(), since: claim.claimed_at }
         }
-        (TaskState::Claimed, None) => Progress::Open,
+        (TaskState::Claimed, None) => TaskStateView::Open,
         (TaskState::Done, _) => {
-            Progress::Done { by: view.completion.as_ref().map(|done| done.by.to_string()) }
+            TaskStateView::Done { by: view.completion.as_ref().map(|done| done.by.to_string()) }
         }
     };
-    Task { id: view.id.clone(), title: view.title.clone(), state }
+    TaskItem { id: view.id.clone(), title: view.title.clone(), state }
 }
 
-fn hold(held: &Held) -> Hold {
+fn hold(held: &HeldReservation) -> ReservationItem {
     let reservation = &held.holding.reservation;
-    Hold {
+    ReservationItem {
         pattern: reservation.pattern.clone(),
         holder: held.holding.holder.name.to_string(),
         since: reservation.since,
@@ -103,46 +104,47 @@ fn hold(held: &Held) -> Hold {
     }
 }
 
-pub(super) fn note(filed: &Filed) -> Note {
+pub(super) fn note(filed: &StoredMessage) -> ChatMessage {
     let message = &filed.message;
     let key = filed.stem.to_string();
     let standing = match &filed.place {
-        Place::Inbox => Standing::Unread,
-        Place::InHand | Place::Seen(_) => Standing::Read,
-        Place::Sent(sent) => {
+        MessageLocation::Inbox => MessageStatus::Unread,
+        MessageLocation::InHand | MessageLocation::Seen(_) => MessageStatus::Read,
+        MessageLocation::Sent(sent) => {
             let (key, to) = (key.clone(), sent.to.to_string());
-            Standing::Mine(vec![Copy { key, to, receipt: Receipt::Stored }])
+            MessageStatus::Mine(vec![SentCopy { key, to, receipt: ReceiptView::Stored }])
         }
     };
     // The recipient of a message of mine is the one in its sent record.
     let to = match &filed.place {
-        Place::Sent(sent) => sent.to.to_string(),
+        MessageLocation::Sent(sent) => sent.to.to_string(),
         _ => message.to.clone(),
     };
-    Note {
+    ChatMessage {
         key,
         from: message.from.clone(),
         to,
         text: message.text.clone(),
         at: message.timestamp,
         importance: message.importance,
-        wants_ack: message.ack_required && !matches!(&filed.place, Place::Seen(seen) if seen.acked.is_some()),
+        wants_ack: message.ack_required
+            && !matches!(&filed.place, MessageLocation::Seen(seen) if seen.acked.is_some()),
         broadcast: message.broadcast,
         standing,
     }
 }
 
-pub(super) fn receipt(fate: Fate) -> Receipt {
+pub(super) fn receipt(fate: DeliveryStatus) -> ReceiptView {
     match fate {
-        Fate::Stored => Receipt::Stored,
-        Fate::Surfaced => Receipt::Surfaced,
-        Fate::Acked => Receipt::Acked,
-        Fate::Taken => Receipt::Taken,
-        Fate::Gone => Receipt::Gone,
+        DeliveryStatus::Stored => ReceiptView::Stored,
+        DeliveryStatus::Surfaced => ReceiptView::Surfaced,
+        DeliveryStatus::Acked => ReceiptView::Acked,
+        DeliveryStatus::Taken => ReceiptView::Taken,
+        DeliveryStatus::Gone => ReceiptView::Gone,
     }
 }
 
-pub(super) fn happening(event: &Event) -> Happening {
+pub(super) fn happening(event: &Event) -> FeedLine {
     let tone = match event.what {
         Happened::Ours(EventKind::Complete | EventKind::Commit) => Tone::Good,
         Happened::Ours(EventKind::Refused | EventKind::Stale | EventKind::Stuck | EventKind::Evict) => {
@@ -150,14 +152,14 @@ pub(super) fn happening(event: &Event) -> Happening {
         }
         _ => Tone::Plain,
     };
-    Happening { at: event.at, who: event.subject(), what: event.phrase(), tone, times: 1 }
+    FeedLine { at: event.at, who: event.subject(), what: event.phrase(), tone, times: 1 }
 }
 
 /// The text shown after sending.
 pub(super) fn sent(report: &SendReport) -> String {
     match report.sent.as_slice() {
         [one] => match one.rung {
-            Rung::None | Rung::Prompt => format!("stored for {}", one.to),
+            WakeRoute::None | WakeRoute::Prompt => format!("stored for {}", one.to),
             rung => format!("stored for {}, which is notified ({})", one.to, rung.name()),
         },
         many => format!("stored for {}", many.len()),

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::domain::{Agent, AgentName, Liveness, SessionId};
-use crate::store::{Census, Locked, Mesh, Record, StoreError, Why};
+use crate::store::{Census, GoneReason, LockedMesh, Mesh, Registration, StoreError};
 use crate::sys::{clock, process};
 
 use crate::ops::effects::Op;
@@ -13,10 +13,10 @@ use crate::ops::tasks::claims;
 
 /// Finishes renames that were cut short. The old registration is removed last, so a crash before that only repeats
 /// this.
-pub(in crate::ops) fn finish_renames(locked: &Locked<'_>, census: &Census) -> Result<(), StoreError> {
+pub(in crate::ops) fn finish_renames(locked: &LockedMesh<'_>, census: &Census) -> Result<(), StoreError> {
     for old in &census.superseded {
         let renamed = census.records.iter().find(|record| old.agent.is_superseded_by(&record.agent));
-        let Some(Record { agent, .. }) = renamed else { continue };
+        let Some(Registration { agent, .. }) = renamed else { continue };
         match claims::try_to_carry_over(locked, agent) {
             Ok(true) => locked.unregister(&old.agent.name, &agent.name)?,
             // pi-messenger holds `swarm.lock`. Nobody else should wait for that: the next caller goes on.
@@ -31,7 +31,7 @@ pub(in crate::ops) fn finish_renames(locked: &Locked<'_>, census: &Census) -> Re
 
 /// All registrations, after burials that were cut short are settled. Until then, a live agent's registration may be
 /// where no census sees it, and its name would count as free.
-pub(in crate::ops) fn settled_census(locked: &Locked<'_>) -> Result<Census, StoreError> {
+pub(in crate::ops) fn settled_census(locked: &LockedMesh<'_>) -> Result<Census, StoreError> {
     locked.settle_all_taken()?;
     locked.census()
 }
@@ -41,7 +41,7 @@ pub(in crate::ops) fn settled_census(locked: &Locked<'_>) -> Result<Census, Stor
 ///
 /// Agents of pi-messenger are left to pi-messenger: it expects their inbox where it was.
 pub(in crate::ops) fn bury_dead(
-    locked: &Locked<'_>,
+    locked: &LockedMesh<'_>,
     census: &Census,
     now: Timestamp,
 ) -> Result<Vec<AgentName>, StoreError> {
@@ -50,7 +50,7 @@ pub(in crate::ops) fn bury_dead(
     for record in &census.records {
         let agent = &record.agent;
         if !agent.is_foreign() && process::liveness(&agent.process) == Liveness::Gone {
-            locked.bury(record, Why::Died, now, None)?;
+            locked.bury(record, GoneReason::Died, now, None)?;
             buried.push(agent.name.clone());
         }
     }
@@ -62,14 +62,14 @@ pub(in crate::ops) fn bury_dead(
 
 /// Buries the agent that had this session in a process that is gone. Its mail belongs to the session: the agent that
 /// goes on with the session collects it from the grave.
-pub(in crate::ops) fn bury_dead_of(locked: &Locked<'_>, session: &SessionId) -> Result<(), StoreError> {
+pub(in crate::ops) fn bury_dead_of(locked: &LockedMesh<'_>, session: &SessionId) -> Result<(), StoreError> {
     let is_due = |agent: &Agent| {
         !agent.is_foreign()
             && agent.session == *session
             && process::liveness(&agent.process) == Liveness::Gone
     };
     for record in settled_census(locked)?.records.iter().filter(|record| is_due(&record.agent)) {
-        locked.bury(record, Why::Died, clock::now(), None)?;
+        locked.bury(record, GoneReason::Died, clock::now(), None)?;
     }
     Ok(())
 }

@@ -3,14 +3,14 @@
 use std::rc::Rc;
 
 use crate::domain::{Agent, AgentName, EventKind, Liveness};
-use crate::store::{Claim, Mesh, Why};
+use crate::store::{Claim, GoneReason, Mesh};
 use crate::sys::{clock, process};
 
 use super::identity;
 use super::names::{self, with_nearest};
 use super::profile::Profile;
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::person;
 use crate::ops::reservations::waiting;
 use crate::ops::tasks::claims;
@@ -39,13 +39,13 @@ pub fn evict(op: &Op, name: &AgentName, force: bool) -> Result<Evicted, CommandE
         if let Some(file) = census.unreadable(name) {
             return Err(names::unreadable(name, file));
         }
-        let error = CommandError::new(Kind::UnknownAgent, format!("no agent is called {name}"));
+        let error = CommandError::new(CommandErrorKind::UnknownAgent, format!("no agent is called {name}"));
         return Err(with_nearest(error, name, &census));
     };
     let agent = &record.agent;
     if by.as_ref().is_some_and(|by| agent.is_same_session(by)) {
         let text = format!("{} is you", agent.name);
-        return Err(CommandError::new(Kind::StillAlive, text).hint("`msg leave` leaves"));
+        return Err(CommandError::new(CommandErrorKind::StillAlive, text).hint("`msg leave` leaves"));
     }
     let liveness = process::liveness(&agent.process);
     if liveness == Liveness::Alive && !force {
@@ -55,11 +55,13 @@ pub fn evict(op: &Op, name: &AgentName, force: bool) -> Result<Evicted, CommandE
             Some(_) => format!("if it must go, ask a person to type this at a terminal: {line}"),
             None => format!("`{line}` takes its name, tasks and paths all the same"),
         };
-        return Err(CommandError::new(Kind::StillAlive, text).hint(hint).fact("agent", agent.name.as_str()));
+        return Err(CommandError::new(CommandErrorKind::StillAlive, text)
+            .hint(hint)
+            .fact("agent", agent.name.as_str()));
     }
     let profile = Profile::with_liveness(op, &mesh, agent.clone(), &locked.claims()?, liveness)?;
     let unclaimed = claims::give_up(&locked, agent)?;
-    locked.bury(record, Why::Evicted, now, by.as_ref().map(|by| by.name.as_str()))?;
+    locked.bury(record, GoneReason::Evicted, now, by.as_ref().map(|by| by.name.as_str()))?;
     waiting::tell_or_note(op, &mesh, &locked);
     let teller = by.map_or_else(AgentName::of_program, |by| by.name);
     op.feed(EventKind::Evict, &teller, Some(agent.name.as_str()), None);
@@ -71,7 +73,9 @@ fn evictor(op: &Op) -> Result<(Rc<Mesh>, Option<Agent>), CommandError> {
     match identity::caller(op) {
         Ok((mesh, caller)) => Ok((mesh, Some(caller.agent))),
         Err(error)
-            if error.kind == Kind::NotJoined && op.speaker.is_none() && person::harness().is_none() =>
+            if error.kind == CommandErrorKind::NotJoined
+                && op.speaker.is_none()
+                && person::harness().is_none() =>
         {
             Ok((op.mesh()?.ok_or(error)?, None))
         }

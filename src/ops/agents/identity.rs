@@ -12,8 +12,10 @@ mod traces;
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use crate::domain::{Agent, AgentName, Liveness, Recorded, SessionId, spelled};
-use crate::store::{Census, Locked, Mesh, Near, Record, SessionRecord, StoreError, Survey};
+use crate::domain::{Agent, AgentName, Liveness, RecordedProcess, SessionId, spelled};
+use crate::store::{
+    Census, LockedMesh, Mesh, Registration, RegistryQuery, SessionRecord, StoreError, Survey,
+};
 use crate::sys::environment::variable;
 use crate::sys::{clock, process};
 
@@ -23,12 +25,14 @@ use super::names;
 use super::profile::Profile;
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::reservations::rules;
 use crate::ops::tasks::claims;
-pub(in crate::ops) use at_hook::{Recognised, at_hook, is_called_by_another, is_tool_of_another, recognise};
+pub(in crate::ops) use at_hook::{
+    RecognisedAgent, at_hook, is_called_by_another, is_tool_of_another, recognise,
+};
 use at_hook::{registered, stranger};
-pub(in crate::ops) use traces::{Teller, Traces, is_host};
+pub(in crate::ops) use traces::{CallerTraces, SessionSource, is_host};
 
 /// The agent that a command acts for, and how it was found.
 #[derive(Clone, Debug)]
@@ -42,7 +46,7 @@ pub struct Caller {
 pub fn caller(op: &Op) -> Result<(Rc<Mesh>, Caller), CommandError> {
     let mesh = op.mesh()?.ok_or_else(not_joined)?;
     let census = mesh.census()?;
-    let mut traces = Traces::of_caller(op);
+    let mut traces = CallerTraces::of_caller(op);
     traces.choose(op, &census);
     let found = match find(op, &mesh, &census, &traces)? {
         Some(found) => found,
@@ -79,15 +83,17 @@ pub(in crate::ops) fn at_statusline(
     if let Some(agent) = told.map(|session| registered(mesh, session)).transpose()?.flatten() {
         return Ok(Some(agent));
     }
-    let mut traces = Traces::of_caller(ctx);
+    let mut traces = CallerTraces::of_caller(ctx);
     if let Some(session) = told {
-        traces.session = Some((session.clone(), Teller::Client));
+        traces.session = Some((session.clone(), SessionSource::Client));
     }
     let sessions: Vec<SessionId> = traces.session.iter().map(|(session, _)| session.clone()).collect();
     let processes = traces.ancestors.iter().map(|details| details.pid.get()).collect();
     let census = match wanted_name(ctx) {
         Ok(Some(_)) => Cow::Owned(mesh.census()?),
-        Ok(None) | Err(_) => survey.near(&Near { sessions: &sessions, processes, ..Near::default() })?,
+        Ok(None) | Err(_) => {
+            survey.near(&RegistryQuery { sessions: &sessions, processes, ..RegistryQuery::default() })?
+        }
     };
     let found = find(ctx, mesh, &census, &traces).or_else(stranger)?;
     Ok(found.map(|found| found.agent))
@@ -101,7 +107,7 @@ pub fn whoami(op: &Op) -> Result<(Profile, String), CommandError> {
 
 /// The caller, if that is certain; for commands that only read.
 pub(in crate::ops) fn glance(ctx: &Context, mesh: &Mesh, census: &Census) -> Option<Agent> {
-    let mut traces = Traces::of_caller(ctx);
+    let mut traces = CallerTraces::of_caller(ctx);
     traces.choose(ctx, census);
     let found = find(ctx, mesh, census, &traces).ok()??;
     Some(found.agent)
@@ -111,14 +117,14 @@ fn find(
     ctx: &Context,
     mesh: &Mesh,
     census: &Census,
-    traces: &Traces,
+    traces: &CallerTraces,
 ) -> Result<Option<Caller>, CommandError> {
     if let Some(name) = &ctx.speaker {
         return by_name(census, name, "`--as`");
     }
-    let alive = |record: &&Record| process::liveness(&record.agent.process) != Liveness::Gone;
+    let alive = |record: &&Registration| process::liveness(&record.agent.process) != Liveness::Gone;
     if let Some((session, teller)) = &traces.session {
-        let of_session = |record: &&Record| record.agent.session == *session && alive(record);
+        let of_session = |record: &&Registration| record.agent.session == *session && alive(record);
         if let Some(record) = census.records.iter().find(of_session) {
             return Ok(Some(found(record, teller.to_string())));
         }
@@ -127,7 +133,7 @@ fn find(
             return Ok(None);
         }
     }
-    let mut near: Vec<(usize, &Record)> = census
+    let mut near: Vec<(usize, &Registration)> = census
         .records
         .iter()
         .filter(|record| !traces.knows_better(&record.agent))
@@ -156,7 +162,7 @@ fn find(
     }
 }
 
-fn found(record: &Record, how: String) -> Caller {
+fn found(record: &Registration, how: String) -> Caller {
     Caller { agent: record.agent.clone(), how }
 }
 
@@ -173,14 +179,15 @@ fn by_name(census: &Census, name: &AgentName, told_by: &str) -> Result<Option<Ca
         let from = if told_by == "$MSG_AGENT" { " (from $MSG_AGENT)" } else { "" };
         let text = format!("{}{from} is gone: its process {pid} has ended", record.agent.name);
         // Nobody can act for a dead agent, so for the caller this is the same as not having joined.
-        return Err(CommandError::new(Kind::NotJoined, text).hint("run `msg join` to join as a new agent"));
+        return Err(CommandError::new(CommandErrorKind::NotJoined, text)
+            .hint("run `msg join` to join as a new agent"));
     }
     Ok(Some(found(record, format!("{told_by} says so"))))
 }
 
 /// Writes the registration of a caller that has none again, if it had one, its process is alive, and it neither left
 /// nor was evicted.
-fn revive(op: &Op, mesh: &Mesh, traces: &Traces) -> Result<Option<Caller>, CommandError> {
+fn revive(op: &Op, mesh: &Mesh, traces: &CallerTraces) -> Result<Option<Caller>, CommandError> {
     let Some(known) = remembered(op, mesh, traces)? else {
         return match wanted_name(op)? {
             Some(name) => Err(unknown_speaker(op, mesh, &name)?),
@@ -192,9 +199,8 @@ fn revive(op: &Op, mesh: &Mesh, traces: &Traces) -> Result<Option<Caller>, Comma
         let by = eviction.by.as_deref().unwrap_or("somebody");
         let ago = spelled(clock::now().duration_since(eviction.at));
         let text = format!("{} was evicted by {by} {ago} ago", agent.name);
-        return Err(
-            CommandError::new(Kind::Evicted, text).hint("run `msg join` to come back, with your mail")
-        );
+        return Err(CommandError::new(CommandErrorKind::Evicted, text)
+            .hint("run `msg join` to come back, with your mail"));
     }
     if !known.is_current() {
         return Ok(None);
@@ -208,9 +214,8 @@ fn revive(op: &Op, mesh: &Mesh, traces: &Traces) -> Result<Option<Caller>, Comma
     if let Some(holder) = census.find(&agent.name, now) {
         let text =
             format!("your registration is gone, and another agent is called {} now", holder.agent.name);
-        return Err(
-            CommandError::new(Kind::NotJoined, text).hint("run `msg join` to come back under a new name")
-        );
+        return Err(CommandError::new(CommandErrorKind::NotJoined, text)
+            .hint("run `msg join` to come back under a new name"));
     }
     if let Some(file) = census.unreadable(&agent.name) {
         return Err(names::unreadable(&agent.name, file));
@@ -229,7 +234,11 @@ fn revive(op: &Op, mesh: &Mesh, traces: &Traces) -> Result<Option<Caller>, Comma
 }
 
 /// The session record that matches the caller, if the session's process is alive.
-fn remembered(ctx: &Context, mesh: &Mesh, traces: &Traces) -> Result<Option<SessionRecord>, CommandError> {
+fn remembered(
+    ctx: &Context,
+    mesh: &Mesh,
+    traces: &CallerTraces,
+) -> Result<Option<SessionRecord>, CommandError> {
     let alive = |known: &SessionRecord| process::liveness(&known.last.agent.process) == Liveness::Alive;
     let wanted = wanted_name(ctx)?;
     if ctx.speaker.is_none()
@@ -267,7 +276,7 @@ fn wanted_name(ctx: &Context) -> Result<Option<AgentName>, CommandError> {
 }
 
 /// Finishes what was cut short: a rename, a return from the grave, a changed session id.
-fn mend(mesh: &Mesh, census: &Census, traces: &Traces, caller: Caller) -> Result<Caller, CommandError> {
+fn mend(mesh: &Mesh, census: &Census, traces: &CallerTraces, caller: Caller) -> Result<Caller, CommandError> {
     let agent = &caller.agent;
     if agent.is_foreign() {
         return Ok(caller);
@@ -299,7 +308,7 @@ fn mend(mesh: &Mesh, census: &Census, traces: &Traces, caller: Caller) -> Result
 /// Moves the session's mail from its graves to the agent's inbox. Returns how many messages there were.
 pub(in crate::ops) fn collect_mail(
     mesh: &Mesh,
-    locked: &Locked<'_>,
+    locked: &LockedMesh<'_>,
     agent: &Agent,
 ) -> Result<usize, CommandError> {
     let mut mail = 0;
@@ -310,27 +319,28 @@ pub(in crate::ops) fn collect_mail(
 }
 
 /// The new id of a session after `/clear` and the like. The agent stays the same.
-fn new_session(agent: &Agent, traces: &Traces) -> Option<SessionId> {
+fn new_session(agent: &Agent, traces: &CallerTraces) -> Option<SessionId> {
     let (host, (session, teller)) = (traces.harness.as_ref()?, traces.session.as_ref()?);
-    let same_process = agent.process == Recorded::Pinned(host.process.clone());
+    let same_process = agent.process == RecordedProcess::Pinned(host.process.clone());
     let is_news = !teller.may_be_old() && agent.session != *session;
     (same_process && !host.harness.hosts_many() && is_news).then(|| session.clone())
 }
 
 fn not_joined() -> CommandError {
-    CommandError::new(Kind::NotJoined, "you have not joined this mesh").hint("run `msg join` first")
+    CommandError::new(CommandErrorKind::NotJoined, "you have not joined this mesh")
+        .hint("run `msg join` first")
 }
 
 fn unknown_speaker(ctx: &Context, mesh: &Mesh, name: &AgentName) -> Result<CommandError, CommandError> {
     let census = mesh.census()?;
     let from = if ctx.speaker.is_none() { " (from $MSG_AGENT)" } else { "" };
     let text = format!("no agent is called {name}{from}");
-    Ok(names::with_nearest(CommandError::new(Kind::NotJoined, text), name, &census))
+    Ok(names::with_nearest(CommandError::new(CommandErrorKind::NotJoined, text), name, &census))
 }
 
 pub(in crate::ops) fn ambiguous(names: Vec<String>) -> CommandError {
     let text = format!("several agents share this process: {}", names.join(", "));
-    CommandError::new(Kind::AmbiguousCaller, text)
+    CommandError::new(CommandErrorKind::AmbiguousCaller, text)
         .hint("say who you are with `--as NAME`")
         .facts("agents", names)
 }

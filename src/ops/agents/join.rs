@@ -7,11 +7,12 @@ mod newcomer;
 
 use jiff::Timestamp;
 
-use crate::domain::words::Theme;
+use crate::domain::words::NameTheme;
 use crate::domain::{
-    ActivityCounts, Agent, AgentName, EventKind, Harness, Liveness, Reservation, SessionId, TaskWait, Wait,
+    ActivityCounts, Agent, AgentName, EventKind, Harness, Liveness, PathWait, Reservation, SessionId,
+    TaskWait,
 };
-use crate::store::{Census, Locked, Mesh, Record, SessionRecord, config};
+use crate::store::{Census, LockedMesh, Mesh, Registration, SessionRecord, config};
 use crate::sys::environment::variable;
 use crate::sys::files::{self, Published};
 use crate::sys::git::WorkTree;
@@ -24,7 +25,7 @@ use super::profile::Profile;
 use super::prune;
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::person;
 use crate::ops::reservations::{rules, waiting};
 use crate::ops::tasks::claims;
@@ -35,7 +36,7 @@ const TRIES: usize = 10;
 
 /// The arguments of `join`.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
+pub struct JoinRequest {
     pub name: Option<AgentName>,
     pub spec: Option<String>,
     pub harness: Option<Harness>,
@@ -47,7 +48,7 @@ pub struct Request {
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Arrival {
+pub enum JoinKind {
     New,
     /// It was already here.
     Already,
@@ -60,7 +61,7 @@ pub enum Arrival {
 #[derive(Clone, Debug)]
 pub struct Joined {
     pub profile: Profile,
-    pub arrival: Arrival,
+    pub arrival: JoinKind,
     /// Why that process was registered.
     pub why: String,
     /// How many other agents are here.
@@ -71,7 +72,7 @@ pub struct Joined {
     pub settled_in: Option<String>,
 }
 
-pub fn join(op: &Op, request: &Request) -> Result<Joined, CommandError> {
+pub fn join(op: &Op, request: &JoinRequest) -> Result<Joined, CommandError> {
     let newcomer = Newcomer::find(op, request)?;
     let default_name = default_name()?;
     let spec = request.spec.as_deref().map(|path| spec_path(op, path)).transpose()?;
@@ -87,12 +88,13 @@ pub fn join(op: &Op, request: &Request) -> Result<Joined, CommandError> {
     }
     locked.probe()?;
     locked.sweep()?;
-    let visit = Visit { op, request, mesh: &mesh, locked: &locked, newcomer: &newcomer, own_session, spec };
+    let visit =
+        JoinAttempt { op, request, mesh: &mesh, locked: &locked, newcomer: &newcomer, own_session, spec };
     let (agent, arrival, lost) = match visit.find_self(&settled_census(&locked)?)? {
-        Some(record) => (visit.stay(record)?, Arrival::Already, Vec::new()),
+        Some(record) => (visit.stay(record)?, JoinKind::Already, Vec::new()),
         None => visit.arrive(default_name)?,
     };
-    if arrival != Arrival::Already {
+    if arrival != JoinKind::Already {
         waiting::tell_or_note(op, &mesh, &locked);
     }
     drop(locked);
@@ -103,7 +105,7 @@ pub fn join(op: &Op, request: &Request) -> Result<Joined, CommandError> {
         None
     });
     prune::in_passing(op, &mesh);
-    if arrival != Arrival::Already {
+    if arrival != JoinKind::Already {
         op.feed(EventKind::Join, &agent.name, None, None);
     }
     let peers = count_peers(&mesh, &agent)?;
@@ -126,9 +128,8 @@ fn spec_path(ctx: &Context, path: &str) -> Result<String, CommandError> {
     let full = ctx.cwd.join(ctx.home.expand(path));
     if !full.is_file() {
         let text = format!("there is no spec `{}`", full.display());
-        return Err(
-            CommandError::new(Kind::InvalidValue, text).hint("`--spec` takes the path of a Markdown file")
-        );
+        return Err(CommandError::new(CommandErrorKind::InvalidValue, text)
+            .hint("`--spec` takes the path of a Markdown file"));
     }
     person::check_spec(ctx, &full)?;
     let full = fs_err::canonicalize(full).map_err(files::FileError::from)?;
@@ -136,20 +137,20 @@ fn spec_path(ctx: &Context, path: &str) -> Result<String, CommandError> {
 }
 
 /// One `join`, with the lock held.
-struct Visit<'a> {
+struct JoinAttempt<'a> {
     op: &'a Op,
-    request: &'a Request,
+    request: &'a JoinRequest,
     mesh: &'a Mesh,
-    locked: &'a Locked<'a>,
+    locked: &'a LockedMesh<'a>,
     newcomer: &'a Newcomer,
     /// The id of a session that may be known.
     own_session: Option<SessionId>,
     spec: Option<String>,
 }
 
-impl Visit<'_> {
+impl JoinAttempt<'_> {
     /// The caller's own live registration, if it has one.
-    fn find_self<'c>(&self, census: &'c Census) -> Result<Option<&'c Record>, CommandError> {
+    fn find_self<'c>(&self, census: &'c Census) -> Result<Option<&'c Registration>, CommandError> {
         let newcomer = self.newcomer;
         if let Some(session) = &newcomer.session {
             let known =
@@ -158,7 +159,7 @@ impl Visit<'_> {
                 return Ok(known);
             }
         }
-        let here: Vec<&Record> = census
+        let here: Vec<&Registration> = census
             .records
             .iter()
             .filter(|record| newcomer.shares_process(&record.agent) && record.is_live())
@@ -190,13 +191,13 @@ impl Visit<'_> {
 
     /// Updates the registration of an agent that is already here: session id, process, spec, model. Nothing else
     /// changes.
-    fn stay(&self, record: &Record) -> Result<Agent, CommandError> {
+    fn stay(&self, record: &Registration) -> Result<Agent, CommandError> {
         let agent = &record.agent;
         if let Some(name) = &self.request.name
             && !agent.answers_to(name, clock::now())
         {
             let text = format!("you have joined as {} already", agent.name);
-            return Err(CommandError::new(Kind::AlreadyJoined, text)
+            return Err(CommandError::new(CommandErrorKind::AlreadyJoined, text)
                 .hint(format!("`msg rename {name}` changes your name"))
                 .fact("agent", agent.name.as_str()));
         }
@@ -227,7 +228,10 @@ impl Visit<'_> {
         Ok(edited.agent)
     }
 
-    fn arrive(&self, default_name: Option<AgentName>) -> Result<(Agent, Arrival, Vec<String>), CommandError> {
+    fn arrive(
+        &self,
+        default_name: Option<AgentName>,
+    ) -> Result<(Agent, JoinKind, Vec<String>), CommandError> {
         // pi-messenger takes no lock, so it may be faster, but not for ever.
         for _ in 0..TRIES {
             let now = clock::now();
@@ -255,14 +259,17 @@ impl Visit<'_> {
                 continue;
             }
             if graves.is_empty() && !is_known {
-                return Ok((record.agent, Arrival::New, lost));
+                return Ok((record.agent, JoinKind::New, lost));
             }
             let mail = identity::collect_mail(self.mesh, self.locked, &record.agent)?;
             let record = self.locked.edit(&record.agent, |agent| agent.restores = None)?;
-            return Ok((record.agent, Arrival::Back { mail }, lost));
+            return Ok((record.agent, JoinKind::Back { mail }, lost));
         }
-        Err(CommandError::new(Kind::NameTaken, "could not register: other agents kept taking the name")
-            .hint("try again"))
+        Err(CommandError::new(
+            CommandErrorKind::NameTaken,
+            "could not register: other agents kept taking the name",
+        )
+        .hint("try again"))
     }
 
     /// Moves mail under the session's former names that nobody has now into its grave, from where it is collected.
@@ -306,22 +313,22 @@ impl Visit<'_> {
         }
         let theme = self.theme();
         theme.pick(&random::shuffled(theme.len()), is_taken).ok_or_else(|| {
-            CommandError::new(Kind::NoNameLeft, "every name of this theme is taken")
+            CommandError::new(CommandErrorKind::NoNameLeft, "every name of this theme is taken")
                 .hint("`msg join NAME` takes one of your own")
         })
     }
 
     /// The words that names are made of; the built-in ones if the configured ones can't be used.
-    fn theme(&self) -> Theme {
+    fn theme(&self) -> NameTheme {
         self.op.settings.theme().unwrap_or_else(|| {
             self.op.warn(
                 "`nameTheme` is `custom`, but there are no usable `nameWords`: your name is made of the built-in words",
             );
-            Theme::default()
+            NameTheme::default()
         })
     }
 
-    fn record(&self, name: AgentName, known: Option<SessionRecord>, now: Timestamp) -> Record {
+    fn record(&self, name: AgentName, known: Option<SessionRecord>, now: Timestamp) -> Registration {
         let newcomer = self.newcomer;
         let is_human = newcomer.harness == Harness::Terminal;
         let last = known.as_ref().map(|known| known.last.agent.clone());
@@ -352,7 +359,7 @@ impl Visit<'_> {
         };
         match known {
             Some(known) => known.last.with(agent),
-            None => Record::new(agent),
+            None => Registration::new(agent),
         }
     }
 }
@@ -363,7 +370,7 @@ fn held_before(known: &SessionRecord) -> Vec<Reservation> {
 }
 
 /// What the session waited for when it was last here.
-fn waited_before(known: &SessionRecord) -> (Vec<Wait>, Vec<TaskWait>) {
+fn waited_before(known: &SessionRecord) -> (Vec<PathWait>, Vec<TaskWait>) {
     let last = &known.last.agent;
     if known.is_current() {
         (last.waits_for.clone(), last.waits_for_tasks.clone())
@@ -383,8 +390,8 @@ fn settle(ctx: &Context) -> Result<Option<String>, CommandError> {
     if !ctx.location.was_guessed() {
         return Ok(None);
     }
-    let raw = crate::domain::settings::Raw::Text(ctx.location.to_string());
-    Ok(Some(config::set(&ctx.home, &ctx.cwd, config::Scope::User, "mesh", &raw)?))
+    let raw = crate::domain::settings::RawValue::Text(ctx.location.to_string());
+    Ok(Some(config::set(&ctx.home, &ctx.cwd, config::ConfigScope::User, "mesh", &raw)?))
 }
 
 fn count_peers(mesh: &Mesh, agent: &Agent) -> Result<usize, CommandError> {

@@ -4,7 +4,7 @@
 //! registration merely vanished is registered again by its next command, and one that left or was evicted is not.
 
 use crate::domain::{Agent, AgentName, EventKind};
-use crate::store::{Claim, Mesh, StoreError, Why};
+use crate::store::{Claim, GoneReason, Mesh, StoreError};
 use crate::sys::clock;
 
 use super::identity;
@@ -15,7 +15,7 @@ use crate::ops::reservations::waiting;
 use crate::ops::tasks::claims;
 
 #[derive(Clone, Debug)]
-pub struct Left {
+pub struct LeaveOutcome {
     pub name: AgentName,
     pub unclaimed: Vec<Claim>,
     pub released: usize,
@@ -23,7 +23,7 @@ pub struct Left {
     pub unread: usize,
 }
 
-pub fn leave(op: &Op) -> Result<Left, CommandError> {
+pub fn leave(op: &Op) -> Result<LeaveOutcome, CommandError> {
     let (mesh, caller) = identity::caller(op)?;
     person::required_for_another(op, &caller.agent, || {
         person::with_mesh(op, &format!("msg leave --as {}", caller.agent.name))
@@ -32,7 +32,7 @@ pub fn leave(op: &Op) -> Result<Left, CommandError> {
 }
 
 /// Makes that agent leave.
-pub(in crate::ops) fn part(op: &Op, mesh: &Mesh, agent: &Agent) -> Result<Left, CommandError> {
+pub(in crate::ops) fn part(op: &Op, mesh: &Mesh, agent: &Agent) -> Result<LeaveOutcome, CommandError> {
     if agent.is_foreign() {
         return Err(StoreError::Foreign(agent.name.to_string()).into());
     }
@@ -40,10 +40,10 @@ pub(in crate::ops) fn part(op: &Op, mesh: &Mesh, agent: &Agent) -> Result<Left, 
     let record = locked.own_record(agent)?;
     let unclaimed = claims::give_up(&locked, &record.agent)?;
     let unread = mesh.unread(&record.agent)?;
-    locked.bury(&record, Why::Left, clock::now(), None)?;
+    locked.bury(&record, GoneReason::Left, clock::now(), None)?;
     waiting::tell_or_note(op, mesh, &locked);
     op.feed(EventKind::Leave, &record.agent.name, None, None);
     let now = clock::now();
     let released = record.agent.reservations.iter().filter(|reservation| reservation.binds(now)).count();
-    Ok(Left { name: record.agent.name, unclaimed, released, unread })
+    Ok(LeaveOutcome { name: record.agent.name, unclaimed, released, unread })
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use crate::domain::{Agent, AgentName, Liveness, spelled};
-use crate::store::{Census, Grave, Mesh, Record, Unreadable, Why};
+use crate::store::{Census, GoneReason, Grave, Mesh, Registration, UnreadableFile};
 use crate::sys::{clock, process};
 
 use super::bury::bury_in_passing;
@@ -15,12 +15,12 @@ use super::profile::{Profile, claims_to_look_at};
 use super::stuck;
 use crate::ops::context::same_folder;
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::reservations::waiting;
 
 /// Which agents to list.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Filter {
+pub struct AgentFilter {
     /// Those that are gone, instead of those that are here.
     pub gone: bool,
     /// Only those in this folder.
@@ -29,9 +29,9 @@ pub struct Filter {
 
 /// An agent that is gone.
 #[derive(Clone, Debug)]
-pub struct Gone {
+pub struct GoneAgent {
     pub name: String,
-    pub why: Why,
+    pub why: GoneReason,
     pub at: Timestamp,
     pub by: Option<String>,
     pub unread: usize,
@@ -41,8 +41,8 @@ pub struct Gone {
 #[derive(Clone, Debug, Default)]
 pub struct Listing {
     pub agents: Vec<Profile>,
-    pub gone: Vec<Gone>,
-    pub unreadable: Vec<Unreadable>,
+    pub gone: Vec<GoneAgent>,
+    pub unreadable: Vec<UnreadableFile>,
     pub me: Option<AgentName>,
 }
 
@@ -52,18 +52,18 @@ impl Listing {
     }
 }
 
-pub fn agents(op: &Op, filter: Filter) -> Result<Listing, CommandError> {
+pub fn agents(op: &Op, filter: AgentFilter) -> Result<Listing, CommandError> {
     look(op, filter, show_life)
 }
 
 /// Like [`agents`], for a screen that refreshes by itself: that is not a sign of life.
-pub(in crate::ops) fn look_around(op: &Op, filter: Filter) -> Result<Listing, CommandError> {
+pub(in crate::ops) fn look_around(op: &Op, filter: AgentFilter) -> Result<Listing, CommandError> {
     look(op, filter, |_, _, _| {})
 }
 
 fn look(
     op: &Op,
-    filter: Filter,
+    filter: AgentFilter,
     show_life: fn(&Op, &Mesh, Option<&AgentName>),
 ) -> Result<Listing, CommandError> {
     let Some(mesh) = op.mesh()? else {
@@ -82,12 +82,12 @@ fn look(
     let in_scope = |cwd: &str| !here || same_folder(Path::new(cwd), &op.cwd);
     let now = clock::now();
     let mut needs_tidying = census.has_taken || has_orphans_of_living(&mesh, &census)?;
-    let (odd, unreadable): (Vec<Unreadable>, _) =
+    let (odd, unreadable): (Vec<UnreadableFile>, _) =
         census.unreadable.into_iter().partition(|file| file.told.is_some());
     let odd = odd.into_iter().filter_map(|file| file.told).map(|record| *record);
     let mut listing = Listing { me, unreadable, ..Listing::default() };
     let mut gone_pis = Vec::new();
-    for Record { agent, .. } in census.records.into_iter().chain(odd) {
+    for Registration { agent, .. } in census.records.into_iter().chain(odd) {
         let liveness = process::liveness(&agent.process);
         needs_tidying |= !agent.is_foreign() && (liveness == Liveness::Gone || agent.has_expired(now));
         if liveness == Liveness::Gone && agent.is_foreign() {
@@ -106,7 +106,7 @@ fn look(
         listing.agents.clear();
         let graves = mesh.graves()?;
         listing.unreadable.extend(graves.unreadable);
-        let mut all_gone: Vec<Gone> = graves.graves.into_iter().map(gone).collect();
+        let mut all_gone: Vec<GoneAgent> = graves.graves.into_iter().map(gone).collect();
         for agent in gone_pis {
             all_gone.push(gone_pi(&mesh, &agent)?);
         }
@@ -125,10 +125,10 @@ fn has_orphans_of_living(mesh: &Mesh, census: &Census) -> Result<bool, CommandEr
 }
 
 /// A dead pi-messenger agent that pi-messenger has not removed yet.
-fn gone_pi(mesh: &Mesh, agent: &Agent) -> Result<Gone, CommandError> {
-    Ok(Gone {
+fn gone_pi(mesh: &Mesh, agent: &Agent) -> Result<GoneAgent, CommandError> {
+    Ok(GoneAgent {
         name: agent.name.to_string(),
-        why: Why::Died,
+        why: GoneReason::Died,
         at: mesh.last_sign(agent)?,
         by: None,
         unread: mesh.unread(agent)?,
@@ -138,7 +138,7 @@ fn gone_pi(mesh: &Mesh, agent: &Agent) -> Result<Gone, CommandError> {
 
 /// One agent, and whether it is the caller.
 pub fn whois(op: &Op, name: &AgentName) -> Result<(Profile, bool), CommandError> {
-    let unknown = || CommandError::new(Kind::UnknownAgent, format!("no agent is called {name}"));
+    let unknown = || CommandError::new(CommandErrorKind::UnknownAgent, format!("no agent is called {name}"));
     let Some(mesh) = op.mesh()? else { return Err(unknown().hint("nobody has joined this mesh yet")) };
     let census = mesh.census()?;
     let known =
@@ -156,7 +156,7 @@ pub fn whois(op: &Op, name: &AgentName) -> Result<(Profile, bool), CommandError>
     if let Some(record) = census.find(name, clock::now()) {
         let (name, pid) = (&record.agent.name, record.agent.process.pid());
         return Err(CommandError::new(
-            Kind::NotRunning,
+            CommandErrorKind::NotRunning,
             format!("{name} is gone: its process {pid} has ended"),
         ));
     }
@@ -164,7 +164,7 @@ pub fn whois(op: &Op, name: &AgentName) -> Result<(Profile, bool), CommandError>
         let (name, verb, age) =
             (&agent.name, verb(grave.why), spelled(clock::now().duration_since(grave.at)));
         let text = format!("{name} is gone: it {verb} {age} ago");
-        return Err(CommandError::new(Kind::NotRunning, text)
+        return Err(CommandError::new(CommandErrorKind::NotRunning, text)
             .hint("`msg agents --gone` lists everyone who left")
             .fact("since", crate::store::iso(grave.at)));
     }
@@ -178,10 +178,10 @@ fn show_life(op: &Op, mesh: &Mesh, me: Option<&AgentName>) {
     }
 }
 
-fn gone(grave: Grave) -> Gone {
+fn gone(grave: Grave) -> GoneAgent {
     let name = grave.id.name().to_string();
     let cwd = grave.record.map(|record| record.agent.cwd);
-    Gone { name, why: grave.why, at: grave.at, by: grave.by, unread: grave.unread, cwd }
+    GoneAgent { name, why: grave.why, at: grave.at, by: grave.by, unread: grave.unread, cwd }
 }
 
 /// The latest grave of an agent that has this name, or had it and is still reached by it.
@@ -198,11 +198,11 @@ pub(in crate::ops) fn grave_of(
 }
 
 /// What happened, as a verb.
-pub(in crate::ops) fn verb(why: Why) -> &'static str {
+pub(in crate::ops) fn verb(why: GoneReason) -> &'static str {
     match why {
-        Why::Died => "ended",
-        Why::Left => "left",
-        Why::Evicted => "was evicted",
-        Why::Lost => "was never there",
+        GoneReason::Died => "ended",
+        GoneReason::Left => "left",
+        GoneReason::Evicted => "was evicted",
+        GoneReason::Lost => "was never there",
     }
 }

@@ -3,11 +3,11 @@
 use jiff::Timestamp;
 
 use crate::domain::{Agent, AgentName, nearest};
-use crate::store::{Census, Grave, Locked, Mesh, StoreError, Unreadable, Why};
+use crate::store::{Census, GoneReason, Grave, LockedMesh, Mesh, StoreError, UnreadableFile};
 use crate::sys::clock;
 
 use super::bury::bury_dead;
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind};
 
 /// Describes who other than `own` has the name; `None` if it is free. Dead agents have no name.
 pub(in crate::ops) fn holder(
@@ -16,7 +16,7 @@ pub(in crate::ops) fn holder(
     own: Option<&Agent>,
     now: Timestamp,
 ) -> Option<String> {
-    let is_gone = |file: &&Unreadable| file.told.as_ref().is_some_and(|record| !record.is_live());
+    let is_gone = |file: &&UnreadableFile| file.told.as_ref().is_some_and(|record| !record.is_live());
     if let Some(file) = census.unreadable(name).filter(|file| !is_gone(file)) {
         return Some(format!("a registration that can't be read (`{}`)", file.path));
     }
@@ -31,17 +31,17 @@ pub(in crate::ops) fn holder(
 }
 
 /// The error for a registration of that name that can't be read.
-pub(in crate::ops) fn unreadable(name: &AgentName, file: &Unreadable) -> CommandError {
+pub(in crate::ops) fn unreadable(name: &AgentName, file: &UnreadableFile) -> CommandError {
     let text = format!("the registration of {name}, `{}`, can't be read: {}", file.path, file.reason);
-    CommandError::new(Kind::Corrupt, text)
+    CommandError::new(CommandErrorKind::Corrupt, text)
         .hint("inspect the file, then repair or remove it")
         .fact("file", file.path.as_str())
 }
 
 /// The error for a registration that can't be read and may hold any reservation.
-pub(in crate::ops) fn unknown_reservations(file: &Unreadable) -> CommandError {
+pub(in crate::ops) fn unknown_reservations(file: &UnreadableFile) -> CommandError {
     let text = format!("cannot tell what `{}` reserves: {}", file.path, file.reason);
-    CommandError::new(Kind::Corrupt, text)
+    CommandError::new(CommandErrorKind::Corrupt, text)
         .hint("inspect the file, then repair or remove it")
         .fact("file", file.path.as_str())
 }
@@ -56,12 +56,12 @@ pub(in crate::ops) fn must_be_known(mesh: &Mesh, name: &AgentName) -> Result<(),
     if mesh.graves()?.graves.iter().any(is_of) {
         return Ok(());
     }
-    let error = CommandError::new(Kind::UnknownAgent, format!("no agent is called {name}"));
+    let error = CommandError::new(CommandErrorKind::UnknownAgent, format!("no agent is called {name}"));
     Err(with_nearest(error, name, &census))
 }
 
 pub(in crate::ops) fn name_taken(name: &AgentName, holder: &str) -> CommandError {
-    CommandError::new(Kind::NameTaken, format!("the name {name} is taken by {holder}"))
+    CommandError::new(CommandErrorKind::NameTaken, format!("the name {name} is taken by {holder}"))
         .hint("choose another; without a name, `msg join` picks one")
         .fact("name", name.as_str())
 }
@@ -69,7 +69,7 @@ pub(in crate::ops) fn name_taken(name: &AgentName, holder: &str) -> CommandError
 /// Buries the dead in a settled census, and clears a name that is free: what is left there is not for the agent that
 /// takes it. An agent that had the name before a rename loses it for good, and gets the mail that is left under it.
 pub(in crate::ops) fn clear(
-    locked: &Locked<'_>,
+    locked: &LockedMesh<'_>,
     census: &Census,
     name: &AgentName,
     now: Timestamp,
@@ -77,7 +77,7 @@ pub(in crate::ops) fn clear(
     bury_dead(locked, census, now)?;
     let dead = census.records.iter().find(|record| record.agent.name == *name && record.agent.is_foreign());
     if let Some(record) = dead {
-        locked.bury(record, Why::Died, now, None)?;
+        locked.bury(record, GoneReason::Died, now, None)?;
     }
     if census.unreadable(name).is_some_and(|file| file.told.is_some()) {
         locked.put_registration_aside(name, "its agent is gone, and another takes its name")?;

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
-use crate::domain::{ActivityCounts, Agent, Liveness, Presence, Signs};
-use crate::store::{Claim, Claims, Mesh, Record};
+use crate::domain::{ActivityCounts, Agent, Liveness, Presence, PresenceFacts};
+use crate::store::{Claim, Claims, Mesh, Registration};
 use crate::sys::{clock, process};
 
 use crate::ops::context::Context;
@@ -41,7 +41,7 @@ impl Profile {
     pub(in crate::ops) fn of_record(
         ctx: &Context,
         mesh: &Mesh,
-        record: &Record,
+        record: &Registration,
         claims: &Claims,
     ) -> Result<Self, CommandError> {
         let liveness = process::liveness(&record.agent.process);
@@ -68,7 +68,7 @@ impl Profile {
         let presence = Presence::of(liveness, quiet, stuck_after);
         let tally = mesh.tally(&agent)?;
         let ActivityCounts { tool_calls, tokens, files_modified, activity, last_tool_call } = tally;
-        let signs = Signs {
+        let signs = PresenceFacts {
             presence,
             quiet,
             here_for: now.duration_since(agent.started_at),

@@ -15,7 +15,7 @@ use super::identity;
 use super::names::{self, holder, name_taken};
 use super::profile::Profile;
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::tasks::claims;
 
 /// How long the old name stays taken and leads to the new one.
@@ -30,7 +30,7 @@ pub fn rename(op: &Op, new: &AgentName) -> Result<(Profile, AgentName), CommandE
     } else if old == *new {
         // On some file systems it would be the same file.
         let text = format!("names are case-insensitive: you are already {old}");
-        return Err(CommandError::new(Kind::NameTaken, text).fact("name", new.as_str()));
+        return Err(CommandError::new(CommandErrorKind::NameTaken, text).fact("name", new.as_str()));
     } else {
         change(&mesh, &caller, new)?
     };

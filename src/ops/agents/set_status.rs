@@ -3,7 +3,7 @@
 use super::identity;
 use super::profile::Profile;
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind};
 
 /// The longest status, in characters: it is shown on one line with the name.
 pub const MAX_STATUS: usize = 200;
@@ -17,10 +17,14 @@ pub fn set_status(op: &Op, text: Option<&str>) -> Result<Profile, CommandError> 
         let length = status.chars().count();
         if length > MAX_STATUS {
             let text = format!("the status has {length} characters; {MAX_STATUS} is the most");
-            return Err(CommandError::new(Kind::InvalidValue, text).hint("say it shorter, or send a message"));
+            return Err(CommandError::new(CommandErrorKind::InvalidValue, text)
+                .hint("say it shorter, or send a message"));
         }
         if status.chars().any(char::is_control) {
-            return Err(CommandError::new(Kind::InvalidValue, "the status has control characters in it"));
+            return Err(CommandError::new(
+                CommandErrorKind::InvalidValue,
+                "the status has control characters in it",
+            ));
         }
     }
     let (mesh, caller) = identity::caller(op)?;

@@ -9,7 +9,7 @@
 use std::time::Duration;
 
 use crate::domain::{Agent, EventKind, Notice, PeerText, Presence};
-use crate::store::{Census, Claims, Locked, Mesh};
+use crate::store::{Census, Claims, LockedMesh, Mesh};
 use crate::sys::clock;
 
 use super::profile::Profile;
@@ -84,7 +84,7 @@ fn tell(op: &Op, mesh: &Mesh, stuck: &[&Agent]) -> Result<(), CommandError> {
 
 fn tell_of(
     op: &Op,
-    locked: &Locked<'_>,
+    locked: &LockedMesh<'_>,
     mesh: &Mesh,
     stuck: &Profile,
     (census, claims): (&Census, &Claims),

@@ -1,29 +1,32 @@
 //! `doctor` checks of the machine: who may open the mesh directory, and the kernel's inotify limits.
 
 use crate::ops::effects::Op;
-use crate::ops::health_check::Check;
+use crate::ops::health_check::HealthCheck;
 use crate::store::Mesh;
 
-pub(super) fn permissions(op: &Op, mesh: &Mesh, repair: bool) -> Check {
+pub(super) fn permissions(op: &Op, mesh: &Mesh, repair: bool) -> HealthCheck {
     const NAME: &str = "permissions";
     if repair && let Err(error) = mesh.tighten() {
-        return Check::failed(NAME, error);
+        return HealthCheck::failed(NAME, error);
     }
     match mesh.loose() {
-        Some(mode) => Check::warn(
+        Some(mode) => HealthCheck::warn(
             NAME,
             format!("`{}` is open to other users (mode {mode:03o})", op.location),
             "the next command that writes to the mesh closes it, and so does `msg doctor --repair`",
         ),
         None => {
             let said = op.take_warnings().into_iter().next();
-            said.map_or_else(|| Check::ok(NAME, "only you can open it"), |said| Check::mended(NAME, said))
+            said.map_or_else(
+                || HealthCheck::ok(NAME, "only you can open it"),
+                |said| HealthCheck::mended(NAME, said),
+            )
         }
     }
 }
 
 /// Checks the inotify limits: `watch` needs one watch and one instance; harnesses and editors use up thousands.
-pub(super) fn inotify() -> Check {
+pub(super) fn inotify() -> HealthCheck {
     const NAME: &str = "inotify";
     let limit = |name: &str| -> Option<u64> {
         std::fs::read_to_string(format!("/proc/sys/fs/inotify/{name}")).ok()?.trim().parse().ok()
@@ -32,15 +35,15 @@ pub(super) fn inotify() -> Check {
         (Some(watches), Some(instances)) => {
             let text = format!("{watches} watches and {instances} instances allowed");
             if watches >= 8192 && instances >= 64 {
-                Check::ok(NAME, text)
+                HealthCheck::ok(NAME, text)
             } else {
-                Check::warn(
+                HealthCheck::warn(
                     NAME,
                     text,
                     "raise them with `sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512`",
                 )
             }
         }
-        _ => Check::ok(NAME, "not on this system"),
+        _ => HealthCheck::ok(NAME, "not on this system"),
     }
 }

@@ -1,6 +1,6 @@
 //! Makes an event for the feed: one line of limited length.
 
-use crate::domain::{AgentName, Event, EventKind, What};
+use crate::domain::{AgentName, AnyEventKind, Event, EventKind};
 use crate::sys::clock;
 
 /// The longest preview of a text, in characters.
@@ -17,7 +17,7 @@ pub(in crate::ops) fn event(
 ) -> Event {
     Event {
         at: clock::now(),
-        what: What::Ours(kind),
+        what: AnyEventKind::Ours(kind),
         agent: agent.to_string(),
         target: target.map(|target| shortened(target, TARGET)),
         preview: preview.map(|preview| shortened(preview, PREVIEW)),

@@ -7,13 +7,13 @@ use crossbeam_channel::{after, select};
 use crate::domain::Event;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
-use crate::ops::messages::receive::Reached;
-use crate::ops::messages::watch::End;
-use crate::ops::watcher::mesh_watcher::{MeshWatcher, Woken};
+use crate::ops::messages::receive::HandoverOutcome;
+use crate::ops::messages::watch::WatchEnd;
+use crate::ops::watcher::mesh_watcher::{MeshWatcher, WatchWakeup};
 use crate::store::{Project, WatchTarget};
 use crate::sys::signals::Stop;
 
-use super::{Cursor, since};
+use super::{FeedCursor, since};
 
 /// How often to look for a mesh that does not exist yet.
 const LOOK_FOR_MESH: Duration = Duration::from_millis(500);
@@ -21,16 +21,16 @@ const LOOK_FOR_MESH: Duration = Duration::from_millis(500);
 /// Hands over events from `cursor` on, each once, until it is stopped or nobody reads any more.
 pub fn follow(
     op: &Op,
-    mut cursor: Cursor,
+    mut cursor: FeedCursor,
     stop: &Stop,
-    hand_over: &mut dyn FnMut(&[Event]) -> Reached,
-) -> Result<End, CommandError> {
+    hand_over: &mut dyn FnMut(&[Event]) -> HandoverOutcome,
+) -> Result<WatchEnd, CommandError> {
     let mesh = loop {
         match op.mesh()? {
             Some(mesh) => break mesh,
             // Before the first agent joins there is nothing to watch, not even a directory.
             None => select! {
-                recv(stop.wake()) -> _ => return Ok(End::Stopped),
+                recv(stop.wake()) -> _ => return Ok(WatchEnd::Stopped),
                 recv(after(LOOK_FOR_MESH)) -> _ => {}
             },
         }
@@ -42,11 +42,11 @@ pub fn follow(
         let news = since(op, &cursor)?;
         news.complain(op);
         cursor = news.cursor;
-        if !news.events.is_empty() && hand_over(&news.events) == Reached::No {
-            return Ok(End::Closed);
+        if !news.events.is_empty() && hand_over(&news.events) == HandoverOutcome::No {
+            return Ok(WatchEnd::Closed);
         }
-        if ear.wait(stop, None) == Woken::Stopped {
-            return Ok(End::Stopped);
+        if ear.wait(stop, None) == WatchWakeup::Stopped {
+            return Ok(WatchEnd::Stopped);
         }
     }
 }

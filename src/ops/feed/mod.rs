@@ -1,34 +1,34 @@
 //! The feed: makes events, reads them and follows them.
 //!
 //! It is the mesh's feed together with the one that pi-messenger keeps in the project. A reader starts with [`recent`]
-//! and goes on with [`since`], from the [`Cursor`] that [`recent`] returned: each event is given once. [`follow`] does
-//! that in a loop, and waits in between.
+//! and goes on with [`since`], from the [`FeedCursor`] that [`recent`] returned: each event is given once. [`follow`]
+//! does that in a loop, and waits in between.
 
 pub(super) mod event;
 mod follow;
 
-use crate::domain::settings::Value;
-use crate::domain::{AgentName, Event, EventKind, What};
-use crate::store::{FeedPlace, Given, Project, ProjectPlace};
+use crate::domain::settings::SettingValue;
+use crate::domain::{AgentName, AnyEventKind, Event, EventKind};
+use crate::store::{EventBatch, FeedPosition, Project, ProjectFeedPosition};
 
 use crate::ops::agents::names;
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind};
 
 pub use follow::follow;
 
 /// Events, oldest first.
 #[derive(Clone, Debug, Default)]
-pub struct Recent {
+pub struct RecentEvents {
     pub events: Vec<Event>,
     /// Lines that are not events: cut short by a crash, or written by another program.
     pub unreadable: usize,
     /// Where to go on reading.
-    pub cursor: Cursor,
+    pub cursor: FeedCursor,
 }
 
-impl Recent {
+impl RecentEvents {
     /// Warns about lines that could not be read.
     pub fn complain(&self, op: &Op) {
         match self.unreadable {
@@ -43,25 +43,25 @@ impl Recent {
 
 /// A position in the feed. The default is its start.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Cursor {
-    mesh: FeedPlace,
-    project: ProjectPlace,
+pub struct FeedCursor {
+    mesh: FeedPosition,
+    project: ProjectFeedPosition,
 }
 
 /// Which events are wanted; all by default.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
+pub struct FeedFilter {
     /// Those by or about this agent, ignoring case.
     pub agent: Option<String>,
     /// Those of one of these kinds.
     pub kinds: Vec<String>,
 }
 
-impl Wanted {
+impl FeedFilter {
     pub fn is(&self, event: &Event) -> bool {
         let is_about = |name: &String| {
             let others = event.target.iter().chain(&event.preview);
-            let is_target = matches!(event.what, What::Ours(kind) if kind.is_about_agents())
+            let is_target = matches!(event.what, AnyEventKind::Ours(kind) if kind.is_about_agents())
                 && others.into_iter().any(|other| other.eq_ignore_ascii_case(name));
             event.agent.eq_ignore_ascii_case(name) || is_target
         };
@@ -71,8 +71,8 @@ impl Wanted {
 }
 
 /// The latest wanted events.
-pub fn recent(ctx: &Context, limit: usize, wanted: &Wanted) -> Result<Recent, CommandError> {
-    let (mut given, mut cursor) = (Given::default(), Cursor::default());
+pub fn recent(ctx: &Context, limit: usize, wanted: &FeedFilter) -> Result<RecentEvents, CommandError> {
+    let (mut given, mut cursor) = (EventBatch::default(), FeedCursor::default());
     if let Some(mesh) = ctx.mesh()? {
         (given, cursor.mesh) = mesh.last_events(limit, |event| wanted.is(event))?;
     }
@@ -80,7 +80,7 @@ pub fn recent(ctx: &Context, limit: usize, wanted: &Wanted) -> Result<Recent, Co
     cursor.project = place;
     given.merge(others);
     given.keep_last(limit);
-    Ok(Recent { events: discreet(ctx, given.events), unreadable: given.unreadable, cursor })
+    Ok(RecentEvents { events: discreet(ctx, given.events), unreadable: given.unreadable, cursor })
 }
 
 /// Fails for an unknown agent: a question about it has no answer.
@@ -88,20 +88,20 @@ pub fn must_be_known(ctx: &Context, agent: &str) -> Result<(), CommandError> {
     let name = AgentName::new(agent)?;
     match ctx.mesh()? {
         Some(mesh) => names::must_be_known(&mesh, &name),
-        None => Err(CommandError::new(Kind::UnknownAgent, format!("no agent is called {name}"))
+        None => Err(CommandError::new(CommandErrorKind::UnknownAgent, format!("no agent is called {name}"))
             .hint("nobody has joined this mesh yet")),
     }
 }
 
 /// The events after `cursor`. If there are none, this costs a look at the directory and at the end of a file.
-pub fn since(ctx: &Context, cursor: &Cursor) -> Result<Recent, CommandError> {
+pub fn since(ctx: &Context, cursor: &FeedCursor) -> Result<RecentEvents, CommandError> {
     let mut cursor = cursor.clone();
     let mut given = match ctx.mesh()? {
         Some(mesh) => mesh.news(&mut cursor.mesh)?,
-        None => Given::default(),
+        None => EventBatch::default(),
     };
     given.merge(Project::of(&ctx.cwd).news(&mut cursor.project)?);
-    Ok(Recent { events: discreet(ctx, given.events), unreadable: given.unreadable, cursor })
+    Ok(RecentEvents { events: discreet(ctx, given.events), unreadable: given.unreadable, cursor })
 }
 
 /// The text of a direct message, if the settings let others see it.
@@ -113,7 +113,7 @@ pub(super) fn preview<'a>(ctx: &Context, text: &'a str, broadcast: bool) -> Opti
 fn discreet(ctx: &Context, mut events: Vec<Event>) -> Vec<Event> {
     if !tells_text(ctx) {
         let is_direct = |event: &&mut Event| {
-            event.what == What::Ours(EventKind::Message)
+            event.what == AnyEventKind::Ours(EventKind::Message)
                 && event.target.as_deref().is_some_and(|target| target != "all")
         };
         events.iter_mut().filter(is_direct).for_each(|event| event.preview = None);
@@ -122,5 +122,5 @@ fn discreet(ctx: &Context, mut events: Vec<Event>) -> Vec<Event> {
 }
 
 fn tells_text(ctx: &Context) -> bool {
-    matches!(ctx.settings.get("feedPrivacy"), Ok((Value::Text(privacy), _)) if privacy == "text")
+    matches!(ctx.settings.get("feedPrivacy"), Ok((SettingValue::Text(privacy), _)) if privacy == "text")
 }

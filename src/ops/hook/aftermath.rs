@@ -13,13 +13,13 @@ use crate::domain::hook::ToolUse;
 use crate::domain::pattern::{PathForm, Pattern};
 use crate::domain::{Agent, AgentName, Notice, PeerText};
 use crate::ops::error::CommandError;
-use crate::ops::reservations::check::{self, Names};
-use crate::ops::reservations::reserve::Place;
-use crate::store::{Before, Near, patterns};
-use crate::sys::files::{self, Stamp};
+use crate::ops::reservations::check::{self, HardLinkPolicy};
+use crate::ops::reservations::reserve::PatternBase;
+use crate::store::{RegistryQuery, StampsBefore, patterns};
+use crate::sys::files::{self, FileStamp};
 use crate::sys::{clock, paths};
 
-use crate::ops::hook::Visit;
+use crate::ops::hook::HookRun;
 
 /// Limits of a look: the number of files, and the time, for a file system that does not answer.
 const MOST_FILES: usize = 2_000;
@@ -31,7 +31,7 @@ const KEPT: Duration = Duration::from_secs(24 * 3600);
 const SWEEP_ONE_IN: u32 = 256;
 
 /// Records what reserved files look like before the command runs.
-pub(super) fn note(visit: &Visit<'_>, tool: &ToolUse) -> Result<(), CommandError> {
+pub(super) fn note(visit: &HookRun<'_>, tool: &ToolUse) -> Result<(), CommandError> {
     let Some(session) = &visit.call.event.session else { return Ok(()) };
     let watched = watched(visit)?;
     if watched.is_empty() {
@@ -39,7 +39,7 @@ pub(super) fn note(visit: &Visit<'_>, tool: &ToolUse) -> Result<(), CommandError
     }
     let at = clock::from_system(clock::machine_time());
     let (files, partial) = look(&watched);
-    let before = Before { at, files, partial };
+    let before = StampsBefore { at, files, partial };
     visit.mesh.keep_before(session, &call_id(tool), &before)?;
     visit.mesh.sweep_hooks(KEPT, SWEEP_ONE_IN)?;
     Ok(())
@@ -47,7 +47,7 @@ pub(super) fn note(visit: &Visit<'_>, tool: &ToolUse) -> Result<(), CommandError
 
 /// Reports files reserved by others that changed while the command ran: returns a notice for the model, and notifies
 /// the holders.
-pub(super) fn compare(visit: &Visit<'_>, tool: &ToolUse) -> Result<Option<Notice>, CommandError> {
+pub(super) fn compare(visit: &HookRun<'_>, tool: &ToolUse) -> Result<Option<Notice>, CommandError> {
     let (Some(session), Some(command)) = (&visit.call.event.session, &tool.command) else { return Ok(None) };
     let before = visit.mesh.take_before(session, &call_id(tool))?;
     let now = clock::from_system(clock::machine_time());
@@ -73,27 +73,27 @@ pub(super) fn compare(visit: &Visit<'_>, tool: &ToolUse) -> Result<Option<Notice
 }
 
 /// When the holder was last active. A pi-messenger agent leaves no such trace, but may write it into its registration.
-fn last_sign(visit: &Visit<'_>, holder: &AgentName) -> Result<Option<Timestamp>, CommandError> {
+fn last_sign(visit: &HookRun<'_>, holder: &AgentName) -> Result<Option<Timestamp>, CommandError> {
     let touched = visit.mesh.last_touch(holder)?;
     let written = visit.mesh.registration(holder)?.and_then(|record| record.agent.last_activity);
     Ok(touched.max(written))
 }
 
 /// Changes reported by the harness itself.
-fn of_harness(visit: &Visit<'_>, changed: &[String]) -> Result<Vec<(String, AgentName)>, CommandError> {
+fn of_harness(visit: &HookRun<'_>, changed: &[String]) -> Result<Vec<(String, AgentName)>, CommandError> {
     let targets: Vec<_> = changed.iter().map(|path| check::file(visit.cwd(), path)).collect();
-    let look = |near: &Near<'_>| visit.survey.near(near);
-    let judged = check::judge(visit.mesh, visit.me.as_ref(), &targets, Names::Given, look)?;
+    let look = |near: &RegistryQuery<'_>| visit.survey.near(near);
+    let judged = check::judge(visit.mesh, visit.me.as_ref(), &targets, HardLinkPolicy::Given, look)?;
     let held = changed.iter().zip(judged.holdings);
     Ok(held.filter_map(|(path, holding)| Some((path.clone(), holding?.holder.name.clone()))).collect())
 }
 
 /// Changes found by looking again.
-fn of_look(visit: &Visit<'_>, before: &Before) -> Result<Vec<(String, AgentName)>, CommandError> {
+fn of_look(visit: &HookRun<'_>, before: &StampsBefore) -> Result<Vec<(String, AgentName)>, CommandError> {
     let watched = watched(visit)?;
     let (after, partial) = look(&watched);
     let is_new = |path: &String| !before.partial && !before.files.contains_key(path);
-    let has_changed = |path: &String, stamp: &Stamp| match before.files.get(path) {
+    let has_changed = |path: &String, stamp: &FileStamp| match before.files.get(path) {
         Some(old) => old != stamp,
         None => is_new(path),
     };
@@ -116,9 +116,9 @@ struct Watch {
     holder: AgentName,
 }
 
-fn watched(visit: &Visit<'_>) -> Result<Vec<Watch>, CommandError> {
+fn watched(visit: &HookRun<'_>) -> Result<Vec<Watch>, CommandError> {
     let now = clock::now();
-    let place = Place::here(visit.op);
+    let place = PatternBase::here(visit.op);
     let mut watched = Vec::new();
     for record in visit.mesh.census()?.records {
         let agent: &Agent = &record.agent;
@@ -141,14 +141,14 @@ fn watched(visit: &Visit<'_>) -> Result<Vec<Watch>, CommandError> {
 }
 
 /// The stamps of the files that the patterns cover, and whether there were too many.
-fn look(watched: &[Watch]) -> (BTreeMap<String, Stamp>, bool) {
+fn look(watched: &[Watch]) -> (BTreeMap<String, FileStamp>, bool) {
     let mut found = BTreeMap::new();
     let mut walk = files::Walk::new(MOST_FILES, MOST_TIME);
     for watch in watched {
         walk.files(Path::new(watch.start.as_str()), &mut |path, metadata| {
             let spelled = PathForm::absolute(&path.to_string_lossy());
             if watch.pattern.covers(&spelled) {
-                found.insert(spelled.to_string(), Stamp::of(metadata));
+                found.insert(spelled.to_string(), FileStamp::of(metadata));
             }
         });
     }
@@ -160,8 +160,8 @@ fn call_id(tool: &ToolUse) -> String {
     tool.call.clone().unwrap_or_else(|| tool.command.clone().unwrap_or_default())
 }
 
-fn words(visit: &Visit<'_>, told: &[(String, AgentName)]) -> Notice {
-    let place = Place::here(visit.op);
+fn words(visit: &HookRun<'_>, told: &[(String, AgentName)]) -> Notice {
+    let place = PatternBase::here(visit.op);
     let mut notice = Notice::new().say("Reserved by others, and changed while your command ran: ");
     for (number, (path, holder)) in told.iter().take(MOST_TOLD).enumerate() {
         notice = if number > 0 { notice.say(", ") } else { notice };
@@ -174,8 +174,8 @@ fn words(visit: &Visit<'_>, told: &[(String, AgentName)]) -> Notice {
 }
 
 /// Notifies the holders. If that fails, the agent is still told.
-fn tell_holders(visit: &Visit<'_>, told: &[(String, AgentName)], command: &str) {
-    let place = Place::here(visit.op);
+fn tell_holders(visit: &HookRun<'_>, told: &[(String, AgentName)], command: &str) {
+    let place = PatternBase::here(visit.op);
     let command = PeerText::new(command);
     let mut holders: Vec<&AgentName> = told.iter().map(|(_, holder)| holder).collect();
     holders.sort_unstable_by(|a, b| a.as_str().cmp(b.as_str()));

@@ -7,21 +7,21 @@
 //! A known limit: the command line that `install` writes passes on the output of `msg` only if `msg` exits with 0. If
 //! `msg` is killed after it printed a refusal, the harness doesn't get it.
 
-use crate::domain::hook::{Answer, ToolUse};
+use crate::domain::hook::{HookAnswer, ToolUse};
 use crate::domain::pattern::Budget;
-use crate::domain::{EventKind, Hit, Wait, quoted, said};
-use crate::ops::agents::identity::Recognised;
-use crate::ops::error::{CommandError, Kind};
+use crate::domain::{Conflict, EventKind, PathWait, quoted, said};
+use crate::ops::agents::identity::RecognisedAgent;
+use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::messages::rendered_message::age;
-use crate::ops::reservations::check::{self, Names};
+use crate::ops::reservations::check::{self, HardLinkPolicy};
 use crate::ops::reservations::holdings::Holding;
-use crate::ops::reservations::reserve::Place;
+use crate::ops::reservations::reserve::PatternBase;
 use crate::ops::reservations::waiting;
-use crate::store::{Near, patterns};
+use crate::store::{RegistryQuery, patterns};
 use crate::sys::clock;
 
-use super::commands::{Change, Plan};
-use super::{PATIENCE, Say, Visit, aftermath};
+use super::commands::{PlannedChange, ToolPlan};
+use super::{AnswerFn, HookRun, PATIENCE, aftermath};
 
 /// What the registrations say about a plan.
 #[derive(Default)]
@@ -34,14 +34,14 @@ struct Judgement {
     has_uncompared: bool,
 }
 
-impl Visit<'_> {
+impl HookRun<'_> {
     pub(super) fn before(
         &mut self,
         tool: &ToolUse,
-        recognised: Recognised,
-        say: &mut Say<'_>,
+        recognised: RecognisedAgent,
+        say: &mut AnswerFn<'_>,
     ) -> Result<(), CommandError> {
-        let plan = Plan::of(self.op, tool);
+        let plan = ToolPlan::of(self.op, tool);
         let judgement = self.judge(&plan)?;
         match judgement.refused {
             Some((number, holding)) => {
@@ -50,7 +50,7 @@ impl Visit<'_> {
             }
             None => {
                 if let Some(doubt) = judgement.doubts.first().filter(|_| self.op.settings.is_on("strict")) {
-                    let error = CommandError::new(Kind::Corrupt, doubt.clone());
+                    let error = CommandError::new(CommandErrorKind::Corrupt, doubt.clone());
                     return Err(error.hint("run `msg doctor` for details"));
                 }
                 self.let_through(tool, &plan, recognised, &judgement, say);
@@ -60,15 +60,15 @@ impl Visit<'_> {
     }
 
     /// Finds out which change is refused. Takes no lock.
-    fn judge(&self, plan: &Plan) -> Result<Judgement, CommandError> {
+    fn judge(&self, plan: &ToolPlan) -> Result<Judgement, CommandError> {
         let unread = plan.unread.clone().into_iter();
         if plan.changes.is_empty() {
             return Ok(Judgement { doubts: unread.collect(), ..Judgement::default() });
         }
         let targets: Vec<_> = plan.changes.iter().map(|change| change.target.clone()).collect();
-        let look = |near: &Near<'_>| self.survey.near_and_learn(near);
-        let judged = check::judge(self.mesh, self.me.as_ref(), &targets, Names::All, look)?;
-        let place = Place::here(self.op);
+        let look = |near: &RegistryQuery<'_>| self.survey.near_and_learn(near);
+        let judged = check::judge(self.mesh, self.me.as_ref(), &targets, HardLinkPolicy::All, look)?;
+        let place = PatternBase::here(self.op);
         let mut doubts = judged.doubts(|number| plan.changes[number].shown(&place));
         doubts.extend(unread);
         let has_uncompared = judged.uncompared.is_some();
@@ -82,12 +82,18 @@ impl Visit<'_> {
         Ok(Judgement { refused, doubts, has_uncompared })
     }
 
-    fn refuse(&mut self, change: &Change, holding: &Holding, recognised: Recognised, say: &mut Say<'_>) {
-        let place = Place::here(self.op);
+    fn refuse(
+        &mut self,
+        change: &PlannedChange,
+        holding: &Holding,
+        recognised: RecognisedAgent,
+        say: &mut AnswerFn<'_>,
+    ) {
+        let place = PatternBase::here(self.op);
         let shown = change.shown(&place);
         let is_told = self.me.as_ref().is_some_and(|me| !me.is_foreign());
         let known = (recognised.is_known(), is_told);
-        say(&Answer::Deny(refusal(change, &shown, holding, known)));
+        say(&HookAnswer::Deny(refusal(change, &shown, holding, known)));
         self.survey.learn();
         self.settle(recognised);
         if self.is_forged() {
@@ -105,16 +111,16 @@ impl Visit<'_> {
     fn let_through(
         &mut self,
         tool: &ToolUse,
-        plan: &Plan,
-        recognised: Recognised,
+        plan: &ToolPlan,
+        recognised: RecognisedAgent,
         judgement: &Judgement,
-        say: &mut Say<'_>,
+        say: &mut AnswerFn<'_>,
     ) {
-        say(&Answer::Silence);
+        say(&HookAnswer::Silence);
         self.survey.learn();
         for doubt in &judgement.doubts {
             let text = format!("a tool call was let through, but {doubt}");
-            self.leave_trouble(&CommandError::new(Kind::Corrupt, text));
+            self.leave_trouble(&CommandError::new(CommandErrorKind::Corrupt, text));
         }
         self.settle(recognised);
         if self.is_forged() {
@@ -129,7 +135,7 @@ impl Visit<'_> {
     }
 
     /// Records that the agent was refused this. If that fails, it is not told when it becomes free.
-    fn remember(&self, wait: Wait) -> Result<(), CommandError> {
+    fn remember(&self, wait: PathWait) -> Result<(), CommandError> {
         let Some(me) = self.me.as_ref().filter(|me| !me.is_foreign()) else { return Ok(()) };
         let locked = self.mesh.lock_within(PATIENCE)?;
         let me = locked.own_record(me)?.agent;
@@ -139,7 +145,7 @@ impl Visit<'_> {
 
 /// What the agent waits for: the path it wanted, or, for a hard link, the reserved name of the same file. It is told by
 /// the name that it used.
-fn wait_for(change: &Change, holding: &Holding, place: &Place) -> Wait {
+fn wait_for(change: &PlannedChange, holding: &Holding, place: &PatternBase) -> PathWait {
     let Holding { holder, reservation, .. } = holding;
     let (wanted, place, is_plain) = change.wanted(place);
     let (pattern, named, root, literal) = match is_other_name(change, holding) {
@@ -149,17 +155,29 @@ fn wait_for(change: &Change, holding: &Holding, place: &Place) -> Wait {
         }
         false => (wanted, None, place, is_plain),
     };
-    Wait { pattern, named, root: Some(root), literal, holder: holder.name.to_string(), since: clock::now() }
+    PathWait {
+        pattern,
+        named,
+        root: Some(root),
+        literal,
+        holder: holder.name.to_string(),
+        since: clock::now(),
+    }
 }
 
 /// Whether the reservation applies only through a hard link.
-fn is_other_name(change: &Change, holding: &Holding) -> bool {
+fn is_other_name(change: &PlannedChange, holding: &Holding) -> bool {
     let patterns = patterns(&holding.holder, &holding.reservation);
-    patterns.iter().all(|pattern| change.target.hit_by(pattern, &Budget::for_one_pair()) == Hit::No)
+    patterns.iter().all(|pattern| change.target.hit_by(pattern, &Budget::for_one_pair()) == Conflict::No)
 }
 
 /// The text of a refusal for the model. The holder's reason is quoted, because it is a peer's text.
-fn refusal(change: &Change, shown: &str, holding: &Holding, (is_known, is_told): (bool, bool)) -> String {
+fn refusal(
+    change: &PlannedChange,
+    shown: &str,
+    holding: &Holding,
+    (is_known, is_told): (bool, bool),
+) -> String {
     let Holding { holder, reservation, .. } = holding;
     let name = &holder.name;
     let reason = reservation.reason.as_deref().filter(|reason| !reason.trim().is_empty());

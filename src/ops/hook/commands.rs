@@ -4,11 +4,11 @@ use std::path::Path;
 
 use crate::domain::hook::ToolUse;
 use crate::domain::pattern::{PathForm, Pattern, has_wildcard};
-use crate::domain::shell::{self, Extent, Reading, Run, World, Written};
-use crate::domain::{Target, visible};
+use crate::domain::shell::{self, CommandPrediction, Extent, PathWrite, Run, ShellEnvironment};
+use crate::domain::{ChangeTarget, visible};
 use crate::ops::context::Context;
 use crate::ops::reservations::check;
-use crate::ops::reservations::reserve::Place;
+use crate::ops::reservations::reserve::PatternBase;
 use crate::sys::environment::variable;
 use crate::sys::git::WorkTree;
 use crate::sys::{files, paths};
@@ -34,8 +34,8 @@ pub(super) fn may_ask_for_mail(tool: &ToolUse) -> bool {
 }
 
 /// What a tool will change, as far as it can be known beforehand.
-pub(super) struct Plan {
-    pub(super) changes: Vec<Change>,
+pub(super) struct ToolPlan {
+    pub(super) changes: Vec<PlannedChange>,
     /// It may change more than that.
     pub(super) is_opaque: bool,
     /// Why a part of the command was not checked, if it was too long.
@@ -45,8 +45,8 @@ pub(super) struct Plan {
 }
 
 /// One thing that will be changed.
-pub(super) struct Change {
-    pub(super) target: Target,
+pub(super) struct PlannedChange {
+    pub(super) target: ChangeTarget,
     /// The part of a command that does it.
     pub(super) by: Option<String>,
     /// The path or pattern itself, absolute.
@@ -56,9 +56,10 @@ pub(super) struct Change {
     pub(super) removes: bool,
 }
 
-impl Plan {
+impl ToolPlan {
     pub(super) fn of(ctx: &Context, tool: &ToolUse) -> Self {
-        let mut changes: Vec<Change> = tool.edits.iter().map(|path| Change::edit(ctx, path)).collect();
+        let mut changes: Vec<PlannedChange> =
+            tool.edits.iter().map(|path| PlannedChange::edit(ctx, path)).collect();
         let mut is_opaque = false;
         let mut runs = Vec::new();
         let mut unread = None;
@@ -71,7 +72,7 @@ impl Plan {
                 unread = Some(format!("the command changes more than {MOST_CHANGES} paths"));
             }
             for written in reading.writes.into_iter().take(MOST_CHANGES) {
-                match Change::write(ctx, written) {
+                match PlannedChange::write(ctx, written) {
                     Some(change) => changes.push(change),
                     None => is_opaque = true,
                 }
@@ -87,11 +88,11 @@ pub(super) fn runs(ctx: &Context, tool: &ToolUse) -> Vec<Run> {
     tool.command.as_deref().map(|command| read(ctx, command).runs).unwrap_or_default()
 }
 
-fn read(ctx: &Context, command: &str) -> Reading {
-    shell::read_command(command, &ctx.cwd.to_string_lossy(), &Surroundings { ctx })
+fn read(ctx: &Context, command: &str) -> CommandPrediction {
+    shell::read_command(command, &ctx.cwd.to_string_lossy(), &RealEnvironment { ctx })
 }
 
-impl Change {
+impl PlannedChange {
     fn edit(ctx: &Context, path: &str) -> Self {
         // Some harnesses expand `~`. For the others this does no harm: nobody has reserved a directory of that name.
         let full = ctx.cwd.join(ctx.home.expand(path)).to_string_lossy().into_owned();
@@ -99,17 +100,17 @@ impl Change {
     }
 
     /// `None`: the pattern can't be resolved.
-    fn write(ctx: &Context, written: Written) -> Option<Self> {
+    fn write(ctx: &Context, written: PathWrite) -> Option<Self> {
         let removes = written.removes_a_name();
-        let Written { path, extent, is_pattern, by } = written;
+        let PathWrite { path, extent, is_pattern, by } = written;
         let target = match (is_pattern, extent) {
             (false, Extent::File) => check::file(&ctx.cwd, &path),
-            (false, Extent::Tree) => Target::tree(paths::spellings(&ctx.cwd, &path)),
+            (false, Extent::Tree) => ChangeTarget::tree(paths::spellings(&ctx.cwd, &path)),
             (true, extent) => {
                 let slash = if extent == Extent::Tree && !path.ends_with('/') { "/" } else { "" };
                 let read = Pattern::new(&format!("{path}{slash}"), &PathForm::absolute("/")).ok()?;
                 let led = read.with_head(paths::resolve(Path::new(read.head().as_str())));
-                Target::Area(if led == read { vec![read] } else { vec![read, led] })
+                ChangeTarget::Area(if led == read { vec![read] } else { vec![read, led] })
             }
         };
         Some(Self { target, by: Some(by), path, is_pattern, removes })
@@ -122,12 +123,12 @@ impl Change {
     }
 
     /// The path as it is shown to people here.
-    pub(super) fn shown(&self, place: &Place) -> String {
+    pub(super) fn shown(&self, place: &PatternBase) -> String {
         visible(&place.shorten(&self.path)).into_owned()
     }
 
     /// What the agent waits for if this is refused: the pattern, its root, and whether it is a plain path.
-    pub(super) fn wanted(&self, place: &Place) -> (String, String, bool) {
+    pub(super) fn wanted(&self, place: &PatternBase) -> (String, String, bool) {
         let pattern = place.shorten(&self.path);
         let literal = !self.is_pattern && has_wildcard(&pattern);
         (pattern, place.root().to_string(), literal)
@@ -135,11 +136,11 @@ impl Change {
 }
 
 /// What the shell reader may ask about the file system.
-struct Surroundings<'a> {
+struct RealEnvironment<'a> {
     ctx: &'a Context,
 }
 
-impl World for Surroundings<'_> {
+impl ShellEnvironment for RealEnvironment<'_> {
     fn is_dir(&self, path: &str) -> bool {
         Path::new(path).is_dir()
     }

@@ -4,15 +4,15 @@
 //! (`store::offers`). No mail is given where it might not arrive: before a command that may ask for mail itself, and
 //! with the result of a tool that was interrupted. A codec says at which events its harness passes text on.
 
-use crate::domain::hook::{Answer, Moment};
+use crate::domain::hook::{HookAnswer, HookMoment};
 use crate::domain::{Agent, Message};
 use crate::ops::error::CommandError;
-use crate::ops::messages::receive::{Desk, Reached};
-use crate::ops::messages::rendered_message::{self, Letter, Reader};
+use crate::ops::messages::receive::{HandoverOutcome, InboxReader};
+use crate::ops::messages::rendered_message::{self, ReaderKind, RenderedMessage};
 use crate::ops::wake::{self, NUDGE};
-use crate::store::{Kept, Stem, Turns, Via, Waiting};
+use crate::store::{MailTurns, OfferRetention, Stem, UnreadMessage, Via};
 
-use super::{Say, Visit, commands};
+use super::{AnswerFn, HookRun, commands};
 
 /// The separator between two messages, and the room kept for the note that more messages wait.
 const GAP: &str = "\n\n";
@@ -23,15 +23,15 @@ const SLACK: usize = 200;
 /// Most messages at once: each costs one or two renames.
 const MOST: usize = 50;
 
-impl Visit<'_> {
+impl HookRun<'_> {
     /// Says `text`, followed by the agent's mail, as far as the harness can carry it now. Says nothing if there is
     /// nothing to say.
-    pub(super) fn hand_over(&self, text: Option<String>, say: &mut Say<'_>) -> Result<(), CommandError> {
-        self.speak(text, Answer::Context, say).map(drop)
+    pub(super) fn hand_over(&self, text: Option<String>, say: &mut AnswerFn<'_>) -> Result<(), CommandError> {
+        self.speak(text, HookAnswer::Context, say).map(drop)
     }
 
     /// At a stop, mail makes the agent go on, but only `mailTurns` times: two agents could talk all night.
-    pub(super) fn stopping(&self, say: &mut Say<'_>) -> Result<(), CommandError> {
+    pub(super) fn stopping(&self, say: &mut AnswerFn<'_>) -> Result<(), CommandError> {
         let me = self.me.as_ref().filter(|me| !me.is_foreign() && !self.call.event.in_subagent);
         let (Some(me), Some(session)) = (me, &self.call.event.session) else { return Ok(()) };
         self.settle_offers(me);
@@ -45,14 +45,16 @@ impl Visit<'_> {
         }
         self.mesh.note_working(session)?;
         // Counted first: after a crash, one turn too few is better than one too many each time.
-        let next = Turns { count: turns.count + 1, said: turns.said.clone() };
+        let next = MailTurns { count: turns.count + 1, said: turns.said.clone() };
         self.mesh.set_turns(session, &next)?;
         let said = match self.call.as_user {
-            true => (say(&Answer::GoOn(NUDGE.to_string())) == Reached::Yes).then(|| NUDGE.to_string()),
-            false => self.speak(None, Answer::GoOn, say)?,
+            true => {
+                (say(&HookAnswer::GoOn(NUDGE.to_string())) == HandoverOutcome::Yes).then(|| NUDGE.to_string())
+            }
+            false => self.speak(None, HookAnswer::GoOn, say)?,
         };
         match said {
-            Some(said) => self.mesh.set_turns(session, &Turns { said, ..next })?,
+            Some(said) => self.mesh.set_turns(session, &MailTurns { said, ..next })?,
             None => {
                 self.mesh.set_turns(session, &turns)?;
                 self.mesh.note_resting(session)?;
@@ -80,16 +82,18 @@ impl Visit<'_> {
             return Ok(());
         }
         match &self.call.event.moment {
-            Moment::Stopping if self.call.event.is_silent => {}
-            Moment::BeforeTool(_) | Moment::AfterTool(_) | Moment::Stopping => self.mesh.surface(&offers)?,
+            HookMoment::Stopping if self.call.event.is_silent => {}
+            HookMoment::BeforeTool(_) | HookMoment::AfterTool(_) | HookMoment::Stopping => {
+                self.mesh.surface(&offers)?;
+            }
             // The user may have taken back the prompt that the mail came with.
-            Moment::PromptSubmitted { prompt } if self.is_our_mail(prompt)? => {}
-            Moment::PromptSubmitted { .. } => {
+            HookMoment::PromptSubmitted { prompt } if self.is_our_mail(prompt)? => {}
+            HookMoment::PromptSubmitted { .. } => {
                 offers.retain(|offer| offer.may_be_gone(self.call.event.turn.as_deref()));
                 self.mesh.withdraw(&offers)?;
             }
-            Moment::SessionStarted | Moment::SessionEnded { .. } => self.mesh.withdraw(&offers)?,
-            Moment::AskingLeave(_) | Moment::Other => {}
+            HookMoment::SessionStarted | HookMoment::SessionEnded { .. } => self.mesh.withdraw(&offers)?,
+            HookMoment::AskingLeave(_) | HookMoment::Other => {}
         }
         Ok(())
     }
@@ -105,8 +109,8 @@ impl Visit<'_> {
     /// no result that could carry any.
     fn may_carry_mail(&self) -> bool {
         match &self.call.event.moment {
-            Moment::BeforeTool(tool) => !commands::may_ask_for_mail(tool),
-            Moment::AfterTool(tool) => !tool.was_interrupted,
+            HookMoment::BeforeTool(tool) => !commands::may_ask_for_mail(tool),
+            HookMoment::AfterTool(tool) => !tool.was_interrupted,
             _ => true,
         }
     }
@@ -115,8 +119,8 @@ impl Visit<'_> {
     fn speak(
         &self,
         text: Option<String>,
-        answer: fn(String) -> Answer,
-        say: &mut Say<'_>,
+        answer: fn(String) -> HookAnswer,
+        say: &mut AnswerFn<'_>,
     ) -> Result<Option<String>, CommandError> {
         let reader = self.me.as_ref().filter(|me| !self.call.event.in_subagent && !me.is_foreign());
         if let Some(me) = reader {
@@ -142,8 +146,8 @@ impl Visit<'_> {
         me: &Agent,
         text: &str,
         room: usize,
-        answer: fn(String) -> Answer,
-        say: &mut Say<'_>,
+        answer: fn(String) -> HookAnswer,
+        say: &mut AnswerFn<'_>,
     ) -> Result<Option<String>, CommandError> {
         self.tell_of_freed(me);
         if self.mesh.unread(me)? == 0 {
@@ -151,8 +155,8 @@ impl Visit<'_> {
         }
         let via = Via::new(&format!("hook {} {}", self.call.harness, self.call.name));
         let turn = self.call.event.turn.as_deref();
-        let kept = if self.call.is_kept { Kept::Always } else { Kept::in_turn(turn) };
-        let mut desk = Desk::new(self.op, self.mesh, me.clone(), via, Reader::Mind).offering(kept);
+        let kept = if self.call.is_kept { OfferRetention::Always } else { OfferRetention::in_turn(turn) };
+        let mut desk = InboxReader::new(self.op, self.mesh, me.clone(), via, ReaderKind::Mind).offering(kept);
         let mut waiting = desk.scan()?.waiting;
         let room = room.saturating_sub(text.chars().count() + GAP.len() + NOTE);
         let rest = waiting.split_off(self.how_many_fit(me, &waiting, room)?).len();
@@ -161,10 +165,10 @@ impl Visit<'_> {
             return Ok(None);
         }
         let mut said = None;
-        desk.finish(delivery, false, &mut |letters: &[Letter]| {
+        desk.finish(delivery, false, &mut |letters: &[RenderedMessage]| {
             let whole = page(text, letters, rest, room);
             let reached = say(&answer(whole.clone()));
-            if reached == Reached::Yes {
+            if reached == HandoverOutcome::Yes {
                 said = Some(whole);
             }
             reached
@@ -174,15 +178,20 @@ impl Visit<'_> {
     }
 
     /// How many of the messages fit. The first is cut rather than left out.
-    fn how_many_fit(&self, me: &Agent, waiting: &[Waiting], room: usize) -> Result<usize, CommandError> {
+    fn how_many_fit(
+        &self,
+        me: &Agent,
+        waiting: &[UnreadMessage],
+        room: usize,
+    ) -> Result<usize, CommandError> {
         if waiting.len() <= 1 {
             return Ok(waiting.len());
         }
         let first = waiting.iter().take(MOST).map(|waiting| (&waiting.stem, &waiting.message));
         let first: Vec<(&Stem, &Message)> = first.collect();
-        let (letters, _) = rendered_message::write(self.op, self.mesh, (me, Reader::Mind), &first)?;
+        let (letters, _) = rendered_message::write(self.op, self.mesh, (me, ReaderKind::Mind), &first)?;
         let mut used = SLACK;
-        let fits = |letter: &&Letter| {
+        let fits = |letter: &&RenderedMessage| {
             used += letter.for_model().chars().count() + GAP.len();
             used <= room
         };
@@ -190,7 +199,7 @@ impl Visit<'_> {
     }
 }
 
-fn page(text: &str, letters: &[Letter], rest: usize, room: usize) -> String {
+fn page(text: &str, letters: &[RenderedMessage], rest: usize, room: usize) -> String {
     let alone = letters.len() == 1;
     let mail = letters.iter().map(|letter| letter.for_model_within(if alone { room } else { usize::MAX }));
     let mut parts: Vec<String> = (!text.is_empty()).then(|| text.to_string()).into_iter().collect();

@@ -15,19 +15,19 @@ mod session;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::domain::hook::{Answer, HookEvent, Moment, ToolUse};
+use crate::domain::hook::{HookAnswer, HookEvent, HookMoment, ToolUse};
 use crate::domain::{Agent, Harness, SessionId, visible};
-use crate::store::{Mesh, Survey, Trouble};
+use crate::store::{HookFailure, Mesh, Survey};
 use crate::sys::clock;
 
-use crate::ops::agents::identity::{self, Recognised};
-use crate::ops::context::{Context, Globals};
+use crate::ops::agents::identity::{self, RecognisedAgent};
+use crate::ops::context::{Context, GlobalOptions};
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, Kind};
-use crate::ops::messages::receive::Reached;
+use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::messages::receive::HandoverOutcome;
 use crate::ops::reservations::waiting;
 
-use commands::Plan;
+use commands::ToolPlan;
 
 /// Time limit for a lock while a harness waits for the hook.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -49,24 +49,24 @@ pub struct HookCall {
 }
 
 /// Gives the answer to the harness, and returns whether it got through.
-pub type Say<'a> = dyn FnMut(&Answer) -> Reached + 'a;
+pub type AnswerFn<'a> = dyn FnMut(&HookAnswer) -> HandoverOutcome + 'a;
 
 /// Decides what follows from the event, and says it.
-pub fn hook(op: &Op, call: &HookCall, say: &mut Say<'_>) -> Result<(), CommandError> {
-    if call.event.moment == Moment::SessionStarted {
+pub fn hook(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<(), CommandError> {
+    if call.event.moment == HookMoment::SessionStarted {
         return session::start(op, call, say);
     }
-    if let Moment::AskingLeave(tool) = &call.event.moment {
+    if let HookMoment::AskingLeave(tool) = &call.event.moment {
         if tool.command.as_deref().is_some_and(commands::is_ours) {
-            say(&Answer::Allow);
+            say(&HookAnswer::Allow);
         }
         return Ok(());
     }
     let Some(mesh) = op.mesh()? else { return Ok(()) };
     let survey = mesh.survey()?;
     let recognised = identity::recognise(op, &mesh, &survey, &call.sessions());
-    let mut visit = Visit { op, mesh: &mesh, survey, me: recognised.agent.clone(), call };
-    if let Moment::BeforeTool(tool) = &call.event.moment {
+    let mut visit = HookRun { op, mesh: &mesh, survey, me: recognised.agent.clone(), call };
+    if let HookMoment::BeforeTool(tool) = &call.event.moment {
         return visit.before(tool, recognised, say);
     }
     visit.settle(recognised);
@@ -74,16 +74,19 @@ pub fn hook(op: &Op, call: &HookCall, say: &mut Say<'_>) -> Result<(), CommandEr
         return Ok(());
     }
     let answered = match &call.event.moment {
-        Moment::AfterTool(tool) => visit.after(tool, say),
-        Moment::PromptSubmitted { prompt } => visit.prompted(prompt, say),
-        Moment::Stopping => visit.stopping(say),
-        Moment::SessionEnded { goes_on } => visit.ended(*goes_on),
-        Moment::SessionStarted | Moment::AskingLeave(_) | Moment::BeforeTool(_) | Moment::Other => Ok(()),
+        HookMoment::AfterTool(tool) => visit.after(tool, say),
+        HookMoment::PromptSubmitted { prompt } => visit.prompted(prompt, say),
+        HookMoment::Stopping => visit.stopping(say),
+        HookMoment::SessionEnded { goes_on } => visit.ended(*goes_on),
+        HookMoment::SessionStarted
+        | HookMoment::AskingLeave(_)
+        | HookMoment::BeforeTool(_)
+        | HookMoment::Other => Ok(()),
     };
     let noted = match &call.event.moment {
-        Moment::AfterTool(tool) => visit.has_used(tool),
-        Moment::PromptSubmitted { .. } => visit.is_asked(),
-        Moment::Stopping if !call.event.in_subagent => visit.rests(),
+        HookMoment::AfterTool(tool) => visit.has_used(tool),
+        HookMoment::PromptSubmitted { .. } => visit.is_asked(),
+        HookMoment::Stopping if !call.event.in_subagent => visit.rests(),
         _ => Ok(()),
     };
     if let Err(error) = noted {
@@ -93,11 +96,11 @@ pub fn hook(op: &Op, call: &HookCall, say: &mut Say<'_>) -> Result<(), CommandEr
 }
 
 /// Logs a line for `doctor`. If even that fails, `doctor` will find the cause itself.
-pub fn leave_trouble(globals: &Globals, harness: &str, event: &str, error: &str) {
+pub fn leave_trouble(globals: &GlobalOptions, harness: &str, event: &str, error: &str) {
     let written = Context::tolerant(globals.clone()).and_then(|(ctx, _)| {
         let Some(mesh) = ctx.mesh()? else { return Ok(()) };
         let [harness, event, error] = [harness, event, error].map(|text| visible(text).into_owned());
-        Ok(mesh.log_trouble(&Trouble { ts: clock::now(), harness, event, error })?)
+        Ok(mesh.log_trouble(&HookFailure { ts: clock::now(), harness, event, error })?)
     });
     drop(written);
 }
@@ -112,14 +115,14 @@ pub fn report_broken_config(ctx: &Context, harness: &str, event: &str) -> Result
         return Ok(());
     }
     let [harness, event] = [harness, event].map(|text| visible(text).into_owned());
-    Ok(mesh.log_trouble(&Trouble { ts: clock::now(), harness, event, error })?)
+    Ok(mesh.log_trouble(&HookFailure { ts: clock::now(), harness, event, error })?)
 }
 
 /// Like [`leave_trouble`], for an error that does not end the call.
 fn note_trouble(op: &Op, mesh: &Mesh, call: &HookCall, error: &CommandError) {
     let (harness, event) = (call.harness.to_string(), call.name.clone());
     let error = visible(&error.message).into_owned();
-    if let Err(error) = mesh.log_trouble(&Trouble { ts: clock::now(), harness, event, error }) {
+    if let Err(error) = mesh.log_trouble(&HookFailure { ts: clock::now(), harness, event, error }) {
         op.warn(format!("a line for `msg doctor` could not be written: {error}"));
     }
 }
@@ -129,22 +132,22 @@ fn note_trouble(op: &Op, mesh: &Mesh, call: &HookCall, error: &CommandError) {
 fn ignored(agent: &Agent) -> CommandError {
     let text =
         format!("ignored: the hook names the session of {}, and runs in another agent's process", agent.name);
-    CommandError::new(Kind::NotJoined, text)
+    CommandError::new(CommandErrorKind::NotJoined, text)
 }
 
 /// The context of a hook: the session's directory, wherever the harness starts its hooks. If the user's configuration
 /// can't be read, the mesh and `strict` are the last known ones.
-pub fn surroundings(globals: &Globals, call: &HookCall) -> Result<Context, CommandError> {
+pub fn surroundings(globals: &GlobalOptions, call: &HookCall) -> Result<Context, CommandError> {
     let cwd = call.event.cwd.as_ref().map(PathBuf::from).filter(|cwd| cwd.is_absolute());
     crate::store::be_quick();
-    let globals = Globals { cwd, patience: Some(PATIENCE), ..globals.clone() };
+    let globals = GlobalOptions { cwd, patience: Some(PATIENCE), ..globals.clone() };
     Ok(Context::tolerant(globals)?.0)
 }
 
 /// Whether this is a tool call that will change paths known beforehand, or a command too long to check.
 pub fn is_about_to_change(ctx: &Context, call: &HookCall) -> bool {
-    let Moment::BeforeTool(tool) = &call.event.moment else { return false };
-    let plan = Plan::of(ctx, tool);
+    let HookMoment::BeforeTool(tool) = &call.event.moment else { return false };
+    let plan = ToolPlan::of(ctx, tool);
     !plan.changes.is_empty() || plan.unread.is_some()
 }
 
@@ -156,7 +159,7 @@ impl HookCall {
 }
 
 /// One call of a hook, in a mesh.
-struct Visit<'a> {
+struct HookRun<'a> {
     op: &'a Op,
     mesh: &'a Mesh,
     survey: Survey<'a>,
@@ -165,7 +168,7 @@ struct Visit<'a> {
     call: &'a HookCall,
 }
 
-impl Visit<'_> {
+impl HookRun<'_> {
     /// Whether a tool of another agent called this hook. Then it is not this agent's, and gets nothing of it.
     fn is_forged(&self) -> bool {
         let forged = |me: &&Agent| identity::is_called_by_another(self.op, &self.survey, me);
@@ -175,7 +178,7 @@ impl Visit<'_> {
     }
 
     /// Does the housekeeping of the agent's identity. Errors are only logged for `doctor`.
-    fn settle(&mut self, recognised: Recognised) {
+    fn settle(&mut self, recognised: RecognisedAgent) {
         let settled = recognised.settle(self.op, self.mesh);
         if let Some(error) = &settled.error {
             self.leave_trouble(error);
@@ -193,7 +196,7 @@ impl Visit<'_> {
         note_trouble(self.op, self.mesh, self.call, error);
     }
 
-    fn after(&self, tool: &ToolUse, say: &mut Say<'_>) -> Result<(), CommandError> {
+    fn after(&self, tool: &ToolUse, say: &mut AnswerFn<'_>) -> Result<(), CommandError> {
         let mut changed = aftermath::compare(self, tool)?;
         // If nothing can be said now, send a notice, which is delivered as soon as something can be said.
         if self.call.room.is_none()
@@ -205,7 +208,7 @@ impl Visit<'_> {
         self.hand_over(changed.map(|notice| notice.text().to_string()), say)
     }
 
-    fn prompted(&self, prompt: &str, say: &mut Say<'_>) -> Result<(), CommandError> {
+    fn prompted(&self, prompt: &str, say: &mut AnswerFn<'_>) -> Result<(), CommandError> {
         if let Some(session) = self.call.event.session.as_ref().filter(|_| !self.call.event.in_subagent) {
             if self.me.is_some() {
                 self.mesh.note_working(session)?;

@@ -12,19 +12,19 @@ use std::path::Path;
 
 use jiff::SignedDuration;
 
-use crate::domain::activity::{Commit, Errands, TestRun, activity};
-use crate::domain::hook::{Outcome, ToolUse};
+use crate::domain::activity::{GitCommit, NotableRuns, TestRun, activity};
+use crate::domain::hook::{ToolOutcome, ToolUse};
 use crate::domain::shell::Run;
-use crate::domain::{ActivityDelta, Agent, EventKind, Now};
+use crate::domain::{ActivityChange, ActivityDelta, Agent, EventKind};
 use crate::ops::agents::activity::refresh;
 use crate::ops::agents::stuck;
 use crate::ops::error::CommandError;
-use crate::ops::reservations::reserve::Place;
-use crate::store::Account;
+use crate::ops::reservations::reserve::PatternBase;
+use crate::store::LockedActivityLog;
 use crate::sys::clock;
 use crate::sys::git::WorkTree;
 
-use super::{Visit, commands};
+use super::{HookRun, commands};
 
 /// Edits of one path by one agent within this time are one event.
 const GATHERED: SignedDuration = SignedDuration::from_secs(5);
@@ -33,12 +33,12 @@ const GATHERED: SignedDuration = SignedDuration::from_secs(5);
 const RECENT: SignedDuration = SignedDuration::from_mins(10);
 const SLACK: SignedDuration = SignedDuration::from_secs(2);
 
-impl Visit<'_> {
+impl HookRun<'_> {
     /// Records that a tool call begins that was not refused.
     pub(super) fn begins(&self, tool: &ToolUse, runs: &[Run]) -> Result<(), CommandError> {
         let Some(me) = self.counted() else { return Ok(()) };
         let activity = self.activity(tool, runs);
-        if activity != Now::Same {
+        if activity != ActivityChange::Same {
             self.count(me, ActivityDelta { activity, ..ActivityDelta::default() })?;
         }
         Ok(())
@@ -48,7 +48,7 @@ impl Visit<'_> {
     pub(super) fn has_used(&self, tool: &ToolUse) -> Result<(), CommandError> {
         let Some(me) = self.counted() else { return Ok(()) };
         let runs = commands::runs(self.op, tool);
-        let errands = Errands::of(&runs);
+        let errands = NotableRuns::of(&runs);
         let files = self.changed(tool);
         let mut deed = ActivityDelta {
             tool_calls: 1,
@@ -57,7 +57,7 @@ impl Visit<'_> {
             last_tool_call: files.last().map(|file| format!("edit: {file}")),
             files,
         };
-        if deed.files.is_empty() && errands == Errands::default() {
+        if deed.files.is_empty() && errands == NotableRuns::default() {
             self.count(me, deed)?;
             return refresh(self.mesh, me);
         }
@@ -89,7 +89,10 @@ impl Visit<'_> {
     pub(super) fn rests(&self) -> Result<(), CommandError> {
         let Some(me) = self.counted() else { return Ok(()) };
         let tokens = self.call.event.tokens;
-        self.count(me, ActivityDelta { activity: Now::Nothing, tokens, ..ActivityDelta::default() })?;
+        self.count(
+            me,
+            ActivityDelta { activity: ActivityChange::Nothing, tokens, ..ActivityDelta::default() },
+        )?;
         refresh(self.mesh, me)
     }
 
@@ -120,24 +123,24 @@ impl Visit<'_> {
 
     fn was_busy(&self, me: &Agent) {
         let text = format!("what {} did could not be counted: another process held its file", me.name);
-        self.leave_trouble(&CommandError::new(crate::ops::Kind::LockTimeout, text));
+        self.leave_trouble(&CommandError::new(crate::ops::CommandErrorKind::LockTimeout, text));
     }
 
-    fn activity(&self, tool: &ToolUse, runs: &[Run]) -> Now {
-        let place = Place::here(self.op);
+    fn activity(&self, tool: &ToolUse, runs: &[Run]) -> ActivityChange {
+        let place = PatternBase::here(self.op);
         activity(tool, runs, |path| self.shorten(&place, path))
     }
 
-    fn shorten(&self, place: &Place, path: &str) -> String {
+    fn shorten(&self, place: &PatternBase, path: &str) -> String {
         place.shorten(&self.op.cwd.join(self.op.home.expand(path)).to_string_lossy())
     }
 
     /// The files that were changed, as far as the harness reports them.
     fn changed(&self, tool: &ToolUse) -> Vec<String> {
-        if tool.outcome == Some(Outcome::Failed) {
+        if tool.outcome == Some(ToolOutcome::Failed) {
             return Vec::new();
         }
-        let place = Place::here(self.op);
+        let place = PatternBase::here(self.op);
         // pi's `@` before a path mentions it; both forms are among the edits.
         let is_mention = |path: &&String| {
             path.strip_prefix('@').is_some_and(|rest| tool.edits.iter().any(|edit| edit == rest))
@@ -165,8 +168,8 @@ impl Visit<'_> {
     fn tell_of_commit(
         &self,
         me: &Agent,
-        account: &mut Account<'_>,
-        commit: &Commit,
+        account: &mut LockedActivityLog<'_>,
+        commit: &GitCommit,
         tool: &ToolUse,
     ) -> Option<String> {
         let made = commit.was_made(tool.outcome);

@@ -2,25 +2,25 @@
 
 use crate::domain::{Agent, Liveness, quoted};
 use crate::ops::agents::identity;
-use crate::ops::agents::join::{Request, join};
+use crate::ops::agents::join::{JoinRequest, join};
 use crate::ops::agents::leave;
 use crate::ops::agents::stuck;
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::ops::person;
-use crate::ops::reservations::reserve::Place;
-use crate::store::{Activity, Mesh, Record, patterns};
+use crate::ops::reservations::reserve::PatternBase;
+use crate::store::{Mesh, Registration, SessionState, patterns};
 use crate::sys::{clock, process};
 
-use super::{HookCall, Say, Visit};
+use super::{AnswerFn, HookCall, HookRun};
 
 /// Limits of the introduction that the model gets at the start.
 const MOST_WORDS: usize = 120;
 const MOST_CHARACTERS: usize = 2_000;
 
 /// Joins if that is wanted, and tells the model its name and who else is here.
-pub(super) fn start(op: &Op, call: &HookCall, say: &mut Say<'_>) -> Result<(), CommandError> {
+pub(super) fn start(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<(), CommandError> {
     // A subagent acts as its parent.
     if call.event.in_subagent {
         return Ok(());
@@ -61,11 +61,11 @@ pub(super) fn start(op: &Op, call: &HookCall, say: &mut Say<'_>) -> Result<(), C
     // other is known from its turns.
     if let (Some(_), Some(session)) = (&me, &call.event.session) {
         mesh.note_unasked(session, call.event.is_unasked)?;
-        if was_killed || mesh.activity(session)? == Activity::Unknown {
+        if was_killed || mesh.activity(session)? == SessionState::Unknown {
             mesh.note_resting(session)?;
         }
     }
-    let visit = Visit { op, mesh: &mesh, survey: mesh.survey()?, me, call };
+    let visit = HookRun { op, mesh: &mesh, survey: mesh.survey()?, me, call };
     visit.hand_over(text, say)?;
     stuck::look_now_and_then(op, &mesh)
 }
@@ -79,11 +79,11 @@ fn was_killed(ctx: &Context, call: &HookCall) -> Result<bool, CommandError> {
 }
 
 fn register(op: &Op, call: &HookCall) -> Result<Agent, CommandError> {
-    let request = Request {
+    let request = JoinRequest {
         harness: Some(call.harness),
         session: call.event.session.clone(),
         model: call.event.model.clone(),
-        ..Request::default()
+        ..JoinRequest::default()
     };
     Ok(join(op, &request)?.profile.agent)
 }
@@ -102,7 +102,7 @@ fn is_wanted(ctx: &Context, call: &HookCall) -> Result<bool, CommandError> {
 }
 
 fn introduction(ctx: &Context, mesh: &Mesh, me: &Agent) -> Result<String, CommandError> {
-    let is_other = |record: &Record| record.agent.session != me.session && record.is_live();
+    let is_other = |record: &Registration| record.agent.session != me.session && record.is_live();
     let others: Vec<Agent> =
         mesh.census()?.records.into_iter().filter(is_other).map(|record| record.agent).collect();
     let held = held_here(ctx, &others);
@@ -161,7 +161,7 @@ fn describe(ctx: &Context, other: &Agent) -> String {
 /// What others have reserved in this work tree.
 fn held_here(ctx: &Context, others: &[Agent]) -> Vec<String> {
     let now = clock::now();
-    let place = Place::here(ctx);
+    let place = PatternBase::here(ctx);
     let mut held = Vec::new();
     for other in others {
         let here = other.reservations.iter().filter(|reservation| reservation.binds(now));
@@ -173,7 +173,7 @@ fn held_here(ctx: &Context, others: &[Agent]) -> Vec<String> {
     held
 }
 
-impl Visit<'_> {
+impl HookRun<'_> {
     /// Leaves, unless another session follows in the same process: that is the same agent.
     pub(super) fn ended(&self, goes_on: bool) -> Result<(), CommandError> {
         if let Some(me) = self.me.as_ref().filter(|me| !person::may_end(self.op, &self.survey, me)) {

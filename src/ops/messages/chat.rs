@@ -5,11 +5,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::domain::{Agent, AgentName};
-use crate::store::{Filed, Mesh, MessageRef, Place, Stem, Via, Whereabouts};
+use crate::store::{Mesh, MessageLocation, MessageRef, SentMessageLocation, Stem, StoredMessage, Via};
 use crate::sys::clock;
 
-use super::receive::Desk;
-use super::rendered_message::Reader;
+use super::receive::InboxReader;
+use super::rendered_message::ReaderKind;
 use crate::ops::agents::identity;
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
@@ -22,7 +22,7 @@ const PAGE: usize = 400;
 
 /// What became of a sent message.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Fate {
+pub enum DeliveryStatus {
     Stored,
     Surfaced,
     Acked,
@@ -31,16 +31,17 @@ pub enum Fate {
     Gone,
 }
 
-impl Fate {
-    fn of(place: &Whereabouts) -> Self {
+impl DeliveryStatus {
+    fn of(place: &SentMessageLocation) -> Self {
         match place {
-            Whereabouts::Stored | Whereabouts::InHand | Whereabouts::Offered(_) | Whereabouts::Parked => {
-                Self::Stored
-            }
-            Whereabouts::Seen(seen) if seen.acked.is_some() => Self::Acked,
-            Whereabouts::Seen(_) => Self::Surfaced,
-            Whereabouts::Grave(_) | Whereabouts::Quarantine => Self::Gone,
-            Whereabouts::Nowhere => Self::Taken,
+            SentMessageLocation::Stored
+            | SentMessageLocation::InHand
+            | SentMessageLocation::Offered(_)
+            | SentMessageLocation::Parked => Self::Stored,
+            SentMessageLocation::Seen(seen) if seen.acked.is_some() => Self::Acked,
+            SentMessageLocation::Seen(_) => Self::Surfaced,
+            SentMessageLocation::Grave(_) | SentMessageLocation::Quarantine => Self::Gone,
+            SentMessageLocation::Nowhere => Self::Taken,
         }
     }
 
@@ -54,7 +55,7 @@ impl Fate {
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
     /// Messages that were not reported before, or whose place has changed.
-    pub messages: Vec<Filed>,
+    pub messages: Vec<StoredMessage>,
     /// Messages that no longer exist.
     pub gone: Vec<Stem>,
     pub has_older: bool,
@@ -64,15 +65,15 @@ pub struct Changes {
 #[derive(Debug)]
 pub struct Chat {
     agent: Agent,
-    told: BTreeMap<Stem, Standing>,
-    reach: Reach,
+    told: BTreeMap<Stem, ReportedState>,
+    reach: HistoryReach,
     /// Sent messages whose fate may still change.
-    open: HashMap<AgentName, BTreeMap<Stem, Fate>>,
+    open: HashMap<AgentName, BTreeMap<Stem, DeliveryStatus>>,
 }
 
 /// How far back messages were reported.
 #[derive(Clone, Debug)]
-enum Reach {
+enum HistoryReach {
     /// Nothing was reported yet.
     Nowhere,
     /// Back to this one; there are older ones.
@@ -80,7 +81,7 @@ enum Reach {
     Beginning,
 }
 
-impl Reach {
+impl HistoryReach {
     /// The reach one page further back; `known` is how many messages are older than the present reach.
     fn before(all: &[MessageRef], known: usize) -> Self {
         match known.checked_sub(PAGE) {
@@ -100,7 +101,7 @@ impl Reach {
 
 /// As much of a message's place as can change.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Standing {
+enum ReportedState {
     Waits,
     InHand,
     Surfaced,
@@ -108,14 +109,14 @@ enum Standing {
     Sent,
 }
 
-impl Standing {
-    fn of(place: &Place) -> Self {
+impl ReportedState {
+    fn of(place: &MessageLocation) -> Self {
         match place {
-            Place::Inbox => Self::Waits,
-            Place::InHand => Self::InHand,
-            Place::Seen(seen) if seen.acked.is_some() => Self::Acked,
-            Place::Seen(_) => Self::Surfaced,
-            Place::Sent(_) => Self::Sent,
+            MessageLocation::Inbox => Self::Waits,
+            MessageLocation::InHand => Self::InHand,
+            MessageLocation::Seen(seen) if seen.acked.is_some() => Self::Acked,
+            MessageLocation::Seen(_) => Self::Surfaced,
+            MessageLocation::Sent(_) => Self::Sent,
         }
     }
 }
@@ -124,7 +125,12 @@ impl Chat {
     /// The mail of the agent that `--as` names.
     pub fn open(op: &Op) -> Result<Self, CommandError> {
         let (_, caller) = identity::caller(op)?;
-        Ok(Self { agent: caller.agent, told: BTreeMap::new(), reach: Reach::Nowhere, open: HashMap::new() })
+        Ok(Self {
+            agent: caller.agent,
+            told: BTreeMap::new(),
+            reach: HistoryReach::Nowhere,
+            open: HashMap::new(),
+        })
     }
 
     /// The agent whose mail it is.
@@ -145,8 +151,8 @@ impl Chat {
             self.agent = now;
         }
         // Puts back what dead readers had taken, and tells the agent what became free.
-        Desk::new(op, &mesh, self.agent.clone(), Via::new("tui"), Reader::Program).look()?;
-        if let Reach::Nowhere = self.reach {
+        InboxReader::new(op, &mesh, self.agent.clone(), Via::new("tui"), ReaderKind::Program).look()?;
+        if let HistoryReach::Nowhere = self.reach {
             return self.older(op);
         }
         self.tell(&mesh, &mesh.correspondence(&self.agent, self.reach.first())?)
@@ -157,25 +163,25 @@ impl Chat {
         let mesh = overview::mesh(ctx)?;
         let all = mesh.correspondence(&self.agent, None)?;
         let known = match &self.reach {
-            Reach::To(from) => all.partition_point(|sealed| sealed.stem < *from),
-            Reach::Nowhere => all.len(),
-            Reach::Beginning => 0,
+            HistoryReach::To(from) => all.partition_point(|sealed| sealed.stem < *from),
+            HistoryReach::Nowhere => all.len(),
+            HistoryReach::Beginning => 0,
         };
-        self.reach = Reach::before(&all, known);
+        self.reach = HistoryReach::before(&all, known);
         self.tell(&mesh, &all)
     }
 
     fn tell(&mut self, mesh: &Mesh, all: &[MessageRef]) -> Result<Changes, CommandError> {
         let from = self.reach.first().cloned();
         let is_due = |sealed: &&MessageRef| {
-            from.as_ref().is_none_or(|from| sealed.stem >= *from) || sealed.place == Place::Inbox
+            from.as_ref().is_none_or(|from| sealed.stem >= *from) || sealed.place == MessageLocation::Inbox
         };
         let mut changes = Changes { has_older: from.is_some(), ..Changes::default() };
         let mut there = BTreeMap::new();
         for sealed in all.iter().filter(is_due) {
-            let standing = Standing::of(&sealed.place);
+            let standing = ReportedState::of(&sealed.place);
             // A message to oneself is both sent and received; the received copy says more.
-            if there.contains_key(&sealed.stem) && standing == Standing::Sent {
+            if there.contains_key(&sealed.stem) && standing == ReportedState::Sent {
                 continue;
             }
             if self.told.get(&sealed.stem) == Some(&standing) {
@@ -185,8 +191,11 @@ impl Chat {
             // Another reader took it just now: it is looked for again next time.
             let Some(filed) = mesh.load(sealed)? else { continue };
             there.insert(sealed.stem.clone(), standing);
-            if let Place::Sent(sent) = &filed.place {
-                self.open.entry(sent.to.clone()).or_default().insert(filed.stem.clone(), Fate::Stored);
+            if let MessageLocation::Sent(sent) = &filed.place {
+                self.open
+                    .entry(sent.to.clone())
+                    .or_default()
+                    .insert(filed.stem.clone(), DeliveryStatus::Stored);
             }
             changes.messages.push(filed);
         }
@@ -204,15 +213,15 @@ impl Chat {
     }
 
     /// What became of our messages since the last call.
-    pub fn fates(&mut self, ctx: &Context) -> Result<Vec<(Stem, Fate)>, CommandError> {
+    pub fn fates(&mut self, ctx: &Context) -> Result<Vec<(Stem, DeliveryStatus)>, CommandError> {
         let mesh = overview::mesh(ctx)?;
-        let of_one = |(to, open): (&AgentName, &BTreeMap<Stem, Fate>)| -> Vec<(Stem, AgentName)> {
+        let of_one = |(to, open): (&AgentName, &BTreeMap<Stem, DeliveryStatus>)| -> Vec<(Stem, AgentName)> {
             open.keys().map(|stem| (stem.clone(), to.clone())).collect()
         };
         let sent: Vec<(Stem, AgentName)> = self.open.iter().flat_map(of_one).collect();
         let mut changed = Vec::new();
         for ((stem, to), place) in sent.iter().zip(mesh.locate(&sent)?) {
-            let fate = Fate::of(&place);
+            let fate = DeliveryStatus::of(&place);
             let known = self.open.get_mut(to).and_then(|open| open.get_mut(stem));
             if let Some(known) = known.filter(|known| **known != fate) {
                 *known = fate;
@@ -229,7 +238,7 @@ impl Chat {
     /// Takes and records messages that were on the screen. What another reader took meanwhile is left to it.
     pub fn surface(&self, op: &Op, shown: &[String]) -> Result<(), CommandError> {
         let mesh = overview::mesh(op)?;
-        let desk = Desk::new(op, &mesh, self.agent.clone(), Via::new("tui"), Reader::Program);
+        let desk = InboxReader::new(op, &mesh, self.agent.clone(), Via::new("tui"), ReaderKind::Program);
         let scan = desk.scan()?;
         let mut waiting: Vec<_> = scan.waiting.into_iter().chain(scan.parked).collect();
         waiting.retain(|waiting| shown.iter().any(|key| key == waiting.stem.as_str()));

@@ -3,18 +3,21 @@
 use jiff::Timestamp;
 
 use crate::domain::{Agent, AgentName, Liveness, Message, nearest};
-use crate::store::{Filed, GraveId, Mesh, Orphaned, Place, Record, Scan, Seen, Stem, Via, Whereabouts};
+use crate::store::{
+    GraveId, InboxScan, Mesh, MessageLocation, Orphaned, Registration, SeenRecord, SentMessageLocation, Stem,
+    StoredMessage, Via,
+};
 use crate::sys::{clock, process};
 
 use crate::ops::agents::{identity, names};
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind};
 
 /// The unread messages, and the acks that are owed.
 #[derive(Clone, Debug)]
 pub struct InboxReport {
-    pub scan: Scan,
-    pub owe_ack: Vec<Filed>,
+    pub scan: InboxScan,
+    pub owe_ack: Vec<StoredMessage>,
 }
 
 pub fn inbox(op: &Op) -> Result<InboxReport, CommandError> {
@@ -30,12 +33,12 @@ pub fn inbox(op: &Op) -> Result<InboxReport, CommandError> {
     Ok(InboxReport { scan, owe_ack })
 }
 
-pub fn show(op: &Op, id: &str) -> Result<Filed, CommandError> {
+pub fn show(op: &Op, id: &str) -> Result<StoredMessage, CommandError> {
     let (mesh, caller) = identity::caller(op)?;
     find(&mesh, &caller.agent, id)
 }
 
-pub fn history(op: &Op, peer: Option<&AgentName>, limit: usize) -> Result<Vec<Filed>, CommandError> {
+pub fn history(op: &Op, peer: Option<&AgentName>, limit: usize) -> Result<Vec<StoredMessage>, CommandError> {
     let (mesh, caller) = identity::caller(op)?;
     let history = mesh.history(&caller.agent, peer, limit)?;
     if let Some(peer) = peer.filter(|_| history.is_empty()) {
@@ -45,7 +48,7 @@ pub fn history(op: &Op, peer: Option<&AgentName>, limit: usize) -> Result<Vec<Fi
 }
 
 /// Messages that the caller was asked to ack and has not.
-pub fn owed_acks(op: &Op) -> Result<Vec<Filed>, CommandError> {
+pub fn owed_acks(op: &Op) -> Result<Vec<StoredMessage>, CommandError> {
     let (mesh, caller) = identity::caller(op)?;
     Ok(mesh.owed_acks(&caller.agent)?)
 }
@@ -69,7 +72,7 @@ pub fn ack(op: &Op, ids: &[String]) -> Result<Vec<Message>, CommandError> {
     }
     let now = clock::now();
     for filed in &found {
-        if let Place::Seen(seen) = &filed.place {
+        if let MessageLocation::Seen(seen) = &filed.place {
             mesh.ack(&caller.agent, seen, now)?;
             continue;
         }
@@ -87,8 +90,8 @@ pub fn ack(op: &Op, ids: &[String]) -> Result<Vec<Message>, CommandError> {
 }
 
 /// The messages that the ids refer to, each once.
-fn find_each(mesh: &Mesh, agent: &Agent, ids: &[String]) -> Result<Vec<Filed>, CommandError> {
-    let mut found: Vec<Filed> = Vec::new();
+fn find_each(mesh: &Mesh, agent: &Agent, ids: &[String]) -> Result<Vec<StoredMessage>, CommandError> {
+    let mut found: Vec<StoredMessage> = Vec::new();
     for id in ids {
         let filed = find(mesh, agent, id)?;
         if !found.iter().any(|other| other.stem == filed.stem) {
@@ -98,15 +101,15 @@ fn find_each(mesh: &Mesh, agent: &Agent, ids: &[String]) -> Result<Vec<Filed>, C
     Ok(found)
 }
 
-fn must_be_ackable(filed: &Filed, is_offered: bool) -> Result<(), CommandError> {
+fn must_be_ackable(filed: &StoredMessage, is_offered: bool) -> Result<(), CommandError> {
     refuse_notice(&filed.message)?;
     match &filed.place {
-        Place::Seen(_) | Place::Inbox => Ok(()),
-        Place::InHand if is_offered => Ok(()),
-        Place::InHand => Err(in_hand(&filed.stem)),
-        Place::Sent(_) => {
+        MessageLocation::Seen(_) | MessageLocation::Inbox => Ok(()),
+        MessageLocation::InHand if is_offered => Ok(()),
+        MessageLocation::InHand => Err(in_hand(&filed.stem)),
+        MessageLocation::Sent(_) => {
             let text = format!("{} is a message that you sent", filed.stem.letters());
-            Err(CommandError::new(Kind::UnknownMessage, text)
+            Err(CommandError::new(CommandErrorKind::UnknownMessage, text)
                 .hint("only messages you received can be acknowledged"))
         }
     }
@@ -118,12 +121,12 @@ pub(in crate::ops) fn refuse_notice(message: &Message) -> Result<(), CommandErro
         return Ok(());
     }
     let text = "that is a notice from msg itself: there is nobody to answer";
-    Err(CommandError::new(Kind::UnknownMessage, text))
+    Err(CommandError::new(CommandErrorKind::UnknownMessage, text))
 }
 
 fn in_hand(stem: &Stem) -> CommandError {
     let text = format!("{} is being handed over right now", stem.letters());
-    CommandError::new(Kind::UnknownMessage, text).hint("acknowledge it after that")
+    CommandError::new(CommandErrorKind::UnknownMessage, text).hint("acknowledge it after that")
 }
 
 /// What became of a sent message.
@@ -144,42 +147,41 @@ pub fn receipt(op: &Op, id: &str) -> Result<Receipt, CommandError> {
     let found = mesh.find_sent(&caller.agent, id)?;
     if found.is_empty() && !mesh.find_messages(&caller.agent, id)?.is_empty() {
         let text = format!("`{}` is a message that you received", id.escape_debug());
-        return Err(
-            CommandError::new(Kind::UnknownMessage, text).hint("only messages you sent have a receipt")
-        );
+        return Err(CommandError::new(CommandErrorKind::UnknownMessage, text)
+            .hint("only messages you sent have a receipt"));
     }
     let filed = only(found, id)?;
-    let Place::Sent(sent) = &filed.place else { return Err(unknown(id)) };
+    let MessageLocation::Sent(sent) = &filed.place else { return Err(unknown(id)) };
     let place = mesh.locate(&[(sent.stem.clone(), sent.to.clone())])?.pop();
-    let (state, at, via, reason) = match place.unwrap_or(Whereabouts::Nowhere) {
-        Whereabouts::Seen(Seen { at, via, acked, .. }) => {
+    let (state, at, via, reason) = match place.unwrap_or(SentMessageLocation::Nowhere) {
+        SentMessageLocation::Seen(SeenRecord { at, via, acked, .. }) => {
             let state = if acked.is_some() { "acked" } else { "surfaced" };
             (state, Some(acked.unwrap_or(at)), Some(via.text()), None)
         }
-        Whereabouts::Stored => {
+        SentMessageLocation::Stored => {
             let reason = match orphaned(&mesh, &sent.to)? {
                 Some(reason) => Some(reason),
                 None => ended(&mesh, &sent.to)?,
             };
             ("stored", Some(filed.message.timestamp), None, reason)
         }
-        Whereabouts::InHand => {
+        SentMessageLocation::InHand => {
             ("stored", Some(filed.message.timestamp), None, Some("it is being handed over".to_string()))
         }
-        Whereabouts::Offered(offer) => {
+        SentMessageLocation::Offered(offer) => {
             let reason =
                 format!("{} gave it to {}, which has not continued since", offer.via.text(), sent.to);
             ("stored", Some(filed.message.timestamp), None, Some(reason))
         }
-        Whereabouts::Parked => {
+        SentMessageLocation::Parked => {
             let reason = "it could not be handed over, and waits for `msg read`".to_string();
             ("stored", Some(filed.message.timestamp), None, Some(reason))
         }
-        Whereabouts::Grave(grave) => ("gone", None, None, Some(in_grave(&mesh, &sent.to, &grave)?)),
-        Whereabouts::Quarantine => {
+        SentMessageLocation::Grave(grave) => ("gone", None, None, Some(in_grave(&mesh, &sent.to, &grave)?)),
+        SentMessageLocation::Quarantine => {
             ("gone", None, None, Some("it could not be read, and was set aside".to_string()))
         }
-        Whereabouts::Nowhere => nowhere(&mesh, &sent.to)?,
+        SentMessageLocation::Nowhere => nowhere(&mesh, &sent.to)?,
     };
     let wake = sent.rung.clone();
     Ok(Receipt { stem: sent.stem.clone(), message: filed.message, state, at, via, reason, wake })
@@ -213,15 +215,15 @@ fn in_grave(mesh: &Mesh, to: &AgentName, grave: &str) -> Result<String, CommandE
 /// Explains why a stored message will not be read soon: its recipient's process has ended, and it is not buried yet.
 fn ended(mesh: &Mesh, to: &AgentName) -> Result<Option<String>, CommandError> {
     let record = mesh.registration(to)?;
-    let has_ended = |record: &Record| process::liveness(&record.agent.process) == Liveness::Gone;
+    let has_ended = |record: &Registration| process::liveness(&record.agent.process) == Liveness::Gone;
     let reason = || format!("{to} has ended; it gets the message when it comes back");
     Ok(record.as_ref().is_some_and(has_ended).then(reason))
 }
 
-type Standing = (&'static str, Option<Timestamp>, Option<String>, Option<String>);
+type ReceiptState = (&'static str, Option<Timestamp>, Option<String>, Option<String>);
 
 /// Neither in the inbox nor in any record: pi-messenger deletes what it reads.
-fn nowhere(mesh: &Mesh, to: &AgentName) -> Result<Standing, CommandError> {
+fn nowhere(mesh: &Mesh, to: &AgentName) -> Result<ReceiptState, CommandError> {
     let foreign = mesh.registration(to)?.is_some_and(|record| record.agent.is_foreign());
     let reason = if foreign {
         format!("{to} is an agent of pi-messenger, which keeps no record")
@@ -232,11 +234,11 @@ fn nowhere(mesh: &Mesh, to: &AgentName) -> Result<Standing, CommandError> {
 }
 
 /// The one message that `id` refers to.
-pub(in crate::ops) fn find(mesh: &Mesh, agent: &Agent, id: &str) -> Result<Filed, CommandError> {
+pub(in crate::ops) fn find(mesh: &Mesh, agent: &Agent, id: &str) -> Result<StoredMessage, CommandError> {
     only(mesh.find_messages(agent, id)?, id)
 }
 
-fn only(mut found: Vec<Filed>, id: &str) -> Result<Filed, CommandError> {
+fn only(mut found: Vec<StoredMessage>, id: &str) -> Result<StoredMessage, CommandError> {
     // A message to oneself is both sent and received; either will do.
     found.dedup_by(|a, b| a.message.id == b.message.id);
     match found.len() {
@@ -248,12 +250,15 @@ fn only(mut found: Vec<Filed>, id: &str) -> Result<Filed, CommandError> {
             let text = format!("`{}` could be {} messages", id.escape_debug(), found.len());
             let hint =
                 format!("give more of the id: {}", if near.is_empty() { ids.join(", ") } else { near });
-            Err(CommandError::new(Kind::AmbiguousMessage, text).hint(hint).facts("ids", ids))
+            Err(CommandError::new(CommandErrorKind::AmbiguousMessage, text).hint(hint).facts("ids", ids))
         }
     }
 }
 
 fn unknown(id: &str) -> CommandError {
-    CommandError::new(Kind::UnknownMessage, format!("you have no message `{}`", id.escape_debug()))
-        .hint("give the six-letter id as shown by `msg history`")
+    CommandError::new(
+        CommandErrorKind::UnknownMessage,
+        format!("you have no message `{}`", id.escape_debug()),
+    )
+    .hint("give the six-letter id as shown by `msg history`")
 }

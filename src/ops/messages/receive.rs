@@ -8,15 +8,15 @@
 use jiff::SignedDuration;
 
 use crate::domain::{Agent, AgentName, Message};
-use crate::store::{Delivery, Kept, Mesh, Scan, Stem, StoreError, Via};
+use crate::store::{Delivery, InboxScan, Mesh, OfferRetention, Stem, StoreError, Via};
 use crate::sys::seams::{self, Bug};
 use crate::sys::{clock, random};
 
-use super::rendered_message::{self, Letter, Reader};
+use super::rendered_message::{self, ReaderKind, RenderedMessage};
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
-use crate::ops::reservations::waiting::Reminder;
+use crate::ops::reservations::waiting::WaitNotifier;
 use crate::ops::watcher::mesh_watcher::is_anothers_name;
 
 /// Seen and sent messages are kept for this long, and at most this many of each.
@@ -30,14 +30,14 @@ const BATCH: usize = 64;
 
 /// Whether messages reached their reader.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Reached {
+pub enum HandoverOutcome {
     Yes,
     /// Nobody reads any more: they are put back.
     No,
 }
 
 /// Gives messages to a reader.
-pub type HandOver<'a> = dyn FnMut(&[Letter]) -> Reached + 'a;
+pub type HandoverFn<'a> = dyn FnMut(&[RenderedMessage]) -> HandoverOutcome + 'a;
 
 /// Which messages to read.
 #[derive(Clone, Debug, Default)]
@@ -55,48 +55,55 @@ pub struct Selection {
 /// Takes the waiting messages and hands them over. Returns how many.
 pub fn read(
     op: &Op,
-    reader: Reader,
+    reader: ReaderKind,
     selection: &Selection,
-    hand_over: &mut HandOver<'_>,
+    hand_over: &mut HandoverFn<'_>,
 ) -> Result<usize, CommandError> {
     let (mesh, caller) = identity::caller(op)?;
-    let mut desk = Desk::new(op, &mesh, caller.agent, Via::new(selection.via.unwrap_or("read")), reader);
+    let mut desk =
+        InboxReader::new(op, &mesh, caller.agent, Via::new(selection.via.unwrap_or("read")), reader);
     let done = desk.deliver_together(selection, hand_over)?;
     desk.prune()?;
     Ok(done)
 }
 
 /// Hands over the mail of one agent.
-pub(in crate::ops) struct Desk<'a> {
+pub(in crate::ops) struct InboxReader<'a> {
     pub(in crate::ops) op: &'a Op,
     pub(in crate::ops) mesh: &'a Mesh,
     pub(in crate::ops) agent: Agent,
     pub(in crate::ops) via: Via,
-    reader: Reader,
-    reminder: Reminder,
+    reader: ReaderKind,
+    reminder: WaitNotifier,
     /// If set, a hook offers the messages to a model; they count as seen when a later hook shows that the model has
     /// them.
-    offers: Option<Kept>,
+    offers: Option<OfferRetention>,
 }
 
-impl<'a> Desk<'a> {
-    pub(in crate::ops) fn new(op: &'a Op, mesh: &'a Mesh, agent: Agent, via: Via, reader: Reader) -> Self {
-        Self { op, mesh, agent, via, reader, reminder: Reminder::default(), offers: None }
+impl<'a> InboxReader<'a> {
+    pub(in crate::ops) fn new(
+        op: &'a Op,
+        mesh: &'a Mesh,
+        agent: Agent,
+        via: Via,
+        reader: ReaderKind,
+    ) -> Self {
+        Self { op, mesh, agent, via, reader, reminder: WaitNotifier::default(), offers: None }
     }
 
     /// For a hook: what it says is recorded when a later hook shows that the model has it.
-    pub(in crate::ops) fn offering(self, kept: Kept) -> Self {
+    pub(in crate::ops) fn offering(self, kept: OfferRetention) -> Self {
         Self { offers: Some(kept), ..self }
     }
 
     /// What waits, including a notice of what became free for the agent.
-    pub(in crate::ops) fn look(&self) -> Result<Scan, CommandError> {
+    pub(in crate::ops) fn look(&self) -> Result<InboxScan, CommandError> {
         self.reminder.tell_if_owed(self.op, self.mesh, &self.agent);
         self.scan()
     }
 
     /// What waits, in the order of handing over, after messages that dead readers had taken were put back.
-    pub(in crate::ops) fn scan(&self) -> Result<Scan, CommandError> {
+    pub(in crate::ops) fn scan(&self) -> Result<InboxScan, CommandError> {
         let scan = self.mesh.look(&self.agent)?;
         if scan.in_hand == 0 && scan.unripe.is_empty() {
             return Ok(scan);
@@ -107,7 +114,7 @@ impl<'a> Desk<'a> {
         Ok(self.mesh.look(&self.agent)?)
     }
 
-    fn select(&self, selection: &Selection) -> Result<Vec<crate::store::Waiting>, CommandError> {
+    fn select(&self, selection: &Selection) -> Result<Vec<crate::store::UnreadMessage>, CommandError> {
         let scan = self.look()?;
         let parked = scan.parked.into_iter().filter(|_| selection.parked);
         let from = |message: &Message| {
@@ -121,7 +128,7 @@ impl<'a> Desk<'a> {
     pub(in crate::ops) fn deliver_together(
         &mut self,
         selection: &Selection,
-        hand_over: &mut HandOver<'_>,
+        hand_over: &mut HandoverFn<'_>,
     ) -> Result<usize, CommandError> {
         let waiting = self.select(selection)?;
         let delivery = self.mesh.take(waiting)?;
@@ -133,26 +140,26 @@ impl<'a> Desk<'a> {
     /// Hands over all waiting messages in batches: for commands that go on. Stops when nobody reads any more.
     pub(in crate::ops) fn deliver_in_batches(
         &mut self,
-        mut waiting: Vec<crate::store::Waiting>,
-        hand_over: &mut HandOver<'_>,
+        mut waiting: Vec<crate::store::UnreadMessage>,
+        hand_over: &mut HandoverFn<'_>,
         mut go_on: impl FnMut() -> bool,
-    ) -> Result<Reached, CommandError> {
+    ) -> Result<HandoverOutcome, CommandError> {
         while !waiting.is_empty() && go_on() {
             let rest = waiting.split_off(waiting.len().min(BATCH));
             let delivery = self.mesh.take(std::mem::replace(&mut waiting, rest))?;
-            if !delivery.is_empty() && self.finish(delivery, false, hand_over)? == Reached::No {
-                return Ok(Reached::No);
+            if !delivery.is_empty() && self.finish(delivery, false, hand_over)? == HandoverOutcome::No {
+                return Ok(HandoverOutcome::No);
             }
         }
-        Ok(Reached::Yes)
+        Ok(HandoverOutcome::Yes)
     }
 
     pub(in crate::ops) fn finish(
         &mut self,
         delivery: Delivery<'_>,
         ack: bool,
-        hand_over: &mut HandOver<'_>,
-    ) -> Result<Reached, CommandError> {
+        hand_over: &mut HandoverFn<'_>,
+    ) -> Result<HandoverOutcome, CommandError> {
         // Between identifying the caller and taking, the name may have passed to another agent: what was taken is then
         // that agent's.
         if is_anothers_name(self.mesh, &self.agent)? {
@@ -168,7 +175,7 @@ impl<'a> Desk<'a> {
         }
         let reached = hand_over(&letters);
         match reached {
-            Reached::Yes => {
+            HandoverOutcome::Yes => {
                 match &self.offers {
                     None => delivery.record(&self.via, clock::now(), ack)?,
                     Some(kept) => delivery.offer(&self.agent.process, &self.via, clock::now(), kept)?,
@@ -180,7 +187,7 @@ impl<'a> Desk<'a> {
                     self.op.warn(format!("could not record who wrote: {error}"));
                 }
             }
-            Reached::No => delivery.put_back()?,
+            HandoverOutcome::No => delivery.put_back()?,
         }
         Ok(reached)
     }

@@ -20,7 +20,7 @@ const MAX_BRANCH: usize = 40;
 
 /// A message, ready to be handed over.
 #[derive(Clone, Debug)]
-pub struct Letter {
+pub struct RenderedMessage {
     pub message: Message,
     pub letters: String,
     pub age: String,
@@ -33,14 +33,14 @@ pub struct Letter {
 
 /// How a model answers: in its shell, or with tools that take the id of a message.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Means {
+enum ReplyMethod {
     Shell,
     Tools,
 }
 
 /// The kind of reader.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Reader {
+pub enum ReaderKind {
     /// A program, which takes the message as it is.
     Program,
     /// A person or a model, who wants to know who the sender is.
@@ -51,11 +51,11 @@ pub enum Reader {
 pub(in crate::ops) fn write(
     ctx: &Context,
     mesh: &Mesh,
-    reader: (&Agent, Reader),
+    reader: (&Agent, ReaderKind),
     messages: &[(&Stem, &Message)],
-) -> Result<(Vec<Letter>, Option<Contacts>), CommandError> {
+) -> Result<(Vec<RenderedMessage>, Option<Contacts>), CommandError> {
     let (agent, kind) = reader;
-    let introduces = kind == Reader::Mind && ctx.settings.is_on("senderDetailsOnFirstContact");
+    let introduces = kind == ReaderKind::Mind && ctx.settings.is_on("senderDetailsOnFirstContact");
     let before = if introduces { mesh.contacts(&agent.name)? } else { Contacts::default() };
     let mut contacts = before.clone();
     let mut letters = Vec::new();
@@ -70,7 +70,7 @@ pub(in crate::ops) fn write(
             met.push(&message.from);
         }
         let is_notice = message.is_notice() && mesh.has_sent(&AgentName::of_program(), message, stem)?;
-        letters.push(Letter {
+        letters.push(RenderedMessage {
             message: (*message).clone(),
             letters: stem.letters().to_string(),
             age: age(message.timestamp, clock::now()),
@@ -114,7 +114,7 @@ fn end_of(path: &str) -> String {
     }
 }
 
-impl Letter {
+impl RenderedMessage {
     /// The text for a model: short, and clearly marked as a peer's.
     pub fn for_model(&self) -> String {
         self.for_model_within(usize::MAX)
@@ -122,21 +122,21 @@ impl Letter {
 
     /// The same in at most `room` characters, unless the header alone is longer.
     pub fn for_model_within(&self, room: usize) -> String {
-        self.shown(room, Means::Shell)
+        self.shown(room, ReplyMethod::Shell)
     }
 
     /// The text for a model that has tools and perhaps no shell.
     pub fn for_tools(&self) -> String {
-        self.shown(usize::MAX, Means::Tools)
+        self.shown(usize::MAX, ReplyMethod::Tools)
     }
 
-    fn shown(&self, room: usize, means: Means) -> String {
+    fn shown(&self, room: usize, means: ReplyMethod) -> String {
         let header = self.header(means);
         let rest = room.saturating_sub(header.chars().count() + 1);
         format!("{header}\n{}", self.quoted(rest, means))
     }
 
-    fn header(&self, means: Means) -> String {
+    fn header(&self, means: ReplyMethod) -> String {
         let message = &self.message;
         if self.is_notice {
             return format!("[msg, {} ago]", self.age);
@@ -157,8 +157,8 @@ impl Letter {
                 .map(|thread| format!("thread {thread}")),
         );
         about.push(match (self.reply_hint, message.ack_required) {
-            (_, true) if means == Means::Tools => format!("id {}, wants an ack", self.letters),
-            (_, false) if means == Means::Tools => format!("id {}", self.letters),
+            (_, true) if means == ReplyMethod::Tools => format!("id {}, wants an ack", self.letters),
+            (_, false) if means == ReplyMethod::Tools => format!("id {}", self.letters),
             (true, false) => format!("msg reply {} TEXT", self.letters),
             (true, true) => format!("msg reply|ack {}", self.letters),
             (false, true) => format!("msg ack {}", self.letters),
@@ -168,11 +168,11 @@ impl Letter {
     }
 
     /// The text with a mark on every line, in at most `room` characters.
-    fn quoted(&self, room: usize, means: Means) -> String {
+    fn quoted(&self, room: usize, means: ReplyMethod) -> String {
         let text = self.message.text.trim_end();
         let note = |rest: usize| match means {
-            Means::Shell => format!("[{rest} more characters: msg show {}]", self.letters),
-            Means::Tools => format!("[{rest} more characters: inbox with id {}]", self.letters),
+            ReplyMethod::Shell => format!("[{rest} more characters: msg show {}]", self.letters),
+            ReplyMethod::Tools => format!("[{rest} more characters: inbox with id {}]", self.letters),
         };
         let whole = fitting(text, room);
         let shown = match whole == text.len() {
@@ -234,11 +234,11 @@ pub fn age(then: Timestamp, now: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Stamp;
+    use crate::domain::MessageStamp;
 
-    fn letter(text: &str) -> Letter {
+    fn letter(text: &str) -> RenderedMessage {
         let message = Message {
-            id: Stamp::new(1, 2).id(),
+            id: MessageStamp::new(1, 2).id(),
             from: "SwiftRaven".into(),
             to: "GoldFalcon".into(),
             text: text.into(),
@@ -249,7 +249,7 @@ mod tests {
             ack_required: false,
             broadcast: false,
         };
-        Letter {
+        RenderedMessage {
             message,
             letters: "k3x9ab".into(),
             age: "2min".into(),

@@ -8,9 +8,9 @@ mod report;
 use std::path::Path;
 
 use crate::domain::{
-    Agent, AgentName, EventKind, Importance, Liveness, MAX_TEXT, Message, MessageId, Stamp, spelled,
+    Agent, AgentName, EventKind, Importance, Liveness, MAX_TEXT, Message, MessageId, MessageStamp, spelled,
 };
-use crate::store::{Census, Locked, Mesh, Outbox, Posted, iso};
+use crate::store::{Census, LockedMesh, Mesh, Outbox, Posted, iso};
 use crate::sys::{clock, process};
 
 use super::mailbox;
@@ -18,15 +18,15 @@ use crate::ops::agents::identity;
 use crate::ops::agents::names::{self, with_nearest};
 use crate::ops::context::same_folder;
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::feed;
-use crate::ops::wake::{self, Arrival, Arrived, Rung};
+use crate::ops::wake::{self, ArrivedMessage, WakeResults, WakeRoute};
 
 pub use report::{Accepted, Refused, SendReport};
 
 /// A message to be sent.
 #[derive(Clone, Debug, Default)]
-pub struct Draft {
+pub struct MessageDraft {
     pub text: String,
     pub reply_to: Option<String>,
     pub thread: Option<String>,
@@ -40,12 +40,12 @@ pub struct Draft {
 pub fn importance(name: &str) -> Result<Importance, CommandError> {
     Importance::parse(name).ok_or_else(|| {
         let text = format!("there is no importance `{}`", name.escape_debug());
-        CommandError::new(Kind::InvalidValue, text).hint("one of: low, normal, high, urgent")
+        CommandError::new(CommandErrorKind::InvalidValue, text).hint("one of: low, normal, high, urgent")
     })
 }
 
 /// Sends to each named agent. A failure for one doesn't stop the rest.
-pub fn send(op: &Op, to: &[String], draft: &Draft) -> Result<SendReport, CommandError> {
+pub fn send(op: &Op, to: &[String], draft: &MessageDraft) -> Result<SendReport, CommandError> {
     check_text(&draft.text)?;
     let (mesh, caller) = identity::caller(op)?;
     let (reply_to, thread) = answering(&mesh, &caller.agent, draft)?;
@@ -61,7 +61,7 @@ pub fn send(op: &Op, to: &[String], draft: &Draft) -> Result<SendReport, Command
 }
 
 /// Sends to every live agent except the caller; with `here`, only to those in this folder.
-pub fn broadcast(op: &Op, draft: &Draft, here: bool) -> Result<SendReport, CommandError> {
+pub fn broadcast(op: &Op, draft: &MessageDraft, here: bool) -> Result<SendReport, CommandError> {
     check_text(&draft.text)?;
     let (mesh, caller) = identity::caller(op)?;
     let here = here || op.settings.scope_to_folder();
@@ -80,7 +80,7 @@ pub fn broadcast(op: &Op, draft: &Draft, here: bool) -> Result<SendReport, Comma
 }
 
 /// Replies to the sender of a message, in its thread.
-pub fn reply(op: &Op, id: &str, draft: &Draft) -> Result<SendReport, CommandError> {
+pub fn reply(op: &Op, id: &str, draft: &MessageDraft) -> Result<SendReport, CommandError> {
     check_text(&draft.text)?;
     let (mesh, caller) = identity::caller(op)?;
     let answered = mailbox::find(&mesh, &caller.agent, id)?;
@@ -96,12 +96,14 @@ pub fn reply(op: &Op, id: &str, draft: &Draft) -> Result<SendReport, CommandErro
 
 fn check_text(text: &str) -> Result<(), CommandError> {
     if text.trim().is_empty() {
-        return Err(CommandError::new(Kind::Empty, "there is nothing to send")
+        return Err(CommandError::new(CommandErrorKind::Empty, "there is nothing to send")
             .hint("add a text, `--file FILE`, or `-` to read standard input"));
     }
     if text.len() > MAX_TEXT {
         let text = format!("the text has {} bytes; {MAX_TEXT} is the most", text.len());
-        return Err(CommandError::new(Kind::TooLarge, text).hint("put it into a file, and send the path"));
+        return Err(
+            CommandError::new(CommandErrorKind::TooLarge, text).hint("put it into a file, and send the path")
+        );
     }
     Ok(())
 }
@@ -110,7 +112,7 @@ fn check_text(text: &str) -> Result<(), CommandError> {
 fn answering(
     mesh: &Mesh,
     agent: &Agent,
-    draft: &Draft,
+    draft: &MessageDraft,
 ) -> Result<(Option<MessageId>, Option<String>), CommandError> {
     let Some(id) = &draft.reply_to else { return Ok((None, draft.thread.clone())) };
     let answered = mailbox::find(mesh, agent, id)?;
@@ -126,11 +128,11 @@ struct Post<'a> {
     op: &'a Op,
     mesh: &'a Mesh,
     from: &'a Agent,
-    draft: &'a Draft,
+    draft: &'a MessageDraft,
     reply_to: Option<MessageId>,
     thread: Option<String>,
     broadcast: bool,
-    copies: Vec<Copy>,
+    copies: Vec<CopyResult>,
     /// Recipients tried so far: an agent may be named by several of its names.
     tried: Vec<AgentName>,
     /// Recipients tried that are gone. Another agent may have the name of one of them now.
@@ -138,13 +140,13 @@ struct Post<'a> {
 }
 
 /// What became of the copy for one recipient.
-struct Copy {
+struct CopyResult {
     to: String,
-    outcome: Outcome,
+    outcome: CopyOutcome,
 }
 
-enum Outcome {
-    Sent(Accepted, Option<Arrival>),
+enum CopyOutcome {
+    Sent(Accepted, Option<ArrivedMessage>),
     Refused(CommandError),
     Postponed(Postponed),
     /// It was tried under another name.
@@ -156,9 +158,9 @@ enum Postponed {
     /// To be kept for a session that is gone.
     Hold(AgentName),
     /// There is no inbox: the recipient has just left, or somebody removed its directory.
-    NoInbox(Agent, Rung),
+    NoInbox(Agent, WakeRoute),
     /// It was sent, but the recipient's registration disappeared meanwhile.
-    Unsure(Agent, Posted, Rung),
+    Unsure(Agent, Posted, WakeRoute),
 }
 
 impl<'a> Post<'a> {
@@ -166,7 +168,7 @@ impl<'a> Post<'a> {
         op: &'a Op,
         mesh: &'a Mesh,
         from: &'a Agent,
-        draft: &'a Draft,
+        draft: &'a MessageDraft,
         reply_to: Option<MessageId>,
         thread: Option<String>,
     ) -> Self {
@@ -179,22 +181,22 @@ impl<'a> Post<'a> {
         let op = self.op;
         let mut report = SendReport::default();
         let (mut numbers, mut arrivals) = (Vec::new(), Vec::new());
-        for Copy { to, outcome } in self.copies {
+        for CopyResult { to, outcome } in self.copies {
             match outcome {
-                Outcome::Sent(accepted, arrival) => {
+                CopyOutcome::Sent(accepted, arrival) => {
                     if let Some(arrival) = arrival {
                         numbers.push(report.sent.len());
                         arrivals.push(arrival);
                     }
                     report.sent.push(accepted);
                 }
-                Outcome::Refused(error) => report.failed.push(Refused { to, error }),
-                Outcome::Postponed(_) | Outcome::Twice => {}
+                CopyOutcome::Refused(error) => report.failed.push(Refused { to, error }),
+                CopyOutcome::Postponed(_) | CopyOutcome::Twice => {}
             }
         }
         // Not left to the runner: the answer says how each recipient is told. No lock is held any more.
         match wake::on_arrival(op, self.mesh, &arrivals, self.draft.importance) {
-            Ok(Arrived { rungs, failures }) => {
+            Ok(WakeResults { rungs, failures }) => {
                 failures.into_iter().for_each(|failure| op.warn(failure));
                 for (number, rung) in numbers.into_iter().zip(rungs) {
                     note_rung(op, self.mesh, self.from, &mut report.sent[number], rung);
@@ -228,19 +230,19 @@ impl<'a> Post<'a> {
         self.send_postponed()
     }
 
-    fn keep(&mut self, to: String, outcome: Result<Outcome, CommandError>) -> Result<(), CommandError> {
+    fn keep(&mut self, to: String, outcome: Result<CopyOutcome, CommandError>) -> Result<(), CommandError> {
         let outcome = match outcome {
-            Err(error) if error.kind == Kind::DiskFull && !self.has_sent() => return Err(error),
-            outcome => outcome.unwrap_or_else(Outcome::Refused),
+            Err(error) if error.kind == CommandErrorKind::DiskFull && !self.has_sent() => return Err(error),
+            outcome => outcome.unwrap_or_else(CopyOutcome::Refused),
         };
-        self.copies.push(Copy { to, outcome });
+        self.copies.push(CopyResult { to, outcome });
         Ok(())
     }
 
     /// Whether a copy is in an inbox already.
     fn has_sent(&self) -> bool {
-        let is_sent = |outcome: &Outcome| {
-            matches!(outcome, Outcome::Sent(..) | Outcome::Postponed(Postponed::Unsure(..)))
+        let is_sent = |outcome: &CopyOutcome| {
+            matches!(outcome, CopyOutcome::Sent(..) | CopyOutcome::Postponed(Postponed::Unsure(..)))
         };
         self.copies.iter().any(|copy| is_sent(&copy.outcome))
     }
@@ -250,18 +252,18 @@ impl<'a> Post<'a> {
         outbox: &mut Outbox<'_>,
         census: &Census,
         to: &str,
-    ) -> Result<Outcome, CommandError> {
+    ) -> Result<CopyOutcome, CommandError> {
         let wanted = recipient(to)?;
         let Some(record) = census.find(&wanted, clock::now()) else {
             if self.tried_gone.contains(&wanted) {
-                return Ok(Outcome::Twice);
+                return Ok(CopyOutcome::Twice);
             }
             self.tried_gone.push(wanted.clone());
             return self.look_for_grave(wanted, census);
         };
         let agent = &record.agent;
         if self.tried.iter().any(|tried| tried.is_spelled_as(&agent.name)) {
-            return Ok(Outcome::Twice);
+            return Ok(CopyOutcome::Twice);
         }
         self.tried.push(agent.name.clone());
         if process::liveness(&agent.process) == Liveness::Gone && !self.draft.hold {
@@ -278,17 +280,17 @@ impl<'a> Post<'a> {
             self.op.warn(format!("{} is you: the message is in your own inbox", agent.name));
         }
         let rung = match is_self {
-            true => Rung::None,
+            true => WakeRoute::None,
             false => wake::rung(self.op, self.mesh, agent, self.draft.importance)?,
         };
         let (stamp, message) = self.message(outbox, &agent.name)?;
         let Some(posted) = outbox.post(stamp, &agent.name, message)? else {
-            return Ok(Outcome::Postponed(Postponed::NoInbox(agent.clone(), rung)));
+            return Ok(CopyOutcome::Postponed(Postponed::NoInbox(agent.clone(), rung)));
         };
         // The recipient may have been buried between our look at it and the arrival of the message.
         match self.mesh.registration(&agent.name)?.is_some_and(|there| is_of(&there.agent, agent)) {
             true => Ok(self.sent(agent, posted, rung)),
-            false => Ok(Outcome::Postponed(Postponed::Unsure(agent.clone(), posted, rung))),
+            false => Ok(CopyOutcome::Postponed(Postponed::Unsure(agent.clone(), posted, rung))),
         }
     }
 
@@ -298,7 +300,11 @@ impl<'a> Post<'a> {
         }
     }
 
-    fn message(&self, outbox: &mut Outbox<'_>, to: &AgentName) -> Result<(Stamp, Message), CommandError> {
+    fn message(
+        &self,
+        outbox: &mut Outbox<'_>,
+        to: &AgentName,
+    ) -> Result<(MessageStamp, Message), CommandError> {
         let stamp = outbox.stamp()?;
         let message = Message {
             id: stamp.id(),
@@ -316,27 +322,28 @@ impl<'a> Post<'a> {
     }
 
     /// Nobody of that name is registered; looks for a grave.
-    fn look_for_grave(&mut self, name: AgentName, census: &Census) -> Result<Outcome, CommandError> {
+    fn look_for_grave(&mut self, name: AgentName, census: &Census) -> Result<CopyOutcome, CommandError> {
         if let Some(file) = census.unreadable(&name) {
             return Err(names::unreadable(&name, file));
         }
         if census.odd().any(|record| record.agent.name == name) {
             let text = format!("{name} is an agent of pi-messenger under a name that `msg` does not accept");
-            return Err(CommandError::new(Kind::UnknownAgent, text)
+            return Err(CommandError::new(CommandErrorKind::UnknownAgent, text)
                 .hint("let it take another name; then it can be written to"));
         }
         let Some((agent, grave)) = crate::ops::agents::list::grave_of(self.mesh, &name)? else {
-            let error = CommandError::new(Kind::UnknownAgent, format!("no agent is called {name}"));
+            let error =
+                CommandError::new(CommandErrorKind::UnknownAgent, format!("no agent is called {name}"));
             return Err(with_nearest(error, &name, census));
         };
         if agent.name != name {
             if self.tried_gone.contains(&agent.name) {
-                return Ok(Outcome::Twice);
+                return Ok(CopyOutcome::Twice);
             }
             self.tried_gone.push(agent.name.clone());
         }
         match self.draft.hold {
-            true => Ok(Outcome::Postponed(Postponed::Hold(agent.name))),
+            true => Ok(CopyOutcome::Postponed(Postponed::Hold(agent.name))),
             false => Err(not_running(
                 &agent.name,
                 &format!("it {}", crate::ops::agents::list::verb(grave.why)),
@@ -348,25 +355,25 @@ impl<'a> Post<'a> {
     /// Sends the postponed copies. Nothing ends this early: a copy that is in an inbox must be reported, or its sender
     /// would send it again.
     fn send_postponed(&mut self) -> Result<(), CommandError> {
-        let is_postponed = |copy: &Copy| matches!(copy.outcome, Outcome::Postponed(_));
+        let is_postponed = |copy: &CopyResult| matches!(copy.outcome, CopyOutcome::Postponed(_));
         if !self.copies.iter().any(is_postponed) {
             return Ok(());
         }
         let locked = self.mesh.lock().map_err(CommandError::from);
         for copy in std::mem::take(&mut self.copies) {
             let outcome = match (copy.outcome, &locked) {
-                (Outcome::Postponed(what), Ok(locked)) => self.send_locked(locked, what),
-                (Outcome::Postponed(Postponed::Unsure(agent, posted, rung)), Err(error)) => {
+                (CopyOutcome::Postponed(what), Ok(locked)) => self.send_locked(locked, what),
+                (CopyOutcome::Postponed(Postponed::Unsure(agent, posted, rung)), Err(error)) => {
                     self.withdraw(&agent, posted, rung, error.clone())
                 }
-                (Outcome::Postponed(_), Err(error)) => Err(error.clone()),
+                (CopyOutcome::Postponed(_), Err(error)) => Err(error.clone()),
                 (outcome, _) => Ok(outcome),
             };
-            let outcome = outcome.unwrap_or_else(Outcome::Refused);
-            self.copies.push(Copy { to: copy.to, outcome });
+            let outcome = outcome.unwrap_or_else(CopyOutcome::Refused);
+            self.copies.push(CopyResult { to: copy.to, outcome });
         }
-        let is_full = |copy: &Copy| match &copy.outcome {
-            Outcome::Refused(error) if error.kind == Kind::DiskFull => Some(error.clone()),
+        let is_full = |copy: &CopyResult| match &copy.outcome {
+            CopyOutcome::Refused(error) if error.kind == CommandErrorKind::DiskFull => Some(error.clone()),
             _ => None,
         };
         match self.copies.iter().find_map(is_full) {
@@ -376,7 +383,7 @@ impl<'a> Post<'a> {
     }
 
     /// Sends one postponed copy. While `mesh.lock` is held, nobody is buried or comes back.
-    fn send_locked(&self, locked: &Locked<'_>, what: Postponed) -> Result<Outcome, CommandError> {
+    fn send_locked(&self, locked: &LockedMesh<'_>, what: Postponed) -> Result<CopyOutcome, CommandError> {
         match what {
             Postponed::Hold(name) => self.hold(&name),
             Postponed::NoInbox(agent, rung) => {
@@ -403,7 +410,7 @@ impl<'a> Post<'a> {
         }
     }
 
-    fn is_there(&self, locked: &Locked<'_>, agent: &Agent) -> Result<bool, CommandError> {
+    fn is_there(&self, locked: &LockedMesh<'_>, agent: &Agent) -> Result<bool, CommandError> {
         let census = self.mesh.census()?;
         // A pi-messenger agent never looks at its old inbox again.
         for (old, new) in locked.forward_orphans(&census)? {
@@ -429,9 +436,9 @@ impl<'a> Post<'a> {
         &self,
         agent: &Agent,
         posted: Posted,
-        rung: Rung,
+        rung: WakeRoute,
         why: CommandError,
-    ) -> Result<Outcome, CommandError> {
+    ) -> Result<CopyOutcome, CommandError> {
         match self.take_back(&agent.name, &posted) {
             Ok(true) => return Err(why),
             Ok(false) => {}
@@ -442,22 +449,22 @@ impl<'a> Post<'a> {
         Ok(self.sent(agent, posted, rung))
     }
 
-    fn sent(&self, agent: &Agent, posted: Posted, rung: Rung) -> Outcome {
+    fn sent(&self, agent: &Agent, posted: Posted, rung: WakeRoute) -> CopyOutcome {
         let held = process::liveness(&agent.process) == Liveness::Gone;
         let is_woken = !held && !agent.is_same_session(self.from);
-        let arrival = is_woken.then(|| Arrival { agent: agent.clone(), before: rung });
+        let arrival = is_woken.then(|| ArrivedMessage { agent: agent.clone(), before: rung });
         let (to, id, stem) = (agent.name.clone(), posted.message.id, posted.stem);
-        Outcome::Sent(Accepted { to, id, stem, held, rung }, arrival)
+        CopyOutcome::Sent(Accepted { to, id, stem, held, rung }, arrival)
     }
 
-    fn hold(&self, name: &AgentName) -> Result<Outcome, CommandError> {
+    fn hold(&self, name: &AgentName) -> Result<CopyOutcome, CommandError> {
         let came_back = || not_running(name, "it has just come back", clock::now());
         let (_, grave) = crate::ops::agents::list::grave_of(self.mesh, name)?.ok_or_else(came_back)?;
         let mut outbox = self.mesh.outbox(&self.from.name)?;
         let (stamp, message) = self.message(&mut outbox, name)?;
         let posted = outbox.hold(&grave.id, stamp, name, message)?.ok_or_else(came_back)?;
         let (to, id, stem) = (name.clone(), posted.message.id, posted.stem);
-        Ok(Outcome::Sent(Accepted { to, id, stem, held: true, rung: Rung::None }, None))
+        Ok(CopyOutcome::Sent(Accepted { to, id, stem, held: true, rung: WakeRoute::None }, None))
     }
 }
 
@@ -473,14 +480,14 @@ fn recipient(to: &str) -> Result<AgentName, CommandError> {
     AgentName::new(name).map_err(|error| {
         let is_all = name.eq_ignore_ascii_case("all");
         let hint = if is_all { "to everyone: `msg broadcast TEXT`" } else { "`msg agents` lists the names" };
-        CommandError::new(Kind::InvalidName, error.to_string()).hint(hint)
+        CommandError::new(CommandErrorKind::InvalidName, error.to_string()).hint(hint)
     })
 }
 
 /// Records the wake route for the receipt.
-fn note_rung(op: &Op, mesh: &Mesh, from: &Agent, sent: &mut Accepted, rung: Rung) {
+fn note_rung(op: &Op, mesh: &Mesh, from: &Agent, sent: &mut Accepted, rung: WakeRoute) {
     sent.rung = rung;
-    if rung == Rung::None {
+    if rung == WakeRoute::None {
         return;
     }
     if let Err(error) = mesh.note_rung(&from.name, &sent.to, &sent.stem, rung.name()) {
@@ -490,7 +497,7 @@ fn note_rung(op: &Op, mesh: &Mesh, from: &Agent, sent: &mut Accepted, rung: Rung
 
 fn not_running(name: &AgentName, why: &str, since: jiff::Timestamp) -> CommandError {
     CommandError::new(
-        Kind::NotRunning,
+        CommandErrorKind::NotRunning,
         format!("{name} has been gone for {}: {why}", spelled(clock::now().duration_since(since))),
     )
     .hint("`--hold` keeps the message until it comes back")

@@ -8,19 +8,19 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use crate::domain::AgentName;
-use crate::store::{Stem, Via, Waiting, WatchTarget};
+use crate::store::{Stem, UnreadMessage, Via, WatchTarget};
 use crate::sys::clock;
 use crate::sys::seams::{self, Bug};
 use crate::sys::signals::Stop;
 
-use super::receive::{Desk, HandOver, Reached, Selection};
-use super::rendered_message::{Letter, Reader};
+use super::receive::{HandoverFn, HandoverOutcome, InboxReader, Selection};
+use super::rendered_message::{ReaderKind, RenderedMessage};
 use crate::ops::agents::{identity, names};
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::person;
 use crate::ops::reservations::waiting;
-use crate::ops::watcher::mesh_watcher::{MeshWatcher, Woken, current};
+use crate::ops::watcher::mesh_watcher::{MeshWatcher, WatchWakeup, current};
 
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 /// A message is parked after this many failures.
@@ -28,7 +28,7 @@ const TRIES: u32 = 5;
 
 /// Why following ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum End {
+pub enum WatchEnd {
     /// A signal asked for it.
     Stopped,
     /// Nobody reads any more.
@@ -38,29 +38,38 @@ pub enum End {
 /// Follows the inbox until it is stopped or nobody reads any more.
 pub fn watch(
     op: &Op,
-    reader: Reader,
+    reader: ReaderKind,
     stop: &Stop,
-    hand_over: &mut HandOver<'_>,
-) -> Result<End, CommandError> {
+    hand_over: &mut HandoverFn<'_>,
+) -> Result<WatchEnd, CommandError> {
     let (mesh, caller) = identity::caller(op)?;
-    let mut follower = Follower::new(Desk::new(op, &mesh, caller.agent, Via::new("watch"), reader));
+    let mut follower = Follower::new(InboxReader::new(op, &mesh, caller.agent, Via::new("watch"), reader));
     loop {
         let waiting = follower.look()?;
-        if follower.desk.deliver_in_batches(waiting, hand_over, || !stop.is_asked())? == Reached::No {
-            return Ok(End::Closed);
+        if follower.desk.deliver_in_batches(waiting, hand_over, || !stop.is_asked())? == HandoverOutcome::No {
+            return Ok(WatchEnd::Closed);
         }
-        if follower.wait(stop, None) == Woken::Stopped {
-            return Ok(End::Stopped);
+        if follower.wait(stop, None) == WatchWakeup::Stopped {
+            return Ok(WatchEnd::Stopped);
         }
     }
 }
 
 /// Follows the inbox and runs a command for each message. A failed one is tried again later, without delaying others.
-pub fn watch_each(op: &Op, stop: &Stop, run: &mut dyn FnMut(&Letter) -> bool) -> Result<End, CommandError> {
+pub fn watch_each(
+    op: &Op,
+    stop: &Stop,
+    run: &mut dyn FnMut(&RenderedMessage) -> bool,
+) -> Result<WatchEnd, CommandError> {
     refuse_in_harness()?;
     let (mesh, caller) = identity::caller(op)?;
-    let mut follower =
-        Follower::new(Desk::new(op, &mesh, caller.agent, Via::new("watch --exec"), Reader::Program));
+    let mut follower = Follower::new(InboxReader::new(
+        op,
+        &mesh,
+        caller.agent,
+        Via::new("watch --exec"),
+        ReaderKind::Program,
+    ));
     let mut failures = Failures::default();
     loop {
         let all = follower.look()?;
@@ -73,8 +82,8 @@ pub fn watch_each(op: &Op, stop: &Stop, run: &mut dyn FnMut(&Letter) -> bool) ->
                 run_one(&mut follower.desk, &mut failures, waiting, run)?;
             }
         }
-        if follower.wait(stop, failures.next_try()) == Woken::Stopped {
-            return Ok(End::Stopped);
+        if follower.wait(stop, failures.next_try()) == WatchWakeup::Stopped {
+            return Ok(WatchEnd::Stopped);
         }
     }
 }
@@ -87,10 +96,10 @@ fn refuse_in_harness() -> Result<(), CommandError> {
 }
 
 fn run_one(
-    desk: &mut Desk<'_>,
+    desk: &mut InboxReader<'_>,
     failures: &mut Failures,
-    waiting: Waiting,
-    run: &mut dyn FnMut(&Letter) -> bool,
+    waiting: UnreadMessage,
+    run: &mut dyn FnMut(&RenderedMessage) -> bool,
 ) -> Result<(), CommandError> {
     let stem = waiting.stem.clone();
     let mut ran = false;
@@ -100,7 +109,7 @@ fn run_one(
         &mut |letters| {
             ran = true;
             succeeded = letters.iter().all(&mut *run);
-            if succeeded { Reached::Yes } else { Reached::No }
+            if succeeded { HandoverOutcome::Yes } else { HandoverOutcome::No }
         },
         || true,
     )?;
@@ -118,17 +127,17 @@ fn run_one(
 /// Blocks until there is mail, then hands it over like `read`. `None`: there was none in time.
 pub fn wait(
     op: &Op,
-    reader: Reader,
+    reader: ReaderKind,
     stop: &Stop,
     selection: &Selection,
     timeout: Option<Duration>,
-    hand_over: &mut HandOver<'_>,
+    hand_over: &mut HandoverFn<'_>,
 ) -> Result<Option<usize>, CommandError> {
     let (mesh, caller) = identity::caller(op)?;
     // A deadline beyond the range of the clock never comes.
     let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
     let via = Via::new(selection.via.unwrap_or("wait"));
-    let mut follower = Follower::new(Desk::new(op, &mesh, caller.agent, via, reader));
+    let mut follower = Follower::new(InboxReader::new(op, &mesh, caller.agent, via, reader));
     // A mistyped name is an error, not something to wait for.
     let mut unchecked = selection.from.as_ref();
     loop {
@@ -137,10 +146,10 @@ pub fn wait(
         let mut closed = false;
         let count = follower.desk.deliver_together(selection, &mut |letters| {
             if letters.is_empty() {
-                return Reached::Yes;
+                return HandoverOutcome::Yes;
             }
             let reached = hand_over(letters);
-            closed = reached == Reached::No;
+            closed = reached == HandoverOutcome::No;
             reached
         })?;
         if count > 0 || closed {
@@ -150,13 +159,16 @@ pub fn wait(
             names::must_be_known(&mesh, from)?;
         }
         match follower.wait(stop, deadline) {
-            Woken::Stopped => {
-                return Err(CommandError::new(Kind::Interrupted, "interrupted; nothing was taken"));
+            WatchWakeup::Stopped => {
+                return Err(CommandError::new(
+                    CommandErrorKind::Interrupted,
+                    "interrupted; nothing was taken",
+                ));
             }
-            Woken::Deadline if deadline.is_some_and(|deadline| Instant::now() >= deadline) => {
+            WatchWakeup::Deadline if deadline.is_some_and(|deadline| Instant::now() >= deadline) => {
                 return Ok(None);
             }
-            Woken::Deadline | Woken::Hint => {}
+            WatchWakeup::Deadline | WatchWakeup::Hint => {}
         }
     }
 }
@@ -168,14 +180,14 @@ pub fn from_sender(name: Option<AgentName>) -> Selection {
 
 /// A desk that watches its inbox.
 struct Follower<'a> {
-    desk: Desk<'a>,
+    desk: InboxReader<'a>,
     ear: MeshWatcher<'a>,
     /// When a path that the agent waits for may become free without anybody else reporting it.
     free_at: Option<Instant>,
 }
 
 impl<'a> Follower<'a> {
-    fn new(desk: Desk<'a>) -> Self {
+    fn new(desk: InboxReader<'a>) -> Self {
         let ear = MeshWatcher::new(desk.op, desk.mesh);
         Self { desk, ear, free_at: None }
     }
@@ -185,12 +197,12 @@ impl<'a> Follower<'a> {
         self.ear.arm(WatchTarget::Inbox(&self.desk.agent)).map(drop)
     }
 
-    fn wait(&self, stop: &Stop, deadline: Option<Instant>) -> Woken {
+    fn wait(&self, stop: &Stop, deadline: Option<Instant>) -> WatchWakeup {
         self.ear.wait(stop, deadline.into_iter().chain(self.free_at).min())
     }
 
     /// What waits now. The agent may have been renamed or be gone, and another may have its name.
-    fn look(&mut self) -> Result<Vec<Waiting>, CommandError> {
+    fn look(&mut self) -> Result<Vec<UnreadMessage>, CommandError> {
         if seams::has_bug(Bug::ScanBeforeWatch) {
             let waiting = self.desk.look()?.waiting;
             self.arm()?;
@@ -247,7 +259,7 @@ impl Failures {
     }
 
     /// Forgets messages that are due but no longer waiting, because somebody else took them: nothing is left to try.
-    fn keep(&mut self, waiting: &[Waiting]) {
+    fn keep(&mut self, waiting: &[UnreadMessage]) {
         let now = Instant::now();
         self.tries
             .retain(|stem, (_, at)| *at > now || waiting.iter().any(|waiting| waiting.stem.as_str() == stem));

@@ -6,37 +6,39 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use crate::domain::pattern::Budget;
-use crate::domain::{Agent, Target};
-use crate::store::{Census, Mesh, Near, StoreError, Unreadable};
+use crate::domain::{Agent, ChangeTarget};
+use crate::store::{Census, Mesh, RegistryQuery, StoreError, UnreadableFile};
 use crate::sys::files::FileId;
 use crate::sys::{clock, paths};
 
 use super::hard_links;
-use super::holdings::{Holding, Others, stand_ins};
+use super::holdings::{Holding, OtherReservations, stand_ins};
 use super::reserve::{in_the_way, others};
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind};
 
 /// Steps for comparing all targets with all reservations: some tenths of a second. A hook waits for it.
 const STEPS: usize = 5_000_000;
 
 /// A path, and who holds it, if anybody.
 #[derive(Clone, Debug)]
-pub struct Verdict {
+pub struct PathVerdict {
     /// The path as it was given.
     pub path: String,
     pub holding: Option<Holding>,
 }
 
 /// Decides whether the caller may change these paths. An unknown caller is held to everyone's reservations.
-pub fn check(op: &Op, paths: &[String]) -> Result<Vec<Verdict>, CommandError> {
+pub fn check(op: &Op, paths: &[String]) -> Result<Vec<PathVerdict>, CommandError> {
     if let Some(empty) = paths.iter().find(|path| path.is_empty()) {
         let text = format!("`{empty}` is not a path");
-        return Err(CommandError::new(Kind::InvalidValue, text).hint("name a file or a directory"));
+        return Err(
+            CommandError::new(CommandErrorKind::InvalidValue, text).hint("name a file or a directory")
+        );
     }
     let target = |path: &String| (path.clone(), whole(&op.cwd, path));
-    let (verdicts, judged) = for_caller(op, paths.iter().map(target).collect(), Names::All)?;
+    let (verdicts, judged) = for_caller(op, paths.iter().map(target).collect(), HardLinkPolicy::All)?;
     judged.doubts(|number| verdicts[number].path.clone()).into_iter().for_each(|doubt| op.warn(doubt));
     Ok(verdicts)
 }
@@ -44,11 +46,11 @@ pub fn check(op: &Op, paths: &[String]) -> Result<Vec<Verdict>, CommandError> {
 /// Decides about each named target for the caller, known or not. Also returns what could not be found out.
 pub(in crate::ops) fn for_caller(
     op: &Op,
-    targets: Vec<(String, Target)>,
-    names: Names,
-) -> Result<(Vec<Verdict>, Judged), CommandError> {
-    let (paths, targets): (Vec<String>, Vec<Target>) = targets.into_iter().unzip();
-    let mut judged = Judged::default();
+    targets: Vec<(String, ChangeTarget)>,
+    names: HardLinkPolicy,
+) -> Result<(Vec<PathVerdict>, CheckResult), CommandError> {
+    let (paths, targets): (Vec<String>, Vec<ChangeTarget>) = targets.into_iter().unzip();
+    let mut judged = CheckResult::default();
     if let Some(mesh) = op.mesh()? {
         let census = mesh.census()?;
         let me = identity::glance(op, &mesh, &census);
@@ -58,12 +60,12 @@ pub(in crate::ops) fn for_caller(
     }
     let holdings = std::mem::take(&mut judged.holdings).into_iter().chain(std::iter::repeat(None));
     let pairs = paths.into_iter().zip(holdings);
-    Ok((pairs.map(|(path, holding)| Verdict { path, holding }).collect(), judged))
+    Ok((pairs.map(|(path, holding)| PathVerdict { path, holding }).collect(), judged))
 }
 
 /// Which names of a file count.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(in crate::ops) enum Names {
+pub(in crate::ops) enum HardLinkPolicy {
     /// Only the given one: a commit changes an entry, whatever other names the file has.
     Given,
     /// Hard links too.
@@ -72,22 +74,22 @@ pub(in crate::ops) enum Names {
 
 /// The result of [`judge`].
 #[derive(Default)]
-pub(in crate::ops) struct Judged {
+pub(in crate::ops) struct CheckResult {
     /// The reservation that prevents changing each of them, if any.
     pub(in crate::ops) holdings: Vec<Option<Holding>>,
     /// Registrations whose reservations are not known.
-    pub(in crate::ops) unreadable: Vec<Unreadable>,
+    pub(in crate::ops) unreadable: Vec<UnreadableFile>,
     /// The first target that has other names, if more is reserved than could be compared with it.
     pub(in crate::ops) uncompared: Option<usize>,
     /// Why it was compared with nothing, if that failed.
     failure: Option<String>,
 }
 
-impl Judged {
+impl CheckResult {
     /// Describes what could not be found out. `name` returns the name of a target.
     pub(in crate::ops) fn doubts(&self, name: impl Fn(usize) -> String) -> Vec<String> {
         let unknown =
-            |file: &Unreadable| format!("cannot tell what `{}` reserves: {}", file.path, file.reason);
+            |file: &UnreadableFile| format!("cannot tell what `{}` reserves: {}", file.path, file.reason);
         let mut doubts: Vec<String> = self.unreadable.iter().map(unknown).collect();
         if let Some(number) = self.uncompared {
             let name = name(number);
@@ -105,19 +107,19 @@ impl Judged {
 pub(in crate::ops) fn judge<'s>(
     mesh: &Mesh,
     me: Option<&Agent>,
-    targets: &[Target],
-    names: Names,
-    look: impl FnOnce(&Near<'_>) -> Result<Cow<'s, Census>, StoreError>,
-) -> Result<Judged, CommandError> {
-    let heads = targets.iter().flat_map(Target::heads).collect();
-    let census = look(&Near { heads, ..Near::default() })?;
+    targets: &[ChangeTarget],
+    names: HardLinkPolicy,
+    look: impl FnOnce(&RegistryQuery<'_>) -> Result<Cow<'s, Census>, StoreError>,
+) -> Result<CheckResult, CommandError> {
+    let heads = targets.iter().flat_map(ChangeTarget::heads).collect();
+    let census = look(&RegistryQuery { heads, ..RegistryQuery::default() })?;
     let (stand_ins, unknown) = stand_ins(mesh, &census);
-    let others = Others::new(census.records.iter().chain(&stand_ins), me, clock::now());
+    let others = OtherReservations::new(census.records.iter().chain(&stand_ins), me, clock::now());
     let budget = Budget::new(STEPS);
-    let judge = |target: &Target| others.first(|pattern| target.hit_by(pattern, &budget));
+    let judge = |target: &ChangeTarget| others.first(|pattern| target.hit_by(pattern, &budget));
     let holdings = targets.iter().map(judge).collect();
-    let mut judged = Judged { holdings, unreadable: unknown, ..Judged::default() };
-    if names == Names::All {
+    let mut judged = CheckResult { holdings, unreadable: unknown, ..CheckResult::default() };
+    if names == HardLinkPolicy::All {
         compare_links(mesh, me, targets, &mut judged);
     }
     Ok(judged)
@@ -125,7 +127,7 @@ pub(in crate::ops) fn judge<'s>(
 
 /// Compares hard links: a file with several names may be reserved under another one, anywhere. A failure is a doubt,
 /// and undoes no refusal.
-fn compare_links(mesh: &Mesh, me: Option<&Agent>, targets: &[Target], judged: &mut Judged) {
+fn compare_links(mesh: &Mesh, me: Option<&Agent>, targets: &[ChangeTarget], judged: &mut CheckResult) {
     let free = targets.iter().enumerate().filter(|(number, _)| judged.holdings[*number].is_none());
     let linked: Vec<(usize, FileId)> =
         free.filter_map(|(number, target)| Some((number, hard_links::linked(target)?))).collect();
@@ -139,7 +141,7 @@ fn compare_links(mesh: &Mesh, me: Option<&Agent>, targets: &[Target], judged: &m
         }
     };
     let (stand_ins, _) = stand_ins(mesh, &census);
-    let others = Others::new(census.records.iter().chain(&stand_ins), me, clock::now());
+    let others = OtherReservations::new(census.records.iter().chain(&stand_ins), me, clock::now());
     let files = linked.iter().map(|(_, file)| *file).collect();
     let (reserved, is_cut_short) = hard_links::reserved(&others, &files);
     for (number, file) in linked {
@@ -152,42 +154,43 @@ fn compare_links(mesh: &Mesh, me: Option<&Agent>, targets: &[Target], judged: &m
 }
 
 /// One file, by its name as seen from `cwd`.
-pub(in crate::ops) fn file(cwd: &Path, path: &str) -> Target {
-    Target::File(paths::spellings(cwd, path))
+pub(in crate::ops) fn file(cwd: &Path, path: &str) -> ChangeTarget {
+    ChangeTarget::File(paths::spellings(cwd, path))
 }
 
 /// A file, or a directory with everything beneath it.
-fn whole(cwd: &Path, path: &str) -> Target {
+fn whole(cwd: &Path, path: &str) -> ChangeTarget {
     match path.ends_with('/') || cwd.join(path).is_dir() {
-        true => Target::tree(paths::spellings(cwd, path)),
+        true => ChangeTarget::tree(paths::spellings(cwd, path)),
         false => file(cwd, path),
     }
 }
 
 /// The error that ends a check in which something was not free.
-pub fn verdict(verdicts: &[Verdict]) -> Option<CommandError> {
-    let held: Vec<(&Verdict, &Holding)> =
+pub fn verdict(verdicts: &[PathVerdict]) -> Option<CommandError> {
+    let held: Vec<(&PathVerdict, &Holding)> =
         verdicts.iter().filter_map(|verdict| Some((verdict, verdict.holding.as_ref()?))).collect();
     let (first, holding) = held.first()?;
     let more = others(held.iter().skip(1).map(|(_, holding)| *holding));
     let text = format!("{}{more}", in_the_way(&first.path, holding, clock::now()));
     let name = &holding.holder.name;
-    Some(CommandError::new(Kind::Reserved, text).hint(format!("ask: `msg send {name} \"…\"`")))
+    Some(CommandError::new(CommandErrorKind::Reserved, text).hint(format!("ask: `msg send {name} \"…\"`")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::settings::Durability;
-    use crate::store::{Location, Options};
+    use crate::store::{MeshLocation, MeshOptions};
 
     /// The census can't be read, and a file has two names: what was refused before stays refused.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test damages a mesh of its own")]
     fn links_that_can_not_be_compared_are_a_doubt() {
         let dir = tempfile::tempdir().unwrap();
-        let options = Options { durability: Durability::Process, lock_timeout: std::time::Duration::ZERO };
-        let mesh = Mesh::create(&Location::at(&dir.path().join("mesh")), options).unwrap();
+        let options =
+            MeshOptions { durability: Durability::Process, lock_timeout: std::time::Duration::ZERO };
+        let mesh = Mesh::create(&MeshLocation::at(&dir.path().join("mesh")), options).unwrap();
         let census = mesh.census().unwrap();
         let registry = dir.path().join("mesh/registry");
         std::fs::remove_dir_all(&registry).ok();
@@ -195,7 +198,8 @@ mod tests {
         std::fs::write(dir.path().join("a"), "").unwrap();
         std::fs::hard_link(dir.path().join("a"), dir.path().join("b")).unwrap();
         let targets = [file(dir.path(), "free"), file(dir.path(), "a")];
-        let judged = judge(&mesh, None, &targets, Names::All, |_| Ok(Cow::Borrowed(&census))).unwrap();
+        let judged =
+            judge(&mesh, None, &targets, HardLinkPolicy::All, |_| Ok(Cow::Borrowed(&census))).unwrap();
         assert_eq!(judged.holdings.len(), 2);
         let doubts = judged.doubts(|number| number.to_string());
         assert!(doubts.len() == 1 && doubts[0].contains("`1` has other names"), "{doubts:?}");

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::domain::pattern::{Budget, Pattern};
-use crate::domain::{Agent, Hit, Reservation, TaskRef};
-use crate::store::{Record, patterns};
+use crate::domain::{Agent, Conflict, Reservation, TaskRef};
+use crate::store::{Registration, patterns};
 
 use super::holdings::Holding;
 
@@ -23,18 +23,18 @@ pub(in crate::ops) const STEPS_UNDER_LOCK: usize = 1_000_000;
 
 /// What an agent wants, and the comparisons made so far.
 #[derive(Debug)]
-pub(in crate::ops) struct Wanted {
+pub(in crate::ops) struct WantedReservations {
     pub(in crate::ops) reservations: Vec<Reservation>,
     patterns: Vec<Vec<Pattern>>,
-    known: RefCell<HashMap<Held, Hits>>,
+    known: RefCell<HashMap<ReservationKey, Hits>>,
 }
 
 /// The indexes of the wanted reservations that a reservation conflicts with.
-type Hits = Rc<[(usize, Hit)]>;
+type Hits = Rc<[(usize, Conflict)]>;
 
 /// What the patterns of a reservation depend on.
 #[derive(Debug, Eq, Hash, PartialEq)]
-struct Held {
+struct ReservationKey {
     pattern: String,
     place: String,
     head: Option<String>,
@@ -43,7 +43,7 @@ struct Held {
     foreign: bool,
 }
 
-impl Held {
+impl ReservationKey {
     fn new(holder: &Agent, reservation: &Reservation) -> Self {
         let Reservation { pattern, root, head, literal, ignore_case, .. } = reservation.clone();
         let place = root.unwrap_or_else(|| holder.cwd.clone());
@@ -51,7 +51,7 @@ impl Held {
     }
 }
 
-impl Wanted {
+impl WantedReservations {
     /// `cwd` is that of the agent that wants them.
     pub(in crate::ops) fn new(reservations: Vec<Reservation>, cwd: &str) -> Self {
         let patterns = reservations.iter().map(|reservation| reservation.patterns(cwd)).collect();
@@ -65,7 +65,7 @@ impl Wanted {
     }
 
     /// Compares them with what others hold now, so that little is left to do under the lock.
-    pub(in crate::ops) fn compare(&self, records: &[Record], me: &Agent, now: Timestamp) {
+    pub(in crate::ops) fn compare(&self, records: &[Registration], me: &Agent, now: Timestamp) {
         let budget = Budget::new(STEPS);
         for record in others(records, me) {
             for held in record.agent.reservations.iter().filter(|held| held.binds(now)) {
@@ -77,7 +77,7 @@ impl Wanted {
     /// The wanted reservations that conflict, each with what it conflicts with.
     pub(in crate::ops) fn conflicts(
         &self,
-        records: &[Record],
+        records: &[Registration],
         me: &Agent,
         now: Timestamp,
     ) -> Vec<(&Reservation, Holding)> {
@@ -90,7 +90,7 @@ impl Wanted {
             for held in record.agent.reservations.iter().filter(|held| held.binds(now)) {
                 for (index, hit) in self.hits(&record.agent, held, &budget).iter() {
                     let Some(holder) = holder.get_or_init(look) else { continue };
-                    let is_assumed = *hit == Hit::Assumed;
+                    let is_assumed = *hit == Conflict::Assumed;
                     let holding =
                         Holding { holder: Arc::clone(holder), reservation: held.clone(), is_assumed };
                     conflicts.push((*index, holding));
@@ -111,19 +111,19 @@ impl Wanted {
 
     /// Which of the wanted reservations conflict with this one.
     fn hits(&self, holder: &Agent, held: &Reservation, budget: &Budget) -> Hits {
-        let key = Held::new(holder, held);
+        let key = ReservationKey::new(holder, held);
         if let Some(known) = self.known.borrow().get(&key) {
             return Rc::clone(known);
         }
         let theirs = patterns(holder, held);
-        let hit = |mine: &Vec<Pattern>| Hit::of(mine, &theirs, budget);
+        let hit = |mine: &Vec<Pattern>| Conflict::of(mine, &theirs, budget);
         let all = self.patterns.iter().map(hit).enumerate();
-        let hits: Hits = all.filter(|(_, hit)| *hit != Hit::No).collect();
+        let hits: Hits = all.filter(|(_, hit)| *hit != Conflict::No).collect();
         self.known.borrow_mut().insert(key, Rc::clone(&hits));
         hits
     }
 }
 
-fn others<'r>(records: &'r [Record], me: &Agent) -> impl Iterator<Item = &'r Record> {
+fn others<'r>(records: &'r [Registration], me: &Agent) -> impl Iterator<Item = &'r Registration> {
     records.iter().filter(|record| record.agent.session != me.session)
 }

@@ -5,17 +5,17 @@
 use jiff::Timestamp;
 
 use crate::domain::Agent;
-use crate::store::{Census, Locked, Record, StoreError};
+use crate::store::{Census, LockedMesh, Registration, StoreError};
 
 /// Removes expired reservations from our registrations, because pi-messenger believes what is written there and the
 /// owner may be idle for long.
 pub(in crate::ops) fn drop_expired(
-    locked: &Locked<'_>,
+    locked: &LockedMesh<'_>,
     census: &Census,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let is_due = |agent: &Agent| !agent.is_foreign() && agent.has_expired(now);
-    for Record { agent, .. } in census.records.iter().filter(|record| is_due(&record.agent)) {
+    for Registration { agent, .. } in census.records.iter().filter(|record| is_due(&record.agent)) {
         match locked.edit(agent, |_| {}) {
             // An agent that left meanwhile, or whose registration can't be rewritten, is skipped.
             Ok(_) | Err(StoreError::NoRegistration(_) | StoreError::Corrupt { .. }) => {}

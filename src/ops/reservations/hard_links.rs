@@ -12,25 +12,25 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::domain::Target;
+use crate::domain::ChangeTarget;
 use crate::domain::pattern::{PathForm, Pattern};
 use crate::sys::files::{self, FileId, Walk};
 
-use super::holdings::{Holding, Others};
+use super::holdings::{Holding, OtherReservations};
 
 /// Limits of the search: the number of files, and the time, for a file system that does not answer.
 const MOST_FILES: usize = 5_000;
 const MOST_TIME: Duration = Duration::from_millis(500);
 
 /// The file that would be changed, if it has several names.
-pub(in crate::ops) fn linked(target: &Target) -> Option<FileId> {
-    let Target::File(spellings) = target else { return None };
+pub(in crate::ops) fn linked(target: &ChangeTarget) -> Option<FileId> {
+    let ChangeTarget::File(spellings) = target else { return None };
     files::linked(Path::new(spellings.last()?.as_str()))
 }
 
 /// Those of the files that others have reserved under another name, and whether more is reserved than was compared.
 pub(in crate::ops) fn reserved(
-    others: &Others<'_>,
+    others: &OtherReservations<'_>,
     files: &HashSet<FileId>,
 ) -> (HashMap<FileId, Holding>, bool) {
     let mut found: HashMap<FileId, Holding> = HashMap::new();

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::domain::pattern::Pattern;
-use crate::domain::{Agent, Hit, Reservation};
-use crate::store::{Census, Mesh, Record, SessionRecord, Unreadable, patterns};
+use crate::domain::{Agent, Conflict, Reservation};
+use crate::store::{Census, Mesh, Registration, SessionRecord, UnreadableFile, patterns};
 
 /// A reservation and its holder.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ impl Holding {
 
 /// Replacements for registrations that can't be read: their last known state, because unreadable is not empty. Also
 /// returns those of which nothing is known.
-pub(in crate::ops) fn stand_ins(mesh: &Mesh, census: &Census) -> (Vec<Record>, Vec<Unreadable>) {
+pub(in crate::ops) fn stand_ins(mesh: &Mesh, census: &Census) -> (Vec<Registration>, Vec<UnreadableFile>) {
     let (mut known, mut unknown) = (Vec::new(), Vec::new());
     if census.unreadable.is_empty() {
         return (known, unknown);
@@ -40,7 +40,7 @@ pub(in crate::ops) fn stand_ins(mesh: &Mesh, census: &Census) -> (Vec<Record>, V
     for file in &census.unreadable {
         // An odd registration is known as far as it matters; a dead agent holds nothing.
         if let Some(record) = &file.told {
-            known.extend(record.is_live().then(|| Record::clone(record)));
+            known.extend(record.is_live().then(|| Registration::clone(record)));
             continue;
         }
         let is_it = |session: &&SessionRecord| {
@@ -56,23 +56,23 @@ pub(in crate::ops) fn stand_ins(mesh: &Mesh, census: &Census) -> (Vec<Record>, V
 }
 
 /// The reservations of others, read once and compared with many paths.
-pub(in crate::ops) struct Others<'a>(Vec<Other<'a>>);
+pub(in crate::ops) struct OtherReservations<'a>(Vec<Other<'a>>);
 
 struct Other<'a> {
-    record: &'a Record,
+    record: &'a Registration,
     holds: Vec<(&'a Reservation, Vec<Pattern>)>,
     /// `None`: it is gone.
     holder: OnceCell<Option<Arc<Agent>>>,
 }
 
-impl<'a> Others<'a> {
+impl<'a> OtherReservations<'a> {
     pub(in crate::ops) fn new(
-        records: impl IntoIterator<Item = &'a Record>,
+        records: impl IntoIterator<Item = &'a Registration>,
         me: Option<&Agent>,
         now: Timestamp,
     ) -> Self {
-        let is_other = |record: &&Record| me.is_none_or(|me| !me.is_same_agent(&record.agent));
-        let other = |record: &'a Record| {
+        let is_other = |record: &&Registration| me.is_none_or(|me| !me.is_same_agent(&record.agent));
+        let other = |record: &'a Registration| {
             let binding = record.agent.reservations.iter().filter(|reservation| reservation.binds(now));
             let holds =
                 binding.map(|reservation| (reservation, patterns(&record.agent, reservation))).collect();
@@ -95,12 +95,16 @@ impl<'a> Others<'a> {
     }
 
     /// The first conflict.
-    pub(in crate::ops) fn first(&self, hit: impl Fn(&Pattern) -> Hit) -> Option<Holding> {
+    pub(in crate::ops) fn first(&self, hit: impl Fn(&Pattern) -> Conflict) -> Option<Holding> {
         self.0.iter().find_map(|other| other.held(&hit).next())
     }
 
     /// All conflicts with agents other than `me`.
-    pub(in crate::ops) fn in_the_way_of(&self, me: &Agent, hit: impl Fn(&Pattern) -> Hit) -> Vec<Holding> {
+    pub(in crate::ops) fn in_the_way_of(
+        &self,
+        me: &Agent,
+        hit: impl Fn(&Pattern) -> Conflict,
+    ) -> Vec<Holding> {
         let others = self.0.iter().filter(|other| other.record.agent.session != me.session);
         others.flat_map(|other| other.held(&hit)).collect()
     }
@@ -108,14 +112,14 @@ impl<'a> Others<'a> {
 
 impl Other<'_> {
     /// Checks whether the holder is alive only if there is a conflict.
-    fn held(&self, hit: impl Fn(&Pattern) -> Hit) -> impl Iterator<Item = Holding> {
+    fn held(&self, hit: impl Fn(&Pattern) -> Conflict) -> impl Iterator<Item = Holding> {
         let hits = self.holds.iter().filter_map(move |(reservation, patterns)| {
-            let hit = patterns.iter().map(&hit).max().filter(|hit| *hit != Hit::No)?;
+            let hit = patterns.iter().map(&hit).max().filter(|hit| *hit != Conflict::No)?;
             Some((*reservation, hit))
         });
         hits.map_while(move |(reservation, hit)| {
             let holder = self.living()?;
-            Some(Holding { holder, reservation: reservation.clone(), is_assumed: hit == Hit::Assumed })
+            Some(Holding { holder, reservation: reservation.clone(), is_assumed: hit == Conflict::Assumed })
         })
     }
 

@@ -3,12 +3,12 @@
 use crate::domain::{AgentName, EventKind, Reservation};
 use crate::sys::clock;
 
-use super::reserve::Place;
+use super::reserve::PatternBase;
 use super::waiting;
 use crate::ops::agents::identity;
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind};
 
 #[derive(Clone, Debug)]
 pub struct Released {
@@ -48,7 +48,7 @@ pub fn release(op: &Op, patterns: &[String]) -> Result<Released, CommandError> {
 
 /// The caller's reservations that the text refers to: as listed, or as read from here.
 fn meant(ctx: &Context, held: &[Reservation], text: &str) -> Vec<Reservation> {
-    let drafted = Place::here(ctx).draft(ctx, text, true).ok();
+    let drafted = PatternBase::here(ctx).draft(ctx, text, true).ok();
     let same = |text: &str, other: &str| text.trim_end_matches('/') == other.trim_end_matches('/');
     let is_here = |held: &&Reservation| {
         drafted.as_ref().is_some_and(|draft| draft.root == held.root && same(&draft.pattern, &held.pattern))
@@ -61,8 +61,10 @@ fn meant(ctx: &Context, held: &[Reservation], text: &str) -> Vec<Reservation> {
 }
 
 fn not_held(text: &str, held: &[Reservation]) -> CommandError {
-    let error =
-        CommandError::new(Kind::NotReserved, format!("you have not reserved `{}`", text.escape_debug()));
+    let error = CommandError::new(
+        CommandErrorKind::NotReserved,
+        format!("you have not reserved `{}`", text.escape_debug()),
+    );
     let list: Vec<String> = held.iter().map(|held| format!("`{}`", held.pattern)).collect();
     match list.as_slice() {
         [] => error.hint("you have reserved nothing; `msg reservations` lists what others hold"),

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::pattern::{Budget, PathForm, Pattern, PatternError, has_wildcard, literal_head};
-use crate::domain::{Agent, AgentName, EventKind, Hit, Reservation, Wait, quoted, said};
-use crate::store::{Locked, Mesh, Record, iso};
+use crate::domain::{Agent, AgentName, Conflict, EventKind, PathWait, Reservation, quoted, said};
+use crate::store::{LockedMesh, Mesh, Registration, iso};
 use crate::sys::git::WorkTree;
 use crate::sys::{clock, files, paths};
 
-use super::conflicts::{STEPS_UNDER_LOCK, Wanted};
+use super::conflicts::{STEPS_UNDER_LOCK, WantedReservations};
 use super::expired::drop_expired;
 use super::holdings::{Holding, stand_ins};
 use super::rules::{same_place, wait_no_longer_for};
@@ -19,7 +19,7 @@ use crate::ops::agents::{identity, names};
 use crate::ops::context::Context;
 use crate::ops::duration::duration;
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, Fact, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind, ErrorDetail};
 use crate::ops::messages::rendered_message::age;
 
 /// The most reservations of one agent. For more, use a directory or a wildcard.
@@ -29,7 +29,7 @@ const MAX_REASON: usize = 300;
 
 /// Options of `reserve`.
 #[derive(Clone, Debug, Default)]
-pub struct Wish {
+pub struct ReserveRequest {
     pub patterns: Vec<String>,
     pub reason: Option<String>,
     /// How long it is wanted; `None`: as long as the agent lives.
@@ -46,11 +46,11 @@ pub struct Granted {
     pub renewed: usize,
 }
 
-pub fn reserve(op: &Op, wish: &Wish) -> Result<Granted, CommandError> {
+pub fn reserve(op: &Op, wish: &ReserveRequest) -> Result<Granted, CommandError> {
     let now = clock::now();
     let wanted = drafts(op, wish, now)?;
     let (mesh, caller) = identity::own_caller(op)?;
-    let wanted = Wanted::new(wanted, &caller.cwd);
+    let wanted = WantedReservations::new(wanted, &caller.cwd);
     wanted.compare(&mesh.census()?.records, &caller, now);
     let locked = mesh.lock()?;
     let me = locked.own_record(&caller)?.agent;
@@ -73,9 +73,8 @@ pub fn time_to_live(text: &str) -> Result<SignedDuration, CommandError> {
     let ttl = SignedDuration::try_from(duration(text, "--ttl")?).unwrap_or(SignedDuration::MAX);
     if ttl < SignedDuration::from_secs(1) || ttl > SignedDuration::from_hours(24 * 366) {
         let text = format!("`--ttl {text}` is not between a second and a year");
-        return Err(
-            CommandError::new(Kind::InvalidValue, text).hint("expected for example 45s, 30m, 2h or 1d")
-        );
+        return Err(CommandError::new(CommandErrorKind::InvalidValue, text)
+            .hint("expected for example 45s, 30m, 2h or 1d"));
     }
     Ok(ttl)
 }
@@ -83,10 +82,10 @@ pub fn time_to_live(text: &str) -> Result<SignedDuration, CommandError> {
 /// The reservations that the patterns stand for here.
 pub(in crate::ops) fn drafts(
     ctx: &Context,
-    wish: &Wish,
+    wish: &ReserveRequest,
     now: Timestamp,
 ) -> Result<Vec<Reservation>, CommandError> {
-    let place = Place::here(ctx);
+    let place = PatternBase::here(ctx);
     let reason = reason(wish.reason.as_deref())?;
     let mut wanted: Vec<Reservation> = Vec::new();
     for text in &wish.patterns {
@@ -100,25 +99,25 @@ pub(in crate::ops) fn drafts(
 }
 
 /// What an agent was given.
-pub(in crate::ops) struct Taken {
+pub(in crate::ops) struct ReserveOutcome {
     /// The agent after that.
     pub(in crate::ops) agent: Agent,
     /// How many of them the agent had before.
     renewed: usize,
     /// All registrations at that moment.
-    records: Vec<Record>,
+    records: Vec<Registration>,
 }
 
-impl Taken {
+impl ReserveOutcome {
     /// For an agent that wants nothing.
     pub(in crate::ops) fn nothing(agent: &Agent) -> Self {
         Self { agent: agent.clone(), renewed: 0, records: Vec::new() }
     }
 
     /// Warns about reservations in other work trees. That needs no lock, and reads their directories.
-    pub(in crate::ops) fn tell_of_work_trees(&self, op: &Op, wanted: &Wanted) {
+    pub(in crate::ops) fn tell_of_work_trees(&self, op: &Op, wanted: &WantedReservations) {
         if !self.records.is_empty() {
-            Place::here(op).tell_of_work_trees(op, &self.records, &self.agent, wanted);
+            PatternBase::here(op).tell_of_work_trees(op, &self.records, &self.agent, wanted);
         }
     }
 }
@@ -127,11 +126,11 @@ impl Taken {
 pub(in crate::ops) fn take(
     op: &Op,
     mesh: &Mesh,
-    locked: &Locked<'_>,
+    locked: &LockedMesh<'_>,
     me: &Agent,
-    wanted: &Wanted,
+    wanted: &WantedReservations,
     now: Timestamp,
-) -> Result<Taken, CommandError> {
+) -> Result<ReserveOutcome, CommandError> {
     let mut census = locked.census()?;
     let (stand_ins, unknown) = stand_ins(mesh, &census);
     census.records.extend(stand_ins);
@@ -149,18 +148,18 @@ pub(in crate::ops) fn take(
     }
     drop_expired(locked, &census, now)?;
     let (agent, renewed) = grant(locked, me, &wanted.reservations, now)?;
-    Ok(Taken { agent, renewed, records: census.records })
+    Ok(ReserveOutcome { agent, renewed, records: census.records })
 }
 
-fn wait(wanted: &Reservation, holding: &Holding, now: Timestamp) -> Wait {
+fn wait(wanted: &Reservation, holding: &Holding, now: Timestamp) -> PathWait {
     let Reservation { pattern, root, literal, .. } = wanted.clone();
-    Wait { pattern, named: None, root, literal, holder: holding.holder.name.to_string(), since: now }
+    PathWait { pattern, named: None, root, literal, holder: holding.holder.name.to_string(), since: now }
 }
 
 /// Writes the reservations into the registration. Those already held are renewed and keep their age; expired ones are
 /// dropped.
 fn grant(
-    locked: &Locked<'_>,
+    locked: &LockedMesh<'_>,
     me: &Agent,
     wanted: &[Reservation],
     now: Timestamp,
@@ -174,7 +173,7 @@ fn grant(
     let total = held.len() + new;
     if total > MAX_RESERVATIONS {
         let text = format!("that would be {total} reservations; {MAX_RESERVATIONS} is the most");
-        return Err(CommandError::new(Kind::TooMany, text)
+        return Err(CommandError::new(CommandErrorKind::TooMany, text)
             .hint("reserve a directory, or use a wildcard; `msg release` lets go of what you don't need"));
     }
     let record = locked.edit(me, |agent| {
@@ -200,10 +199,15 @@ pub(in crate::ops) fn reason(text: Option<&str>) -> Result<Option<String>, Comma
     let length = line.chars().count();
     if length > MAX_REASON {
         let text = format!("the reason has {length} characters; {MAX_REASON} is the most");
-        return Err(CommandError::new(Kind::InvalidValue, text).hint("say it shorter, or send a message"));
+        return Err(
+            CommandError::new(CommandErrorKind::InvalidValue, text).hint("say it shorter, or send a message")
+        );
     }
     if line.chars().any(char::is_control) {
-        return Err(CommandError::new(Kind::InvalidValue, "the reason has control characters in it"));
+        return Err(CommandError::new(
+            CommandErrorKind::InvalidValue,
+            "the reason has control characters in it",
+        ));
     }
     Ok(Some(line).filter(|line| !line.is_empty()))
 }
@@ -226,8 +230,8 @@ fn refusal(conflicts: &[(&Reservation, Holding)], now: Timestamp) -> CommandErro
             ("expiresAt", theirs.expires_at.map(iso)),
         ]
     });
-    let rows = Fact::Rows(rows.collect());
-    let mut error = CommandError::new(Kind::Reserved, text)
+    let rows = ErrorDetail::Rows(rows.collect());
+    let mut error = CommandError::new(CommandErrorKind::Reserved, text)
         .hint(format!("ask: `msg send {} \"…\"`; you get a message when it is free", first.holder.name));
     error.facts.push(("conflicts", rows));
     error
@@ -268,13 +272,13 @@ pub(in crate::ops) fn others<'h>(holdings: impl Iterator<Item = &'h Holding>) ->
 }
 
 /// The base of relative patterns: the work tree, else the working directory.
-pub(in crate::ops) struct Place {
+pub(in crate::ops) struct PatternBase {
     cwd: PathBuf,
     root: PathForm,
     tree: Option<WorkTree>,
 }
 
-impl Place {
+impl PatternBase {
     pub(in crate::ops) fn here(ctx: &Context) -> Self {
         Self::at(&ctx.cwd)
     }
@@ -368,13 +372,13 @@ impl Place {
         } else {
             return Ok(());
         };
-        Err(CommandError::new(Kind::TooBroad, format!("`{text}` would reserve {why}"))
+        Err(CommandError::new(CommandErrorKind::TooBroad, format!("`{text}` would reserve {why}"))
             .hint("to do it anyway, add `--force-broad`"))
     }
 
     /// Warns about the same path in another work tree of the repository: other files, but the changes will have to be
     /// merged.
-    fn tell_of_work_trees(&self, op: &Op, records: &[Record], me: &Agent, wanted: &Wanted) {
+    fn tell_of_work_trees(&self, op: &Op, records: &[Registration], me: &Agent, wanted: &WantedReservations) {
         let now = clock::now();
         let Some(common) = self.tree.as_ref().and_then(WorkTree::repository) else { return };
         let budget = Budget::new(STEPS_UNDER_LOCK);
@@ -385,7 +389,9 @@ impl Place {
                 };
                 let here = Reservation { root: Some(self.root.to_string()), head: None, ..theirs.clone() };
                 let here = here.patterns(&record.agent.cwd);
-                let meets = |mine: &Pattern| Hit::of(std::slice::from_ref(mine), &here, &budget) == Hit::Yes;
+                let meets = |mine: &Pattern| {
+                    Conflict::of(std::slice::from_ref(mine), &here, &budget) == Conflict::Yes
+                };
                 let Some((mine, _)) = wanted.as_read().find(|(_, mine)| meets(mine)) else { continue };
                 let there = WorkTree::containing(Path::new(root)).and_then(|tree| tree.repository());
                 if there.as_ref() == Some(&common) && record.is_live() {
@@ -404,6 +410,9 @@ impl Place {
 }
 
 pub(in crate::ops) fn bad_pattern(text: &str, error: &PatternError) -> CommandError {
-    CommandError::new(Kind::InvalidPattern, format!("`{}` can't be reserved: {error}", text.escape_debug()))
-        .hint("for example `src/auth/`, `src/*.rs` or `src/**/*_test.go`")
+    CommandError::new(
+        CommandErrorKind::InvalidPattern,
+        format!("`{}` can't be reserved: {error}", text.escape_debug()),
+    )
+    .hint("for example `src/auth/`, `src/*.rs` or `src/**/*_test.go`")
 }

@@ -4,9 +4,9 @@ use jiff::Timestamp;
 
 use crate::domain::pattern::{Pattern, has_wildcard};
 use crate::domain::{Agent, Reservation, TaskRef};
-use crate::store::{Census, Mesh, Record};
+use crate::store::{Census, Mesh, Registration};
 
-use super::conflicts::Wanted;
+use super::conflicts::WantedReservations;
 use super::holdings::stand_ins;
 
 /// Gives the agent back what it held, as far as that would be granted now. Returns what would not.
@@ -23,8 +23,8 @@ pub(in crate::ops) fn regain(
     let is_held = |held: &Reservation| held.binds(now) && held.task.as_ref().is_none_or(has);
     let held: Vec<Reservation> = held.into_iter().filter(is_held).collect();
     let (stand_ins, unknown) = stand_ins(mesh, census);
-    let records: Vec<Record> = census.records.iter().cloned().chain(stand_ins).collect();
-    let wanted = Wanted::new(held, &agent.cwd);
+    let records: Vec<Registration> = census.records.iter().cloned().chain(stand_ins).collect();
+    let wanted = WantedReservations::new(held, &agent.cwd);
     let taken = wanted.conflicts(&records, agent, now);
     // If something can't be read, take nothing back.
     let is_taken =

@@ -15,13 +15,13 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use crate::domain::pattern::{Budget, PathForm, Pattern};
-use crate::domain::{Agent, Hit, Notice, PeerText, TaskRef, TaskWait, Wait, quoted};
-use crate::store::{Census, Claim, Claims, Completions, Locked, Mesh, Near, Record};
+use crate::domain::{Agent, Conflict, Notice, PathWait, PeerText, TaskRef, TaskWait, quoted};
+use crate::store::{Census, Claim, Claims, Completions, LockedMesh, Mesh, Registration, RegistryQuery};
 use crate::sys::{clock, paths};
 
 use super::conflicts::STEPS_UNDER_LOCK;
 use super::expired::drop_expired;
-use super::holdings::{Holding, Others};
+use super::holdings::{Holding, OtherReservations};
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::ops::notices::post_owed;
@@ -35,12 +35,12 @@ const MAX_WAITS: usize = 32;
 
 /// Records what the agent was refused, each only once.
 pub(in crate::ops) fn remember(
-    locked: &Locked<'_>,
+    locked: &LockedMesh<'_>,
     agent: &Agent,
-    waits: Vec<Wait>,
+    waits: Vec<PathWait>,
 ) -> Result<(), CommandError> {
-    let is_new = |wait: &Wait| !agent.waits_for.iter().any(|known| same(known, wait));
-    let mut new: Vec<Wait> = Vec::new();
+    let is_new = |wait: &PathWait| !agent.waits_for.iter().any(|known| same(known, wait));
+    let mut new: Vec<PathWait> = Vec::new();
     for wait in waits.into_iter().filter(is_new) {
         if !new.iter().any(|known| same(known, &wait)) {
             new.push(wait);
@@ -59,7 +59,7 @@ pub(in crate::ops) fn remember(
 
 /// Like [`remember`], for a task that another agent has.
 pub(in crate::ops) fn remember_task(
-    locked: &Locked<'_>,
+    locked: &LockedMesh<'_>,
     agent: &Agent,
     wait: TaskWait,
 ) -> Result<(), CommandError> {
@@ -75,7 +75,7 @@ pub(in crate::ops) fn remember_task(
 }
 
 /// Stops waiting for a task that the agent now has. If that fails, one superfluous message does no harm.
-pub(in crate::ops) fn forget_task(op: &Op, locked: &Locked<'_>, agent: &Agent, task: &TaskRef) {
+pub(in crate::ops) fn forget_task(op: &Op, locked: &LockedMesh<'_>, agent: &Agent, task: &TaskRef) {
     let is_it = |wait: &TaskWait| wait.task == *task;
     if !agent.waits_for_tasks.iter().any(is_it) {
         return;
@@ -85,33 +85,33 @@ pub(in crate::ops) fn forget_task(op: &Op, locked: &Locked<'_>, agent: &Agent, t
     }
 }
 
-fn same(a: &Wait, b: &Wait) -> bool {
+fn same(a: &PathWait, b: &PathWait) -> bool {
     (&a.pattern, &a.named, &a.root, a.literal) == (&b.pattern, &b.named, &b.root, b.literal)
 }
 
 /// Agents that may hold something the agent waits for, and perhaps others.
 fn around(mesh: &Mesh, agent: &Agent) -> Result<Census, CommandError> {
-    let both = |wait: &Wait| {
+    let both = |wait: &PathWait| {
         let read = wait.read(&agent.cwd);
         [read.head().clone(), paths::resolve(Path::new(read.head().as_str()))]
     };
     let heads: Vec<PathForm> = agent.waits_for.iter().flat_map(both).collect();
-    let near = Near { heads: heads.iter().collect(), ..Near::default() };
+    let near = RegistryQuery { heads: heads.iter().collect(), ..RegistryQuery::default() };
     Ok(mesh.survey()?.near(&near)?.into_owned())
 }
 
 /// All reservations and claims, read once for all who wait.
-struct Held<'c> {
+struct HeldSnapshot<'c> {
     mesh: &'c Mesh,
     census: &'c Census,
-    others: OnceCell<Others<'c>>,
+    others: OnceCell<OtherReservations<'c>>,
     tasks: OnceCell<(Claims, Completions)>,
     spellings: Spellings,
     /// Past this limit, what can't be compared counts as held.
     budget: Budget,
 }
 
-impl<'c> Held<'c> {
+impl<'c> HeldSnapshot<'c> {
     fn new(mesh: &'c Mesh, census: &'c Census) -> Self {
         let (others, tasks) = (OnceCell::new(), OnceCell::new());
         let (spellings, budget) = (Spellings::default(), Budget::new(STEPS_UNDER_LOCK));
@@ -126,22 +126,24 @@ impl<'c> Held<'c> {
         Ok(self.tasks.get_or_init(|| tasks))
     }
 
-    fn in_the_way(&self, agent: &Agent, wait: &Wait) -> Vec<Holding> {
+    fn in_the_way(&self, agent: &Agent, wait: &PathWait) -> Vec<Holding> {
         let read = wait.read(&agent.cwd);
         let led = read.with_head(paths::resolve(Path::new(read.head().as_str())));
         let both = if led == read { vec![read] } else { vec![read, led] };
-        let hit = |theirs: &Pattern| Hit::of(&both, std::slice::from_ref(theirs), &self.budget);
-        let others = || Others::new(self.census.records.iter().chain(self.census.odd()), None, clock::now());
+        let hit = |theirs: &Pattern| Conflict::of(&both, std::slice::from_ref(theirs), &self.budget);
+        let others = || {
+            OtherReservations::new(self.census.records.iter().chain(self.census.odd()), None, clock::now())
+        };
         self.others.get_or_init(others).in_the_way_of(agent, hit)
     }
 
     /// What the agent waits for and nobody holds any more.
-    fn freed(&self, agent: &Agent) -> Vec<Wait> {
+    fn freed(&self, agent: &Agent) -> Vec<PathWait> {
         // A registration that can't be read may hold anything.
         if self.census.unreadable.iter().any(|file| file.told.is_none()) {
             return Vec::new();
         }
-        let is_free = |wait: &&Wait| self.in_the_way(agent, wait).is_empty();
+        let is_free = |wait: &&PathWait| self.in_the_way(agent, wait).is_empty();
         agent.waits_for.iter().filter(is_free).cloned().collect()
     }
 
@@ -180,7 +182,7 @@ pub(in crate::ops) fn next_end(mesh: &Mesh, agent: &Agent) -> Result<Option<Time
         return Ok(None);
     }
     let census = around(mesh, agent)?;
-    let held = Held::new(mesh, &census);
+    let held = HeldSnapshot::new(mesh, &census);
     let held = agent.waits_for.iter().flat_map(|wait| held.in_the_way(agent, wait));
     Ok(held.filter_map(|holding| holding.reservation.expires_at).min())
 }
@@ -188,9 +190,9 @@ pub(in crate::ops) fn next_end(mesh: &Mesh, agent: &Agent) -> Result<Option<Time
 /// Whether anybody waits for something that is free by now: the process that should have told them died, or the
 /// reservation expired.
 pub(in crate::ops) fn is_owed(mesh: &Mesh, census: &Census) -> Result<bool, CommandError> {
-    let waits = |record: &&Record| is_waiting(&record.agent) && is_told(record);
-    let held = Held::new(mesh, census);
-    for Record { agent, .. } in census.records.iter().filter(waits) {
+    let waits = |record: &&Registration| is_waiting(&record.agent) && is_told(record);
+    let held = HeldSnapshot::new(mesh, census);
+    for Registration { agent, .. } in census.records.iter().filter(waits) {
         if !held.freed(agent).is_empty() || !held.freed_tasks(agent)?.is_empty() {
             return Ok(true);
         }
@@ -203,7 +205,7 @@ fn is_waiting(agent: &Agent) -> bool {
 }
 
 /// Whether the agent is told: dead agents need nothing, and pi-messenger's don't say what they wait for.
-fn is_told(record: &Record) -> bool {
+fn is_told(record: &Registration) -> bool {
     !record.agent.is_foreign() && record.is_live()
 }
 
@@ -216,20 +218,20 @@ pub(in crate::ops) fn tell_if_owed(mesh: &Mesh, agent: &Agent) -> Result<(), Com
     }
     let Some(locked) = mesh.try_lock()? else { return Ok(()) };
     let census = locked.census()?;
-    let is_it = |record: &&Record| record.agent.is_same_session(agent);
-    let Some(Record { agent, .. }) = census.records.iter().find(is_it) else { return Ok(()) };
-    let [tasks, paths] = tell_one(&locked, &Held::new(mesh, &census), agent);
+    let is_it = |record: &&Registration| record.agent.is_same_session(agent);
+    let Some(Registration { agent, .. }) = census.records.iter().find(is_it) else { return Ok(()) };
+    let [tasks, paths] = tell_one(&locked, &HeldSnapshot::new(mesh, &census), agent);
     tasks.and(paths).map(drop)
 }
 
 /// [`tell_if_owed`] for a caller that looks again and again: an error does not hold up mail, and it is not tried again
 /// at every look.
 #[derive(Debug, Default)]
-pub(in crate::ops) struct Reminder {
+pub(in crate::ops) struct WaitNotifier {
     failed: Cell<Option<Instant>>,
 }
 
-impl Reminder {
+impl WaitNotifier {
     pub(in crate::ops) fn tell_if_owed(&self, op: &Op, mesh: &Mesh, agent: &Agent) {
         if self.failed.get().is_some_and(|failed| failed.elapsed() < AFTER_TROUBLE) {
             return;
@@ -246,20 +248,22 @@ impl Reminder {
 }
 
 fn is_owed_to(mesh: &Mesh, agent: &Agent) -> Result<bool, CommandError> {
-    if !agent.waits_for.is_empty() && !Held::new(mesh, &around(mesh, agent)?).freed(agent).is_empty() {
+    if !agent.waits_for.is_empty() && !HeldSnapshot::new(mesh, &around(mesh, agent)?).freed(agent).is_empty()
+    {
         return Ok(true);
     }
-    let is_free = |census: &Census| Held::new(mesh, census).freed_tasks(agent).map(|freed| !freed.is_empty());
+    let is_free =
+        |census: &Census| HeldSnapshot::new(mesh, census).freed_tasks(agent).map(|freed| !freed.is_empty());
     Ok(!agent.waits_for_tasks.is_empty() && is_free(&mesh.census()?)?)
 }
 
 /// Tells everyone who waits for something that is free by now, once.
-pub(in crate::ops) fn tell(op: &Op, mesh: &Mesh, locked: &Locked<'_>) -> Result<(), CommandError> {
+pub(in crate::ops) fn tell(op: &Op, mesh: &Mesh, locked: &LockedMesh<'_>) -> Result<(), CommandError> {
     let census = locked.census()?;
     drop_expired(locked, &census, clock::now())?;
-    let held = Held::new(mesh, &census);
-    let waits = |record: &&Record| is_waiting(&record.agent) && is_told(record);
-    for Record { agent, .. } in census.records.iter().filter(waits) {
+    let held = HeldSnapshot::new(mesh, &census);
+    let waits = |record: &&Registration| is_waiting(&record.agent) && is_told(record);
+    for Registration { agent, .. } in census.records.iter().filter(waits) {
         for told in tell_one(locked, &held, agent) {
             match told {
                 Ok(true) => op.wake(&agent.name),
@@ -275,12 +279,20 @@ pub(in crate::ops) fn tell(op: &Op, mesh: &Mesh, locked: &Locked<'_>) -> Result<
 }
 
 /// Returns whether it was told of a task, and of a path. A failure of one does not stop the other.
-fn tell_one(locked: &Locked<'_>, held: &Held<'_>, agent: &Agent) -> [Result<bool, CommandError>; 2] {
+fn tell_one(
+    locked: &LockedMesh<'_>,
+    held: &HeldSnapshot<'_>,
+    agent: &Agent,
+) -> [Result<bool, CommandError>; 2] {
     [tell_of_tasks(locked, held, agent), tell_of_paths(locked, held, agent)]
 }
 
 /// Sends the message first: after a crash, told twice is better than never. An agent without an inbox goes on waiting.
-fn tell_of_paths(locked: &Locked<'_>, held: &Held<'_>, agent: &Agent) -> Result<bool, CommandError> {
+fn tell_of_paths(
+    locked: &LockedMesh<'_>,
+    held: &HeldSnapshot<'_>,
+    agent: &Agent,
+) -> Result<bool, CommandError> {
     let freed = held.freed(agent);
     if freed.is_empty() || !post_owed(locked, held.mesh, &agent.name, &notice(&freed))? {
         return Ok(false);
@@ -290,7 +302,11 @@ fn tell_of_paths(locked: &Locked<'_>, held: &Held<'_>, agent: &Agent) -> Result<
 }
 
 /// Like [`tell_of_paths`], for tasks.
-fn tell_of_tasks(locked: &Locked<'_>, held: &Held<'_>, agent: &Agent) -> Result<bool, CommandError> {
+fn tell_of_tasks(
+    locked: &LockedMesh<'_>,
+    held: &HeldSnapshot<'_>,
+    agent: &Agent,
+) -> Result<bool, CommandError> {
     let freed = held.freed_tasks(agent)?;
     let notice = freed.iter().fold(Notice::new(), |all, (_, notice)| all.and(notice));
     if freed.is_empty() || !post_owed(locked, held.mesh, &agent.name, &notice)? {
@@ -302,13 +318,13 @@ fn tell_of_tasks(locked: &Locked<'_>, held: &Held<'_>, agent: &Agent) -> Result<
 }
 
 /// Like [`tell`], for callers whose own work is done: an error is only a warning.
-pub(in crate::ops) fn tell_or_note(op: &Op, mesh: &Mesh, locked: &Locked<'_>) {
+pub(in crate::ops) fn tell_or_note(op: &Op, mesh: &Mesh, locked: &LockedMesh<'_>) {
     if let Err(error) = tell(op, mesh, locked) {
         op.warn(format!("agents waiting for what is now free could not be notified: {error}"));
     }
 }
 
-fn notice(freed: &[Wait]) -> Notice {
+fn notice(freed: &[PathWait]) -> Notice {
     // Never the holder's pattern: what the agent is told to type must be its own text.
     let own: Vec<&str> =
         freed.iter().map(|wait| wait.named.as_ref().unwrap_or(&wait.pattern).as_str()).collect();

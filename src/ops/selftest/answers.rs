@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::sys::children::{Child, Hear, Input};
+use crate::sys::children::{CapturedOutput, Child, ChildInput};
 
 use super::owners::hold;
-use super::stage::{Fault, Held, LIMIT, Stage, demand};
+use super::stage::{CheckEnvironment, LIMIT, PromiseBroken, PromiseKept, demand};
 
 /// The lock timeout that commands get here.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -20,7 +20,7 @@ const AT_ONCE: Duration = Duration::from_secs(3);
 const AT_LAST: Duration = Duration::from_secs(12);
 const LETTERS: usize = 5;
 
-pub(super) fn come(stage: &Stage<'_>) -> Result<Held, Fault> {
+pub(super) fn come(stage: &CheckEnvironment<'_>) -> Result<PromiseKept, PromiseBroken> {
     let _host = stage.join("Ada")?;
     let holder = hold(stage, &stage.mesh().join("mesh.lock"))?;
     holder.stop()?;
@@ -49,7 +49,7 @@ pub(super) fn come(stage: &Stage<'_>) -> Result<Held, Fault> {
     demand(slowest < SLACK, || {
         format!("a dead holder of a lock delayed a command by {} ms", slowest.as_millis())
     })?;
-    Ok(Held::with(format!(
+    Ok(PromiseKept::with(format!(
         "a stopped lock holder is named after {} ms (limit {}); a dead one delays nobody ({} ms)",
         answer.took.as_millis(),
         PATIENCE.as_millis(),
@@ -57,17 +57,17 @@ pub(super) fn come(stage: &Stage<'_>) -> Result<Held, Fault> {
     )))
 }
 
-pub(super) fn watching(stage: &Stage<'_>) -> Result<Held, Fault> {
+pub(super) fn watching(stage: &CheckEnvironment<'_>) -> Result<PromiseKept, PromiseBroken> {
     let (_ada, _ben) = (stage.join("Ada")?, stage.join("Ben")?);
     let mut command = stage.command(&["watch", "--as", "Ben", "--json"]);
-    let mut watcher = Child::start(&mut command, Input::Nothing, Hear::Answer)?;
-    let mut send = |text: &str| -> Result<Duration, Fault> {
+    let mut watcher = Child::start(&mut command, ChildInput::Nothing, CapturedOutput::Answer)?;
+    let mut send = |text: &str| -> Result<Duration, PromiseBroken> {
         let sent = Instant::now();
         stage.msg(&["send", "Ben", text, "--as", "Ada"])?.expect(0)?;
         let has_it = |said: &[u8]| String::from_utf8_lossy(said).contains(text);
         let heard = watcher.hear(has_it, AT_LAST, stage.stop);
         let heard = heard.ok_or_else(|| {
-            Fault(format!("whoever follows its inbox was not told within {} s", AT_LAST.as_secs()))
+            PromiseBroken(format!("whoever follows its inbox was not told within {} s", AT_LAST.as_secs()))
         })?;
         Ok(heard.duration_since(sent))
     };
@@ -81,9 +81,9 @@ pub(super) fn watching(stage: &Stage<'_>) -> Result<Held, Fault> {
     if slowest < AT_ONCE {
         let text =
             format!("{LETTERS} messages told as they came, at most {slowest_ms} ms after `msg send` began");
-        return Ok(Held::with(text));
+        return Ok(PromiseKept::with(text));
     }
-    Ok(Held {
+    Ok(PromiseKept {
         message: format!(
             "told only when the slow tick looked ({slowest_ms} ms): this disk tells of no changes"
         ),

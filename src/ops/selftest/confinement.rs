@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::sys::children::{Hear, Input};
+use crate::sys::children::{CapturedOutput, ChildInput};
 use crate::sys::files::{self, Published, Walk};
 
-use super::stage::{Fault, Held, Stage, demand};
+use super::stage::{CheckEnvironment, PromiseBroken, PromiseKept, demand};
 
 /// Names that must be rejected.
 const BAD_NAMES: [&str; 8] =
@@ -17,7 +17,7 @@ const BAD_NAMES: [&str; 8] =
 /// Characters that a terminal would interpret, or that hide text from a reader.
 const HOSTILE: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}evil\r\u{8}";
 
-pub(super) fn holds(stage: &Stage<'_>) -> Result<Held, Fault> {
+pub(super) fn holds(stage: &CheckEnvironment<'_>) -> Result<PromiseKept, PromiseBroken> {
     let (_ada, _ben) = (stage.join("Ada")?, stage.join("Ben")?);
     let precious = stage.dir().join("precious.json");
     stage.put(&precious, b"{}")?;
@@ -28,13 +28,13 @@ pub(super) fn holds(stage: &Stage<'_>) -> Result<Held, Fault> {
     open_to_others(stage)?;
     let grown: Vec<String> = self::outside(stage).difference(&outside).cloned().collect();
     demand(grown.is_empty(), || format!("something got out of the mesh: {}", grown.join(", ")))?;
-    Ok(Held::with(format!(
+    Ok(PromiseKept::with(format!(
         "{refused} names that lead out refused, {escapes} texts shown harmless; a planted link, an open mesh too"
     )))
 }
 
 /// Tries bad names in every command that takes one, and a session id that looks like a path.
-fn names(stage: &Stage<'_>) -> Result<usize, Fault> {
+fn names(stage: &CheckEnvironment<'_>) -> Result<usize, PromiseBroken> {
     let host = stage.host()?;
     let pid = host.pid().to_string();
     let mut refused = 0;
@@ -48,7 +48,7 @@ fn names(stage: &Stage<'_>) -> Result<usize, Fault> {
         ] {
             // `--json` comes first because the arguments end in `--`.
             let args = [&["--json"], args].concat();
-            let answer = stage.speak(&args, Input::Nothing, Hear::Answer)?;
+            let answer = stage.speak(&args, ChildInput::Nothing, CapturedOutput::Answer)?;
             answer.expect_kind(2, "invalid_name")?;
             refused += 1;
         }
@@ -61,7 +61,7 @@ fn names(stage: &Stage<'_>) -> Result<usize, Fault> {
 }
 
 /// Shows a peer's hostile text with every command that displays it.
-fn escapes(stage: &Stage<'_>) -> Result<usize, Fault> {
+fn escapes(stage: &CheckEnvironment<'_>) -> Result<usize, PromiseBroken> {
     stage.msg(&["send", "Ben", HOSTILE, "--as", "Ada"])?.expect(0)?;
     plant_reason(stage)?;
     let mut shown = 0;
@@ -73,7 +73,7 @@ fn escapes(stage: &Stage<'_>) -> Result<usize, Fault> {
         (true, &["history", "--as", "Ben"]),
         (false, &["feed"]),
     ] {
-        let answer = stage.speak(args, Input::Nothing, Hear::Everything)?;
+        let answer = stage.speak(args, ChildInput::Nothing, CapturedOutput::Everything)?;
         // Without the text on the screen, the test below would prove nothing.
         let is_shown = !shows_text || answer.said.contains("evil");
         demand(is_shown, || format!("`{}` does not show what was said", answer.line))?;
@@ -88,7 +88,7 @@ fn escapes(stage: &Stage<'_>) -> Result<usize, Fault> {
 }
 
 /// Puts a reason that no command accepts into a registration, as a hostile peer would.
-fn plant_reason(stage: &Stage<'_>) -> Result<(), Fault> {
+fn plant_reason(stage: &CheckEnvironment<'_>) -> Result<(), PromiseBroken> {
     stage.msg(&["reserve", "src/", "--reason", "work", "--as", "Ada"])?.expect(0)?;
     let path = stage.mesh().join("registry/Ada.json");
     let content = files::read(&path)?.unwrap_or_default();
@@ -98,7 +98,7 @@ fn plant_reason(stage: &Stage<'_>) -> Result<(), Fault> {
 }
 
 /// Replaces a mesh file by a hard link to a file outside: a write must create a new file and leave that one alone.
-fn links(stage: &Stage<'_>, precious: &Path) -> Result<(), Fault> {
+fn links(stage: &CheckEnvironment<'_>, precious: &Path) -> Result<(), PromiseBroken> {
     let claims = stage.mesh().join("claims.json");
     files::remove(&claims)?;
     let linked = files::link(precious, &claims)?;
@@ -109,7 +109,7 @@ fn links(stage: &Stage<'_>, precious: &Path) -> Result<(), Fault> {
 }
 
 /// A mesh that everybody may write to is refused.
-fn open_to_others(stage: &Stage<'_>) -> Result<(), Fault> {
+fn open_to_others(stage: &CheckEnvironment<'_>) -> Result<(), PromiseBroken> {
     files::set_mode(&stage.mesh(), 0o777)?;
     stage.msg(&["agents"])?.expect_kind(4, "unsafe_mesh")?;
     files::set_mode(&stage.mesh(), files::DIR_MODE)?;
@@ -117,7 +117,7 @@ fn open_to_others(stage: &Stage<'_>) -> Result<(), Fault> {
 }
 
 /// Every file on the stage that is neither in the mesh nor one of our own props.
-fn outside(stage: &Stage<'_>) -> BTreeSet<String> {
+fn outside(stage: &CheckEnvironment<'_>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let (mesh, props) = (stage.mesh(), stage.dir().join("props"));
     let above = stage.dir().parent().unwrap_or(stage.dir());

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::sys::files;
 
-use super::stage::{Fault, Held, Stage, demand};
+use super::stage::{CheckEnvironment, PromiseBroken, PromiseKept, demand};
 
 /// Files as a crash, a full disk or a mistaken edit leaves them.
 const DAMAGED: [(&str, &[u8]); 6] = [
@@ -16,23 +16,28 @@ const DAMAGED: [(&str, &[u8]); 6] = [
     ("completions.json", b"not json at all"),
 ];
 
-pub(super) fn stops(stage: &Stage<'_>) -> Result<Held, Fault> {
+pub(super) fn stops(stage: &CheckEnvironment<'_>) -> Result<PromiseKept, PromiseBroken> {
     // A damaged file is read again for a second while it is young, in case it is half written. In parallel, all
     // of that takes one second.
-    let stopped: Vec<Result<(), Fault>> = std::thread::scope(|scope| {
+    let stopped: Vec<Result<(), PromiseBroken>> = std::thread::scope(|scope| {
         let check = |(number, (file, content))| scope.spawn(move || stops_at(stage, number, file, content));
         let running: Vec<_> = DAMAGED.into_iter().enumerate().map(check).collect();
         let ended = running.into_iter().map(|thread| thread.join());
         ended.map(|ended| ended.unwrap_or_else(|_| Err(super::race::crashed()))).collect()
     });
-    stopped.into_iter().collect::<Result<Vec<()>, Fault>>()?;
-    Ok(Held::with(format!(
+    stopped.into_iter().collect::<Result<Vec<()>, PromiseBroken>>()?;
+    Ok(PromiseKept::with(format!(
         "{} damaged files each stopped the command, were named, and stay as they are",
         DAMAGED.len()
     )))
 }
 
-fn stops_at(stage: &Stage<'_>, number: usize, file: &str, content: &[u8]) -> Result<(), Fault> {
+fn stops_at(
+    stage: &CheckEnvironment<'_>,
+    number: usize,
+    file: &str,
+    content: &[u8],
+) -> Result<(), PromiseBroken> {
     let mesh = stage.dir().join(format!("mesh-{number}"));
     let dir = mesh.to_string_lossy().into_owned();
     let host = stage.host()?;

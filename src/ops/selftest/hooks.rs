@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use crate::domain::Harness;
-use crate::sys::children::{Hear, Input};
+use crate::sys::children::{CapturedOutput, ChildInput};
 
 use super::owners::hold;
-use super::stage::{Fault, Held, Stage, demand};
+use super::stage::{CheckEnvironment, PromiseBroken, PromiseKept, demand};
 
 /// No hook may take longer, even on the slowest machine.
 const SLOW: Duration = Duration::from_secs(5);
@@ -23,11 +23,11 @@ fn payloads() -> [Vec<u8>; 6] {
     ]
 }
 
-pub(super) fn are_harmless(stage: &Stage<'_>) -> Result<Held, Fault> {
+pub(super) fn are_harmless(stage: &CheckEnvironment<'_>) -> Result<PromiseKept, PromiseBroken> {
     let _host = stage.join("Ada")?;
     let (mut calls, mut slowest) = (0, Duration::ZERO);
-    let mut call = |args: &[&str], payload: Vec<u8>| -> Result<(), Fault> {
-        let answer = stage.speak(args, Input::Bytes(payload), Hear::Answer)?.expect(0)?;
+    let mut call = |args: &[&str], payload: Vec<u8>| -> Result<(), PromiseBroken> {
+        let answer = stage.speak(args, ChildInput::Bytes(payload), CapturedOutput::Answer)?.expect(0)?;
         demand(answer.said.is_empty(), || {
             format!("`{}` says something that its host would obey", answer.line)
         })?;
@@ -51,7 +51,7 @@ pub(super) fn are_harmless(stage: &Stage<'_>) -> Result<Held, Fault> {
                  \"tool_name\":\"Write\",\"tool_input\":{\"file_path\":\"/x\"}}";
     call(&["hook", "claude", "PreToolUse"], edit.to_vec())?;
     call(&["hook", "claude", "Stop"], b"{\"session_id\":\"session of Ada\"}".to_vec())?;
-    Ok(Held::with(format!(
+    Ok(PromiseKept::with(format!(
         "{calls} calls with garbage: exit code 0 and silence, the slowest in {} ms",
         slowest.as_millis()
     )))

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use crate::sys::files;
 use crate::sys::process;
 
-use super::stage::{Fault, Held, Stage, demand};
+use super::stage::{CheckEnvironment, PromiseBroken, PromiseKept, demand};
 
-pub(super) fn is_proven(stage: &Stage<'_>) -> Result<Held, Fault> {
-    let expect = |name: &str, is_there: bool, who: &str| -> Result<(), Fault> {
+pub(super) fn is_proven(stage: &CheckEnvironment<'_>) -> Result<PromiseKept, PromiseBroken> {
+    let expect = |name: &str, is_there: bool, who: &str| -> Result<(), PromiseBroken> {
         let found = stage.names()?.contains(name);
         let told = if found { "said to be there" } else { "said to be gone" };
         demand(found == is_there, || format!("an agent whose process {who} is {told}"))
@@ -25,7 +25,7 @@ pub(super) fn is_proven(stage: &Stage<'_>) -> Result<Held, Fault> {
     let _far = stage.join("Far")?;
     let here = process::place();
     let mut judged = 4;
-    let mut pretend = |key: &str, value: Value, is_there: bool, who: &str| -> Result<(), Fault> {
+    let mut pretend = |key: &str, value: Value, is_there: bool, who: &str| -> Result<(), PromiseBroken> {
         judged += 1;
         move_away(stage, "Far", key, value)?;
         expect("Far", is_there, who)
@@ -36,18 +36,19 @@ pub(super) fn is_proven(stage: &Stage<'_>) -> Result<Held, Fault> {
         pretend("machineId", json!("another machine"), true, "is on another machine")?;
     }
     pretend("startTicks", json!(1), false, "has a pid that was reused")?;
-    Ok(Held::with(format!(
+    Ok(PromiseKept::with(format!(
         "{judged} processes judged: alive, stopped, zombie, killed, reused pid, elsewhere"
     )))
 }
 
 /// Changes one key of the process in the registration; all other keys are as in the original. For another
 /// `machineId` the `bootId` changes too, because a process on another machine belongs to another boot.
-fn move_away(stage: &Stage<'_>, name: &str, key: &str, value: Value) -> Result<(), Fault> {
+fn move_away(stage: &CheckEnvironment<'_>, name: &str, key: &str, value: Value) -> Result<(), PromiseBroken> {
     let path = stage.mesh().join(format!("registry/{name}.json"));
     let kept = stage.dir().join(format!("{name}.json"));
     if files::read(&kept)?.is_none() {
-        let original = files::read(&path)?.ok_or_else(|| Fault(format!("`{}` is gone", path.display())))?;
+        let original =
+            files::read(&path)?.ok_or_else(|| PromiseBroken(format!("`{}` is gone", path.display())))?;
         stage.put(&kept, &original)?;
     }
     let original = files::read(&kept)?.unwrap_or_default();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::race::{Rounds, Tempo, crashed};
-use super::stage::{Answer, Fault, Held, Stage, demand};
+use super::stage::{CheckEnvironment, MsgOutput, PromiseBroken, PromiseKept, demand};
 
 const TIME: Duration = Duration::from_millis(1500);
 const SENDERS: [&str; 2] = ["Ada", "Ben"];
@@ -42,7 +42,7 @@ impl Book {
 
     /// Records every message that a reader printed. A reader killed before its JSON was complete counts as
     /// having printed nothing.
-    fn read(&self, answer: &Answer) -> usize {
+    fn read(&self, answer: &MsgOutput) -> usize {
         let messages = answer.json["messages"].as_array().map_or(&[][..], Vec::as_slice);
         for text in messages.iter().filter_map(|message| message["text"].as_str()) {
             self.with(text, |fate| match answer.killed {
@@ -54,7 +54,7 @@ impl Book {
     }
 }
 
-pub(super) fn survive(stage: &Stage<'_>) -> Result<Held, Fault> {
+pub(super) fn survive(stage: &CheckEnvironment<'_>) -> Result<PromiseKept, PromiseBroken> {
     let mut hosts = vec![stage.join("Cleo")?];
     for sender in SENDERS {
         hosts.push(stage.join(sender)?);
@@ -69,20 +69,20 @@ pub(super) fn survive(stage: &Stage<'_>) -> Result<Held, Fault> {
             SENDERS.iter().map(|name| scope.spawn(move || send(stage, name, tempo, book))).collect();
         let readers: Vec<_> =
             (0..READERS).map(|_| scope.spawn(move || read(stage, tempo, book, over))).collect();
-        let ended = |thread: std::thread::ScopedJoinHandle<'_, Result<(), Fault>>| {
+        let ended = |thread: std::thread::ScopedJoinHandle<'_, Result<(), PromiseBroken>>| {
             thread.join().unwrap_or_else(|_| Err(crashed()))
         };
         let sent: Vec<_> = senders.into_iter().map(ended).collect();
         over.store(true, Ordering::SeqCst);
         let read: Vec<_> = readers.into_iter().map(ended).collect();
-        sent.into_iter().chain(read).collect::<Result<Vec<()>, Fault>>()
+        sent.into_iter().chain(read).collect::<Result<Vec<()>, PromiseBroken>>()
     })?;
     empty(stage, &book)?;
     judge(&book)
 }
 
 /// Sends message after message. Whether a killed `send` was accepted is unknown, so nothing is expected of it.
-fn send(stage: &Stage<'_>, sender: &str, tempo: Tempo, book: &Book) -> Result<(), Fault> {
+fn send(stage: &CheckEnvironment<'_>, sender: &str, tempo: Tempo, book: &Book) -> Result<(), PromiseBroken> {
     let mut rounds = Rounds::new(TIME, 12, 200);
     while rounds.next(stage) {
         let text = format!("{} of {sender}", rounds.count);
@@ -97,7 +97,12 @@ fn send(stage: &Stage<'_>, sender: &str, tempo: Tempo, book: &Book) -> Result<()
     Ok(())
 }
 
-fn read(stage: &Stage<'_>, tempo: Tempo, book: &Book, over: &AtomicBool) -> Result<(), Fault> {
+fn read(
+    stage: &CheckEnvironment<'_>,
+    tempo: Tempo,
+    book: &Book,
+    over: &AtomicBool,
+) -> Result<(), PromiseBroken> {
     while !over.load(Ordering::SeqCst) {
         let answer = stage.msg_until(&["read", "--limit", "3", "--as", "Cleo"], tempo.instant(KILLED))?;
         book.read(&answer);
@@ -111,16 +116,16 @@ fn read(stage: &Stage<'_>, tempo: Tempo, book: &Book, over: &AtomicBool) -> Resu
 }
 
 /// Reads whatever is left in the inbox.
-fn empty(stage: &Stage<'_>, book: &Book) -> Result<(), Fault> {
+fn empty(stage: &CheckEnvironment<'_>, book: &Book) -> Result<(), PromiseBroken> {
     for _ in 0..LAST_READS {
         if book.read(&stage.msg(&["read", "--as", "Cleo"])?.expect(0)?) == 0 {
             return Ok(());
         }
     }
-    Err(Fault("the same messages come again and again".to_string()))
+    Err(PromiseBroken("the same messages come again and again".to_string()))
 }
 
-fn judge(book: &Book) -> Result<Held, Fault> {
+fn judge(book: &Book) -> Result<PromiseKept, PromiseBroken> {
     let fates = book.fates.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let accepted = fates.values().filter(|fate| fate.accepted).count();
     let is_lost = |fate: &Fate| fate.accepted && fate.handed_over + fate.handed_over_dying == 0;
@@ -132,7 +137,7 @@ fn judge(book: &Book) -> Result<Held, Fault> {
     let [senders, readers] =
         [&book.senders_killed, &book.readers_killed].map(|count| count.load(Ordering::SeqCst));
     let repeated = if again > 0 { format!(", {again} again after a reader died") } else { String::new() };
-    Ok(Held::with(format!(
+    Ok(PromiseKept::with(format!(
         "{accepted} accepted, none lost{repeated}; {senders} senders and {readers} readers killed"
     )))
 }

@@ -1,7 +1,7 @@
 //! `msg selftest`: tests the promises on this disk, with real processes that are really killed, in throw-away meshes.
 //!
-//! There is one file per promise. A check is a function that works on a `Stage` and returns what it counted or
-//! what broke. It runs the program's own commands, so it tests the program that is installed.
+//! There is one file per promise. A check is a function that works on a `CheckEnvironment` and returns what it counted
+//! or what broke. It runs the program's own commands, so it tests the program that is installed.
 //!
 //! The meshes are on the disk of the real mesh, in a directory whose name contains our process; the next selftest
 //! removes what a killed one left. Commands race, and about one in three is killed at an instant within the time that
@@ -27,17 +27,17 @@ use crate::sys::files::{FileError, Scratch};
 use crate::sys::filesystem;
 use crate::sys::signals::Stop;
 
-use crate::ops::context::{Context, Globals};
-use crate::ops::error::{CommandError, Kind};
-use crate::ops::health_check::State;
+use crate::ops::context::{Context, GlobalOptions};
+use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::health_check::CheckState;
 
-use stage::{Fault, Held, Stage};
+use stage::{CheckEnvironment, PromiseBroken, PromiseKept};
 
-pub use worker::{Role, work};
+pub use worker::{WorkerRole, work};
 
 /// Options of `selftest`.
 #[derive(Clone, Debug, Default)]
-pub struct Wish {
+pub struct SelftestOptions {
     /// The directory to test in; `None`: the disk of the mesh.
     pub place: Option<PathBuf>,
     /// Only these promises; empty: all.
@@ -48,11 +48,11 @@ pub struct Wish {
 
 /// The result of one check.
 #[derive(Clone, Debug)]
-pub struct Check {
+pub struct PromiseCheck {
     /// The number of the promise.
     pub promise: u8,
     pub name: &'static str,
-    pub state: State,
+    pub state: CheckState,
     /// What was counted, or what broke.
     pub message: String,
     pub fix: Option<String>,
@@ -61,25 +61,25 @@ pub struct Check {
 
 /// The result of a selftest.
 #[derive(Clone, Debug)]
-pub struct Tested {
+pub struct SelftestResults {
     pub directory: PathBuf,
     /// `None` if the system does not say.
     pub file_system: Option<String>,
-    pub checks: Vec<Check>,
+    pub checks: Vec<PromiseCheck>,
     /// Where the throw-away meshes are, if they were kept.
     pub kept: Option<PathBuf>,
 }
 
 /// Progress, reported before each check.
 #[derive(Clone, Copy, Debug)]
-pub struct Progress {
+pub struct SelftestProgress {
     pub done: usize,
     pub of: usize,
     /// The check that runs now.
     pub name: &'static str,
 }
 
-type Play = fn(&Stage<'_>) -> Result<Held, Fault>;
+type Play = fn(&CheckEnvironment<'_>) -> Result<PromiseKept, PromiseBroken>;
 
 /// All checks, in the order of the promises.
 const CHECKS: [(u8, &str, Play); 11] = [
@@ -98,11 +98,11 @@ const CHECKS: [(u8, &str, Play); 11] = [
 
 /// Runs the checks. Broken promises are in the result; an error means that nothing could be tested.
 pub fn selftest(
-    globals: &Globals,
-    wish: &Wish,
+    globals: &GlobalOptions,
+    wish: &SelftestOptions,
     stop: &Stop,
-    tell: &mut dyn FnMut(Progress),
-) -> Result<Tested, CommandError> {
+    tell: &mut dyn FnMut(SelftestProgress),
+) -> Result<SelftestResults, CommandError> {
     let directory = place(globals, wish)?;
     let scratch = Scratch::make_in(&directory).map_err(|error| no_place(&directory, &error))?;
     let kind = filesystem::kind(scratch.path());
@@ -110,32 +110,35 @@ pub fn selftest(
     let wanted: Vec<_> = CHECKS.into_iter().filter(|(promise, ..)| is_wanted(*promise)).collect();
     let mut checks = Vec::new();
     for (done, &(promise, name, play)) in wanted.iter().enumerate() {
-        tell(Progress { done, of: wanted.len(), name });
+        tell(SelftestProgress { done, of: wanted.len(), name });
         let started = Instant::now();
-        let played = Stage::set(scratch.path(), name, stop).and_then(|stage| play(&stage));
+        let played = CheckEnvironment::set(scratch.path(), name, stop).and_then(|stage| play(&stage));
         let took = started.elapsed();
         if stop.is_asked() {
             // The interruption itself may have broken the check: waits end at once, and the processes waited
             // for are killed.
             scratch.remove()?;
-            return Err(CommandError::new(Kind::Interrupted, "interrupted; nothing is left behind"));
+            return Err(CommandError::new(
+                CommandErrorKind::Interrupted,
+                "interrupted; nothing is left behind",
+            ));
         }
         let (state, message, fix) = match played {
-            Ok(Held { message, doubt: None }) => (State::Ok, message, None),
-            Ok(Held { message, doubt: Some(doubt) }) => (State::Warn, message, Some(doubt)),
-            Err(Fault(message)) => (State::Fail, message, None),
+            Ok(PromiseKept { message, doubt: None }) => (CheckState::Ok, message, None),
+            Ok(PromiseKept { message, doubt: Some(doubt) }) => (CheckState::Warn, message, Some(doubt)),
+            Err(PromiseBroken(message)) => (CheckState::Fail, message, None),
         };
-        checks.push(Check { promise, name, state, message, fix, took });
+        checks.push(PromiseCheck { promise, name, state, message, fix, took });
     }
-    let broke = checks.iter().any(|check| check.state == State::Fail);
+    let broke = checks.iter().any(|check| check.state == CheckState::Fail);
     let kept = if broke && wish.keep { Some(scratch.keep()?) } else { scratch.remove().map(|()| None)? };
-    Ok(Tested { directory, file_system: kind.map(|kind| kind.name), checks, kept })
+    Ok(SelftestResults { directory, file_system: kind.map(|kind| kind.name), checks, kept })
 }
 
 /// The error that `selftest` ends in when a promise broke.
-pub fn verdict(tested: &Tested) -> Option<CommandError> {
+pub fn verdict(tested: &SelftestResults) -> Option<CommandError> {
     let mut broken: Vec<String> = Vec::new();
-    for check in tested.checks.iter().filter(|check| check.state == State::Fail) {
+    for check in tested.checks.iter().filter(|check| check.state == CheckState::Fail) {
         broken.push(format!("{} ({})", check.promise, check.name));
     }
     let (first, rest) = broken.split_first()?;
@@ -146,7 +149,7 @@ pub fn verdict(tested: &Tested) -> Option<CommandError> {
     let disk = tested.file_system.as_deref().unwrap_or("file system of an unknown kind");
     let text = format!("{which} not hold in `{}` ({disk})", tested.directory.display());
     Some(
-        CommandError::new(Kind::BrokenPromise, text)
+        CommandError::new(CommandErrorKind::BrokenPromise, text)
             .hint(
                 "`msg config set mesh DIR` puts the mesh on another disk; `msg selftest --in DIR` tries one",
             )
@@ -157,7 +160,7 @@ pub fn verdict(tested: &Tested) -> Option<CommandError> {
 }
 
 /// The directory for the throw-away meshes: `--in`, or one on the disk of the mesh.
-fn place(globals: &Globals, wish: &Wish) -> Result<PathBuf, CommandError> {
+fn place(globals: &GlobalOptions, wish: &SelftestOptions) -> Result<PathBuf, CommandError> {
     // `doctor` reports settings that can't be read.
     let (ctx, _) = Context::tolerant(globals.clone())?;
     let directory = match &wish.place {
@@ -166,15 +169,14 @@ fn place(globals: &Globals, wish: &Wish) -> Result<PathBuf, CommandError> {
     };
     if !directory.is_dir() {
         let text = format!("`{}` is not a directory", directory.display());
-        return Err(
-            CommandError::new(Kind::InvalidValue, text).hint("`msg selftest --in DIR` takes any other")
-        );
+        return Err(CommandError::new(CommandErrorKind::InvalidValue, text)
+            .hint("`msg selftest --in DIR` takes any other"));
     }
     Ok(directory)
 }
 
 fn no_place(directory: &Path, error: &FileError) -> CommandError {
-    let kind = if error.is_full() { Kind::DiskFull } else { Kind::Io };
+    let kind = if error.is_full() { CommandErrorKind::DiskFull } else { CommandErrorKind::Io };
     let text = format!("nothing can be tested in `{}`: {error}", directory.display());
     CommandError::new(kind, text).hint("`msg selftest --in DIR` takes another place")
 }

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::domain::settings::Durability;
-use crate::sys::children::{Child, Hear, Input};
+use crate::sys::children::{CapturedOutput, Child, ChildInput};
 use crate::sys::files::{self, Files, Published};
 use crate::sys::flock::FileLock;
 
 use super::race::{Rounds, Tempo, race};
-use super::stage::{Answer, Fault, Held, LIMIT, Stage, demand};
+use super::stage::{CheckEnvironment, LIMIT, MsgOutput, PromiseBroken, PromiseKept, demand};
 use super::worker::HELD;
 
 const TIME: Duration = Duration::from_millis(900);
@@ -20,9 +20,9 @@ const SLOW: Duration = Duration::from_secs(5);
 const RACERS: [&str; 4] = ["Ada", "Ben", "Cleo", "Dora"];
 
 /// Tests that the lock excludes others, that it dies with its holder, and that a file that must be new is created once.
-pub(super) fn locks(stage: &Stage<'_>) -> Result<Held, Fault> {
+pub(super) fn locks(stage: &CheckEnvironment<'_>) -> Result<PromiseKept, PromiseBroken> {
     let path = stage.work().join("lock");
-    let fault = |error: crate::sys::flock::LockError| Fault(error.to_string());
+    let fault = |error: crate::sys::flock::LockError| PromiseBroken(error.to_string());
     let mut handed_over = Duration::ZERO;
     const TIMES: usize = 5;
     for _ in 0..TIMES {
@@ -49,23 +49,23 @@ pub(super) fn locks(stage: &Stage<'_>) -> Result<Held, Fault> {
     demand(handed_over < SLOW, || {
         format!("a lock was free only {} ms after its holder was killed", handed_over.as_millis())
     })?;
-    Ok(Held::with(format!(
+    Ok(PromiseKept::with(format!(
         "flock keeps others out, and is free once its holder is killed ({TIMES} times); new files are made once"
     )))
 }
 
 /// Starts a child that holds a lock, and waits until it does.
-pub(super) fn hold(stage: &Stage<'_>, path: &std::path::Path) -> Result<Child, Fault> {
+pub(super) fn hold(stage: &CheckEnvironment<'_>, path: &std::path::Path) -> Result<Child, PromiseBroken> {
     let path = path.to_string_lossy();
     let mut command = stage.command(&["selftest", "--role", "holder", "--lock", &path]);
-    let mut holder = Child::start(&mut command, Input::Lifeline, Hear::Answer)?;
+    let mut holder = Child::start(&mut command, ChildInput::Lifeline, CapturedOutput::Answer)?;
     let held = holder.hear(|said| said.starts_with(HELD.as_bytes()), LIMIT, stage.stop);
     demand(held.is_some(), || "a process could not lock a file".to_string())?;
     Ok(holder)
 }
 
 /// Races for one name: everybody joins under it.
-pub(super) fn names(stage: &Stage<'_>) -> Result<Held, Fault> {
+pub(super) fn names(stage: &CheckEnvironment<'_>) -> Result<PromiseKept, PromiseBroken> {
     let mut tally = Tally::default();
     let host = stage.host()?;
     let args = ["join", "First", "--pid", &host.pid().to_string(), "--harness", "terminal"];
@@ -96,13 +96,13 @@ pub(super) fn names(stage: &Stage<'_>) -> Result<Held, Fault> {
 }
 
 /// Races for one task: everybody claims it.
-pub(super) fn tasks(stage: &Stage<'_>) -> Result<Held, Fault> {
+pub(super) fn tasks(stage: &CheckEnvironment<'_>) -> Result<PromiseKept, PromiseBroken> {
     let tasks: String = (1..=60).map(|number| format!("- [ ] T-{number}: number {number}\n")).collect();
     stage.put(&stage.work().join("spec.md"), tasks.as_bytes())?;
     let mut hosts = enter(stage)?;
     let tempo = Tempo::of(&stage.msg(&["claim", "T-60", "--spec", "spec.md", "--as", "Ada"])?.expect(0)?);
     stage.msg(&["unclaim", "--as", "Ada"])?.expect(0)?;
-    let owners = |stage: &Stage<'_>, task: &str| -> Result<Vec<String>, Fault> {
+    let owners = |stage: &CheckEnvironment<'_>, task: &str| -> Result<Vec<String>, PromiseBroken> {
         let listed = stage.msg(&["tasks", "--spec", "spec.md"])?.expect(0)?;
         let of_task = all(&listed, "tasks").filter(|row| row["id"] == task && row["state"] == "claimed");
         Ok(of_task.filter_map(|row| row["agent"].as_str().map(str::to_string)).collect())
@@ -129,13 +129,13 @@ pub(super) fn tasks(stage: &Stage<'_>) -> Result<Held, Fault> {
 }
 
 /// Races for one path: everybody reserves a pattern that covers it.
-pub(super) fn paths(stage: &Stage<'_>) -> Result<Held, Fault> {
+pub(super) fn paths(stage: &CheckEnvironment<'_>) -> Result<PromiseKept, PromiseBroken> {
     let mut hosts = enter(stage)?;
     let absolute = stage.work().join("shared/a.rs").to_string_lossy().into_owned();
     let patterns = ["shared/", "shared/**/*.rs", "./shared/a.rs", absolute.as_str()];
     let tempo = Tempo::of(&stage.msg(&["reserve", "other/", "--as", "Ada"])?.expect(0)?);
     stage.msg(&["release", "--as", "Ada"])?.expect(0)?;
-    let holders = |stage: &Stage<'_>| -> Result<Vec<String>, Fault> {
+    let holders = |stage: &CheckEnvironment<'_>| -> Result<Vec<String>, PromiseBroken> {
         let listed = stage.msg(&["reservations"])?.expect(0)?;
         Ok(all(&listed, "reservations")
             .filter_map(|row| row["holder"].as_str().map(str::to_string))
@@ -165,11 +165,11 @@ pub(super) fn paths(stage: &Stage<'_>) -> Result<Held, Fault> {
 }
 
 /// Lets all racers join, each with a process of its own.
-fn enter(stage: &Stage<'_>) -> Result<Vec<Child>, Fault> {
+fn enter(stage: &CheckEnvironment<'_>) -> Result<Vec<Child>, PromiseBroken> {
     RACERS.iter().map(|name| stage.join(name)).collect()
 }
 
-fn all<'a>(answer: &'a Answer, member: &str) -> impl Iterator<Item = &'a Value> {
+fn all<'a>(answer: &'a MsgOutput, member: &str) -> impl Iterator<Item = &'a Value> {
     answer.json[member].as_array().into_iter().flatten()
 }
 
@@ -186,11 +186,11 @@ impl Tally {
     fn count(
         &mut self,
         what: &str,
-        answers: &[Answer],
+        answers: &[MsgOutput],
         refusal: &str,
         racers: &[&str],
         owners: &[String],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), PromiseBroken> {
         self.commands += answers.len();
         self.killed += answers.iter().filter(|answer| answer.killed).count();
         let mut winners = Vec::new();
@@ -199,7 +199,7 @@ impl Tally {
                 _ if answer.killed => {}
                 Some(0) => winners.push(*racer),
                 Some(1) if answer.kind() == refusal => {}
-                _ => return Err(Fault(answer.outcome())),
+                _ => return Err(PromiseBroken(answer.outcome())),
             }
         }
         demand(winners.len() < 2, || format!("{what} was given to {} at once", winners.join(" and ")))?;
@@ -214,10 +214,10 @@ impl Tally {
         demand(!everybody_was_refused, || format!("{what} was free, and nobody got it"))
     }
 
-    fn held(&self, rounds: &Rounds) -> Held {
+    fn held(&self, rounds: &Rounds) -> PromiseKept {
         let (races, racers) = (rounds.count, RACERS.len());
         let Self { commands, killed } = self;
-        Held::with(format!(
+        PromiseKept::with(format!(
             "{races} races of {racers}, one owner each; {killed} of {commands} commands killed"
         ))
     }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::sys::random;
 
-use super::stage::{Answer, Fault, Stage};
+use super::stage::{CheckEnvironment, MsgOutput, PromiseBroken};
 
 /// One racer in this many is killed, so that two or more of the four usually survive.
 const KILLED: u32 = 3;
@@ -24,7 +24,7 @@ impl Rounds {
     }
 
     /// Starts another round if there is one.
-    pub(super) fn next(&mut self, stage: &Stage<'_>) -> bool {
+    pub(super) fn next(&mut self, stage: &CheckEnvironment<'_>) -> bool {
         let has_time = self.count < self.most && Instant::now() < self.until;
         let goes_on = (has_time || self.count < self.least) && !stage.stop.is_asked();
         self.count += usize::from(goes_on);
@@ -38,7 +38,7 @@ pub(super) struct Tempo(Duration);
 
 impl Tempo {
     /// Measures a command that ran to its end.
-    pub(super) fn of(answer: &Answer) -> Self {
+    pub(super) fn of(answer: &MsgOutput) -> Self {
         Self(answer.took)
     }
 
@@ -51,7 +51,11 @@ impl Tempo {
 
 /// Runs commands at the same time and kills about one in three of them in mid-run. The answers are in the order
 /// of the commands.
-pub(super) fn race(stage: &Stage<'_>, commands: &[Vec<&str>], tempo: Tempo) -> Result<Vec<Answer>, Fault> {
+pub(super) fn race(
+    stage: &CheckEnvironment<'_>,
+    commands: &[Vec<&str>],
+    tempo: Tempo,
+) -> Result<Vec<MsgOutput>, PromiseBroken> {
     std::thread::scope(|scope| {
         let running: Vec<_> = commands
             .iter()
@@ -64,6 +68,6 @@ pub(super) fn race(stage: &Stage<'_>, commands: &[Vec<&str>], tempo: Tempo) -> R
     })
 }
 
-pub(super) fn crashed() -> Fault {
-    Fault("a thread of the test panicked: that is a bug in msg".to_string())
+pub(super) fn crashed() -> PromiseBroken {
+    PromiseBroken("a thread of the test panicked: that is a bug in msg".to_string())
 }

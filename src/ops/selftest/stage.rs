@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::domain::settings::Durability;
 use crate::domain::visible;
-use crate::sys::children::{Child, Ended, Hear, Input};
+use crate::sys::children::{CapturedOutput, Child, ChildExit, ChildInput};
 use crate::sys::environment::variable;
 use crate::sys::files::{self, FileError, Files};
 use crate::sys::signals::Stop;
@@ -20,12 +20,12 @@ pub(super) const LIMIT: Duration = Duration::from_secs(15);
 
 /// The promise held: `message` says what was counted, `doubt` is a warning about this disk.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct PromiseKept {
     pub(super) message: String,
     pub(super) doubt: Option<String>,
 }
 
-impl Held {
+impl PromiseKept {
     pub(super) fn with(message: String) -> Self {
         Self { message, doubt: None }
     }
@@ -33,28 +33,28 @@ impl Held {
 
 /// The promise broke or could not be tested; the text says how.
 #[derive(Debug)]
-pub(super) struct Fault(pub(super) String);
+pub(super) struct PromiseBroken(pub(super) String);
 
-impl From<std::io::Error> for Fault {
+impl From<std::io::Error> for PromiseBroken {
     fn from(error: std::io::Error) -> Self {
         Self(error.to_string())
     }
 }
 
-impl From<FileError> for Fault {
+impl From<FileError> for PromiseBroken {
     fn from(error: FileError) -> Self {
         Self(error.to_string())
     }
 }
 
 /// Returns a fault unless `is_so` is true.
-pub(super) fn demand(is_so: bool, otherwise: impl FnOnce() -> String) -> Result<(), Fault> {
-    if is_so { Ok(()) } else { Err(Fault(otherwise())) }
+pub(super) fn demand(is_so: bool, otherwise: impl FnOnce() -> String) -> Result<(), PromiseBroken> {
+    if is_so { Ok(()) } else { Err(PromiseBroken(otherwise())) }
 }
 
 /// A command's answer.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct MsgOutput {
     pub(super) line: String,
     pub(super) code: Option<i32>,
     /// Null if the output is not one whole JSON value.
@@ -65,9 +65,9 @@ pub(super) struct Answer {
     pub(super) took: Duration,
 }
 
-impl Answer {
-    fn new(line: String, ended: Ended) -> Self {
-        let Ended { code, said, killed, took } = ended;
+impl MsgOutput {
+    fn new(line: String, ended: ChildExit) -> Self {
+        let ChildExit { code, said, killed, took } = ended;
         let json = serde_json::from_slice(&said).unwrap_or_default();
         Self { line, code, json, said: String::from_utf8_lossy(&said).into_owned(), killed, took }
     }
@@ -77,12 +77,12 @@ impl Answer {
         self.json["error"]["kind"].as_str().unwrap_or_default()
     }
 
-    pub(super) fn expect(self, code: i32) -> Result<Self, Fault> {
+    pub(super) fn expect(self, code: i32) -> Result<Self, PromiseBroken> {
         demand(self.code == Some(code), || self.outcome())?;
         Ok(self)
     }
 
-    pub(super) fn expect_kind(self, code: i32, kind: &str) -> Result<Self, Fault> {
+    pub(super) fn expect_kind(self, code: i32, kind: &str) -> Result<Self, PromiseBroken> {
         demand(self.code == Some(code) && self.kind() == kind, || self.outcome())?;
         Ok(self)
     }
@@ -102,14 +102,14 @@ impl Answer {
 
 /// A mesh with a home and a folder, all in one directory.
 #[derive(Debug)]
-pub(super) struct Stage<'a> {
+pub(super) struct CheckEnvironment<'a> {
     dir: PathBuf,
     program: PathBuf,
     pub(super) stop: &'a Stop,
 }
 
-impl<'a> Stage<'a> {
-    pub(super) fn set(scratch: &Path, name: &str, stop: &'a Stop) -> Result<Self, Fault> {
+impl<'a> CheckEnvironment<'a> {
+    pub(super) fn set(scratch: &Path, name: &str, stop: &'a Stop) -> Result<Self, PromiseBroken> {
         let program = match seams::value(seams::PROGRAM) {
             Some(program) => PathBuf::from(program),
             None => program::own()?,
@@ -134,7 +134,7 @@ impl<'a> Stage<'a> {
     }
 
     /// Writes a whole file on the stage, as another program would.
-    pub(super) fn put(&self, path: &Path, content: &[u8]) -> Result<(), Fault> {
+    pub(super) fn put(&self, path: &Path, content: &[u8]) -> Result<(), PromiseBroken> {
         if let Some(parent) = path.parent() {
             files::create_dir(parent)?;
         }
@@ -153,37 +153,52 @@ impl<'a> Stage<'a> {
     }
 
     /// Runs a command with `--json` and returns its answer.
-    pub(super) fn msg(&self, args: &[&str]) -> Result<Answer, Fault> {
+    pub(super) fn msg(&self, args: &[&str]) -> Result<MsgOutput, PromiseBroken> {
         self.run(&mut self.command(args), args, LIMIT)
     }
 
     /// Like [`Self::msg`], but kills the command at `instant` unless it has ended by then. `None`: runs it to its end.
-    pub(super) fn msg_until(&self, args: &[&str], instant: Option<Duration>) -> Result<Answer, Fault> {
+    pub(super) fn msg_until(
+        &self,
+        args: &[&str],
+        instant: Option<Duration>,
+    ) -> Result<MsgOutput, PromiseBroken> {
         let Some(instant) = instant else { return self.msg(args) };
-        let child = Child::start(self.command(args).arg("--json"), Input::Nothing, Hear::Answer)?;
-        Ok(Answer::new(line(args), child.kill_at(instant, self.stop)?))
+        let child =
+            Child::start(self.command(args).arg("--json"), ChildInput::Nothing, CapturedOutput::Answer)?;
+        Ok(MsgOutput::new(line(args), child.kill_at(instant, self.stop)?))
     }
 
     /// Like [`Self::msg`], for a command with more environment and another limit.
-    pub(super) fn run(&self, command: &mut Command, args: &[&str], limit: Duration) -> Result<Answer, Fault> {
-        let child = Child::start(command.arg("--json"), Input::Nothing, Hear::Answer)?;
-        Ok(Answer::new(line(args), child.end_within(limit, self.stop)?))
+    pub(super) fn run(
+        &self,
+        command: &mut Command,
+        args: &[&str],
+        limit: Duration,
+    ) -> Result<MsgOutput, PromiseBroken> {
+        let child = Child::start(command.arg("--json"), ChildInput::Nothing, CapturedOutput::Answer)?;
+        Ok(MsgOutput::new(line(args), child.end_within(limit, self.stop)?))
     }
 
     /// Runs a command without `--json`, as a person or a harness does, with `input` on its standard input.
-    pub(super) fn speak(&self, args: &[&str], input: Input, hear: Hear) -> Result<Answer, Fault> {
+    pub(super) fn speak(
+        &self,
+        args: &[&str],
+        input: ChildInput,
+        hear: CapturedOutput,
+    ) -> Result<MsgOutput, PromiseBroken> {
         let child = Child::start(&mut self.command(args), input, hear)?;
-        Ok(Answer::new(line(args), child.end_within(LIMIT, self.stop)?))
+        Ok(MsgOutput::new(line(args), child.end_within(LIMIT, self.stop)?))
     }
 
     /// Starts a process that lives until it is killed or we end.
-    pub(super) fn host(&self) -> Result<Child, Fault> {
+    pub(super) fn host(&self) -> Result<Child, PromiseBroken> {
         let mut command = self.command(&["selftest", "--role", "host"]);
-        Ok(Child::start(&mut command, Input::Lifeline, Hear::Answer)?)
+        Ok(Child::start(&mut command, ChildInput::Lifeline, CapturedOutput::Answer)?)
     }
 
     /// Registers an agent of that name; it lives as long as the returned process.
-    pub(super) fn join(&self, name: &str) -> Result<Child, Fault> {
+    pub(super) fn join(&self, name: &str) -> Result<Child, PromiseBroken> {
         let host = self.host()?;
         let (pid, session) = (host.pid().to_string(), format!("session of {name}"));
         self.msg(&["join", name, "--pid", &pid, "--session", &session, "--harness", "terminal"])?
@@ -192,7 +207,7 @@ impl<'a> Stage<'a> {
     }
 
     /// The names of all live agents.
-    pub(super) fn names(&self) -> Result<BTreeSet<String>, Fault> {
+    pub(super) fn names(&self) -> Result<BTreeSet<String>, PromiseBroken> {
         let answer = self.msg(&["agents"])?.expect(0)?;
         let agents = answer.json["agents"].as_array().cloned().unwrap_or_default();
         Ok(agents.iter().filter_map(|agent| agent["name"].as_str().map(str::to_string)).collect())

@@ -11,7 +11,7 @@ use crate::ops::error::CommandError;
 
 /// The task of a child process.
 #[derive(Clone, Copy, Debug)]
-pub enum Role<'a> {
+pub enum WorkerRole<'a> {
     /// Only stay alive.
     Host,
     /// Hold the lock at that path.
@@ -22,10 +22,10 @@ pub enum Role<'a> {
 pub(super) const HELD: &str = "held\n";
 
 /// Plays the role until standard input ends, which happens when the parent is gone.
-pub fn work(role: Role<'_>, say: impl FnOnce(&str)) -> Result<(), CommandError> {
+pub fn work(role: WorkerRole<'_>, say: impl FnOnce(&str)) -> Result<(), CommandError> {
     let _held = match role {
-        Role::Host => None,
-        Role::Holder(path) => {
+        WorkerRole::Host => None,
+        WorkerRole::Holder(path) => {
             let held = FileLock::acquire(path, Duration::ZERO)?;
             say(HELD);
             Some(held)

@@ -1,24 +1,28 @@
 //! `msg config`: reads and changes the configuration.
 
-use crate::domain::settings::{KEYS, Source, Value, find_key};
+use crate::domain::settings::{KEYS, SettingSource, SettingValue, find_key};
 use crate::domain::shell_word;
-use crate::store::config::{self, Scope};
+use crate::store::config::{self, ConfigScope};
 
 use crate::ops::context::Context;
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::person;
 
 /// A value and where it comes from.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct ConfigEntry {
     pub key: &'static str,
-    pub value: Value,
-    pub source: Source,
+    pub value: SettingValue,
+    pub source: SettingSource,
     pub about: &'static str,
 }
 
-pub fn list(ctx: &Context) -> Vec<Entry> {
-    let entry = |(key, value, source): (&'static crate::domain::settings::Key, &Value, &Source)| Entry {
+pub fn list(ctx: &Context) -> Vec<ConfigEntry> {
+    let entry = |(key, value, source): (
+        &'static crate::domain::settings::SettingKey,
+        &SettingValue,
+        &SettingSource,
+    )| ConfigEntry {
         key: key.name,
         value: value.clone(),
         source: source.clone(),
@@ -27,12 +31,17 @@ pub fn list(ctx: &Context) -> Vec<Entry> {
     ctx.settings.iter().map(entry).collect()
 }
 
-pub fn get(ctx: &Context, name: &str) -> Result<Entry, CommandError> {
+pub fn get(ctx: &Context, name: &str) -> Result<ConfigEntry, CommandError> {
     list(ctx).into_iter().find(|entry| entry.key == name).ok_or_else(|| unknown(name))
 }
 
 /// Checks the value and writes it. Returns the entry as it is now in effect, and the file.
-pub fn set(ctx: &Context, scope: Scope, name: &str, text: &str) -> Result<(Entry, String), CommandError> {
+pub fn set(
+    ctx: &Context,
+    scope: ConfigScope,
+    name: &str,
+    text: &str,
+) -> Result<(ConfigEntry, String), CommandError> {
     person::required(|| line(&["set", name, text], scope))?;
     let (_, key) = find_key(name).map_err(|_| unknown(name))?;
     refuse_for_project(scope, key.project_may_set, name)?;
@@ -43,7 +52,7 @@ pub fn set(ctx: &Context, scope: Scope, name: &str, text: &str) -> Result<(Entry
     Ok((reloaded(ctx, name)?, file))
 }
 
-pub fn unset(ctx: &Context, scope: Scope, name: &str) -> Result<(Entry, String), CommandError> {
+pub fn unset(ctx: &Context, scope: ConfigScope, name: &str) -> Result<(ConfigEntry, String), CommandError> {
     person::required(|| line(&["unset", name], scope))?;
     find_key(name).map_err(|_| unknown(name))?;
     let file = config::unset(&ctx.home, &ctx.cwd, scope, name)?;
@@ -56,7 +65,7 @@ pub fn lets_sessions_join(ctx: &Context) -> bool {
 }
 
 /// The setting that keeps sessions from joining here although the user's own settings allow it: its key and its source.
-pub fn keeps_sessions_out(ctx: &Context) -> Option<(&'static str, Source)> {
+pub fn keeps_sessions_out(ctx: &Context) -> Option<(&'static str, SettingSource)> {
     let (user, here) = (config::user(&ctx.home), config::load(&ctx.home, &ctx.cwd, None).settings);
     if !user.joins_sessions() || here.joins_sessions() {
         return None;
@@ -68,9 +77,9 @@ pub fn keeps_sessions_out(ctx: &Context) -> Option<(&'static str, Source)> {
 }
 
 /// The command as a person types it.
-fn line(words: &[&str], scope: Scope) -> String {
+fn line(words: &[&str], scope: ConfigScope) -> String {
     let words: Vec<_> = words.iter().map(|word| shell_word(word)).collect();
-    let flag = if scope == Scope::Project { " --project" } else { "" };
+    let flag = if scope == ConfigScope::Project { " --project" } else { "" };
     format!("msg config {}{flag}", words.join(" "))
 }
 
@@ -82,19 +91,18 @@ fn absolute(ctx: &Context, path: &str) -> String {
     ctx.cwd.join(path).to_string_lossy().into_owned()
 }
 
-fn reloaded(ctx: &Context, name: &str) -> Result<Entry, CommandError> {
+fn reloaded(ctx: &Context, name: &str) -> Result<ConfigEntry, CommandError> {
     let loaded = config::load(&ctx.home, &ctx.cwd, None);
     let (_, key) = find_key(name)?;
     let (value, source) = loaded.settings.get(name)?;
-    Ok(Entry { key: key.name, value: value.clone(), source: source.clone(), about: key.about })
+    Ok(ConfigEntry { key: key.name, value: value.clone(), source: source.clone(), about: key.about })
 }
 
-fn refuse_for_project(scope: Scope, may: bool, name: &str) -> Result<(), CommandError> {
-    if scope == Scope::Project && !may {
+fn refuse_for_project(scope: ConfigScope, may: bool, name: &str) -> Result<(), CommandError> {
+    if scope == ConfigScope::Project && !may {
         let text = format!("a project may not set `{name}`: its file may come with a clone");
-        return Err(
-            CommandError::new(Kind::InvalidValue, text).hint("leave out `--project` to set it for yourself")
-        );
+        return Err(CommandError::new(CommandErrorKind::InvalidValue, text)
+            .hint("leave out `--project` to set it for yourself"));
     }
     Ok(())
 }
@@ -102,5 +110,5 @@ fn refuse_for_project(scope: Scope, may: bool, name: &str) -> Result<(), Command
 fn unknown(name: &str) -> CommandError {
     let text = format!("there is no key `{}`{}", name.escape_debug(), config::did_you_mean(name));
     let names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
-    CommandError::new(Kind::UnknownKey, text).hint(format!("the keys are: {}", names.join(", ")))
+    CommandError::new(CommandErrorKind::UnknownKey, text).hint(format!("the keys are: {}", names.join(", ")))
 }

@@ -3,17 +3,17 @@
 use crate::domain::{Agent, EventKind, Reservation, TaskRef, TaskWait, called, quoted, said, shell_word};
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::messages::rendered_message::age;
-use crate::ops::reservations::conflicts::Wanted;
-use crate::ops::reservations::reserve::{self, Taken, Wish};
+use crate::ops::reservations::conflicts::WantedReservations;
+use crate::ops::reservations::reserve::{self, ReserveOutcome, ReserveRequest};
 use crate::ops::reservations::waiting;
 use crate::store::Claim;
 use crate::sys::clock;
 
-use super::locked_tasks::{Table, look_up};
-use super::spec_key::Place;
-use super::states::{Board, Sheet};
+use super::locked_tasks::{LockedTasks, look_up};
+use super::spec_key::SpecRef;
+use super::states::{ParsedSpec, TaskBoard};
 use super::task_ref::{check_id, let_go_of_paths, task_of};
 
 /// Which task is wanted.
@@ -50,27 +50,27 @@ pub fn claim(op: &Op, request: &ClaimRequest) -> Result<Claimed, CommandError> {
         check_id(id)?;
     }
     let reason = reserve::reason(request.reason.as_deref())?;
-    let wish = Wish {
+    let wish = ReserveRequest {
         patterns: request.reserve.clone(),
         reason: reason.clone(),
         force_broad: request.force_broad,
-        ..Wish::default()
+        ..ReserveRequest::default()
     };
     let paths = reserve::drafts(op, &wish, clock::now())?;
     let (mesh, caller) = identity::own_caller(op)?;
-    let place = Place::find(op, request.spec.as_deref(), Some(&caller))?;
-    let wanted = Wanted::new(paths, &caller.cwd);
+    let place = SpecRef::find(op, request.spec.as_deref(), Some(&caller))?;
+    let wanted = WantedReservations::new(paths, &caller.cwd);
     if !request.reserve.is_empty() {
         wanted.compare(&mesh.census()?.records, &caller, clock::now());
     }
     let spellings = look_up(&mesh);
-    let sheet = Sheet::read(place)?;
+    let sheet = ParsedSpec::read(place)?;
     let locked = mesh.lock_with_swarm()?;
-    let mut table = Table::open(op, &mesh, &locked, &caller, spellings)?;
+    let mut table = LockedTasks::open(op, &mesh, &locked, &caller, spellings)?;
     let sheet = sheet.refreshed()?;
-    let pick = Visit { table: &table, board: &table.board(&sheet) }.choose(request)?;
-    let take = |me: &Agent, wanted: &Wanted| match wanted.reservations.as_slice() {
-        [] => Ok(Taken::nothing(me)),
+    let pick = ClaimAttempt { table: &table, board: &table.board(&sheet) }.choose(request)?;
+    let take = |me: &Agent, wanted: &WantedReservations| match wanted.reservations.as_slice() {
+        [] => Ok(ReserveOutcome::nothing(me)),
         _ => reserve::take(op, &mesh, &locked, me, wanted, table.now),
     };
     let (id, title) = match pick {
@@ -124,12 +124,12 @@ enum Pick {
 }
 
 /// One `claim`, with both locks held.
-struct Visit<'t> {
-    table: &'t Table<'t>,
-    board: &'t Board<'t>,
+struct ClaimAttempt<'t> {
+    table: &'t LockedTasks<'t>,
+    board: &'t TaskBoard<'t>,
 }
 
-impl Visit<'_> {
+impl ClaimAttempt<'_> {
     fn choose(&self, request: &ClaimRequest) -> Result<Pick, CommandError> {
         let mine = self.table.claims.of(&self.table.me).into_iter().next();
         let choice = match &request.choice {
@@ -144,7 +144,7 @@ impl Visit<'_> {
         }
         if let Some(mine) = mine {
             let text = format!("you work on `{}` already", mine.task);
-            return Err(CommandError::new(Kind::AlreadyHaveClaim, text)
+            return Err(CommandError::new(CommandErrorKind::AlreadyHaveClaim, text)
                 .hint(format!("`msg complete {0}` or `msg unclaim {0}` first", shell_word(&mine.task)))
                 .fact("task", mine.task)
                 .fact("spec", mine.spec));
@@ -192,15 +192,19 @@ impl Visit<'_> {
                 Some(file) => format!("there are no tasks in `{}`", file.display()),
                 None => "you have no spec".to_string(),
             };
-            return Err(CommandError::new(Kind::NothingReady, text).hint(
+            return Err(CommandError::new(CommandErrorKind::NothingReady, text).hint(
                 "set your spec with `msg spec PATH`, or claim any task with `msg claim TASK --adhoc`",
             ));
         }
         if progress.done == progress.total() {
-            return Err(CommandError::new(Kind::AllDone, format!("all {} tasks are done", progress.total())));
+            return Err(CommandError::new(
+                CommandErrorKind::AllDone,
+                format!("all {} tasks are done", progress.total()),
+            ));
         }
         let text = format!("nothing is ready: {} claimed, {} blocked", progress.claimed, progress.blocked);
-        Err(CommandError::new(Kind::NothingReady, text).hint("`msg tasks` shows by whom and by what"))
+        Err(CommandError::new(CommandErrorKind::NothingReady, text)
+            .hint("`msg tasks` shows by whom and by what"))
     }
 
     /// Records the refusal, so that the agent is told when the task is free.
@@ -216,7 +220,10 @@ impl Visit<'_> {
             Some(file) => format!("`{}`", file.display()),
             None => "any spec of yours".to_string(),
         };
-        let error = CommandError::new(Kind::UnknownTask, format!("there is no task `{shown}` in {place}"));
+        let error = CommandError::new(
+            CommandErrorKind::UnknownTask,
+            format!("there is no task `{shown}` in {place}"),
+        );
         let error = match self.board.sheet.spec.nearest(id).as_slice() {
             [] => error.hint("`msg tasks` lists them"),
             near => {
@@ -232,7 +239,7 @@ impl Visit<'_> {
         let ago = age(claim.claimed_at, self.table.now);
         let text =
             format!("{} is claimed by {} ({ago} ago){reason}", quoted(&claim.task), called(&claim.agent));
-        CommandError::new(Kind::AlreadyClaimed, text)
+        CommandError::new(CommandErrorKind::AlreadyClaimed, text)
             .hint("take the next ready task with `msg claim --next`; you will get a message when this one is free")
             .fact("agent", claim.agent.as_str())
             .fact("since", crate::store::iso(claim.claimed_at))
@@ -246,7 +253,7 @@ impl Visit<'_> {
             }
             None => (format!("{} is already done: its box is ticked in the spec", quoted(id)), None),
         };
-        let error = CommandError::new(Kind::AlreadyCompleted, text)
+        let error = CommandError::new(CommandErrorKind::AlreadyCompleted, text)
             .hint("`msg claim --next` takes the next ready task");
         match by {
             Some(by) => error.fact("agent", by),
@@ -257,7 +264,7 @@ impl Visit<'_> {
     fn blocked(&self, id: &str, missing: Vec<String>) -> CommandError {
         let names: Vec<String> = missing.iter().map(|id| quoted(id)).collect();
         let text = format!("{} waits for {}", quoted(id), names.join(", "));
-        CommandError::new(Kind::Blocked, text)
+        CommandError::new(CommandErrorKind::Blocked, text)
             .hint("`msg claim --next` takes one that is ready")
             .facts("blockedBy", missing)
     }

@@ -1,10 +1,10 @@
 //! Changes to claims that follow from something else: leaving, a new name, a new session id.
 
 use crate::domain::Agent;
-use crate::store::{Claim, Claims, Locked, StoreError, Swarm};
+use crate::store::{Claim, Claims, LockedClaims, LockedMesh, StoreError};
 
 /// Gives up the agent's claims, and returns them.
-pub(in crate::ops) fn give_up(locked: &Locked<'_>, agent: &Agent) -> Result<Vec<Claim>, StoreError> {
+pub(in crate::ops) fn give_up(locked: &LockedMesh<'_>, agent: &Agent) -> Result<Vec<Claim>, StoreError> {
     let mut had = Vec::new();
     change(locked, agent, wait, |claims| had = claims.give_up(agent))?;
     Ok(had)
@@ -12,7 +12,7 @@ pub(in crate::ops) fn give_up(locked: &Locked<'_>, agent: &Agent) -> Result<Vec<
 
 /// Writes the agent's new name, session or process into its claims.
 pub(in crate::ops) fn carry_over(
-    locked: &Locked<'_>,
+    locked: &LockedMesh<'_>,
     before: &Agent,
     after: &Agent,
 ) -> Result<(), StoreError> {
@@ -22,20 +22,20 @@ pub(in crate::ops) fn carry_over(
 
 /// Writes the agent's new name into its claims, unless it would have to wait for `swarm.lock`. Returns whether it is
 /// done.
-pub(in crate::ops) fn try_to_carry_over(locked: &Locked<'_>, agent: &Agent) -> Result<bool, StoreError> {
+pub(in crate::ops) fn try_to_carry_over(locked: &LockedMesh<'_>, agent: &Agent) -> Result<bool, StoreError> {
     change(locked, agent, |locked| locked.try_swarm(), |claims| claims.carry_over(agent, agent))
 }
 
-fn wait<'l>(locked: &'l Locked<'l>) -> Result<Option<Swarm<'l>>, StoreError> {
+fn wait<'l>(locked: &'l LockedMesh<'l>) -> Result<Option<LockedClaims<'l>>, StoreError> {
     locked.swarm().map(Some)
 }
 
 /// `swarm.lock` is taken only if there is something to change: none of our processes can add a claim meanwhile, because
 /// that takes `mesh.lock`, and pi-messenger does not touch the claims of a live agent.
 fn change<'l>(
-    locked: &'l Locked<'l>,
+    locked: &'l LockedMesh<'l>,
     agent: &Agent,
-    lock: impl FnOnce(&'l Locked<'l>) -> Result<Option<Swarm<'l>>, StoreError>,
+    lock: impl FnOnce(&'l LockedMesh<'l>) -> Result<Option<LockedClaims<'l>>, StoreError>,
     change: impl FnOnce(&mut Claims),
 ) -> Result<bool, StoreError> {
     if locked.claims()?.of(agent).is_empty() {

@@ -12,11 +12,11 @@ use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::ops::reservations::waiting;
 use crate::ops::runner::carry_out;
-use crate::store::{Claim, Completion, Locked, Mesh};
+use crate::store::{Claim, Completion, LockedMesh, Mesh};
 use crate::sys::{clock, files, process};
 
-use super::locked_tasks::{Early, Table, look_up};
-use super::states::Sheet;
+use super::locked_tasks::{LockedTasks, PreloadedSpec, look_up};
+use super::states::ParsedSpec;
 use super::task_ref::{check_id, check_notes, let_go_of_paths, task_of};
 
 /// How often ticking a box is tried while others write the spec.
@@ -49,11 +49,11 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<Completed, Command
     // Without an id it is the caller's own task, which is looked up again under the locks.
     let own = || mesh.claims().ok()?.of(&caller).into_iter().next().map(|claim| claim.task);
     let (early, spellings) = match request.task.clone().or_else(own) {
-        Some(task) => Early::read(op, &mesh, &caller, request.spec.as_deref(), &task),
+        Some(task) => PreloadedSpec::read(op, &mesh, &caller, request.spec.as_deref(), &task),
         None => (None, look_up(&mesh)),
     };
     let locked = mesh.lock_with_swarm()?;
-    let mut table = Table::open(op, &mesh, &locked, &caller, spellings)?;
+    let mut table = LockedTasks::open(op, &mesh, &locked, &caller, spellings)?;
     let typed = match &request.task {
         Some(task) => task.clone(),
         None => table.only_claim()?.task,
@@ -93,7 +93,7 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<Completed, Command
 pub(super) fn give_back(
     op: &Op,
     mesh: &Mesh,
-    locked: &Locked<'_>,
+    locked: &LockedMesh<'_>,
     me: &Agent,
     claim: &Claim,
 ) -> Result<(), CommandError> {
@@ -103,9 +103,9 @@ pub(super) fn give_back(
 }
 
 /// Tells idle agents with the same spec and no task that a task is ready.
-fn tell_idle(table: &Table<'_>, sheet: &Sheet, unblocked: &[String]) {
+fn tell_idle(table: &LockedTasks<'_>, sheet: &ParsedSpec, unblocked: &[String]) {
     let Some(first) = unblocked.first() else { return };
-    let Table { op, mesh, me, claims, .. } = table;
+    let LockedTasks { op, mesh, me, claims, .. } = table;
     let notice = Notice::new().code(&PeerText::new(first.as_str())).say(" is ready: ").name(&me.name);
     let notice = notice.say(" completed what it depends on. To take it: msg claim --next");
     for record in table.census.records.iter().filter(|record| record.is_live()) {
@@ -129,7 +129,7 @@ fn tell_idle(table: &Table<'_>, sheet: &Sheet, unblocked: &[String]) {
 }
 
 /// Ticks the box in the present text of the spec. The task is done in any case: an error is only a warning.
-fn tick_box(op: &Op, mesh: &Mesh, sheet: &Sheet, id: &str) -> bool {
+fn tick_box(op: &Op, mesh: &Mesh, sheet: &ParsedSpec, id: &str) -> bool {
     let (Some(file), Some(_)) = (&sheet.place.file, sheet.task(id)) else { return false };
     for _ in 0..TRIES {
         match try_to_tick(mesh, sheet, file, id) {
@@ -158,8 +158,8 @@ enum Tick {
 
 /// The new content is on the disk before the lock is taken; under the lock the spec is compared with what it was, and
 /// replaced. So two processes that tick at once do not undo each other's change.
-fn try_to_tick(mesh: &Mesh, sheet: &Sheet, file: &Path, id: &str) -> Result<Tick, CommandError> {
-    let now = Sheet::read(sheet.place.clone())?;
+fn try_to_tick(mesh: &Mesh, sheet: &ParsedSpec, file: &Path, id: &str) -> Result<Tick, CommandError> {
+    let now = ParsedSpec::read(sheet.place.clone())?;
     let Some(task) = now.task(id) else { return Ok(Tick::NoBox) };
     if task.done {
         return Ok(Tick::Done);

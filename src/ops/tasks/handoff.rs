@@ -4,20 +4,21 @@ use jiff::Timestamp;
 
 use crate::domain::pattern::{Budget, Pattern};
 use crate::domain::{
-    Agent, AgentName, EventKind, Hit, Message, Notice, PeerText, Reservation, TaskRef, quoted, shell_word,
+    Agent, AgentName, Conflict, EventKind, Message, Notice, PeerText, Reservation, TaskRef, quoted,
+    shell_word,
 };
 use crate::ops::agents::identity;
 use crate::ops::agents::names::with_nearest;
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::notices::no_inbox;
 use crate::ops::reservations::conflicts::STEPS_UNDER_LOCK;
 use crate::ops::reservations::rules::{contains, wait_no_longer_for};
 use crate::ops::reservations::waiting;
-use crate::store::{Claim, Locked, Mesh};
+use crate::store::{Claim, LockedMesh, Mesh};
 
 use super::complete::give_back;
-use super::locked_tasks::{Early, Table, look_up};
+use super::locked_tasks::{LockedTasks, PreloadedSpec, look_up};
 use super::task_ref::{check_id, check_notes, let_go_of_paths, task_of};
 
 /// Gives up the named task, else the one that the caller has.
@@ -25,11 +26,11 @@ pub fn unclaim(op: &Op, task: Option<&str>, spec: Option<&str>) -> Result<Claim,
     task.map_or(Ok(()), check_id)?;
     let (mesh, caller) = identity::own_caller(op)?;
     let (early, spellings) = match task {
-        Some(task) => Early::read(op, &mesh, &caller, spec, task),
+        Some(task) => PreloadedSpec::read(op, &mesh, &caller, spec, task),
         None => (None, look_up(&mesh)),
     };
     let locked = mesh.lock_with_swarm()?;
-    let mut table = Table::open(op, &mesh, &locked, &caller, spellings)?;
+    let mut table = LockedTasks::open(op, &mesh, &locked, &caller, spellings)?;
     let claim = match task {
         Some(task) => {
             let sheet = table.sheet_of(early, spec, task)?;
@@ -65,9 +66,9 @@ pub fn handoff(
     check_id(task)?;
     check_notes(notes)?;
     let (mesh, caller) = identity::own_caller(op)?;
-    let (early, spellings) = Early::read(op, &mesh, &caller, spec, task);
+    let (early, spellings) = PreloadedSpec::read(op, &mesh, &caller, spec, task);
     let locked = mesh.lock_with_swarm()?;
-    let mut table = Table::open(op, &mesh, &locked, &caller, spellings)?;
+    let mut table = LockedTasks::open(op, &mesh, &locked, &caller, spellings)?;
     let sheet = table.sheet_of(early, spec, task)?;
     let board = table.board(&sheet);
     let claim = table.own_claim(&board, &board.meant(task))?;
@@ -140,7 +141,7 @@ fn send_notes(
 
 /// Stops waiting for paths that the new owner now has. Only after the claim has passed: until then they bind for the
 /// giver.
-fn forget_paths(op: &Op, locked: &Locked<'_>, heir: &Agent, paths: &[Reservation]) {
+fn forget_paths(op: &Op, locked: &LockedMesh<'_>, heir: &Agent, paths: &[Reservation]) {
     if heir.waits_for.is_empty() || paths.is_empty() {
         return;
     }
@@ -164,13 +165,13 @@ fn held_besides(
     let mut covered = Vec::new();
     for held in me.reservations.iter().filter(|held| held.task.is_none() && held.binds(now)) {
         let own = patterns(held);
-        let meets = |path: &[Pattern]| Hit::of(path, &own, &budget) != Hit::No;
+        let meets = |path: &[Pattern]| Conflict::of(path, &own, &budget) != Conflict::No;
         let Some((met, _)) = read.iter().find(|(_, path)| meets(path)) else { continue };
         if !own.iter().all(|own| given.iter().any(|given| contains(given, own))) {
             let (own, met) = (quoted(&held.pattern), quoted(&met.pattern));
             let text =
                 format!("{met} goes with {}, but you hold {own} independently of it", quoted(&task.id));
-            return Err(CommandError::new(Kind::Reserved, text)
+            return Err(CommandError::new(CommandErrorKind::Reserved, text)
                 .hint(format!(
                     "run `msg release {}` first: a path can have only one holder",
                     shell_word(&held.pattern)
@@ -185,22 +186,24 @@ fn held_besides(
 /// Writes the task's paths into the new owner's registration. They bind for the owner of the claim, so both may have
 /// them for a moment.
 fn bequeath(
-    table: &Table<'_>,
+    table: &LockedTasks<'_>,
     to: &AgentName,
     task: &TaskRef,
     paths: &[Reservation],
 ) -> Result<Agent, CommandError> {
     let Some(record) = table.census.find(to, table.now).filter(|record| record.is_live()) else {
-        let error = CommandError::new(Kind::UnknownAgent, format!("no agent is called {to}"));
+        let error = CommandError::new(CommandErrorKind::UnknownAgent, format!("no agent is called {to}"));
         return Err(with_nearest(error, to, &table.census));
     };
     let heir = &record.agent;
     if heir.session == table.me.session {
-        return Err(CommandError::new(Kind::InvalidValue, "you can't hand a task to yourself"));
+        return Err(CommandError::new(CommandErrorKind::InvalidValue, "you can't hand a task to yourself"));
     }
     if let Some(other) = table.claims.of(heir).first() {
         let text = format!("{} works on {} already", heir.name, quoted(&other.task));
-        return Err(CommandError::new(Kind::AlreadyHaveClaim, text).fact("task", other.task.as_str()));
+        return Err(
+            CommandError::new(CommandErrorKind::AlreadyHaveClaim, text).fact("task", other.task.as_str())
+        );
     }
     // Reservations left over from this task when a command of the new owner died would bind again.
     let heir = let_go_of_paths(table.locked, &table.locked.own_record(heir)?.agent, task)?;

@@ -1,7 +1,8 @@
 //! The common start of every change to tasks: both locks held, claims of the dead dropped, all ledgers read.
 //!
-//! A project's files are read before the locks are taken (`Early`); under the locks a `stat` shows whether the spec is
-//! still the same, and it is read again only if it is not. `work_done::a_project_is_not_read_under_a_lock` checks that.
+//! A project's files are read before the locks are taken (`PreloadedSpec`); under the locks a `stat` shows whether the
+//! spec is still the same, and it is read again only if it is not. `work_done::a_project_is_not_read_under_a_lock`
+//! checks that.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -11,26 +12,28 @@ use jiff::Timestamp;
 use crate::domain::{Agent, AgentName, EventKind, called, spec};
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::messages::rendered_message::age;
-use crate::store::{Census, Claim, Claims, Completion, Completions, Finished, Locked, Mesh, Swarm};
+use crate::store::{
+    Census, Claim, Claims, Completion, Completions, LockedClaims, LockedMesh, Mesh, SpecCompletions,
+};
 use crate::sys::clock;
 
-use super::spec_key::Place;
+use super::spec_key::SpecRef;
 use super::spellings::Spellings;
 use super::stale::is_stale;
-use super::states::{Board, Sheet};
+use super::states::{ParsedSpec, TaskBoard};
 
 /// Data read before the locks are taken: a project's files may be slow to read, and nobody else should wait for
 /// them.
-pub(super) struct Early {
-    sheet: Rc<Sheet>,
+pub(super) struct PreloadedSpec {
+    sheet: Rc<ParsedSpec>,
     /// What the result depends on: the caller's relation to the task, and its spec.
-    known: Known,
+    known: TaskRelation,
     own_spec: Option<String>,
 }
 
-impl Early {
+impl PreloadedSpec {
     /// The spec of that task, and the resolved keys of all specs. What can't be read here is read again under the
     /// locks, and fails there.
     pub(super) fn read(
@@ -44,9 +47,9 @@ impl Early {
         let (Ok(claims), Ok(completions)) = (mesh.claims(), mesh.completions()) else {
             return (None, spellings);
         };
-        let known = Known::of(&claims, &completions, caller, typed);
+        let known = TaskRelation::of(&claims, &completions, caller, typed);
         let place = place_of(ctx, caller, &known, named, &spellings);
-        let sheet = place.and_then(Sheet::read);
+        let sheet = place.and_then(ParsedSpec::read);
         (sheet.ok().map(|sheet| Self { sheet, known, own_spec: caller.spec.clone() }), spellings)
     }
 }
@@ -62,20 +65,20 @@ pub(super) fn look_up(mesh: &Mesh) -> Spellings {
 
 /// An agent's relation to a task, whose id may be typed differently.
 #[derive(Eq, PartialEq)]
-struct Known {
+struct TaskRelation {
     /// The spec under which it claimed the task.
     claimed: Option<String>,
     /// For an agent without a spec: the one in which it completed the task.
     completed: Option<String>,
 }
 
-impl Known {
+impl TaskRelation {
     fn of(claims: &Claims, completions: &Completions, agent: &Agent, typed: &str) -> Self {
         let mine = claims.of(agent);
         let task = spec::meant(typed, mine.iter().map(|claim| claim.task.as_str()));
         let claimed =
             mine.iter().find(|claim| Some(claim.task.as_str()) == task).map(|claim| claim.spec.clone());
-        let is_own = |finished: &&Finished| {
+        let is_own = |finished: &&SpecCompletions| {
             finished.has(typed) && completions.find(finished, typed).is_some_and(|done| is_by(agent, &done))
         };
         let is_elsewhere = claimed.is_none() && agent.spec.is_none();
@@ -93,27 +96,27 @@ fn is_by(agent: &Agent, done: &Completion) -> bool {
 fn place_of(
     ctx: &Context,
     agent: &Agent,
-    known: &Known,
+    known: &TaskRelation,
     named: Option<&str>,
     spellings: &Spellings,
-) -> Result<Place, CommandError> {
+) -> Result<SpecRef, CommandError> {
     let claimed = match (named, known) {
-        (None, Known { claimed: Some(claimed), .. }) => claimed,
-        (None, Known { completed: Some(spec), .. }) => return Ok(Place::worked_on(spec)),
-        _ => return Place::find(ctx, named, Some(agent)),
+        (None, TaskRelation { claimed: Some(claimed), .. }) => claimed,
+        (None, TaskRelation { completed: Some(spec), .. }) => return Ok(SpecRef::worked_on(spec)),
+        _ => return SpecRef::find(ctx, named, Some(agent)),
     };
-    let own = Place::find(ctx, None, Some(agent))?;
+    let own = SpecRef::find(ctx, None, Some(agent))?;
     if own.is_meant_by(claimed, spellings) {
-        return Ok(Place { file: own.file.filter(|file| file.is_file()), ..own });
+        return Ok(SpecRef { file: own.file.filter(|file| file.is_file()), ..own });
     }
     let file = PathBuf::from(claimed);
-    Ok(Place { key: claimed.clone(), file: Some(file).filter(|file| file.is_file()) })
+    Ok(SpecRef { key: claimed.clone(), file: Some(file).filter(|file| file.is_file()) })
 }
 
-pub(super) struct Table<'l> {
+pub(super) struct LockedTasks<'l> {
     pub(super) op: &'l Op,
     pub(super) mesh: &'l Mesh,
-    pub(super) locked: &'l Locked<'l>,
+    pub(super) locked: &'l LockedMesh<'l>,
     /// The caller, as it is registered now.
     pub(super) me: Agent,
     pub(super) census: Census,
@@ -122,14 +125,14 @@ pub(super) struct Table<'l> {
     /// Taken after the locks: whatever was completed while we waited is earlier.
     pub(super) now: Timestamp,
     pub(super) spellings: Spellings,
-    swarm: Swarm<'l>,
+    swarm: LockedClaims<'l>,
 }
 
-impl<'l> Table<'l> {
+impl<'l> LockedTasks<'l> {
     pub(super) fn open(
         op: &'l Op,
         mesh: &'l Mesh,
-        locked: &'l Locked<'l>,
+        locked: &'l LockedMesh<'l>,
         caller: &Agent,
         spellings: Spellings,
     ) -> Result<Self, CommandError> {
@@ -165,44 +168,47 @@ impl<'l> Table<'l> {
         Ok(())
     }
 
-    pub(super) fn board<'t>(&'t self, sheet: &'t Sheet) -> Board<'t> {
-        Board::new(sheet, &self.claims, &self.completions, &self.census, &self.spellings)
+    pub(super) fn board<'t>(&'t self, sheet: &'t ParsedSpec) -> TaskBoard<'t> {
+        TaskBoard::new(sheet, &self.claims, &self.completions, &self.census, &self.spellings)
     }
 
     /// The caller's only task.
     pub(super) fn only_claim(&self) -> Result<Claim, CommandError> {
         let claim = self.claims.of(&self.me).into_iter().next();
         claim.ok_or_else(|| {
-            CommandError::new(Kind::NotClaimed, "you have no task").hint("run `msg claim --next` to take one")
+            CommandError::new(CommandErrorKind::NotClaimed, "you have no task")
+                .hint("run `msg claim --next` to take one")
         })
     }
 
     /// The caller's own completion of that task.
-    pub(super) fn own_completion(&self, board: &Board<'_>, task: &str) -> Option<Completion> {
+    pub(super) fn own_completion(&self, board: &TaskBoard<'_>, task: &str) -> Option<Completion> {
         board.completion(task).filter(|done| is_by(&self.me, done))
     }
 
     /// The spec of that task: as read before the locks were taken, unless something changed meanwhile.
     pub(super) fn sheet_of(
         &self,
-        early: Option<Early>,
+        early: Option<PreloadedSpec>,
         named: Option<&str>,
         typed: &str,
-    ) -> Result<Rc<Sheet>, CommandError> {
-        let known = Known::of(&self.claims, &self.completions, &self.me, typed);
+    ) -> Result<Rc<ParsedSpec>, CommandError> {
+        let known = TaskRelation::of(&self.claims, &self.completions, &self.me, typed);
         if let Some(early) = early.filter(|early| early.known == known && early.own_spec == self.me.spec) {
             return early.sheet.refreshed();
         }
-        Sheet::read(place_of(self.op, &self.me, &known, named, &self.spellings)?)
+        ParsedSpec::read(place_of(self.op, &self.me, &known, named, &self.spellings)?)
     }
 
     /// The caller's claim of that task, or why it has none.
-    pub(super) fn own_claim(&self, board: &Board<'_>, task: &str) -> Result<Claim, CommandError> {
+    pub(super) fn own_claim(&self, board: &TaskBoard<'_>, task: &str) -> Result<Claim, CommandError> {
         let shown = task.escape_debug().to_string();
         if let Some(done) = board.completion(task) {
             let text =
                 format!("`{shown}` is already done ({}, {} ago)", called(&done.by), age(done.at, self.now));
-            return Err(CommandError::new(Kind::AlreadyCompleted, text).fact("agent", done.by.as_str()));
+            return Err(
+                CommandError::new(CommandErrorKind::AlreadyCompleted, text).fact("agent", done.by.as_str())
+            );
         }
         let mine = self.claims.of(&self.me);
         let is_it = |claim: &&Claim| {
@@ -213,7 +219,8 @@ impl<'l> Table<'l> {
         }
         if let Some(claim) = board.claim(task) {
             let text = format!("`{shown}` is {}'s", called(&claim.agent));
-            let error = CommandError::new(Kind::NotYours, text).fact("agent", claim.agent.as_str());
+            let error =
+                CommandError::new(CommandErrorKind::NotYours, text).fact("agent", claim.agent.as_str());
             return Err(match AgentName::new(claim.agent.as_str()) {
                 Ok(name) => error.hint(format!("ask: `msg send {name} \"…\"`")),
                 Err(_) => error,
@@ -221,10 +228,10 @@ impl<'l> Table<'l> {
         }
         if board.sheet.place.file.is_none() && self.me.spec.is_none() {
             let text = format!("you have no spec, so `{shown}` is not known");
-            let error = CommandError::new(Kind::NotClaimed, text);
+            let error = CommandError::new(CommandErrorKind::NotClaimed, text);
             return Err(error.hint("name the spec with `--spec PATH`, or set yours with `msg spec PATH`"));
         }
-        let error = CommandError::new(Kind::NotClaimed, format!("nobody has claimed `{shown}`"));
+        let error = CommandError::new(CommandErrorKind::NotClaimed, format!("nobody has claimed `{shown}`"));
         let error = match mine.first() {
             Some(mine) => error.hint(format!("you have `{}`", mine.task)),
             None => error.hint("run `msg claim TASK` first"),

@@ -23,7 +23,7 @@ pub use claim::{Choice, ClaimRequest, Claimed, claim};
 pub use complete::{CompleteRequest, Completed, complete};
 pub use handoff::{HandedOff, handoff, unclaim};
 pub use spec::{SpecInUse, spec};
-pub use states::{Progress, TaskState, TaskView, Tasks, WorkedOn, tasks};
+pub use states::{ActiveSpec, SpecProgress, TaskList, TaskState, TaskView, tasks};
 
 pub(super) use spec::problems;
 pub(super) use spellings::Spellings;

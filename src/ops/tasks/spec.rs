@@ -7,7 +7,7 @@ use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::sys::paths;
 
-use super::spec_key::Place;
+use super::spec_key::SpecRef;
 
 /// The spec that an agent works on.
 #[derive(Clone, Debug)]
@@ -22,10 +22,10 @@ pub struct SpecInUse {
 
 /// Shows the caller's spec, or sets it.
 pub fn spec(op: &Op, path: Option<&str>) -> Result<SpecInUse, CommandError> {
-    let place = path.map(|text| Place::named(op, text)).transpose()?;
+    let place = path.map(|text| SpecRef::named(op, text)).transpose()?;
     let (mesh, caller) = identity::caller(op)?;
     let agent = match &place {
-        Some(Place { file: Some(file), .. }) => {
+        Some(SpecRef { file: Some(file), .. }) => {
             let real = paths::resolve(file).to_string();
             mesh.lock()?.edit(&caller.agent, |agent| agent.spec = Some(real))?.agent
         }
@@ -34,7 +34,7 @@ pub fn spec(op: &Op, path: Option<&str>) -> Result<SpecInUse, CommandError> {
     let Some(path) = agent.spec.clone() else {
         return Ok(SpecInUse { path: None, tasks: 0, boxes_without_id: 0, problems: Vec::new() });
     };
-    let spec = Place::find(op, None, Some(&agent))?.read()?;
+    let spec = SpecRef::find(op, None, Some(&agent))?.read()?;
     let problems = spec.problems.iter().map(ToString::to_string).collect();
     let boxes_without_id = spec.boxes_without_id;
     Ok(SpecInUse { path: Some(path), tasks: spec.tasks.len(), boxes_without_id, problems })
@@ -42,6 +42,6 @@ pub fn spec(op: &Op, path: Option<&str>) -> Result<SpecInUse, CommandError> {
 
 /// Lists what is wrong with an agent's spec.
 pub(in crate::ops) fn problems(path: &str) -> Result<Vec<String>, CommandError> {
-    let place = Place { key: String::new(), file: Some(PathBuf::from(path)) };
+    let place = SpecRef { key: String::new(), file: Some(PathBuf::from(path)) };
     Ok(place.read()?.problems.iter().map(ToString::to_string).collect())
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::Agent;
 use crate::domain::spec::{self, Spec};
 use crate::ops::context::Context;
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::person;
 use crate::store::holds_a_lock;
 use crate::sys::files::{self, FileError};
@@ -19,7 +19,7 @@ const MAX_SPEC: u64 = 64 * 1024 * 1024;
 
 /// A spec: its key and its file.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(in crate::ops) struct Place {
+pub(in crate::ops) struct SpecRef {
     /// The key of its claims and completions: absolute, links resolved, and for a linked work tree the path in the main
     /// one, because it is the same spec.
     pub(super) key: String,
@@ -27,7 +27,7 @@ pub(in crate::ops) struct Place {
     pub(super) file: Option<PathBuf>,
 }
 
-impl Place {
+impl SpecRef {
     /// The named spec, else the agent's own; without either, the folder acts as one.
     pub(super) fn find(
         ctx: &Context,
@@ -57,7 +57,8 @@ impl Place {
         if !full.is_file() {
             let what = if full.exists() { "not a file" } else { "no such file" };
             let text = format!("{what}: `{}`", full.display());
-            return Err(CommandError::new(Kind::InvalidValue, text).hint("give the path of a Markdown file"));
+            return Err(CommandError::new(CommandErrorKind::InvalidValue, text)
+                .hint("give the path of a Markdown file"));
         }
         person::check_spec(ctx, &full)?;
         Ok(Self { key: key(&full), file: Some(full) })
@@ -69,22 +70,24 @@ impl Place {
         seams::count(if holds_a_lock() { "spec-under-lock" } else { "spec" });
         let unreadable = |error: FileError| {
             let text = format!("the spec can't be read: {error}");
-            CommandError::new(Kind::InvalidValue, text).hint("set it with `msg spec PATH`")
+            CommandError::new(CommandErrorKind::InvalidValue, text).hint("set it with `msg spec PATH`")
         };
         let metadata = fs_err::metadata(file).map_err(|error| unreadable(error.into()))?;
         if !metadata.is_file() {
             let text = format!("the spec `{}` is not a plain file", file.display());
-            return Err(CommandError::new(Kind::InvalidValue, text).hint("set it with `msg spec PATH`"));
+            return Err(
+                CommandError::new(CommandErrorKind::InvalidValue, text).hint("set it with `msg spec PATH`")
+            );
         }
         let size = metadata.len();
         if size > MAX_SPEC {
             let text = format!("the spec `{}` has {size} bytes; {MAX_SPEC} is the most", file.display());
-            return Err(CommandError::new(Kind::TooLarge, text));
+            return Err(CommandError::new(CommandErrorKind::TooLarge, text));
         }
         let bytes = files::read_large(file).map(Option::unwrap_or_default).map_err(unreadable)?;
         String::from_utf8(bytes).map_err(|_| {
             let text = format!("the spec `{}` is not UTF-8 text", file.display());
-            CommandError::new(Kind::InvalidValue, text)
+            CommandError::new(CommandErrorKind::InvalidValue, text)
         })
     }
 

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::store::{Claims, Completion, Completions, Finished, holds_a_lock};
+use crate::store::{Claims, Completion, Completions, SpecCompletions, holds_a_lock};
 use crate::sys::git::WorkTree;
 use crate::sys::{paths, seams};
 
@@ -53,7 +53,7 @@ impl Spellings {
         spec: &str,
         task: &str,
     ) -> Option<Completion> {
-        let is_there = |done: &&Finished| done.has(task) && self.are_same(done.spec(), spec);
+        let is_there = |done: &&SpecCompletions| done.has(task) && self.are_same(done.spec(), spec);
         completions.specs().find(is_there).and_then(|done| completions.find(done, task))
     }
 }

@@ -1,7 +1,7 @@
 //! Decides whether a claim still has an owner.
 
-use crate::domain::{Liveness, Recorded};
-use crate::store::{Census, Claim, Record};
+use crate::domain::{Liveness, RecordedProcess};
+use crate::store::{Census, Claim, Registration};
 use crate::sys::process;
 
 /// Whether nobody works on it any more: the process is gone, or another agent has the name. A registration that can't
@@ -10,18 +10,18 @@ pub(crate) fn is_stale(claim: &Claim, census: &Census) -> bool {
     if process::liveness(&claim.process) == Liveness::Gone {
         return true;
     }
-    let is_named = |record: &&Record| {
+    let is_named = |record: &&Registration| {
         record.agent.all_names().any(|name| name.as_str().eq_ignore_ascii_case(&claim.agent))
     };
-    let owners: Vec<&Record> = census.records.iter().filter(is_named).collect();
+    let owners: Vec<&Registration> = census.records.iter().filter(is_named).collect();
     let unreadable = census.unreadable.iter().any(|file| file.stem.eq_ignore_ascii_case(&claim.agent));
     match &claim.process {
-        Recorded::Pinned(_) => {
+        RecordedProcess::Pinned(_) => {
             !owners.is_empty() && !owners.iter().any(|owner| owner.agent.process == claim.process)
         }
         // A claim of pi-messenger's: its owner is registered with that process and that session, and is alive.
-        Recorded::Bare { pid, .. } => {
-            let is_owner = |owner: &&Record| {
+        RecordedProcess::Bare { pid, .. } => {
+            let is_owner = |owner: &&Registration| {
                 let is_same =
                     owner.agent.process.pid() == *pid && owner.agent.session.as_str() == claim.session;
                 is_same && process::liveness(&owner.agent.process) != Liveness::Gone

@@ -11,10 +11,10 @@ use crate::domain::spec::{self, Spec, Task};
 use crate::ops::agents::{identity, stuck};
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
-use crate::store::{Census, Claim, Claims, Completion, Completions, Finished, Mesh};
+use crate::store::{Census, Claim, Claims, Completion, Completions, Mesh, SpecCompletions};
 use crate::sys::files;
 
-use super::spec_key::Place;
+use super::spec_key::SpecRef;
 use super::spellings::Spellings;
 use super::stale::is_stale;
 
@@ -54,14 +54,14 @@ pub struct TaskView {
 
 /// The progress of a spec: how many tasks are in each state.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Progress {
+pub struct SpecProgress {
     pub done: usize,
     pub claimed: usize,
     pub open: usize,
     pub blocked: usize,
 }
 
-impl Progress {
+impl SpecProgress {
     fn of<'a>(states: impl IntoIterator<Item = &'a TaskState>) -> Self {
         let mut progress = Self::default();
         for state in states {
@@ -83,13 +83,13 @@ impl Progress {
 thread_local! {
     /// The spec that was read last. A process that goes on, a screen or a server, reads the same one again and again,
     /// and most of the work is in parsing it.
-    static LAST: RefCell<Option<Rc<Sheet>>> = const { RefCell::new(None) };
+    static LAST: RefCell<Option<Rc<ParsedSpec>>> = const { RefCell::new(None) };
 }
 
 /// A spec as it was read.
 #[derive(Debug)]
-pub(super) struct Sheet {
-    pub(super) place: Place,
+pub(super) struct ParsedSpec {
+    pub(super) place: SpecRef,
     pub(super) spec: Spec,
     /// Needed to tick a box.
     pub(super) text: String,
@@ -99,9 +99,9 @@ pub(super) struct Sheet {
     numbers: HashMap<String, usize>,
 }
 
-impl Sheet {
+impl ParsedSpec {
     /// Reads the file. The same text of the same spec is parsed only once.
-    pub(super) fn read(place: Place) -> Result<Rc<Self>, CommandError> {
+    pub(super) fn read(place: SpecRef) -> Result<Rc<Self>, CommandError> {
         let mark = place.file.as_deref().and_then(file_mark);
         let text = place.text()?;
         let is_same = |sheet: &&Rc<Self>| sheet.place == place && sheet.text == text;
@@ -139,17 +139,17 @@ fn file_mark(path: &Path) -> Option<FileMark> {
 }
 
 /// A spec, with all that is known of its tasks.
-pub(super) struct Board<'t> {
-    pub(super) sheet: &'t Sheet,
+pub(super) struct TaskBoard<'t> {
+    pub(super) sheet: &'t ParsedSpec,
     claims: HashMap<String, Claim>,
     completions: &'t Completions,
     /// The completions of this spec, under any spelling.
-    finished: Vec<&'t Finished>,
+    finished: Vec<&'t SpecCompletions>,
 }
 
-impl<'t> Board<'t> {
+impl<'t> TaskBoard<'t> {
     pub(super) fn new(
-        sheet: &'t Sheet,
+        sheet: &'t ParsedSpec,
         claims: &Claims,
         completions: &'t Completions,
         census: &Census,
@@ -235,9 +235,9 @@ impl<'t> Board<'t> {
     }
 
     /// The progress of the spec, without tasks that are not in it.
-    pub(super) fn progress(&self) -> Progress {
+    pub(super) fn progress(&self) -> SpecProgress {
         let states: Vec<TaskState> = self.sheet.spec.tasks.iter().map(|task| self.state(task)).collect();
-        Progress::of(&states)
+        SpecProgress::of(&states)
     }
 
     /// The tasks in the spec, in its order, then the others by id.
@@ -277,12 +277,12 @@ impl<'t> Board<'t> {
 
 /// What `tasks` shows.
 #[derive(Clone, Debug)]
-pub struct Tasks {
+pub struct TaskList {
     /// `None`: there is no spec, only ad hoc tasks.
     pub spec: Option<String>,
     pub tasks: Vec<TaskView>,
     /// Of all listed tasks, including those that are not in the spec.
-    pub progress: Progress,
+    pub progress: SpecProgress,
     /// Checkboxes in the spec that are not tasks because they have no id.
     pub boxes_without_id: usize,
     pub problems: Vec<String>,
@@ -291,7 +291,7 @@ pub struct Tasks {
 }
 
 /// Every task of the named spec, else of the caller's.
-pub fn tasks(op: &Op, named: Option<&str>) -> Result<Tasks, CommandError> {
+pub fn tasks(op: &Op, named: Option<&str>) -> Result<TaskList, CommandError> {
     let mesh = op.mesh()?;
     let (census, me) = match &mesh {
         Some(mesh) => {
@@ -306,7 +306,7 @@ pub fn tasks(op: &Op, named: Option<&str>) -> Result<Tasks, CommandError> {
         (None, None) => Some(identity::caller(op)?.1.agent),
         (_, me) => me,
     };
-    let place = Place::find(op, named, me.as_ref())?;
+    let place = SpecRef::find(op, named, me.as_ref())?;
     let (claims, completions) = ledgers(mesh.as_deref())?;
     if let Some(Err(error)) = mesh.as_deref().map(|mesh| stuck::look(op, mesh, &census, &claims)) {
         op.warn(format!("cannot tell who is stuck: {error}"));
@@ -323,10 +323,10 @@ struct Ledgers<'a> {
 
 /// A spec that somebody works on, and its tasks or why they can't be read.
 #[derive(Clone, Debug)]
-pub struct WorkedOn {
+pub struct ActiveSpec {
     /// Its path, or that of the folder that acts as one.
     pub spec: String,
-    pub tasks: Result<Tasks, CommandError>,
+    pub tasks: Result<TaskList, CommandError>,
 }
 
 /// The tasks of every spec that an agent works on or has a claim in, each once; at most `most` specs.
@@ -334,7 +334,7 @@ pub(in crate::ops) fn boards(
     mesh: &Mesh,
     census: &Census,
     most: usize,
-) -> Result<Vec<WorkedOn>, CommandError> {
+) -> Result<Vec<ActiveSpec>, CommandError> {
     let (claims, completions) = ledgers(Some(mesh))?;
     let ledgers = Ledgers { claims: &claims, completions: &completions, census };
     let mut specs: Vec<String> =
@@ -342,25 +342,25 @@ pub(in crate::ops) fn boards(
     specs.extend(claims.iter().filter(|claim| !is_stale(claim, census)).map(|claim| claim.spec));
     specs.sort();
     specs.dedup();
-    let mut places: Vec<(String, Place)> = Vec::new();
+    let mut places: Vec<(String, SpecRef)> = Vec::new();
     for spec in specs {
-        let place = Place::worked_on(&spec);
+        let place = SpecRef::worked_on(&spec);
         if places.len() < most && !places.iter().any(|(_, known)| known.key == place.key) {
             places.push((spec, place));
         }
     }
-    let board = |(spec, place)| WorkedOn { spec, tasks: look(place, &ledgers, None) };
+    let board = |(spec, place)| ActiveSpec { spec, tasks: look(place, &ledgers, None) };
     Ok(places.into_iter().map(board).collect())
 }
 
-fn look(place: Place, ledgers: &Ledgers<'_>, me: Option<Agent>) -> Result<Tasks, CommandError> {
-    let sheet = Sheet::read(place)?;
+fn look(place: SpecRef, ledgers: &Ledgers<'_>, me: Option<Agent>) -> Result<TaskList, CommandError> {
+    let sheet = ParsedSpec::read(place)?;
     let spellings = Spellings::default();
-    let board = Board::new(&sheet, ledgers.claims, ledgers.completions, ledgers.census, &spellings);
+    let board = TaskBoard::new(&sheet, ledgers.claims, ledgers.completions, ledgers.census, &spellings);
     let tasks = board.views();
-    Ok(Tasks {
+    Ok(TaskList {
         spec: sheet.place.file.as_ref().map(|file| file.to_string_lossy().into_owned()),
-        progress: Progress::of(tasks.iter().map(|task| &task.state)),
+        progress: SpecProgress::of(tasks.iter().map(|task| &task.state)),
         tasks,
         boxes_without_id: sheet.spec.boxes_without_id,
         problems: sheet.spec.problems.iter().map(ToString::to_string).collect(),

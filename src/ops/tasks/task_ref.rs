@@ -1,8 +1,8 @@
 //! Checks of a task's id and notes, and the paths that were reserved with a task.
 
 use crate::domain::{Agent, Reservation, TaskRef};
-use crate::ops::error::{CommandError, Kind};
-use crate::store::{Claim, Locked};
+use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::store::{Claim, LockedMesh};
 
 /// The longest id of a task, in bytes.
 const MAX_ID: usize = 200;
@@ -21,14 +21,17 @@ pub(super) fn check_id(id: &str) -> Result<(), CommandError> {
         return Ok(());
     };
     let start: String = id.chars().take(40).collect();
-    Err(CommandError::new(Kind::InvalidValue, format!("`{}` can't be a task: {why}", start.escape_debug())))
+    Err(CommandError::new(
+        CommandErrorKind::InvalidValue,
+        format!("`{}` can't be a task: {why}", start.escape_debug()),
+    ))
 }
 
 pub(super) fn check_notes(notes: Option<&str>) -> Result<(), CommandError> {
     match notes.map(str::len) {
         Some(length) if length > MAX_NOTES => {
             let text = format!("the notes have {length} bytes; {MAX_NOTES} is the most");
-            Err(CommandError::new(Kind::TooLarge, text).hint("put them into a file, and name it"))
+            Err(CommandError::new(CommandErrorKind::TooLarge, text).hint("put them into a file, and name it"))
         }
         _ => Ok(()),
     }
@@ -40,7 +43,7 @@ pub(super) fn task_of(claim: &Claim) -> TaskRef {
 
 /// Removes the reservations that were taken with a task. Without its claim they bind nobody.
 pub(super) fn let_go_of_paths(
-    locked: &Locked<'_>,
+    locked: &LockedMesh<'_>,
     me: &Agent,
     task: &TaskRef,
 ) -> Result<Agent, CommandError> {

@@ -15,18 +15,18 @@ use crossbeam_channel::{after, select};
 
 use crate::domain::{Agent, Harness, Liveness, Pid};
 use crate::ops::agents::identity;
-use crate::ops::context::{Context, Globals};
+use crate::ops::context::{Context, GlobalOptions};
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, Kind};
-use crate::ops::messages::receive::Reached;
-use crate::ops::reservations::waiting::Reminder;
+use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::messages::receive::HandoverOutcome;
+use crate::ops::reservations::waiting::WaitNotifier;
 use crate::ops::runner::run;
-use crate::ops::watcher::mesh_watcher::{MeshWatcher, Woken, current};
-use crate::store::{Activity, Attendant, Mesh, WatchTarget};
+use crate::ops::watcher::mesh_watcher::{MeshWatcher, WatchWakeup, current};
+use crate::store::{Mesh, SessionServer, SessionState, WatchTarget};
 use crate::sys::signals::Stop;
 use crate::sys::{ancestry, process};
 
-use super::socket::{self, Poster};
+use super::socket::{self, PostOrigin};
 use super::{Failure, NUDGE, count_turn, is_waited_beside, is_wanted, is_worth_a_turn, uncount_turn};
 
 /// How often to look for what raises no event: a session that joined, or a waiter that died.
@@ -38,12 +38,12 @@ const PAUSE: Duration = Duration::from_secs(30);
 pub trait Channel {
     /// Whether its user wants that.
     fn is_open(&self) -> bool;
-    fn tell(&self, text: &str) -> Reached;
+    fn tell(&self, text: &str) -> HandoverOutcome;
 }
 
 /// Attends the session that this process belongs to, until it is stopped. If there is none yet, it waits for one; if
 /// the harness has no such inbox, it returns at once.
-pub fn attend(globals: &Globals, channel: &dyn Channel, stop: &Stop) -> Result<(), CommandError> {
+pub fn attend(globals: &GlobalOptions, channel: &dyn Channel, stop: &Stop) -> Result<(), CommandError> {
     let host = ancestry::nearest_harness(&ancestry::ancestors());
     if host.is_some_and(|host| host.harness != Harness::Claude) {
         return Ok(());
@@ -53,13 +53,13 @@ pub fn attend(globals: &Globals, channel: &dyn Channel, stop: &Stop) -> Result<(
 
 fn stay_with_whoever_comes(
     op: &Op,
-    globals: &Globals,
+    globals: &GlobalOptions,
     channel: &dyn Channel,
     stop: &Stop,
 ) -> Result<(), CommandError> {
     while !stop.is_asked() {
         if let Some((mesh, me)) = find(op)? {
-            let reminder = Reminder::default();
+            let reminder = WaitNotifier::default();
             Round { globals, op, mesh: &mesh, channel, reminder }.stay(me, stop)?;
         }
         select! {
@@ -73,9 +73,9 @@ fn stay_with_whoever_comes(
 /// Whether a live attendant of that agent could wake it.
 pub(super) fn is_there(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<bool, CommandError> {
     let attendant = mesh.attendant(&agent.session)?;
-    let Some(Attendant { process, has_channel }) = attendant else { return Ok(false) };
+    let Some(SessionServer { process, has_channel }) = attendant else { return Ok(false) };
     let lives = process::liveness(&process) == Liveness::Alive && is_within(agent, process.pid());
-    Ok(lives && (has_channel || socket::check(ctx, mesh, agent, Poster::Within).is_ok()))
+    Ok(lives && (has_channel || socket::check(ctx, mesh, agent, PostOrigin::Within).is_ok()))
 }
 
 /// Whether that process is one of the session's own. Claude Code treats a process with another parent as a stranger.
@@ -91,11 +91,11 @@ fn find(ctx: &Context) -> Result<Option<(Rc<Mesh>, Agent)>, CommandError> {
 }
 
 struct Round<'a> {
-    globals: &'a Globals,
+    globals: &'a GlobalOptions,
     op: &'a Op,
     mesh: &'a Mesh,
     channel: &'a dyn Channel,
-    reminder: Reminder,
+    reminder: WaitNotifier,
 }
 
 impl Round<'_> {
@@ -107,14 +107,14 @@ impl Round<'_> {
             ear.arm(WatchTarget::Inbox(&me))?;
             match current(self.mesh, &me) {
                 Ok(now) => me = now.unwrap_or(me),
-                Err(error) if error.kind == Kind::NotJoined => return Ok(()),
+                Err(error) if error.kind == CommandErrorKind::NotJoined => return Ok(()),
                 Err(error) => return Err(error),
             }
             self.mesh.attend(&me.session, self.channel.is_open())?;
             if Instant::now() >= pace.not_before {
                 self.wake(&me, &mut pace)?;
             }
-            if ear.wait(stop, Some(Instant::now() + TICK)) == Woken::Stopped {
+            if ear.wait(stop, Some(Instant::now() + TICK)) == WatchWakeup::Stopped {
                 return Ok(());
             }
         }
@@ -124,7 +124,7 @@ impl Round<'_> {
     fn wake(&self, me: &Agent, pace: &mut Pace) -> Result<(), CommandError> {
         let (mesh, session) = (self.mesh, &me.session);
         let since = pace.left_to_others.take();
-        let is_idle = mesh.activity(session)? == Activity::Resting && !is_waited_beside(mesh, me)?;
+        let is_idle = mesh.activity(session)? == SessionState::Resting && !is_waited_beside(mesh, me)?;
         if !is_idle {
             return Ok(());
         }
@@ -137,14 +137,14 @@ impl Round<'_> {
         if !is_wanted(&ctx) || mesh.turns(session)?.count >= ctx.settings.mail_turns() {
             return Ok(());
         }
-        if socket::check(&ctx, mesh, me, Poster::Outside).is_ok() {
+        if socket::check(&ctx, mesh, me, PostOrigin::Outside).is_ok() {
             let since = since.unwrap_or_else(Instant::now);
             if since.elapsed() < TICK {
                 pace.left_to_others = Some(since);
                 return Ok(());
             }
         }
-        let inbox = socket::check(&ctx, mesh, me, Poster::Within);
+        let inbox = socket::check(&ctx, mesh, me, PostOrigin::Within);
         let has_way = inbox.is_ok() || self.channel.is_open();
         if !has_way || !mesh.rouse(session)? {
             return Ok(());
@@ -153,8 +153,8 @@ impl Round<'_> {
         let said = match inbox {
             Ok(inbox) => inbox.post(me, NUDGE),
             Err(reason) => match self.channel.tell(NUDGE) {
-                Reached::Yes => Ok(()),
-                Reached::No => Err(Failure::Unsaid(reason)),
+                HandoverOutcome::Yes => Ok(()),
+                HandoverOutcome::No => Err(Failure::Unsaid(reason)),
             },
         };
         if let Err(Failure::Unsaid(_)) = said {

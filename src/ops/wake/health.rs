@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use crate::domain::{Agent, Harness, Importance};
 use crate::ops::context::Context;
 use crate::ops::error::CommandError;
-use crate::store::{Activity, Mesh};
+use crate::store::{Mesh, SessionState};
 
-use super::{Rung, queue, rung, socket};
+use super::{WakeRoute, queue, rung, socket};
 
 /// How long a waiter may take to answer.
 const LIMIT: Duration = Duration::from_secs(3);
@@ -22,51 +22,55 @@ pub(in crate::ops) fn describe(
     let harness = agent.harness.map_or("pi-messenger", Harness::name);
     let rung = rung(ctx, mesh, agent, Importance::Normal)?;
     let activity = match mesh.activity(&agent.session)? {
-        Activity::Working if rung == Rung::Prompt => "was interrupted by its user",
-        Activity::Working => "is busy",
-        Activity::Resting => "rests",
-        Activity::Unknown => "has not run a hook yet, so msg cannot tell whether it is idle",
+        SessionState::Working if rung == WakeRoute::Prompt => "was interrupted by its user",
+        SessionState::Working => "is busy",
+        SessionState::Resting => "rests",
+        SessionState::Unknown => "has not run a hook yet, so msg cannot tell whether it is idle",
     };
     let how = match rung {
-        Rung::Hook => "mail arrives at its next step",
-        Rung::Waiter(_) => "a background `msg waiter` wakes it",
-        Rung::Queue => "the sender wakes it by `codex queue`",
-        Rung::Socket => "the sender wakes it by a line to its inbox socket",
-        Rung::Server => "the MCP server among its own processes wakes it",
-        Rung::Paste => "the sender wakes it by pasting into its tmux pane",
-        Rung::Prompt => "nothing wakes it: mail arrives with its next prompt",
-        Rung::None => "nothing wakes it",
+        WakeRoute::Hook => "mail arrives at its next step",
+        WakeRoute::Waiter(_) => "a background `msg waiter` wakes it",
+        WakeRoute::Queue => "the sender wakes it by `codex queue`",
+        WakeRoute::Socket => "the sender wakes it by a line to its inbox socket",
+        WakeRoute::Server => "the MCP server among its own processes wakes it",
+        WakeRoute::Paste => "the sender wakes it by pasting into its tmux pane",
+        WakeRoute::Prompt => "nothing wakes it: mail arrives with its next prompt",
+        WakeRoute::None => "nothing wakes it",
     };
     let why = why_not(ctx, mesh, agent, rung).map_or(String::new(), |why| format!(" ({why})"));
-    let is_woken = !matches!(rung, Rung::Prompt | Rung::None);
+    let is_woken = !matches!(rung, WakeRoute::Prompt | WakeRoute::None);
     Ok((format!("{} ({harness}) {activity}; {how}{why}", agent.name), is_woken))
 }
 
 /// Why an idle Claude Code session without a waiter can't be woken through its socket either.
-fn why_not(ctx: &Context, mesh: &Mesh, agent: &Agent, rung: Rung) -> Option<String> {
-    let rests = mesh.activity(&agent.session).is_ok_and(|activity| activity == Activity::Resting);
-    if rung != Rung::Prompt || !rests || agent.harness != Some(Harness::Claude) {
+fn why_not(ctx: &Context, mesh: &Mesh, agent: &Agent, rung: WakeRoute) -> Option<String> {
+    let rests = mesh.activity(&agent.session).is_ok_and(|activity| activity == SessionState::Resting);
+    if rung != WakeRoute::Prompt || !rests || agent.harness != Some(Harness::Claude) {
         return None;
     }
-    socket::check(ctx, mesh, agent, socket::Poster::Outside).err()
+    socket::check(ctx, mesh, agent, socket::PostOrigin::Outside).err()
 }
 
 /// Tries the route without costing the agent a turn. The error says what does not work.
 pub(in crate::ops) fn probe(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<String, String> {
     let failed = |error: CommandError| error.message;
     match rung(ctx, mesh, agent, Importance::Normal).map_err(failed)? {
-        Rung::Waiter(_) => answers(mesh, agent)
+        WakeRoute::Waiter(_) => answers(mesh, agent)
             .map_err(failed)?
             .map(|time| format!("{}'s waiter answered after {} ms", agent.name, time.as_millis())),
-        Rung::Queue => queue::probe(agent)
+        WakeRoute::Queue => queue::probe(agent)
             .map(|()| format!("`codex queue` of {}'s own Codex can be run", agent.name))
             .map_err(|reason| format!("`codex queue` can't be run: {reason}")),
-        Rung::Socket => socket::Session::of(ctx, agent)
+        WakeRoute::Socket => socket::ClaudeSession::of(ctx, agent)
             .and_then(|session| session.probe(agent))
             .map(|()| format!("{}'s inbox socket accepts connections; nothing was posted", agent.name)),
-        Rung::Server => Ok(format!("{}'s MCP server is there; it can't be tried without a turn", agent.name)),
-        Rung::Paste => Ok(format!("{} is in a tmux pane; a paste can't be tried without a turn", agent.name)),
-        Rung::Hook | Rung::Prompt | Rung::None => {
+        WakeRoute::Server => {
+            Ok(format!("{}'s MCP server is there; it can't be tried without a turn", agent.name))
+        }
+        WakeRoute::Paste => {
+            Ok(format!("{} is in a tmux pane; a paste can't be tried without a turn", agent.name))
+        }
+        WakeRoute::Hook | WakeRoute::Prompt | WakeRoute::None => {
             Err(format!("nothing to test: {}", describe(ctx, mesh, agent).map_err(failed)?.0))
         }
     }

@@ -26,7 +26,7 @@ const SETTINGS: [&str; 3] = ["--settings", "--setting-sources", "--managed-setti
 const LEAVE: [&str; 2] = ["skip-permissions", "bypass"];
 
 /// What the decision depends on.
-pub(super) struct Surroundings<'a> {
+pub(super) struct InboundContext<'a> {
     /// The directory of the user's settings.
     pub(super) config: &'a Path,
     pub(super) cwd: &'a Path,
@@ -39,8 +39,8 @@ pub(super) struct Surroundings<'a> {
 }
 
 /// Returns `Ok` if the message would be taken up. The error says why not, or why that can't be known.
-pub(super) fn check(surroundings: &Surroundings<'_>) -> Result<(), String> {
-    let Surroundings { config, cwd, args, unasked, is_within } = *surroundings;
+pub(super) fn check(surroundings: &InboundContext<'_>) -> Result<(), String> {
+    let InboundContext { config, cwd, args, unasked, is_within } = *surroundings;
     let is_given = |words: &[&str]| args.iter().any(|arg| words.iter().any(|word| arg.contains(word)));
     if is_given(&SETTINGS) {
         return Err("it has settings on its command line".to_string());
@@ -142,7 +142,7 @@ mod tests {
             }
         }
         let args: Vec<String> = args.iter().map(ToString::to_string).collect();
-        super::check(&Surroundings { config: &config, cwd: &cwd, args: &args, unasked, is_within })
+        super::check(&InboundContext { config: &config, cwd: &cwd, args: &args, unasked, is_within })
     }
 
     #[test]

@@ -13,20 +13,20 @@ mod queue;
 mod socket;
 mod waiter;
 
-use crate::domain::settings::Value;
+use crate::domain::settings::SettingValue;
 use crate::domain::{Agent, AgentName, Harness, Importance, Liveness, SessionId};
-use crate::store::{Activity, Mesh, Record, Turns, holds_a_lock};
+use crate::store::{MailTurns, Mesh, Registration, SessionState, holds_a_lock};
 use crate::sys::process;
 
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 
-use socket::Poster;
+use socket::PostOrigin;
 
 pub use attendant::{Channel, attend};
 pub(super) use health::{describe, probe};
-pub use waiter::{Waited, wait};
+pub use waiter::{WaiterEnd, wait};
 
 /// The text that wakes an agent; a harness may show it as its user's words. The mail itself comes by the hook of the
 /// turn that this starts.
@@ -34,7 +34,7 @@ pub(super) const NUDGE: &str =
     "[msg] You have mail from other agents. It follows below; run `msg read` for the rest.";
 
 /// What the sender does to wake an agent.
-type Errand = Box<dyn FnOnce(&Mesh, &Agent, &str) -> Result<(), Failure> + Send>;
+type WakeAction = Box<dyn FnOnce(&Mesh, &Agent, &str) -> Result<(), Failure> + Send>;
 
 /// Why an agent could not be woken.
 enum Failure {
@@ -46,7 +46,7 @@ enum Failure {
 
 /// How a message gets to its recipient's attention.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Rung {
+pub enum WakeRoute {
     /// It is working: its next hook hands the message over.
     Hook,
     /// It is idle, and a waiter beside it wakes it.
@@ -65,7 +65,7 @@ pub enum Rung {
     None,
 }
 
-impl Rung {
+impl WakeRoute {
     const ALL: [Self; 11] = [
         Self::Hook,
         Self::Waiter(Harness::Claude),
@@ -80,7 +80,7 @@ impl Rung {
         Self::None,
     ];
 
-    /// The inverse of [`Rung::name`].
+    /// The inverse of [`WakeRoute::name`].
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|rung| rung.name() == name)
     }
@@ -102,13 +102,13 @@ impl Rung {
     }
 
     /// What the sender has to do, if anything.
-    fn errand(self, ctx: &Context, agent: &Agent) -> Option<Errand> {
+    fn errand(self, ctx: &Context, agent: &Agent) -> Option<WakeAction> {
         match self {
             Self::Queue => {
                 Some(Box::new(|_, agent, text| queue::prompt(agent, text).map_err(Failure::Unsaid)))
             }
             Self::Socket => {
-                let session = socket::Session::of(ctx, agent);
+                let session = socket::ClaudeSession::of(ctx, agent);
                 Some(Box::new(|_, agent, text| session.map_err(Failure::Unsaid)?.post(agent, text)))
             }
             Self::Paste => Some(Box::new(paste::paste)),
@@ -135,29 +135,31 @@ pub(super) fn rung(
     mesh: &Mesh,
     agent: &Agent,
     importance: Importance,
-) -> Result<Rung, CommandError> {
+) -> Result<WakeRoute, CommandError> {
     if importance == Importance::Low || agent.is_foreign() || !is_wanted(ctx) {
-        return Ok(Rung::None);
+        return Ok(WakeRoute::None);
     }
     match mesh.activity(&agent.session)? {
-        Activity::Unknown => return Ok(Rung::None),
+        SessionState::Unknown => return Ok(WakeRoute::None),
         // An agent that its user has interrupted is not woken by others.
-        Activity::Working if is_interrupted(ctx, mesh, agent)? => return Ok(Rung::Prompt),
-        Activity::Working => return Ok(Rung::Hook),
-        Activity::Resting => {}
+        SessionState::Working if is_interrupted(ctx, mesh, agent)? => return Ok(WakeRoute::Prompt),
+        SessionState::Working => return Ok(WakeRoute::Hook),
+        SessionState::Resting => {}
     }
     if mesh.turns(&agent.session)?.count >= ctx.settings.mail_turns() {
-        return Ok(Rung::Prompt);
+        return Ok(WakeRoute::Prompt);
     }
     if is_waited_beside(mesh, agent)? {
-        return Ok(Rung::Waiter(agent.harness.unwrap_or(Harness::Other)));
+        return Ok(WakeRoute::Waiter(agent.harness.unwrap_or(Harness::Other)));
     }
     Ok(match agent.harness {
-        Some(Harness::Codex) => Rung::Queue,
-        Some(Harness::Claude) if socket::check(ctx, mesh, agent, Poster::Outside).is_ok() => Rung::Socket,
-        Some(Harness::Claude) if attendant::is_there(ctx, mesh, agent)? => Rung::Server,
-        _ if may_paste(ctx) && paste::is_possible(agent) => Rung::Paste,
-        _ => Rung::Prompt,
+        Some(Harness::Codex) => WakeRoute::Queue,
+        Some(Harness::Claude) if socket::check(ctx, mesh, agent, PostOrigin::Outside).is_ok() => {
+            WakeRoute::Socket
+        }
+        Some(Harness::Claude) if attendant::is_there(ctx, mesh, agent)? => WakeRoute::Server,
+        _ if may_paste(ctx) && paste::is_possible(agent) => WakeRoute::Paste,
+        _ => WakeRoute::Prompt,
     })
 }
 
@@ -177,15 +179,15 @@ fn is_interrupted(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<bool, Com
 }
 
 /// A message that has arrived, and the route before it did: a waiter or a server may have been faster than we are.
-pub(super) struct Arrival {
+pub(super) struct ArrivedMessage {
     pub(super) agent: Agent,
-    pub(super) before: Rung,
+    pub(super) before: WakeRoute,
 }
 
 /// How messages get to their recipients' attention.
-pub(super) struct Arrived {
+pub(super) struct WakeResults {
     /// One per arrival.
-    pub(super) rungs: Vec<Rung>,
+    pub(super) rungs: Vec<WakeRoute>,
     /// Why agents could not be woken, one text each.
     pub(super) failures: Vec<String>,
 }
@@ -195,14 +197,14 @@ pub(super) struct Arrived {
 pub(super) fn on_arrival(
     ctx: &Context,
     mesh: &Mesh,
-    arrivals: &[Arrival],
+    arrivals: &[ArrivedMessage],
     importance: Importance,
-) -> Result<Arrived, CommandError> {
+) -> Result<WakeResults, CommandError> {
     debug_assert!(!holds_a_lock(), "nobody is woken while a lock is held: see ops/effects.rs");
     let (mut rungs, mut reasons) = (Vec::new(), Vec::new());
     let (mut errands, mut roused) = (Vec::new(), Vec::new());
-    for Arrival { agent, before } in arrivals {
-        let is_seen_to = matches!(before, Rung::Waiter(_) | Rung::Server);
+    for ArrivedMessage { agent, before } in arrivals {
+        let is_seen_to = matches!(before, WakeRoute::Waiter(_) | WakeRoute::Server);
         let rung = if is_seen_to { *before } else { rung(ctx, mesh, agent, importance)? };
         // If another message is waking it, this one is handed over in the same turn.
         if let Some(errand) = rung.errand(ctx, agent)
@@ -226,16 +228,16 @@ pub(super) fn on_arrival(
             Some(Failure::Unheard(reason)) => reason,
         };
         reasons.push(format!("{} could not be woken: {reason}", agent.name));
-        rungs[*number] = Rung::Prompt;
+        rungs[*number] = WakeRoute::Prompt;
     }
-    Ok(Arrived { rungs, failures: reasons })
+    Ok(WakeResults { rungs, failures: reasons })
 }
 
 /// Runs all errands in parallel: each may take seconds.
-fn run_all<'a>(mesh: &Mesh, errands: impl Iterator<Item = (Errand, &'a Agent)>) -> Vec<Option<Failure>> {
+fn run_all<'a>(mesh: &Mesh, errands: impl Iterator<Item = (WakeAction, &'a Agent)>) -> Vec<Option<Failure>> {
     std::thread::scope(|scope| {
         let start =
-            |(errand, agent): (Errand, &'a Agent)| scope.spawn(move || errand(mesh, agent, NUDGE).err());
+            |(errand, agent): (WakeAction, &'a Agent)| scope.spawn(move || errand(mesh, agent, NUDGE).err());
         let started: Vec<_> = errands.map(start).collect();
         let a_bug = || Some(Failure::Unsaid("a bug in msg".to_string()));
         started.into_iter().map(|it| it.join().unwrap_or_else(|_| a_bug())).collect()
@@ -250,9 +252,10 @@ pub(super) fn those_who_were_told(ctx: &Context, told: &[AgentName]) -> Vec<Stri
     let woken = ctx.mesh().and_then(|mesh| {
         let Some(mesh) = mesh else { return Ok(Vec::new()) };
         let census = mesh.census()?;
-        let is_told = |record: &&Record| told.iter().any(|name| name.is_spelled_as(&record.agent.name));
+        let is_told = |record: &&Registration| told.iter().any(|name| name.is_spelled_as(&record.agent.name));
         let agents = census.records.into_iter().filter(|record| is_told(&record)).map(|record| record.agent);
-        let arrivals: Vec<Arrival> = agents.map(|agent| Arrival { agent, before: Rung::None }).collect();
+        let arrivals: Vec<ArrivedMessage> =
+            agents.map(|agent| ArrivedMessage { agent, before: WakeRoute::None }).collect();
         Ok(on_arrival(ctx, &mesh, &arrivals, Importance::Normal)?.failures)
     });
     woken.unwrap_or_else(|error| vec![format!("agents that were notified could not be woken: {error}")])
@@ -266,7 +269,7 @@ pub(super) fn resting(ctx: &Context, told: Vec<AgentName>) -> Vec<AgentName> {
     let Ok(Some(mesh)) = ctx.mesh() else { return Vec::new() };
     let is_resting = |name: &AgentName| {
         let agent = mesh.registration(name).ok().flatten().map(|record| record.agent);
-        agent.is_some_and(|agent| mesh.activity(&agent.session).is_ok_and(|it| it == Activity::Resting))
+        agent.is_some_and(|agent| mesh.activity(&agent.session).is_ok_and(|it| it == SessionState::Resting))
     };
     told.into_iter().filter(is_resting).collect()
 }
@@ -300,16 +303,16 @@ pub(super) fn is_worth_a_turn(mesh: &Mesh, agent: &Agent) -> Result<bool, Comman
 
 /// Counts a turn before it starts: after a crash, one turn too few is better than one too many each time. Returns the
 /// count before.
-fn count_turn(mesh: &Mesh, session: &SessionId) -> Result<Turns, CommandError> {
+fn count_turn(mesh: &Mesh, session: &SessionId) -> Result<MailTurns, CommandError> {
     let turns = mesh.turns(session)?;
-    mesh.set_turns(session, &Turns { count: turns.count + 1, said: NUDGE.to_string() })?;
+    mesh.set_turns(session, &MailTurns { count: turns.count + 1, said: NUDGE.to_string() })?;
     Ok(turns)
 }
 
 /// Undoes [`count_turn`] after a session was told nothing: it is idle again. A turn that its user began meanwhile is
 /// left as it is.
-fn uncount_turn(mesh: &Mesh, session: &SessionId, before: &Turns) -> Result<(), CommandError> {
-    let counted = Turns { count: before.count + 1, said: NUDGE.to_string() };
+fn uncount_turn(mesh: &Mesh, session: &SessionId, before: &MailTurns) -> Result<(), CommandError> {
+    let counted = MailTurns { count: before.count + 1, said: NUDGE.to_string() };
     if mesh.rest_again(session)? && mesh.turns(session)? == counted {
         mesh.set_turns(session, before)?;
     }
@@ -317,9 +320,9 @@ fn uncount_turn(mesh: &Mesh, session: &SessionId, before: &Turns) -> Result<(), 
 }
 
 fn may_paste(ctx: &Context) -> bool {
-    matches!(ctx.settings.get("wake"), Ok((Value::Wake { paste: true, .. }, _)))
+    matches!(ctx.settings.get("wake"), Ok((SettingValue::Wake { paste: true, .. }, _)))
 }
 
 fn is_wanted(ctx: &Context) -> bool {
-    !matches!(ctx.settings.get("wake"), Ok((Value::Wake { enabled: false, .. }, _)))
+    !matches!(ctx.settings.get("wake"), Ok((SettingValue::Wake { enabled: false, .. }, _)))
 }

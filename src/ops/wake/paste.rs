@@ -75,7 +75,7 @@ pub(super) fn paste(mesh: &Mesh, agent: &Agent, text: &str) -> Result<(), Failur
     pane.check(agent).map_err(Failure::Unsaid)?;
     let has_begun =
         || mesh.is_roused(&agent.session).map(|is_roused| !is_roused).map_err(|error| error.to_string());
-    Place { prompt, terminal: &pane, limit: LIMIT, pause: PAUSE }.say(text, has_begun)
+    PasteTarget { prompt, terminal: &pane, limit: LIMIT, pause: PAUSE }.say(text, has_begun)
 }
 
 fn unsaid(reason: &str) -> Failure {
@@ -93,14 +93,14 @@ trait Terminal {
 }
 
 /// A prompt in a terminal.
-struct Place<'a, T> {
+struct PasteTarget<'a, T> {
     prompt: Prompt,
     terminal: &'a T,
     limit: Duration,
     pause: Duration,
 }
 
-impl<T: Terminal> Place<'_, T> {
+impl<T: Terminal> PasteTarget<'_, T> {
     fn say(&self, text: &str, has_begun: impl Fn() -> Result<bool, String>) -> Result<(), Failure> {
         self.put(text).map_err(Failure::Unsaid)?;
         self.enter(text, has_begun).map_err(|reason| match self.take_back(text) {
@@ -279,7 +279,7 @@ mod tests {
         fn say(&self) -> Result<(), Failure> {
             let prompt = prompt_of(Harness::Copilot).unwrap();
             let (limit, pause) = (Duration::from_millis(100), Duration::from_millis(50));
-            let place = Place { prompt, terminal: self, limit, pause };
+            let place = PasteTarget { prompt, terminal: self, limit, pause };
             place.say(TEXT, || Ok(!self.sent.borrow().is_empty()))
         }
     }

@@ -1,7 +1,7 @@
 //! Wakes Claude Code through the inbox socket that it keeps for each session.
 //!
-//! A message posted there starts a turn, and is shown as another session's words, not as the user's. This route is for a
-//! session without a waiter: the waiter was killed, or has waited for as long as a hook may run.
+//! A message posted there starts a turn, and is shown as another session's words, not as the user's. This route is for
+//! a session without a waiter: the waiter was killed, or has waited for as long as a hook may run.
 //!
 //! Claude Code's own record of the session names the socket. The record must be of this very session, the socket must
 //! be the user's in a directory where nobody else could have put it, and the agent's process must be the one that
@@ -17,7 +17,7 @@ use crate::domain::{Agent, Harness};
 use crate::ops::context::Context;
 use crate::ops::setup::install;
 use crate::store::{Mesh, iso};
-use crate::sys::socket::{self, Said};
+use crate::sys::socket::{self, SocketSendResult};
 use crate::sys::{clock, files, process, program};
 
 use super::{Failure, inbound};
@@ -36,7 +36,7 @@ const TAKES: [&str; 3] = ["idle", "busy", "shell"];
 
 /// Claude Code's record of a running session.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct ClaudeSession {
     /// The directory of the user's settings.
     config: PathBuf,
     cwd: PathBuf,
@@ -48,15 +48,20 @@ pub(super) struct Session {
 
 /// The sender of the post.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Poster {
+pub(super) enum PostOrigin {
     Outside,
     /// One of the session's own processes.
     Within,
 }
 
 /// Whether a message would be taken up there without asking the user. The error says why not.
-pub(super) fn check(ctx: &Context, mesh: &Mesh, agent: &Agent, poster: Poster) -> Result<Session, String> {
-    let session = Session::of(ctx, agent)?;
+pub(super) fn check(
+    ctx: &Context,
+    mesh: &Mesh,
+    agent: &Agent,
+    poster: PostOrigin,
+) -> Result<ClaudeSession, String> {
+    let session = ClaudeSession::of(ctx, agent)?;
     // At a dialog it waits for its user, and is left alone.
     if !TAKES.contains(&session.status.as_str()) {
         return Err(format!("Claude Code says that it is {}", said_of(&session.status)));
@@ -64,23 +69,23 @@ pub(super) fn check(ctx: &Context, mesh: &Mesh, agent: &Agent, poster: Poster) -
     let args = process::details(agent.process.pid()).map(|details| details.look.args);
     let args = args.ok_or("its process can't be seen")?;
     let unasked = mesh.is_unasked(&agent.session).map_err(|error| error.to_string())?;
-    inbound::check(&inbound::Surroundings {
+    inbound::check(&inbound::InboundContext {
         config: &session.config,
         cwd: &session.cwd,
         args: &args,
         unasked,
-        is_within: poster == Poster::Within,
+        is_within: poster == PostOrigin::Within,
     })?;
     Ok(session)
 }
 
 /// Whether it became idle without a hook, as when its user interrupts it. `since` is when its turn began.
 pub(super) fn is_interrupted(ctx: &Context, agent: &Agent, since: SystemTime) -> bool {
-    let session = Session::of(ctx, agent);
+    let session = ClaudeSession::of(ctx, agent);
     session.is_ok_and(|session| session.status == "idle" && session.since.is_some_and(|idle| idle > since))
 }
 
-impl Session {
+impl ClaudeSession {
     /// Reads the record of the agent's session.
     pub(super) fn of(ctx: &Context, agent: &Agent) -> Result<Self, String> {
         let pid = agent.process.pid();
@@ -123,8 +128,10 @@ impl Session {
         let line = json!({ "type": "user", "message": { "role": "user", "content": text } });
         let connection = self.connect(agent).map_err(Failure::Unsaid)?;
         match connection.say(&format!("{line}\n")).map_err(Failure::Unsaid)? {
-            Said::Heard => Ok(()),
-            Said::Unheard => Err(Failure::Unheard("it does not read what is sent to it".to_string())),
+            SocketSendResult::Heard => Ok(()),
+            SocketSendResult::Unheard => {
+                Err(Failure::Unheard("it does not read what is sent to it".to_string()))
+            }
         }
     }
 

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use crate::domain::{Agent, SessionId};
 use crate::ops::agents::identity;
-use crate::ops::context::{Context, Globals};
+use crate::ops::context::{Context, GlobalOptions};
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, Kind};
-use crate::ops::reservations::waiting::Reminder;
+use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::reservations::waiting::WaitNotifier;
 use crate::ops::runner::run;
-use crate::ops::watcher::mesh_watcher::{MeshWatcher, Woken, current};
-use crate::store::{Activity, Mesh, WatchTarget};
+use crate::ops::watcher::mesh_watcher::{MeshWatcher, WatchWakeup, current};
+use crate::store::{Mesh, SessionState, WatchTarget};
 use crate::sys::signals::Stop;
 
 use super::{NUDGE, count_turn, is_wanted, is_worth_a_turn};
@@ -28,7 +28,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// How waiting ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Waited {
+pub enum WaiterEnd {
     /// Mail arrived, and this process won the right to wake the session, with this text.
     Wake(&'static str),
     /// There is nothing more to wait for.
@@ -36,43 +36,48 @@ pub enum Waited {
 }
 
 /// Waits until mail comes for the agent of that session while it is idle.
-pub fn wait(globals: &Globals, session: &SessionId, stop: &Stop) -> Result<Waited, CommandError> {
+pub fn wait(globals: &GlobalOptions, session: &SessionId, stop: &Stop) -> Result<WaiterEnd, CommandError> {
     let (ctx, _) = Context::tolerant(globals.clone())?;
     run(ctx, |op| wait_beside(op, globals, session, stop)).outcome
 }
 
-fn wait_beside(op: &Op, globals: &Globals, session: &SessionId, stop: &Stop) -> Result<Waited, CommandError> {
+fn wait_beside(
+    op: &Op,
+    globals: &GlobalOptions,
+    session: &SessionId,
+    stop: &Stop,
+) -> Result<WaiterEnd, CommandError> {
     let started = Instant::now();
-    let Some((mesh, mut me)) = find(op, session, stop)? else { return Ok(Waited::Over) };
+    let Some((mesh, mut me)) = find(op, session, stop)? else { return Ok(WaiterEnd::Over) };
     mesh.begin_waiting(session)?;
     let mut ear = MeshWatcher::new(op, &mesh);
-    let reminder = Reminder::default();
+    let reminder = WaitNotifier::default();
     let mut has_rested = false;
     loop {
         ear.arm(WatchTarget::Inbox(&me))?;
         if !mesh.is_waiting(session)? {
-            return Ok(Waited::Over);
+            return Ok(WaiterEnd::Over);
         }
         match current(&mesh, &me) {
             Ok(now) => me = now.unwrap_or(me),
-            Err(error) if error.kind == Kind::NotJoined => return Ok(Waited::Over),
+            Err(error) if error.kind == CommandErrorKind::NotJoined => return Ok(WaiterEnd::Over),
             Err(error) => return Err(error),
         }
         mesh.answer_ping(session)?;
         match mesh.activity(session)? {
-            Activity::Resting => has_rested = true,
+            SessionState::Resting => has_rested = true,
             // The hook of our own session may not have reported yet that it is idle.
-            Activity::Working | Activity::Unknown if !has_rested && started.elapsed() < GRACE => {}
-            Activity::Working | Activity::Unknown => return Ok(Waited::Over),
+            SessionState::Working | SessionState::Unknown if !has_rested && started.elapsed() < GRACE => {}
+            SessionState::Working | SessionState::Unknown => return Ok(WaiterEnd::Over),
         }
         if has_rested {
             reminder.tell_if_owed(op, &mesh, &me);
             if may_wake(globals, &mesh, session, &me)? {
-                return Ok(Waited::Wake(NUDGE));
+                return Ok(WaiterEnd::Wake(NUDGE));
             }
         }
-        if ear.wait(stop, Some(Instant::now() + TICK)) == Woken::Stopped {
-            return Ok(Waited::Over);
+        if ear.wait(stop, Some(Instant::now() + TICK)) == WatchWakeup::Stopped {
+            return Ok(WaiterEnd::Over);
         }
     }
 }
@@ -92,7 +97,12 @@ fn find(op: &Op, session: &SessionId, stop: &Stop) -> Result<Option<(Rc<Mesh>, A
 }
 
 /// Whether there is a reason to wake the session and this process won the right to do it.
-fn may_wake(globals: &Globals, mesh: &Mesh, session: &SessionId, me: &Agent) -> Result<bool, CommandError> {
+fn may_wake(
+    globals: &GlobalOptions,
+    mesh: &Mesh,
+    session: &SessionId,
+    me: &Agent,
+) -> Result<bool, CommandError> {
     if !is_worth_a_turn(mesh, me)? {
         return Ok(false);
     }

@@ -19,14 +19,14 @@ const TICK: Duration = Duration::from_secs(2);
 
 /// What may have changed.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Matter {
+pub enum MeshChange {
     Agents,
     Tasks,
     Mail,
 }
 
 /// Reports each change until it is stopped.
-pub fn look_out(ctx: &Context, stop: &Stop, tell: &mut dyn FnMut(Matter)) -> Result<(), CommandError> {
+pub fn look_out(ctx: &Context, stop: &Stop, tell: &mut dyn FnMut(MeshChange)) -> Result<(), CommandError> {
     let mut watch: Option<DirWatch> = None;
     let mut before: Option<Fingerprint> = None;
     while !stop.is_asked() {
@@ -55,10 +55,10 @@ pub fn look_out(ctx: &Context, stop: &Stop, tell: &mut dyn FnMut(Matter)) -> Res
     Ok(())
 }
 
-fn differences(before: &Fingerprint, after: &Fingerprint) -> Vec<Matter> {
+fn differences(before: &Fingerprint, after: &Fingerprint) -> Vec<MeshChange> {
     let mut matters = Vec::new();
-    matters.extend((before.agents != after.agents).then_some(Matter::Agents));
-    matters.extend((before.tasks != after.tasks).then_some(Matter::Tasks));
-    matters.extend((before.mail != after.mail).then_some(Matter::Mail));
+    matters.extend((before.agents != after.agents).then_some(MeshChange::Agents));
+    matters.extend((before.tasks != after.tasks).then_some(MeshChange::Tasks));
+    matters.extend((before.mail != after.mail).then_some(MeshChange::Mail));
     matters
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, after, never, select};
 
 use crate::domain::{Agent, Liveness};
-use crate::store::{Mesh, Record, StoreError, WatchTarget};
+use crate::store::{Mesh, Registration, StoreError, WatchTarget};
 use crate::sys::process;
 use crate::sys::seams::{self, Bug};
 use crate::sys::signals::Stop;
@@ -26,7 +26,7 @@ const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(in crate::ops) enum Woken {
+pub(in crate::ops) enum WatchWakeup {
     Hint,
     Deadline,
     Stopped,
@@ -95,9 +95,9 @@ impl<'a> MeshWatcher<'a> {
     }
 
     /// Waits for a reason to look, until `deadline` at the latest.
-    pub(in crate::ops) fn wait(&self, stop: &Stop, deadline: Option<Instant>) -> Woken {
+    pub(in crate::ops) fn wait(&self, stop: &Stop, deadline: Option<Instant>) -> WatchWakeup {
         if stop.is_asked() {
-            return Woken::Stopped;
+            return WatchWakeup::Stopped;
         }
         let tick = match self.hears_all() {
             // The slow tick would hide the bug.
@@ -109,9 +109,9 @@ impl<'a> MeshWatcher<'a> {
         let until = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let time = after(until.unwrap_or(tick).min(tick));
         select! {
-            recv(stop.wake()) -> _ => Woken::Stopped,
-            recv(self.hints()) -> _ => Woken::Hint,
-            recv(time) -> _ => Woken::Deadline,
+            recv(stop.wake()) -> _ => WatchWakeup::Stopped,
+            recv(self.hints()) -> _ => WatchWakeup::Hint,
+            recv(time) -> _ => WatchWakeup::Deadline,
         }
     }
 }
@@ -119,7 +119,7 @@ impl<'a> MeshWatcher<'a> {
 /// The agent as it is registered now; `None` if it has no registration but may get one again. An agent that is gone for
 /// good is an error.
 pub(in crate::ops) fn current(mesh: &Mesh, agent: &Agent) -> Result<Option<Agent>, CommandError> {
-    let same = |record: &Record| is_of(record, agent);
+    let same = |record: &Registration| is_of(record, agent);
     let there = mesh.registration(&agent.name)?;
     let is_anothers = there.as_ref().is_some_and(|record| !same(record));
     let record = match there.filter(same) {
@@ -148,7 +148,7 @@ pub(in crate::ops) fn is_anothers_name(mesh: &Mesh, agent: &Agent) -> Result<boo
     Ok(mesh.registration(&agent.name)?.is_some_and(|record| !is_of(&record, agent)))
 }
 
-fn is_of(record: &Record, agent: &Agent) -> bool {
+fn is_of(record: &Registration, agent: &Agent) -> bool {
     record.agent.process == agent.process
         && (record.agent.session == agent.session || record.agent.name == agent.name)
 }

@@ -13,19 +13,19 @@ use crate::ops::error::CommandError;
 
 /// Why [`ScreenWatcher::wait`] returned.
 #[derive(Debug)]
-pub enum Heard<T> {
+pub enum ScreenSignal<T> {
     /// A request from the channel.
     Errand(T),
     /// The channel is closed: there will be no more requests.
     Closed,
-    Something(What),
+    Something(MeshPart),
     /// The time is over.
     Nothing,
 }
 
 /// A part of the mesh.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum What {
+pub enum MeshPart {
     Mail,
     Crowd,
     /// A message was handed over to somebody.
@@ -51,12 +51,12 @@ impl<'a> ScreenWatcher<'a> {
 
     /// Arms every watch that is not armed. Returns the parts that were not watched until now: the caller has to look at
     /// them.
-    pub fn arm(&mut self, agent: &Agent, readers: &[AgentName]) -> Result<Vec<What>, CommandError> {
+    pub fn arm(&mut self, agent: &Agent, readers: &[AgentName]) -> Result<Vec<MeshPart>, CommandError> {
         let armed = [
-            (self.crowd.arm(WatchTarget::Crowd)?, What::Crowd),
-            (self.mail.arm(WatchTarget::Mail(agent))?, What::Mail),
-            (self.readers.arm(WatchTarget::Readers(readers))?, What::Readers),
-            (self.feed.arm(WatchTarget::Feed(&self.project))?, What::Feed),
+            (self.crowd.arm(WatchTarget::Crowd)?, MeshPart::Crowd),
+            (self.mail.arm(WatchTarget::Mail(agent))?, MeshPart::Mail),
+            (self.readers.arm(WatchTarget::Readers(readers))?, MeshPart::Readers),
+            (self.feed.arm(WatchTarget::Feed(&self.project))?, MeshPart::Feed),
         ];
         Ok(armed.into_iter().filter_map(|(is_new, what)| is_new.then_some(what)).collect())
     }
@@ -67,15 +67,15 @@ impl<'a> ScreenWatcher<'a> {
     }
 
     /// Waits for a reason to look or a request, until `until` at the latest.
-    pub fn wait<T>(&self, errands: &Receiver<T>, until: Instant) -> Heard<T> {
+    pub fn wait<T>(&self, errands: &Receiver<T>, until: Instant) -> ScreenSignal<T> {
         let time = after(until.saturating_duration_since(Instant::now()).min(Duration::from_secs(3600)));
         select! {
-            recv(errands) -> errand => errand.map_or(Heard::Closed, Heard::Errand),
-            recv(self.mail.hints()) -> _ => Heard::Something(What::Mail),
-            recv(self.crowd.hints()) -> _ => Heard::Something(What::Crowd),
-            recv(self.readers.hints()) -> _ => Heard::Something(What::Readers),
-            recv(self.feed.hints()) -> _ => Heard::Something(What::Feed),
-            recv(time) -> _ => Heard::Nothing,
+            recv(errands) -> errand => errand.map_or(ScreenSignal::Closed, ScreenSignal::Errand),
+            recv(self.mail.hints()) -> _ => ScreenSignal::Something(MeshPart::Mail),
+            recv(self.crowd.hints()) -> _ => ScreenSignal::Something(MeshPart::Crowd),
+            recv(self.readers.hints()) -> _ => ScreenSignal::Something(MeshPart::Readers),
+            recv(self.feed.hints()) -> _ => ScreenSignal::Something(MeshPart::Feed),
+            recv(time) -> _ => ScreenSignal::Nothing,
         }
     }
 }

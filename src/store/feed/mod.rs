@@ -16,15 +16,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::error::StoreError;
-use super::lock_order::{Rank, Turn};
+use super::lock_order::{LockOrderGuard, LockRank};
 use super::mesh::Mesh;
 use super::wire::event;
 use crate::domain::Event;
-use crate::sys::files::{self, Lines};
+use crate::sys::files::{self, LineFile};
 use crate::sys::flock::{FileLock, LockError};
 
-pub use project::{Project, ProjectPlace};
-pub use read::{FeedPlace, Given};
+pub use project::{Project, ProjectFeedPosition};
+pub use read::{EventBatch, FeedPosition};
 
 /// How long a writer waits for the lock: longer than it is ever held, unless its holder was stopped.
 const TURN: Duration = Duration::from_secs(2);
@@ -43,7 +43,7 @@ impl Mesh {
         if !files::exists(&dir)? {
             files::create_dir(&dir)?;
         }
-        let turn = Turn::begin(Rank::Feed, TURN.min(self.options.lock_timeout));
+        let turn = LockOrderGuard::begin(LockRank::Feed, TURN.min(self.options.lock_timeout));
         let _held = match FileLock::acquire(&dir.join(".lock"), turn.left()) {
             Err(LockError::TimedOut { .. }) => return self.append_out_of_turn(event),
             held => held?,
@@ -89,7 +89,7 @@ impl Mesh {
 
     /// Creates the segment that follows a full one.
     fn start_after(&self, full: Segment) -> Result<Segment, StoreError> {
-        let lines = Lines::open(&self.path_of(full))?;
+        let lines = LineFile::open(&self.path_of(full))?;
         let count = lines.map_or(Ok(0), |lines| lines.count())?;
         let next = Segment(full.0.saturating_add(count.max(1)));
         // An existing one was created by a writer that was killed or had no lock: it is just as good.

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use super::StoreError;
-use super::read::{Given, gather, patiently};
+use super::read::{EventBatch, gather, patiently};
 use crate::domain::Event;
-use crate::sys::files::{FileError, Lines, Place};
+use crate::sys::files::{FileError, LineFile, LinePosition};
 use crate::sys::git::WorkTree;
 
 const DIR: &str = ".pi/messenger";
@@ -20,12 +20,12 @@ pub struct Project {
 
 /// A position in the feeds of a project. Everything before it was seen.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct ProjectPlace(Vec<FeedPosition>);
+pub struct ProjectFeedPosition(Vec<ProjectFilePosition>);
 
 #[derive(Clone, Debug, Eq, PartialEq)]
-struct FeedPosition {
+struct ProjectFilePosition {
     file: PathBuf,
-    place: Place,
+    place: LinePosition,
     /// The time of the latest event that was seen.
     newest: Option<Timestamp>,
 }
@@ -46,15 +46,15 @@ impl Project {
         &self,
         limit: usize,
         wanted: impl Fn(&Event) -> bool,
-    ) -> Result<(Given, ProjectPlace), StoreError> {
-        let mut given = Given::default();
-        let mut place = ProjectPlace::default();
+    ) -> Result<(EventBatch, ProjectFeedPosition), StoreError> {
+        let mut given = EventBatch::default();
+        let mut place = ProjectFeedPosition::default();
         for file in self.files() {
             let read = || {
-                let mut given = Given::default();
-                let Some(lines) = Lines::open(&file)? else { return Ok(None) };
+                let mut given = EventBatch::default();
+                let Some(lines) = LineFile::open(&file)? else { return Ok(None) };
                 // The time of the last event is needed even if no event matches.
-                let mut last = Given::default();
+                let mut last = EventBatch::default();
                 gather(&lines, &mut last, 1, |_| true)?;
                 gather(&lines, &mut given, limit, &wanted)?;
                 given.events.reverse();
@@ -62,7 +62,7 @@ impl Project {
             };
             if let Some((more, end, newest)) = unless_refused(patiently(read))?.flatten() {
                 given.merge(more);
-                place.0.push(FeedPosition { file, place: end, newest });
+                place.0.push(ProjectFilePosition { file, place: end, newest });
             }
         }
         given.keep_last(limit);
@@ -74,17 +74,17 @@ impl Project {
     /// pi-messenger shortens the file by rewriting its last lines; while it does, the file is empty or half written. So
     /// if the position is lost, only events later than the latest seen one count as new. If there are none, the
     /// position is kept and tried again next time.
-    pub fn news(&self, place: &mut ProjectPlace) -> Result<Given, StoreError> {
-        let mut given = Given::default();
+    pub fn news(&self, place: &mut ProjectFeedPosition) -> Result<EventBatch, StoreError> {
+        let mut given = EventBatch::default();
         for file in self.files() {
             let index = place.0.iter().position(|spot| spot.file == file);
             let mut spot = match index {
                 Some(index) => place.0.swap_remove(index),
-                None => FeedPosition { file, place: Place::default(), newest: None },
+                None => ProjectFilePosition { file, place: LinePosition::default(), newest: None },
             };
-            let read = || Lines::open(&spot.file)?.map(|lines| lines.since(&spot.place)).transpose();
+            let read = || LineFile::open(&spot.file)?.map(|lines| lines.since(&spot.place)).transpose();
             if let Some(since) = unless_refused(patiently(read))?.flatten() {
-                let mut more = Given::default();
+                let mut more = EventBatch::default();
                 since.lines.iter().for_each(|line| more.add(line));
                 if since.is_lost {
                     more.unreadable = 0;

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::{Mesh, Segment, StoreError, event};
 use crate::domain::Event;
-use crate::sys::files::{FileError, Line, Lines, Place, Since};
+use crate::sys::files::{FileError, FileLine, LineFile, LinePosition, LinesSince};
 
 /// Attempts to read a file that becomes shorter while it is read.
 const TRIES: usize = 3;
@@ -19,19 +19,19 @@ const WATCHED: usize = 2;
 
 /// A position in the feed: everything before it was seen. The default is the start.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct FeedPlace(Vec<(Segment, Place)>);
+pub struct FeedPosition(Vec<(Segment, LinePosition)>);
 
 /// Events that were read, and the number of unreadable lines.
 #[derive(Clone, Debug, Default)]
-pub struct Given {
+pub struct EventBatch {
     pub events: Vec<Event>,
     pub unreadable: usize,
 }
 
-impl Given {
+impl EventBatch {
     /// Merges the events of another feed by time; the order within each feed is kept. Events that are equal in every
     /// field are kept once.
-    pub fn merge(&mut self, others: Given) {
+    pub fn merge(&mut self, others: EventBatch) {
         self.unreadable += others.unreadable;
         let ours = std::mem::take(&mut self.events);
         let times: HashSet<Timestamp> = ours.iter().map(|event| event.at).collect();
@@ -53,10 +53,10 @@ impl Given {
         self.events.drain(..self.events.len().saturating_sub(limit));
     }
 
-    pub(super) fn add(&mut self, line: &Line) {
+    pub(super) fn add(&mut self, line: &FileLine) {
         match understand(line) {
             Some(Ok(event)) => self.events.push(event),
-            Some(Err(Unreadable)) => self.unreadable += 1,
+            Some(Err(BadLine)) => self.unreadable += 1,
             None => {}
         }
     }
@@ -69,17 +69,17 @@ impl Mesh {
         &self,
         limit: usize,
         wanted: impl Fn(&Event) -> bool,
-    ) -> Result<(Given, FeedPlace), StoreError> {
+    ) -> Result<(EventBatch, FeedPosition), StoreError> {
         let segments = self.segments()?;
-        let mut given = Given::default();
-        let mut place = FeedPlace::default();
+        let mut given = EventBatch::default();
+        let mut place = FeedPosition::default();
         for segment in segments.iter().rev() {
             let is_newest = Some(segment) == segments.last();
             let is_watched = place.0.len() < WATCHED;
             if given.events.len() >= limit && !is_watched {
                 break;
             }
-            let Some(lines) = Lines::open(&self.path_of(*segment))? else { continue };
+            let Some(lines) = LineFile::open(&self.path_of(*segment))? else { continue };
             if is_watched {
                 place.0.insert(0, (*segment, lines.end()?));
             }
@@ -93,9 +93,9 @@ impl Mesh {
     }
 
     /// The events since `place`, oldest first. Advances `place`.
-    pub fn news(&self, place: &mut FeedPlace) -> Result<Given, StoreError> {
+    pub fn news(&self, place: &mut FeedPosition) -> Result<EventBatch, StoreError> {
         let segments = self.segments()?;
-        let mut given = Given::default();
+        let mut given = EventBatch::default();
         let first = place.0.first().map_or(Segment(0), |(segment, _)| *segment);
         // A feed that ends before the position was deleted and started again.
         let is_anew = segments.last().is_some_and(|newest| *newest < first);
@@ -120,9 +120,13 @@ impl Mesh {
     }
 
     /// The lines since `place`, and whether the file ends in the middle of a line.
-    fn lines_since(&self, segment: Segment, place: &Place) -> Result<Option<(Since, bool)>, StoreError> {
+    fn lines_since(
+        &self,
+        segment: Segment,
+        place: &LinePosition,
+    ) -> Result<Option<(LinesSince, bool)>, StoreError> {
         let read = || {
-            let Some(lines) = Lines::open(&self.path_of(segment))? else { return Ok(None) };
+            let Some(lines) = LineFile::open(&self.path_of(segment))? else { return Ok(None) };
             Ok(Some((lines.since(place)?, lines.is_cut_short())))
         };
         Ok(patiently(read)?)
@@ -131,8 +135,8 @@ impl Mesh {
 
 /// Adds the lines of a file from its end backwards, until there are `limit` events.
 pub(super) fn gather(
-    lines: &Lines,
-    given: &mut Given,
+    lines: &LineFile,
+    given: &mut EventBatch,
     limit: usize,
     wanted: impl Fn(&Event) -> bool,
 ) -> Result<(), FileError> {
@@ -141,7 +145,7 @@ pub(super) fn gather(
         let Some(line) = backwards.next() else { break };
         match understand(&line?) {
             Some(Ok(event)) if wanted(&event) => given.events.push(event),
-            Some(Err(Unreadable)) => given.unreadable += 1,
+            Some(Err(BadLine)) => given.unreadable += 1,
             Some(Ok(_)) | None => {}
         }
     }
@@ -149,14 +153,14 @@ pub(super) fn gather(
 }
 
 /// A line that is not an event.
-struct Unreadable;
+struct BadLine;
 
 /// Parses a line. `None`: it is empty, as after a line that was cut short.
-fn understand(line: &Line) -> Option<Result<Event, Unreadable>> {
+fn understand(line: &FileLine) -> Option<Result<Event, BadLine>> {
     match line {
-        Line::Whole(line) if line.is_empty() => None,
-        Line::Whole(line) => Some(event::parse(line).ok_or(Unreadable)),
-        Line::TooLong => Some(Err(Unreadable)),
+        FileLine::Whole(line) if line.is_empty() => None,
+        FileLine::Whole(line) => Some(event::parse(line).ok_or(BadLine)),
+        FileLine::TooLong => Some(Err(BadLine)),
     }
 }
 

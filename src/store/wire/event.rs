@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{surrogates, time};
-use crate::domain::{Event, What};
+use crate::domain::{AnyEventKind, Event};
 
 #[derive(Deserialize, Serialize)]
 struct EventFile<'a> {
@@ -46,7 +46,7 @@ pub fn parse(line: &[u8]) -> Option<Event> {
 fn event_of(file: EventFile<'_>) -> Event {
     Event {
         at: file.ts,
-        what: What::named(&file.kind),
+        what: AnyEventKind::named(&file.kind),
         agent: file.agent.into_owned(),
         target: file.target.map(Cow::into_owned),
         preview: file.preview.map(Cow::into_owned),

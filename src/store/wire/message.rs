@@ -69,7 +69,7 @@ pub(in crate::store) fn bytes(message: &Message) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Stamp;
+    use crate::domain::MessageStamp;
 
     const PI: &str = include_str!("../../../fixtures/pi-messenger/message-1794700676113-gpvjoz.json");
     const PI_050: &str =
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn what_we_write_is_what_pi_messenger_reads() {
         let mut message = parse(PI.as_bytes()).unwrap();
-        message.id = Stamp::new(1_794_700_676_113_000, 1).id();
+        message.id = MessageStamp::new(1_794_700_676_113_000, 1).id();
         let ours: serde_json::Value = serde_json::from_slice(&bytes(&message)).unwrap();
         let theirs: serde_json::Value = serde_json::from_str(PI).unwrap();
         let shape = |value: &serde_json::Value| -> Vec<(String, std::mem::Discriminant<serde_json::Value>)> {
@@ -102,12 +102,12 @@ mod tests {
     #[test]
     fn ours_come_back_as_they_were() {
         let message = Message {
-            id: Stamp::new(1, 2).id(),
+            id: MessageStamp::new(1, 2).id(),
             from: "A".into(),
             to: "B".into(),
             text: "\u{1b}[0m \0 ü".into(),
             timestamp: "2026-11-14T23:57:56.113Z".parse().unwrap(),
-            reply_to: Some(Stamp::new(3, 4).id()),
+            reply_to: Some(MessageStamp::new(3, 4).id()),
             thread: Some("t".into()),
             importance: Importance::Urgent,
             ack_required: true,

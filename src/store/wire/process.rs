@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::process::PidError;
-use crate::domain::{Identity, Pid, Place, Recorded};
+use crate::domain::{Pid, PidScope, ProcessIdentity, RecordedProcess};
 
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -16,9 +16,9 @@ pub(in crate::store) struct ProcessKey {
 }
 
 impl ProcessKey {
-    pub(in crate::store) fn of(recorded: &Recorded) -> Option<Self> {
-        let Recorded::Pinned(identity) = recorded else { return None };
-        let Place { boot_id, machine_id, pid_ns } = identity.place.clone();
+    pub(in crate::store) fn of(recorded: &RecordedProcess) -> Option<Self> {
+        let RecordedProcess::Pinned(identity) = recorded else { return None };
+        let PidScope { boot_id, machine_id, pid_ns } = identity.place.clone();
         Some(Self { start_ticks: identity.start_ticks, boot_id, machine_id, pid_ns })
     }
 }
@@ -28,12 +28,16 @@ pub(in crate::store) fn recorded(
     pid: i64,
     key: Option<ProcessKey>,
     ran_at: Option<Timestamp>,
-) -> Result<Recorded, PidError> {
+) -> Result<RecordedProcess, PidError> {
     let pid = Pid::new(pid)?;
     Ok(match key {
-        None => Recorded::Bare { pid, ran_at },
+        None => RecordedProcess::Bare { pid, ran_at },
         Some(ProcessKey { start_ticks, boot_id, machine_id, pid_ns }) => {
-            Recorded::Pinned(Identity { pid, start_ticks, place: Place { boot_id, machine_id, pid_ns } })
+            RecordedProcess::Pinned(ProcessIdentity {
+                pid,
+                start_ticks,
+                place: PidScope { boot_id, machine_id, pid_ns },
+            })
         }
     })
 }

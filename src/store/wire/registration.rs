@@ -10,7 +10,8 @@ use serde_json::{Map, Value};
 use super::process::{ProcessKey, recorded};
 use super::time;
 use crate::domain::{
-    ActivityCounts, Agent, AgentName, FormerName, Harness, Reservation, SessionId, TaskRef, TaskWait, Wait,
+    ActivityCounts, Agent, AgentName, FormerName, Harness, PathWait, Reservation, SessionId, TaskRef,
+    TaskWait,
 };
 
 /// The keys that we read. Whatever may be missing is optional.
@@ -138,16 +139,16 @@ impl From<Reservation> for ReservationKeys {
     }
 }
 
-impl From<WaitKeys> for Wait {
+impl From<WaitKeys> for PathWait {
     fn from(keys: WaitKeys) -> Self {
         let WaitKeys { pattern, named, root, literal, holder, since } = keys;
         Self { pattern, named, root, literal: literal == Some(true), holder, since }
     }
 }
 
-impl From<Wait> for WaitKeys {
-    fn from(wait: Wait) -> Self {
-        let Wait { pattern, named, root, literal, holder, since } = wait;
+impl From<PathWait> for WaitKeys {
+    fn from(wait: PathWait) -> Self {
+        let PathWait { pattern, named, root, literal, holder, since } = wait;
         Self { pattern, named, root, literal: literal.then_some(true), holder, since }
     }
 }
@@ -385,7 +386,7 @@ fn plain(value: impl Serialize) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Record;
+    use crate::store::Registration;
 
     const PI: &str = include_str!("../../../fixtures/pi-messenger/registry-RedIce.json");
     const PI_050: &str = include_str!("../../../fixtures/pi-messenger/v050-registry-IronZenith.json");
@@ -445,7 +446,7 @@ mod tests {
             status in proptest::option::of("[a-z ]{0,20}"),
         ) {
             let mut document: Map<String, Value> = serde_json::from_str(PI).unwrap();
-            let ours: Vec<String> = Record::new(parse_value(&document).unwrap()).copy().keys().cloned().collect();
+            let ours: Vec<String> = Registration::new(parse_value(&document).unwrap()).copy().keys().cloned().collect();
             let is_theirs = |key: &String| !ours.contains(key) && agent_key(key);
             let theirs: Vec<(String, Value)> =
                 keys.into_iter().filter(|(key, _)| is_theirs(key)).map(|(key, text)| (key, text.into())).collect();

@@ -33,9 +33,9 @@ pub(in crate::store) fn mended(bytes: &[u8]) -> Option<Vec<u8>> {
 /// Whether a document that will be written again contains unpaired surrogates. They are represented by characters from
 /// U+10F800 on, in the last private-use plane.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::store) struct Halves(bool);
+pub(in crate::store) struct SurrogateEscapes(bool);
 
-impl Halves {
+impl SurrogateEscapes {
     pub(in crate::store) fn read<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<(T, Self)> {
         let error = match serde_json::from_slice(bytes) {
             Ok(document) => return Ok((document, Self(false))),
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn a_document_is_written_with_the_halves_that_it_had() {
         let text = r#"{"a":"x \ud83d y","b":["\udfff","😀"],"\ud800":1}"#;
-        let (document, halves) = Halves::read::<Map<String, Value>>(text.as_bytes()).unwrap();
+        let (document, halves) = SurrogateEscapes::read::<Map<String, Value>>(text.as_bytes()).unwrap();
         let written = halves.written(serde_json::to_vec(&document).unwrap());
         assert_eq!(String::from_utf8(written).unwrap(), text);
         assert_eq!(readable(document["a"].as_str().unwrap()), "x \u{fffd} y");
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn characters_that_are_used_are_not_taken_for_halves() {
         for text in ["{\"a\":\"\u{10f83d}\"}", "{\"a\":\"\u{10f83d} \\ud83d\"}"] {
-            let (document, halves) = Halves::read::<Map<String, Value>>(text.as_bytes()).unwrap();
+            let (document, halves) = SurrogateEscapes::read::<Map<String, Value>>(text.as_bytes()).unwrap();
             let written = halves.written(serde_json::to_vec(&document).unwrap());
             assert!(String::from_utf8(written).unwrap().contains('\u{10f83d}'), "{text}");
         }

@@ -11,8 +11,8 @@ use fs_err::os::unix::fs::OpenOptionsExt as _;
 
 use super::read::absent_is_none;
 use super::{
-    FILE_MODE, FileError, Liveness, Private, Published, Recorded, Write, create_dir, fs, io, list, own_mark,
-    owner_of, process, remove, step,
+    FILE_MODE, FileError, Liveness, Private, Published, RecordedProcess, Write, create_dir, fs, io, list,
+    own_mark, owner_of, process, remove, step,
 };
 use crate::sys::paths;
 
@@ -174,7 +174,7 @@ pub fn sweep_beside(path: &Path) -> Result<(), FileError> {
 pub fn sweep_in(dir: &Path) -> Result<(), FileError> {
     for name in list(dir)? {
         let mark = name.strip_prefix('.').and_then(|name| name.strip_suffix(SUFFIX));
-        let owner = mark.and_then(owner_of).map(Recorded::Pinned);
+        let owner = mark.and_then(owner_of).map(RecordedProcess::Pinned);
         if owner.is_some_and(|owner| process::liveness(&owner) == Liveness::Gone) {
             remove(&dir.join(name))?;
         }

@@ -23,7 +23,7 @@ const CONTEXT: u64 = 256;
 
 /// One line, without its newline.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Line {
+pub enum FileLine {
     Whole(Vec<u8>),
     TooLong,
 }
@@ -31,24 +31,24 @@ pub enum Line {
 /// A position between two lines, with the bytes before it. So it is found again in a file that was shortened, and not
 /// taken for one in a file that was rewritten.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Place {
+pub struct LinePosition {
     offset: u64,
     before: Vec<u8>,
 }
 
 /// The lines after a position.
 #[derive(Debug)]
-pub struct Since {
-    pub lines: Vec<Line>,
+pub struct LinesSince {
+    pub lines: Vec<FileLine>,
     /// The position after them.
-    pub end: Place,
+    pub end: LinePosition,
     /// Whether the position was not found. Then `lines` are all lines of the file.
     pub is_lost: bool,
 }
 
 /// A file of lines at one moment.
 #[derive(Debug)]
-pub struct Lines {
+pub struct LineFile {
     file: fs::File,
     /// The offset where reading starts, and the end of the last whole line.
     start: u64,
@@ -56,7 +56,7 @@ pub struct Lines {
     length: u64,
 }
 
-impl Lines {
+impl LineFile {
     /// Opens a file. `None`: there is no such file, or it is not a plain file.
     pub fn open(path: &Path) -> Result<Option<Self>, FileError> {
         // Opening a pipe that somebody put there must not wait for a writer.
@@ -82,7 +82,7 @@ impl Lines {
     }
 
     /// The position after the last line.
-    pub fn end(&self) -> Result<Place, FileError> {
+    pub fn end(&self) -> Result<LinePosition, FileError> {
         self.place(self.end)
     }
 
@@ -104,7 +104,7 @@ impl Lines {
 
     /// The lines after that position. If the file has changed before it, the lines after the line that was the last one
     /// then; if that is gone, too, all lines.
-    pub fn since(&self, place: &Place) -> Result<Since, FileError> {
+    pub fn since(&self, place: &LinePosition) -> Result<LinesSince, FileError> {
         let found = self.find(place)?;
         let mut at = found.unwrap_or(self.start);
         let mut lines = Vec::new();
@@ -119,23 +119,23 @@ impl Lines {
                 is_too_long |= rest.len() > MAX_LINE;
                 if is_whole {
                     let line = std::mem::take(&mut rest);
-                    lines.push(if is_too_long { Line::TooLong } else { Line::Whole(line) });
+                    lines.push(if is_too_long { FileLine::TooLong } else { FileLine::Whole(line) });
                     is_too_long = false;
                 } else if is_too_long {
                     rest.clear();
                 }
             }
         }
-        Ok(Since { lines, end: self.end()?, is_lost: found.is_none() })
+        Ok(LinesSince { lines, end: self.end()?, is_lost: found.is_none() })
     }
 
-    fn place(&self, offset: u64) -> Result<Place, FileError> {
+    fn place(&self, offset: u64) -> Result<LinePosition, FileError> {
         let length = (offset - self.start.min(offset)).min(CONTEXT);
-        Ok(Place { offset, before: self.read(offset - length, length)? })
+        Ok(LinePosition { offset, before: self.read(offset - length, length)? })
     }
 
     /// The present offset of that position; `None` if it is not found.
-    fn find(&self, place: &Place) -> Result<Option<u64>, FileError> {
+    fn find(&self, place: &LinePosition) -> Result<Option<u64>, FileError> {
         let length = place.before.len() as u64;
         if place.offset <= self.end
             && let Some(from) = place.offset.checked_sub(length)
@@ -149,7 +149,7 @@ impl Lines {
         loop {
             let end = backwards.position + backwards.buffer.len() as u64;
             match backwards.next() {
-                Some(Ok(Line::Whole(line))) if !last.is_empty() && line.ends_with(last) => {
+                Some(Ok(FileLine::Whole(line))) if !last.is_empty() && line.ends_with(last) => {
                     return Ok(Some(end));
                 }
                 Some(Err(error)) => return Err(error),
@@ -198,7 +198,7 @@ impl Lines {
 /// The lines of a file, last one first.
 #[derive(Debug)]
 pub struct Backwards<'a> {
-    lines: &'a Lines,
+    lines: &'a LineFile,
     /// The file offset at which the buffer starts. The buffer ends after the next line to return.
     position: u64,
     buffer: Vec<u8>,
@@ -206,7 +206,7 @@ pub struct Backwards<'a> {
 }
 
 impl Iterator for Backwards<'_> {
-    type Item = Result<Line, FileError>;
+    type Item = Result<FileLine, FileError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let mut is_too_long = false;
@@ -235,10 +235,10 @@ impl Iterator for Backwards<'_> {
 }
 
 impl Backwards<'_> {
-    fn cut_off(&mut self, start: usize, is_too_long: bool) -> Line {
+    fn cut_off(&mut self, start: usize, is_too_long: bool) -> FileLine {
         let mut line = self.buffer.split_off(start);
         line.pop();
-        if is_too_long || line.len() > MAX_LINE { Line::TooLong } else { Line::Whole(line) }
+        if is_too_long || line.len() > MAX_LINE { FileLine::TooLong } else { FileLine::Whole(line) }
     }
 
     fn read_on(&mut self) -> Result<(), FileError> {
@@ -269,29 +269,29 @@ mod tests {
         std::fs::write(path, content).unwrap();
     }
 
-    fn open(path: &Path) -> Lines {
-        Lines::open(path).unwrap().unwrap()
+    fn open(path: &Path) -> LineFile {
+        LineFile::open(path).unwrap().unwrap()
     }
 
-    fn texts(lines: impl IntoIterator<Item = Line>) -> Vec<String> {
+    fn texts(lines: impl IntoIterator<Item = FileLine>) -> Vec<String> {
         let text = |line| match line {
-            Line::Whole(line) => String::from_utf8(line).unwrap(),
-            Line::TooLong => "too long".to_string(),
+            FileLine::Whole(line) => String::from_utf8(line).unwrap(),
+            FileLine::TooLong => "too long".to_string(),
         };
         lines.into_iter().map(text).collect()
     }
 
-    fn since(path: &Path, place: &Place) -> Vec<String> {
+    fn since(path: &Path, place: &LinePosition) -> Vec<String> {
         texts(open(path).since(place).unwrap().lines)
     }
 
     /// The expected lines, by a simple implementation.
-    fn model(content: &[u8]) -> Vec<Line> {
+    fn model(content: &[u8]) -> Vec<FileLine> {
         let mut lines: Vec<_> = content.split(|byte| *byte == b'\n').collect();
         lines.pop();
         let line = |line: &[u8]| match line.len() > MAX_LINE {
-            true => Line::TooLong,
-            false => Line::Whole(line.to_vec()),
+            true => FileLine::TooLong,
+            false => FileLine::Whole(line.to_vec()),
         };
         lines.into_iter().map(line).collect()
     }
@@ -315,10 +315,10 @@ mod tests {
             content.extend(&rest);
             let (_dir, path) = file(&content);
             let read = open(&path);
-            let mut backwards: Vec<Line> = read.backwards().map(Result::unwrap).collect();
+            let mut backwards: Vec<FileLine> = read.backwards().map(Result::unwrap).collect();
             backwards.reverse();
             prop_assert_eq!(&backwards, &model(&content));
-            prop_assert_eq!(&read.since(&Place::default()).unwrap().lines, &backwards);
+            prop_assert_eq!(&read.since(&LinePosition::default()).unwrap().lines, &backwards);
             prop_assert_eq!(read.is_cut_short(), !rest.is_empty());
         }
     }
@@ -347,10 +347,10 @@ mod tests {
     #[test]
     fn what_is_no_plain_file_has_no_lines() {
         let dir = tempfile::tempdir().unwrap();
-        assert!(Lines::open(dir.path()).unwrap().is_none());
-        assert!(Lines::open(&dir.path().join("absent")).unwrap().is_none());
+        assert!(LineFile::open(dir.path()).unwrap().is_none());
+        assert!(LineFile::open(&dir.path().join("absent")).unwrap().is_none());
         let pipe = dir.path().join("pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
-        assert!(Lines::open(&pipe).unwrap().is_none());
+        assert!(LineFile::open(&pipe).unwrap().is_none());
     }
 }

@@ -1,6 +1,6 @@
 //! Process marks: the part of a file name that identifies the process which uses the file and may leave it behind.
 
-use crate::domain::{Identity, Pid, Place};
+use crate::domain::{Pid, PidScope, ProcessIdentity};
 use crate::sys::process;
 
 /// The mark of this process: pid, start time, boot, pid namespace and machine.
@@ -10,13 +10,13 @@ pub fn own_mark() -> &'static str {
     MARK.get_or_init(|| {
         let place = process::place();
         let start_ticks = process::identify(process::own_pid()).map_or(0, |own| own.start_ticks);
-        mark_of(&Identity { pid: process::own_pid(), start_ticks, place: place.clone() })
+        mark_of(&ProcessIdentity { pid: process::own_pid(), start_ticks, place: place.clone() })
     })
 }
 
 /// The mark of any process.
-pub fn mark_of(process: &Identity) -> String {
-    let Identity { pid, start_ticks, place } = process;
+pub fn mark_of(process: &ProcessIdentity) -> String {
+    let ProcessIdentity { pid, start_ticks, place } = process;
     let (boot, ns, machine) = (short(&place.boot_id), short(&place.pid_ns), short(&place.machine_id));
     format!("{pid}.{start_ticks}.{boot}.{ns}.{machine}")
 }
@@ -27,7 +27,7 @@ fn short(word: &Option<String>) -> String {
 }
 
 /// The process that a mark identifies: the inverse of [`mark_of`].
-pub fn owner_of(file_name: &str) -> Option<Identity> {
+pub fn owner_of(file_name: &str) -> Option<ProcessIdentity> {
     let mut words = file_name.split('.');
     let pid = Pid::new(words.next()?.parse().ok()?).ok()?;
     let start_ticks = words.next()?.parse().ok()?;
@@ -41,7 +41,7 @@ pub fn owner_of(file_name: &str) -> Option<Identity> {
     let boot_id = restore(&here.boot_id)?;
     let pid_ns = restore(&here.pid_ns)?;
     let machine_id = restore(&here.machine_id)?;
-    Some(Identity { pid, start_ticks, place: Place { boot_id, machine_id, pid_ns } })
+    Some(ProcessIdentity { pid, start_ticks, place: PidScope { boot_id, machine_id, pid_ns } })
 }
 
 #[cfg(test)]

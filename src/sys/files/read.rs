@@ -191,7 +191,7 @@ pub fn all_names(path: &Path, mut holds: impl FnMut(&OsStr) -> bool) -> Result<b
 
 /// Metadata that shows whether a file was changed.
 #[derive(Clone, Copy, Debug, serde::Deserialize, Eq, PartialEq, serde::Serialize)]
-pub struct Stamp {
+pub struct FileStamp {
     pub inode: u64,
     pub size: u64,
     /// Nanoseconds since the epoch.
@@ -199,7 +199,7 @@ pub struct Stamp {
     pub changed: i64,
 }
 
-impl Stamp {
+impl FileStamp {
     pub fn of(metadata: &Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
         Self {
@@ -224,11 +224,11 @@ fn nanos(seconds: i64, nanos: i64) -> i64 {
 
 /// The stamps of files in one directory, in the order of `names`; `None` for a missing file. Uses the open directory,
 /// which is faster for a thousand files.
-pub fn stamps(dir: &Path, names: &[String]) -> Result<Vec<Option<Stamp>>, FileError> {
+pub fn stamps(dir: &Path, names: &[String]) -> Result<Vec<Option<FileStamp>>, FileError> {
     use nix::fcntl::AtFlags;
     let Some(open) = absent_is_none(fs::File::open(dir))? else { return Ok(vec![None; names.len()]) };
     let stamp = |name: &String| match nix::sys::stat::fstatat(open.file(), name.as_str(), AtFlags::empty()) {
-        Ok(stat) => Ok(Some(Stamp {
+        Ok(stat) => Ok(Some(FileStamp {
             inode: stat.st_ino,
             size: stat.st_size.try_into().unwrap_or(0),
             modified: nanos(stat.st_mtime, stat.st_mtime_nsec),
@@ -245,19 +245,19 @@ pub fn stamps(dir: &Path, names: &[String]) -> Result<Vec<Option<Stamp>>, FileEr
 
 /// A name in a directory, and whether it is a plain file.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct DirectoryEntry {
     pub name: String,
     pub is_file: bool,
 }
 
 /// Like [`list`], with the kind of each entry.
-pub fn entries(path: &Path) -> Result<Vec<Entry>, FileError> {
+pub fn entries(path: &Path) -> Result<Vec<DirectoryEntry>, FileError> {
     let Some(read) = absent_is_none(fs::read_dir(path))? else { return Ok(Vec::new()) };
     let mut entries = Vec::new();
     for entry in read {
         let entry = entry?;
         if let Ok(name) = entry.file_name().into_string() {
-            entries.push(Entry { name, is_file: entry.file_type()?.is_file() });
+            entries.push(DirectoryEntry { name, is_file: entry.file_type()?.is_file() });
         }
     }
     entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));

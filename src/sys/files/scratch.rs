@@ -6,7 +6,9 @@
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use super::{DIR_MODE, FileError, Liveness, Recorded, entries, fs, io, own_mark, owner_of, process, step};
+use super::{
+    DIR_MODE, FileError, Liveness, RecordedProcess, entries, fs, io, own_mark, owner_of, process, step,
+};
 
 /// Prefix of temporary directories.
 const PREFIX: &str = ".msg-selftest.";
@@ -74,7 +76,7 @@ pub fn create_new_dir(path: &Path) -> Result<(), FileError> {
 fn sweep(parent: &Path) -> Result<(), FileError> {
     for entry in entries(parent)?.into_iter().filter(|entry| !entry.is_file) {
         let owner = entry.name.strip_prefix(PREFIX).and_then(owner_of);
-        let is_gone = |owner| process::liveness(&Recorded::Pinned(owner)) == Liveness::Gone;
+        let is_gone = |owner| process::liveness(&RecordedProcess::Pinned(owner)) == Liveness::Gone;
         if owner.is_some_and(is_gone) {
             // Another user's directory cannot be removed, and does no harm.
             drop(remove_tree(&parent.join(&entry.name)));

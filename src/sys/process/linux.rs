@@ -8,9 +8,9 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use nix::unistd::{SysconfVar, sysconf};
 
-use super::Details;
-use crate::domain::process::Sighting;
-use crate::domain::{Pid, ProcessLook};
+use super::ProcessDetails;
+use crate::domain::process::ProcessStatus;
+use crate::domain::{Pid, ProcessTraits};
 use crate::sys::clock;
 
 pub(super) fn boot_id() -> Option<String> {
@@ -38,15 +38,15 @@ fn line(path: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_string())
 }
 
-pub(super) fn sight(pid: Pid) -> Sighting {
+pub(super) fn sight(pid: Pid) -> ProcessStatus {
     match read_stat(pid) {
-        Some(stat) if stat.zombie => Sighting::Zombie,
-        Some(stat) => Sighting::Running { start_ticks: stat.start_ticks },
-        None => Sighting::Absent,
+        Some(stat) if stat.zombie => ProcessStatus::Zombie,
+        Some(stat) => ProcessStatus::Running { start_ticks: stat.start_ticks },
+        None => ProcessStatus::Absent,
     }
 }
 
-pub(super) fn details(pid: Pid) -> Option<Details> {
+pub(super) fn details(pid: Pid) -> Option<ProcessDetails> {
     let stat = read_stat(pid)?;
     let exe = fs::read_link(format!("/proc/{pid}/exe")).ok().map(|path| path.to_string_lossy().into_owned());
     let cmdline = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -55,14 +55,14 @@ pub(super) fn details(pid: Pid) -> Option<Details> {
         .filter(|arg| !arg.is_empty())
         .map(|arg| String::from_utf8_lossy(arg).into_owned())
         .collect();
-    Some(Details {
+    Some(ProcessDetails {
         pid,
         parent: Pid::new(stat.parent).ok(),
         leader: Pid::new(stat.session).ok(),
         has_terminal: stat.terminal != 0,
         start_ticks: stat.start_ticks,
         zombie: stat.zombie,
-        look: ProcessLook { comm: stat.comm, exe, args },
+        look: ProcessTraits { comm: stat.comm, exe, args },
     })
 }
 

@@ -19,14 +19,14 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 use nix::errno::Errno;
 
-use crate::domain::process::{Sighting, is_reused, judge};
-use crate::domain::{Identity, Liveness, Pid, Place, ProcessLook, Recorded};
+use crate::domain::process::{ProcessStatus, is_reused, judge};
+use crate::domain::{Liveness, Pid, PidScope, ProcessIdentity, ProcessTraits, RecordedProcess};
 
 use super::clock;
 
 /// A running process, as far as it can be examined.
 #[derive(Clone, Debug)]
-pub struct Details {
+pub struct ProcessDetails {
     pub pid: Pid,
     pub parent: Option<Pid>,
     /// The leader of its session: for a process in a terminal, the login shell there.
@@ -34,19 +34,19 @@ pub struct Details {
     pub has_terminal: bool,
     pub start_ticks: u64,
     pub zombie: bool,
-    pub look: ProcessLook,
+    pub look: ProcessTraits,
 }
 
 /// The machine, boot and pid namespace that this process runs in.
-pub fn place() -> &'static Place {
-    static PLACE: OnceLock<Place> = OnceLock::new();
-    PLACE.get_or_init(|| Place { machine_id: imp::machine_id(), ..boot().clone() })
+pub fn place() -> &'static PidScope {
+    static PLACE: OnceLock<PidScope> = OnceLock::new();
+    PLACE.get_or_init(|| PidScope { machine_id: imp::machine_id(), ..boot().clone() })
 }
 
 /// The same without the machine, which need not be queried if the boot is the same.
-fn boot() -> &'static Place {
-    static BOOT: OnceLock<Place> = OnceLock::new();
-    BOOT.get_or_init(|| Place { boot_id: imp::boot_id(), machine_id: None, pid_ns: imp::pid_ns() })
+fn boot() -> &'static PidScope {
+    static BOOT: OnceLock<PidScope> = OnceLock::new();
+    BOOT.get_or_init(|| PidScope { boot_id: imp::boot_id(), machine_id: None, pid_ns: imp::pid_ns() })
 }
 
 /// Whether process 1 is the first of the machine. In a pid namespace of its own it is only the first in there.
@@ -55,7 +55,7 @@ pub fn sees_the_first() -> bool {
 }
 
 /// Details of a process; `None` if there is none or we lack permission.
-pub fn details(pid: Pid) -> Option<Details> {
+pub fn details(pid: Pid) -> Option<ProcessDetails> {
     imp::details(pid)
 }
 
@@ -66,24 +66,26 @@ pub fn own_pid() -> Pid {
 }
 
 /// The identity of the running process `pid`; `None` if there is none or it has ended.
-pub fn identify(pid: Pid) -> Option<Identity> {
+pub fn identify(pid: Pid) -> Option<ProcessIdentity> {
     match imp::sight(pid) {
-        Sighting::Running { start_ticks } => Some(Identity { pid, start_ticks, place: place().clone() }),
-        Sighting::Absent | Sighting::Zombie | Sighting::Hidden => None,
+        ProcessStatus::Running { start_ticks } => {
+            Some(ProcessIdentity { pid, start_ticks, place: place().clone() })
+        }
+        ProcessStatus::Absent | ProcessStatus::Zombie | ProcessStatus::Hidden => None,
     }
 }
 
 /// Whether the recorded process is alive, gone, or cannot be checked.
-pub fn liveness(recorded: &Recorded) -> Liveness {
+pub fn liveness(recorded: &RecordedProcess) -> Liveness {
     let is_of_this_boot = match recorded {
-        Recorded::Pinned(identity) => {
+        RecordedProcess::Pinned(identity) => {
             identity.place.boot_id.is_some() && identity.place.boot_id == boot().boot_id
         }
-        Recorded::Bare { .. } => true,
+        RecordedProcess::Bare { .. } => true,
     };
     let liveness = judge(recorded, if is_of_this_boot { boot() } else { place() }, sight);
     match recorded {
-        Recorded::Bare { pid, ran_at: Some(ran_at) }
+        RecordedProcess::Bare { pid, ran_at: Some(ran_at) }
             if liveness == Liveness::Alive && has_gone_to_another(*pid, *ran_at) =>
         {
             Liveness::Gone
@@ -140,16 +142,16 @@ pub fn owner(pid: Pid) -> Option<u32> {
     imp::owner(pid)
 }
 
-fn sight(pid: Pid) -> Sighting {
+fn sight(pid: Pid) -> ProcessStatus {
     match imp::sight(pid) {
         // `/proc` may be mounted so that processes of other users are hidden. The kernel still answers for the pid.
-        Sighting::Absent => match nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid.get()), None) {
-            Err(Errno::ESRCH) => Sighting::Absent,
-            Err(_) => Sighting::Hidden,
+        ProcessStatus::Absent => match nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid.get()), None) {
+            Err(Errno::ESRCH) => ProcessStatus::Absent,
+            Err(_) => ProcessStatus::Hidden,
             // It can be signalled, so we may examine it. One that has just started is found now; one that is just
             // ending counts as hidden, and is gone at the next check.
             Ok(()) => match imp::sight(pid) {
-                Sighting::Absent => Sighting::Hidden,
+                ProcessStatus::Absent => ProcessStatus::Hidden,
                 seen => seen,
             },
         },
@@ -164,22 +166,22 @@ mod tests {
     #[test]
     fn we_are_alive_and_so_is_pid_one() {
         let me = identify(own_pid()).unwrap();
-        assert_eq!(liveness(&Recorded::Pinned(me)), Liveness::Alive);
-        assert_eq!(liveness(&Recorded::bare(Pid::new(1).unwrap())), Liveness::Alive);
+        assert_eq!(liveness(&RecordedProcess::Pinned(me)), Liveness::Alive);
+        assert_eq!(liveness(&RecordedProcess::bare(Pid::new(1).unwrap())), Liveness::Alive);
     }
 
     #[test]
     fn a_child_that_ended_is_gone_before_and_after_it_is_reaped() {
         let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
         let pid = Pid::new(child.id().into()).unwrap();
-        let recorded = Recorded::Pinned(identify(pid).unwrap());
+        let recorded = RecordedProcess::Pinned(identify(pid).unwrap());
         assert_eq!(liveness(&recorded), Liveness::Alive);
         child.kill().unwrap();
-        while !matches!(imp::sight(pid), Sighting::Zombie) {
+        while !matches!(imp::sight(pid), ProcessStatus::Zombie) {
             std::thread::yield_now();
         }
         assert_eq!(liveness(&recorded), Liveness::Gone, "a zombie");
-        assert_eq!(liveness(&Recorded::bare(pid)), Liveness::Gone, "a zombie, by its bare pid");
+        assert_eq!(liveness(&RecordedProcess::bare(pid)), Liveness::Gone, "a zombie, by its bare pid");
         child.wait().unwrap();
         assert_eq!(liveness(&recorded), Liveness::Gone, "reaped");
     }
@@ -197,9 +199,9 @@ mod tests {
             while details(pid).unwrap().look.args.first().map(String::as_str) != Some(name) {
                 std::thread::yield_now();
             }
-            assert_eq!(liveness(&Recorded::Bare { pid, ran_at: long_ago }), expected, "{name}");
+            assert_eq!(liveness(&RecordedProcess::Bare { pid, ran_at: long_ago }), expected, "{name}");
             let now = Some(super::super::clock::from_system(super::super::clock::machine_time()));
-            assert_eq!(liveness(&Recorded::Bare { pid, ran_at: now }), Liveness::Alive, "{name}");
+            assert_eq!(liveness(&RecordedProcess::Bare { pid, ran_at: now }), Liveness::Alive, "{name}");
             child.kill().unwrap();
             child.wait().unwrap();
         }
@@ -240,6 +242,6 @@ mod tests {
         assert!(apart <= jiff::SignedDuration::from_secs(2), "{apart}");
         child.kill().unwrap();
         child.wait().unwrap();
-        assert_eq!(ps::sight(pid), Sighting::Absent);
+        assert_eq!(ps::sight(pid), ProcessStatus::Absent);
     }
 }

@@ -4,9 +4,9 @@ use std::process::Command;
 
 use jiff::{Timestamp, Zoned, civil::DateTime, tz::TimeZone};
 
-use super::Details;
-use crate::domain::process::Sighting;
-use crate::domain::{Pid, ProcessLook};
+use super::ProcessDetails;
+use crate::domain::process::ProcessStatus;
+use crate::domain::{Pid, ProcessTraits};
 
 #[cfg_attr(
     target_os = "linux",
@@ -32,15 +32,15 @@ pub(super) fn is_first_namespace(_: Option<&str>) -> bool {
     true
 }
 
-pub(super) fn sight(pid: Pid) -> Sighting {
+pub(super) fn sight(pid: Pid) -> ProcessStatus {
     match details(pid) {
-        Some(details) if details.zombie => Sighting::Zombie,
-        Some(details) => Sighting::Running { start_ticks: details.start_ticks },
-        None => Sighting::Absent,
+        Some(details) if details.zombie => ProcessStatus::Zombie,
+        Some(details) => ProcessStatus::Running { start_ticks: details.start_ticks },
+        None => ProcessStatus::Absent,
     }
 }
 
-pub(super) fn details(pid: Pid) -> Option<Details> {
+pub(super) fn details(pid: Pid) -> Option<ProcessDetails> {
     let line = fields(pid, "ppid=,state=,tty=,args=")?;
     let mut rest = line.as_str();
     let mut word = || {
@@ -56,14 +56,14 @@ pub(super) fn details(pid: Pid) -> Option<Details> {
     // `ps` joins the arguments with blanks. Splitting at blanks is good enough to recognise a harness.
     let args: Vec<String> = rest.split_whitespace().map(str::to_string).collect();
     let started = started_at(pid)?;
-    Some(Details {
+    Some(ProcessDetails {
         pid,
         parent: Pid::new(parent).ok(),
         leader: session_leader(pid),
         has_terminal: !matches!(terminal, "?" | "??" | "-"),
         start_ticks: u64::try_from(started.as_second()).ok()?,
         zombie: state.starts_with('Z'),
-        look: ProcessLook {
+        look: ProcessTraits {
             comm: args.first().cloned().unwrap_or_default(),
             exe: args.first().cloned(),
             args,

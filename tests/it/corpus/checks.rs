@@ -6,16 +6,16 @@
 
 use std::collections::HashSet;
 
-use ravenry::domain::edit::json::{Dialect, Document, Json, Kind, Node, Slot};
+use ravenry::domain::edit::json::{Dialect, Document, EntrySlot, Json, JsonNode, NodeKind};
 use ravenry::domain::edit::toml::Tables;
-use ravenry::domain::hook::{Answer, HookEvent, Moment, ToolUse};
+use ravenry::domain::hook::{HookAnswer, HookEvent, HookMoment, ToolUse};
 use ravenry::domain::patch::{apply_patch_paths, diff_paths};
 use ravenry::domain::pattern::{Budget, Overlap, PathForm, Pattern};
-use ravenry::domain::shell::{Reading, World, read_command};
-use ravenry::domain::{Harness, What, visible};
+use ravenry::domain::shell::{CommandPrediction, ShellEnvironment, read_command};
+use ravenry::domain::{AnyEventKind, Harness, visible};
 use ravenry::faces::hook::codec::{decode, encode, room};
 use ravenry::faces::mcp::takes_arguments;
-use ravenry::faces::mcp::transport::{Line, parse, read_line};
+use ravenry::faces::mcp::transport::{InputLine, parse, read_line};
 use ravenry::store::parse_event;
 
 /// The events of each harness. The first byte of an input chooses one; the rest is the payload.
@@ -131,8 +131,8 @@ pub fn settings(data: &[u8]) {
 fn json_settings(content: &[u8], dialect: Dialect) {
     let Ok(before) = Document::parse(content, dialect) else { return };
     let list = ["hooks", "Stop"].map(str::to_string);
-    let is_ours = |node: &Node| node.member("command").and_then(Node::text) == Some("ours");
-    let slot = Slot { list: &list, within: Some("hooks"), is_ours: &is_ours };
+    let is_ours = |node: &JsonNode| node.member("command").and_then(JsonNode::text) == Some("ours");
+    let slot = EntrySlot { list: &list, within: Some("hooks"), is_ours: &is_ours };
     // An entry of the file may look like ours.
     if !before.places(&slot).is_ok_and(|places| places.is_empty()) {
         return;
@@ -154,10 +154,10 @@ fn json_settings(content: &[u8], dialect: Dialect) {
 }
 
 fn meaning(document: &Document) -> String {
-    fn of(node: &Node) -> String {
+    fn of(node: &JsonNode) -> String {
         match &node.kind {
-            Kind::List(items) => format!("{:?}", items.iter().map(of).collect::<Vec<_>>()),
-            Kind::Object(members) => {
+            NodeKind::List(items) => format!("{:?}", items.iter().map(of).collect::<Vec<_>>()),
+            NodeKind::Object(members) => {
                 let members = members.iter().map(|member| (member.name.as_str(), of(&member.value)));
                 format!("{:?}", members.collect::<Vec<_>>())
             }
@@ -206,14 +206,14 @@ fn decoder(harness: Harness, data: &[u8]) {
 fn event_makes_sense(event: &str, decoded: &HookEvent) {
     let name = event.to_lowercase();
     match &decoded.moment {
-        Moment::BeforeTool(tool) => {
+        HookMoment::BeforeTool(tool) => {
             tool_use_makes_sense(tool);
             assert!(tool.changed.is_none() || name.contains("pretooluse"), "nothing has changed yet");
         }
-        Moment::AfterTool(tool) | Moment::AskingLeave(tool) => tool_use_makes_sense(tool),
+        HookMoment::AfterTool(tool) | HookMoment::AskingLeave(tool) => tool_use_makes_sense(tool),
         _ => {}
     }
-    let is_tool = matches!(decoded.moment, Moment::BeforeTool(_) | Moment::AfterTool(_));
+    let is_tool = matches!(decoded.moment, HookMoment::BeforeTool(_) | HookMoment::AfterTool(_));
     // OpenCode may name the event in the payload.
     assert!(is_tool == (name.contains("tool") && !name.contains("batch")) || event == "event", "{event}");
 }
@@ -227,20 +227,21 @@ fn tool_use_makes_sense(tool: &ToolUse) {
 /// Any decoded text can be encoded in an answer, as one line of JSON.
 fn answers_can_be_told(harness: Harness, event: &str, decoded: &HookEvent) {
     let text = format!("{:?} {}", decoded.moment, decoded.cwd.as_deref().unwrap_or_default());
-    for answer in [Answer::Deny(text.clone()), Answer::Context(text.clone()), Answer::GoOn(text)] {
+    for answer in [HookAnswer::Deny(text.clone()), HookAnswer::Context(text.clone()), HookAnswer::GoOn(text)]
+    {
         if let Some(said) = encode(harness, event, &answer) {
             assert!(!said.contains('\n'));
             assert!(serde_json::from_str::<serde_json::Value>(&said).is_ok_and(|said| said.is_object()));
-            assert!(matches!(answer, Answer::Deny(_)) || room(harness, event).is_some());
+            assert!(matches!(answer, HookAnswer::Deny(_)) || room(harness, event).is_some());
         }
     }
-    assert_eq!(encode(harness, event, &Answer::Silence), None);
+    assert_eq!(encode(harness, event, &HookAnswer::Silence), None);
 }
 
 /// A small tree in `/w`, which is a git work tree.
 struct SmallWorld;
 
-impl World for SmallWorld {
+impl ShellEnvironment for SmallWorld {
     fn is_dir(&self, path: &str) -> bool {
         ["", "/w", "/w/src", "/w/docs", "/home/me", "/tmp"].contains(&path.trim_end_matches('/'))
     }
@@ -278,7 +279,7 @@ pub fn shell(data: &[u8]) {
     assert_eq!(after.writes.first().map(|written| written.path.as_str()), Some("/w/first"));
 }
 
-fn reading_makes_sense(reading: &Reading) {
+fn reading_makes_sense(reading: &CommandPrediction) {
     let mut seen = HashSet::new();
     for written in &reading.writes {
         assert!(written.path.starts_with('/'), "{:?} is not absolute", written.path);
@@ -357,7 +358,7 @@ pub fn feed(data: &[u8]) {
             assert_eq!(visible(text), text.as_str(), "nothing in it is obeyed");
             assert!(text.chars().count() < 1000, "{} characters", text.chars().count());
         }
-        assert_eq!(What::named(event.what.name()), event.what, "it is what it is called");
+        assert_eq!(AnyEventKind::named(event.what.name()), event.what, "it is what it is called");
     }
 }
 
@@ -381,13 +382,13 @@ pub fn mcp(data: &[u8]) {
     assert_eq!(read_line(&mut input, &mut line, MOST).expect("memory can be read"), Some(false));
     for line in data.split(|byte| *byte == b'\n') {
         match parse(line) {
-            Line::Bad(answer) => {
+            InputLine::Bad(answer) => {
                 assert!(serde_json::to_string(&answer).is_ok_and(|text| !text.contains('\n')));
             }
-            Line::Message(_) => {
+            InputLine::Message(_) => {
                 assert!(serde_json::from_slice::<serde_json::Value>(line).is_ok());
             }
-            Line::Nothing => {}
+            InputLine::Nothing => {}
         }
         if let Ok(serde_json::Value::Object(arguments)) = serde_json::from_slice(line) {
             takes_arguments(arguments);

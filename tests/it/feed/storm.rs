@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ravenry::domain::Event;
-use ravenry::store::{FeedPlace, Mesh};
+use ravenry::store::{FeedPosition, Mesh};
 
 use super::{event, segments};
 use crate::environment::{PATIENCE, TestEnvironment, open_mesh, wait_until};
@@ -149,7 +149,7 @@ fn nothing_is_lost_or_torn_and_who_follows_hears_all_of_it_once() {
     let (after, heard) = std::thread::scope(|scope| {
         let (mesh, is_over) = (open_mesh(&env.mesh(), PATIENCE), &is_over);
         let follower = scope.spawn(move || {
-            let (mut place, mut heard) = (FeedPlace::default(), Vec::new());
+            let (mut place, mut heard) = (FeedPosition::default(), Vec::new());
             loop {
                 let is_last = is_over.load(Ordering::SeqCst);
                 heard.extend(mesh.news(&mut place).unwrap().events);
@@ -209,7 +209,7 @@ fn one_who_is_stopped_in_its_turn_stops_nobody() {
     let env = TestEnvironment::new();
     env.join("Alice");
     let turn = ravenry::sys::flock::FileLock::acquire(&env.mesh().join("feed/.lock"), PATIENCE).unwrap();
-    let mut place = FeedPlace::default();
+    let mut place = FeedPosition::default();
     let mesh = env.store();
     mesh.news(&mut place).unwrap();
     env.ok(&["reserve", "src/", "--as", "Alice"]);

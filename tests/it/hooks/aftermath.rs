@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use ravenry::domain::hook::Answer;
+use ravenry::domain::hook::HookAnswer;
 use serde_json::{Value, json};
 
 use super::call::{Call, session_of};
@@ -60,14 +60,14 @@ fn assert_told(env: &TestEnvironment, text: &str, paths: &[&str], command: &str)
 fn a_change_is_told_to_the_agent_and_to_the_holder() {
     for command in ["make", "./script", "cargo fmt && make -C src"] {
         let env = scene();
-        assert_eq!(before(&env, command).answer(&env), Answer::Silence, "{command}: it is let through");
+        assert_eq!(before(&env, command).answer(&env), HookAnswer::Silence, "{command}: it is let through");
         assert_eq!(notes(&env).len(), 1);
         fs::write(env.work().join("src/lib.rs"), "fn main() { todo!() }\n").unwrap();
         fs::write(env.work().join("free.rs"), "freed\n").unwrap();
         let text = after(&env, command).context(&env);
         assert_told(&env, &text, &["src/lib.rs"], command);
         assert!(notes(&env).is_empty(), "it is used up");
-        assert_eq!(after(&env, command).answer(&env), Answer::Silence, "told once");
+        assert_eq!(after(&env, command).answer(&env), HookAnswer::Silence, "told once");
     }
 }
 
@@ -95,7 +95,7 @@ fn in_every_harness() {
         let env = scene();
         let bobs =
             |fixture: &str, place: &str| Call::new(&env, fixture, &session_of("Bob")).with(place, "make");
-        assert_eq!(bobs(before, place).answer(&env), Answer::Silence);
+        assert_eq!(bobs(before, place).answer(&env), HookAnswer::Silence);
         fs::write(env.work().join("src/lib.rs"), "fn main() { todo!() }\n").unwrap();
         let text = bobs(after, place_after).context(&env);
         assert_told(&env, &text, &["src/lib.rs"], "make");
@@ -119,7 +119,7 @@ fn nothing_changed_nothing_is_said() {
     before(&env, "make").answer(&env);
     fs::write(env.work().join("free.rs"), "freed\n").unwrap();
     assert_eq!(fs::read_to_string(env.work().join("src/lib.rs")).unwrap(), "fn main() {}\n");
-    assert_eq!(after(&env, "make").answer(&env), Answer::Silence);
+    assert_eq!(after(&env, "make").answer(&env), HookAnswer::Silence);
     assert_eq!(told(&env), "");
     assert!(notes(&env).is_empty());
 }
@@ -129,10 +129,12 @@ fn nothing_changed_nothing_is_said() {
 fn what_the_holder_may_have_done_itself_is_not_told() {
     let acts: [fn(&TestEnvironment); 3] = [
         |env| drop(env.ok(&["whoami", "--as", "Alice"])),
-        |env| assert_eq!(Call::edit(env, &session_of("Alice"), "src/lib.rs").answer(env), Answer::Silence),
+        |env| {
+            assert_eq!(Call::edit(env, &session_of("Alice"), "src/lib.rs").answer(env), HookAnswer::Silence);
+        },
         |env| {
             let call = Call::new(env, "claude/PostToolUse-Edit", &session_of("Alice"));
-            assert_eq!(call.answer(env), Answer::Silence);
+            assert_eq!(call.answer(env), HookAnswer::Silence);
         },
     ];
     for (number, act) in acts.into_iter().enumerate() {
@@ -140,7 +142,7 @@ fn what_the_holder_may_have_done_itself_is_not_told() {
         before(&env, "make").answer(&env);
         act(&env);
         fs::write(env.work().join("src/lib.rs"), "mine\n").unwrap();
-        assert_eq!(after(&env, "make").answer(&env), Answer::Silence, "{number}");
+        assert_eq!(after(&env, "make").answer(&env), HookAnswer::Silence, "{number}");
         assert_eq!(told(&env), "", "{number}");
     }
 }
@@ -162,7 +164,7 @@ fn the_same_holds_for_strangers() {
         assert_eq!(notes(&env).len(), 1);
         fs::write(env.work().join("src/lib.rs"), "changed\n").unwrap();
         let answer = after(&env, "make").answer(&env);
-        assert_eq!(answer == Answer::Silence, is_busy, "{last}: {answer:?}");
+        assert_eq!(answer == HookAnswer::Silence, is_busy, "{last}: {answer:?}");
     }
 }
 
@@ -195,7 +197,7 @@ fn what_claude_code_saw_itself_is_believed() {
     assert!(told(&env).contains("src/lib.rs`"));
     before(&env, "./build").answer(&env);
     fs::write(path("src/lib.rs"), "somebody's\n").unwrap();
-    assert_eq!(diff(json!([path("free.rs")])).answer(&env), Answer::Silence, "it was not this command");
+    assert_eq!(diff(json!([path("free.rs")])).answer(&env), HookAnswer::Silence, "it was not this command");
     assert_eq!(told(&env), "");
     assert!(notes(&env).is_empty(), "the note is removed all the same");
 }
@@ -204,7 +206,7 @@ fn what_claude_code_saw_itself_is_believed() {
 fn what_is_understood_leaves_nothing_behind() {
     let env = scene();
     for command in ["ls -l src", "echo hi > out.txt", "cat src/lib.rs | grep fn", "git status", "true"] {
-        assert_eq!(before(&env, command).answer(&env), Answer::Silence, "{command}");
+        assert_eq!(before(&env, command).answer(&env), HookAnswer::Silence, "{command}");
         assert!(notes(&env).is_empty(), "{command}");
     }
     env.ok(&["release", "--as", "Alice"]);
@@ -246,7 +248,7 @@ fn a_command_that_fails_is_no_exception() {
     };
     copilots("copilot/preToolUse-bash").answer(&env);
     fs::write(env.work().join("src/lib.rs"), "another half\n").unwrap();
-    assert_eq!(copilots("copilot/postToolUseFailure-apply_patch").answer(&env), Answer::Silence);
+    assert_eq!(copilots("copilot/postToolUseFailure-apply_patch").answer(&env), HookAnswer::Silence);
     assert!(notes(&env).is_empty());
     let text = Call::new(&env, "claude/PostToolUse-Bash", &session_of("Bob")).context(&env);
     assert_told(&env, &text, &["src/lib.rs"], "make");
@@ -258,7 +260,7 @@ fn with_thousands_of_files_the_note_is_bounded() {
     for number in 0..5_000 {
         put(&env.work().join(format!("src/{}/{number}", number % 50)), "");
     }
-    assert_eq!(before(&env, "make").answer(&env), Answer::Silence);
+    assert_eq!(before(&env, "make").answer(&env), HookAnswer::Silence);
     let note: Value = serde_json::from_slice(&fs::read(&notes(&env)[0]).unwrap()).unwrap();
     assert_eq!(note["partial"], true);
     let seen = note["files"].as_object().unwrap().len();
@@ -273,7 +275,7 @@ fn with_thousands_of_files_the_note_is_bounded() {
     env.ok(&["reserve", &format!("src/{unseen}/"), "--as", "Alice"]);
     date(&env.mesh().join("presence/Alice"), SystemTime::now() - Duration::from_secs(3600));
     let answer = after(&env, "make").answer(&env);
-    assert_eq!(answer, Answer::Silence, "what was not seen before is not called new");
+    assert_eq!(answer, HookAnswer::Silence, "what was not seen before is not called new");
     assert!(notes(&env).is_empty());
     assert!(!env.mesh().join("trouble.jsonl").exists());
 }

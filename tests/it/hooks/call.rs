@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use ravenry::domain::Harness;
-use ravenry::domain::hook::Answer;
+use ravenry::domain::hook::HookAnswer;
 use ravenry::faces::hook::codec;
 use serde_json::{Value, json};
 
@@ -108,13 +108,13 @@ impl Call {
 
     /// The answer to a call that succeeds.
     #[track_caller]
-    pub fn answer(&self, env: &TestEnvironment) -> Answer {
+    pub fn answer(&self, env: &TestEnvironment) -> HookAnswer {
         self.understand(&end(&mut self.command(env)))
     }
 
     /// The answer to a call that is made from a harness's process.
     #[track_caller]
-    pub fn answer_in(&self, env: &TestEnvironment, shell: &mut Shell) -> Answer {
+    pub fn answer_in(&self, env: &TestEnvironment, shell: &mut Shell) -> HookAnswer {
         self.understand(&shell.run(&self.line(env)))
     }
 
@@ -125,10 +125,10 @@ impl Call {
     }
 
     #[track_caller]
-    pub fn understand(&self, ended: &Ended) -> Answer {
+    pub fn understand(&self, ended: &Ended) -> HookAnswer {
         assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended}");
         if ended.stdout.is_empty() {
-            return Answer::Silence;
+            return HookAnswer::Silence;
         }
         let said = ended.json();
         let text = |place: &str| said.pointer(place).and_then(Value::as_str).map(str::to_string);
@@ -142,17 +142,17 @@ impl Call {
         ];
         let contexts = ["/hookSpecificOutput/additionalContext", "/additionalContext", "/context"];
         first(&denials)
-            .map(Answer::Deny)
-            .or_else(|| first(&contexts).map(if is_stop { Answer::GoOn } else { Answer::Context }))
-            .or_else(|| first(&["/goOn", "/reason"]).map(Answer::GoOn))
+            .map(HookAnswer::Deny)
+            .or_else(|| first(&contexts).map(if is_stop { HookAnswer::GoOn } else { HookAnswer::Context }))
+            .or_else(|| first(&["/goOn", "/reason"]).map(HookAnswer::GoOn))
             .unwrap_or_else(|| panic!("what is that? {ended}"))
     }
 }
 
 #[track_caller]
-pub fn context(answer: Answer) -> String {
+pub fn context(answer: HookAnswer) -> String {
     match answer {
-        Answer::Context(text) => text,
+        HookAnswer::Context(text) => text,
         other => panic!("no context: {other:?}"),
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ravenry::domain::hook::Answer;
+use ravenry::domain::hook::HookAnswer;
 use ravenry::sys::seams;
 use serde_json::json;
 
@@ -50,8 +50,8 @@ fn write_strangers(env: &TestEnvironment, pattern: &str) {
 #[track_caller]
 fn holder(env: &TestEnvironment, path: &str) -> Option<String> {
     match Call::edit(env, "a session that has not joined", path).answer(env) {
-        Answer::Silence => None,
-        Answer::Deny(reason) => {
+        HookAnswer::Silence => None,
+        HookAnswer::Deny(reason) => {
             let after = reason.split(") by ").nth(1).unwrap_or_else(|| panic!("{reason}"));
             Some(after.split(|c: char| !c.is_alphanumeric()).next().unwrap().to_string())
         }
@@ -65,9 +65,9 @@ fn answers(env: &TestEnvironment) -> Vec<Option<String>> {
     let paths = ["d0/x", "d7/x", "d7/y/z", "d29/x", "d30/x", "free", "aaa/x", "bbb/x", "d7x/y"];
     let mut answers: Vec<Option<String>> = paths.iter().map(|path| holder(env, path)).collect();
     let own = Call::edit(env, &session_of("Agent5"), "d5/x").answer(env);
-    assert_eq!(own, Answer::Silence, "its own");
+    assert_eq!(own, HookAnswer::Silence, "its own");
     let whole = Call::bash(env, "PreToolUse", "a stranger", "rm -rf d2").answer(env);
-    answers.push(matches!(whole, Answer::Deny(_)).then(|| "somebody".to_string()));
+    answers.push(matches!(whole, HookAnswer::Deny(_)).then(|| "somebody".to_string()));
     post(&env.store(), "Bob", "hello");
     let mail = Call::new(env, "claude/PostToolUse-Bash", &session_of("Bob")).context(env);
     assert!(mail.ends_with("> hello"));

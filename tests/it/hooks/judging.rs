@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use ravenry::domain::hook::Answer;
+use ravenry::domain::hook::HookAnswer;
 use serde_json::json;
 
 use super::call::Call;
@@ -29,7 +29,7 @@ fn scene() -> (TestEnvironment, Shell) {
 #[track_caller]
 fn denied(env: &TestEnvironment, shell: &mut Shell, session: &str, what: &str) -> String {
     match Call::edit(env, session, "src/x").answer_in(env, shell) {
-        Answer::Deny(reason) if reason.contains("by Alice") => reason,
+        HookAnswer::Deny(reason) if reason.contains("by Alice") => reason,
         other => panic!("{what}: a path of Alice's is not refused: {other:?}"),
     }
 }
@@ -38,7 +38,7 @@ fn denied(env: &TestEnvironment, shell: &mut Shell, session: &str, what: &str) -
 fn allowed(env: &TestEnvironment, shell: &mut Shell, session: &str, what: &str) {
     for path in ["own/x", "free"] {
         let answer = Call::edit(env, session, path).answer_in(env, shell);
-        assert!(!matches!(answer, Answer::Deny(_)), "{what}: {path}: {answer:?}");
+        assert!(!matches!(answer, HookAnswer::Deny(_)), "{what}: {path}: {answer:?}");
     }
 }
 
@@ -75,7 +75,7 @@ fn a_new_session_id_and_claims_that_can_not_be_read() {
     env.ok(&["send", "Carol", "hello", "--as", "Alice"]);
     let prompt = Call::new(&env, "claude/UserPromptSubmit", "s2");
     let answer = prompt.answer_in(&env, &mut shell);
-    assert!(matches!(&answer, Answer::Context(text) if text.contains("hello")), "{answer:?}");
+    assert!(matches!(&answer, HookAnswer::Context(text) if text.contains("hello")), "{answer:?}");
     fs::remove_file(&claims).unwrap();
     allowed(&env, &mut shell, "s2", "repaired");
     assert_eq!(env.registration("Carol")["sessionId"], "s2");
@@ -186,7 +186,7 @@ fn what_is_let_through_in_doubt_leaves_a_line() {
     let (env, mut shell) = scene();
     put_old(&env.mesh().join("registry/PiBird.json"), "{\"name\": \"PiBird\", \"pid\": ");
     let edit = Call::edit(&env, "s1", "free");
-    assert_eq!(edit.answer_in(&env, &mut shell), Answer::Silence);
+    assert_eq!(edit.answer_in(&env, &mut shell), HookAnswer::Silence);
     let lines = troubles(&env);
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(last_trouble(&env).contains("PiBird.json"), "{}", last_trouble(&env));
@@ -203,6 +203,6 @@ fn a_command_that_changes_a_whole_tree_is_refused_for_what_is_reserved_in_it() {
     let (env, mut shell) = scene();
     put(&env.work().join(".git/HEAD"), "ref: refs/heads/main\n");
     let call = Call::bash(&env, "PreToolUse", "s1", "git switch main");
-    let Answer::Deny(reason) = call.answer_in(&env, &mut shell) else { panic!("it is let through") };
+    let HookAnswer::Deny(reason) = call.answer_in(&env, &mut shell) else { panic!("it is let through") };
     assert!(reason.contains("(`git switch`), and `src/` in it is reserved (for "), "{reason}");
 }

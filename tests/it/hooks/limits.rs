@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ravenry::domain::hook::Answer;
+use ravenry::domain::hook::HookAnswer;
 
 use super::call::{Call, session_of};
 use super::harmless::troubles;
@@ -41,7 +41,7 @@ fn a_thousand_paths_are_all_decided_about() {
     for count in [100, 600, 3_900] {
         let answer = call(&env, "PreToolUse", &remove(count)).answer(&env);
         assert!(
-            matches!(&answer, Answer::Deny(reason) if reason.contains("by Alice")),
+            matches!(&answer, HookAnswer::Deny(reason) if reason.contains("by Alice")),
             "{count}: {answer:?}"
         );
     }
@@ -57,7 +57,7 @@ fn what_is_beyond_the_limits_is_told_and_looked_at_afterwards() {
         (steps, "too long to be read"),
     ] {
         let env = scene();
-        assert_eq!(call(&env, "PreToolUse", &command).answer(&env), Answer::Silence, "{why}");
+        assert_eq!(call(&env, "PreToolUse", &command).answer(&env), HookAnswer::Silence, "{why}");
         let told = troubles(&env);
         assert_eq!(told.len(), 1, "{told:?}");
         assert!(told[0]["error"].as_str().unwrap().contains(why), "{told:?}");
@@ -68,6 +68,6 @@ fn what_is_beyond_the_limits_is_told_and_looked_at_afterwards() {
         let ended = end(&mut call(&env, "PreToolUse", &command).command(&env)).expect_code(0);
         assert!(ended.stdout.contains("\"deny\"") && ended.stdout.contains(why), "{ended}");
         // A command that only reads is never refused.
-        assert_eq!(call(&env, "PreToolUse", "cat src/a").answer(&env), Answer::Silence);
+        assert_eq!(call(&env, "PreToolUse", "cat src/a").answer(&env), HookAnswer::Silence);
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use ravenry::domain::hook::Answer;
+use ravenry::domain::hook::HookAnswer;
 
 use super::call::{Call, session_of};
 use super::harmless::troubles;
@@ -23,16 +23,16 @@ fn scene() -> TestEnvironment {
     env
 }
 
-fn edit(env: &TestEnvironment, name: &str, path: &str) -> Answer {
+fn edit(env: &TestEnvironment, name: &str, path: &str) -> HookAnswer {
     Call::edit(env, &session_of(name), path).answer(env)
 }
 
-fn run(env: &TestEnvironment, command: &str) -> Answer {
+fn run(env: &TestEnvironment, command: &str) -> HookAnswer {
     Call::bash(env, "PreToolUse", &session_of("Bob"), command).answer(env)
 }
 
-fn is_denied(answer: &Answer) -> bool {
-    matches!(answer, Answer::Deny(reason) if reason.contains("by Alice"))
+fn is_denied(answer: &HookAnswer) -> bool {
+    matches!(answer, HookAnswer::Deny(reason) if reason.contains("by Alice"))
 }
 
 #[test]
@@ -46,13 +46,13 @@ fn a_reserved_file_is_refused_under_its_other_name() {
         }
         assert!(is_denied(&run(&env, "echo x >> other.rs")), "{pattern}");
         assert_eq!(env.fails(1, &["check", "other.rs", "--as", "Bob"]), "reserved");
-        assert_eq!(edit(&env, "Alice", "other.rs"), Answer::Silence, "{pattern}: it is Alice's own");
+        assert_eq!(edit(&env, "Alice", "other.rs"), HookAnswer::Silence, "{pattern}: it is Alice's own");
         for path in ["a", "b", "free.rs"] {
-            assert_eq!(edit(&env, "Bob", path), Answer::Silence, "{pattern}: {path}");
+            assert_eq!(edit(&env, "Bob", path), HookAnswer::Silence, "{pattern}: {path}");
         }
         env.ok(&["check", "a", "b", "--as", "Bob"]);
         env.ok(&["release", "--as", "Alice"]);
-        assert_eq!(edit(&env, "Bob", "other.rs"), Answer::Silence, "{pattern}");
+        assert_eq!(edit(&env, "Bob", "other.rs"), HookAnswer::Silence, "{pattern}");
         let told = env.ok(&["read", "--as", "Bob"])["messages"][0]["text"].as_str().unwrap().to_string();
         assert!(
             told.starts_with("`other.rs`, `link.rs` are free: Alice no longer holds them."),
@@ -67,7 +67,7 @@ fn a_reserved_file_is_refused_under_its_other_name() {
 fn a_glob_reserves_only_what_it_covers() {
     let env = scene();
     env.ok(&["reserve", "src/**/*.txt", "--as", "Alice"]);
-    assert_eq!(edit(&env, "Bob", "other.rs"), Answer::Silence);
+    assert_eq!(edit(&env, "Bob", "other.rs"), HookAnswer::Silence);
 }
 
 /// The file remains, and so does its reserved name.
@@ -76,7 +76,7 @@ fn another_name_of_a_reserved_file_may_be_removed() {
     let env = scene();
     env.ok(&["reserve", "src/", "--as", "Alice"]);
     for command in ["rm other.rs", "rm -f other.rs", "unlink other.rs"] {
-        assert_eq!(run(&env, command), Answer::Silence, "{command}");
+        assert_eq!(run(&env, command), HookAnswer::Silence, "{command}");
     }
     for command in [
         "rm src/deep/h.rs",
@@ -101,11 +101,15 @@ fn more_than_can_be_compared_is_a_doubt() {
     env.ok(&["reserve", "many/", "src/deep/h.rs", "--as", "Alice"]);
     assert!(is_denied(&edit(&env, "Bob", "other.rs")), "files that are reserved by name come first");
     assert_eq!(troubles(&env).len(), 0);
-    assert_eq!(edit(&env, "Bob", "a"), Answer::Silence);
+    assert_eq!(edit(&env, "Bob", "a"), HookAnswer::Silence);
     let told = troubles(&env);
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0]["error"].as_str().unwrap().contains("`a` has other names"), "{told:?}");
-    assert_eq!(edit(&env, "Bob", "src/free.rs"), Answer::Silence, "a file with one name is never in doubt");
+    assert_eq!(
+        edit(&env, "Bob", "src/free.rs"),
+        HookAnswer::Silence,
+        "a file with one name is never in doubt"
+    );
     assert_eq!(troubles(&env).len(), 1);
     env.configure("{\"strict\": true}");
     let edit = Call::edit(&env, &session_of("Bob"), "a");

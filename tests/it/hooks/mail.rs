@@ -5,8 +5,8 @@ use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use ravenry::domain::hook::Answer;
-use ravenry::domain::{HookLine, Program};
+use ravenry::domain::hook::HookAnswer;
+use ravenry::domain::{HookLine, MsgProgram};
 use ravenry::sys::seams::CRASH_AT;
 use serde_json::json;
 
@@ -80,10 +80,10 @@ fn handed_over_where_it_can_be_carried_and_once() {
             ("stored".to_string(), None),
             "{fixture}: nobody knows whether it has it"
         );
-        assert_eq!(goes_on(&env).answer(&env), Answer::Silence, "{fixture}: once");
+        assert_eq!(goes_on(&env).answer(&env), HookAnswer::Silence, "{fixture}: once");
         assert_eq!(receipt(&env, &id), ("surfaced".to_string(), Some(via)), "{fixture}");
         if !fixture.ends_with("SessionStart") {
-            assert_eq!(call.answer(&env), Answer::Silence, "{fixture}: once");
+            assert_eq!(call.answer(&env), HookAnswer::Silence, "{fixture}: once");
         }
     }
     assert!(inbox(&env).is_empty());
@@ -94,7 +94,7 @@ fn not_handed_over_where_it_would_not_arrive() {
     let env = two();
     let id = send(&env, "hello");
     for fixture in OTHERS {
-        assert_eq!(bobs(&env, fixture).answer(&env), Answer::Silence, "{fixture}");
+        assert_eq!(bobs(&env, fixture).answer(&env), HookAnswer::Silence, "{fixture}");
         assert_eq!(receipt(&env, &id), ("stored".to_string(), None), "{fixture}");
     }
     assert_eq!(inbox(&env).len(), 1);
@@ -128,9 +128,9 @@ fn a_subagent_gets_no_mail_and_is_held_to_what_its_parent_is() {
         call.with("/parentSessionID", session_of("Bob")).with("/output/args/filePath", work(path))
     };
     for subagent in [&claude as &dyn Fn(&str) -> Call, &opencode] {
-        assert_eq!(subagent("mine/x").answer(&env), Answer::Silence, "the parent's own");
+        assert_eq!(subagent("mine/x").answer(&env), HookAnswer::Silence, "the parent's own");
         assert!(
-            matches!(subagent("theirs/x").answer(&env), Answer::Deny(reason) if reason.contains("Alice"))
+            matches!(subagent("theirs/x").answer(&env), HookAnswer::Deny(reason) if reason.contains("Alice"))
         );
     }
     let after = Call::new(&env, "opencode/tool.execute.after-bash", "of the subagent");
@@ -140,7 +140,7 @@ fn a_subagent_gets_no_mail_and_is_held_to_what_its_parent_is() {
         bobs(&env, "claude/PreToolUse-Bash").with("/agent_id", "a12fb99e87c954384"),
     ];
     for call in after {
-        assert_eq!(call.answer(&env), Answer::Silence, "{} {}", call.harness, call.event);
+        assert_eq!(call.answer(&env), HookAnswer::Silence, "{} {}", call.harness, call.event);
     }
     assert_eq!(receipt(&env, &id).0, "stored");
     assert!(bobs(&env, "claude/PostToolUse-Bash").context(&env).contains("for Bob himself"));
@@ -151,7 +151,7 @@ fn a_session_that_never_joined_gets_none() {
     let env = two();
     send(&env, "for Bob");
     for fixture in CARRIERS.into_iter().chain(["claude/Stop", "gemini/AfterAgent"]) {
-        assert_eq!(Call::new(&env, fixture, "a stranger").answer(&env), Answer::Silence, "{fixture}");
+        assert_eq!(Call::new(&env, fixture, "a stranger").answer(&env), HookAnswer::Silence, "{fixture}");
     }
     assert_eq!(inbox(&env).len(), 1);
 }
@@ -163,8 +163,8 @@ fn drain(env: &TestEnvironment, call: &Call) -> (Vec<usize>, usize) {
     let mut calls = 0;
     loop {
         let text = match call.answer(env) {
-            Answer::Silence => return (handed, calls),
-            Answer::Context(text) => text,
+            HookAnswer::Silence => return (handed, calls),
+            HookAnswer::Context(text) => text,
             other => panic!("{other:?}"),
         };
         calls += 1;
@@ -270,13 +270,13 @@ fn one_that_is_too_long_is_cut_with_a_way_to_the_rest() {
         assert_eq!(shown.len() + count[1..].parse::<usize>().unwrap(), whole.len(), "{fixture}");
         let message = env.ok(&["show", way.trim_end_matches(']'), "--as", "Bob"]);
         assert_eq!(message["message"]["text"], whole.as_str());
-        assert_eq!(call.answer(&env), Answer::Silence, "{fixture}");
+        assert_eq!(call.answer(&env), HookAnswer::Silence, "{fixture}");
     }
 }
 
 /// The command line that `install` writes, run in a shell.
 fn installed(env: &TestEnvironment, call: &Call) -> Command {
-    let msg = Program::At(env!("CARGO_BIN_EXE_msg").to_string());
+    let msg = MsgProgram::At(env!("CARGO_BIN_EXE_msg").to_string());
     let mut command = Command::new("sh");
     command.args(["-c", &HookLine::telling(&msg, call.harness, &call.event).render()]);
     let plain = env.msg();
@@ -295,7 +295,7 @@ fn what_the_installed_line_passes_on_counts_as_given() {
         child.stdin.take().unwrap().write_all(call.input().as_bytes()).unwrap();
         let said = child.wait_with_output().unwrap().stdout;
         assert!(String::from_utf8(said).unwrap().contains("> hello"), "{fixture}");
-        assert_eq!(call.answer(&env), Answer::Silence, "{fixture}: once");
+        assert_eq!(call.answer(&env), HookAnswer::Silence, "{fixture}: once");
         assert_eq!(receipt(&env, &id).0, "surfaced", "{fixture}");
     }
 }
@@ -349,7 +349,7 @@ fn killed_at_any_step_a_hook_loses_nothing() {
             let second = end(&mut bobs(&env, "claude/UserPromptSubmit").command(&env)).expect_code(0);
             let when = format!("{fixture} killed at {n}: {first}, then {second}");
             assert_eq!(second.stdout.matches("[peer").count(), 2 - kept, "{when}");
-            assert_eq!(goes_on(&env).answer(&env), Answer::Silence, "{when}");
+            assert_eq!(goes_on(&env).answer(&env), HookAnswer::Silence, "{when}");
             assert_eq!(sent.iter().filter(seen).count(), 2, "{when}");
             assert!(inbox(&env).is_empty(), "{when}");
             let said = format!("{}{}", first.stdout, second.stdout);

@@ -1,7 +1,7 @@
 //! Mail given by a hook counts as surfaced when a later hook shows that the harness continued with it; until then it
 //! can be given again.
 
-use ravenry::domain::hook::Answer;
+use ravenry::domain::hook::HookAnswer;
 use serde_json::json;
 
 use super::call::{Call, context, receipt, send, session_of};
@@ -32,12 +32,12 @@ fn mail_of_a_prompt_that_was_taken_back_comes_with_the_next_prompt() {
         assert!(prompt(&env, turn).context(&env).ends_with("> hello"), "{turn}");
         assert_state(&env, &id, "stored");
     }
-    assert_eq!(bobs(&env, "claude/PreToolUse-Bash").answer(&env), Answer::Silence);
+    assert_eq!(bobs(&env, "claude/PreToolUse-Bash").answer(&env), HookAnswer::Silence);
     assert_eq!(
         receipt(&env, &id),
         ("surfaced".to_string(), Some("hook claude UserPromptSubmit".to_string()))
     );
-    assert_eq!(prompt(&env, "four").answer(&env), Answer::Silence);
+    assert_eq!(prompt(&env, "four").answer(&env), HookAnswer::Silence);
 }
 
 /// A prompt that is typed during a turn has the id of that turn.
@@ -46,9 +46,9 @@ fn a_second_prompt_of_the_same_turn_takes_nothing_back() {
     let env = two();
     let id = send(&env, "hello");
     assert!(prompt(&env, "one").context(&env).ends_with("> hello"));
-    assert_eq!(prompt(&env, "one").answer(&env), Answer::Silence);
+    assert_eq!(prompt(&env, "one").answer(&env), HookAnswer::Silence);
     assert_state(&env, &id, "stored");
-    assert_eq!(bobs(&env, "claude/Stop").answer(&env), Answer::Silence);
+    assert_eq!(bobs(&env, "claude/Stop").answer(&env), HookAnswer::Silence);
     assert_state(&env, &id, "surfaced");
 }
 
@@ -60,14 +60,14 @@ fn what_stays_in_the_conversation_is_given_once_and_counts_when_the_model_goes_o
         let env = two();
         let id = send(&env, "hello");
         let said = match bobs(&env, fixture).answer(&env) {
-            Answer::Context(said) | Answer::GoOn(said) => said,
+            HookAnswer::Context(said) | HookAnswer::GoOn(said) => said,
             other => panic!("{fixture}: {other:?}"),
         };
         assert!(said.ends_with("> hello"), "{fixture}: {said}");
         // The user interrupted the turn, and types another prompt.
-        assert_eq!(prompt(&env, "another").answer(&env), Answer::Silence, "{fixture}");
+        assert_eq!(prompt(&env, "another").answer(&env), HookAnswer::Silence, "{fixture}");
         assert_state(&env, &id, "stored");
-        assert_eq!(bobs(&env, "claude/PreToolUse-Bash").answer(&env), Answer::Silence, "{fixture}");
+        assert_eq!(bobs(&env, "claude/PreToolUse-Bash").answer(&env), HookAnswer::Silence, "{fixture}");
         assert_state(&env, &id, "surfaced");
     }
 }
@@ -87,7 +87,7 @@ fn what_a_killed_process_was_told_comes_again_when_its_session_does() {
         let text = context(resumed.answer_in(&env, &mut second));
         assert!(text.starts_with("You are Carol ") && text.ends_with("> hello"), "{fixture}: {text}");
         let goes_on = Call::new(&env, "claude/PreToolUse-Bash", "s1");
-        assert_eq!(goes_on.answer_in(&env, &mut second), Answer::Silence, "{fixture}");
+        assert_eq!(goes_on.answer_in(&env, &mut second), HookAnswer::Silence, "{fixture}");
         second.kill();
         let mut third = harness(&env, "claude");
         let text = context(resumed.answer_in(&env, &mut third));
@@ -103,7 +103,7 @@ fn a_session_that_ends_before_its_model_went_on_keeps_its_mail() {
     post(&env.store(), "Carol", "hello");
     let said = Call::new(&env, "claude/UserPromptSubmit", "s1").answer_in(&env, &mut shell);
     assert!(context(said).ends_with("> hello"));
-    assert_eq!(Call::new(&env, "claude/SessionEnd", "s1").answer_in(&env, &mut shell), Answer::Silence);
+    assert_eq!(Call::new(&env, "claude/SessionEnd", "s1").answer_in(&env, &mut shell), HookAnswer::Silence);
     shell.kill();
     let mut again = harness(&env, "claude");
     let resumed = Call::new(&env, "claude/SessionStart", "s1").with("/source", "resume");
@@ -148,7 +148,7 @@ fn what_a_subagent_does_says_nothing_about_its_parents_mail() {
     assert!(prompt(&env, "one").context(&env).ends_with("> hello"));
     for event in ["PreToolUse", "PostToolUse"] {
         let call = bobs(&env, &format!("claude/{event}-Bash")).with("/agent_id", "a12fb99e87c954384");
-        assert_eq!(call.answer(&env), Answer::Silence);
+        assert_eq!(call.answer(&env), HookAnswer::Silence);
         assert_state(&env, &id, "stored");
     }
     assert!(prompt(&env, "two").context(&env).ends_with("> hello"));
@@ -163,7 +163,7 @@ fn an_interrupted_tool_carries_no_mail() {
         bobs(&env, "claude/PostToolUse-Bash").with("/tool_response/interrupted", true),
     ];
     for call in calls {
-        assert_eq!(call.answer(&env), Answer::Silence, "{}", call.event);
+        assert_eq!(call.answer(&env), HookAnswer::Silence, "{}", call.event);
         assert_state(&env, &id, "stored");
     }
     assert!(prompt(&env, "two").context(&env).ends_with("> hello"));
@@ -189,7 +189,7 @@ fn what_was_offered_is_no_reason_for_another_turn() {
     send(&env, "hello");
     assert!(prompt(&env, "one").context(&env).ends_with("> hello"));
     env.ok(&["send", "Bob", "no hurry", "--importance", "low", "--as", "Alice"]);
-    assert_eq!(bobs(&env, "claude/Stop").answer(&env), Answer::Silence);
+    assert_eq!(bobs(&env, "claude/Stop").answer(&env), HookAnswer::Silence);
 }
 
 /// A command that asks for mail gets it: the hook before it takes nothing.
@@ -207,7 +207,7 @@ fn a_command_that_asks_for_mail_gets_it() {
             ] {
                 let call = bobs(&env, &format!("{harness}/PreToolUse-Bash"))
                     .with("/tool_input/command", line.as_str());
-                assert_eq!(call.answer(&env), Answer::Silence, "{harness}: {line}");
+                assert_eq!(call.answer(&env), HookAnswer::Silence, "{harness}: {line}");
             }
             let mut words: Vec<&str> = command.split(' ').collect();
             words.extend(["--as", "Bob"]);
@@ -220,7 +220,7 @@ fn a_command_that_asks_for_mail_gets_it() {
         bobs(&env, "codex/PreToolUse-Bash").with("/tool_name", tool).with("/tool_input", json!({}))
     };
     send(&env, "for a tool");
-    assert_eq!(before("mcp__ravenry__inbox").answer(&env), Answer::Silence);
+    assert_eq!(before("mcp__ravenry__inbox").answer(&env), HookAnswer::Silence);
     assert!(before("mcp__other__inbox").context(&env).ends_with("> for a tool"), "any other carries it");
 }
 
@@ -233,10 +233,10 @@ fn a_turn_that_ends_in_silence_shows_nothing() {
     assert!(prompt.context(&env).ends_with("> hello"));
     for said in ["[no response text]", ""] {
         let stop = bobs(&env, "gemini/AfterAgent").with("/prompt_response", said);
-        assert_eq!(stop.answer(&env), Answer::Silence);
+        assert_eq!(stop.answer(&env), HookAnswer::Silence);
         assert_state(&env, &id, "stored");
         assert!(prompt.context(&env).ends_with("> hello"));
     }
-    assert_eq!(bobs(&env, "gemini/AfterAgent").answer(&env), Answer::Silence);
+    assert_eq!(bobs(&env, "gemini/AfterAgent").answer(&env), HookAnswer::Silence);
     assert_state(&env, &id, "surfaced");
 }

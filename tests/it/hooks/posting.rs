@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ravenry::domain::SessionId;
-use ravenry::domain::hook::Answer;
-use ravenry::store::Activity;
+use ravenry::domain::hook::HookAnswer;
+use ravenry::store::SessionState;
 use serde_json::{Value, json};
 
 use super::call::{Call, session_of};
@@ -95,13 +95,13 @@ impl Scene {
         Call::new(&self.env, fixture, &session_of("Bob"))
     }
 
-    pub fn prompt(&self, text: &str) -> Answer {
+    pub fn prompt(&self, text: &str) -> HookAnswer {
         self.call("claude/UserPromptSubmit").with("/prompt", text).answer(&self.env)
     }
 
     pub fn stop(&self, mode: &str) {
         let answer = self.call("claude/Stop").with("/permission_mode", mode).answer(&self.env);
-        assert_eq!(answer, Answer::Silence);
+        assert_eq!(answer, HookAnswer::Silence);
     }
 
     pub fn turns(&self) -> u32 {
@@ -114,7 +114,7 @@ impl Scene {
     fn is_left_alone(&self, why: &str) {
         assert_eq!(send(&self.env, &["anyone?"]), "prompt", "{why}");
         assert_eq!(self.heard(), [] as [Value; 0], "{why}");
-        assert_eq!(self.env.store().activity(&Self::session()).unwrap(), Activity::Resting, "{why}");
+        assert_eq!(self.env.store().activity(&Self::session()).unwrap(), SessionState::Resting, "{why}");
         assert_eq!(self.turns(), 0, "{why}");
     }
 }
@@ -133,7 +133,7 @@ fn one_line_of_ours_wakes_it_and_the_hook_brings_the_mail() {
     let said = line["message"]["content"].as_str().unwrap();
     assert!(said.starts_with("[msg] You have mail"), "{line}");
     assert_eq!(line, json!({ "type": "user", "message": { "role": "user", "content": said } }));
-    let Answer::Context(mail) = scene.prompt(said) else { panic!("no mail at the prompt") };
+    let HookAnswer::Context(mail) = scene.prompt(said) else { panic!("no mail at the prompt") };
     for text in ["> no hurry", "> wake up", "> he is on his way"] {
         assert!(mail.contains(text) && mail.contains("[peer Alice"), "{mail}");
     }
@@ -237,7 +237,7 @@ fn what_lies_in_the_place_of_the_socket_is_looked_at_first() {
         let mut command = scene.env.msg();
         let sent = end(command.args(["send", "Bob", "hello?", "--as", "Alice", "--json"])).expect_code(0);
         assert_eq!(sent.json()["sent"][0]["wake"], "prompt");
-        assert_eq!(scene.env.store().activity(&Scene::session()).unwrap(), Activity::Resting);
+        assert_eq!(scene.env.store().activity(&Scene::session()).unwrap(), SessionState::Resting);
         assert_eq!(scene.turns(), 0, "that was no turn");
         sent.stderr
     };

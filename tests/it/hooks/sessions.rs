@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ravenry::domain::hook::Answer;
+use ravenry::domain::hook::HookAnswer;
 use serde_json::{Value, json};
 
 use super::call::{Call, context, session_of};
@@ -19,7 +19,7 @@ fn open_house() -> TestEnvironment {
     env
 }
 
-fn start(env: &TestEnvironment, shell: &mut Shell, session: &str, source: &str) -> Answer {
+fn start(env: &TestEnvironment, shell: &mut Shell, session: &str, source: &str) -> HookAnswer {
     Call::new(env, "claude/SessionStart", session).with("/source", source).answer_in(env, shell)
 }
 
@@ -50,7 +50,7 @@ fn a_session_joins_where_that_is_wanted_and_leaves_at_its_end() {
         let name = fixture.split('/').next().unwrap();
         let mut shell = harness(&env, name);
         let call = Call::new(&env, fixture, "s1");
-        assert_eq!(call.answer_in(&env, &mut shell), Answer::Silence, "{fixture}: nobody asked for it");
+        assert_eq!(call.answer_in(&env, &mut shell), HookAnswer::Silence, "{fixture}: nobody asked for it");
         assert!(!env.mesh().exists(), "{fixture}");
         env.ok(&["config", "set", SETTING, "true"]);
         call.answer_in(&env, &mut shell);
@@ -61,7 +61,7 @@ fn a_session_joins_where_that_is_wanted_and_leaves_at_its_end() {
         assert_eq!((&agent["harness"], &agent["cwd"]), (&json!(name), &json!(env.work())), "{fixture}");
         call.answer_in(&env, &mut shell);
         assert_eq!(env.names(), names, "{fixture}: twice is once");
-        assert_eq!(end_of(&env, name, "s1").answer_in(&env, &mut shell), Answer::Silence);
+        assert_eq!(end_of(&env, name, "s1").answer_in(&env, &mut shell), HookAnswer::Silence);
         assert!(env.names().is_empty(), "{fixture}: it has left");
     }
 }
@@ -72,7 +72,7 @@ fn or_where_the_folder_is_one_of_those() {
     let mut shell = harness(&env, "claude");
     let elsewhere = env.home().display().to_string();
     env.ok(&["config", "set", "autoRegisterPaths", &format!("{elsewhere},/nowhere/*")]);
-    assert_eq!(start(&env, &mut shell, "s1", "startup"), Answer::Silence);
+    assert_eq!(start(&env, &mut shell, "s1", "startup"), HookAnswer::Silence);
     assert!(env.names().is_empty());
     env.ok(&["config", "set", "autoRegisterPaths", &format!("{elsewhere},{}", env.work().display())]);
     context(start(&env, &mut shell, "s1", "startup"));
@@ -114,7 +114,7 @@ fn however_many_there_are_it_takes_few_words() {
     for fixture in STARTS {
         let mut shell = harness(&env, fixture.split('/').next().unwrap());
         let call = Call::new(&env, fixture, fixture);
-        let Answer::Context(text) = call.answer_in(&env, &mut shell) else { continue };
+        let HookAnswer::Context(text) = call.answer_in(&env, &mut shell) else { continue };
         let words = text.split_whitespace().count();
         assert!(words <= 120, "{fixture}: {words} words: {text}");
         assert!(
@@ -132,7 +132,7 @@ fn or_it_is_told_nothing() {
     let env = open_house();
     env.ok(&["config", "set", "registrationContext", "false"]);
     let mut shell = harness(&env, "claude");
-    assert_eq!(start(&env, &mut shell, "s1", "startup"), Answer::Silence);
+    assert_eq!(start(&env, &mut shell, "s1", "startup"), HookAnswer::Silence);
     assert_eq!(env.names().len(), 1, "it joined all the same");
 }
 
@@ -175,12 +175,12 @@ fn compact_and_clear_change_nothing_about_who_it_is() {
         assert_eq!(agent["reservations"][0]["pattern"], "src/");
         assert_eq!(env.names(), ["Alice", "Bob", "Carol"]);
         let edit = Call::edit(&env, session, "src/x");
-        assert_eq!(edit.answer_in(&env, shell), Answer::Silence, "its own reservation");
-        assert!(matches!(Call::edit(&env, &session_of("Bob"), "src/x").answer(&env), Answer::Deny(_)));
+        assert_eq!(edit.answer_in(&env, shell), HookAnswer::Silence, "its own reservation");
+        assert!(matches!(Call::edit(&env, &session_of("Bob"), "src/x").answer(&env), HookAnswer::Deny(_)));
     };
     check(&mut shell, "s1", "compact");
     let end = Call::new(&env, "claude/SessionEnd", "s1").with("/reason", "clear");
-    assert_eq!(end.answer_in(&env, &mut shell), Answer::Silence);
+    assert_eq!(end.answer_in(&env, &mut shell), HookAnswer::Silence);
     assert_eq!(env.names(), ["Alice", "Bob", "Carol"], "another session follows");
     check(&mut shell, "s2", "clear");
     // Without that hook, any other hook reports the new id.
@@ -203,7 +203,11 @@ fn a_session_that_is_resumed_in_the_process_of_an_agent_keeps_its_reservations()
     for session in ["s1", "s2", "s1", "gone"] {
         for _ in 0..2 {
             let edit = Call::edit(&env, session, "src/x");
-            assert_eq!(edit.answer_in(&env, &mut shell), Answer::Silence, "{session}: its own reservation");
+            assert_eq!(
+                edit.answer_in(&env, &mut shell),
+                HookAnswer::Silence,
+                "{session}: its own reservation"
+            );
             assert_eq!(env.registration("Carol")["sessionId"], session);
         }
     }
@@ -231,17 +235,17 @@ fn at_its_end_all_becomes_free_and_who_waits_is_told() {
     let env = two();
     env.ok(&["reserve", "src/", "--as", "Alice"]);
     let edit = Call::edit(&env, &session_of("Bob"), "src/x");
-    assert!(matches!(edit.answer(&env), Answer::Deny(_)));
+    assert!(matches!(edit.answer(&env), HookAnswer::Deny(_)));
     let end = Call::new(&env, "claude/SessionEnd", &session_of("Alice"));
     for reason in ["clear", "resume"] {
         end.clone().with("/reason", reason).answer(&env);
         assert_eq!(env.names(), ["Alice", "Bob"], "{reason}");
-        assert!(matches!(edit.answer(&env), Answer::Deny(_)), "{reason}");
+        assert!(matches!(edit.answer(&env), HookAnswer::Deny(_)), "{reason}");
     }
     end.answer(&env);
     assert_eq!(env.names(), ["Bob"]);
     assert_eq!(inbox(&env).len(), 1, "Bob is told at once");
-    assert_eq!(edit.answer(&env), Answer::Silence);
+    assert_eq!(edit.answer(&env), HookAnswer::Silence);
     let done = Call::new(&env, "claude/PostToolUse-Edit", &session_of("Bob"));
     assert!(done.context(&env).contains("> `src/x` is free: Alice no longer holds it."));
     env.join("alice");
@@ -257,7 +261,7 @@ fn who_joined_without_a_session_id_is_known_by_its_process() {
     assert_ne!(env.registration("Gem")["sessionId"], "g1");
     post(&env.store(), "Gem", "hello");
     let edit = Call::new(&env, "gemini/BeforeTool-write_file", "g1").with("/tool_input/file_path", "src/x");
-    assert_eq!(edit.answer_in(&env, &mut gemini), Answer::Silence, "its own");
+    assert_eq!(edit.answer_in(&env, &mut gemini), HookAnswer::Silence, "its own");
     assert_eq!(env.registration("Gem")["sessionId"], "g1", "it is carried over");
     // Now the session id is enough.
     assert!(Call::new(&env, "gemini/AfterTool-write_file", "g1").context(&env).ends_with("> hello"));
@@ -279,12 +283,12 @@ fn who_was_evicted_does_not_come_back_by_a_hook() {
             ["claude/PostToolUse-Bash", "claude/UserPromptSubmit", "claude/Stop", "claude/PreToolUse-Edit"]
         {
             let call = Call::new(&env, fixture, "s1");
-            assert_eq!(call.answer_in(&env, &mut shell), Answer::Silence, "{fixture}");
+            assert_eq!(call.answer_in(&env, &mut shell), HookAnswer::Silence, "{fixture}");
         }
         for source in ["compact", "resume", "startup"] {
             assert_eq!(
                 start(&env, &mut shell, "s1", source),
-                Answer::Silence,
+                HookAnswer::Silence,
                 "{SETTING} {setting}: {source}"
             );
         }
@@ -318,12 +322,12 @@ fn two_opencode_sessions_in_one_process_are_two_agents() {
         let path: Value = json!(env.work().join("src/x"));
         Call::new(&env, "opencode/tool.execute.before-write", session).with("/output/args/filePath", path)
     };
-    assert_eq!(after("ses_2").answer_in(&env, &mut opencode), Answer::Silence);
+    assert_eq!(after("ses_2").answer_in(&env, &mut opencode), HookAnswer::Silence);
     assert!(context(after("ses_1").answer_in(&env, &mut opencode)).ends_with("> for one"));
-    assert_eq!(edit("ses_1").answer_in(&env, &mut opencode), Answer::Silence);
-    assert!(matches!(edit("ses_2").answer_in(&env, &mut opencode), Answer::Deny(_)));
+    assert_eq!(edit("ses_1").answer_in(&env, &mut opencode), HookAnswer::Silence);
+    assert!(matches!(edit("ses_2").answer_in(&env, &mut opencode), HookAnswer::Deny(_)));
     // A session that has not joined is neither of them.
-    assert!(matches!(edit("ses_4").answer_in(&env, &mut opencode), Answer::Deny(_)));
+    assert!(matches!(edit("ses_4").answer_in(&env, &mut opencode), HookAnswer::Deny(_)));
     end_of(&env, "opencode", "ses_1").answer_in(&env, &mut opencode);
     assert_eq!(env.names(), [two]);
 }

@@ -1,6 +1,6 @@
 //! An agent that is about to stop continues if mail is waiting, but only a limited number of times.
 
-use ravenry::domain::hook::Answer;
+use ravenry::domain::hook::HookAnswer;
 
 use super::call::{Call, receipt, send, session_of};
 use crate::environment::TestEnvironment;
@@ -27,9 +27,9 @@ fn bobs(env: &TestEnvironment, fixture: &str) -> Call {
 }
 
 #[track_caller]
-fn go_on(answer: Answer) -> String {
+fn go_on(answer: HookAnswer) -> String {
     match answer {
-        Answer::GoOn(text) => text,
+        HookAnswer::GoOn(text) => text,
         other => panic!("it stops: {other:?}"),
     }
 }
@@ -45,11 +45,11 @@ fn mail_keeps_an_agent_going_so_often_per_prompt_of_its_user() {
                 post(&env.store(), "Bob", "one more thing");
                 let text = go_on(stop.answer(&env));
                 assert!(text.starts_with("[peer Alice, ") && text.ends_with("> one more thing"), "{text}");
-                assert_eq!(stop.answer(&env), Answer::Silence, "{round}.{turn}: nothing is left");
+                assert_eq!(stop.answer(&env), HookAnswer::Silence, "{round}.{turn}: nothing is left");
             }
             post(&env.store(), "Bob", "too much");
             for _ in 0..2 {
-                assert_eq!(stop.answer(&env), Answer::Silence, "round {round} of {}", stop.harness);
+                assert_eq!(stop.answer(&env), HookAnswer::Silence, "round {round} of {}", stop.harness);
             }
             assert_eq!(inbox(&env).len(), 1, "it waits for the user's next prompt");
             prompt.answer(&env);
@@ -74,10 +74,15 @@ fn our_own_words_are_no_prompt_of_the_user() {
                 0 => text,
                 _ => format!("<hook_prompt hook_run_id=\"7\">{text}</hook_prompt>"),
             };
-            assert_eq!(prompt.clone().with(said, shown).answer(&env), Answer::Silence);
+            assert_eq!(prompt.clone().with(said, shown).answer(&env), HookAnswer::Silence);
         }
         post(&env.store(), "Bob", "three");
-        assert_eq!(stop.answer(&env), Answer::Silence, "{}: that was no prompt of the user's", stop.harness);
+        assert_eq!(
+            stop.answer(&env),
+            HookAnswer::Silence,
+            "{}: that was no prompt of the user's",
+            stop.harness
+        );
         prompt.with(said, "go on").answer(&env);
         post(&env.store(), "Bob", "four");
         go_on(stop.answer(&env));
@@ -99,7 +104,7 @@ fn where_it_would_be_the_user_speaking_the_mail_comes_by_the_prompt() {
         assert!(said(&text).context(&env).ends_with("> the words of a peer"));
     }
     let late = send(&env, "too much");
-    assert_eq!(stop.answer(&env), Answer::Silence);
+    assert_eq!(stop.answer(&env), HookAnswer::Silence);
     assert_eq!(receipt(&env, &late).0, "stored");
     assert!(said("please go on").context(&env).ends_with("> too much"));
     send(&env, "and again");
@@ -112,7 +117,7 @@ fn what_is_of_low_importance_waits() {
     let stop = bobs(&env, "claude/Stop");
     env.ok(&["send", "Bob", "by the way", "--importance", "low", "--as", "Alice"]);
     for _ in 0..3 {
-        assert_eq!(stop.answer(&env), Answer::Silence);
+        assert_eq!(stop.answer(&env), HookAnswer::Silence);
     }
     assert_eq!(inbox(&env).len(), 1);
     send(&env, "this matters");
@@ -127,7 +132,7 @@ fn no_mail_no_word() {
     let env = twice();
     for stop in HARNESSES.map(|(stop, ..)| stop).into_iter().chain(["opencode/event-session.idle"]) {
         for _ in 0..3 {
-            assert_eq!(bobs(&env, stop).answer(&env), Answer::Silence, "{stop}");
+            assert_eq!(bobs(&env, stop).answer(&env), HookAnswer::Silence, "{stop}");
         }
     }
     send(&env, "hello");
@@ -140,7 +145,7 @@ fn none_at_all_if_that_is_wanted() {
     let env = two();
     env.ok(&["config", "set", "mailTurns", "0"]);
     send(&env, "hello");
-    assert_eq!(bobs(&env, "claude/Stop").answer(&env), Answer::Silence);
+    assert_eq!(bobs(&env, "claude/Stop").answer(&env), HookAnswer::Silence);
     assert!(bobs(&env, "claude/UserPromptSubmit").context(&env).ends_with("> hello"));
 }
 
@@ -154,7 +159,7 @@ fn two_who_answer_each_other_come_to_rest() {
         let mut is_over = true;
         for (name, other) in [("Bob", "Alice"), ("Alice", "Bob")] {
             let stop = Call::new(&env, "claude/Stop", &session_of(name)).with("/stop_hook_active", true);
-            if let Answer::GoOn(_) = stop.answer(&env) {
+            if let HookAnswer::GoOn(_) = stop.answer(&env) {
                 env.ok(&["send", other, "and you?", "--as", name]);
                 (turns, is_over) = (turns + 1, false);
             }

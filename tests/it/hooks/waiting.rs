@@ -1,6 +1,6 @@
 //! An agent that was refused at a hook is told once when the path or task is free.
 
-use ravenry::domain::hook::Answer;
+use ravenry::domain::hook::HookAnswer;
 
 use super::call::{Call, session_of};
 use crate::environment::{TestEnvironment, put};
@@ -23,7 +23,7 @@ fn bobs(env: &TestEnvironment, fixture: &str) -> Call {
 #[track_caller]
 fn refused(call: &Call, env: &TestEnvironment) {
     match call.answer(env) {
-        Answer::Deny(reason) => {
+        HookAnswer::Deny(reason) => {
             assert!(reason.contains("you should get a message when it is free"), "{reason}");
         }
         other => panic!("not refused: {other:?}"),
@@ -34,13 +34,13 @@ fn refused(call: &Call, env: &TestEnvironment) {
 #[track_caller]
 fn assert_told_once(env: &TestEnvironment, fixture: &str, words: &str) {
     let told = match bobs(env, fixture).answer(env) {
-        Answer::Context(text) | Answer::GoOn(text) => text,
+        HookAnswer::Context(text) | HookAnswer::GoOn(text) => text,
         other => panic!("not told: {other:?}"),
     };
     assert!(told.starts_with("[msg, ") && !told.contains("msg reply"), "{told}");
     assert_eq!(told.lines().skip(1).collect::<Vec<_>>(), [format!("> {words}")]);
     for fixture in ["claude/PostToolUse-Bash", "claude/Stop", "claude/UserPromptSubmit"] {
-        assert_eq!(bobs(env, fixture).answer(env), Answer::Silence, "told once");
+        assert_eq!(bobs(env, fixture).answer(env), HookAnswer::Silence, "told once");
     }
     assert!(env.registration("Bob")["waitsFor"].as_array().is_none_or(Vec::is_empty));
 }
@@ -55,7 +55,7 @@ fn when_the_holder_releases_it() {
         let (env, _) = three();
         refused(&Call::edit(&env, &session_of("Bob"), "src/a/x"), &env);
         refused(&Call::edit(&env, &session_of("Bob"), "src/a/x"), &env);
-        assert_eq!(bobs(&env, fixture).answer(&env), Answer::Silence, "it is not free yet");
+        assert_eq!(bobs(&env, fixture).answer(&env), HookAnswer::Silence, "it is not free yet");
         env.ok(&["release", "src/a/", "--as", "Alice"]);
         assert_told_once(&env, fixture, FREE);
     }
@@ -88,7 +88,7 @@ fn when_the_holder_is_killed() {
         env.kill(alice);
         assert!(inbox(&env).is_empty());
         assert_told_once(&env, fixture, FREE);
-        assert_eq!(Call::edit(&env, &session_of("Bob"), "src/a/x").answer(&env), Answer::Silence);
+        assert_eq!(Call::edit(&env, &session_of("Bob"), "src/a/x").answer(&env), HookAnswer::Silence);
     }
 }
 
@@ -101,7 +101,7 @@ fn when_the_owner_of_a_task_is_killed() {
         let claim = |name: &'static str| ["claim", "TASK-1", "--spec", "spec.md", "--as", name];
         env.ok(&claim("Alice"));
         assert_eq!(env.fails(1, &claim("Bob")), "already_claimed");
-        assert_eq!(bobs(&env, fixture).answer(&env), Answer::Silence, "Alice lives");
+        assert_eq!(bobs(&env, fixture).answer(&env), HookAnswer::Silence, "Alice lives");
         env.kill(alice);
         assert!(inbox(&env).is_empty());
         let free = "`TASK-1` is free: Alice no longer works on it. To take it: msg claim TASK-1";
@@ -118,12 +118,12 @@ fn not_while_another_holds_a_part_of_it() {
     refused(&Call::bash(&env, "PreToolUse", &session_of("Bob"), "rm -r src"), &env);
     env.kill(alice);
     for fixture in ["claude/PostToolUse-Bash", "claude/Stop", "claude/UserPromptSubmit"] {
-        assert_eq!(bobs(&env, fixture).answer(&env), Answer::Silence, "Carol holds src/b/");
+        assert_eq!(bobs(&env, fixture).answer(&env), HookAnswer::Silence, "Carol holds src/b/");
     }
     env.ok(&["release", "--as", "Carol"]);
     let told = bobs(&env, "claude/PostToolUse-Bash").context(&env);
     assert!(told.contains("> `src` is free: "), "{told}");
-    assert_eq!(bobs(&env, "claude/PostToolUse-Bash").answer(&env), Answer::Silence);
+    assert_eq!(bobs(&env, "claude/PostToolUse-Bash").answer(&env), HookAnswer::Silence);
 }
 
 /// A session that has not joined cannot be told, and is not promised it.
@@ -132,9 +132,9 @@ fn not_who_has_not_joined() {
     let env = two();
     env.ok(&["reserve", "src/", "--as", "Alice"]);
     match Call::edit(&env, "a stranger", "src/x").answer(&env) {
-        Answer::Deny(reason) => assert!(!reason.contains("get a message"), "{reason}"),
+        HookAnswer::Deny(reason) => assert!(!reason.contains("get a message"), "{reason}"),
         other => panic!("not refused: {other:?}"),
     }
     env.ok(&["release", "--as", "Alice"]);
-    assert_eq!(Call::new(&env, "claude/PostToolUse-Bash", "a stranger").answer(&env), Answer::Silence);
+    assert_eq!(Call::new(&env, "claude/PostToolUse-Bash", "a stranger").answer(&env), HookAnswer::Silence);
 }

@@ -9,8 +9,8 @@ use std::time::{Duration, SystemTime};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use ravenry::domain::SessionId;
-use ravenry::domain::hook::Answer;
-use ravenry::store::Activity;
+use ravenry::domain::hook::HookAnswer;
+use ravenry::store::SessionState;
 use serde_json::Value;
 
 use super::call::{Call, receipt, session_of};
@@ -38,11 +38,11 @@ fn call(env: &TestEnvironment, fixture: &str) -> Call {
     Call::new(env, fixture, &session_of("Bob"))
 }
 
-fn stop(env: &TestEnvironment) -> Answer {
+fn stop(env: &TestEnvironment) -> HookAnswer {
     call(env, "claude/Stop").answer(env)
 }
 
-fn prompt(env: &TestEnvironment, text: &str) -> Answer {
+fn prompt(env: &TestEnvironment, text: &str) -> HookAnswer {
     call(env, "claude/UserPromptSubmit").with("/prompt", text).answer(env)
 }
 
@@ -107,7 +107,7 @@ fn send_tells_how_it_will_be_noticed() {
     prompt(&env, "hello");
     assert_eq!(send(&env, &["he is busy"]), "hook");
     env.ok(&["read", "--as", "Bob"]);
-    assert_eq!(stop(&env), Answer::Silence);
+    assert_eq!(stop(&env), HookAnswer::Silence);
     assert_eq!(send(&env, &["he rests, and nobody is there to wake him"]), "prompt");
     env.ok(&["read", "--as", "Bob"]);
     let waiter = Waiter::start(&env);
@@ -150,7 +150,7 @@ fn a_waiter_wakes_and_takes_nothing() {
         prompt(&env, "hello");
         let mut waiter = Waiter::start_as(&env, harness, fixture);
         // It starts together with the hook that reports the session idle, or before it.
-        assert_eq!(stop(&env), Answer::Silence);
+        assert_eq!(stop(&env), HookAnswer::Silence);
         send(&env, &["of no importance", "--importance", "low"]);
         assert!(waiter.is_there());
         send(&env, &["wake up"]);
@@ -158,7 +158,7 @@ fn a_waiter_wakes_and_takes_nothing() {
         assert_eq!(code, Some(if harness == "claude" { 2 } else { 0 }), "{said}");
         assert!(said.contains("[msg] You have mail") && !said.contains("wake up"), "{said}");
         assert_eq!(inbox(&env).len(), 2, "the turn's own hook hands it over");
-        let Answer::Context(mail) = prompt(&env, &said) else { panic!("no mail at the prompt") };
+        let HookAnswer::Context(mail) = prompt(&env, &said) else { panic!("no mail at the prompt") };
         assert!(mail.contains("> wake up") && mail.contains("> of no importance"), "{mail}");
     }
 }
@@ -171,12 +171,12 @@ fn a_waiter_wakes_when_what_was_waited_for_is_free() {
     env.ok(&["reserve", "src/", "--as", "Carol"]);
     prompt(&env, "hello");
     assert_eq!(env.fails(1, &["reserve", "src/x", "--as", "Bob"]), "reserved");
-    assert_eq!(stop(&env), Answer::Silence);
+    assert_eq!(stop(&env), HookAnswer::Silence);
     let mut waiter = Waiter::start(&env);
     env.kill(carol);
     let (code, said) = waiter.end();
     assert_eq!(code, Some(2), "{said}");
-    let Answer::Context(mail) = prompt(&env, &said) else { panic!("no mail at the prompt") };
+    let HookAnswer::Context(mail) = prompt(&env, &said) else { panic!("no mail at the prompt") };
     assert!(mail.contains("> `src/x` is free: Carol no longer holds it."), "{mail}");
 }
 
@@ -210,9 +210,9 @@ fn what_comes_in_a_burst_is_one_turn() {
     let (code, said) = waiter.end();
     assert_eq!(code, Some(2));
     // A waiter that is started meanwhile, as after a turn, wakes nobody: Bob is working.
-    let Answer::Context(mail) = prompt(&env, &said) else { panic!("no mail") };
+    let HookAnswer::Context(mail) = prompt(&env, &said) else { panic!("no mail") };
     assert_eq!(mail.matches("[peer Alice").count(), 20, "{mail}");
-    assert_eq!(stop(&env), Answer::Silence, "nothing is left");
+    assert_eq!(stop(&env), HookAnswer::Silence, "nothing is left");
     assert_eq!(env.store().turns(&SessionId::new(session_of("Bob")).unwrap()).unwrap().count, 1);
 }
 
@@ -235,7 +235,7 @@ fn mail_wakes_so_often_per_prompt_of_the_user() {
         env.ok(&["doctor", "--wake", "Bob"]);
         assert!(waiter.is_there(), "it waits, but for the user's next prompt");
         // Nobody else wakes him either, and the mail comes with that prompt.
-        let Answer::Context(mail) = prompt(&env, "what now?") else { panic!("no mail") };
+        let HookAnswer::Context(mail) = prompt(&env, "what now?") else { panic!("no mail") };
         assert!(mail.ends_with("> too much"), "{mail}");
         assert_eq!(waiter.end().0, Some(0), "a turn has begun");
     }
@@ -283,7 +283,7 @@ fn what_came_while_it_stopped_is_not_left_lying() {
     let (env, _) = scene();
     prompt(&env, "hello");
     assert_eq!(send(&env, &["just in time"]), "hook");
-    let Answer::GoOn(mail) = stop(&env) else { panic!("it stops") };
+    let HookAnswer::GoOn(mail) = stop(&env) else { panic!("it stops") };
     assert!(mail.ends_with("> just in time"), "{mail}");
     assert_eq!(send(&env, &["it goes on"]), "hook");
 }
@@ -320,12 +320,12 @@ fn a_new_session_rests() {
     // Both hooks start at once, and the waiter may be first.
     let waiter = format!("(msg waiter claude <{} 2>woken; echo $? >ended) &", told.display());
     assert_eq!(claude.run(&waiter).code, Some(0));
-    let Answer::Context(_) = of("claude/SessionStart").answer_in(&env, &mut claude) else {
+    let HookAnswer::Context(_) = of("claude/SessionStart").answer_in(&env, &mut claude) else {
         panic!("not joined")
     };
     let mesh = env.store();
     wait_until("it waits", || mesh.waiter(&session).unwrap().is_some());
-    assert_eq!(mesh.activity(&session).unwrap(), Activity::Resting);
+    assert_eq!(mesh.activity(&session).unwrap(), SessionState::Resting);
     let name = env.names().into_iter().find(|name| name != "Alice").unwrap();
     let sent = env.ok(&["send", &name, "good morning", "--as", "Alice"]);
     assert_eq!(sent["sent"][0]["wake"], "rewake");
@@ -334,7 +334,7 @@ fn a_new_session_rests() {
     // A `SessionStart` of a working session, as after a compaction, does not mean that it is idle.
     of("claude/UserPromptSubmit").answer_in(&env, &mut claude);
     of("claude/SessionStart").answer_in(&env, &mut claude);
-    assert_eq!(mesh.activity(&session).unwrap(), Activity::Working);
+    assert_eq!(mesh.activity(&session).unwrap(), SessionState::Working);
 }
 
 /// A session that was killed during a turn and comes back in another process waits for its user.
@@ -349,14 +349,14 @@ fn a_session_that_was_killed_at_work_rests_when_it_comes_back() {
     of("claude/SessionStart").answer_in(&env, &mut claude);
     of("claude/UserPromptSubmit").answer_in(&env, &mut claude);
     let mesh = env.store();
-    assert_eq!(mesh.activity(&session).unwrap(), Activity::Working);
+    assert_eq!(mesh.activity(&session).unwrap(), SessionState::Working);
     drop(claude);
     let mut claude = harness(&env, "claude");
     of("claude/SessionStart").with("/source", "resume").answer_in(&env, &mut claude);
-    assert_eq!(mesh.activity(&session).unwrap(), Activity::Resting);
+    assert_eq!(mesh.activity(&session).unwrap(), SessionState::Resting);
     of("claude/UserPromptSubmit").answer_in(&env, &mut claude);
     of("claude/SessionStart").with("/source", "compact").answer_in(&env, &mut claude);
-    assert_eq!(mesh.activity(&session).unwrap(), Activity::Working, "it is the same process still");
+    assert_eq!(mesh.activity(&session).unwrap(), SessionState::Working, "it is the same process still");
 }
 
 /// If the process that wakes it dies or is not heard, the session counts as idle again after a while.
@@ -368,16 +368,16 @@ fn who_is_not_woken_after_all_rests_again() {
     prompt(&env, "hello");
     stop(&env);
     assert!(mesh.rouse(&session).unwrap());
-    assert_eq!(mesh.activity(&session).unwrap(), Activity::Working);
+    assert_eq!(mesh.activity(&session).unwrap(), SessionState::Working);
     assert!(!mesh.rouse(&session).unwrap());
     let files = fs::read_dir(env.mesh().join("hooks")).unwrap().map(|entry| entry.unwrap().path());
     let roused =
         files.into_iter().find(|path| path.extension().is_some_and(|kind| kind == "roused")).unwrap();
     date(&roused, SystemTime::now() - Duration::from_secs(60));
-    assert_eq!(mesh.activity(&session).unwrap(), Activity::Resting);
+    assert_eq!(mesh.activity(&session).unwrap(), SessionState::Resting);
     assert!(mesh.rouse(&session).unwrap() && !mesh.rouse(&session).unwrap());
     prompt(&env, "hello again");
-    assert_eq!(mesh.activity(&session).unwrap(), Activity::Working);
+    assert_eq!(mesh.activity(&session).unwrap(), SessionState::Working);
     assert!(!mesh.rouse(&session).unwrap());
 }
 
@@ -472,7 +472,7 @@ fn a_turn_that_begins_meanwhile_is_not_put_to_rest() {
     prompt(&env, "something of my own");
     fs::write(&go_on, "").unwrap();
     assert!(sender.wait().unwrap().success());
-    assert_eq!(mesh.activity(&session).unwrap(), Activity::Working);
+    assert_eq!(mesh.activity(&session).unwrap(), SessionState::Working);
     assert_eq!(mesh.turns(&session).unwrap().count, 0, "the prompt has set it back");
 }
 
@@ -493,7 +493,7 @@ fn many_are_woken_at_the_same_time() {
     for name in names {
         codex.join(&env, name);
         let call = Call::new(&env, "claude/Stop", &session_of(name));
-        assert_eq!(call.answer(&env), Answer::Silence);
+        assert_eq!(call.answer(&env), HookAnswer::Silence);
     }
     let sent = env.ok(&["broadcast", "wake up", "--as", "Alice"]);
     let rungs = sent["sent"].as_array().unwrap().iter().map(|sent| sent["wake"].as_str().unwrap());
@@ -523,11 +523,11 @@ fn an_answer_that_leads_nowhere_is_none() {
         say_to_nobody("claude/UserPromptSubmit");
         say_to_nobody("claude/Stop");
         assert_eq!(receipt(&env, &id).0, "stored", "{place}");
-        assert_eq!(env.store().activity(&session).unwrap(), Activity::Resting, "{place}");
+        assert_eq!(env.store().activity(&session).unwrap(), SessionState::Resting, "{place}");
         assert_eq!(env.store().turns(&session).unwrap().count, 0, "{place}: that was no turn");
-        let Answer::GoOn(mail) = stop(&env) else { panic!("{place}: it stops") };
+        let HookAnswer::GoOn(mail) = stop(&env) else { panic!("{place}: it stops") };
         assert!(mail.ends_with("> is anybody there?"), "{mail}");
-        assert_eq!(call(&env, "claude/PreToolUse-Bash").answer(&env), Answer::Silence);
+        assert_eq!(call(&env, "claude/PreToolUse-Bash").answer(&env), HookAnswer::Silence);
         assert_eq!(receipt(&env, &id).0, "surfaced", "{place}");
     }
 }
@@ -542,7 +542,7 @@ fn who_can_not_be_woken_rests_on() {
     assert_eq!(sent.json()["sent"][0]["wake"], "prompt");
     assert!(sent.stderr.contains("Bob could not be woken"), "{}", sent.stderr);
     let session = SessionId::new(session_of("Bob")).unwrap();
-    assert_eq!(env.store().activity(&session).unwrap(), Activity::Resting);
+    assert_eq!(env.store().activity(&session).unwrap(), SessionState::Resting);
     assert_eq!(env.store().turns(&session).unwrap().count, 0, "that was no turn");
 }
 

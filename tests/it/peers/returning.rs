@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use ravenry::domain::AgentName;
-use ravenry::store::Why;
+use ravenry::store::GoneReason;
 use serde_json::json;
 
 use super::{pi, pi_removes, texts, write_pi};
@@ -115,7 +115,7 @@ fn burying_leaves_the_registration_of_whoever_took_the_name() {
     let census = locked.census().unwrap();
     let host = pi(&env, "Falcon", json!({}));
     env.drop_mail("Falcon", "for-the-pi");
-    locked.bury(&census.records[0], Why::Died, jiff::Timestamp::now(), None).unwrap();
+    locked.bury(&census.records[0], GoneReason::Died, jiff::Timestamp::now(), None).unwrap();
     drop(locked);
     assert_eq!(env.registration("Falcon")["pid"], host);
     assert_eq!(env.names(), ["Falcon"]);
@@ -155,7 +155,7 @@ fn a_pi_that_takes_a_name_during_a_burial_stays_registered() {
                 write_registration(&dir, pi);
             });
             starts.store(true, Ordering::Release);
-            locked.bury(&census.records[0], Why::Died, jiff::Timestamp::now(), None).unwrap();
+            locked.bury(&census.records[0], GoneReason::Died, jiff::Timestamp::now(), None).unwrap();
         });
         drop(locked);
         assert_eq!(env.registration("Falcon")["pid"], pi, "round {round}");
@@ -192,7 +192,7 @@ fn what_a_killed_burial_had_taken_is_put_back_or_buried() {
     let mesh = env.store();
     let name = AgentName::new("Robin").unwrap();
     let record = mesh.registration(&name).unwrap().unwrap();
-    mesh.lock().unwrap().bury(&record, Why::Died, jiff::Timestamp::now(), None).unwrap();
+    mesh.lock().unwrap().bury(&record, GoneReason::Died, jiff::Timestamp::now(), None).unwrap();
     let grave = fs::read_dir(env.mesh().join("graves")).unwrap().next().unwrap().unwrap().path();
     fs::rename(grave.join("registration.json"), registry.join(".Robin.taken")).unwrap();
     env.ok(&["doctor", "--repair"]);

@@ -8,7 +8,7 @@ use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use ravenry::domain::hook::Answer;
+use ravenry::domain::hook::HookAnswer;
 use ravenry::sys::seams;
 use serde_json::{Value, json};
 
@@ -237,7 +237,7 @@ fn what_is_refused_is_not_what_one_is_at() {
     env.join("Bob");
     env.ok(&["reserve", "src/", "--as", "Bob"]);
     let answer = Call::edit(&env, &session_of("Alice"), "src/a.rs").answer(&env);
-    assert!(matches!(answer, Answer::Deny(_)), "{answer:?}");
+    assert!(matches!(answer, HookAnswer::Deny(_)), "{answer:?}");
     assert_eq!(agent(&env, "Alice")["activity"], Value::Null);
 }
 

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use ravenry::domain::AgentName;
-use ravenry::ops::{self, Context, Globals, Wish};
+use ravenry::ops::{self, Context, GlobalOptions, ReserveRequest};
 use ravenry::sys::environment::Home;
 
 use super::two;
@@ -193,10 +193,10 @@ fn physical(path: &Path, links: usize) -> Option<PathBuf> {
 }
 
 fn context(env: &TestEnvironment, name: &str, cwd: &Path) -> Context {
-    let globals = Globals {
+    let globals = GlobalOptions {
         mesh: Some(env.mesh().to_str().unwrap().to_string()),
         speaker: Some(AgentName::new(name).unwrap()),
-        ..Globals::default()
+        ..GlobalOptions::default()
     };
     let (mut ctx, _) = Context::tolerant(globals).unwrap();
     let home = env.home();
@@ -220,7 +220,11 @@ fn what_is_covered_is_what_a_slow_look_says() {
         for pattern in &case.patterns {
             let text = pattern.typed(&root);
             let Some(reference) = Reference::read(&cwd, &text) else { return Ok(()) };
-            let wish = Wish { patterns: vec![text.clone()], force_broad: true, ..Wish::default() };
+            let wish = ReserveRequest {
+                patterns: vec![text.clone()],
+                force_broad: true,
+                ..ReserveRequest::default()
+            };
             let reserved = ops::run(context(&env, "Alice", &cwd), |op| ops::reserve(op, &wish)).outcome;
             let is_error = reserved.is_err();
             let goes_up = reference.tail.as_ref().is_some_and(|(tail, _)| tail.split('/').any(|p| p == ".."));

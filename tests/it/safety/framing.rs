@@ -4,7 +4,7 @@
 use std::fs;
 use std::time::Duration;
 
-use ravenry::domain::hook::Answer;
+use ravenry::domain::hook::HookAnswer;
 use serde_json::{Value, json};
 
 use crate::environment::{TestEnvironment, put};
@@ -154,7 +154,7 @@ fn a_peers_text_never_speaks_as_somebody_else() {
     for (number, fixture) in carriers.into_iter().enumerate() {
         drop_evil_mail(&env, number);
         let text = match Call::new(&env, fixture, &session_of("Bob")).answer(&env) {
-            Answer::Context(text) | Answer::GoOn(text) => text,
+            HookAnswer::Context(text) | HookAnswer::GoOn(text) => text,
             other => panic!("{fixture}: {other:?}"),
         };
         assert!(text.contains("\n> User: EVIL"), "{fixture}: {text}");
@@ -170,7 +170,7 @@ fn a_refusal_quotes_the_reason_of_whoever_holds_it() {
         Call::edit(&env, &session_of("Bob"), "src/x.rs"),
         Call::bash(&env, "PreToolUse", &session_of("Bob"), "rm src/x.rs"),
     ] {
-        let Answer::Deny(text) = call.answer(&env) else { panic!("it is Alice's") };
+        let HookAnswer::Deny(text) = call.answer(&env) else { panic!("it is Alice's") };
         assert!(text.contains("EVIL"), "the reason is told: {text}");
         check(&call.event, &text);
     }

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::os::fd::AsFd;
 
 use pty_process::blocking as pty;
-use ravenry::domain::{MessageId, Stamp};
+use ravenry::domain::{MessageId, MessageStamp};
 use ravenry::sys::seams;
 use serde_json::Value;
 
@@ -70,7 +70,7 @@ impl Scene {
 
 fn letters(id: &Value) -> String {
     let id = MessageId::new(id.as_str().unwrap()).unwrap();
-    Stamp::of_id(&id).expect("an id of ours").letters()
+    MessageStamp::of_id(&id).expect("an id of ours").letters()
 }
 
 /// What a command shows in a terminal, with plain line ends.

@@ -1,8 +1,8 @@
 //! Edits of JSON files, with or without comments.
 //!
-//! `jsonc-parser` parses: it bounds nesting at 512 levels and reports where each value is. The edits are ours. Its feature
-//! `cst` can edit as well (`CstObject::append`, `CstObjectProp::remove`), but it does not keep the rest of the file byte
-//! for byte. Measured with 0.34.0:
+//! `jsonc-parser` parses: it bounds nesting at 512 levels and reports where each value is. The edits are ours. Its
+//! feature `cst` can edit as well (`CstObject::append`, `CstObjectProp::remove`), but it does not keep the rest of the
+//! file byte for byte. Measured with 0.34.0:
 //!
 //! | file | edit | result |
 //! | --- | --- | --- |
@@ -11,16 +11,16 @@
 //! | `"a": 1, // one⏎  "hooks": {} // two⏎` | remove `hooks` | `"a": 1 // one⏎`: the user's comment beside it is deleted |
 //! | `{"a": 1, /* note */ "hooks": {}}` | remove `hooks` | `{"a": 1}`: the same |
 //!
-//! Its nodes also have no offsets, which a [`Refusal`] needs for its line and column.
+//! Its nodes also have no offsets, which a [`EditError`] needs for its line and column.
 
 mod node;
 mod splice;
 mod write;
 
-pub use node::{Kind, Member, Node};
+pub use node::{JsonNode, Member, NodeKind};
 pub use write::{Json, quoted};
 
-use super::{Refusal, Splice, bytes_of, spliced, text_of};
+use super::{EditError, Splice, bytes_of, spliced, text_of};
 use node::parse;
 
 /// Extensions of JSON that the program that reads the file accepts.
@@ -33,21 +33,21 @@ pub enum Dialect {
 
 /// A list in a settings file that may hold an entry of ours.
 #[derive(Clone, Copy)]
-pub struct Slot<'a> {
+pub struct EntrySlot<'a> {
     pub list: &'a [String],
     /// If set, the list holds groups, and our entry is in the list of that name in one of them.
     pub within: Option<&'a str>,
-    pub is_ours: &'a dyn Fn(&Node) -> bool,
+    pub is_ours: &'a dyn Fn(&JsonNode) -> bool,
 }
 
-impl std::fmt::Debug for Slot<'_> {
+impl std::fmt::Debug for EntrySlot<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Slot").field("list", &self.list).field("within", &self.within).finish_non_exhaustive()
     }
 }
 
 /// The position of an entry: its index in the list, and in the group.
-pub type Place = (usize, usize);
+pub type EntryPosition = (usize, usize);
 
 /// A settings file whose outermost value is an object.
 #[derive(Clone, Debug)]
@@ -55,25 +55,26 @@ pub struct Document {
     bom: bool,
     text: String,
     dialect: Dialect,
-    root: Node,
+    root: JsonNode,
     changed: bool,
 }
 
 impl Document {
     /// Parses the file. An empty file, and one with only comments, is an empty object.
-    pub fn parse(bytes: &[u8], dialect: Dialect) -> Result<Self, Refusal> {
+    pub fn parse(bytes: &[u8], dialect: Dialect) -> Result<Self, EditError> {
         let (bom, text) = text_of(bytes)?;
         let (text, root) = match parse(text, dialect)? {
             Some(root) => (text.to_string(), root),
             None => {
                 let gap = if text.trim().is_empty() { "" } else { text };
                 let text = format!("{gap}{{}}{}", super::newline_of(text));
-                let root = parse(&text, dialect)?.ok_or_else(|| Refusal::at(&text, 0, "it holds nothing"))?;
+                let root =
+                    parse(&text, dialect)?.ok_or_else(|| EditError::at(&text, 0, "it holds nothing"))?;
                 (text, root)
             }
         };
-        if !matches!(root.kind, Kind::Object(_)) {
-            return Err(Refusal::at(&text, root.range.start, "it must hold an object"));
+        if !matches!(root.kind, NodeKind::Object(_)) {
+            return Err(EditError::at(&text, root.range.start, "it must hold an object"));
         }
         Ok(Self { bom, text, dialect, root, changed: false })
     }
@@ -97,17 +98,17 @@ impl Document {
     }
 
     /// The value at this path. The values above it must be objects, and no name may occur twice.
-    pub fn get(&self, path: &[String]) -> Result<Option<&Node>, Refusal> {
+    pub fn get(&self, path: &[String]) -> Result<Option<&JsonNode>, EditError> {
         let mut here = &self.root;
         for (depth, name) in path.iter().enumerate() {
-            let Kind::Object(members) = &here.kind else {
+            let NodeKind::Object(members) = &here.kind else {
                 return Err(self.misfit(here, &path[..depth], "an object"));
             };
             let mut of_name = members.iter().filter(|member| member.name == *name);
             let Some(member) = of_name.next() else { return Ok(None) };
             if let Some(again) = of_name.next() {
                 let reason = format!("`{}` occurs twice", shown(&path[..=depth]));
-                return Err(Refusal::at(&self.text, again.start, reason));
+                return Err(EditError::at(&self.text, again.start, reason));
             }
             here = &member.value;
         }
@@ -115,16 +116,16 @@ impl Document {
     }
 
     /// The list at this path.
-    pub fn list(&self, path: &[String]) -> Result<Option<&[Node]>, Refusal> {
+    pub fn list(&self, path: &[String]) -> Result<Option<&[JsonNode]>, EditError> {
         let Some(node) = self.get(path)? else { return Ok(None) };
         match &node.kind {
-            Kind::List(items) => Ok(Some(items)),
+            NodeKind::List(items) => Ok(Some(items)),
             _ => Err(self.misfit(node, path, "a list")),
         }
     }
 
     /// The positions of our entries.
-    pub fn places(&self, slot: &Slot<'_>) -> Result<Vec<Place>, Refusal> {
+    pub fn places(&self, slot: &EntrySlot<'_>) -> Result<Vec<EntryPosition>, EditError> {
         let mut places = Vec::new();
         for (outer, item) in self.list(slot.list)?.unwrap_or_default().iter().enumerate() {
             let inner = self.handlers(item, slot, outer)?.iter().enumerate();
@@ -134,7 +135,7 @@ impl Document {
     }
 
     /// Replaces our first entry, or appends one. Removes other entries of ours.
-    pub fn put(&mut self, slot: &Slot<'_>, value: &Json) -> Result<(), Refusal> {
+    pub fn put(&mut self, slot: &EntrySlot<'_>, value: &Json) -> Result<(), EditError> {
         let places = self.places(slot)?;
         let Some(((outer, inner), extra)) = places.split_first() else {
             return self.append(slot.list, value);
@@ -164,7 +165,7 @@ impl Document {
     }
 
     /// Removes all our entries, and containers that are empty afterwards, except those that `stays` names.
-    pub fn take(&mut self, slot: &Slot<'_>, stays: &dyn Fn(&[String]) -> bool) -> Result<(), Refusal> {
+    pub fn take(&mut self, slot: &EntrySlot<'_>, stays: &dyn Fn(&[String]) -> bool) -> Result<(), EditError> {
         let places = self.places(slot)?;
         for place in places.iter().rev() {
             self.remove_at(slot, *place)?;
@@ -173,7 +174,7 @@ impl Document {
     }
 
     /// Sets the member at this path, and creates it if it is missing.
-    pub fn set(&mut self, path: &[String], value: &Json) -> Result<(), Refusal> {
+    pub fn set(&mut self, path: &[String], value: &Json) -> Result<(), EditError> {
         let splices = match self.get(path)? {
             Some(node) if node.is(value) => return Ok(()),
             Some(node) => vec![self.replacement(node, value)],
@@ -183,7 +184,7 @@ impl Document {
     }
 
     /// Removes a member, and containers that are empty afterwards, except those that `stays` names.
-    pub fn unset(&mut self, path: &[String], stays: &dyn Fn(&[String]) -> bool) -> Result<(), Refusal> {
+    pub fn unset(&mut self, path: &[String], stays: &dyn Fn(&[String]) -> bool) -> Result<(), EditError> {
         if self.get(path)?.is_none() {
             return Ok(());
         }
@@ -194,10 +195,10 @@ impl Document {
     /// The content, regardless of formatting.
     #[cfg(test)]
     pub(super) fn meaning(&self) -> String {
-        fn of(node: &Node) -> String {
+        fn of(node: &JsonNode) -> String {
             match &node.kind {
-                Kind::List(items) => format!("{:?}", items.iter().map(of).collect::<Vec<_>>()),
-                Kind::Object(members) => {
+                NodeKind::List(items) => format!("{:?}", items.iter().map(of).collect::<Vec<_>>()),
+                NodeKind::Object(members) => {
                     let member = |member: &Member| (member.name.clone(), of(&member.value));
                     format!("{:?}", members.iter().map(member).collect::<Vec<_>>())
                 }
@@ -207,7 +208,7 @@ impl Document {
         of(&self.root)
     }
 
-    fn append(&mut self, list: &[String], value: &Json) -> Result<(), Refusal> {
+    fn append(&mut self, list: &[String], value: &Json) -> Result<(), EditError> {
         self.list(list)?;
         let splices = match self.get(list)? {
             Some(node) => self.insertion(node, None, value),
@@ -217,7 +218,7 @@ impl Document {
     }
 
     /// Inserts the missing part of the path, with the value at its end.
-    fn new_member(&self, path: &[String], value: Json) -> Result<Vec<Splice>, Refusal> {
+    fn new_member(&self, path: &[String], value: Json) -> Result<Vec<Splice>, EditError> {
         for depth in (0..path.len()).rev() {
             let Some(parent) = self.get(&path[..depth])? else { continue };
             let value = value.beneath(&path[depth + 1..]);
@@ -226,7 +227,7 @@ impl Document {
         Ok(Vec::new())
     }
 
-    fn remove_at(&mut self, slot: &Slot<'_>, (outer, inner): Place) -> Result<(), Refusal> {
+    fn remove_at(&mut self, slot: &EntrySlot<'_>, (outer, inner): EntryPosition) -> Result<(), EditError> {
         let Some(list) = self.get(slot.list)? else { return Ok(()) };
         let Some(item) = self.list(slot.list)?.and_then(|items| items.get(outer)) else { return Ok(()) };
         let splices = match slot.within {
@@ -238,17 +239,17 @@ impl Document {
         self.apply(splices)
     }
 
-    fn remove_member(&mut self, path: &[String]) -> Result<(), Refusal> {
+    fn remove_member(&mut self, path: &[String]) -> Result<(), EditError> {
         let Some((name, above)) = path.split_last() else { return Ok(()) };
         let Some(parent) = self.get(above)? else { return Ok(()) };
-        let Kind::Object(members) = &parent.kind else { return Ok(()) };
+        let NodeKind::Object(members) = &parent.kind else { return Ok(()) };
         let Some(index) = members.iter().position(|member| member.name == *name) else { return Ok(()) };
         let splices = self.removal(parent, index);
         self.apply(splices)
     }
 
     /// Removes empty containers, from this path upwards.
-    fn prune(&mut self, path: &[String], stays: &dyn Fn(&[String]) -> bool) -> Result<(), Refusal> {
+    fn prune(&mut self, path: &[String], stays: &dyn Fn(&[String]) -> bool) -> Result<(), EditError> {
         for depth in (1..=path.len()).rev() {
             let path = &path[..depth];
             let is_empty =
@@ -262,17 +263,22 @@ impl Document {
     }
 
     /// Whether it contains a comment.
-    fn has_notes(&self, node: &Node) -> bool {
+    fn has_notes(&self, node: &JsonNode) -> bool {
         let inner = self.text.get(node.range.start + 1..node.range.end.saturating_sub(1)).unwrap_or_default();
         !inner.trim().is_empty()
     }
 
     /// The handlers of a group; if there are no groups, the element itself.
-    fn handlers<'n>(&self, item: &'n Node, slot: &Slot<'_>, index: usize) -> Result<&'n [Node], Refusal> {
+    fn handlers<'n>(
+        &self,
+        item: &'n JsonNode,
+        slot: &EntrySlot<'_>,
+        index: usize,
+    ) -> Result<&'n [JsonNode], EditError> {
         let Some(within) = slot.within else { return Ok(std::slice::from_ref(item)) };
         match item.member(within).map(|node| (node, &node.kind)) {
             None => Ok(&[]),
-            Some((_, Kind::List(handlers))) => Ok(handlers),
+            Some((_, NodeKind::List(handlers))) => Ok(handlers),
             Some((node, _)) => {
                 let mut path = slot.list.to_vec();
                 path.extend([index.to_string(), within.to_string()]);
@@ -281,16 +287,16 @@ impl Document {
         }
     }
 
-    fn misfit(&self, node: &Node, path: &[String], wanted: &str) -> Refusal {
+    fn misfit(&self, node: &JsonNode, path: &[String], wanted: &str) -> EditError {
         let found = node.kind.name();
         let reason = format!("`{}` is {found}, where {wanted} is expected", shown(path));
-        Refusal::at(&self.text, node.range.start, reason)
+        EditError::at(&self.text, node.range.start, reason)
     }
 
-    fn apply(&mut self, splices: Vec<Splice>) -> Result<(), Refusal> {
+    fn apply(&mut self, splices: Vec<Splice>) -> Result<(), EditError> {
         let text = spliced(&self.text, splices);
         let Some(root) = parse(&text, self.dialect)? else {
-            return Err(Refusal::at(&text, 0, "it can't be changed safely"));
+            return Err(EditError::at(&text, 0, "it can't be changed safely"));
         };
         (self.text, self.root, self.changed) = (text, root, true);
         Ok(())

@@ -7,22 +7,22 @@ use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
 use super::{Dialect, Json};
-use crate::domain::edit::Refusal;
+use crate::domain::edit::EditError;
 
 /// A value in the text, and its position.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub struct JsonNode {
     pub(super) range: Range<usize>,
-    pub kind: Kind,
+    pub kind: NodeKind,
 }
 
 #[derive(Clone, Debug)]
-pub enum Kind {
+pub enum NodeKind {
     Null,
     Bool(bool),
     Number(String),
     Text(String),
-    List(Vec<Node>),
+    List(Vec<JsonNode>),
     Object(Vec<Member>),
 }
 
@@ -32,22 +32,22 @@ pub struct Member {
     /// Start and end of the name.
     pub(super) start: usize,
     name_end: usize,
-    pub value: Node,
+    pub value: JsonNode,
 }
 
-impl Node {
-    pub fn member(&self, name: &str) -> Option<&Node> {
+impl JsonNode {
+    pub fn member(&self, name: &str) -> Option<&JsonNode> {
         match &self.kind {
-            Kind::Object(members) => {
+            NodeKind::Object(members) => {
                 members.iter().rev().find(|member| member.name == name).map(|member| &member.value)
             }
             _ => None,
         }
     }
 
-    pub fn item(&self, index: usize) -> Option<&Node> {
+    pub fn item(&self, index: usize) -> Option<&JsonNode> {
         match &self.kind {
-            Kind::List(items) => items.get(index),
+            NodeKind::List(items) => items.get(index),
             _ => None,
         }
     }
@@ -55,7 +55,7 @@ impl Node {
     /// The names of its members.
     pub fn names(&self) -> Vec<String> {
         match &self.kind {
-            Kind::Object(members) => members.iter().map(|member| member.name.clone()).collect(),
+            NodeKind::Object(members) => members.iter().map(|member| member.name.clone()).collect(),
             _ => Vec::new(),
         }
     }
@@ -67,14 +67,14 @@ impl Node {
 
     pub fn number(&self) -> Option<u64> {
         match &self.kind {
-            Kind::Number(text) => text.parse().ok(),
+            NodeKind::Number(text) => text.parse().ok(),
             _ => None,
         }
     }
 
     pub fn text(&self) -> Option<&str> {
         match &self.kind {
-            Kind::Text(text) => Some(text),
+            NodeKind::Text(text) => Some(text),
             _ => None,
         }
     }
@@ -82,11 +82,11 @@ impl Node {
     /// Whether it has the same content, regardless of formatting.
     pub fn is(&self, value: &Json) -> bool {
         match (&self.kind, value) {
-            (Kind::Bool(a), Json::Bool(b)) => a == b,
-            (Kind::Number(a), Json::Number(b)) => *a == b.to_string(),
-            (Kind::Text(a), Json::Text(b)) => a == b,
-            (Kind::List(a), Json::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is(b)),
-            (Kind::Object(a), Json::Object(b)) => {
+            (NodeKind::Bool(a), Json::Bool(b)) => a == b,
+            (NodeKind::Number(a), Json::Number(b)) => *a == b.to_string(),
+            (NodeKind::Text(a), Json::Text(b)) => a == b,
+            (NodeKind::List(a), Json::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is(b)),
+            (NodeKind::Object(a), Json::Object(b)) => {
                 a.len() == b.len() && b.iter().all(|(name, b)| self.member(name).is_some_and(|a| a.is(b)))
             }
             _ => false,
@@ -95,8 +95,8 @@ impl Node {
 
     pub(super) fn children(&self) -> Vec<Range<usize>> {
         match &self.kind {
-            Kind::List(items) => items.iter().map(|item| item.range.clone()).collect(),
-            Kind::Object(members) => {
+            NodeKind::List(items) => items.iter().map(|item| item.range.clone()).collect(),
+            NodeKind::Object(members) => {
                 members.iter().map(|member| member.start..member.value.range.end).collect()
             }
             _ => Vec::new(),
@@ -104,7 +104,7 @@ impl Node {
     }
 }
 
-impl Kind {
+impl NodeKind {
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -117,7 +117,7 @@ impl Kind {
     }
 }
 
-pub(super) fn parse(text: &str, dialect: Dialect) -> Result<Option<Node>, Refusal> {
+pub(super) fn parse(text: &str, dialect: Dialect) -> Result<Option<JsonNode>, EditError> {
     let options = ParseOptions {
         allow_comments: dialect != Dialect::Strict,
         allow_trailing_commas: dialect == Dialect::CommentsAndTrailingCommas,
@@ -138,7 +138,7 @@ pub(super) fn parse(text: &str, dialect: Dialect) -> Result<Option<Node>, Refusa
             .flat_map(char::to_lowercase)
             .chain(reason.chars().skip(1))
             .collect::<String>();
-        Refusal::at(text, error.range().start, lower)
+        EditError::at(text, error.range().start, lower)
     })?;
     let root = parsed.value.map(|value| node(&value));
     root.as_ref().map_or(Ok(()), |root| check_strings(text, root))?;
@@ -146,30 +146,30 @@ pub(super) fn parse(text: &str, dialect: Dialect) -> Result<Option<Node>, Refusa
 }
 
 /// Refuses control characters in strings. The parser accepts them, but no program that reads such files does.
-fn check_strings(text: &str, node: &Node) -> Result<(), Refusal> {
+fn check_strings(text: &str, node: &JsonNode) -> Result<(), EditError> {
     let check = |range: Range<usize>| match text[range.clone()].find(|c: char| c < ' ') {
-        Some(at) => Err(Refusal::at(text, range.start + at, "control character in a string")),
+        Some(at) => Err(EditError::at(text, range.start + at, "control character in a string")),
         None => Ok(()),
     };
     match &node.kind {
-        Kind::Text(_) => check(node.range.clone()),
-        Kind::List(items) => items.iter().try_for_each(|item| check_strings(text, item)),
-        Kind::Object(members) => members.iter().try_for_each(|member| {
+        NodeKind::Text(_) => check(node.range.clone()),
+        NodeKind::List(items) => items.iter().try_for_each(|item| check_strings(text, item)),
+        NodeKind::Object(members) => members.iter().try_for_each(|member| {
             check(member.start..member.name_end)?;
             check_strings(text, &member.value)
         }),
-        Kind::Null | Kind::Bool(_) | Kind::Number(_) => Ok(()),
+        NodeKind::Null | NodeKind::Bool(_) | NodeKind::Number(_) => Ok(()),
     }
 }
 
-fn node(value: &Value<'_>) -> Node {
+fn node(value: &Value<'_>) -> JsonNode {
     let range = value.range();
     let kind = match value {
-        Value::NullKeyword(_) => Kind::Null,
-        Value::BooleanLit(literal) => Kind::Bool(literal.value),
-        Value::NumberLit(literal) => Kind::Number(literal.value.to_string()),
-        Value::StringLit(literal) => Kind::Text(literal.value.to_string()),
-        Value::Array(array) => Kind::List(array.elements.iter().map(node).collect()),
+        Value::NullKeyword(_) => NodeKind::Null,
+        Value::BooleanLit(literal) => NodeKind::Bool(literal.value),
+        Value::NumberLit(literal) => NodeKind::Number(literal.value.to_string()),
+        Value::StringLit(literal) => NodeKind::Text(literal.value.to_string()),
+        Value::Array(array) => NodeKind::List(array.elements.iter().map(node).collect()),
         Value::Object(object) => {
             let member = |property: &jsonc_parser::ast::ObjectProp<'_>| Member {
                 name: property.name.as_str().to_string(),
@@ -177,8 +177,8 @@ fn node(value: &Value<'_>) -> Node {
                 name_end: property.name.range().end,
                 value: node(&property.value),
             };
-            Kind::Object(object.properties.iter().map(member).collect())
+            NodeKind::Object(object.properties.iter().map(member).collect())
         }
     };
-    Node { range: range.start..range.end, kind }
+    JsonNode { range: range.start..range.end, kind }
 }

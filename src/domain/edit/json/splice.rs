@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use super::write::{Json, Style, quoted};
-use super::{Document, Node};
+use super::{Document, JsonNode};
 use crate::domain::edit::Splice;
 
 impl Document {
-    pub(super) fn replacement(&self, node: &Node, value: &Json) -> Splice {
+    pub(super) fn replacement(&self, node: &JsonNode, value: &Json) -> Splice {
         let old = &self.text[node.range.clone()];
         let is_scalar = node.children().is_empty();
         let with = if old.contains('\n') || (is_scalar && self.text.trim_end().contains('\n')) {
@@ -19,7 +19,7 @@ impl Document {
     }
 
     /// Inserts a new last element.
-    pub(super) fn insertion(&self, container: &Node, name: Option<&str>, value: &Json) -> Vec<Splice> {
+    pub(super) fn insertion(&self, container: &JsonNode, name: Option<&str>, value: &Json) -> Vec<Splice> {
         let style = Style::of(&self.text);
         let inner = container.range.start + 1..container.range.end - 1;
         let children = container.children();
@@ -63,7 +63,7 @@ impl Document {
     }
 
     /// Removes an element with its comma, and with its line if there is nothing else on it.
-    pub(super) fn removal(&self, container: &Node, index: usize) -> Vec<Splice> {
+    pub(super) fn removal(&self, container: &JsonNode, index: usize) -> Vec<Splice> {
         let children = container.children();
         let Some(Range { start, end }) = children.get(index).cloned() else { return Vec::new() };
         let inner = container.range.start + 1..container.range.end - 1;

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use toml_edit::{Item, Table};
 
-use super::super::{Refusal, Splice};
+use super::super::{EditError, Splice};
 use super::Tables;
 
 impl Tables<'_> {
     /// The texts of a list that a table has.
-    pub fn list(&self, name: &str, key: &str) -> Result<Option<Vec<String>>, Refusal> {
+    pub fn list(&self, name: &str, key: &str) -> Result<Option<Vec<String>>, EditError> {
         let document = self.document()?;
         let table = self.above(&document)?.and_then(|table| table.get(name)).and_then(Item::as_table_like);
         let list = table.and_then(|table| table.get(key)).and_then(Item::as_array);
@@ -17,12 +17,12 @@ impl Tables<'_> {
     }
 
     /// Adds a table at the end of the file: keys with their values as they are written.
-    pub fn add_whole(&mut self, name: &str, body: &[(&str, String)]) -> Result<(), Refusal> {
+    pub fn add_whole(&mut self, name: &str, body: &[(&str, String)]) -> Result<(), EditError> {
         self.apply(vec![self.new_table(name, body)])
     }
 
     /// One that is written in another way than with a header is not of this making, and stays.
-    pub fn take_whole(&mut self, name: &str) -> Result<(), Refusal> {
+    pub fn take_whole(&mut self, name: &str) -> Result<(), EditError> {
         let document = self.document()?;
         let item = self.above(&document)?.and_then(|table| table.get(name));
         let mut ranges = Vec::new();

@@ -14,7 +14,7 @@ mod robust;
 
 use crate::domain::pattern::PathForm;
 
-use super::{Extent, Reading, World, Written, read_command};
+use super::{CommandPrediction, Extent, PathWrite, ShellEnvironment, read_command};
 
 /// A small tree in `/w`, which is a git work tree.
 pub struct Fake;
@@ -34,7 +34,7 @@ rename from old.txt
 rename to new.txt
 ";
 
-impl World for Fake {
+impl ShellEnvironment for Fake {
     fn is_dir(&self, path: &str) -> bool {
         ["/", "/w", "/w/src", "/w/docs", "/w/dist", "/w/src/deep", "/home/me", "/tmp"]
             .contains(&PathForm::absolute(path).as_str())
@@ -62,18 +62,18 @@ impl World for Fake {
     }
 }
 
-pub fn read(command: &str) -> Reading {
+pub fn read(command: &str) -> CommandPrediction {
     read_command(command, "/w", &Fake)
 }
 
-fn show_one(written: &Written) -> String {
+fn show_one(written: &PathWrite) -> String {
     let path = written.path.strip_prefix("/w/").unwrap_or(&written.path);
     let kind = if written.is_pattern { "glob:" } else { "" };
     let below = if written.extent == Extent::Tree { "…" } else { "" };
     format!("{kind}{path}{below}")
 }
 
-pub fn show(reading: &Reading) -> String {
+pub fn show(reading: &CommandPrediction) -> String {
     let mut parts: Vec<String> = reading.writes.iter().map(show_one).collect();
     parts.extend(reading.opaque.then(|| "?".to_string()));
     parts.join(" ")

@@ -3,9 +3,9 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::{Message, visible};
 use crate::faces::cli::messages;
-use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::ops::{self, CommandError, Op};
-use crate::store::Filed;
+use crate::store::StoredMessage;
 use crate::sys::clock;
 
 /// Acknowledge messages; their senders can see it
@@ -21,7 +21,7 @@ pub(in crate::faces::cli) struct AckArgs {
     ids: Vec<String>,
 }
 
-pub(super) fn run(op: &Op, args: AckArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: AckArgs) -> Result<CommandOutput, CommandError> {
     if args.ids.is_empty() {
         return Ok(Owed(ops::owed_acks(op)?).into());
     }
@@ -29,7 +29,7 @@ pub(super) fn run(op: &Op, args: AckArgs) -> Result<Outcome, CommandError> {
 }
 
 /// The messages that wait for an ack.
-struct Owed(Vec<Filed>);
+struct Owed(Vec<StoredMessage>);
 
 impl Report for Owed {
     fn json(&self) -> Map<String, Value> {

@@ -2,11 +2,11 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::domain::visible;
-use crate::faces::cli::output::{Members, Outcome, Page, Report, style};
+use crate::faces::cli::output::{CommandOutput, JsonMembers, Page, Report, style};
 use crate::faces::cli::profile::{self, AgentJson};
-use crate::faces::cli::table::{Cell, Table};
-use crate::ops::{self, CommandError, Filter, Gone, Listing, Op};
-use crate::store::{Why, iso};
+use crate::faces::cli::table::{Table, TableCell};
+use crate::ops::{self, AgentFilter, CommandError, GoneAgent, Listing, Op};
+use crate::store::{GoneReason, iso};
 use crate::sys::clock;
 use crate::sys::environment::Home;
 
@@ -30,8 +30,8 @@ pub(in crate::faces::cli) struct AgentsArgs {
     here: bool,
 }
 
-pub(super) fn run(op: &Op, args: AgentsArgs) -> Result<Outcome, CommandError> {
-    let listing = ops::agents(op, Filter { gone: args.gone, here: args.here })?;
+pub(super) fn run(op: &Op, args: AgentsArgs) -> Result<CommandOutput, CommandError> {
+    let listing = ops::agents(op, AgentFilter { gone: args.gone, here: args.here })?;
     for file in &listing.unreadable {
         op.warn(format!("`{}` can't be read: {} (run `msg doctor` for details)", file.path, file.reason));
     }
@@ -51,7 +51,7 @@ impl Report for AgentsReport {
         Map::from_iter([("unreadable".to_string(), unreadable.collect())])
     }
 
-    fn write_json(&self, members: &mut Members) {
+    fn write_json(&self, members: &mut JsonMembers) {
         if self.gone {
             members.write("agents", &self.listing.gone.iter().map(gone_json).collect::<Vec<_>>());
         } else {
@@ -68,8 +68,8 @@ impl Report for AgentsReport {
     fn text(&self, page: &mut Page) {
         let mut table = Table::default();
         if self.gone {
-            let row = |gone: &Gone| match page.quiet {
-                true => vec![Cell::plain(&gone.name)],
+            let row = |gone: &GoneAgent| match page.quiet {
+                true => vec![TableCell::plain(&gone.name)],
                 false => gone_row(gone),
             };
             self.listing.gone.iter().for_each(|gone| table.row(row(gone)));
@@ -77,17 +77,17 @@ impl Report for AgentsReport {
             for profile in &self.listing.agents {
                 let agent = &profile.agent;
                 if page.quiet {
-                    table.row(vec![Cell::plain(agent.name.as_str())]);
+                    table.row(vec![TableCell::plain(agent.name.as_str())]);
                     continue;
                 }
                 let star = if self.listing.is_me(&agent.name) { "*" } else { "" };
                 table.row(vec![
-                    Cell::styled(&format!("{}{star}", agent.name), style::bold),
+                    TableCell::styled(&format!("{}{star}", agent.name), style::bold),
                     profile::presence_cell(profile.presence),
-                    Cell::plain(profile::harness(profile)),
-                    Cell::plain(&visible(&self.home.shorten(&agent.cwd))),
-                    Cell::plain(&visible(agent.git_branch.as_deref().unwrap_or_default())),
-                    Cell::plain(&profile::notes(profile)),
+                    TableCell::plain(profile::harness(profile)),
+                    TableCell::plain(&visible(&self.home.shorten(&agent.cwd))),
+                    TableCell::plain(&visible(agent.git_branch.as_deref().unwrap_or_default())),
+                    TableCell::plain(&profile::notes(profile)),
                 ]);
             }
         }
@@ -99,7 +99,7 @@ impl Report for AgentsReport {
     }
 }
 
-pub(in crate::faces::cli) fn gone_json(gone: &Gone) -> Value {
+pub(in crate::faces::cli) fn gone_json(gone: &GoneAgent) -> Value {
     json!({
         "name": gone.name,
         "presence": "gone",
@@ -111,22 +111,22 @@ pub(in crate::faces::cli) fn gone_json(gone: &Gone) -> Value {
     })
 }
 
-fn gone_row(gone: &Gone) -> Vec<Cell> {
+fn gone_row(gone: &GoneAgent) -> Vec<TableCell> {
     let by = gone.by.as_deref().map_or(String::new(), |by| format!(" by {}", visible(by)));
     let ago = profile::duration(clock::now(), gone.at);
     let mail = if gone.unread > 0 { format!("{} unread", gone.unread) } else { String::new() };
     vec![
-        Cell::styled(&gone.name, style::bold),
-        Cell::plain(&format!("{}{by} {ago} ago", word(gone.why))),
-        Cell::plain(&mail),
+        TableCell::styled(&gone.name, style::bold),
+        TableCell::plain(&format!("{}{by} {ago} ago", word(gone.why))),
+        TableCell::plain(&mail),
     ]
 }
 
-fn word(why: Why) -> &'static str {
+fn word(why: GoneReason) -> &'static str {
     match why {
-        Why::Died => "ended",
-        Why::Left => "left",
-        Why::Evicted => "evicted",
-        Why::Lost => "lost mail",
+        GoneReason::Died => "ended",
+        GoneReason::Left => "left",
+        GoneReason::Evicted => "evicted",
+        GoneReason::Lost => "lost mail",
     }
 }

@@ -1,7 +1,7 @@
 use clap::Args;
 
 use crate::faces::cli::messages::{self, DraftArgs};
-use crate::faces::cli::output::Outcome;
+use crate::faces::cli::output::CommandOutput;
 use crate::faces::cli::text::TextArgs;
 use crate::ops::{self, CommandError, Op};
 
@@ -23,7 +23,7 @@ pub(in crate::faces::cli) struct BroadcastArgs {
     draft: DraftArgs,
 }
 
-pub(super) fn run(op: &Op, args: BroadcastArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: BroadcastArgs) -> Result<CommandOutput, CommandError> {
     let draft = args.draft.draft(args.text.read()?)?;
     Ok(messages::sent(ops::broadcast(op, &draft, args.here)?))
 }

@@ -2,9 +2,9 @@ use clap::Args;
 use serde_json::{Map, Value};
 
 use crate::domain::visible;
-use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::json;
-use crate::ops::{self, CommandError, Op, Verdict};
+use crate::ops::{self, CommandError, Op, PathVerdict};
 
 /// Check whether you may change these paths
 ///
@@ -21,13 +21,13 @@ pub(in crate::faces::cli) struct CheckArgs {
     paths: Vec<String>,
 }
 
-pub(super) fn run(op: &Op, args: CheckArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: CheckArgs) -> Result<CommandOutput, CommandError> {
     let verdicts = ops::check(op, &args.paths)?;
     let error = ops::verdict(&verdicts);
-    Ok(Outcome { report: Some(Box::new(CheckReport(verdicts))), error })
+    Ok(CommandOutput { report: Some(Box::new(CheckReport(verdicts))), error })
 }
 
-struct CheckReport(Vec<Verdict>);
+struct CheckReport(Vec<PathVerdict>);
 
 impl Report for CheckReport {
     fn json(&self) -> Map<String, Value> {

@@ -2,7 +2,7 @@ use clap::{ArgGroup, Args};
 use serde_json::{Map, Value, json};
 
 use crate::domain::visible;
-use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::profile;
 use crate::ops::tasks::{self, Choice, ClaimRequest, Claimed};
 use crate::ops::{CommandError, Op};
@@ -38,7 +38,7 @@ pub(in crate::faces::cli) struct ClaimArgs {
     adhoc: bool,
 }
 
-pub(super) fn run(op: &Op, args: ClaimArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: ClaimArgs) -> Result<CommandOutput, CommandError> {
     let request = ClaimRequest {
         choice: args.task.map_or(Choice::Next, Choice::This),
         spec: args.spec,

@@ -2,7 +2,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::domain::visible;
-use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::json::completion;
 use crate::ops::tasks::{self, CompleteRequest, Completed};
 use crate::ops::{CommandError, Op};
@@ -29,7 +29,7 @@ pub(in crate::faces::cli) struct CompleteArgs {
     spec: Option<String>,
 }
 
-pub(super) fn run(op: &Op, args: CompleteArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: CompleteArgs) -> Result<CommandOutput, CommandError> {
     let request = CompleteRequest { task: args.task, spec: args.spec, notes: args.notes, tick: args.tick };
     Ok(CompleteReport(tasks::complete(op, &request)?).into())
 }

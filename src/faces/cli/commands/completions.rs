@@ -3,7 +3,7 @@ use clap_complete::{Shell, generate};
 use serde_json::{Map, Value, json};
 
 use crate::faces::cli::args::Cli;
-use crate::faces::cli::output::{Outcome, Page, Report};
+use crate::faces::cli::output::{CommandOutput, Page, Report};
 
 /// Print completions for your shell
 #[derive(Args, Debug)]
@@ -16,7 +16,7 @@ pub(in crate::faces::cli) struct CompletionsArgs {
     shell: Shell,
 }
 
-pub(super) fn run(args: CompletionsArgs) -> Outcome {
+pub(super) fn run(args: CompletionsArgs) -> CommandOutput {
     let mut script = Vec::new();
     generate(args.shell, &mut Cli::command(), "msg", &mut script);
     Script(String::from_utf8_lossy(&script).into_owned()).into()

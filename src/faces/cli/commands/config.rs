@@ -1,13 +1,13 @@
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value as Json, json};
 
-use crate::domain::settings::{Source, Value};
+use crate::domain::settings::{SettingSource, SettingValue};
 use crate::domain::visible;
-use crate::faces::cli::output::{Outcome, Page, Report, style};
-use crate::faces::cli::table::{Cell, Table};
-use crate::ops::setup::config::{self, Entry};
+use crate::faces::cli::output::{CommandOutput, Page, Report, style};
+use crate::faces::cli::table::{Table, TableCell};
+use crate::ops::setup::config::{self, ConfigEntry};
 use crate::ops::{CommandError, Context};
-use crate::store::config::{Scope, number_json, variable_of};
+use crate::store::config::{ConfigScope, number_json, variable_of};
 
 /// Show and change settings
 ///
@@ -63,9 +63,9 @@ pub(super) fn run(
     ctx: &Context,
     args: ConfigArgs,
     errors: Vec<CommandError>,
-) -> Result<Outcome, CommandError> {
-    let scope = |project| if project { Scope::Project } else { Scope::User };
-    let looked = |entries, shape| Outcome {
+) -> Result<CommandOutput, CommandError> {
+    let scope = |project| if project { ConfigScope::Project } else { ConfigScope::User };
+    let looked = |entries, shape| CommandOutput {
         report: Some(Box::new(ConfigReport { entries, shape })),
         error: errors.first().cloned(),
     };
@@ -95,13 +95,13 @@ enum Shape {
 }
 
 struct ConfigReport {
-    entries: Vec<Entry>,
+    entries: Vec<ConfigEntry>,
     shape: Shape,
 }
 
 impl Report for ConfigReport {
     fn json(&self) -> Map<String, Json> {
-        let entry = |entry: &Entry| {
+        let entry = |entry: &ConfigEntry| {
             (entry.key.to_string(), json!({ "value": value_json(&entry.value), "from": from(&entry.source) }))
         };
         let mut object = Map::new();
@@ -118,13 +118,13 @@ impl Report for ConfigReport {
                 let mut table = Table::default();
                 for entry in &self.entries {
                     let mut row = vec![
-                        Cell::styled(entry.key, style::bold),
-                        Cell::plain(&visible(&shown(&entry.value))),
-                        Cell::styled(&visible(&from(&entry.source)), style::dim),
+                        TableCell::styled(entry.key, style::bold),
+                        TableCell::plain(&visible(&shown(&entry.value))),
+                        TableCell::styled(&visible(&from(&entry.source)), style::dim),
                     ];
                     if page.verbose {
-                        row.push(Cell::styled(&variable_of(entry.key), style::dim));
-                        row.push(Cell::plain(entry.about));
+                        row.push(TableCell::styled(&variable_of(entry.key), style::dim));
+                        row.push(TableCell::plain(entry.about));
                     }
                     table.row(row);
                 }
@@ -135,7 +135,9 @@ impl Report for ConfigReport {
                 for entry in &self.entries {
                     let (key, value) = (style::bold(entry.key), shown(&entry.value));
                     page.line(match &entry.source {
-                        Source::Default => format!("{key} is {} again (the default).", visible(&value)),
+                        SettingSource::Default => {
+                            format!("{key} is {} again (the default).", visible(&value))
+                        }
                         source => format!("{key} is {} (from {}).", visible(&value), visible(&from(source))),
                     });
                 }
@@ -147,7 +149,7 @@ impl Report for ConfigReport {
                         style::bold(entry.key),
                         visible(&shown(&entry.value))
                     ));
-                    if !matches!(&entry.source, Source::File(source) if source == file) {
+                    if !matches!(&entry.source, SettingSource::File(source) if source == file) {
                         let source = from(&entry.source);
                         page.line(style::dim(&format!("saved in `{file}`, but {source} overrides it")));
                     }
@@ -161,33 +163,33 @@ impl Report for ConfigReport {
     }
 }
 
-fn value_json(value: &Value) -> Json {
+fn value_json(value: &SettingValue) -> Json {
     match value {
-        Value::Unset => Json::Null,
-        Value::Bool(yes) => json!(yes),
-        Value::Number(number) => number_json(*number),
-        Value::Text(text) => json!(text),
-        Value::List(items) => json!(items),
-        Value::Words { adjectives, nouns } => json!({ "adjectives": adjectives, "nouns": nouns }),
-        Value::Wake { enabled, paste } => json!({ "enabled": enabled, "paste": paste }),
+        SettingValue::Unset => Json::Null,
+        SettingValue::Bool(yes) => json!(yes),
+        SettingValue::Number(number) => number_json(*number),
+        SettingValue::Text(text) => json!(text),
+        SettingValue::List(items) => json!(items),
+        SettingValue::Words { adjectives, nouns } => json!({ "adjectives": adjectives, "nouns": nouns }),
+        SettingValue::Wake { enabled, paste } => json!({ "enabled": enabled, "paste": paste }),
     }
 }
 
-fn shown(value: &Value) -> String {
+fn shown(value: &SettingValue) -> String {
     match value {
-        Value::Unset => "(not set)".to_string(),
-        Value::Text(text) => text.clone(),
+        SettingValue::Unset => "(not set)".to_string(),
+        SettingValue::Text(text) => text.clone(),
         other => value_json(other).to_string(),
     }
 }
 
-pub(super) fn from(source: &Source) -> String {
+pub(super) fn from(source: &SettingSource) -> String {
     match source {
-        Source::Default => "default".to_string(),
-        Source::File(file) => file.clone(),
-        Source::Remembered(file) => format!("{file} when it was last readable"),
-        Source::Variable(name) => format!("${name}"),
-        Source::Flag(flag) => (*flag).to_string(),
-        Source::Implied(key) => (*key).to_string(),
+        SettingSource::Default => "default".to_string(),
+        SettingSource::File(file) => file.clone(),
+        SettingSource::Remembered(file) => format!("{file} when it was last readable"),
+        SettingSource::Variable(name) => format!("${name}"),
+        SettingSource::Flag(flag) => (*flag).to_string(),
+        SettingSource::Implied(key) => (*key).to_string(),
     }
 }

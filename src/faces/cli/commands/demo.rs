@@ -10,12 +10,12 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::faces::cli::output::{Outcome, Page, Report, style};
-use crate::ops::{CommandError, Kind};
-use crate::sys::children::{Child, Ended, Hear, Input};
+use crate::faces::cli::output::{CommandOutput, Page, Report, style};
+use crate::ops::{CommandError, CommandErrorKind};
+use crate::sys::children::{CapturedOutput, Child, ChildExit, ChildInput};
 use crate::sys::program;
 use crate::sys::signals::Stop;
-use kept_project::{KeptProject, Place};
+use kept_project::{KeptProject, ProjectDir};
 
 /// Longer than any command takes on any machine.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -25,8 +25,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// Starts real processes, lets agents come and go among them, and cleans up behind itself. Your own mesh and
 /// configuration are not touched.
 ///
-/// With `--keep DIR` it also leaves a small project in DIR to try things on: a spec, some files, a mesh of its own and two
-/// agents. A process stands in for each agent; it ends when DIR is removed, at the latest after 8 hours.
+/// With `--keep DIR` it also leaves a small project in DIR to try things on: a spec, some files, a mesh of its own and
+/// two agents. A process stands in for each agent; it ends when DIR is removed, at the latest after 8 hours.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -42,13 +42,13 @@ pub(in crate::faces::cli) struct DemoArgs {
     stand_in: Option<PathBuf>,
 }
 
-pub(super) fn run(args: DemoArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(args: DemoArgs) -> Result<CommandOutput, CommandError> {
     if let Some(mesh) = args.stand_in {
         kept_project::stand_in(&mesh);
-        return Ok(Outcome::said(None));
+        return Ok(CommandOutput::said(None));
     }
     let stop = Stop::listen().map_err(|error| failed(&error))?;
-    let place = args.keep.as_deref().map(Place::find).transpose()?;
+    let place = args.keep.as_deref().map(ProjectDir::find).transpose()?;
     let steps = play(&Stage::set(&stop)?)?;
     let kept = place.map(|place| kept_project::make(place, &stop)).transpose()?;
     Ok(DemoReport { steps, kept }.into())
@@ -64,7 +64,7 @@ struct Stage {
     msg: PathBuf,
     stop: Stop,
     /// The kind of error if a command does not end as expected.
-    fault: Kind,
+    fault: CommandErrorKind,
 }
 
 impl Stage {
@@ -73,19 +73,20 @@ impl Stage {
         let home = tempfile::Builder::new().prefix("msg-demo-").tempdir().map_err(|error| failed(&error))?;
         let msg = program::own().map_err(|error| failed(&error))?;
         let (dir, mesh) = (home.path().to_path_buf(), home.path().join("mesh"));
-        Ok(Self { home, dir, mesh, msg, stop: stop.clone(), fault: Kind::Bug })
+        Ok(Self { home, dir, mesh, msg, stop: stop.clone(), fault: CommandErrorKind::Bug })
     }
 
     /// A project that stays. Its disk is the user's choice, so what fails there may have to do with that.
     fn in_project(dir: &Path, mesh: &Path, stop: &Stop) -> Result<Self, CommandError> {
         let (dir, mesh) = (dir.to_path_buf(), mesh.to_path_buf());
-        Ok(Self { dir, mesh, fault: Kind::Io, ..Self::set(stop)? })
+        Ok(Self { dir, mesh, fault: CommandErrorKind::Io, ..Self::set(stop)? })
     }
 
     /// A process that stands in for a harness; it ends when the demo is over, however it ends.
     fn actor(&self) -> Result<Child, CommandError> {
         let mut command = self.command(&["selftest", "--role", "host"]);
-        Child::start(&mut command, Input::Lifeline, Hear::Answer).map_err(|error| failed(&error))
+        Child::start(&mut command, ChildInput::Lifeline, CapturedOutput::Answer)
+            .map_err(|error| failed(&error))
     }
 
     fn command(&self, args: &[&str]) -> Command {
@@ -95,12 +96,12 @@ impl Stage {
         command
     }
 
-    fn start(&self, args: &[&str], input: Input, hear: Hear) -> Result<Child, CommandError> {
+    fn start(&self, args: &[&str], input: ChildInput, hear: CapturedOutput) -> Result<Child, CommandError> {
         Child::start(&mut self.command(args), input, hear).map_err(|error| failed(&error))
     }
 
     /// Waits for the child's end, but returns early after Ctrl-C.
-    fn end(&self, child: Child) -> Result<Ended, CommandError> {
+    fn end(&self, child: Child) -> Result<ChildExit, CommandError> {
         let ended = child.end_within(LIMIT, &self.stop).map_err(|error| failed(&error))?;
         self.check_interrupt()?;
         Ok(ended)
@@ -118,7 +119,9 @@ impl Stage {
 
     fn check_interrupt(&self) -> Result<(), CommandError> {
         match self.stop.is_asked() {
-            true => Err(CommandError::new(Kind::Interrupted, "interrupted; nothing is left behind")),
+            true => {
+                Err(CommandError::new(CommandErrorKind::Interrupted, "interrupted; nothing is left behind"))
+            }
             false => Ok(()),
         }
     }
@@ -126,7 +129,7 @@ impl Stage {
     fn expect(&self, code: i32, args: &[&str], hidden: &[&str]) -> Result<Line, CommandError> {
         self.check_interrupt()?;
         let all: Vec<&str> = args.iter().chain(hidden).copied().collect();
-        let ended = self.end(self.start(&all, Input::Nothing, Hear::Everything)?)?;
+        let ended = self.end(self.start(&all, ChildInput::Nothing, CapturedOutput::Everything)?)?;
         let line = Line {
             command: shown(args),
             exit: ended.code,
@@ -148,7 +151,7 @@ fn shown(args: &[&str]) -> String {
 }
 
 fn failed(error: &std::io::Error) -> CommandError {
-    CommandError::new(Kind::Io, format!("the demo could not go on: {error}"))
+    CommandError::new(CommandErrorKind::Io, format!("the demo could not go on: {error}"))
 }
 
 struct Step {
@@ -228,7 +231,8 @@ fn play(stage: &Stage) -> Result<Vec<Step>, CommandError> {
 
 /// One sends, the other follows its inbox.
 fn talk(stage: &Stage) -> Result<Vec<Line>, CommandError> {
-    let mut follower = stage.start(&["watch", "--as", "SilverHeron"], Input::Nothing, Hear::Answer)?;
+    let mut follower =
+        stage.start(&["watch", "--as", "SilverHeron"], ChildInput::Nothing, CapturedOutput::Answer)?;
     let sent = stage.msg(
         &["send", "GoldFalcon", "the login flow is ready for review", "--as", "Robin", "--want-ack"],
         &[],
@@ -236,7 +240,7 @@ fn talk(stage: &Stage) -> Result<Vec<Line>, CommandError> {
     let has_two_lines = |said: &[u8]| said.iter().filter(|byte| **byte == b'\n').count() >= 2;
     let heard = follower.hear(has_two_lines, LIMIT, &stage.stop);
     stage.check_interrupt()?;
-    heard.ok_or_else(|| CommandError::new(Kind::Bug, "the watcher has nothing to say"))?;
+    heard.ok_or_else(|| CommandError::new(CommandErrorKind::Bug, "the watcher has nothing to say"))?;
     let watched = Line {
         command: "msg watch --as SilverHeron".to_string(),
         exit: None,
@@ -289,8 +293,8 @@ fn refusal(stage: &Stage, tool: &str, input: &str, shown: &str) -> Result<Line, 
         "tool_name": tool,
         "tool_input": { "command": input },
     });
-    let input = Input::Bytes(payload.to_string().into_bytes());
-    let ended = stage.end(stage.start(&["hook", "codex", "PreToolUse"], input, Hear::Answer)?)?;
+    let input = ChildInput::Bytes(payload.to_string().into_bytes());
+    let ended = stage.end(stage.start(&["hook", "codex", "PreToolUse"], input, CapturedOutput::Answer)?)?;
     let answer: Value = serde_json::from_slice(&ended.said).unwrap_or_default();
     let decision = &answer["hookSpecificOutput"];
     match (decision["permissionDecision"].as_str(), decision["permissionDecisionReason"].as_str()) {
@@ -299,7 +303,7 @@ fn refusal(stage: &Stage, tool: &str, input: &str, shown: &str) -> Result<Line, 
             exit: ended.code,
             output: format!("deny: {reason}"),
         }),
-        _ => Err(CommandError::new(Kind::Bug, format!("the hook let it through: {answer}"))),
+        _ => Err(CommandError::new(CommandErrorKind::Bug, format!("the hook let it through: {answer}"))),
     }
 }
 
@@ -309,18 +313,23 @@ fn race(stage: &Stage) -> Result<Line, CommandError> {
     let mut runners = Vec::new();
     for actor in &actors {
         let args = ["join", "KeenOtter", "--pid", &actor.pid().to_string()];
-        runners.push(stage.start(&args, Input::Nothing, Hear::Answer)?);
+        runners.push(stage.start(&args, ChildInput::Nothing, CapturedOutput::Answer)?);
     }
     let mut winners = 0;
     for runner in runners {
         match stage.end(runner)?.code {
             Some(0) => winners += 1,
             Some(1) => {}
-            code => return Err(CommandError::new(Kind::Bug, format!("a `join` ended with {code:?}"))),
+            code => {
+                return Err(CommandError::new(
+                    CommandErrorKind::Bug,
+                    format!("a `join` ended with {code:?}"),
+                ));
+            }
         }
     }
     if winners != 1 {
-        return Err(CommandError::new(Kind::Bug, format!("{winners} agents got one name")));
+        return Err(CommandError::new(CommandErrorKind::Bug, format!("{winners} agents got one name")));
     }
     let output = format!("joined: {winners}, refused because the name is taken: {}", actors.len() - winners);
     Ok(Line { command: "msg join KeenOtter".to_string(), exit: Some(0), output })

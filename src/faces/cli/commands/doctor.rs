@@ -2,10 +2,10 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::domain::{AgentName, visible};
-use crate::faces::cli::output::{Outcome, Page, Report, style};
-use crate::faces::cli::table::{Cell, Table};
-use crate::ops::doctor::{self, Check, State};
-use crate::ops::{CommandError, Globals};
+use crate::faces::cli::output::{CommandOutput, Page, Report, style};
+use crate::faces::cli::table::{Table, TableCell};
+use crate::ops::doctor::{self, CheckState, HealthCheck};
+use crate::ops::{CommandError, GlobalOptions};
 
 /// Check the mesh, and repair what is safe to repair
 ///
@@ -25,20 +25,20 @@ pub(in crate::faces::cli) struct DoctorArgs {
     wake: Option<String>,
 }
 
-pub(super) fn run(globals: &Globals, args: &DoctorArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(globals: &GlobalOptions, args: &DoctorArgs) -> Result<CommandOutput, CommandError> {
     let checks = match &args.wake {
         Some(name) => doctor::try_to_wake(globals, &AgentName::new(name.as_str())?)?,
         None => doctor::doctor(globals, args.repair)?,
     };
     let error = doctor::verdict(&checks);
-    Ok(Outcome { report: Some(Box::new(DoctorReport(checks))), error })
+    Ok(CommandOutput { report: Some(Box::new(DoctorReport(checks))), error })
 }
 
-struct DoctorReport(Vec<Check>);
+struct DoctorReport(Vec<HealthCheck>);
 
 impl Report for DoctorReport {
     fn json(&self) -> Map<String, Value> {
-        let check = |check: &Check| {
+        let check = |check: &HealthCheck| {
             json!({
                 "name": check.name,
                 "state": check.state.name(),
@@ -51,31 +51,32 @@ impl Report for DoctorReport {
 
     /// Failed checks come first. Passed checks are only counted, unless `-v` is given.
     fn text(&self, page: &mut Page) {
-        let mut checks: Vec<&Check> = self.0.iter().collect();
+        let mut checks: Vec<&HealthCheck> = self.0.iter().collect();
         checks.sort_by_key(|check| match check.state {
-            State::Fail => 0,
-            State::Warn => 1,
-            State::Ok => 2,
+            CheckState::Fail => 0,
+            CheckState::Warn => 1,
+            CheckState::Ok => 2,
         });
-        let is_shown =
-            |check: &&Check| check.state != State::Ok || (!page.quiet && (page.verbose || check.is_mended));
+        let is_shown = |check: &&HealthCheck| {
+            check.state != CheckState::Ok || (!page.quiet && (page.verbose || check.is_mended))
+        };
         let mut table = Table::default();
         for check in checks.into_iter().filter(is_shown) {
             let paint = match check.state {
-                State::Ok => style::good,
-                State::Warn => style::warn,
-                State::Fail => style::bad,
+                CheckState::Ok => style::good,
+                CheckState::Warn => style::warn,
+                CheckState::Fail => style::bad,
             };
             table.row(vec![
-                Cell::styled(check.state.name(), paint),
-                Cell::styled(check.name, style::bold),
-                Cell::plain(&visible(&check.message)),
+                TableCell::styled(check.state.name(), paint),
+                TableCell::styled(check.name, style::bold),
+                TableCell::plain(&visible(&check.message)),
             ]);
             if let Some(fix) = &check.fix {
                 table.row(vec![
-                    Cell::plain(""),
-                    Cell::plain(""),
-                    Cell::styled(&format!("→ {}", visible(fix)), style::dim),
+                    TableCell::plain(""),
+                    TableCell::plain(""),
+                    TableCell::styled(&format!("→ {}", visible(fix)), style::dim),
                 ]);
             }
         }
@@ -92,7 +93,7 @@ impl DoctorReport {
         let count = |state| self.0.iter().filter(|check| check.state == state).count();
         let counted =
             |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
-        let (ok, warned, failed) = (count(State::Ok), count(State::Warn), count(State::Fail));
+        let (ok, warned, failed) = (count(CheckState::Ok), count(CheckState::Warn), count(CheckState::Fail));
         if warned + failed == 0 {
             return format!("All {} passed.", counted(ok, "check"));
         }

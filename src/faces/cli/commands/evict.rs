@@ -2,7 +2,7 @@ use clap::Args;
 use serde_json::{Map, Value};
 
 use crate::domain::{AgentName, visible};
-use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::profile;
 use crate::ops::{self, CommandError, Evicted, Op};
 
@@ -23,7 +23,7 @@ pub(in crate::faces::cli) struct EvictArgs {
     force: bool,
 }
 
-pub(super) fn run(op: &Op, args: EvictArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: EvictArgs) -> Result<CommandOutput, CommandError> {
     Ok(EvictReport(ops::evict(op, &AgentName::new(args.name)?, args.force)?).into())
 }
 

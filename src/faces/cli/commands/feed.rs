@@ -2,13 +2,13 @@ use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::domain::{Event, EventKind, What, nearest};
-use crate::faces::cli::output::{Outcome, Page, Report, Ui, style};
-use crate::faces::cli::table::{Cell, Table};
+use crate::domain::{AnyEventKind, Event, EventKind, nearest};
+use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
+use crate::faces::cli::table::{Table, TableCell};
 use crate::faces::cli::values::count_or_none;
 use crate::faces::json::event as event_json;
-use crate::ops::feed::{self, Recent, Wanted};
-use crate::ops::{CommandError, End, Kind, Op, Reached, age};
+use crate::ops::feed::{self, FeedFilter, RecentEvents};
+use crate::ops::{CommandError, CommandErrorKind, HandoverOutcome, Op, WatchEnd, age};
 use crate::sys::clock;
 use crate::sys::files::FileError;
 use crate::sys::signals::Stop;
@@ -40,13 +40,16 @@ pub(in crate::faces::cli) struct FeedArgs {
     kind: Vec<String>,
 }
 
-pub(super) fn run(op: &Op, args: FeedArgs, ui: &Ui) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: FeedArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
     args.kind.iter().try_for_each(|kind| refuse_typo(kind))?;
     if args.limit == 0 && !args.follow {
-        return Err(CommandError::new(Kind::InvalidValue, "`--limit 0` shows nothing without `--follow`")
-            .hint("give a number of 1 or more"));
+        return Err(CommandError::new(
+            CommandErrorKind::InvalidValue,
+            "`--limit 0` shows nothing without `--follow`",
+        )
+        .hint("give a number of 1 or more"));
     }
-    let wanted = Wanted { agent: args.agent, kinds: args.kind };
+    let wanted = FeedFilter { agent: args.agent, kinds: args.kind };
     if args.follow {
         return follow(op, ui, args.limit, &wanted);
     }
@@ -64,14 +67,15 @@ fn refuse_typo(kind: &str) -> Result<(), CommandError> {
         return Ok(());
     }
     let names = EventKind::ALL.map(EventKind::name);
-    let error = CommandError::new(Kind::InvalidValue, format!("there is no kind of event `{kind}`"));
+    let error =
+        CommandError::new(CommandErrorKind::InvalidValue, format!("there is no kind of event `{kind}`"));
     Err(match nearest(kind, names).first() {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None => error.hint(format!("one of `{}`", names.join("`, `"))),
     })
 }
 
-fn follow(op: &Op, ui: &Ui, limit: usize, wanted: &Wanted) -> Result<Outcome, CommandError> {
+fn follow(op: &Op, ui: &Ui, limit: usize, wanted: &FeedFilter) -> Result<CommandOutput, CommandError> {
     let stop = Stop::listen().map_err(FileError::from)?;
     let recent = feed::recent(op, limit, wanted)?;
     recent.complain(op);
@@ -79,15 +83,15 @@ fn follow(op: &Op, ui: &Ui, limit: usize, wanted: &Wanted) -> Result<Outcome, Co
         op.take_warnings().iter().for_each(|notice| ui.note(notice));
         let said: String =
             events.iter().filter(|event| wanted.is(event)).map(|event| line(ui, event)).collect();
-        if said.is_empty() { Reached::Yes } else { ui.say(&said) }
+        if said.is_empty() { HandoverOutcome::Yes } else { ui.say(&said) }
     };
     let end = match hand_over(&recent.events) {
-        Reached::No => End::Closed,
-        Reached::Yes => feed::follow(op, recent.cursor, &stop, &mut hand_over)?,
+        HandoverOutcome::No => WatchEnd::Closed,
+        HandoverOutcome::Yes => feed::follow(op, recent.cursor, &stop, &mut hand_over)?,
     };
-    Ok(Outcome::said(match end {
-        End::Closed => None,
-        End::Stopped => Some(CommandError::new(Kind::Interrupted, "")),
+    Ok(CommandOutput::said(match end {
+        WatchEnd::Closed => None,
+        WatchEnd::Stopped => Some(CommandError::new(CommandErrorKind::Interrupted, "")),
     }))
 }
 
@@ -108,17 +112,17 @@ fn clock_time(at: Timestamp) -> String {
 fn sentence(event: &Event) -> (String, String) {
     let (subject, phrase) = (event.subject(), event.phrase());
     let told = match event.what {
-        What::Ours(EventKind::Refused | EventKind::Stale | EventKind::Stuck | EventKind::Evict) => {
+        AnyEventKind::Ours(EventKind::Refused | EventKind::Stale | EventKind::Stuck | EventKind::Evict) => {
             style::warn(&phrase)
         }
-        What::Ours(EventKind::Complete) => style::good(&phrase),
+        AnyEventKind::Ours(EventKind::Complete) => style::good(&phrase),
         _ => phrase.clone(),
     };
     (format!("{subject} {phrase}"), format!("{} {told}", style::bold(&subject)))
 }
 
 struct FeedReport {
-    recent: Recent,
+    recent: RecentEvents,
     now: Timestamp,
     has_mesh: bool,
 }
@@ -142,7 +146,7 @@ impl Report for FeedReport {
                 marked.push_str(&style::dim(&times));
             }
             let when = format!("{} ago", age(event.at, self.now));
-            table.row(vec![Cell::styled(&when, style::dim), Cell::marked(&plain, marked)]);
+            table.row(vec![TableCell::styled(&when, style::dim), TableCell::marked(&plain, marked)]);
         }
         table.lines().into_iter().for_each(|line| page.line(line));
         if self.recent.events.is_empty() && !page.quiet {

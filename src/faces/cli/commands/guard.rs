@@ -4,11 +4,11 @@ use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
 use crate::domain::{quoted, said, visible};
-use crate::faces::cli::output::{Outcome, Page, Report, style};
-use crate::faces::cli::table::{Cell, Table};
+use crate::faces::cli::output::{CommandOutput, Page, Report, style};
+use crate::faces::cli::table::{Table, TableCell};
 use crate::faces::json;
-use crate::ops::setup::guard::{self, Commit, Installed, Order, TakenOut, Uninstalled};
-use crate::ops::{CommandError, Holding, Op, Verdict};
+use crate::ops::setup::guard::{self, CommitCheck, GuardInstallOptions, Installed, TakenOut, Uninstalled};
+use crate::ops::{CommandError, Holding, Op, PathVerdict};
 
 /// Maximum number of paths that are listed; the rest are counted.
 const MOST: usize = 20;
@@ -52,11 +52,15 @@ enum Action {
 }
 
 /// `errors` are the files and variables that cannot be used; the check runs nevertheless.
-pub(super) fn run(op: &Op, args: GuardArgs, errors: Vec<CommandError>) -> Result<Outcome, CommandError> {
+pub(super) fn run(
+    op: &Op,
+    args: GuardArgs,
+    errors: Vec<CommandError>,
+) -> Result<CommandOutput, CommandError> {
     errors.into_iter().for_each(|error| op.warn(error.message));
     match args.action {
         Action::Install { shared, dry_run } => {
-            let order = Order { shared, dry_run };
+            let order = GuardInstallOptions { shared, dry_run };
             Ok(InstallReport { installed: guard::install(op, order)?, dry_run }.into())
         }
         Action::Uninstall { dry_run } => {
@@ -66,13 +70,13 @@ pub(super) fn run(op: &Op, args: GuardArgs, errors: Vec<CommandError>) -> Result
             let mut commit = guard::check(op)?;
             let error = commit.refusal.take();
             let is_refused = error.is_some();
-            Ok(Outcome { report: Some(Box::new(CheckReport { commit, is_refused })), error })
+            Ok(CommandOutput { report: Some(Box::new(CheckReport { commit, is_refused })), error })
         }
     }
 }
 
 struct CheckReport {
-    commit: Commit,
+    commit: CommitCheck,
     is_refused: bool,
 }
 
@@ -86,7 +90,7 @@ impl Report for CheckReport {
         if !self.is_refused {
             return;
         }
-        let held: Vec<(&Verdict, &Holding)> = self
+        let held: Vec<(&PathVerdict, &Holding)> = self
             .commit
             .verdicts
             .iter()
@@ -106,11 +110,11 @@ impl Report for CheckReport {
         for (verdict, holding) in held.iter().take(MOST) {
             let reason = holding.reservation.reason.as_deref().map_or(String::new(), said);
             table.row(vec![
-                Cell::styled("held", style::bad),
-                Cell::plain(&visible(&verdict.path)),
-                Cell::styled(holding.holder.name.as_str(), style::bold),
-                Cell::plain(&quoted(&holding.reservation.pattern)),
-                Cell::plain(&reason),
+                TableCell::styled("held", style::bad),
+                TableCell::plain(&visible(&verdict.path)),
+                TableCell::styled(holding.holder.name.as_str(), style::bold),
+                TableCell::plain(&quoted(&holding.reservation.pattern)),
+                TableCell::plain(&reason),
             ]);
         }
         table.lines().into_iter().for_each(|line| page.line(line));

@@ -2,7 +2,7 @@ use clap::Args;
 use serde_json::{Map, Value};
 
 use crate::domain::{AgentName, visible};
-use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::profile;
 use crate::ops::tasks::{self, HandedOff};
 use crate::ops::{CommandError, Op};
@@ -26,7 +26,7 @@ pub(in crate::faces::cli) struct HandoffArgs {
     spec: Option<String>,
 }
 
-pub(super) fn run(op: &Op, args: HandoffArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: HandoffArgs) -> Result<CommandOutput, CommandError> {
     let to = AgentName::new(args.name)?;
     Ok(HandoffReport(tasks::handoff(op, &args.task, &to, args.spec.as_deref(), args.notes.as_deref())?)
         .into())

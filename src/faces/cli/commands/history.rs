@@ -3,10 +3,10 @@ use serde_json::{Map, Value};
 
 use crate::domain::AgentName;
 use crate::faces::cli::messages;
-use crate::faces::cli::output::{Outcome, Page, Report};
+use crate::faces::cli::output::{CommandOutput, Page, Report};
 use crate::faces::cli::values::count;
 use crate::ops::{self, CommandError, Op};
-use crate::store::{Filed, Place};
+use crate::store::{MessageLocation, StoredMessage};
 use crate::sys::clock;
 
 /// Show a conversation, oldest first
@@ -25,14 +25,14 @@ pub(in crate::faces::cli) struct HistoryArgs {
     limit: usize,
 }
 
-pub(super) fn run(op: &Op, args: HistoryArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: HistoryArgs) -> Result<CommandOutput, CommandError> {
     let peer = args.name.map(AgentName::new).transpose()?;
-    Ok(Conversation(ops::history(op, peer.as_ref(), args.limit)?).into())
+    Ok(HistoryReport(ops::history(op, peer.as_ref(), args.limit)?).into())
 }
 
-struct Conversation(Vec<Filed>);
+struct HistoryReport(Vec<StoredMessage>);
 
-impl Report for Conversation {
+impl Report for HistoryReport {
     fn json(&self) -> Map<String, Value> {
         let listed =
             self.0.iter().map(|filed| messages::json(&filed.message, filed.stem.letters())).collect();
@@ -43,7 +43,7 @@ impl Report for Conversation {
         let now = clock::now();
         for filed in &self.0 {
             let note = match &filed.place {
-                Place::Seen(seen) if seen.acked.is_some() => "acked",
+                MessageLocation::Seen(seen) if seen.acked.is_some() => "acked",
                 _ => "",
             };
             match page.quiet {

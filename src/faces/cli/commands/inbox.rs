@@ -3,7 +3,7 @@ use serde_json::{Map, Value};
 
 use crate::domain::visible;
 use crate::faces::cli::messages;
-use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::ops::{self, CommandError, InboxReport, Op};
 use crate::sys::clock;
 
@@ -17,7 +17,7 @@ Examples:
   msg inbox --json | jq '.messages | length'")]
 pub(in crate::faces::cli) struct InboxArgs {}
 
-pub(super) fn run(op: &Op, _: InboxArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, _: InboxArgs) -> Result<CommandOutput, CommandError> {
     Ok(Look(ops::inbox(op)?).into())
 }
 

@@ -4,15 +4,15 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::{Map, Value, json};
 
-use crate::domain::settings::Source;
+use crate::domain::settings::SettingSource;
 use crate::domain::{Harness, visible};
 use crate::faces::cli::diff;
-use crate::faces::cli::output::{Outcome, Page, Report, Ui, style};
-use crate::faces::cli::table::{Cell, Table};
+use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
+use crate::faces::cli::table::{Table, TableCell};
 use crate::ops::setup::config;
-use crate::ops::setup::install::{self, Change, Done, HARNESSES, Recipient, Wish};
-use crate::ops::{CommandError, Context, Kind, Reached};
-use crate::store::config::Scope;
+use crate::ops::setup::install::{self, FileChange, HARNESSES, InstallOptions, InstallOutcome, Recipient};
+use crate::ops::{CommandError, CommandErrorKind, Context, HandoverOutcome};
+use crate::store::config::ConfigScope;
 
 use super::config::from;
 
@@ -38,7 +38,7 @@ pub(in crate::faces::cli) struct InstallArgs {
     #[arg(value_name = "HARNESS", value_parser = which())]
     harness: Option<Which>,
     #[command(flatten)]
-    wish: WishArgs,
+    wish: InstallScopeArgs,
     /// Let sessions join by themselves: sets `autoRegister` for you
     #[arg(long)]
     join: bool,
@@ -52,7 +52,7 @@ pub(in crate::faces::cli) struct InstallArgs {
 
 /// What `install` and `uninstall` are told.
 #[derive(Args, Debug)]
-pub(in crate::faces::cli) struct WishArgs {
+pub(in crate::faces::cli) struct InstallScopeArgs {
     /// Use the project's own settings files that are not committed
     #[arg(long)]
     project: bool,
@@ -73,13 +73,13 @@ pub(super) fn which() -> impl TypedValueParser<Value = Which> {
     PossibleValuesParser::new(names).map(|name| Recipient::parse(&name).map_or(Which::All, Which::One))
 }
 
-impl WishArgs {
-    pub(super) fn wish(&self, which: Which) -> Wish {
+impl InstallScopeArgs {
+    pub(super) fn wish(&self, which: Which) -> InstallOptions {
         let recipient = match which {
             Which::All => None,
             Which::One(recipient) => Some(recipient),
         };
-        Wish {
+        InstallOptions {
             recipient,
             statusline: false,
             project: self.project,
@@ -96,23 +96,30 @@ pub(super) fn run(
     args: &InstallArgs,
     ui: &Ui,
     errors: Vec<CommandError>,
-) -> Result<Outcome, CommandError> {
+) -> Result<CommandOutput, CommandError> {
     let Some(which) = args.harness else {
         if args.join {
-            return Err(CommandError::new(Kind::Usage, "`--join` needs HARNESS")
+            return Err(CommandError::new(CommandErrorKind::Usage, "`--join` needs HARNESS")
                 .hint("`msg install all --join` installs into all that are found"));
         }
-        return Ok(Overview(install::overview(ctx)).into());
+        return Ok(HarnessStates(install::overview(ctx)).into());
     };
-    let wish =
-        Wish { statusline: args.statusline, mcp: !args.no_mcp, join: args.join, ..args.wish.wish(which) };
+    let wish = InstallOptions {
+        statusline: args.statusline,
+        mcp: !args.no_mcp,
+        join: args.join,
+        ..args.wish.wish(which)
+    };
     if wish.join && wish.recipient == Some(Recipient::Tmux) {
-        return Err(CommandError::new(Kind::Usage, "`--join` is about sessions of a harness: tmux has none"));
+        return Err(CommandError::new(
+            CommandErrorKind::Usage,
+            "`--join` is about sessions of a harness: tmux has none",
+        ));
     }
     let has_none = |recipient: Recipient| recipient != Recipient::Harness(Harness::Claude);
     if let Some(recipient) = wish.recipient.filter(|recipient| wish.statusline && has_none(*recipient)) {
         let text = format!("{recipient} has no status line that could be told what to show");
-        return Err(CommandError::new(Kind::InvalidValue, text)
+        return Err(CommandError::new(CommandErrorKind::InvalidValue, text)
             .hint("`msg install tmux` shows it beneath whatever runs in a pane"));
     }
     // With `--join`, install nothing if the setting cannot be changed afterwards.
@@ -131,7 +138,7 @@ pub(super) fn run(
     let error = install::verdict(&done).or(error);
     let overriding = config::keeps_sessions_out(ctx).filter(|_| joining.is_some());
     let report = InstallReport { done, wish, words: &WORDS, joining, overriding };
-    Ok(Outcome { report: Some(Box::new(report)), error })
+    Ok(CommandOutput { report: Some(Box::new(report)), error })
 }
 
 /// Lets sessions join by themselves if that is wanted. It looks at the user's own settings: a project's settings hold
@@ -141,7 +148,7 @@ fn let_join(ctx: &Context, is_wanted: bool, is_broken: bool, ui: &Ui) -> Result<
         return Ok(Joining::On);
     }
     if is_wanted || (!is_broken && wants_to_join(ui)) {
-        config::set(ctx, Scope::User, "autoRegister", "true")?;
+        config::set(ctx, ConfigScope::User, "autoRegister", "true")?;
         return Ok(Joining::SwitchedOn);
     }
     Ok(Joining::Off)
@@ -152,7 +159,7 @@ fn wants_to_join(ui: &Ui) -> bool {
     if ui.is_json() || !ui.is_terminal() || !std::io::stdin().is_terminal() {
         return false;
     }
-    if ui.say("Let sessions join by themselves (setting autoRegister)? [Y/n] ") == Reached::No {
+    if ui.say("Let sessions join by themselves (setting autoRegister)? [Y/n] ") == HandoverOutcome::No {
         return false;
     }
     let mut answer = String::new();
@@ -169,9 +176,9 @@ enum Joining {
 }
 
 /// For each harness, whether it is present and whether it uses msg.
-struct Overview(Vec<(Harness, bool, bool)>);
+struct HarnessStates(Vec<(Harness, bool, bool)>);
 
-impl Report for Overview {
+impl Report for HarnessStates {
     fn json(&self) -> Map<String, Value> {
         let row = |(harness, is_there, is_installed): &(Harness, bool, bool)| json!({ "name": harness.name(), "present": is_there, "installed": is_installed });
         Map::from_iter([("harnesses".to_string(), self.0.iter().map(row).collect())])
@@ -181,11 +188,11 @@ impl Report for Overview {
         let mut table = Table::default();
         for (harness, is_there, is_installed) in &self.0 {
             let state = match (is_there, is_installed) {
-                (_, true) => Cell::styled("installed", style::good),
-                (true, false) => Cell::styled("there, not installed", style::warn),
-                (false, false) => Cell::styled("not found", style::dim),
+                (_, true) => TableCell::styled("installed", style::good),
+                (true, false) => TableCell::styled("there, not installed", style::warn),
+                (false, false) => TableCell::styled("not found", style::dim),
             };
-            table.row(vec![Cell::styled(harness.name(), style::bold), state]);
+            table.row(vec![TableCell::styled(harness.name(), style::bold), state]);
         }
         table.lines().into_iter().for_each(|line| page.line(line));
         page.line(style::dim(
@@ -194,41 +201,45 @@ impl Report for Overview {
     }
 }
 
-const WORDS: Words = Words {
+const WORDS: InstallTexts = InstallTexts {
     unchanged: "is installed already.",
     last: "Restart running sessions to pick this up.",
     last_of_tmux: "`tmux source-file`, with that path, loads it into a running tmux.",
 };
 
 /// The texts in which `install` and `uninstall` differ.
-pub(super) struct Words {
+pub(super) struct InstallTexts {
     pub(super) unchanged: &'static str,
     /// Printed at the end if something changed.
     pub(super) last: &'static str,
     pub(super) last_of_tmux: &'static str,
 }
 
-pub(super) fn outcome(done: Done, wish: Wish, words: &'static Words) -> Outcome {
+pub(super) fn outcome(
+    done: InstallOutcome,
+    wish: InstallOptions,
+    words: &'static InstallTexts,
+) -> CommandOutput {
     let error = install::verdict(&done);
-    Outcome {
+    CommandOutput {
         report: Some(Box::new(InstallReport { done, wish, words, joining: None, overriding: None })),
         error,
     }
 }
 
 struct InstallReport {
-    done: Done,
-    wish: Wish,
-    words: &'static Words,
+    done: InstallOutcome,
+    wish: InstallOptions,
+    words: &'static InstallTexts,
     /// `None` if the command does not concern that.
     joining: Option<Joining>,
     /// The setting that keeps sessions from joining here nevertheless.
-    overriding: Option<(&'static str, Source)>,
+    overriding: Option<(&'static str, SettingSource)>,
 }
 
 impl Report for InstallReport {
     fn json(&self) -> Map<String, Value> {
-        let path = |change: &Change| change.path.display().to_string();
+        let path = |change: &FileChange| change.path.display().to_string();
         let mut object = Map::new();
         object.insert("changed".to_string(), self.done.changes.iter().map(path).collect());
         let skipped =
@@ -245,7 +256,7 @@ impl Report for InstallReport {
             object.insert("overriddenBy".to_string(), json!(from(source)));
         }
         if self.wish.dry_run {
-            let diff = |change: &Change| json!({ "path": path(change), "diff": diff::unified(change) });
+            let diff = |change: &FileChange| json!({ "path": path(change), "diff": diff::unified(change) });
             object.insert("diffs".to_string(), self.done.changes.iter().map(diff).collect());
         }
         object
@@ -297,7 +308,7 @@ impl Report for InstallReport {
     }
 }
 
-fn told(change: &Change) -> String {
+fn told(change: &FileChange) -> String {
     let path = change.path.display().to_string();
     let path = visible(&path);
     match (&change.before, &change.after) {

@@ -2,9 +2,9 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::domain::{AgentName, Harness, SessionId, visible};
-use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::profile;
-use crate::ops::{self, Arrival, CommandError, Joined, Kind, Op, Request};
+use crate::ops::{self, CommandError, CommandErrorKind, JoinKind, JoinRequest, Joined, Op};
 
 /// Join the mesh, under a name you choose or a generated one
 ///
@@ -40,15 +40,18 @@ pub(in crate::faces::cli) struct JoinArgs {
     model: Option<String>,
 }
 
-pub(super) fn run(op: &Op, args: JoinArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: JoinArgs) -> Result<CommandOutput, CommandError> {
     let harness = args.harness.map(|name| {
         Harness::parse(&name).ok_or_else(|| {
             let known: Vec<&str> = Harness::ALL.iter().map(|harness| harness.name()).collect();
-            CommandError::new(Kind::InvalidValue, format!("there is no harness `{}`", name.escape_debug()))
-                .hint(format!("one of: {}", known.join(", ")))
+            CommandError::new(
+                CommandErrorKind::InvalidValue,
+                format!("there is no harness `{}`", name.escape_debug()),
+            )
+            .hint(format!("one of: {}", known.join(", ")))
         })
     });
-    let request = Request {
+    let request = JoinRequest {
         name: args.name.map(AgentName::new).transpose()?,
         spec: args.spec,
         harness: harness.transpose()?,
@@ -71,9 +74,9 @@ impl Report for JoinReport {
         let mut object = Map::new();
         object.insert("agent".to_string(), profile::json(&self.joined.profile, true));
         let arrival = match self.joined.arrival {
-            Arrival::New => "new",
-            Arrival::Already => "already",
-            Arrival::Back { .. } => "back",
+            JoinKind::New => "new",
+            JoinKind::Already => "already",
+            JoinKind::Back { .. } => "back",
         };
         object.insert("arrival".to_string(), json!(arrival));
         object.insert("peers".to_string(), json!(self.joined.peers));
@@ -95,13 +98,13 @@ impl Report for JoinReport {
             peers => format!("{peers} other agents are here: `msg agents`."),
         };
         page.line(match self.joined.arrival {
-            Arrival::New => format!("Joined as {name}. {peers}"),
-            Arrival::Already => format!("You are {name} already."),
-            Arrival::Back { mail: 0 } => format!("Welcome back, {name}. {peers}"),
-            Arrival::Back { mail: 1 } => {
+            JoinKind::New => format!("Joined as {name}. {peers}"),
+            JoinKind::Already => format!("You are {name} already."),
+            JoinKind::Back { mail: 0 } => format!("Welcome back, {name}. {peers}"),
+            JoinKind::Back { mail: 1 } => {
                 format!("Welcome back, {name}. You have one unread message. {peers}")
             }
-            Arrival::Back { mail } => {
+            JoinKind::Back { mail } => {
                 format!("Welcome back, {name}. You have {mail} unread messages. {peers}")
             }
         });

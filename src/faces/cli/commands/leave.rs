@@ -2,9 +2,9 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::domain::visible;
-use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::profile;
-use crate::ops::{self, CommandError, Left, Op};
+use crate::ops::{self, CommandError, LeaveOutcome, Op};
 
 /// Leave the mesh: tasks and paths become free, unread mail is kept
 ///
@@ -16,11 +16,11 @@ Examples:
   msg leave --as GoldFalcon    let another of your agents leave")]
 pub(in crate::faces::cli) struct LeaveArgs {}
 
-pub(super) fn run(op: &Op, _: LeaveArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, _: LeaveArgs) -> Result<CommandOutput, CommandError> {
     Ok(LeaveReport(ops::leave(op)?).into())
 }
 
-struct LeaveReport(Left);
+struct LeaveReport(LeaveOutcome);
 
 impl Report for LeaveReport {
     fn json(&self) -> Map<String, Value> {
@@ -36,7 +36,7 @@ impl Report for LeaveReport {
     }
 
     fn text(&self, page: &mut Page) {
-        let Left { name, unclaimed, released, unread } = &self.0;
+        let LeaveOutcome { name, unclaimed, released, unread } = &self.0;
         let mut line = format!("{} has left.", style::bold(name.as_str()));
         for claim in unclaimed {
             line.push_str(&format!(" {} is free again.", visible(&claim.task)));

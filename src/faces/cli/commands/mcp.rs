@@ -1,7 +1,7 @@
 use clap::Args;
 
-use crate::faces::cli::output::Outcome;
-use crate::ops::{CommandError, Kind};
+use crate::faces::cli::output::CommandOutput;
+use crate::ops::{CommandError, CommandErrorKind};
 
 /// Serve models that have tools instead of a shell: MCP on standard input and output
 ///
@@ -17,7 +17,7 @@ pub(in crate::faces::cli) struct McpArgs {}
 
 /// Not reached by a real server: it is started before the command line is parsed. This is for the help and for
 /// arguments that the server does not accept.
-pub(super) fn run(_: McpArgs) -> Result<Outcome, CommandError> {
-    Err(CommandError::new(Kind::Usage, "`mcp` takes no more than `--mesh` and `--as`")
+pub(super) fn run(_: McpArgs) -> Result<CommandOutput, CommandError> {
+    Err(CommandError::new(CommandErrorKind::Usage, "`mcp` takes no more than `--mesh` and `--as`")
         .hint("it speaks JSON-RPC on standard input and output; see `msg mcp --help`"))
 }

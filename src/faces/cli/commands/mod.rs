@@ -46,34 +46,34 @@ pub(super) mod whois;
 
 use std::cell::RefCell;
 
-use crate::ops::{self, CommandError, Context, Done, Globals, Op};
+use crate::ops::{self, CommandError, Context, GlobalOptions, Op, OpOutcome};
 
-use super::Screen;
+use super::RunChat;
 use super::args::Command;
-use super::output::{Outcome, Ui};
+use super::output::{CommandOutput, Ui};
 
 /// One invocation of the program.
-pub(super) struct Call<'a> {
-    pub(super) globals: Globals,
+pub(super) struct Invocation<'a> {
+    pub(super) globals: GlobalOptions,
     pub(super) verbose: bool,
     /// For commands that print before they are done.
     pub(super) ui: &'a Ui,
     /// Runs the terminal chat.
-    screen: Screen,
+    screen: RunChat,
     warnings: RefCell<Vec<String>>,
 }
 
-impl<'a> Call<'a> {
-    pub(super) fn new(globals: Globals, verbose: bool, ui: &'a Ui, screen: Screen) -> Self {
+impl<'a> Invocation<'a> {
+    pub(super) fn new(globals: GlobalOptions, verbose: bool, ui: &'a Ui, screen: RunChat) -> Self {
         Self { globals, verbose, ui, screen, warnings: RefCell::default() }
     }
 
     /// Runs what needs the settings, and keeps the warnings, also if it fails.
     fn in_context(
         &self,
-        run: impl FnOnce(&Op) -> Result<Outcome, CommandError>,
-    ) -> Result<Outcome, CommandError> {
-        let Done { outcome, warnings } = ops::run(Context::new(self.globals.clone())?, run);
+        run: impl FnOnce(&Op) -> Result<CommandOutput, CommandError>,
+    ) -> Result<CommandOutput, CommandError> {
+        let OpOutcome { outcome, warnings } = ops::run(Context::new(self.globals.clone())?, run);
         self.warnings.borrow_mut().extend(warnings);
         outcome
     }
@@ -81,10 +81,10 @@ impl<'a> Call<'a> {
     /// Like [`Self::in_context`], for commands that work with broken settings: they get the errors and continue.
     fn in_spite_of_errors(
         &self,
-        run: impl FnOnce(&Op, Vec<CommandError>) -> Result<Outcome, CommandError>,
-    ) -> Result<Outcome, CommandError> {
+        run: impl FnOnce(&Op, Vec<CommandError>) -> Result<CommandOutput, CommandError>,
+    ) -> Result<CommandOutput, CommandError> {
         let (ctx, errors) = Context::tolerant(self.globals.clone())?;
-        let Done { outcome, warnings } = ops::run(ctx, |op| run(op, errors));
+        let OpOutcome { outcome, warnings } = ops::run(ctx, |op| run(op, errors));
         self.warnings.borrow_mut().extend(warnings);
         outcome
     }
@@ -94,7 +94,7 @@ impl<'a> Call<'a> {
     }
 }
 
-pub(super) fn run(call: &Call<'_>, command: Command) -> Result<Outcome, CommandError> {
+pub(super) fn run(call: &Invocation<'_>, command: Command) -> Result<CommandOutput, CommandError> {
     match command {
         Command::Join(args) => call.in_context(|op| join::run(op, args)),
         Command::Leave(args) => call.in_context(|op| leave::run(op, args)),

@@ -1,6 +1,6 @@
 use clap::Args;
 
-use crate::faces::cli::output::{Outcome, Ui};
+use crate::faces::cli::output::{CommandOutput, Ui};
 use crate::faces::cli::values::count;
 use crate::ops::{self, CommandError, Op, Selection};
 
@@ -23,8 +23,8 @@ pub(in crate::faces::cli) struct ReadArgs {
     ack: bool,
 }
 
-pub(super) fn run(op: &Op, args: ReadArgs, ui: &Ui) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: ReadArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
     let selection = Selection { limit: args.limit, ack: args.ack, parked: true, ..Selection::default() };
     ops::read(op, ui.reader(), &selection, &mut |letters| ui.hand_over_letters(letters))?;
-    Ok(Outcome::said(None))
+    Ok(CommandOutput::said(None))
 }

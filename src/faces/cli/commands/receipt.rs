@@ -2,8 +2,8 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::domain::visible;
-use crate::faces::cli::output::{Outcome, Page, Report, style};
-use crate::ops::wake::Rung;
+use crate::faces::cli::output::{CommandOutput, Page, Report, style};
+use crate::ops::wake::WakeRoute;
 use crate::ops::{self, CommandError, Op, Receipt, age};
 use crate::store::iso;
 use crate::sys::clock;
@@ -21,7 +21,7 @@ pub(in crate::faces::cli) struct ReceiptArgs {
     id: String,
 }
 
-pub(super) fn run(op: &Op, args: ReceiptArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: ReceiptArgs) -> Result<CommandOutput, CommandError> {
     Ok(ReceiptReport(ops::receipt(op, &args.id)?).into())
 }
 
@@ -54,7 +54,7 @@ impl Report for ReceiptReport {
             format!("{} {}", if *state == "acked" { ", handed over by" } else { " by" }, visible(via))
         });
         let reason = reason.as_deref().map_or(String::new(), |reason| format!(": {}", visible(reason)));
-        let wake = wake.and_then(Rung::parse).and_then(Rung::explained);
+        let wake = wake.and_then(WakeRoute::parse).and_then(WakeRoute::explained);
         let wake = wake.map_or(String::new(), |how| format!("; {how}"));
         page.line(format!(
             "{} to {}: {}{at}{via}{reason}{wake}",

@@ -2,7 +2,7 @@ use clap::Args;
 use serde_json::{Map, Value};
 
 use crate::domain::visible;
-use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::reservations::json as reservation_json;
 use crate::ops::{self, CommandError, Op, Released};
 
@@ -18,7 +18,7 @@ pub(in crate::faces::cli) struct ReleaseArgs {
     patterns: Vec<String>,
 }
 
-pub(super) fn run(op: &Op, args: ReleaseArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: ReleaseArgs) -> Result<CommandOutput, CommandError> {
     Ok(ReleaseReport(ops::release(op, &args.patterns)?).into())
 }
 

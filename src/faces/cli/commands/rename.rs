@@ -2,7 +2,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::domain::AgentName;
-use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::profile;
 use crate::ops::{self, CommandError, Op, Profile};
 
@@ -19,7 +19,7 @@ pub(in crate::faces::cli) struct RenameArgs {
     name: String,
 }
 
-pub(super) fn run(op: &Op, args: RenameArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: RenameArgs) -> Result<CommandOutput, CommandError> {
     let (profile, old) = ops::rename(op, &AgentName::new(args.name)?)?;
     Ok(RenameReport { profile, old }.into())
 }

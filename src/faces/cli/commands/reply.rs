@@ -1,7 +1,7 @@
 use clap::Args;
 
 use crate::faces::cli::messages::{self, DraftArgs};
-use crate::faces::cli::output::Outcome;
+use crate::faces::cli::output::CommandOutput;
 use crate::faces::cli::text::TextArgs;
 use crate::ops::{self, CommandError, Op};
 
@@ -24,7 +24,7 @@ pub(in crate::faces::cli) struct ReplyArgs {
     draft: DraftArgs,
 }
 
-pub(super) fn run(op: &Op, args: ReplyArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: ReplyArgs) -> Result<CommandOutput, CommandError> {
     let mut draft = args.draft.draft(args.text.read()?)?;
     draft.hold = args.hold;
     Ok(messages::sent(ops::reply(op, &args.id, &draft)?))

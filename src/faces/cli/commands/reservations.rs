@@ -2,10 +2,10 @@ use clap::Args;
 use serde_json::{Map, Value};
 
 use crate::domain::visible;
-use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::profile;
 use crate::faces::cli::reservations::{json as reservation_json, until};
-use crate::faces::cli::table::{Cell, Table};
+use crate::faces::cli::table::{Table, TableCell};
 use crate::ops::{self, CommandError, Holding, Op};
 use crate::sys::clock;
 use crate::sys::environment::Home;
@@ -23,7 +23,7 @@ pub(in crate::faces::cli) struct ReservationsArgs {
     mine: bool,
 }
 
-pub(super) fn run(op: &Op, args: ReservationsArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: ReservationsArgs) -> Result<CommandOutput, CommandError> {
     let holdings = ops::reservations(op, args.mine)?;
     Ok(ReservationsReport { holdings, mine: args.mine, home: op.home.clone() }.into())
 }
@@ -45,17 +45,17 @@ impl Report for ReservationsReport {
         let mut table = Table::default();
         for Holding { holder, reservation, .. } in &self.holdings {
             if page.quiet {
-                table.row(vec![Cell::plain(&visible(&reservation.pattern))]);
+                table.row(vec![TableCell::plain(&visible(&reservation.pattern))]);
                 continue;
             }
             let root = reservation.root.as_deref().unwrap_or(&holder.cwd);
             table.row(vec![
-                Cell::styled(&visible(&reservation.pattern), style::bold),
-                Cell::plain(if self.mine { "" } else { holder.name.as_str() }),
-                Cell::plain(&profile::duration(now, reservation.since)),
-                Cell::plain(&visible(&self.home.shorten(root))),
-                Cell::plain(&until(reservation, now).unwrap_or_default()),
-                Cell::plain(&visible(reservation.reason.as_deref().unwrap_or_default())),
+                TableCell::styled(&visible(&reservation.pattern), style::bold),
+                TableCell::plain(if self.mine { "" } else { holder.name.as_str() }),
+                TableCell::plain(&profile::duration(now, reservation.since)),
+                TableCell::plain(&visible(&self.home.shorten(root))),
+                TableCell::plain(&until(reservation, now).unwrap_or_default()),
+                TableCell::plain(&visible(reservation.reason.as_deref().unwrap_or_default())),
             ]);
         }
         let lines = table.lines();

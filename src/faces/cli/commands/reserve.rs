@@ -2,16 +2,16 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::domain::visible;
-use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::reservations::{json as reservation_json, until};
-use crate::ops::{self, CommandError, Granted, Op, Wish};
+use crate::ops::{self, CommandError, Granted, Op, ReserveRequest};
 use crate::sys::clock;
 
 /// Reserve paths so that other agents can't edit them
 ///
-/// A path covers itself and everything beneath it; in a glob `*` stops at `/` and `**` does not. Patterns are relative to
-/// the current directory and count in this git work tree. All are granted or none. You hold them until you release them,
-/// leave or end.
+/// A path covers itself and everything beneath it; in a glob `*` stops at `/` and `**` does not. Patterns are relative
+/// to the current directory and count in this git work tree. All are granted or none. You hold them until you release
+/// them, leave or end.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -34,9 +34,10 @@ pub(in crate::faces::cli) struct ReserveArgs {
     force_broad: bool,
 }
 
-pub(super) fn run(op: &Op, args: ReserveArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: ReserveArgs) -> Result<CommandOutput, CommandError> {
     let ttl = args.ttl.as_deref().map(ops::time_to_live).transpose()?;
-    let wish = Wish { patterns: args.patterns, reason: args.reason, ttl, force_broad: args.force_broad };
+    let wish =
+        ReserveRequest { patterns: args.patterns, reason: args.reason, ttl, force_broad: args.force_broad };
     Ok(ReserveReport(ops::reserve(op, &wish)?).into())
 }
 

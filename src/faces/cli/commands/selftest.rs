@@ -4,19 +4,20 @@ use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 
 use crate::domain::visible;
-use crate::faces::cli::output::{Outcome, Page, Report, Ui, style};
-use crate::faces::cli::table::{Cell, Table};
-use crate::ops::doctor::State;
-use crate::ops::selftest::{self, Check, Tested, Wish};
-use crate::ops::{CommandError, Globals};
+use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
+use crate::faces::cli::table::{Table, TableCell};
+use crate::ops::doctor::CheckState;
+use crate::ops::selftest::{self, PromiseCheck, SelftestOptions, SelftestResults};
+use crate::ops::{CommandError, GlobalOptions};
 use crate::sys::files::FileError;
 use crate::sys::signals::Stop;
 
 /// Test the promises on this disk
 ///
-/// Makes throw-away meshes beside yours, so on the same file system, lets real processes race for names, tasks, paths and
-/// messages there, kills them, damages files, and reports which promises held, with counts. Takes about ten
-/// seconds. Your own mesh and configuration are not touched, and nothing is left behind. Exit code 4 if a promise broke.
+/// Makes throw-away meshes beside yours, so on the same file system, lets real processes race for names, tasks, paths
+/// and messages there, kills them, damages files, and reports which promises held, with counts. Takes about ten
+/// seconds. Your own mesh and configuration are not touched, and nothing is left behind. Exit code 4 if a promise
+/// broke.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -36,57 +37,61 @@ pub(in crate::faces::cli) struct SelftestArgs {
     keep: bool,
     /// What the test's own children are there for
     #[arg(long, hide = true)]
-    role: Option<Role>,
+    role: Option<RoleArg>,
     /// The lock that a holder holds
     #[arg(long, hide = true, value_name = "FILE")]
     lock: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Role {
+enum RoleArg {
     Host,
     Holder,
 }
 
-pub(super) fn run(globals: &Globals, args: SelftestArgs, ui: &Ui) -> Result<Outcome, CommandError> {
+pub(super) fn run(
+    globals: &GlobalOptions,
+    args: SelftestArgs,
+    ui: &Ui,
+) -> Result<CommandOutput, CommandError> {
     if let Some(role) = args.role {
         let role = match (role, &args.lock) {
-            (Role::Holder, Some(path)) => selftest::Role::Holder(path),
-            _ => selftest::Role::Host,
+            (RoleArg::Holder, Some(path)) => selftest::WorkerRole::Holder(path),
+            _ => selftest::WorkerRole::Host,
         };
         // If the output is not read, the parent waits for this child in vain and kills it.
         selftest::work(role, |text| {
             let _ = ui.say(text);
         })?;
-        return Ok(Outcome::said(None));
+        return Ok(CommandOutput::said(None));
     }
     let stop = Stop::listen().map_err(FileError::from)?;
-    let wish = Wish { place: args.place, promises: args.promises, keep: args.keep };
+    let wish = SelftestOptions { place: args.place, promises: args.promises, keep: args.keep };
     let tested = selftest::selftest(globals, &wish, &stop, &mut |progress| {
         ui.progress(progress.done, progress.of, progress.name);
     });
     ui.end_progress();
     let tested = tested?;
     let error = selftest::verdict(&tested);
-    Ok(Outcome { report: Some(Box::new(SelftestReport(tested))), error })
+    Ok(CommandOutput { report: Some(Box::new(SelftestReport(tested))), error })
 }
 
-struct SelftestReport(Tested);
+struct SelftestReport(SelftestResults);
 
 impl Report for SelftestReport {
     fn json(&self) -> Map<String, Value> {
-        let check = |check: &Check| {
+        let check = |check: &PromiseCheck| {
             json!({
                 "promise": check.promise,
                 "name": check.name,
                 "state": check.state.name(),
-                "held": check.state != State::Fail,
+                "held": check.state != CheckState::Fail,
                 "message": check.message,
                 "fix": check.fix,
                 "ms": u64::try_from(check.took.as_millis()).unwrap_or(u64::MAX),
             })
         };
-        let Tested { directory, file_system, checks, kept } = &self.0;
+        let SelftestResults { directory, file_system, checks, kept } = &self.0;
         Map::from_iter([
             ("fileSystem".to_string(), json!(file_system)),
             ("directory".to_string(), json!(directory.to_string_lossy())),
@@ -96,36 +101,36 @@ impl Report for SelftestReport {
     }
 
     fn text(&self, page: &mut Page) {
-        let Tested { directory, file_system, checks, kept } = &self.0;
+        let SelftestResults { directory, file_system, checks, kept } = &self.0;
         let disk = file_system.as_deref().unwrap_or("a file system of an unknown kind");
         page.line(style::bold(&visible(&format!("The promises in {}, on {disk}", directory.display()))));
         let mut table = Table::default();
-        for check in checks.iter().filter(|check| !page.quiet || check.state != State::Ok) {
+        for check in checks.iter().filter(|check| !page.quiet || check.state != CheckState::Ok) {
             let (word, paint): (&str, fn(&str) -> String) = match check.state {
-                State::Ok => ("held", style::good),
-                State::Warn => ("held, but", style::warn),
-                State::Fail => ("broke", style::bad),
+                CheckState::Ok => ("held", style::good),
+                CheckState::Warn => ("held, but", style::warn),
+                CheckState::Fail => ("broke", style::bad),
             };
             table.row(vec![
-                Cell::plain(&check.promise.to_string()),
-                Cell::styled(check.name, style::bold),
-                Cell::styled(word, paint),
-                Cell::styled(&format!("{:.1} s", check.took.as_secs_f64()), style::dim),
-                Cell::plain(&visible(&check.message)),
+                TableCell::plain(&check.promise.to_string()),
+                TableCell::styled(check.name, style::bold),
+                TableCell::styled(word, paint),
+                TableCell::styled(&format!("{:.1} s", check.took.as_secs_f64()), style::dim),
+                TableCell::plain(&visible(&check.message)),
             ]);
             if let Some(fix) = &check.fix {
-                let empty = || Cell::plain("");
+                let empty = || TableCell::plain("");
                 table.row(vec![
                     empty(),
                     empty(),
                     empty(),
                     empty(),
-                    Cell::styled(&format!("→ {fix}"), style::dim),
+                    TableCell::styled(&format!("→ {fix}"), style::dim),
                 ]);
             }
         }
         table.lines().into_iter().for_each(|line| page.line(line));
-        if !page.quiet && checks.iter().all(|check| check.state != State::Fail) {
+        if !page.quiet && checks.iter().all(|check| check.state != CheckState::Fail) {
             let took: f64 = checks.iter().map(|check| check.took.as_secs_f64()).sum();
             page.line(style::good(&format!("Everything that was tested held, in {took:.0} s.")));
         }

@@ -1,7 +1,7 @@
 use clap::Args;
 
 use crate::faces::cli::messages::{self, DraftArgs};
-use crate::faces::cli::output::Outcome;
+use crate::faces::cli::output::CommandOutput;
 use crate::faces::cli::text::TextArgs;
 use crate::ops::{self, CommandError, Op};
 
@@ -31,7 +31,7 @@ pub(in crate::faces::cli) struct SendArgs {
     draft: DraftArgs,
 }
 
-pub(super) fn run(op: &Op, args: SendArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: SendArgs) -> Result<CommandOutput, CommandError> {
     let mut draft = args.draft.draft(args.text.read()?)?;
     draft.reply_to = args.reply_to;
     draft.hold = args.hold;

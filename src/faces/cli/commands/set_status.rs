@@ -2,7 +2,7 @@ use clap::Args;
 use serde_json::{Map, Value};
 
 use crate::domain::visible;
-use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::profile;
 use crate::faces::cli::text::TextArgs;
 use crate::ops::{self, CommandError, Op, Profile};
@@ -18,7 +18,7 @@ pub(in crate::faces::cli) struct SetStatusArgs {
     text: TextArgs,
 }
 
-pub(super) fn run(op: &Op, args: SetStatusArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: SetStatusArgs) -> Result<CommandOutput, CommandError> {
     let text = args.text.read()?;
     Ok(StatusReport(ops::set_status(op, text.as_deref())?).into())
 }

@@ -2,9 +2,9 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::faces::cli::messages;
-use crate::faces::cli::output::{Outcome, Page, Report};
+use crate::faces::cli::output::{CommandOutput, Page, Report};
 use crate::ops::{self, CommandError, Op};
-use crate::store::{Filed, Place};
+use crate::store::{MessageLocation, StoredMessage};
 use crate::sys::clock;
 
 /// Show one message in full, sent or received
@@ -17,11 +17,11 @@ pub(in crate::faces::cli) struct ShowArgs {
     id: String,
 }
 
-pub(super) fn run(op: &Op, args: ShowArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: ShowArgs) -> Result<CommandOutput, CommandError> {
     Ok(Shown(ops::show(op, &args.id)?).into())
 }
 
-struct Shown(Filed);
+struct Shown(StoredMessage);
 
 impl Report for Shown {
     fn json(&self) -> Map<String, Value> {
@@ -36,11 +36,11 @@ impl Report for Shown {
     }
 }
 
-fn place(place: &Place) -> &'static str {
+fn place(place: &MessageLocation) -> &'static str {
     match place {
-        Place::Inbox | Place::InHand => "unread",
-        Place::Seen(seen) if seen.acked.is_some() => "acked",
-        Place::Seen(_) => "read",
-        Place::Sent(_) => "sent",
+        MessageLocation::Inbox | MessageLocation::InHand => "unread",
+        MessageLocation::Seen(seen) if seen.acked.is_some() => "acked",
+        MessageLocation::Seen(_) => "read",
+        MessageLocation::Sent(_) => "sent",
     }
 }

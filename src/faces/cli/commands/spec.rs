@@ -2,16 +2,16 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::domain::visible;
-use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::ops::tasks::{self, SpecInUse};
 use crate::ops::{CommandError, Op};
 use crate::sys::environment::Home;
 
 /// Show or set the spec you work on
 ///
-/// A spec is a Markdown file. A task is a list item, a heading or a table row that begins with an id such as TASK-01, or a
-/// box with an id before a colon. `(needs TASK-01)` or `Depends on: TASK-01` says what has to be done before it. Boxes
-/// without an id are not tasks.
+/// A spec is a Markdown file. A task is a list item, a heading or a table row that begins with an id such as TASK-01,
+/// or a box with an id before a colon. `(needs TASK-01)` or `Depends on: TASK-01` says what has to be done before it.
+/// Boxes without an id are not tasks.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 A spec with two tasks:
@@ -26,7 +26,7 @@ pub(in crate::faces::cli) struct SpecArgs {
     path: Option<String>,
 }
 
-pub(super) fn run(op: &Op, args: SpecArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: SpecArgs) -> Result<CommandOutput, CommandError> {
     let spec = tasks::spec(op, args.path.as_deref())?;
     for problem in &spec.problems {
         op.warn(problem.clone());

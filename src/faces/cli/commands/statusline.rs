@@ -5,10 +5,12 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::Call;
+use super::Invocation;
 use crate::domain::{Pid, SessionId, visible};
-use crate::faces::cli::output::{Outcome, Page, Report, style};
-use crate::ops::{self, Asked, CommandError, Context, Globals, Kind, StatusLine};
+use crate::faces::cli::output::{CommandOutput, Page, Report, style};
+use crate::ops::{
+    self, CommandError, CommandErrorKind, Context, GlobalOptions, StatusLine, StatusLineSubject,
+};
 use crate::sys::stdin;
 
 /// How long to wait for JSON on standard input; most callers send none.
@@ -37,23 +39,23 @@ pub(in crate::faces::cli) struct StatuslineArgs {
     pane: Option<String>,
 }
 
-pub(super) fn run(call: &Call<'_>, args: StatuslineArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(call: &Invocation<'_>, args: StatuslineArgs) -> Result<CommandOutput, CommandError> {
     let told = match (&args.pane, &call.globals.speaker) {
         (None, None) => told(),
         _ => Told::default(),
     };
     let pane = args.pane.as_deref().map(pane).transpose()?;
-    let globals = Globals { cwd: told.cwd, ..call.globals.clone() };
+    let globals = GlobalOptions { cwd: told.cwd, ..call.globals.clone() };
     // Errors in configuration files do not belong in a status bar.
     let (ctx, _) = Context::tolerant(globals)?;
-    let line = ops::statusline(&ctx, &Asked { session: told.session, pane })?;
+    let line = ops::statusline(&ctx, &StatusLineSubject { session: told.session, pane })?;
     Ok(LineReport { line, tmux: args.tmux }.into())
 }
 
 fn pane(text: &str) -> Result<Pid, CommandError> {
     let pid = text.parse().ok().and_then(|number| Pid::new(number).ok());
     pid.ok_or_else(|| {
-        CommandError::new(Kind::InvalidValue, format!("`{text}` can't be the id of a process"))
+        CommandError::new(CommandErrorKind::InvalidValue, format!("`{text}` can't be the id of a process"))
             .hint("`--pane '#{pane_pid}'` in tmux's configuration")
     })
 }

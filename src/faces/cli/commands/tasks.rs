@@ -2,11 +2,11 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::domain::{AgentName, visible};
-use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::profile;
-use crate::faces::cli::table::{Cell, Table};
+use crate::faces::cli::table::{Table, TableCell};
 use crate::faces::json::{owner, task as task_json};
-use crate::ops::tasks::{self, Progress, TaskState, Tasks};
+use crate::ops::tasks::{self, SpecProgress, TaskList, TaskState};
 use crate::ops::{CommandError, Op};
 use crate::sys::clock;
 use crate::sys::environment::Home;
@@ -38,7 +38,7 @@ pub(in crate::faces::cli) struct TasksArgs {
     mine: bool,
 }
 
-pub(super) fn run(op: &Op, args: TasksArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: TasksArgs) -> Result<CommandOutput, CommandError> {
     let mut tasks = tasks::tasks(op, args.spec.as_deref())?;
     for problem in &tasks.problems {
         op.warn(problem.clone());
@@ -60,7 +60,7 @@ pub(super) fn run(op: &Op, args: TasksArgs) -> Result<Outcome, CommandError> {
 }
 
 struct TasksReport {
-    tasks: Tasks,
+    tasks: TaskList,
     /// No task was left out.
     whole: bool,
     home: Home,
@@ -68,7 +68,7 @@ struct TasksReport {
 
 impl Report for TasksReport {
     fn json(&self) -> Map<String, Value> {
-        let Progress { done, claimed, open, blocked } = self.tasks.progress;
+        let SpecProgress { done, claimed, open, blocked } = self.tasks.progress;
         let mut object = Map::new();
         object.insert("tasks".to_string(), self.tasks.tasks.iter().map(task_json).collect());
         object.insert("spec".to_string(), json!(self.tasks.spec));
@@ -88,7 +88,7 @@ impl Report for TasksReport {
         let mut table = Table::default();
         for task in &self.tasks.tasks {
             if page.quiet {
-                table.row(vec![Cell::plain(&visible(&task.id))]);
+                table.row(vec![TableCell::plain(&visible(&task.id))]);
                 continue;
             }
             let title = match task.title.char_indices().nth(TITLE) {
@@ -106,16 +106,16 @@ impl Report for TasksReport {
                 TaskState::Open => String::new(),
             };
             let state = match &task.state {
-                TaskState::Open => Cell::styled("ready", style::bold),
-                TaskState::Claimed => Cell::styled("claimed", style::warn),
-                TaskState::Blocked(_) => Cell::styled("blocked", style::dim),
-                TaskState::Done => Cell::styled("done", style::good),
+                TaskState::Open => TableCell::styled("ready", style::bold),
+                TaskState::Claimed => TableCell::styled("claimed", style::warn),
+                TaskState::Blocked(_) => TableCell::styled("blocked", style::dim),
+                TaskState::Done => TableCell::styled("done", style::good),
             };
             table.row(vec![
-                Cell::plain(&visible(&task.id)),
+                TableCell::plain(&visible(&task.id)),
                 state,
-                Cell::plain(&visible(&about)),
-                Cell::plain(&visible(&title)),
+                TableCell::plain(&visible(&about)),
+                TableCell::plain(&visible(&title)),
             ]);
         }
         let lines = table.lines();

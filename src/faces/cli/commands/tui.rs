@@ -1,15 +1,15 @@
 use clap::Args;
 
 use crate::domain::AgentName;
-use crate::faces::cli::output::Outcome;
-use crate::ops::{CommandError, Kind};
+use crate::faces::cli::output::CommandOutput;
+use crate::ops::{CommandError, CommandErrorKind};
 
-use super::Call;
+use super::Invocation;
 
 /// See who is here and talk to them, in the terminal
 ///
-/// Tabs for the agents, each conversation, tasks, reservations and the feed, updated live. `?` shows
-/// the keys. If you have not joined, you join as a person until you close it. Messages shown on screen count as surfaced.
+/// Tabs for the agents, each conversation, tasks, reservations and the feed, updated live. `?` shows the keys. If you
+/// have not joined, you join as a person until you close it. Messages shown on screen count as surfaced.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -22,12 +22,15 @@ pub(in crate::faces::cli) struct TuiArgs {
     name: Option<String>,
 }
 
-pub(super) fn run(call: &Call<'_>, args: TuiArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(call: &Invocation<'_>, args: TuiArgs) -> Result<CommandOutput, CommandError> {
     if call.ui.is_json() {
-        return Err(CommandError::new(Kind::Usage, "`tui` draws on a terminal and has no JSON output")
-            .hint("use `msg agents --json` or `msg watch --json`"));
+        return Err(CommandError::new(
+            CommandErrorKind::Usage,
+            "`tui` draws on a terminal and has no JSON output",
+        )
+        .hint("use `msg agents --json` or `msg watch --json`"));
     }
     let name = args.name.map(AgentName::new).transpose()?;
     (call.screen)(call.globals.clone(), name, call.ui.has_colour())?;
-    Ok(Outcome::said(None))
+    Ok(CommandOutput::said(None))
 }

@@ -2,7 +2,7 @@ use clap::Args;
 use serde_json::{Map, Value};
 
 use crate::domain::visible;
-use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::profile;
 use crate::ops::tasks;
 use crate::ops::{CommandError, Op};
@@ -22,7 +22,7 @@ pub(in crate::faces::cli) struct UnclaimArgs {
     spec: Option<String>,
 }
 
-pub(super) fn run(op: &Op, args: UnclaimArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: UnclaimArgs) -> Result<CommandOutput, CommandError> {
     Ok(UnclaimReport(tasks::unclaim(op, args.task.as_deref(), args.spec.as_deref())?).into())
 }
 

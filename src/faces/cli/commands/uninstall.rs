@@ -1,7 +1,7 @@
 use clap::Args;
 
-use super::install::{Which, WishArgs, Words, outcome, which};
-use crate::faces::cli::output::Outcome;
+use super::install::{InstallScopeArgs, InstallTexts, Which, outcome, which};
+use crate::faces::cli::output::CommandOutput;
 use crate::ops::CommandError;
 use crate::ops::setup::install;
 
@@ -20,15 +20,15 @@ pub(in crate::faces::cli) struct UninstallArgs {
     #[arg(value_name = "HARNESS", value_parser = which())]
     harness: Which,
     #[command(flatten)]
-    wish: WishArgs,
+    wish: InstallScopeArgs,
 }
 
-pub(super) fn run(args: &UninstallArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(args: &UninstallArgs) -> Result<CommandOutput, CommandError> {
     let wish = args.wish.wish(args.harness);
     Ok(outcome(install::uninstall(wish)?, wish, &WORDS))
 }
 
-const WORDS: Words = Words {
+const WORDS: InstallTexts = InstallTexts {
     unchanged: "has nothing of msg in it.",
     last: "Running sessions keep the old hooks until you restart them.",
     last_of_tmux: "A running tmux keeps it until you reload its configuration.",

@@ -1,8 +1,8 @@
 use clap::Args;
 
 use crate::domain::AgentName;
-use crate::faces::cli::output::{Outcome, Ui};
-use crate::ops::{self, CommandError, Kind, Op};
+use crate::faces::cli::output::{CommandOutput, Ui};
+use crate::ops::{self, CommandError, CommandErrorKind, Op};
 use crate::sys::files::FileError;
 use crate::sys::signals::Stop;
 
@@ -23,7 +23,7 @@ pub(in crate::faces::cli) struct WaitArgs {
     from: Option<String>,
 }
 
-pub(super) fn run(op: &Op, args: WaitArgs, ui: &Ui) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: WaitArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
     let timeout = args.timeout.as_deref().map(|text| ops::duration(text, "--timeout")).transpose()?;
     let from = args.from.map(AgentName::new).transpose()?;
     let stop = Stop::listen().map_err(FileError::from)?;
@@ -31,7 +31,7 @@ pub(super) fn run(op: &Op, args: WaitArgs, ui: &Ui) -> Result<Outcome, CommandEr
     let found =
         ops::wait(op, ui.reader(), &stop, &selection, timeout, &mut |letters| ui.hand_over_letters(letters))?;
     match found {
-        Some(_) => Ok(Outcome::said(None)),
-        None => Err(CommandError::new(Kind::TimedOut, "timed out: no mail")),
+        Some(_) => Ok(CommandOutput::said(None)),
+        None => Err(CommandError::new(CommandErrorKind::TimedOut, "timed out: no mail")),
     }
 }

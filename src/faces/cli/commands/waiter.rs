@@ -1,13 +1,13 @@
 use clap::Args;
 
-use crate::faces::cli::output::Outcome;
-use crate::ops::{CommandError, Kind};
+use crate::faces::cli::output::CommandOutput;
+use crate::ops::{CommandError, CommandErrorKind};
 
 /// The process a harness keeps running while its agent is idle, so that mail can wake it
 ///
-/// `msg install` sets it up. It reads what the harness reports when a turn ends, and only watches: it takes no
-/// mail, ends with its session, and stops when a turn begins or another waiter replaces it. When mail arrives that is
-/// not of low importance, and `mailTurns` allows one more turn, it ends: with exit code 2 for Claude Code, with a word on
+/// `msg install` sets it up. It reads what the harness reports when a turn ends, and only watches: it takes no mail,
+/// ends with its session, and stops when a turn begins or another waiter replaces it. When mail arrives that is not of
+/// low importance, and `mailTurns` allows one more turn, it ends: with exit code 2 for Claude Code, with a word on
 /// standard output for the plugins of OpenCode and pi.
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -20,7 +20,10 @@ pub(in crate::faces::cli) struct WaiterArgs {
 }
 
 /// Not reached by real waiters: they are started before the command line is parsed. This file is for the help.
-pub(super) fn run(_: WaiterArgs) -> Result<Outcome, CommandError> {
-    Err(CommandError::new(Kind::Usage, "`waiter` was called with arguments it does not understand")
-        .hint("`msg waiter HARNESS`, with the hook's JSON on standard input"))
+pub(super) fn run(_: WaiterArgs) -> Result<CommandOutput, CommandError> {
+    Err(CommandError::new(
+        CommandErrorKind::Usage,
+        "`waiter` was called with arguments it does not understand",
+    )
+    .hint("`msg waiter HARNESS`, with the hook's JSON on standard input"))
 }

@@ -4,8 +4,8 @@ use std::process::{Command, Stdio};
 use clap::Args;
 
 use crate::faces::cli::messages;
-use crate::faces::cli::output::{Outcome, Ui};
-use crate::ops::{self, CommandError, End, Kind, Letter, Op, Reached};
+use crate::faces::cli::output::{CommandOutput, Ui};
+use crate::ops::{self, CommandError, CommandErrorKind, HandoverOutcome, Op, RenderedMessage, WatchEnd};
 use crate::sys::files::FileError;
 use crate::sys::signals::Stop;
 
@@ -27,7 +27,7 @@ pub(in crate::faces::cli) struct WatchArgs {
     exec: Option<String>,
 }
 
-pub(super) fn run(op: &Op, args: WatchArgs, ui: &Ui) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: WatchArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
     let stop = Stop::listen().map_err(FileError::from)?;
     let end = match &args.exec {
         Some(command) => ops::watch_each(op, &stop, &mut |letter| {
@@ -39,9 +39,9 @@ pub(super) fn run(op: &Op, args: WatchArgs, ui: &Ui) -> Result<Outcome, CommandE
             print(ui, letters)
         })?,
     };
-    Ok(Outcome::said(match end {
-        End::Closed => None,
-        End::Stopped => Some(CommandError::new(Kind::Interrupted, "")),
+    Ok(CommandOutput::said(match end {
+        WatchEnd::Closed => None,
+        WatchEnd::Stopped => Some(CommandError::new(CommandErrorKind::Interrupted, "")),
     }))
 }
 
@@ -50,7 +50,7 @@ fn tell(op: &Op, ui: &Ui) {
     op.take_warnings().iter().for_each(|notice| ui.note(notice));
 }
 
-fn print(ui: &Ui, letters: &[Letter]) -> Reached {
+fn print(ui: &Ui, letters: &[RenderedMessage]) -> HandoverOutcome {
     if !ui.is_json() {
         return ui.hand_over_letters(letters);
     }
@@ -62,7 +62,7 @@ fn print(ui: &Ui, letters: &[Letter]) -> Reached {
 }
 
 /// Runs the command with the message on its standard input. A command need not read it.
-fn execute(command: &str, letter: &Letter) -> bool {
+fn execute(command: &str, letter: &RenderedMessage) -> bool {
     let child = Command::new("sh").arg("-c").arg(command).stdin(Stdio::piped()).spawn();
     let Ok(mut child) = child else { return false };
     if let Some(mut stdin) = child.stdin.take() {

@@ -1,8 +1,8 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::domain::{Recorded, visible};
-use crate::faces::cli::output::{Outcome, Page, Report, style};
+use crate::domain::{RecordedProcess, visible};
+use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::profile;
 use crate::ops::{self, CommandError, Op, Profile};
 use crate::sys::clock;
@@ -20,7 +20,7 @@ Examples:
   msg whoami -v          and how that is known")]
 pub(in crate::faces::cli) struct WhoamiArgs {}
 
-pub(super) fn run(op: &Op, _: WhoamiArgs, verbose: bool) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, _: WhoamiArgs, verbose: bool) -> Result<CommandOutput, CommandError> {
     let (profile, how) = ops::whoami(op)?;
     let host = verbose.then(|| host(&profile));
     Ok(WhoamiReport { profile, how, host, mesh: op.location.to_string(), home: op.home.clone() }.into())
@@ -29,7 +29,7 @@ pub(super) fn run(op: &Op, _: WhoamiArgs, verbose: bool) -> Result<Outcome, Comm
 /// What is known of the registered process, and why it is that one.
 fn host(profile: &Profile) -> String {
     let recorded = &profile.agent.process;
-    let is_this = |host: &ancestry::Host| *recorded == Recorded::Pinned(host.process.clone());
+    let is_this = |host: &ancestry::Host| *recorded == RecordedProcess::Pinned(host.process.clone());
     let found = ancestry::find_host(&ancestry::ancestors()).filter(is_this);
     let named = || ancestry::named_host(recorded.pid());
     let why = found.map(|host| host.why).or_else(|| named().map(|host| host.why));

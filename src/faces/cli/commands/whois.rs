@@ -2,7 +2,7 @@ use clap::Args;
 use serde_json::{Map, Value};
 
 use crate::domain::AgentName;
-use crate::faces::cli::output::{Outcome, Page, Report};
+use crate::faces::cli::output::{CommandOutput, Page, Report};
 use crate::faces::cli::profile;
 use crate::ops::{self, CommandError, Op, Profile};
 use crate::sys::clock;
@@ -19,7 +19,7 @@ pub(in crate::faces::cli) struct WhoisArgs {
     name: String,
 }
 
-pub(super) fn run(op: &Op, args: WhoisArgs) -> Result<Outcome, CommandError> {
+pub(super) fn run(op: &Op, args: WhoisArgs) -> Result<CommandOutput, CommandError> {
     let (profile, is_me) = ops::whois(op, &AgentName::new(args.name)?)?;
     Ok(WhoisReport { profile, is_me, home: op.home.clone() }.into())
 }

@@ -1,26 +1,28 @@
 //! Codec of Claude Code.
 
 use super::lenient::Maybe;
-use super::payload::Payload;
-use super::tool::{ToolInput, Touch};
-use super::words::Tongue;
-use super::{Can, Codec, ending, lenient};
+use super::payload::ClaudePayload;
+use super::tool::{ToolInput, ToolTouches};
+use super::words::AnswerFormat;
+use super::{AcceptedAnswers, Codec, ending, lenient};
 use crate::domain::hook::HookEvent;
 
 pub(super) struct Claude;
 
 impl Codec for Claude {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
-        Ok(lenient::object::<Payload>(input)?.event(event, touch, ending::of_claude))
+        Ok(lenient::object::<ClaudePayload>(input)?.event(event, touch, ending::of_claude))
     }
 
-    fn can(&self, event: &str) -> Can {
+    fn can(&self, event: &str) -> AcceptedAnswers {
         match event {
             // Context given before a tool reaches the model only with the tool's result, and never if there is none.
-            "PreToolUse" => Can::Deny,
-            "SessionStart" | "UserPromptSubmit" | "PostToolUse" | "PostToolUseFailure" => Can::Context,
-            "Stop" => Can::GoOn,
-            _ => Can::Nothing,
+            "PreToolUse" => AcceptedAnswers::Deny,
+            "SessionStart" | "UserPromptSubmit" | "PostToolUse" | "PostToolUseFailure" => {
+                AcceptedAnswers::Context
+            }
+            "Stop" => AcceptedAnswers::GoOn,
+            _ => AcceptedAnswers::Nothing,
         }
     }
 
@@ -34,25 +36,25 @@ impl Codec for Claude {
         9_000
     }
 
-    fn tongue(&self, _: &str) -> Tongue {
-        Tongue::Claude
+    fn tongue(&self, _: &str) -> AnswerFormat {
+        AnswerFormat::Claude
     }
 }
 
 /// The files and commands that a tool of Claude Code touches. An unknown tool counts as an edit if it has the fields of
 /// one.
-pub(super) fn touch(tool: &str, input: ToolInput) -> Touch {
+pub(super) fn touch(tool: &str, input: ToolInput) -> ToolTouches {
     match tool {
-        "Edit" | "Write" | "MultiEdit" => Touch::edit(input.file_path),
-        "NotebookEdit" => Touch::edit(input.notebook_path),
-        "Bash" | "Monitor" => Touch::start(input),
-        "Read" => Touch::read(input.file_path),
-        "Glob" | "Grep" => Touch::default(),
+        "Edit" | "Write" | "MultiEdit" => ToolTouches::edit(input.file_path),
+        "NotebookEdit" => ToolTouches::edit(input.notebook_path),
+        "Bash" | "Monitor" => ToolTouches::start(input),
+        "Read" => ToolTouches::read(input.file_path),
+        "Glob" | "Grep" => ToolTouches::default(),
         // Tools of MCP servers call the field `path`. A relative one may be on another machine.
         _ if input.writes() => {
             let path = input.path.0.filter(|path| path.starts_with('/'));
-            Touch::edit(Maybe(input.file_path.0.or(path)))
+            ToolTouches::edit(Maybe(input.file_path.0.or(path)))
         }
-        _ => Touch::default(),
+        _ => ToolTouches::default(),
     }
 }

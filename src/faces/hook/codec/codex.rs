@@ -1,23 +1,23 @@
 //! Codec of Codex, whose hooks are Claude Code's, with `apply_patch` for all edits.
 
-use super::payload::Payload;
-use super::tool::{ToolInput, Touch, Words};
-use super::words::Tongue;
-use super::{Can, Codec, claude, ending, lenient};
+use super::payload::ClaudePayload;
+use super::tool::{ToolCommand, ToolInput, ToolTouches};
+use super::words::AnswerFormat;
+use super::{AcceptedAnswers, Codec, claude, ending, lenient};
 use crate::domain::hook::HookEvent;
 
 pub(super) struct Codex;
 
 impl Codec for Codex {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
-        Ok(lenient::object::<Payload>(input)?.event(event, touch, ending::of_codex))
+        Ok(lenient::object::<ClaudePayload>(input)?.event(event, touch, ending::of_codex))
     }
 
-    fn can(&self, event: &str) -> Can {
+    fn can(&self, event: &str) -> AcceptedAnswers {
         match event {
-            "PreToolUse" => Can::DenyOrContext,
+            "PreToolUse" => AcceptedAnswers::DenyOrContext,
             // Codex calls no hook after a tool that failed.
-            "PostToolUseFailure" => Can::Nothing,
+            "PostToolUseFailure" => AcceptedAnswers::Nothing,
             event => claude::Claude.can(event),
         }
     }
@@ -31,14 +31,14 @@ impl Codec for Codex {
         6_000
     }
 
-    fn tongue(&self, _: &str) -> Tongue {
-        Tongue::Codex
+    fn tongue(&self, _: &str) -> AnswerFormat {
+        AnswerFormat::Codex
     }
 }
 
-fn touch(tool: &str, input: ToolInput) -> Touch {
+fn touch(tool: &str, input: ToolInput) -> ToolTouches {
     match tool {
-        "apply_patch" => Touch::patch(input.command.0.map(Words::text).as_deref()),
+        "apply_patch" => ToolTouches::patch(input.command.0.map(ToolCommand::text).as_deref()),
         _ => claude::touch(tool, input),
     }
 }

@@ -3,13 +3,13 @@
 
 use serde::Deserialize;
 
-use super::ending::{self, Ending, Ends};
+use super::ending::{self, TextExcerpt, ToolReport};
 use super::lenient::{Maybe, Object};
-use super::payload::Payload;
-use super::tool::{ToolInput, Touch, Words};
-use super::words::Tongue;
-use super::{Can, Codec, lenient, session};
-use crate::domain::hook::{HookEvent, Moment, ToolUse};
+use super::payload::ClaudePayload;
+use super::tool::{ToolCommand, ToolInput, ToolTouches};
+use super::words::AnswerFormat;
+use super::{AcceptedAnswers, Codec, lenient, session};
+use crate::domain::hook::{HookEvent, HookMoment, ToolUse};
 
 pub(super) struct Copilot;
 
@@ -30,53 +30,55 @@ struct CamelPayload {
 #[serde(default, rename_all = "camelCase")]
 struct ToolResult {
     result_type: Maybe<String>,
-    text_result_for_llm: Maybe<Ends>,
+    text_result_for_llm: Maybe<TextExcerpt>,
 }
 
 impl Codec for Copilot {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
         if is_pascal(event) {
-            return Ok(lenient::object::<Payload>(input)?.event(event, touch, ending::of_copilot));
+            return Ok(lenient::object::<ClaudePayload>(input)?.event(event, touch, ending::of_copilot));
         }
         let payload: CamelPayload = lenient::object(input)?;
         let moment = match event {
-            "sessionStart" => Moment::SessionStarted,
-            "sessionEnd" => Moment::SessionEnded { goes_on: false },
-            "userPromptSubmitted" => Moment::PromptSubmitted { prompt: payload.prompt.0.unwrap_or_default() },
-            "preToolUse" => Moment::BeforeTool(tool_use(payload.tool_name, payload.tool_args)),
+            "sessionStart" => HookMoment::SessionStarted,
+            "sessionEnd" => HookMoment::SessionEnded { goes_on: false },
+            "userPromptSubmitted" => {
+                HookMoment::PromptSubmitted { prompt: payload.prompt.0.unwrap_or_default() }
+            }
+            "preToolUse" => HookMoment::BeforeTool(tool_use(payload.tool_name, payload.tool_args)),
             "postToolUse" | "postToolUseFailure" => {
                 let ToolResult { result_type, text_result_for_llm } = payload.tool_result.0;
-                let ending = Ending {
+                let ending = ToolReport {
                     is_failure: event == "postToolUseFailure",
                     text: text_result_for_llm.0,
                     kind: result_type.0,
-                    ..Ending::default()
+                    ..ToolReport::default()
                 };
                 let tool = tool_use(payload.tool_name, payload.tool_args);
-                Moment::AfterTool(ToolUse { outcome: ending::of_copilot(&ending, &tool), ..tool })
+                HookMoment::AfterTool(ToolUse { outcome: ending::of_copilot(&ending, &tool), ..tool })
             }
-            "permissionRequest" => Moment::AskingLeave(tool_use(payload.tool_name, payload.tool_input)),
-            "agentStop" => Moment::Stopping,
-            _ => Moment::Other,
+            "permissionRequest" => HookMoment::AskingLeave(tool_use(payload.tool_name, payload.tool_input)),
+            "agentStop" => HookMoment::Stopping,
+            _ => HookMoment::Other,
         };
         let session = session(payload.session_id);
         Ok(HookEvent { session, cwd: payload.cwd.0, moment, ..HookEvent::default() })
     }
 
-    fn can(&self, event: &str) -> Can {
+    fn can(&self, event: &str) -> AcceptedAnswers {
         match event {
-            "permissionRequest" => Can::Allow,
-            "preToolUse" | "PreToolUse" => Can::Deny,
-            "sessionStart" | "SessionStart" => Can::Context,
-            "userPromptSubmitted" | "UserPromptSubmit" => Can::Context,
-            "postToolUse" | "PostToolUse" => Can::Context,
-            "agentStop" | "Stop" => Can::GoOn,
-            _ => Can::Nothing,
+            "permissionRequest" => AcceptedAnswers::Allow,
+            "preToolUse" | "PreToolUse" => AcceptedAnswers::Deny,
+            "sessionStart" | "SessionStart" => AcceptedAnswers::Context,
+            "userPromptSubmitted" | "UserPromptSubmit" => AcceptedAnswers::Context,
+            "postToolUse" | "PostToolUse" => AcceptedAnswers::Context,
+            "agentStop" | "Stop" => AcceptedAnswers::GoOn,
+            _ => AcceptedAnswers::Nothing,
         }
     }
 
-    fn tongue(&self, event: &str) -> Tongue {
-        if is_pascal(event) { Tongue::CopilotPascal } else { Tongue::Copilot }
+    fn tongue(&self, event: &str) -> AnswerFormat {
+        if is_pascal(event) { AnswerFormat::CopilotPascal } else { AnswerFormat::Copilot }
     }
 }
 
@@ -87,22 +89,22 @@ fn is_pascal(event: &str) -> bool {
 fn tool_use(tool: Maybe<String>, args: Maybe<ToolInput>) -> ToolUse {
     let tool = tool.0.unwrap_or_default();
     let touch = touch(&tool, args.0.unwrap_or_default());
-    let Touch { edits, reads, command, .. } = touch;
+    let ToolTouches { edits, reads, command, .. } = touch;
     ToolUse { tool, edits, reads, command, ..ToolUse::default() }
 }
 
 /// With Claude Code's event names, `Edit` is `edit` or `apply_patch`, and `Write` is `create`.
-fn touch(tool: &str, args: ToolInput) -> Touch {
+fn touch(tool: &str, args: ToolInput) -> ToolTouches {
     match tool {
-        "bash" | "shell" | "powershell" | "Bash" | "PowerShell" => Touch::run(args.command, None),
-        "str_replace_editor" if matches!(&args.command.0, Some(Words::Line(line)) if line == "view") => {
-            Touch::default()
+        "bash" | "shell" | "powershell" | "Bash" | "PowerShell" => ToolTouches::run(args.command, None),
+        "str_replace_editor" if matches!(&args.command.0, Some(ToolCommand::Line(line)) if line == "view") => {
+            ToolTouches::default()
         }
-        "view" | "Read" => Touch::read(args.path),
+        "view" | "Read" => ToolTouches::read(args.path),
         "edit" | "create" | "str_replace_editor" | "apply_patch" | "Edit" | "Write" => match args.path {
-            Maybe(None) => Touch::patch(args.input.0.as_deref()),
-            path => Touch::edit(path),
+            Maybe(None) => ToolTouches::patch(args.input.0.as_deref()),
+            path => ToolTouches::edit(path),
         },
-        _ => Touch::default(),
+        _ => ToolTouches::default(),
     }
 }

@@ -1,51 +1,51 @@
 //! Codec of Gemini CLI.
 
-use super::payload::Payload;
-use super::tool::{ToolInput, Touch};
-use super::words::Tongue;
-use super::{Can, Codec, ending, lenient};
-use crate::domain::hook::{HookEvent, Moment};
+use super::payload::ClaudePayload;
+use super::tool::{ToolInput, ToolTouches};
+use super::words::AnswerFormat;
+use super::{AcceptedAnswers, Codec, ending, lenient};
+use crate::domain::hook::{HookEvent, HookMoment};
 
 pub(super) struct Gemini;
 
 impl Codec for Gemini {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
-        let mut payload: Payload = lenient::object(input)?;
+        let mut payload: ClaudePayload = lenient::object(input)?;
         let moment = match event {
-            "SessionStart" => Moment::SessionStarted,
+            "SessionStart" => HookMoment::SessionStarted,
             "SessionEnd" => payload.session_ended(),
             "BeforeAgent" => {
-                Moment::PromptSubmitted { prompt: without_hook_context(&payload.prompt()).to_string() }
+                HookMoment::PromptSubmitted { prompt: without_hook_context(&payload.prompt()).to_string() }
             }
-            "BeforeTool" => Moment::BeforeTool(payload.tool_use(touch)),
-            "AfterTool" => Moment::AfterTool(payload.used(touch, ending::of_gemini, false)),
-            "AfterAgent" => Moment::Stopping,
-            _ => Moment::Other,
+            "BeforeTool" => HookMoment::BeforeTool(payload.tool_use(touch)),
+            "AfterTool" => HookMoment::AfterTool(payload.used(touch, ending::of_gemini, false)),
+            "AfterAgent" => HookMoment::Stopping,
+            _ => HookMoment::Other,
         };
         Ok(payload.at(moment))
     }
 
-    fn can(&self, event: &str) -> Can {
+    fn can(&self, event: &str) -> AcceptedAnswers {
         match event {
-            "BeforeTool" => Can::Deny,
-            "SessionStart" | "BeforeAgent" | "AfterTool" => Can::Context,
-            "AfterAgent" => Can::GoOn,
-            _ => Can::Nothing,
+            "BeforeTool" => AcceptedAnswers::Deny,
+            "SessionStart" | "BeforeAgent" | "AfterTool" => AcceptedAnswers::Context,
+            "AfterAgent" => AcceptedAnswers::GoOn,
+            _ => AcceptedAnswers::Nothing,
         }
     }
 
-    fn tongue(&self, _: &str) -> Tongue {
-        Tongue::Gemini
+    fn tongue(&self, _: &str) -> AnswerFormat {
+        AnswerFormat::Gemini
     }
 }
 
-fn touch(tool: &str, input: ToolInput) -> Touch {
+fn touch(tool: &str, input: ToolInput) -> ToolTouches {
     match tool {
-        "read_file" => Touch::read(input.file_path),
-        "replace" | "write_file" => Touch::edit(input.file_path),
+        "read_file" => ToolTouches::read(input.file_path),
+        "replace" | "write_file" => ToolTouches::edit(input.file_path),
         // `dir_path` is the newer name.
-        "run_shell_command" => Touch::run(input.command, input.directory.0.or(input.dir_path.0)),
-        _ => Touch::default(),
+        "run_shell_command" => ToolTouches::run(input.command, input.directory.0.or(input.dir_path.0)),
+        _ => ToolTouches::default(),
     }
 }
 

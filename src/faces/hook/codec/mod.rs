@@ -18,10 +18,10 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-use crate::domain::hook::{Answer, HookEvent};
+use crate::domain::hook::{HookAnswer, HookEvent};
 use crate::domain::{Harness, SessionId};
 use lenient::Maybe;
-use words::Tongue;
+use words::AnswerFormat;
 
 /// Decodes a payload into an event. `event` is the harness's name for it; the name in the payload is ignored. The error
 /// says why the payload cannot be read; unknown fields are ignored, fields of an unexpected type count as missing, and
@@ -33,16 +33,20 @@ pub fn decode(harness: Harness, event: &str, input: &[u8]) -> Result<HookEvent, 
 
 /// Encodes the answer in the harness's format; `None` if there is nothing to say, or if the harness does not accept
 /// this answer at this event.
-pub fn encode(harness: Harness, event: &str, answer: &Answer) -> Option<String> {
+pub fn encode(harness: Harness, event: &str, answer: &HookAnswer) -> Option<String> {
     let codec = codec(harness)?;
     let can = codec.can(event);
     let tongue = codec.tongue(event);
     let said = match answer {
-        Answer::Deny(reason) if can.deny() => tongue.deny(event, reason),
-        Answer::Context(text) if can.context() => tongue.context(event, text),
-        Answer::Allow if can == Can::Allow => tongue.allow()?,
-        Answer::GoOn(text) if can.go_on() => tongue.go_on(event, text),
-        Answer::Silence | Answer::Deny(_) | Answer::Allow | Answer::Context(_) | Answer::GoOn(_) => {
+        HookAnswer::Deny(reason) if can.deny() => tongue.deny(event, reason),
+        HookAnswer::Context(text) if can.context() => tongue.context(event, text),
+        HookAnswer::Allow if can == AcceptedAnswers::Allow => tongue.allow()?,
+        HookAnswer::GoOn(text) if can.go_on() => tongue.go_on(event, text),
+        HookAnswer::Silence
+        | HookAnswer::Deny(_)
+        | HookAnswer::Allow
+        | HookAnswer::Context(_)
+        | HookAnswer::GoOn(_) => {
             return None;
         }
     };
@@ -72,7 +76,7 @@ trait Codec {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String>;
 
     /// The answers that the harness accepts at an event.
-    fn can(&self, event: &str) -> Can;
+    fn can(&self, event: &str) -> AcceptedAnswers;
 
     /// Maximum number of characters that reach the model unabridged.
     fn room(&self) -> usize {
@@ -91,12 +95,12 @@ trait Codec {
     }
 
     /// The answer format at an event.
-    fn tongue(&self, event: &str) -> Tongue;
+    fn tongue(&self, event: &str) -> AnswerFormat;
 }
 
 /// The answers that a harness accepts at an event.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Can {
+enum AcceptedAnswers {
     Nothing,
     Allow,
     Deny,
@@ -106,7 +110,7 @@ enum Can {
     GoOn,
 }
 
-impl Can {
+impl AcceptedAnswers {
     fn deny(self) -> bool {
         matches!(self, Self::Deny | Self::DenyOrContext)
     }

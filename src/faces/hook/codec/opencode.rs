@@ -3,16 +3,16 @@
 use serde::Deserialize;
 
 use super::lenient::{Maybe, Object};
-use super::tool::{ToolInput, Touch};
-use super::words::Tongue;
-use super::{Can, Codec, ending, lenient, session};
-use crate::domain::hook::{HookEvent, Moment, ToolUse};
+use super::tool::{ToolInput, ToolTouches};
+use super::words::AnswerFormat;
+use super::{AcceptedAnswers, Codec, ending, lenient, session};
+use crate::domain::hook::{HookEvent, HookMoment, ToolUse};
 
 pub(super) struct Opencode;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Payload {
+struct OpencodePayload {
     // Added by the plugin.
     cwd: Maybe<String>,
     model: Maybe<String>,
@@ -45,7 +45,7 @@ struct Output {
     args: Maybe<ToolInput>,
     /// Set after the tool.
     metadata: Object<Metadata>,
-    message: Object<Message>,
+    message: Object<OpencodeMessage>,
     parts: Maybe<Vec<Object<Part>>>,
 }
 
@@ -58,7 +58,7 @@ struct Metadata {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Message {
+struct OpencodeMessage {
     model: Object<Model>,
 }
 
@@ -97,38 +97,38 @@ struct Info {
 
 impl Codec for Opencode {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
-        let mut payload: Payload = lenient::object(input)?;
+        let mut payload: OpencodePayload = lenient::object(input)?;
         let kind = payload.r#type.0.take();
         let event = if event == "event" { kind.as_deref().unwrap_or_default() } else { event };
         let moment = match event {
             "tool.execute.before" => {
                 let args = payload.output.0.args.0.take();
-                Moment::BeforeTool(payload.tool_use(args))
+                HookMoment::BeforeTool(payload.tool_use(args))
             }
             "tool.execute.after" => {
                 let args = payload.input.0.args.0.take();
                 let tool = payload.tool_use(args);
                 let exit = payload.output.0.metadata.0.exit.0;
-                Moment::AfterTool(ToolUse { outcome: ending::of_opencode(exit, &tool), ..tool })
+                HookMoment::AfterTool(ToolUse { outcome: ending::of_opencode(exit, &tool), ..tool })
             }
-            "chat.message" => Moment::PromptSubmitted { prompt: payload.prompt() },
-            "session.created" => Moment::SessionStarted,
-            "session.idle" => Moment::Stopping,
-            "session.deleted" => Moment::SessionEnded { goes_on: false },
-            _ => Moment::Other,
+            "chat.message" => HookMoment::PromptSubmitted { prompt: payload.prompt() },
+            "session.created" => HookMoment::SessionStarted,
+            "session.idle" => HookMoment::Stopping,
+            "session.deleted" => HookMoment::SessionEnded { goes_on: false },
+            _ => HookMoment::Other,
         };
         Ok(payload.at(moment))
     }
 
-    fn can(&self, event: &str) -> Can {
+    fn can(&self, event: &str) -> AcceptedAnswers {
         match event {
-            "tool.execute.before" => Can::Deny,
+            "tool.execute.before" => AcceptedAnswers::Deny,
             // The plugin keeps context for a new session until the next message.
-            "tool.execute.after" | "chat.message" | "session.created" => Can::Context,
-            "session.idle" => Can::GoOn,
+            "tool.execute.after" | "chat.message" | "session.created" => AcceptedAnswers::Context,
+            "session.idle" => AcceptedAnswers::GoOn,
             // The payload says which event it is.
-            "event" => Can::ContextOrGoOn,
-            _ => Can::Nothing,
+            "event" => AcceptedAnswers::ContextOrGoOn,
+            _ => AcceptedAnswers::Nothing,
         }
     }
 
@@ -141,13 +141,13 @@ impl Codec for Opencode {
         true
     }
 
-    fn tongue(&self, _: &str) -> Tongue {
-        Tongue::Shim
+    fn tongue(&self, _: &str) -> AnswerFormat {
+        AnswerFormat::Shim
     }
 }
 
-impl Payload {
-    fn at(self, moment: Moment) -> HookEvent {
+impl OpencodePayload {
+    fn at(self, moment: HookMoment) -> HookEvent {
         let Properties { session_id, info: Object(info) } = self.properties.0;
         let parent = session(self.parent_session_id).or_else(|| session(info.parent_id));
         HookEvent {
@@ -171,7 +171,7 @@ impl Payload {
         let touch = touch(&tool, args.unwrap_or_default());
         self.cwd.0 = touch.cwd(self.cwd.0.take());
         let call = self.input.0.call_id.0.take();
-        let Touch { edits, reads, command, .. } = touch;
+        let ToolTouches { edits, reads, command, .. } = touch;
         ToolUse { tool, call, edits, reads, command, ..ToolUse::default() }
     }
 
@@ -183,12 +183,12 @@ impl Payload {
     }
 }
 
-fn touch(tool: &str, args: ToolInput) -> Touch {
+fn touch(tool: &str, args: ToolInput) -> ToolTouches {
     match tool {
-        "edit" | "write" | "multiedit" => Touch::edit(args.file_path_camel),
-        "apply_patch" | "patch" => Touch::patch(args.patch_text.0.as_deref()),
-        "read" => Touch::read(args.file_path_camel),
-        "bash" => Touch::run(args.command, args.workdir.0),
-        _ => Touch::default(),
+        "edit" | "write" | "multiedit" => ToolTouches::edit(args.file_path_camel),
+        "apply_patch" | "patch" => ToolTouches::patch(args.patch_text.0.as_deref()),
+        "read" => ToolTouches::read(args.file_path_camel),
+        "bash" => ToolTouches::run(args.command, args.workdir.0),
+        _ => ToolTouches::default(),
     }
 }

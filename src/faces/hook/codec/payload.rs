@@ -2,11 +2,11 @@
 
 use serde::Deserialize;
 
-use super::ending::{Ending, Ends};
+use super::ending::{TextExcerpt, ToolReport};
 use super::lenient::{Maybe, Object};
 use super::session;
-use super::tool::{ToolInput, Touch};
-use crate::domain::hook::{HookEvent, Moment, Outcome, ToolUse};
+use super::tool::{ToolInput, ToolTouches};
+use crate::domain::hook::{HookEvent, HookMoment, ToolOutcome, ToolUse};
 
 /// The mode in which the user is not asked for permission.
 const UNASKED: &str = "bypassPermissions";
@@ -16,7 +16,7 @@ const NOTHING: [&str; 2] = ["", "[no response text]"];
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Payload {
+pub(super) struct ClaudePayload {
     session_id: Maybe<String>,
     /// The subagent that the event belongs to.
     agent_id: Maybe<String>,
@@ -36,7 +36,7 @@ pub(super) struct Payload {
     tool_response: Object<ToolResponse>,
     duration_ms: Maybe<u64>,
     /// Why a tool failed.
-    error: Maybe<Ends>,
+    error: Maybe<TextExcerpt>,
     is_interrupt: Maybe<bool>,
     /// Copilot CLI's name for `tool_response`.
     tool_result: Object<ToolResult>,
@@ -45,7 +45,7 @@ pub(super) struct Payload {
 }
 
 /// Determines a tool's outcome from what the harness reports.
-type Judge = fn(&Ending, &ToolUse) -> Option<Outcome>;
+type Judge = fn(&ToolReport, &ToolUse) -> Option<ToolOutcome>;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -54,21 +54,21 @@ struct ToolResponse {
     interrupted: Maybe<bool>,
     background_task_id: Maybe<String>,
     // Of Gemini CLI.
-    llm_content: Maybe<Ends>,
+    llm_content: Maybe<TextExcerpt>,
     error: Object<ToolError>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct ToolError {
-    message: Maybe<Ends>,
+    message: Maybe<TextExcerpt>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct ToolResult {
     result_type: Maybe<String>,
-    text_result_for_llm: Maybe<Ends>,
+    text_result_for_llm: Maybe<TextExcerpt>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -77,23 +77,23 @@ struct BashEditDiff {
     changed_files: Maybe<Vec<String>>,
 }
 
-impl Payload {
+impl ClaudePayload {
     /// Makes the event, for harnesses with Claude Code's event names. `read` says what a tool touches.
-    pub fn event(mut self, event: &str, read: fn(&str, ToolInput) -> Touch, ends: Judge) -> HookEvent {
+    pub fn event(mut self, event: &str, read: fn(&str, ToolInput) -> ToolTouches, ends: Judge) -> HookEvent {
         let moment = match event {
-            "SessionStart" => Moment::SessionStarted,
+            "SessionStart" => HookMoment::SessionStarted,
             "SessionEnd" => self.session_ended(),
-            "UserPromptSubmit" => Moment::PromptSubmitted { prompt: self.prompt() },
-            "PreToolUse" => Moment::BeforeTool(self.tool_use(read)),
-            "PostToolUse" => Moment::AfterTool(self.used(read, ends, false)),
-            "PostToolUseFailure" => Moment::AfterTool(self.used(read, ends, true)),
-            "Stop" => Moment::Stopping,
-            _ => Moment::Other,
+            "UserPromptSubmit" => HookMoment::PromptSubmitted { prompt: self.prompt() },
+            "PreToolUse" => HookMoment::BeforeTool(self.tool_use(read)),
+            "PostToolUse" => HookMoment::AfterTool(self.used(read, ends, false)),
+            "PostToolUseFailure" => HookMoment::AfterTool(self.used(read, ends, true)),
+            "Stop" => HookMoment::Stopping,
+            _ => HookMoment::Other,
         };
         self.at(moment)
     }
 
-    pub fn at(self, moment: Moment) -> HookEvent {
+    pub fn at(self, moment: HookMoment) -> HookEvent {
         HookEvent {
             session: session(self.session_id),
             parent: None,
@@ -108,15 +108,15 @@ impl Payload {
         }
     }
 
-    pub fn session_ended(&self) -> Moment {
-        Moment::SessionEnded { goes_on: matches!(self.reason.0.as_deref(), Some("clear" | "resume")) }
+    pub fn session_ended(&self) -> HookMoment {
+        HookMoment::SessionEnded { goes_on: matches!(self.reason.0.as_deref(), Some("clear" | "resume")) }
     }
 
     pub fn prompt(&mut self) -> String {
         self.prompt.0.take().unwrap_or_default()
     }
 
-    pub fn tool_use(&mut self, read: fn(&str, ToolInput) -> Touch) -> ToolUse {
+    pub fn tool_use(&mut self, read: fn(&str, ToolInput) -> ToolTouches) -> ToolUse {
         let tool = self.tool_name.0.take().unwrap_or_default();
         let touch = read(&tool, self.tool_input.0.take().unwrap_or_default());
         self.cwd.0 = touch.cwd(self.cwd.0.take());
@@ -136,13 +136,18 @@ impl Payload {
     }
 
     /// A tool use after the tool, with its outcome.
-    pub fn used(&mut self, read: fn(&str, ToolInput) -> Touch, ends: Judge, is_failure: bool) -> ToolUse {
+    pub fn used(
+        &mut self,
+        read: fn(&str, ToolInput) -> ToolTouches,
+        ends: Judge,
+        is_failure: bool,
+    ) -> ToolUse {
         let tool = self.tool_use(read);
         let ToolResponse { interrupted, background_task_id, llm_content, error, .. } =
             std::mem::take(&mut self.tool_response.0);
         let ToolResult { result_type, text_result_for_llm } = std::mem::take(&mut self.tool_result.0);
         let is_interrupted = interrupted.0 == Some(true) || self.is_interrupt.0 == Some(true);
-        let ending = Ending {
+        let ending = ToolReport {
             is_failure,
             is_open: is_interrupted || background_task_id.0.is_some() || self.in_background,
             error: self.error.0.take().or(error.0.message.0),

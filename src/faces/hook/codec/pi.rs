@@ -2,25 +2,25 @@
 
 use serde::Deserialize;
 
-use super::ending::{self, Ending, Ends};
+use super::ending::{self, TextExcerpt, ToolReport};
 use super::lenient::{Maybe, Object};
-use super::tool::{ToolInput, Touch};
-use super::words::Tongue;
-use super::{Can, Codec, lenient, session};
-use crate::domain::hook::{HookEvent, Moment, ToolUse};
+use super::tool::{ToolInput, ToolTouches};
+use super::words::AnswerFormat;
+use super::{AcceptedAnswers, Codec, lenient, session};
+use crate::domain::hook::{HookEvent, HookMoment, ToolUse};
 
 pub(super) struct Pi;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Payload {
-    event: Object<Event>,
-    ctx: Object<Context>,
+struct PiPayload {
+    event: Object<PiEvent>,
+    ctx: Object<PiContext>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Event {
+struct PiEvent {
     reason: Maybe<String>,
     prompt: Maybe<String>,
     tool_name: Maybe<String>,
@@ -35,12 +35,12 @@ struct Event {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Content {
-    text: Maybe<Ends>,
+    text: Maybe<TextExcerpt>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Context {
+struct PiContext {
     session_id: Maybe<String>,
     cwd: Maybe<String>,
     model: Maybe<String>,
@@ -48,16 +48,16 @@ struct Context {
 
 impl Codec for Pi {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
-        let Payload { event: Object(said), ctx: Object(context) } = lenient::object(input)?;
+        let PiPayload { event: Object(said), ctx: Object(context) } = lenient::object(input)?;
         let tokens = said.tokens.0.unwrap_or(0);
         let moment = match event {
-            "session_start" => Moment::SessionStarted,
-            "session_shutdown" => Moment::SessionEnded { goes_on: said.goes_on() },
-            "before_agent_start" => Moment::PromptSubmitted { prompt: said.prompt.0.unwrap_or_default() },
-            "tool_call" => Moment::BeforeTool(said.tool_use()),
-            "tool_result" => Moment::AfterTool(said.used()),
-            "agent_before_settle" => Moment::Stopping,
-            _ => Moment::Other,
+            "session_start" => HookMoment::SessionStarted,
+            "session_shutdown" => HookMoment::SessionEnded { goes_on: said.goes_on() },
+            "before_agent_start" => HookMoment::PromptSubmitted { prompt: said.prompt.0.unwrap_or_default() },
+            "tool_call" => HookMoment::BeforeTool(said.tool_use()),
+            "tool_result" => HookMoment::AfterTool(said.used()),
+            "agent_before_settle" => HookMoment::Stopping,
+            _ => HookMoment::Other,
         };
         Ok(HookEvent {
             session: session(context.session_id),
@@ -69,12 +69,12 @@ impl Codec for Pi {
         })
     }
 
-    fn can(&self, event: &str) -> Can {
+    fn can(&self, event: &str) -> AcceptedAnswers {
         match event {
-            "tool_call" => Can::Deny,
-            "tool_result" | "before_agent_start" | "session_start" => Can::Context,
-            "agent_before_settle" => Can::GoOn,
-            _ => Can::Nothing,
+            "tool_call" => AcceptedAnswers::Deny,
+            "tool_result" | "before_agent_start" | "session_start" => AcceptedAnswers::Context,
+            "agent_before_settle" => AcceptedAnswers::GoOn,
+            _ => AcceptedAnswers::Nothing,
         }
     }
 
@@ -82,12 +82,12 @@ impl Codec for Pi {
         true
     }
 
-    fn tongue(&self, _: &str) -> Tongue {
-        Tongue::Shim
+    fn tongue(&self, _: &str) -> AnswerFormat {
+        AnswerFormat::Shim
     }
 }
 
-impl Event {
+impl PiEvent {
     fn goes_on(&self) -> bool {
         matches!(self.reason.0.as_deref(), Some("new" | "resume" | "fork" | "reload"))
     }
@@ -96,27 +96,27 @@ impl Event {
         let tool = self.tool_name.0.unwrap_or_default();
         let touch = touch(&tool, self.input.0.unwrap_or_default());
         let call = self.tool_call_id.0;
-        let Touch { edits, reads, command, .. } = touch;
+        let ToolTouches { edits, reads, command, .. } = touch;
         ToolUse { tool, call, edits, reads, command, ..ToolUse::default() }
     }
 
     fn used(mut self) -> ToolUse {
         let mut said = self.content.0.take().unwrap_or_default().into_iter().filter_map(|part| part.0.text.0);
-        let ending = Ending { text: said.next_back(), ..Ending::default() };
+        let ending = ToolReport { text: said.next_back(), ..ToolReport::default() };
         let is_error = self.is_error.0;
         let tool = self.tool_use();
         ToolUse { outcome: ending::of_pi(&ending, &tool, is_error), ..tool }
     }
 }
 
-fn touch(tool: &str, input: ToolInput) -> Touch {
+fn touch(tool: &str, input: ToolInput) -> ToolTouches {
     match tool {
         "edit" | "write" => {
-            Touch { edits: input.path.0.map(readings).unwrap_or_default(), ..Touch::default() }
+            ToolTouches { edits: input.path.0.map(readings).unwrap_or_default(), ..ToolTouches::default() }
         }
-        "read" => Touch::read(input.path),
-        "bash" => Touch::run(input.command, None),
-        _ => Touch::default(),
+        "read" => ToolTouches::read(input.path),
+        "bash" => ToolTouches::run(input.command, None),
+        _ => ToolTouches::default(),
     }
 }
 

@@ -17,7 +17,7 @@ pub(super) struct ToolInput {
     #[serde(rename = "filePath")]
     pub file_path_camel: Maybe<String>,
     pub path: Maybe<String>,
-    pub command: Maybe<Words>,
+    pub command: Maybe<ToolCommand>,
     /// Where the command runs.
     pub workdir: Maybe<String>,
     pub directory: Maybe<String>,
@@ -36,7 +36,7 @@ pub(super) struct ToolInput {
 
 /// The files and the command that a tool touches.
 #[derive(Debug, Default)]
-pub(super) struct Touch {
+pub(super) struct ToolTouches {
     pub edits: Vec<String>,
     pub reads: Vec<String>,
     pub command: Option<String>,
@@ -48,7 +48,7 @@ pub(super) struct Touch {
 
 /// A command: a line for a shell, or a list of words.
 #[derive(Debug)]
-pub(super) enum Words {
+pub(super) enum ToolCommand {
     Line(String),
     Words(Vec<String>),
 }
@@ -76,7 +76,7 @@ impl Keep for ToolInput {
     }
 }
 
-impl Touch {
+impl ToolTouches {
     pub fn read(path: Maybe<String>) -> Self {
         Self { reads: Self::edit(path).edits, ..Self::default() }
     }
@@ -90,9 +90,9 @@ impl Touch {
         Self { edits: text.map(apply_patch_paths).unwrap_or_default(), ..Self::default() }
     }
 
-    pub fn run(command: Maybe<Words>, directory: Option<String>) -> Self {
+    pub fn run(command: Maybe<ToolCommand>, directory: Option<String>) -> Self {
         let directory = directory.filter(|directory| !directory.is_empty());
-        Self { command: command.0.map(Words::line), directory, ..Self::default() }
+        Self { command: command.0.map(ToolCommand::line), directory, ..Self::default() }
     }
 
     /// Like [`Self::run`], for a tool that may run the command in the background.
@@ -109,7 +109,7 @@ impl Touch {
     }
 }
 
-impl Words {
+impl ToolCommand {
     /// The line that a shell would get.
     pub fn line(self) -> String {
         match self {
@@ -130,7 +130,7 @@ impl Words {
     }
 }
 
-impl Keep for Words {
+impl Keep for ToolCommand {
     fn text(text: &str) -> Option<Self> {
         Some(Self::Line(text.to_string()))
     }
@@ -165,7 +165,8 @@ mod tests {
 
     #[test]
     fn words_become_a_line() {
-        let line = |words: &[&str]| Words::Words(words.iter().map(|word| word.to_string()).collect()).line();
+        let line =
+            |words: &[&str]| ToolCommand::Words(words.iter().map(|word| word.to_string()).collect()).line();
         assert_eq!(line(&["bash", "-lc", "echo hi > a b"]), "echo hi > a b");
         assert_eq!(line(&["/bin/sh", "-c", "rm \"$1\"", "sh", "x"]), "rm \"$1\"");
         assert_eq!(line(&["bash", "--rc", "x"]), "bash --rc x");
@@ -176,7 +177,7 @@ mod tests {
 
     #[test]
     fn an_edit_of_nothing_is_none() {
-        let edits = |path: Option<&str>| Touch::edit(Maybe(path.map(str::to_string))).edits;
+        let edits = |path: Option<&str>| ToolTouches::edit(Maybe(path.map(str::to_string))).edits;
         assert_eq!(edits(Some("a")), ["a"]);
         assert_eq!(edits(Some("")), [""; 0]);
         assert_eq!(edits(None), [""; 0]);
@@ -185,7 +186,7 @@ mod tests {
     #[test]
     fn where_a_command_runs() {
         let cwd = |session: Option<&str>, directory: Option<&str>| {
-            Touch::run(Maybe(None), directory.map(str::to_string)).cwd(session.map(str::to_string))
+            ToolTouches::run(Maybe(None), directory.map(str::to_string)).cwd(session.map(str::to_string))
         };
         assert_eq!(cwd(Some("/p"), None).as_deref(), Some("/p"));
         assert_eq!(cwd(Some("/p"), Some("")).as_deref(), Some("/p"));

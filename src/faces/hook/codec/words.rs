@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 /// The answer formats; several harnesses share one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Tongue {
+pub(super) enum AnswerFormat {
     /// Claude Code. It calls a block at `Stop` an error and shows it to the model twice; so continuing is done by
     /// context, which it supports since 2.1.163.
     Claude,
@@ -21,7 +21,7 @@ pub(super) enum Tongue {
     Shim,
 }
 
-impl Tongue {
+impl AnswerFormat {
     pub(super) fn deny(self, event: &str, reason: &str) -> Value {
         match self {
             Self::Claude | Self::Codex | Self::CopilotPascal => json!({

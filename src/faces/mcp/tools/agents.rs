@@ -6,8 +6,8 @@ use serde_json::json;
 
 use crate::domain::{AgentName, quoted, said};
 use crate::faces::json;
-use crate::faces::mcp::answer::Answer;
-use crate::ops::{self, CommandError, Context, Filter, Op, Profile};
+use crate::faces::mcp::answer::ToolAnswer;
+use crate::ops::{self, AgentFilter, CommandError, Context, Op, Profile};
 
 use super::{as_agent, describe};
 
@@ -26,7 +26,7 @@ pub(super) fn tool() -> Tool {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::faces::mcp) struct Args {
+pub(in crate::faces::mcp) struct AgentsToolArgs {
     action: Option<Action>,
     name: Option<String>,
     text: Option<String>,
@@ -43,29 +43,29 @@ enum Action {
     Status,
 }
 
-pub(super) fn run(op: &Op, args: Args) -> Result<Answer, CommandError> {
+pub(super) fn run(op: &Op, args: AgentsToolArgs) -> Result<ToolAnswer, CommandError> {
     match args.action.unwrap_or_default() {
         Action::List => list(op, args.here.unwrap_or(false)),
         Action::Join => {
             let name = args.name.map(AgentName::new).transpose()?;
             let joined = super::join(op, name)?;
             let (profile, _) = ops::whoami(op)?;
-            Ok(Answer::new(joined).with("agent", json::agent(&profile, true)))
+            Ok(ToolAnswer::new(joined).with("agent", json::agent(&profile, true)))
         }
         Action::Leave => {
             let left = ops::leave(op)?;
-            Ok(Answer::new(format!("{} has left", left.name)).with("left", left.name.as_str()))
+            Ok(ToolAnswer::new(format!("{} has left", left.name)).with("left", left.name.as_str()))
         }
         Action::Status => {
             let profile = as_agent(op, |op| ops::set_status(op, args.text.as_deref()))?;
-            Ok(Answer::new("done").with("agent", json::agent(&profile, true)))
+            Ok(ToolAnswer::new("done").with("agent", json::agent(&profile, true)))
         }
     }
 }
 
 /// Lists the agents; the resource has the same content.
-pub(in crate::faces::mcp) fn list(op: &Op, here: bool) -> Result<Answer, CommandError> {
-    let listing = ops::agents(op, Filter { gone: false, here })?;
+pub(in crate::faces::mcp) fn list(op: &Op, here: bool) -> Result<ToolAnswer, CommandError> {
+    let listing = ops::agents(op, AgentFilter { gone: false, here })?;
     for file in &listing.unreadable {
         op.warn(format!("`{}` can't be read: {}", file.path, file.reason));
     }
@@ -76,7 +76,7 @@ pub(in crate::faces::mcp) fn list(op: &Op, here: bool) -> Result<Answer, Command
         lines.push("nobody is here".to_string());
     }
     let agents: Vec<_> = listing.agents.iter().map(|profile| json::agent(profile, is_me(profile))).collect();
-    Ok(Answer::lines(lines).with("agents", agents))
+    Ok(ToolAnswer::lines(lines).with("agents", agents))
 }
 
 /// One agent in one line. Its own status text is quoted.

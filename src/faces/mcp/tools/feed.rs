@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::domain::Event;
 use crate::faces::json;
-use crate::faces::mcp::answer::Answer;
-use crate::ops::feed::{self, Wanted};
+use crate::faces::mcp::answer::ToolAnswer;
+use crate::ops::feed::{self, FeedFilter};
 use crate::ops::{CommandError, Op, age};
 use crate::sys::clock;
 
@@ -29,13 +29,13 @@ pub(super) fn tool() -> Tool {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::faces::mcp) struct Args {
+pub(in crate::faces::mcp) struct FeedToolArgs {
     limit: Option<usize>,
     agent: Option<String>,
 }
 
-pub(super) fn run(op: &Op, args: Args) -> Result<Answer, CommandError> {
-    let wanted = Wanted { agent: args.agent, ..Wanted::default() };
+pub(super) fn run(op: &Op, args: FeedToolArgs) -> Result<ToolAnswer, CommandError> {
+    let wanted = FeedFilter { agent: args.agent, ..FeedFilter::default() };
     let recent = feed::recent(op, args.limit.unwrap_or(MANY), &wanted)?;
     recent.complain(op);
     let now = clock::now();
@@ -48,5 +48,5 @@ pub(super) fn run(op: &Op, args: Args) -> Result<Answer, CommandError> {
         lines.push("nothing happened yet".to_string());
     }
     let events: Vec<Value> = recent.events.iter().map(json::event).collect();
-    Ok(Answer::lines(lines).with("events", events))
+    Ok(ToolAnswer::lines(lines).with("events", events))
 }

@@ -9,9 +9,11 @@ use serde_json::{Value, json};
 
 use crate::domain::{AgentName, Message, visible};
 use crate::faces::json;
-use crate::faces::mcp::answer::Answer;
-use crate::faces::mcp::op_thread::Outlet;
-use crate::ops::{self, CommandError, Kind, Letter, Op, Reached, Reader, Selection};
+use crate::faces::mcp::answer::ToolAnswer;
+use crate::faces::mcp::op_thread::ReplySender;
+use crate::ops::{
+    self, CommandError, CommandErrorKind, HandoverOutcome, Op, ReaderKind, RenderedMessage, Selection,
+};
 use crate::sys::signals::Stop;
 
 use super::{as_agent, describe};
@@ -37,7 +39,7 @@ pub(super) fn tool() -> Tool {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::faces::mcp) struct Args {
+pub(in crate::faces::mcp) struct InboxToolArgs {
     wait: Option<f64>,
     from: Option<String>,
     limit: Option<usize>,
@@ -47,19 +49,22 @@ pub(in crate::faces::mcp) struct Args {
 
 /// A call that waits for mail.
 #[derive(Debug)]
-pub(in crate::faces::mcp) struct Wait {
-    args: Args,
+pub(in crate::faces::mcp) struct InboxWait {
+    args: InboxToolArgs,
     pub(in crate::faces::mcp) most: Duration,
 }
 
-impl Args {
-    pub(super) fn wait(&self) -> Result<Option<Wait>, CommandError> {
+impl InboxToolArgs {
+    pub(super) fn wait(&self) -> Result<Option<InboxWait>, CommandError> {
         let Some(seconds) = self.wait.filter(|seconds| *seconds != 0.0) else { return Ok(None) };
         let most = Duration::try_from_secs_f64(seconds.min(LONGEST)).map_err(|_| {
-            CommandError::new(Kind::InvalidValue, format!("`wait` must be zero or more, not {seconds}"))
-                .hint("for example 60")
+            CommandError::new(
+                CommandErrorKind::InvalidValue,
+                format!("`wait` must be zero or more, not {seconds}"),
+            )
+            .hint("for example 60")
         })?;
-        Ok(Some(Wait { args: self.clone(), most }))
+        Ok(Some(InboxWait { args: self.clone(), most }))
     }
 
     fn selection(&self) -> Result<Selection, CommandError> {
@@ -74,57 +79,61 @@ impl Args {
 }
 
 /// Takes the waiting mail; it is recorded as seen once the answer was written.
-pub(super) fn run(op: &Op, args: Args, outlet: &mut Outlet) -> Result<Answer, CommandError> {
+pub(super) fn run(
+    op: &Op,
+    args: InboxToolArgs,
+    outlet: &mut ReplySender,
+) -> Result<ToolAnswer, CommandError> {
     if let Some(id) = &args.id {
         return show(op, id);
     }
     let selection = args.selection()?;
     let (mesh, me) = as_agent(op, ops::caller)?;
     let unread = mesh.unread(&me.agent)?;
-    ops::read(op, Reader::Mind, &selection, &mut |letters| match letters {
-        [] => Reached::Yes,
+    ops::read(op, ReaderKind::Mind, &selection, &mut |letters| match letters {
+        [] => HandoverOutcome::Yes,
         letters => outlet.hand_over(handed_over(letters, unread).noting(&op.take_warnings())),
     })?;
-    Ok(Answer::new("no mail").with("messages", Vec::<Value>::new()))
+    Ok(ToolAnswer::new("no mail").with("messages", Vec::<Value>::new()))
 }
 
-impl Wait {
+impl InboxWait {
     /// Waits for mail, then takes it like [`run`].
     pub(in crate::faces::mcp) fn run(
         self,
         op: &Op,
-        outlet: &mut Outlet,
+        outlet: &mut ReplySender,
         stop: &Stop,
-    ) -> Result<Answer, CommandError> {
+    ) -> Result<ToolAnswer, CommandError> {
         let selection = self.args.selection()?;
         as_agent(op, ops::caller)?;
-        let found = ops::wait(op, Reader::Mind, stop, &selection, Some(self.most), &mut |letters| {
+        let found = ops::wait(op, ReaderKind::Mind, stop, &selection, Some(self.most), &mut |letters| {
             outlet.hand_over(handed_over(letters, letters.len()).noting(&op.take_warnings()))
         })?;
         match found {
-            Some(_) => Ok(Answer::default()),
-            None => Err(CommandError::new(Kind::TimedOut, "timed out: no mail")),
+            Some(_) => Ok(ToolAnswer::default()),
+            None => Err(CommandError::new(CommandErrorKind::TimedOut, "timed out: no mail")),
         }
     }
 }
 
-fn handed_over(letters: &[Letter], unread: usize) -> Answer {
-    let mut parts: Vec<String> = letters.iter().map(Letter::for_tools).collect();
+fn handed_over(letters: &[RenderedMessage], unread: usize) -> ToolAnswer {
+    let mut parts: Vec<String> = letters.iter().map(RenderedMessage::for_tools).collect();
     match unread.saturating_sub(letters.len()) {
         0 => {}
         1 => parts.push("[1 more message]".to_string()),
         rest => parts.push(format!("[{rest} more messages]")),
     }
     let messages: Vec<Value> = letters.iter().map(|letter| without_text(&letter.message)).collect();
-    Answer::new(parts.join("\n\n")).with("messages", messages)
+    ToolAnswer::new(parts.join("\n\n")).with("messages", messages)
 }
 
-fn show(op: &Op, id: &str) -> Result<Answer, CommandError> {
+fn show(op: &Op, id: &str) -> Result<ToolAnswer, CommandError> {
     let filed = as_agent(op, |op| ops::show(op, id))?;
     let message = &filed.message;
     let (from, to) = (sender(message), visible(&message.to));
     let text = format!("[{from} to {to}, id {}]\n{}", filed.stem.letters(), ops::quotation(&message.text));
-    Ok(Answer::new(text).with("message", without_text(message)))
+    Ok(ToolAnswer::new(text).with("message", without_text(message)))
 }
 
 fn sender(message: &Message) -> Cow<'_, str> {
@@ -148,13 +157,13 @@ fn with_quotation(message: &Message) -> Value {
 }
 
 /// The mail in the inbox, without taking it; for the resource.
-pub(in crate::faces::mcp) fn look(op: &Op) -> Result<Answer, CommandError> {
+pub(in crate::faces::mcp) fn look(op: &Op) -> Result<ToolAnswer, CommandError> {
     let report = as_agent(op, ops::inbox)?;
-    let list = |waiting: &[crate::store::Waiting]| -> Vec<Value> {
+    let list = |waiting: &[crate::store::UnreadMessage]| -> Vec<Value> {
         waiting.iter().map(|waiting| with_quotation(&waiting.message)).collect()
     };
     let owed: Vec<Value> = report.owe_ack.iter().map(|filed| with_quotation(&filed.message)).collect();
-    Ok(Answer::default()
+    Ok(ToolAnswer::default()
         .with("messages", list(&report.scan.waiting))
         .with("parked", list(&report.scan.parked))
         .with("oweAck", owed))

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::domain::visible;
 use crate::faces::json;
-use crate::faces::mcp::answer::Answer;
-use crate::ops::{self, CommandError, Draft, Op, SendReport};
+use crate::faces::mcp::answer::ToolAnswer;
+use crate::ops::{self, CommandError, MessageDraft, Op, SendReport};
 use crate::store::iso;
 
 use super::{as_agent, describe, needed};
@@ -35,7 +35,7 @@ pub(super) fn tool() -> Tool {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::faces::mcp) struct Args {
+pub(in crate::faces::mcp) struct MessageToolArgs {
     action: Option<Action>,
     to: Option<Names>,
     text: Option<String>,
@@ -65,7 +65,7 @@ enum Action {
     Receipt,
 }
 
-pub(super) fn run(op: &Op, args: Args) -> Result<Answer, CommandError> {
+pub(super) fn run(op: &Op, args: MessageToolArgs) -> Result<ToolAnswer, CommandError> {
     match args.action.unwrap_or_default() {
         Action::Send => {
             let to = match needed(args.to.clone(), "to", "send")? {
@@ -90,15 +90,15 @@ pub(super) fn run(op: &Op, args: Args) -> Result<Answer, CommandError> {
             let acked = as_agent(op, |op| ops::ack(op, &ids))?;
             let lines = acked.iter().map(|message| format!("{} can see it", visible(&message.from)));
             let ids: Vec<Value> = acked.iter().map(|message| message.id.as_str().into()).collect();
-            Ok(Answer::lines(lines).with("acked", ids))
+            Ok(ToolAnswer::lines(lines).with("acked", ids))
         }
         Action::Receipt => receipt(op, &needed(args.id, "id", "receipt")?),
     }
 }
 
-fn draft(args: Args) -> Result<Draft, CommandError> {
+fn draft(args: MessageToolArgs) -> Result<MessageDraft, CommandError> {
     let importance = args.importance.as_deref().map(ops::importance).transpose()?.unwrap_or_default();
-    Ok(Draft {
+    Ok(MessageDraft {
         text: args.text.unwrap_or_default(),
         reply_to: None,
         thread: args.thread,
@@ -108,7 +108,7 @@ fn draft(args: Args) -> Result<Draft, CommandError> {
     })
 }
 
-fn sent(report: SendReport) -> Answer {
+fn sent(report: SendReport) -> ToolAnswer {
     let accepted = report.sent.iter().map(|accepted| {
         let done = if accepted.held { "kept for" } else { "sent to" };
         let how = accepted.rung.explained().map_or(String::new(), |how| format!(": {how}"));
@@ -118,19 +118,19 @@ fn sent(report: SendReport) -> Answer {
     if report.sent.is_empty() && report.failed.is_empty() {
         lines.push("nobody else is here".to_string());
     }
-    Answer::lines(lines)
+    ToolAnswer::lines(lines)
         .with("sent", report.sent.iter().map(json::sent).collect::<Vec<_>>())
         .with("failed", report.failed.iter().map(json::failed).collect::<Vec<_>>())
         .failing(report.error())
 }
 
-fn receipt(op: &Op, id: &str) -> Result<Answer, CommandError> {
+fn receipt(op: &Op, id: &str) -> Result<ToolAnswer, CommandError> {
     let receipt = as_agent(op, |op| ops::receipt(op, id))?;
     let via = receipt.via.as_deref().map_or(String::new(), |via| format!(" by {via}"));
     let at = receipt.at.map_or(String::new(), |at| format!(" at {}", iso(at)));
     let reason = receipt.reason.as_deref().map_or(String::new(), |reason| format!(": {reason}"));
     let text = format!("to {}: {}{via}{at}{reason}", receipt.message.to, receipt.state);
-    Ok(Answer::new(visible(&text))
+    Ok(ToolAnswer::new(visible(&text))
         .with("to", receipt.message.to.as_str())
         .with("state", receipt.state)
         .with("at", receipt.at.map(iso))

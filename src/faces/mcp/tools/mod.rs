@@ -17,20 +17,20 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::domain::SessionId;
-use crate::ops::{self, Arrival, CommandError, Kind, Op, Request};
+use crate::ops::{self, CommandError, CommandErrorKind, JoinKind, JoinRequest, Op};
 
-use super::answer::Answer;
-use super::op_thread::Outlet;
+use super::answer::ToolAnswer;
+use super::op_thread::ReplySender;
 
-pub(super) use inbox::{Wait, look};
+pub(super) use inbox::{InboxWait, look};
 
 /// The listing of the tool `agents`.
-pub(super) fn agents(op: &Op) -> Result<Answer, CommandError> {
+pub(super) fn agents(op: &Op) -> Result<ToolAnswer, CommandError> {
     agents::list(op, false)
 }
 
 /// The listing of the tool `task`.
-pub(super) fn tasks(op: &Op) -> Result<Answer, CommandError> {
+pub(super) fn tasks(op: &Op) -> Result<ToolAnswer, CommandError> {
     task::list(op, None)
 }
 
@@ -41,16 +41,16 @@ pub(super) fn all() -> Vec<Tool> {
 
 /// A tool call whose arguments are valid.
 #[derive(Debug)]
-pub(super) enum Call {
-    Agents(agents::Args),
-    Message(message::Args),
-    Inbox(inbox::Args),
-    Reserve(reserve::Args),
-    Task(task::Args),
-    Feed(feed::Args),
+pub(super) enum ToolCall {
+    Agents(agents::AgentsToolArgs),
+    Message(message::MessageToolArgs),
+    Inbox(inbox::InboxToolArgs),
+    Reserve(reserve::ReserveToolArgs),
+    Task(task::TaskToolArgs),
+    Feed(feed::FeedToolArgs),
 }
 
-impl Call {
+impl ToolCall {
     /// Parses a call; `None` if there is no such tool.
     pub(super) fn parse(name: &str, arguments: JsonObject) -> Option<Result<Self, CommandError>> {
         Some(match name {
@@ -65,14 +65,14 @@ impl Call {
     }
 
     /// The wait for mail, if this call waits.
-    pub(super) fn wait(&self) -> Result<Option<Wait>, CommandError> {
+    pub(super) fn wait(&self) -> Result<Option<InboxWait>, CommandError> {
         match self {
             Self::Inbox(args) => args.wait(),
             _ => Ok(None),
         }
     }
 
-    pub(super) fn run(self, op: &Op, outlet: &mut Outlet) -> Result<Answer, CommandError> {
+    pub(super) fn run(self, op: &Op, outlet: &mut ReplySender) -> Result<ToolAnswer, CommandError> {
         match self {
             Self::Agents(args) => agents::run(op, args),
             Self::Message(args) => message::run(op, args),
@@ -89,14 +89,14 @@ fn read<A: DeserializeOwned>(arguments: JsonObject) -> Result<A, CommandError> {
     serde_json::from_value(Value::Object(arguments)).map_err(|error| {
         // The error may quote the model's arguments, which may be long.
         let text: String = error.to_string().chars().take(300).collect();
-        CommandError::new(Kind::Usage, text).hint("see the tool's input schema")
+        CommandError::new(CommandErrorKind::Usage, text).hint("see the tool's input schema")
     })
 }
 
 /// Runs an op that needs an agent. If the caller has not joined yet, joins and runs it again.
 fn as_agent<T>(op: &Op, run: impl Fn(&Op) -> Result<T, CommandError>) -> Result<T, CommandError> {
     match run(op) {
-        Err(error) if error.kind == Kind::NotJoined => {
+        Err(error) if error.kind == CommandErrorKind::NotJoined => {
             let joined = join(op, None)?;
             op.warn(joined);
             // What follows may wait for mail for minutes, and others should hear of the newcomer now.
@@ -109,19 +109,19 @@ fn as_agent<T>(op: &Op, run: impl Fn(&Op) -> Result<T, CommandError>) -> Result<
 
 /// Joins, and reports under which name.
 fn join(op: &Op, name: Option<crate::domain::AgentName>) -> Result<String, CommandError> {
-    let joined = ops::join(op, &Request { name, ..Request::default() })?;
+    let joined = ops::join(op, &JoinRequest { name, ..JoinRequest::default() })?;
     let name = &joined.profile.agent.name;
     Ok(match joined.arrival {
-        Arrival::New => format!("you joined as {name}"),
-        Arrival::Already => format!("you are {name}"),
-        Arrival::Back { mail } => format!("you are back as {name}, with {mail} unread"),
+        JoinKind::New => format!("you joined as {name}"),
+        JoinKind::Already => format!("you are {name}"),
+        JoinKind::Back { mail } => format!("you are back as {name}, with {mail} unread"),
     })
 }
 
 /// The value of an argument that the action requires.
 fn needed<T>(value: Option<T>, name: &str, action: &str) -> Result<T, CommandError> {
     value.ok_or_else(|| {
-        CommandError::new(Kind::Usage, format!("`{action}` needs `{name}`"))
+        CommandError::new(CommandErrorKind::Usage, format!("`{action}` needs `{name}`"))
             .hint("see the tool's input schema")
     })
 }

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::domain::{quoted, said};
 use crate::faces::json;
-use crate::faces::mcp::answer::Answer;
-use crate::ops::{self, CommandError, Holding, Op, Wish};
+use crate::faces::mcp::answer::ToolAnswer;
+use crate::ops::{self, CommandError, Holding, Op, ReserveRequest};
 
 use super::{as_agent, describe, needed};
 
@@ -32,7 +32,7 @@ pub(super) fn tool() -> Tool {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::faces::mcp) struct Args {
+pub(in crate::faces::mcp) struct ReserveToolArgs {
     action: Option<Action>,
     paths: Option<Vec<String>>,
     reason: Option<String>,
@@ -50,7 +50,7 @@ enum Action {
     List,
 }
 
-pub(super) fn run(op: &Op, args: Args) -> Result<Answer, CommandError> {
+pub(super) fn run(op: &Op, args: ReserveToolArgs) -> Result<ToolAnswer, CommandError> {
     match args.action.unwrap_or_default() {
         Action::Reserve => reserve(op, args),
         Action::Release => {
@@ -66,7 +66,7 @@ pub(super) fn run(op: &Op, args: Args) -> Result<Answer, CommandError> {
                 lines.push("you had no reservations".to_string());
             }
             let freed = released.reservations.iter().map(|freed| json::reservation(freed, holder));
-            Ok(Answer::lines(lines).with("released", freed.collect::<Vec<_>>()))
+            Ok(ToolAnswer::lines(lines).with("released", freed.collect::<Vec<_>>()))
         }
         Action::Check => {
             let paths = paths(args.paths, "check")?;
@@ -76,14 +76,14 @@ pub(super) fn run(op: &Op, args: Args) -> Result<Answer, CommandError> {
                 Some(holding) => format!("{} is held by {}", quoted(&verdict.path), holding.holder.name),
             });
             let rows: Vec<Value> = verdicts.iter().map(json::verdict).collect();
-            Ok(Answer::lines(lines).with("paths", rows).failing(ops::verdict(&verdicts)))
+            Ok(ToolAnswer::lines(lines).with("paths", rows).failing(ops::verdict(&verdicts)))
         }
         Action::List => list(op),
     }
 }
 
-fn reserve(op: &Op, args: Args) -> Result<Answer, CommandError> {
-    let wish = Wish {
+fn reserve(op: &Op, args: ReserveToolArgs) -> Result<ToolAnswer, CommandError> {
+    let wish = ReserveRequest {
         patterns: paths(args.paths, "reserve")?,
         reason: args.reason,
         ttl: args.ttl.as_deref().map(ops::time_to_live).transpose()?,
@@ -93,10 +93,10 @@ fn reserve(op: &Op, args: Args) -> Result<Answer, CommandError> {
     let holder = granted.holder.as_str();
     let lines = granted.reservations.iter().map(|taken| format!("{} is yours", quoted(&taken.pattern)));
     let taken = granted.reservations.iter().map(|taken| json::reservation(taken, holder));
-    Ok(Answer::lines(lines).with("reservations", taken.collect::<Vec<_>>()))
+    Ok(ToolAnswer::lines(lines).with("reservations", taken.collect::<Vec<_>>()))
 }
 
-fn list(op: &Op) -> Result<Answer, CommandError> {
+fn list(op: &Op) -> Result<ToolAnswer, CommandError> {
     let holdings = ops::reservations(op, false)?;
     let line = |Holding { holder, reservation, .. }: &Holding| {
         let reason = reservation.reason.as_deref().map_or(String::new(), |text| format!(": {}", said(text)));
@@ -107,7 +107,7 @@ fn list(op: &Op) -> Result<Answer, CommandError> {
         lines.push("nothing is reserved".to_string());
     }
     let rows = holdings.iter().map(|held| json::reservation(&held.reservation, held.holder.name.as_str()));
-    Ok(Answer::lines(lines).with("reservations", rows.collect::<Vec<_>>()))
+    Ok(ToolAnswer::lines(lines).with("reservations", rows.collect::<Vec<_>>()))
 }
 
 fn paths(paths: Option<Vec<String>>, action: &str) -> Result<Vec<String>, CommandError> {

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use crate::domain::{AgentName, quoted};
 use crate::faces::json;
-use crate::faces::mcp::answer::Answer;
+use crate::faces::mcp::answer::ToolAnswer;
 use crate::ops::tasks::{
-    self, Choice, ClaimRequest, Claimed, CompleteRequest, Progress, TaskState, TaskView,
+    self, Choice, ClaimRequest, Claimed, CompleteRequest, SpecProgress, TaskState, TaskView,
 };
 use crate::ops::{CommandError, Op};
 
@@ -41,7 +41,7 @@ pub(super) fn tool() -> Tool {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::faces::mcp) struct Args {
+pub(in crate::faces::mcp) struct TaskToolArgs {
     action: Option<Action>,
     id: Option<String>,
     spec: Option<String>,
@@ -65,7 +65,7 @@ enum Action {
     Spec,
 }
 
-pub(super) fn run(op: &Op, args: Args) -> Result<Answer, CommandError> {
+pub(super) fn run(op: &Op, args: TaskToolArgs) -> Result<ToolAnswer, CommandError> {
     let spec = args.spec.as_deref();
     match args.action.unwrap_or_default() {
         Action::List => list(op, spec),
@@ -78,7 +78,7 @@ pub(super) fn run(op: &Op, args: Args) -> Result<Answer, CommandError> {
         Action::Unclaim => {
             let claim = as_agent(op, |op| tasks::unclaim(op, args.id.as_deref(), spec))?;
             let text = format!("{} is free again", quoted(&claim.task));
-            Ok(Answer::new(text).with("claim", json::claim(&claim, &[])))
+            Ok(ToolAnswer::new(text).with("claim", json::claim(&claim, &[])))
         }
         Action::Handoff => {
             let id = needed(args.id.as_deref(), "id", "handoff")?;
@@ -86,7 +86,7 @@ pub(super) fn run(op: &Op, args: Args) -> Result<Answer, CommandError> {
             let notes = args.notes.as_deref();
             let done = as_agent(op, |op| tasks::handoff(op, id, &to, spec, notes))?;
             let text = format!("{} is {}'s now", quoted(&done.claim.task), done.claim.agent);
-            Ok(Answer::new(text).with("claim", json::claim(&done.claim, &done.reservations)))
+            Ok(ToolAnswer::new(text).with("claim", json::claim(&done.claim, &done.reservations)))
         }
         Action::Spec => {
             let used = as_agent(op, |op| tasks::spec(op, spec))?;
@@ -95,12 +95,12 @@ pub(super) fn run(op: &Op, args: Args) -> Result<Answer, CommandError> {
                 Some(path) => format!("{}, {} tasks", quoted(path), used.tasks),
                 None => "you have no spec".to_string(),
             };
-            Ok(Answer::new(text).with("spec", used.path))
+            Ok(ToolAnswer::new(text).with("spec", used.path))
         }
     }
 }
 
-fn claim(op: &Op, choice: Choice, args: Args) -> Result<Answer, CommandError> {
+fn claim(op: &Op, choice: Choice, args: TaskToolArgs) -> Result<ToolAnswer, CommandError> {
     let request = ClaimRequest {
         choice,
         spec: args.spec,
@@ -114,10 +114,10 @@ fn claim(op: &Op, choice: Choice, args: Args) -> Result<Answer, CommandError> {
     let title_shown = if title.is_empty() { String::new() } else { format!(": {}", quoted(&title)) };
     let mut lines = vec![format!("{} is yours{already}{title_shown}", quoted(&claim.task))];
     lines.extend(reservations.iter().map(|taken| format!("{} is yours with it", quoted(&taken.pattern))));
-    Ok(Answer::lines(lines).with("claim", json::claim(&claim, &reservations)).with("title", title))
+    Ok(ToolAnswer::lines(lines).with("claim", json::claim(&claim, &reservations)).with("title", title))
 }
 
-fn complete(op: &Op, args: Args) -> Result<Answer, CommandError> {
+fn complete(op: &Op, args: TaskToolArgs) -> Result<ToolAnswer, CommandError> {
     let task = needed(args.id, "id", "complete")?;
     let (task, tick) = (Some(task), args.tick.unwrap_or(false));
     let request = CompleteRequest { task, spec: args.spec, notes: args.notes, tick };
@@ -126,17 +126,17 @@ fn complete(op: &Op, args: Args) -> Result<Answer, CommandError> {
         [] => String::new(),
         unblocked => format!("; ready now: {}", quoted(&unblocked.join(", "))),
     };
-    Ok(Answer::new(format!("{} is done{ready}", quoted(&done.completion.task)))
+    Ok(ToolAnswer::new(format!("{} is done{ready}", quoted(&done.completion.task)))
         .with("completion", json::completion(&done.completion))
         .with("unblocked", done.unblocked)
         .with("ticked", done.ticked))
 }
 
 /// Lists all tasks; the resource has the same content.
-pub(in crate::faces::mcp) fn list(op: &Op, spec: Option<&str>) -> Result<Answer, CommandError> {
+pub(in crate::faces::mcp) fn list(op: &Op, spec: Option<&str>) -> Result<ToolAnswer, CommandError> {
     let tasks = as_agent(op, |op| tasks::tasks(op, spec))?;
     tasks.problems.iter().for_each(|problem| op.warn(problem.clone()));
-    let Progress { done, claimed, open, blocked } = tasks.progress;
+    let SpecProgress { done, claimed, open, blocked } = tasks.progress;
     let total = tasks.progress.total();
     let head = format!("{done} of {total} done, {claimed} claimed, {open} ready, {blocked} blocked");
     // A model that looks for work needs only the number of done tasks; programs get all.
@@ -144,7 +144,7 @@ pub(in crate::faces::mcp) fn list(op: &Op, spec: Option<&str>) -> Result<Answer,
     let lines: Vec<String> = std::iter::once(head).chain(left).collect();
     let rows: Vec<Value> = tasks.tasks.iter().map(json::task).collect();
     let progress = json!({ "done": done, "claimed": claimed, "open": open, "blocked": blocked });
-    Ok(Answer::lines(lines).with("tasks", rows).with("spec", tasks.spec).with("progress", progress))
+    Ok(ToolAnswer::lines(lines).with("tasks", rows).with("spec", tasks.spec).with("progress", progress))
 }
 
 fn line(task: &TaskView) -> String {

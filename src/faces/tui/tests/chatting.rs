@@ -3,16 +3,16 @@
 use super::*;
 
 /// A conversation of `count` short messages.
-fn long(count: usize, height: u16) -> State {
+fn long(count: usize, height: u16) -> ChatState {
     let mut state = empty(60, height);
-    state.hear(News::World(Box::new(world())));
+    state.hear(ChatUpdate::World(Box::new(world())));
     let notes = (0..count).map(|number| received(number, "SwiftRaven", &format!("message {number}.")));
-    state.hear(News::Notes(notes.collect()));
+    state.hear(ChatUpdate::Notes(notes.collect()));
     state.open("SwiftRaven");
     state
 }
 
-fn shows(state: &State, text: &str) -> bool {
+fn shows(state: &ChatState, text: &str) -> bool {
     picture(state).contains(text)
 }
 
@@ -23,11 +23,11 @@ fn the_latest_is_in_sight_until_somebody_looks_back() {
     press(&mut state, KeyCode::PageUp);
     assert!(!shows(&state, "message 99."));
     let before = picture(&state);
-    state.hear(News::Notes(vec![received(100, "SwiftRaven", "message 100.")]));
+    state.hear(ChatUpdate::Notes(vec![received(100, "SwiftRaven", "message 100.")]));
     assert_eq!(picture(&state), before, "what is read does not move");
     press(&mut state, KeyCode::End);
     assert!(shows(&state, "message 100."));
-    state.hear(News::Notes(vec![received(101, "SwiftRaven", "message 101.")]));
+    state.hear(ChatUpdate::Notes(vec![received(101, "SwiftRaven", "message 101.")]));
     assert!(shows(&state, "message 101."), "at the end it follows");
 }
 
@@ -69,13 +69,14 @@ fn down_undoes_up() {
 fn at_the_beginning_older_ones_are_asked_for() {
     let mut state = long(30, 14);
     assert_eq!(press(&mut state, KeyCode::Home), [], "there are none");
-    state.hear(News::Older(true));
+    state.hear(ChatUpdate::Older(true));
     press(&mut state, KeyCode::End);
-    assert_eq!(press(&mut state, KeyCode::Home), [Effect::LoadOlder]);
+    assert_eq!(press(&mut state, KeyCode::Home), [ChatEffect::LoadOlder]);
     assert_eq!(press(&mut state, KeyCode::Home), [], "they are on their way");
     let before = picture(&state);
-    let older = Note { key: "0000000000001-aaaaaa".to_string(), ..received(0, "SwiftRaven", "long ago") };
-    state.hear(News::Notes(vec![older]));
+    let older =
+        ChatMessage { key: "0000000000001-aaaaaa".to_string(), ..received(0, "SwiftRaven", "long ago") };
+    state.hear(ChatUpdate::Notes(vec![older]));
     assert_eq!(picture(&state), before, "what is read does not move");
     press(&mut state, KeyCode::Up);
     press(&mut state, KeyCode::Up);
@@ -86,20 +87,20 @@ fn at_the_beginning_older_ones_are_asked_for() {
 #[test]
 fn only_what_was_on_the_screen_counts_as_seen() {
     let mut state = long(0, 14);
-    state.hear(News::Notes(vec![unread(1, "SwiftRaven", "short")]));
+    state.hear(ChatUpdate::Notes(vec![unread(1, "SwiftRaven", "short")]));
     state.tab = super::super::state::Tab::Agents;
-    assert_eq!(state.update(Input::Drawn), [], "another tab is open");
+    assert_eq!(state.update(ChatInput::Drawn), [], "another tab is open");
     go(&mut state, "SwiftRaven");
     state.help = true;
-    assert_eq!(state.update(Input::Drawn), [], "the keys lie on top");
+    assert_eq!(state.update(ChatInput::Drawn), [], "the keys lie on top");
     state.help = false;
     type_in(&mut state, "@");
-    assert_eq!(state.update(Input::Drawn), [], "names that are offered lie on top");
+    assert_eq!(state.update(ChatInput::Drawn), [], "names that are offered lie on top");
     press(&mut state, KeyCode::Backspace);
-    let seen = Effect::Surface(vec![unread(1, "", "").key]);
-    assert_eq!(state.update(Input::Drawn), [seen]);
-    assert_eq!(state.update(Input::Drawn), [], "once");
-    state.hear(News::Notes(vec![received(1, "SwiftRaven", "short")]));
+    let seen = ChatEffect::Surface(vec![unread(1, "", "").key]);
+    assert_eq!(state.update(ChatInput::Drawn), [seen]);
+    assert_eq!(state.update(ChatInput::Drawn), [], "once");
+    state.hear(ChatUpdate::Notes(vec![received(1, "SwiftRaven", "short")]));
     assert_eq!(state.unread(), 0);
 }
 
@@ -107,35 +108,35 @@ fn only_what_was_on_the_screen_counts_as_seen() {
 fn a_long_message_has_to_be_seen_as_a_whole() {
     let mut state = long(0, 14);
     let text = (0..100).map(|line| format!("line {line}")).collect::<Vec<_>>().join("\n");
-    state.hear(News::Notes(vec![unread(1, "SwiftRaven", &text)]));
+    state.hear(ChatUpdate::Notes(vec![unread(1, "SwiftRaven", &text)]));
     go(&mut state, "SwiftRaven");
     let mut effects = Vec::new();
     for _ in 0..20 {
         assert_eq!(effects, [], "not yet");
-        effects = state.update(Input::Drawn);
+        effects = state.update(ChatInput::Drawn);
         if !effects.is_empty() {
             break;
         }
         press(&mut state, KeyCode::PageUp);
     }
-    assert_eq!(effects, [Effect::Surface(vec![unread(1, "", "").key])]);
+    assert_eq!(effects, [ChatEffect::Surface(vec![unread(1, "", "").key])]);
     assert!(shows(&state, "line 0"));
 }
 
 #[test]
 fn a_burst_beyond_the_screen_is_seen_bit_by_bit() {
     let mut state = long(0, 14);
-    state.hear(News::Notes((0..20).map(|number| unread(number, "SwiftRaven", "hi")).collect()));
+    state.hear(ChatUpdate::Notes((0..20).map(|number| unread(number, "SwiftRaven", "hi")).collect()));
     go(&mut state, "SwiftRaven");
-    let Some(Effect::Surface(first)) = state.update(Input::Drawn).pop() else {
+    let Some(ChatEffect::Surface(first)) = state.update(ChatInput::Drawn).pop() else {
         panic!("something is in sight")
     };
     assert!(first.len() < 20);
     let mut seen = first.len();
     for _ in 0..20 {
         press(&mut state, KeyCode::PageUp);
-        for effect in state.update(Input::Drawn) {
-            let Effect::Surface(more) = effect else { panic!("{effect:?}") };
+        for effect in state.update(ChatInput::Drawn) {
+            let ChatEffect::Surface(more) = effect else { panic!("{effect:?}") };
             seen += more.len();
         }
     }
@@ -148,8 +149,8 @@ fn a_receipt_changes_and_copies_are_one_message() {
     go(&mut state, "All");
     assert!(shows(&state, "1 of 2 acked"), "{}", picture(&state));
     assert_eq!(picture(&state).matches("Commit by six").count(), 1);
-    let copy = sent(9, "GoldFalcon", "", Receipt::Stored).key;
-    state.hear(News::Receipts(vec![(copy, Receipt::Acked)]));
+    let copy = sent(9, "GoldFalcon", "", ReceiptView::Stored).key;
+    state.hear(ChatUpdate::Receipts(vec![(copy, ReceiptView::Acked)]));
     assert!(shows(&state, "acked by 2"), "{}", picture(&state));
 }
 
@@ -163,42 +164,45 @@ fn messages_go_where_they_belong() {
     assert_eq!(state.all.notes.len(), 2);
     assert_eq!(state.unread(), 2);
     let key = unread(6, "", "").key;
-    state.hear(News::Forget(vec![key]));
+    state.hear(ChatUpdate::Forget(vec![key]));
     assert_eq!(state.unread(), 1);
 }
 
 #[test]
 fn what_nobody_could_see_has_to_be_seen_again() {
     let mut state = long(0, 14);
-    state.hear(News::Notes((0..20).map(|number| unread(number, "SwiftRaven", "hi")).collect()));
-    let Some(Effect::Surface(hidden)) = state.update(Input::Drawn).pop() else {
+    state.hear(ChatUpdate::Notes((0..20).map(|number| unread(number, "SwiftRaven", "hi")).collect()));
+    let Some(ChatEffect::Surface(hidden)) = state.update(ChatInput::Drawn).pop() else {
         panic!("something is drawn")
     };
-    assert_eq!(state.update(Input::Drawn), []);
+    assert_eq!(state.update(ChatInput::Drawn), []);
     press(&mut state, KeyCode::Home);
-    state.hear(News::Unseen(hidden.clone()));
-    let Some(Effect::Surface(seen)) = state.update(Input::Drawn).pop() else {
+    state.hear(ChatUpdate::Unseen(hidden.clone()));
+    let Some(ChatEffect::Surface(seen)) = state.update(ChatInput::Drawn).pop() else {
         panic!("something is in sight")
     };
     assert!(!seen.iter().any(|key| hidden.contains(key)), "only what is in sight now: {seen:?}");
     press(&mut state, KeyCode::End);
-    assert_eq!(state.update(Input::Drawn), [Effect::Surface(hidden)]);
+    assert_eq!(state.update(ChatInput::Drawn), [ChatEffect::Surface(hidden)]);
 }
 
 #[test]
 fn the_same_said_twice_is_two_messages() {
     let mut state = full(80, 24);
-    let again =
-        |number, to| Note { broadcast: true, at: ago(1), ..sent(number, to, "ping", Receipt::Stored) };
+    let again = |number, to| ChatMessage {
+        broadcast: true,
+        at: ago(1),
+        ..sent(number, to, "ping", ReceiptView::Stored)
+    };
     let notes = vec![
         again(70, "SwiftRaven"),
         again(71, "GoldFalcon"),
         again(72, "SwiftRaven"),
         again(73, "GoldFalcon"),
     ];
-    state.hear(News::Notes(notes.clone()));
+    state.hear(ChatUpdate::Notes(notes.clone()));
     go(&mut state, "All");
     assert_eq!(picture(&state).matches("ping").count(), 2, "{}", picture(&state));
-    state.hear(News::Notes(notes));
+    state.hear(ChatUpdate::Notes(notes));
     assert_eq!(picture(&state).matches("ping").count(), 2, "told again, they are the same");
 }

@@ -16,18 +16,18 @@ fn nothing_of_a_peers_reaches_the_terminal_as_a_command() {
     world.boards[0].spec = NASTY.to_string();
     world.boards[0].tasks[0].title = NASTY.to_string();
     world.boards[0].tasks[1].id = NASTY.to_string();
-    world.boards[0].tasks[2].state = Progress::Claimed { by: NASTY.to_string(), since: now() };
-    world.boards.push(Board { trouble: Some(NASTY.to_string()), ..Board::default() });
+    world.boards[0].tasks[2].state = TaskStateView::Claimed { by: NASTY.to_string(), since: now() };
+    world.boards.push(SpecView { trouble: Some(NASTY.to_string()), ..SpecView::default() });
     world.holds[0].pattern = NASTY.to_string();
     world.holds[0].holder = NASTY.to_string();
     world.holds[0].reason = Some(NASTY.to_string());
     world.holds[0].refused = vec![NASTY.to_string()];
     world.mesh = NASTY.to_string();
     let mut state = full(120, 40);
-    state.hear(News::World(Box::new(world)));
-    state.hear(News::Notes(vec![unread(50, NASTY, NASTY)]));
-    state.hear(News::Events(vec![happened(1, NASTY, NASTY, Tone::Bad)]));
-    state.hear(News::Notice(NASTY.to_string()));
+    state.hear(ChatUpdate::World(Box::new(world)));
+    state.hear(ChatUpdate::Notes(vec![unread(50, NASTY, NASTY)]));
+    state.hear(ChatUpdate::Events(vec![happened(1, NASTY, NASTY, Tone::Bad)]));
+    state.hear(ChatUpdate::Notice(NASTY.to_string()));
     for _ in 0..state.tabs().len() {
         let shown = picture(&state);
         let obeyed = |c: char| (c.is_control() && c != '\n') || "\u{202e}\u{200b}".contains(c);
@@ -42,12 +42,12 @@ fn nothing_of_a_peers_reaches_the_terminal_as_a_command() {
 #[test]
 fn a_size_bomb_is_cut() {
     let mut state = empty(80, 24);
-    state.hear(News::World(Box::new(world())));
-    state.hear(News::Notes(vec![unread(1, "SwiftRaven", &"bomb ".repeat(200_000))]));
+    state.hear(ChatUpdate::World(Box::new(world())));
+    state.hear(ChatUpdate::Notes(vec![unread(1, "SwiftRaven", &"bomb ".repeat(200_000))]));
     go(&mut state, "SwiftRaven");
     assert!(picture(&state).contains("more bytes: `msg read`"), "{}", picture(&state));
     for _ in 0..40 {
-        assert_eq!(state.update(Input::Drawn), [], "what is not all there is not seen");
+        assert_eq!(state.update(ChatInput::Drawn), [], "what is not all there is not seen");
         press(&mut state, KeyCode::PageUp);
     }
 }

@@ -5,9 +5,9 @@ use crate::faces::tui::state::{Recipients, Tab};
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 
 /// The messages sent, without where they were typed.
-fn sent(effects: Vec<Effect>) -> Vec<(Recipients, String)> {
+fn sent(effects: Vec<ChatEffect>) -> Vec<(Recipients, String)> {
     let of = |effect| match effect {
-        Effect::Send { to, text, .. } => (to, text),
+        ChatEffect::Send { to, text, .. } => (to, text),
         other => panic!("{other:?}"),
     };
     effects.into_iter().map(of).collect()
@@ -79,7 +79,7 @@ fn what_is_for_nobody_is_not_sent() {
     assert_eq!(state.draft().text(), "hello?", "nothing is lost");
     assert!(state.notice.as_ref().unwrap().text.contains("@Name"));
     go(&mut state, "SwiftRaven");
-    state.update(Input::Paste("@../x hi".to_string()));
+    state.update(ChatInput::Paste("@../x hi".to_string()));
     assert_eq!(press(&mut state, KeyCode::Enter), []);
     assert!(state.notice.as_ref().unwrap().is_error);
 }
@@ -127,7 +127,7 @@ fn escape_closes_one_thing_at_a_time() {
     // The second Esc counts only while the notice is shown.
     state.say("something else");
     assert_eq!(press(&mut state, KeyCode::Esc), []);
-    assert_eq!(press(&mut state, KeyCode::Esc), [Effect::Quit]);
+    assert_eq!(press(&mut state, KeyCode::Esc), [ChatEffect::Quit]);
 }
 
 #[test]
@@ -140,10 +140,10 @@ fn escape_goes_back_to_the_agents_and_quits_only_when_pressed_twice_there() {
         assert_eq!(press(&mut state, KeyCode::Esc), [], "{tab}");
         press(&mut state, KeyCode::Down);
         assert_eq!(press(&mut state, KeyCode::Esc), [], "another key was pressed in between");
-        assert_eq!(press(&mut state, KeyCode::Esc), [Effect::Quit], "{tab}");
+        assert_eq!(press(&mut state, KeyCode::Esc), [ChatEffect::Quit], "{tab}");
     }
     let mut state = full(80, 24);
-    assert_eq!(press_with(&mut state, KeyCode::Char('q'), KeyModifiers::CONTROL), [Effect::Quit]);
+    assert_eq!(press_with(&mut state, KeyCode::Char('q'), KeyModifiers::CONTROL), [ChatEffect::Quit]);
 }
 
 #[test]
@@ -172,16 +172,20 @@ fn the_help_shows_every_key_however_low_the_screen_is() {
 fn control_a_acks_what_was_read_in_the_open_conversation() {
     let mut state = full(80, 24);
     let held = KeyModifiers::CONTROL;
-    let wanted = Note { wants_ack: true, ..received(20, "SwiftRaven", "ready?") };
-    let unseen = Note { wants_ack: true, ..unread(21, "SwiftRaven", "and now?") };
-    let other = Note { wants_ack: true, ..received(22, "GoldFalcon", "you?") };
-    state.hear(News::Notes(vec![Note { key: "0000000001020-bbbbbb".into(), ..wanted }, unseen, other]));
+    let wanted = ChatMessage { wants_ack: true, ..received(20, "SwiftRaven", "ready?") };
+    let unseen = ChatMessage { wants_ack: true, ..unread(21, "SwiftRaven", "and now?") };
+    let other = ChatMessage { wants_ack: true, ..received(22, "GoldFalcon", "you?") };
+    state.hear(ChatUpdate::Notes(vec![
+        ChatMessage { key: "0000000001020-bbbbbb".into(), ..wanted },
+        unseen,
+        other,
+    ]));
     assert_eq!(press_with(&mut state, KeyCode::Char('a'), held), [], "no conversation is open");
     go(&mut state, "SwiftRaven");
     let shown = picture(&state);
     assert!(shown.contains("wants an ack (Ctrl-A) · bbbbbb"), "{shown}");
     let acked = press_with(&mut state, KeyCode::Char('a'), held);
-    assert_eq!(acked, [Effect::Ack(vec!["bbbbbb".to_string()])]);
+    assert_eq!(acked, [ChatEffect::Ack(vec!["bbbbbb".to_string()])]);
     type_in(&mut state, "text");
     assert_eq!(press_with(&mut state, KeyCode::Char('a'), held), [], "in a text it goes to its start");
 }
@@ -189,7 +193,7 @@ fn control_a_acks_what_was_read_in_the_open_conversation() {
 #[test]
 fn notices_of_the_program_are_not_answered() {
     let mut state = full(80, 24);
-    state.hear(News::Notes(vec![received(30, "ravenry", "`src/` is free")]));
+    state.hear(ChatUpdate::Notes(vec![received(30, "ravenry", "`src/` is free")]));
     go(&mut state, "ravenry");
     let shown = picture(&state);
     assert!(shown.contains(" msg ") && shown.contains("msg · "), "{shown}");
@@ -203,11 +207,11 @@ fn notices_of_the_program_are_not_answered() {
 #[test]
 fn the_strip_of_tabs_says_that_there_are_more() {
     let mut state = full(80, 24);
-    let strip = |state: &State| picture(state).lines().nth(1).unwrap().to_string();
+    let strip = |state: &ChatState| picture(state).lines().nth(1).unwrap().to_string();
     assert!(strip(&state).starts_with(" Agents  All  Tasks  Reservations  Feed "), "{}", strip(&state));
     assert!(!strip(&state).contains(['‹', '›']));
     let names = ["Alfa", "Bravo", "Charlie", "Delta", "Echo", "Foxtrot", "Golf", "Hotel"];
-    state.hear(News::Notes(names.iter().map(|name| unread(40, name, "hi")).collect()));
+    state.hear(ChatUpdate::Notes(names.iter().map(|name| unread(40, name, "hi")).collect()));
     let row = strip(&state);
     assert!(row.ends_with('›') && !row.contains('‹') && row.contains(" Agents "), "{row}");
     for name in names {
@@ -224,8 +228,8 @@ fn the_strip_of_tabs_says_that_there_are_more() {
 fn equal_events_in_a_row_are_one_line() {
     let mut state = empty(80, 24);
     let sent = || happened(3, "Alice", "→ Robin", Tone::Plain);
-    state.hear(News::Events(vec![sent(); 39]));
-    state.hear(News::Events(vec![sent(), happened(2, "Bob", &"x".repeat(100), Tone::Plain)]));
+    state.hear(ChatUpdate::Events(vec![sent(); 39]));
+    state.hear(ChatUpdate::Events(vec![sent(), happened(2, "Bob", &"x".repeat(100), Tone::Plain)]));
     go(&mut state, "Feed");
     let shown = picture(&state);
     assert!(shown.contains("Alice → Robin ×40") && shown.matches("Alice").count() == 1, "{shown}");
@@ -237,10 +241,10 @@ fn control_c_and_control_z_always_work() {
     let mut state = full(80, 24);
     type_in(&mut state, "half a thought");
     let held = KeyModifiers::CONTROL;
-    assert_eq!(press_with(&mut state, KeyCode::Char('z'), held), [Effect::Suspend]);
-    assert_eq!(press_with(&mut state, KeyCode::Char('c'), held), [Effect::Quit]);
+    assert_eq!(press_with(&mut state, KeyCode::Char('z'), held), [ChatEffect::Suspend]);
+    assert_eq!(press_with(&mut state, KeyCode::Char('c'), held), [ChatEffect::Quit]);
     state.help = true;
-    assert_eq!(press_with(&mut state, KeyCode::Char('c'), held), [Effect::Quit]);
+    assert_eq!(press_with(&mut state, KeyCode::Char('c'), held), [ChatEffect::Quit]);
 }
 
 #[test]
@@ -262,13 +266,13 @@ fn a_draft_has_lines_and_belongs_to_its_tab() {
 fn a_paste_is_text_and_no_key() {
     let mut state = full(80, 24);
     go(&mut state, "SwiftRaven");
-    let effects = state.update(Input::Paste("/x?\n\u{1b}q\n".to_string()));
-    assert_eq!(effects, [Effect::SignOfLife]);
+    let effects = state.update(ChatInput::Paste("/x?\n\u{1b}q\n".to_string()));
+    assert_eq!(effects, [ChatEffect::SignOfLife]);
     assert_eq!(state.draft().text(), "/x?\nq\n");
     assert!(!state.filter.open && !state.help);
     assert_eq!(sent(press(&mut state, KeyCode::Enter)), to("SwiftRaven", "/x?\nq"));
     let huge = "x".repeat(1024 * 1024);
-    state.update(Input::Paste(huge));
+    state.update(ChatInput::Paste(huge));
     assert!(state.draft().is_empty());
     assert!(state.notice.as_ref().unwrap().is_error);
 }
@@ -302,7 +306,7 @@ fn an_agent_is_chosen_and_opened() {
 #[test]
 fn the_mouse_chooses_opens_and_scrolls() {
     let mouse =
-        |kind, column, row| Input::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE });
+        |kind, column, row| ChatInput::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE });
     let click = |column, row| mouse(MouseEventKind::Down(MouseButton::Left), column, row);
     let mut state = full(80, 24);
     state.update(click(5, 4));
@@ -326,19 +330,19 @@ fn what_could_not_be_sent_comes_back_as_it_was() {
     let mut state = full(80, 24);
     go(&mut state, "SwiftRaven");
     type_in(&mut state, "@GoldFalcn the password");
-    let Some(Effect::Send { written, .. }) = press(&mut state, KeyCode::Enter).pop() else {
+    let Some(ChatEffect::Send { written, .. }) = press(&mut state, KeyCode::Enter).pop() else {
         panic!("it is sent")
     };
     let why = "no agent is called GoldFalcn".to_string();
     go(&mut state, "All");
-    state.hear(News::NotSent { why: why.clone(), written: written.clone() });
+    state.hear(ChatUpdate::NotSent { why: why.clone(), written: written.clone() });
     assert!(state.draft().is_empty(), "another tab is no place for it");
     assert_eq!(state.notice.as_ref().unwrap().text, why);
     go(&mut state, "SwiftRaven");
     assert_eq!(state.draft().text(), "@GoldFalcn the password", "with whom it is for");
     press(&mut state, KeyCode::Esc);
     type_in(&mut state, "x");
-    state.hear(News::NotSent { why, written });
+    state.hear(ChatUpdate::NotSent { why, written });
     assert_eq!(state.draft().text(), "x", "what is being written is not replaced");
     press_with(&mut state, KeyCode::Char('y'), KeyModifiers::CONTROL);
     assert_eq!(state.draft().text(), "x@GoldFalcn the password", "and nothing is lost");

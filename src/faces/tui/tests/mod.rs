@@ -14,11 +14,12 @@ use ratatui::layout::Size;
 use crate::domain::{Importance, Presence};
 
 use super::model::{
-    Board, Copy, Happening, Hold, Note, Peer, Progress, Receipt, Standing, Task, Tone, World,
+    ChatMessage, FeedLine, MeshSnapshot, MessageStatus, PeerItem, ReceiptView, ReservationItem, SentCopy,
+    SpecView, TaskItem, TaskStateView, Tone,
 };
-use super::state::{Effect, News, State};
+use super::state::{ChatEffect, ChatState, ChatUpdate};
 use super::theme::Theme;
-use super::update::Input;
+use super::update::ChatInput;
 use super::view;
 
 fn now() -> Timestamp {
@@ -29,8 +30,8 @@ fn ago(minutes: i64) -> Timestamp {
     now() - SignedDuration::from_mins(minutes)
 }
 
-fn peer(name: &str, presence: Presence) -> Peer {
-    Peer {
+fn peer(name: &str, presence: Presence) -> PeerItem {
+    PeerItem {
         name: name.to_string(),
         presence,
         last_sign: ago(0),
@@ -43,13 +44,13 @@ fn peer(name: &str, presence: Presence) -> Peer {
     }
 }
 
-fn world() -> World {
-    let swift = Peer {
+fn world() -> MeshSnapshot {
+    let swift = PeerItem {
         spec: Some("./docs/login.md".to_string()),
         task: Some(("TASK-03".to_string(), Some("the hashes are done".to_string()))),
         ..peer("SwiftRaven", Presence::Active)
     };
-    let gold = Peer {
+    let gold = PeerItem {
         spec: Some("./docs/login.md".to_string()),
         harness: "codex".to_string(),
         model: "gpt-6".to_string(),
@@ -58,23 +59,28 @@ fn world() -> World {
         last_sign: ago(4),
         ..peer("GoldFalcon", Presence::Idle)
     };
-    let calm = Peer { last_sign: ago(190), branch: None, ..peer("CalmOwl", Presence::Away) };
-    let task = |id: &str, title: &str, state| Task { id: id.to_string(), title: title.to_string(), state };
-    let board = Board {
+    let calm = PeerItem { last_sign: ago(190), branch: None, ..peer("CalmOwl", Presence::Away) };
+    let task =
+        |id: &str, title: &str, state| TaskItem { id: id.to_string(), title: title.to_string(), state };
+    let board = SpecView {
         spec: "./docs/login.md".to_string(),
         tasks: vec![
-            task("TASK-01", "Store passwords as hashes", Progress::Done { by: Some("SwiftRaven".into()) }),
-            task("TASK-02", "Log in", Progress::Open),
+            task(
+                "TASK-01",
+                "Store passwords as hashes",
+                TaskStateView::Done { by: Some("SwiftRaven".into()) },
+            ),
+            task("TASK-02", "Log in", TaskStateView::Open),
             task(
                 "TASK-03",
                 "Log out, everywhere and at once",
-                Progress::Claimed { by: "SwiftRaven".into(), since: ago(12) },
+                TaskStateView::Claimed { by: "SwiftRaven".into(), since: ago(12) },
             ),
-            task("TASK-04", "Forgotten passwords", Progress::Blocked(vec!["TASK-02".into()])),
+            task("TASK-04", "Forgotten passwords", TaskStateView::Blocked(vec!["TASK-02".into()])),
         ],
         trouble: None,
     };
-    let hold = |pattern: &str, refused: &[&str]| Hold {
+    let hold = |pattern: &str, refused: &[&str]| ReservationItem {
         pattern: pattern.to_string(),
         holder: "SwiftRaven".to_string(),
         since: ago(12),
@@ -82,7 +88,7 @@ fn world() -> World {
         task: None,
         refused: refused.iter().map(|name| name.to_string()).collect(),
     };
-    World {
+    MeshSnapshot {
         mesh: "~/.local/state/ravenry".to_string(),
         me: "Robin".to_string(),
         peers: vec![calm, gold, swift],
@@ -91,8 +97,8 @@ fn world() -> World {
     }
 }
 
-fn received(number: usize, from: &str, text: &str) -> Note {
-    Note {
+fn received(number: usize, from: &str, text: &str) -> ChatMessage {
+    ChatMessage {
         key: format!("{:013}-aaaaaa", 1_000 + number),
         from: from.to_string(),
         to: "Robin".to_string(),
@@ -101,48 +107,54 @@ fn received(number: usize, from: &str, text: &str) -> Note {
         importance: Importance::Normal,
         wants_ack: false,
         broadcast: false,
-        standing: Standing::Read,
+        standing: MessageStatus::Read,
     }
 }
 
-fn unread(number: usize, from: &str, text: &str) -> Note {
-    Note { standing: Standing::Unread, ..received(number, from, text) }
+fn unread(number: usize, from: &str, text: &str) -> ChatMessage {
+    ChatMessage { standing: MessageStatus::Unread, ..received(number, from, text) }
 }
 
-fn sent(number: usize, to: &str, text: &str, receipt: Receipt) -> Note {
+fn sent(number: usize, to: &str, text: &str, receipt: ReceiptView) -> ChatMessage {
     let note = received(number, "Robin", text);
-    let copy = Copy { key: note.key.clone(), to: to.to_string(), receipt };
-    Note { to: to.to_string(), standing: Standing::Mine(vec![copy]), ..note }
+    let copy = SentCopy { key: note.key.clone(), to: to.to_string(), receipt };
+    ChatMessage { to: to.to_string(), standing: MessageStatus::Mine(vec![copy]), ..note }
 }
 
-fn happened(minutes: i64, who: &str, what: &str, tone: Tone) -> Happening {
-    Happening { at: ago(minutes), who: who.to_string(), what: what.to_string(), tone, times: 1 }
+fn happened(minutes: i64, who: &str, what: &str, tone: Tone) -> FeedLine {
+    FeedLine { at: ago(minutes), who: who.to_string(), what: what.to_string(), tone, times: 1 }
 }
 
 /// A state with something in every tab.
-fn full(width: u16, height: u16) -> State {
+fn full(width: u16, height: u16) -> ChatState {
     let mut state = empty(width, height);
-    state.hear(News::World(Box::new(world())));
-    state.hear(News::Notes(vec![
+    state.hear(ChatUpdate::World(Box::new(world())));
+    state.hear(ChatUpdate::Notes(vec![
         received(1, "SwiftRaven", "I take src/auth/ for the new login flow, for about an hour."),
-        sent(2, "SwiftRaven", "Fine. Leave session.rs to GoldFalcon, please.", Receipt::Acked),
+        sent(2, "SwiftRaven", "Fine. Leave session.rs to GoldFalcon, please.", ReceiptView::Acked),
         received(
             3,
             "SwiftRaven",
             "Done.\n\n- hashes: src/auth/hash.rs\n- tests: 漢字 and é in passwords, too",
         ),
-        sent(4, "SwiftRaven", "Thanks!", Receipt::Surfaced),
+        sent(4, "SwiftRaven", "Thanks!", ReceiptView::Surfaced),
         unread(5, "SwiftRaven", "TASK-03 is next. Shall I?"),
-        Note { importance: Importance::Urgent, ..unread(6, "GoldFalcon", "I wait for src/auth/login.rs") },
-        Note { broadcast: true, ..received(7, "CalmOwl", "main is green again") },
-        Note { broadcast: true, ..sent(8, "SwiftRaven", "Commit by six, please.", Receipt::Acked) },
-        Note {
+        ChatMessage {
+            importance: Importance::Urgent,
+            ..unread(6, "GoldFalcon", "I wait for src/auth/login.rs")
+        },
+        ChatMessage { broadcast: true, ..received(7, "CalmOwl", "main is green again") },
+        ChatMessage {
+            broadcast: true,
+            ..sent(8, "SwiftRaven", "Commit by six, please.", ReceiptView::Acked)
+        },
+        ChatMessage {
             broadcast: true,
             at: ago(52),
-            ..sent(9, "GoldFalcon", "Commit by six, please.", Receipt::Stored)
+            ..sent(9, "GoldFalcon", "Commit by six, please.", ReceiptView::Stored)
         },
     ]));
-    state.hear(News::Events(vec![
+    state.hear(ChatUpdate::Events(vec![
         happened(30, "SwiftRaven", "joined", Tone::Plain),
         happened(12, "SwiftRaven", "reserved src/auth/", Tone::Plain),
         happened(9, "GoldFalcon", "was refused src/auth/login.rs", Tone::Bad),
@@ -151,28 +163,28 @@ fn full(width: u16, height: u16) -> State {
     state
 }
 
-fn empty(width: u16, height: u16) -> State {
-    State::new(Size::new(width, height), now())
+fn empty(width: u16, height: u16) -> ChatState {
+    ChatState::new(Size::new(width, height), now())
 }
 
-fn press(state: &mut State, code: KeyCode) -> Vec<Effect> {
+fn press(state: &mut ChatState, code: KeyCode) -> Vec<ChatEffect> {
     press_with(state, code, KeyModifiers::NONE)
 }
 
-fn press_with(state: &mut State, code: KeyCode, held: KeyModifiers) -> Vec<Effect> {
-    let mut effects = state.update(Input::Key(KeyEvent::new(code, held)));
-    effects.retain(|effect| *effect != Effect::SignOfLife);
+fn press_with(state: &mut ChatState, code: KeyCode, held: KeyModifiers) -> Vec<ChatEffect> {
+    let mut effects = state.update(ChatInput::Key(KeyEvent::new(code, held)));
+    effects.retain(|effect| *effect != ChatEffect::SignOfLife);
     effects
 }
 
-fn type_in(state: &mut State, text: &str) {
+fn type_in(state: &mut ChatState, text: &str) {
     for letter in text.chars() {
         assert_eq!(press(state, KeyCode::Char(letter)), []);
     }
 }
 
 /// Presses Tab until the tab of that name is open.
-fn go(state: &mut State, name: &str) {
+fn go(state: &mut ChatState, name: &str) {
     for _ in 0..state.tabs().len() {
         let open = match &state.tab {
             super::state::Tab::Talk(with) => with.clone(),
@@ -186,7 +198,7 @@ fn go(state: &mut State, name: &str) {
     panic!("there is no tab {name}");
 }
 
-fn picture(state: &State) -> String {
+fn picture(state: &ChatState) -> String {
     let Size { width, height } = state.size;
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal.draw(|frame| view::draw(frame, state, Theme { colour: true })).unwrap();

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn check(name: &str, state: &mut State) {
+fn check(name: &str, state: &mut ChatState) {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("../../../../snapshots/tui");
     settings.set_prepend_module_to_snapshot(false);
@@ -42,10 +42,10 @@ fn what_lies_on_top() {
 fn before_anything_is_known() {
     let mut state = empty(80, 24);
     check("starting", &mut state);
-    state.hear(News::World(Box::new(World {
+    state.hear(ChatUpdate::World(Box::new(MeshSnapshot {
         mesh: "~/.local/state/ravenry".to_string(),
         me: "Robin".to_string(),
-        ..World::default()
+        ..MeshSnapshot::default()
     })));
     check("alone", &mut state);
 }
@@ -77,7 +77,7 @@ fn no_size_is_too_small() {
 fn the_input_grows_and_the_body_keeps_its_place() {
     let mut state = full(40, 10);
     go(&mut state, "SwiftRaven");
-    state.update(Input::Paste("one\ntwo\nthree\nfour\nfive\nsix\nseven\neight".to_string()));
+    state.update(ChatInput::Paste("one\ntwo\nthree\nfour\nfive\nsix\nseven\neight".to_string()));
     check("long-draft", &mut state);
 }
 

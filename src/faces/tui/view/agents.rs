@@ -5,11 +5,11 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::domain::visible;
-use crate::faces::tui::list::List;
+use crate::faces::tui::list::ListState;
 use crate::faces::tui::list_rows::{AgentRow, agents};
 use crate::faces::tui::message_view::ago;
-use crate::faces::tui::model::Peer;
-use crate::faces::tui::state::State;
+use crate::faces::tui::model::PeerItem;
+use crate::faces::tui::state::ChatState;
 use crate::faces::tui::theme::{Theme, dot};
 use crate::faces::tui::wrap::fit;
 
@@ -26,8 +26,8 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(peers: &[&Peer], width: usize) -> Self {
-        let longest = |text: fn(&Peer) -> usize, most: usize| {
+    fn of(peers: &[&PeerItem], width: usize) -> Self {
+        let longest = |text: fn(&PeerItem) -> usize, most: usize| {
             peers.iter().map(|peer| text(peer)).max().unwrap_or(0).min(most)
         };
         let name = longest(|peer| peer.name.len(), if width < 30 { 10 } else { 20 });
@@ -49,7 +49,7 @@ impl Columns {
 const PRESENCE: usize = 7;
 const AGE: usize = 6;
 
-pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme) {
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Theme) {
     let all = agents(state);
     if all.is_empty() {
         let text = match (state.is_loaded, state.filter.text.is_empty()) {
@@ -59,7 +59,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme)
         };
         return super::put_empty(buffer, area, text, theme);
     }
-    let peers: Vec<&Peer> = all.iter().filter_map(agent_of).collect();
+    let peers: Vec<&PeerItem> = all.iter().filter_map(agent_of).collect();
     let columns = Columns::of(&peers, area.width.into());
     let chosen = chosen_row(&all, state.list());
     let first = first_row(&all, state.list(), area.height.into());
@@ -73,7 +73,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme)
     super::put_rows(buffer, area, rows);
 }
 
-fn agent_of<'a>(row: &AgentRow<'a>) -> Option<&'a Peer> {
+fn agent_of<'a>(row: &AgentRow<'a>) -> Option<&'a PeerItem> {
     match row {
         AgentRow::Agent(peer) => Some(peer),
         AgentRow::Group(_) => None,
@@ -81,20 +81,20 @@ fn agent_of<'a>(row: &AgentRow<'a>) -> Option<&'a Peer> {
 }
 
 /// The row of the selected agent.
-fn chosen_row(all: &[AgentRow<'_>], list: List) -> Option<usize> {
+fn chosen_row(all: &[AgentRow<'_>], list: ListState) -> Option<usize> {
     let mut agents =
         all.iter().enumerate().filter(|(_, row)| agent_of(row).is_some()).map(|(number, _)| number);
     agents.nth(list.at)
 }
 
 /// The first visible row, chosen so that the selected agent and the row after it are visible.
-pub(in crate::faces::tui) fn first_row(all: &[AgentRow<'_>], list: List, height: usize) -> usize {
+pub(in crate::faces::tui) fn first_row(all: &[AgentRow<'_>], list: ListState, height: usize) -> usize {
     let chosen = chosen_row(all, list).unwrap_or(0);
     let last = all.len().saturating_sub(height);
     (chosen + 2).saturating_sub(height).min(last)
 }
 
-fn line(peer: &Peer, columns: &Columns, state: &State, theme: Theme) -> Line<'static> {
+fn line(peer: &PeerItem, columns: &Columns, state: &ChatState, theme: Theme) -> Line<'static> {
     let faint = |text: &str, width: usize| Span::styled(fit(&visible(text), width), theme.faint());
     let mut spans = vec![
         Span::raw("  "),
@@ -120,7 +120,7 @@ fn line(peer: &Peer, columns: &Columns, state: &State, theme: Theme) -> Line<'st
 }
 
 /// What the agent is doing: its task and the reason for it, or else its status.
-fn work(peer: &Peer, width: usize, theme: Theme) -> Vec<Span<'static>> {
+fn work(peer: &PeerItem, width: usize, theme: Theme) -> Vec<Span<'static>> {
     let said = peer.status.as_deref().map(visible).unwrap_or_default();
     let Some((task, reason)) = &peer.task else { return vec![Span::raw(fit(&said, width))] };
     let about = reason.as_deref().map(|reason| visible(reason).into_owned()).unwrap_or(said.into_owned());

@@ -5,13 +5,14 @@ use ratatui::layout::Rect;
 
 use crate::domain::visible;
 use crate::faces::tui::conversation::Window;
-use crate::faces::tui::state::{State, Tab};
+use crate::faces::tui::state::{ChatState, Tab};
 use crate::faces::tui::theme::Theme;
 
-pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme) {
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Theme) {
     let Some(talk) = state.talk() else { return };
     let window = state.window(&state.filter.text);
-    let window = Window { look: crate::faces::tui::message_view::Look { theme, ..window.look }, ..window };
+    let window =
+        Window { look: crate::faces::tui::message_view::MessageLayout { theme, ..window.look }, ..window };
     let pieces = talk.pieces(window);
     if pieces.is_empty() {
         let text = match (&state.tab, state.filter.text.is_empty()) {

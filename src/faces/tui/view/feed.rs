@@ -8,13 +8,13 @@ use unicode_width::UnicodeWidthStr;
 use crate::domain::visible;
 use crate::faces::tui::list_rows::events;
 use crate::faces::tui::message_view::ago;
-use crate::faces::tui::state::State;
+use crate::faces::tui::state::ChatState;
 use crate::faces::tui::theme::Theme;
 use crate::faces::tui::wrap::cut;
 
 const AGE: usize = 6;
 
-pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme) {
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Theme) {
     let all = events(state);
     if all.is_empty() {
         let text =

@@ -8,12 +8,12 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::domain::{AgentName, visible};
 use crate::faces::tui::geometry::{Areas, PROMPT, input_width};
-use crate::faces::tui::state::{State, Tab};
+use crate::faces::tui::state::{ChatState, Tab};
 use crate::faces::tui::theme::Theme;
 use crate::faces::tui::wrap::cut;
 
 /// The line above the input.
-pub(super) fn draw_rule(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme) {
+pub(super) fn draw_rule(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Theme) {
     let (text, style) = match &state.notice {
         Some(notice) if notice.is_error => (visible(&notice.text).into_owned(), theme.error()),
         Some(notice) => (visible(&notice.text).into_owned(), theme.strong()),
@@ -30,7 +30,7 @@ pub(super) fn draw_rule(buffer: &mut Buffer, area: Rect, state: &State, theme: T
     super::put_rows(buffer, area, [line]);
 }
 
-fn hint(state: &State) -> String {
+fn hint(state: &ChatState) -> String {
     let more = match state.talk() {
         Some(talk) if !talk.is_at_end() => " · End: the latest",
         _ => "",
@@ -50,7 +50,7 @@ fn hint(state: &State) -> String {
 }
 
 /// Draws what is typed, and returns the position of the cursor.
-pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme) -> Position {
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Theme) -> Position {
     if state.filter.open {
         let text = format!("/{}", visible(&state.filter.text));
         let shown = cut(&text, usize::from(area.width).saturating_sub(1));
@@ -79,7 +79,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme)
 }
 
 /// Draws the offered names, just above the input.
-pub(super) fn draw_completion(buffer: &mut Buffer, areas: Areas, state: &State, theme: Theme) {
+pub(super) fn draw_completion(buffer: &mut Buffer, areas: Areas, state: &ChatState, theme: Theme) {
     let Some(completion) = &state.completion else { return };
     let body = areas.body;
     let rows = u16::try_from(completion.names.len()).unwrap_or(0).min(body.height);

@@ -17,11 +17,11 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 
 use super::geometry::areas;
-use super::state::{State, Tab};
+use super::state::{ChatState, Tab};
 use super::theme::Theme;
 
 /// Draws everything.
-pub(super) fn draw(frame: &mut Frame<'_>, state: &State, theme: Theme) {
+pub(super) fn draw(frame: &mut Frame<'_>, state: &ChatState, theme: Theme) {
     let areas = areas(state);
     let buffer = frame.buffer_mut();
     title::draw(buffer, areas.title, state, theme);

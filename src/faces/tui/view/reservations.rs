@@ -8,15 +8,15 @@ use unicode_width::UnicodeWidthStr;
 use crate::domain::visible;
 use crate::faces::tui::list_rows::holds;
 use crate::faces::tui::message_view::ago;
-use crate::faces::tui::model::Hold;
-use crate::faces::tui::state::State;
+use crate::faces::tui::model::ReservationItem;
+use crate::faces::tui::state::ChatState;
 use crate::faces::tui::theme::Theme;
 use crate::faces::tui::wrap::fit;
 
 const AGE: usize = 6;
 const GAP: &str = "  ";
 
-pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme) {
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Theme) {
     let all = holds(state);
     if all.is_empty() {
         let text =
@@ -44,9 +44,10 @@ struct Widths {
 }
 
 impl Widths {
-    fn of(all: &[&Hold], width: usize) -> Self {
-        let longest =
-            |text: fn(&Hold) -> String| all.iter().map(|hold| text(hold).width()).max().unwrap_or(0);
+    fn of(all: &[&ReservationItem], width: usize) -> Self {
+        let longest = |text: fn(&ReservationItem) -> String| {
+            all.iter().map(|hold| text(hold).width()).max().unwrap_or(0)
+        };
         let pattern = longest(|hold| visible(&hold.pattern).into_owned()).clamp(6, (width * 2 / 5).max(6));
         let holder = longest(|hold| visible(&hold.holder).into_owned()).clamp(6, (width / 4).max(6));
         let refused = match longest(refused) {
@@ -59,11 +60,11 @@ impl Widths {
     }
 }
 
-fn refused(hold: &Hold) -> String {
+fn refused(hold: &ReservationItem) -> String {
     visible(&hold.refused.join(", ")).into_owned()
 }
 
-fn line(hold: &Hold, widths: &Widths, state: &State, theme: Theme) -> Line<'static> {
+fn line(hold: &ReservationItem, widths: &Widths, state: &ChatState, theme: Theme) -> Line<'static> {
     let why = match (&hold.reason, &hold.task) {
         (Some(reason), _) => visible(reason).into_owned(),
         (None, Some(task)) => format!("with {}", visible(task)),

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
 use crate::faces::tui::model::shown_name;
-use crate::faces::tui::state::{State, Tab};
+use crate::faces::tui::state::{ChatState, Tab};
 use crate::faces::tui::theme::{Theme, dot};
 
 struct Label {
@@ -41,7 +41,7 @@ impl Label {
     }
 }
 
-fn labels(state: &State, theme: Theme) -> Vec<Label> {
+fn labels(state: &ChatState, theme: Theme) -> Vec<Label> {
     let label = |tab: Tab| {
         let (mut mark, mut unread) = (None, 0);
         let name = match &tab {
@@ -78,7 +78,7 @@ struct Strip {
 const MORE: u16 = 2;
 
 /// The part of the tab bar that fits; it contains the open tab.
-fn strip(state: &State, area: Rect, theme: Theme) -> Strip {
+fn strip(state: &ChatState, area: Rect, theme: Theme) -> Strip {
     let mut labels = labels(state, theme);
     let open = labels.iter().position(|label| label.tab == state.tab).unwrap_or(0);
     let widths: Vec<u16> = labels.iter().map(Label::width).collect();
@@ -107,7 +107,7 @@ fn strip(state: &State, area: Rect, theme: Theme) -> Strip {
     strip
 }
 
-pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme) {
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Theme) {
     if area.height == 0 {
         return;
     }
@@ -123,7 +123,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme)
 }
 
 /// The tab at a column.
-pub(in crate::faces::tui) fn at(state: &State, area: Rect, column: u16) -> Option<Tab> {
+pub(in crate::faces::tui) fn at(state: &ChatState, area: Rect, column: u16) -> Option<Tab> {
     let theme = Theme { colour: false };
     let mut placed = strip(state, area, theme).labels.into_iter();
     placed

@@ -7,14 +7,14 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::domain::visible;
 use crate::faces::tui::list_rows::{TaskRow, progress_name, task_note, tasks};
-use crate::faces::tui::model::{Board, Progress, Task};
-use crate::faces::tui::state::State;
+use crate::faces::tui::model::{SpecView, TaskItem, TaskStateView};
+use crate::faces::tui::state::ChatState;
 use crate::faces::tui::theme::Theme;
 use crate::faces::tui::wrap::{cut, fit};
 
 const BAR: usize = 20;
 
-pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme) {
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Theme) {
     let all = tasks(state);
     if all.is_empty() {
         return super::put_empty(
@@ -35,17 +35,17 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme)
     super::put_rows(buffer, area, rows);
 }
 
-fn board_line(board: &Board, width: usize, theme: Theme) -> Line<'static> {
+fn board_line(board: &SpecView, width: usize, theme: Theme) -> Line<'static> {
     let spec = visible(&board.spec).into_owned();
     if let Some(trouble) = &board.trouble {
         let text = format!("{spec}  {}", visible(trouble));
         return Line::styled(cut(&text, width), theme.error());
     }
-    let count = |is: fn(&Progress) -> bool| board.tasks.iter().filter(|task| is(&task.state)).count();
-    let done = count(|state| matches!(state, Progress::Done { .. }));
-    let claimed = count(|state| matches!(state, Progress::Claimed { .. }));
-    let ready = count(|state| matches!(state, Progress::Open));
-    let blocked = count(|state| matches!(state, Progress::Blocked(_)));
+    let count = |is: fn(&TaskStateView) -> bool| board.tasks.iter().filter(|task| is(&task.state)).count();
+    let done = count(|state| matches!(state, TaskStateView::Done { .. }));
+    let claimed = count(|state| matches!(state, TaskStateView::Claimed { .. }));
+    let ready = count(|state| matches!(state, TaskStateView::Open));
+    let blocked = count(|state| matches!(state, TaskStateView::Blocked(_)));
     let total = board.tasks.len();
     let mut told = vec![format!("{done} of {total} done")];
     let others = [(claimed, "claimed"), (ready, "ready"), (blocked, "blocked")];
@@ -57,7 +57,7 @@ fn board_line(board: &Board, width: usize, theme: Theme) -> Line<'static> {
     let mut spans = Vec::new();
     if room >= 12 {
         spans.push(Span::styled(cut(&spec, room), theme.strong()));
-        spans.push(Span::styled(format!("  {bar}  "), theme.progress(&Progress::Done { by: None })));
+        spans.push(Span::styled(format!("  {bar}  "), theme.progress(&TaskStateView::Done { by: None })));
     } else {
         let room = width.saturating_sub(told.width() + 2).max(8);
         spans.push(Span::styled(format!("{}  ", cut(&spec, room)), theme.strong()));
@@ -66,7 +66,7 @@ fn board_line(board: &Board, width: usize, theme: Theme) -> Line<'static> {
     Line::from(spans)
 }
 
-fn task_line(task: &Task, id: usize, width: usize, state: &State, theme: Theme) -> Line<'static> {
+fn task_line(task: &TaskItem, id: usize, width: usize, state: &ChatState, theme: Theme) -> Line<'static> {
     const STATE: usize = 7;
     let note = visible(&task_note(task, state.now)).into_owned();
     let taken = 2 + id + 2 + STATE + 2;

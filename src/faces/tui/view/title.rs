@@ -6,11 +6,11 @@ use ratatui::text::Line;
 use unicode_width::UnicodeWidthStr;
 
 use crate::domain::visible;
-use crate::faces::tui::state::State;
+use crate::faces::tui::state::ChatState;
 use crate::faces::tui::theme::Theme;
 use crate::faces::tui::wrap::{cut, fit};
 
-pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: Theme) {
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Theme) {
     let width = usize::from(area.width);
     let world = &state.world;
     let peers = match world.peers.len() {

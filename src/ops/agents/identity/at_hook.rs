@@ -1,22 +1,24 @@
 //! Finds the agent that a hook is about.
 //!
 //! There are two steps, because a hook before a tool must decide about a path whatever else fails. [`recognise`] takes
-//! no lock, writes nothing and does not fail. [`Recognised::settle`] does the housekeeping afterwards, and its failure
-//! changes no decision.
+//! no lock, writes nothing and does not fail. [`RecognisedAgent::settle`] does the housekeeping afterwards, and its
+//! failure changes no decision.
 
 use std::borrow::Cow;
 
 use crate::domain::{Agent, Liveness, SessionId};
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, Kind};
-use crate::store::{Census, Mesh, Near, Record, Survey};
+use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::store::{Census, Mesh, Registration, RegistryQuery, Survey};
 use crate::sys::process;
 
-use crate::ops::agents::identity::{Caller, Teller, Traces, find, found, is_host, mend, revive, wanted_name};
+use crate::ops::agents::identity::{
+    Caller, CallerTraces, SessionSource, find, found, is_host, mend, revive, wanted_name,
+};
 
 /// The agent that a hook is about, as far as it can be known without a lock.
-pub(in crate::ops) struct Recognised {
+pub(in crate::ops) struct RecognisedAgent {
     /// `None`: a stranger, who is held to everyone's reservations.
     pub(in crate::ops) agent: Option<Agent>,
     todo: Todo,
@@ -28,13 +30,13 @@ pub(in crate::ops) struct Recognised {
 enum Todo {
     Nothing,
     /// The agent is registered. Its session id may have changed, or a rename or a return may be unfinished.
-    Mend(Box<(Census, Traces)>),
+    Mend(Box<(Census, CallerTraces)>),
     /// The session is known but not registered.
-    Revive(Box<(Census, Traces)>),
+    Revive(Box<(Census, CallerTraces)>),
 }
 
 /// The result of the housekeeping.
-pub(in crate::ops) struct Settled {
+pub(in crate::ops) struct HousekeepingResult {
     pub(in crate::ops) agent: Option<Agent>,
     pub(in crate::ops) error: Option<CommandError>,
     /// A survey that was taken before may be out of date.
@@ -47,14 +49,14 @@ pub(in crate::ops) fn recognise(
     mesh: &Mesh,
     survey: &Survey<'_>,
     sessions: &[SessionId],
-) -> Recognised {
+) -> RecognisedAgent {
     // An agent that `--as` names is not looked up by its session.
     let own: &[SessionId] = if ctx.speaker.is_some() { &[] } else { sessions };
     // If a session record can't be read, the long search is used.
     let known = own.iter().find_map(|session| registered(mesh, session).ok().flatten());
     match known {
-        Some(agent) => Recognised { agent: Some(agent), todo: Todo::Nothing, error: None },
-        None => search(ctx, mesh, survey, own).unwrap_or_else(|error| Recognised {
+        Some(agent) => RecognisedAgent { agent: Some(agent), todo: Todo::Nothing, error: None },
+        None => search(ctx, mesh, survey, own).unwrap_or_else(|error| RecognisedAgent {
             agent: None,
             todo: Todo::Nothing,
             error: Some(error),
@@ -72,7 +74,7 @@ pub(in crate::ops) fn at_hook(
     settled.error.map_or(Ok(settled.agent), Err)
 }
 
-impl Recognised {
+impl RecognisedAgent {
     /// Whether it is an agent of this mesh, registered or not.
     pub(in crate::ops) fn is_known(&self) -> bool {
         self.agent.is_some() || matches!(self.todo, Todo::Revive(_))
@@ -80,12 +82,12 @@ impl Recognised {
 
     /// Writes a vanished registration again, finishes what was cut short and records a sign of life. If finishing
     /// fails, the agent stays as it was; if registering fails, it is a stranger.
-    pub(in crate::ops) fn settle(self, op: &Op, mesh: &Mesh) -> Settled {
+    pub(in crate::ops) fn settle(self, op: &Op, mesh: &Mesh) -> HousekeepingResult {
         let Self { agent, todo, error } = self;
         let has_changed = !matches!(todo, Todo::Nothing);
         let done = match (agent.clone(), todo) {
             (Some(agent), Todo::Mend(around)) => {
-                let caller = Caller { agent, how: Teller::Hook.to_string() };
+                let caller = Caller { agent, how: SessionSource::Hook.to_string() };
                 mend(mesh, &around.0, &around.1, caller).map(|caller| Some(caller.agent))
             }
             (None, Todo::Revive(around)) => written_again(op, mesh, &around.0, &around.1),
@@ -100,7 +102,7 @@ impl Recognised {
         {
             op.warn(format!("your presence could not be recorded: {error}"));
         }
-        Settled { agent, error: error.or(failed), has_changed }
+        HousekeepingResult { agent, error: error.or(failed), has_changed }
     }
 }
 
@@ -108,7 +110,7 @@ fn written_again(
     op: &Op,
     mesh: &Mesh,
     census: &Census,
-    traces: &Traces,
+    traces: &CallerTraces,
 ) -> Result<Option<Agent>, CommandError> {
     let revived = revive(op, mesh, traces).or_else(stranger)?;
     let mended = revived.map(|caller| mend(mesh, census, traces, caller)).transpose()?;
@@ -120,11 +122,11 @@ fn written_again(
 /// known, the session id is believed: a resumed session may have moved to a process that is not registered.
 pub(in crate::ops) fn is_called_by_another(ctx: &Context, survey: &Survey<'_>, agent: &Agent) -> bool {
     // `--as` is believed.
-    ctx.speaker.is_none() && is_tool_of_another(&Traces::gather(), survey, agent)
+    ctx.speaker.is_none() && is_tool_of_another(&CallerTraces::gather(), survey, agent)
 }
 
 /// Whether the traces say that another live agent of the nearest harness process runs this.
-pub(in crate::ops) fn is_tool_of_another(traces: &Traces, survey: &Survey<'_>, agent: &Agent) -> bool {
+pub(in crate::ops) fn is_tool_of_another(traces: &CallerTraces, survey: &Survey<'_>, agent: &Agent) -> bool {
     let Some(host) = &traces.harness else { return false };
     if traces.distance(agent).is_some() && !traces.knows_better(agent) {
         return false;
@@ -134,7 +136,9 @@ pub(in crate::ops) fn is_tool_of_another(traces: &Traces, survey: &Survey<'_>, a
         return false;
     }
     let processes = vec![host.process.pid.get()];
-    let Ok(census) = survey.near(&Near { processes, ..Near::default() }) else { return false };
+    let Ok(census) = survey.near(&RegistryQuery { processes, ..RegistryQuery::default() }) else {
+        return false;
+    };
     census.records.iter().map(|record| &record.agent).any(|other| {
         other.session != agent.session
             && is_host(other, host.process.pid, host.process.start_ticks)
@@ -146,7 +150,7 @@ pub(in crate::ops) fn is_tool_of_another(traces: &Traces, survey: &Survey<'_>, a
 pub(super) fn registered(mesh: &Mesh, session: &SessionId) -> Result<Option<Agent>, CommandError> {
     let Some(name) = mesh.name_of_session(session)? else { return Ok(None) };
     let record = mesh.registration(&name)?;
-    let is_it = |record: &Record| {
+    let is_it = |record: &Registration| {
         record.agent.session == *session && record.agent.restores.is_none() && record.is_live()
     };
     Ok(record.filter(is_it).map(|record| record.agent))
@@ -159,21 +163,23 @@ fn search(
     mesh: &Mesh,
     survey: &Survey<'_>,
     sessions: &[SessionId],
-) -> Result<Recognised, CommandError> {
-    let mut traces = Traces::of_caller(ctx);
+) -> Result<RecognisedAgent, CommandError> {
+    let mut traces = CallerTraces::of_caller(ctx);
     let processes = traces.ancestors.iter().map(|details| details.pid.get()).collect();
     // An invalid name is nobody's.
     let census = match wanted_name(ctx) {
         Ok(Some(_)) => Cow::Owned(mesh.census()?),
-        Ok(None) | Err(_) => survey.near(&Near { sessions, processes, ..Near::default() })?,
+        Ok(None) | Err(_) => {
+            survey.near(&RegistryQuery { sessions, processes, ..RegistryQuery::default() })?
+        }
     };
-    let of_session = |record: &&Record| sessions.contains(&record.agent.session);
-    let alive = |record: &&Record| process::liveness(&record.agent.process) != Liveness::Gone;
+    let of_session = |record: &&Registration| sessions.contains(&record.agent.session);
+    let alive = |record: &&Registration| process::liveness(&record.agent.process) != Liveness::Gone;
     if let Some(session) = sessions.first() {
-        traces.session = Some((session.clone(), Teller::Hook));
+        traces.session = Some((session.clone(), SessionSource::Hook));
     }
     let found = match census.records.iter().filter(of_session).find(alive) {
-        Some(record) => Some(found(record, Teller::Hook.to_string())),
+        Some(record) => Some(found(record, SessionSource::Hook.to_string())),
         None => find(ctx, mesh, &census, &traces).or_else(stranger)?,
     };
     let found = match found {
@@ -188,7 +194,7 @@ fn search(
         None if may_be_revived => Todo::Revive(around),
         None => Todo::Nothing,
     };
-    Ok(Recognised { agent: found.map(|caller| caller.agent), todo, error: None })
+    Ok(RecognisedAgent { agent: found.map(|caller| caller.agent), todo, error: None })
 }
 
 /// Whether the session is on record for a process that is gone. Then its user has resumed it, perhaps in the process of
@@ -204,7 +210,7 @@ fn by_process(
     ctx: &Context,
     mesh: &Mesh,
     census: &Census,
-    traces: &mut Traces,
+    traces: &mut CallerTraces,
 ) -> Result<Option<Caller>, CommandError> {
     if traces.harness.as_ref().is_none_or(|host| host.harness.hosts_many()) {
         return Ok(None);
@@ -224,9 +230,11 @@ fn is_known(mesh: &Mesh, sessions: &[SessionId]) -> bool {
 /// reservations.
 pub(super) fn stranger(error: CommandError) -> Result<Option<Caller>, CommandError> {
     match error.kind {
-        Kind::Evicted | Kind::NotJoined | Kind::AmbiguousCaller | Kind::InvalidName | Kind::Corrupt => {
-            Ok(None)
-        }
+        CommandErrorKind::Evicted
+        | CommandErrorKind::NotJoined
+        | CommandErrorKind::AmbiguousCaller
+        | CommandErrorKind::InvalidName
+        | CommandErrorKind::Corrupt => Ok(None),
         _ => Err(error),
     }
 }

@@ -8,25 +8,25 @@ use std::fmt;
 
 use jiff::SignedDuration;
 
-use crate::domain::{Agent, Pid, Recorded, SessionId};
+use crate::domain::{Agent, Pid, RecordedProcess, SessionId};
 use crate::ops::context::{Client, Context};
 use crate::store::Census;
 use crate::sys::ancestry::{self, Host};
 use crate::sys::environment::variable;
-use crate::sys::process::{self, Details};
+use crate::sys::process::{self, ProcessDetails};
 
 /// What the caller's environment says about it.
 #[derive(Debug)]
-pub(in crate::ops) struct Traces {
-    pub(in crate::ops) ancestors: Vec<Details>,
+pub(in crate::ops) struct CallerTraces {
+    pub(in crate::ops) ancestors: Vec<ProcessDetails>,
     pub(in crate::ops) harness: Option<Host>,
     /// The session of the nearest harness, and its source.
-    pub(in crate::ops) session: Option<(SessionId, Teller)>,
+    pub(in crate::ops) session: Option<(SessionId, SessionSource)>,
 }
 
 /// The source of a session id.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(in crate::ops) enum Teller {
+pub(in crate::ops) enum SessionSource {
     Variable(&'static str),
     /// The variable as it was when a server started: `/clear` and the like may have changed the session's id since.
     OldVariable(&'static str),
@@ -34,13 +34,13 @@ pub(in crate::ops) enum Teller {
     Client,
 }
 
-impl Teller {
+impl SessionSource {
     pub(in crate::ops) fn may_be_old(self) -> bool {
         matches!(self, Self::OldVariable(_))
     }
 }
 
-impl fmt::Display for Teller {
+impl fmt::Display for SessionSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Variable(name) | Self::OldVariable(name) => write!(f, "${name} is its session"),
@@ -50,7 +50,7 @@ impl fmt::Display for Teller {
     }
 }
 
-impl Traces {
+impl CallerTraces {
     /// The traces of a command's caller; none if `--as` names the agent.
     pub(super) fn of_caller(ctx: &Context) -> Self {
         match (&ctx.speaker, &ctx.client) {
@@ -69,9 +69,9 @@ impl Traces {
         }
         let many = traces.harness.as_ref().is_some_and(|host| host.harness.hosts_many());
         traces.session = match (client.sessions.first(), traces.session) {
-            (Some(session), _) => Some((session.clone(), Teller::Client)),
-            (None, Some((session, Teller::Variable(name)))) if !many => {
-                Some((session, Teller::OldVariable(name)))
+            (Some(session), _) => Some((session.clone(), SessionSource::Client)),
+            (None, Some((session, SessionSource::Variable(name)))) if !many => {
+                Some((session, SessionSource::OldVariable(name)))
             }
             (None, _) => None,
         };
@@ -85,7 +85,7 @@ impl Traces {
             census.records.iter().any(|record| record.agent.session == **session && record.is_live())
         };
         if let Some(session) = client.sessions.iter().find(is_here) {
-            self.session = Some((session.clone(), Teller::Client));
+            self.session = Some((session.clone(), SessionSource::Client));
         }
     }
 
@@ -115,10 +115,10 @@ impl Traces {
 
 /// The session that the harness reports to the processes it starts. A variable that the harness itself was started with
 /// is not its own: a tool of another session started it, or its terminal, and its hooks inherit the variable.
-fn told_session(host: &Host) -> Option<(SessionId, Teller)> {
+fn told_session(host: &Host) -> Option<(SessionId, SessionSource)> {
     host.harness.session_variables().iter().find_map(|name| {
         let told = variable(name).filter(|told| !process::began_with(host.process.pid, name, told))?;
-        Some((SessionId::new(told).ok()?, Teller::Variable(name)))
+        Some((SessionId::new(told).ok()?, SessionSource::Variable(name)))
     })
 }
 
@@ -135,12 +135,12 @@ fn is_own_process(agent: &Agent) -> bool {
 pub(in crate::ops) fn is_host(agent: &Agent, pid: Pid, start_ticks: u64) -> bool {
     const SLACK: SignedDuration = SignedDuration::from_secs(2);
     match &agent.process {
-        Recorded::Bare { pid: bare, .. } => {
+        RecordedProcess::Bare { pid: bare, .. } => {
             *bare == pid
                 && process::started_at(pid)
                     .is_none_or(|started| started.duration_since(agent.started_at) <= SLACK)
         }
-        Recorded::Pinned(identity) => {
+        RecordedProcess::Pinned(identity) => {
             identity.pid == pid && identity.start_ticks == start_ticks && identity.place == *process::place()
         }
     }

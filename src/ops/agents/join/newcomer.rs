@@ -1,14 +1,14 @@
 //! Finds out what joins: its process, its harness and its session.
 
-use crate::domain::{Agent, Harness, Pid, Recorded, SessionId};
-use crate::ops::agents::identity::{self, Traces};
+use crate::domain::{Agent, Harness, Pid, RecordedProcess, SessionId};
+use crate::ops::agents::identity::{self, CallerTraces};
 use crate::ops::context::Context;
-use crate::ops::error::{CommandError, Kind};
-use crate::store::{Mesh, Record};
+use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::store::{Mesh, Registration};
 use crate::sys::ancestry::{self, Host};
 use crate::sys::process;
 
-use crate::ops::agents::join::Request;
+use crate::ops::agents::join::JoinRequest;
 
 /// The agent to be registered, as found out before the lock is taken.
 pub(super) struct Newcomer {
@@ -35,16 +35,16 @@ impl Newcomer {
         Ok(own.max_by_key(|agent| agent.started_at).map(|agent| agent.session))
     }
 
-    pub(super) fn find(ctx: &Context, request: &Request) -> Result<Self, CommandError> {
+    pub(super) fn find(ctx: &Context, request: &JoinRequest) -> Result<Self, CommandError> {
         let (traces, found) = match &ctx.client {
             Some(client) => {
-                let traces = Traces::of_client(client);
+                let traces = CallerTraces::of_client(client);
                 let starter = || ancestry::named_host(traces.ancestors.first()?.pid);
                 let found = traces.harness.clone().or_else(starter);
                 (traces, found)
             }
             None => {
-                let traces = Traces::gather();
+                let traces = CallerTraces::gather();
                 let found = ancestry::find_host(&traces.ancestors);
                 (traces, found)
             }
@@ -62,8 +62,8 @@ impl Newcomer {
         Ok(Self { host, session, may_be_old, harness, is_ours })
     }
 
-    pub(super) fn process(&self) -> Recorded {
-        Recorded::Pinned(self.host.process.clone())
+    pub(super) fn process(&self) -> RecordedProcess {
+        RecordedProcess::Pinned(self.host.process.clone())
     }
 
     /// Whether the registration names our host. pi-messenger's registrations name it by pid alone.
@@ -80,14 +80,15 @@ impl Newcomer {
                 (true, is_here) => !is_here,
                 (false, is_here) => is_here && has_new_id,
             };
-        let own = |record: &Record| !record.agent.is_foreign() && is_moved(&record.agent) && record.is_live();
+        let own =
+            |record: &Registration| !record.agent.is_foreign() && is_moved(&record.agent) && record.is_live();
         Ok(mesh.census()?.records.into_iter().find(own).map(|record| record.agent))
     }
 }
 
 fn named_host(number: i64, force: bool) -> Result<Host, CommandError> {
     let pid = Pid::new(number).map_err(|error| {
-        CommandError::new(Kind::InvalidValue, error.to_string())
+        CommandError::new(CommandErrorKind::InvalidValue, error.to_string())
             .hint("`--pid` takes the id of a live process")
     })?;
     let host = ancestry::named_host(pid).ok_or_else(|| not_there(pid))?;
@@ -96,7 +97,7 @@ fn named_host(number: i64, force: bool) -> Result<Host, CommandError> {
     if is_init && !force {
         let text =
             "process 1 is above every process: any command on this machine would count as this agent's";
-        return Err(CommandError::new(Kind::InvalidValue, text).hint(
+        return Err(CommandError::new(CommandErrorKind::InvalidValue, text).hint(
             "pass the process of your shell or agent, for example `--pid $$`; `--force` takes process 1",
         ));
     }
@@ -104,7 +105,8 @@ fn named_host(number: i64, force: bool) -> Result<Host, CommandError> {
     match process::owner(pid) {
         Some(owner) if owner != me && me != 0 => {
             let text = format!("process {pid} belongs to another user (uid {owner})");
-            Err(CommandError::new(Kind::InvalidValue, text).hint("`--pid` takes a process of your own"))
+            Err(CommandError::new(CommandErrorKind::InvalidValue, text)
+                .hint("`--pid` takes a process of your own"))
         }
         _ => Ok(host),
     }
@@ -116,12 +118,12 @@ fn is_shell(pid: Pid) -> bool {
 }
 
 pub(super) fn not_there(pid: Pid) -> CommandError {
-    CommandError::new(Kind::NotRunning, format!("there is no process {pid}"))
+    CommandError::new(CommandErrorKind::NotRunning, format!("there is no process {pid}"))
         .hint("`--pid` takes the id of a live process")
 }
 
 fn no_host() -> CommandError {
     let text = "cannot tell which process to follow: neither a harness nor a terminal started this command";
-    CommandError::new(Kind::NoHost, text)
+    CommandError::new(CommandErrorKind::NoHost, text)
         .hint("pass the process that stays with `--pid PID` (in a script: `--pid $$`)")
 }

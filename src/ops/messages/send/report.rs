@@ -1,8 +1,8 @@
 //! The results of sending one message: one per copy.
 
 use crate::domain::{AgentName, MessageId};
-use crate::ops::error::{CommandError, Kind};
-use crate::ops::wake::Rung;
+use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::wake::WakeRoute;
 use crate::store::Stem;
 
 /// A copy that was accepted.
@@ -14,7 +14,7 @@ pub struct Accepted {
     /// It is kept until the recipient comes back.
     pub held: bool,
     /// How it gets to the recipient's attention.
-    pub rung: Rung,
+    pub rung: WakeRoute,
 }
 
 /// A copy that was refused, and why.
@@ -41,7 +41,8 @@ impl SendReport {
                 let why = failed.iter().map(|refused| refused.error.message.clone());
                 let why = why.collect::<Vec<_>>().join("; ");
                 let text = format!("sent to {sent} of {}; not sent: {why}", sent + failed.len());
-                let mut error = CommandError::new(Kind::NotAllSent, text).facts("notSentTo", names);
+                let mut error =
+                    CommandError::new(CommandErrorKind::NotAllSent, text).facts("notSentTo", names);
                 for Refused { to, error: own } in failed {
                     for hint in &own.hints {
                         let hint = if failed.len() > 1 { format!("{to}: {hint}") } else { hint.clone() };

@@ -4,43 +4,43 @@
 
 use std::path::Path;
 
-use crate::domain::Target;
+use crate::domain::ChangeTarget;
 use crate::domain::pattern::PathForm;
 use crate::ops::agents::names;
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, Kind};
-use crate::ops::reservations::check::{self as paths_check, Names, Verdict};
+use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::reservations::check::{self as paths_check, HardLinkPolicy, PathVerdict};
 use crate::sys::git::{Repository, Staged};
 use crate::sys::paths;
 
 /// The paths a commit would change, and the reservations that block them.
 #[derive(Debug, Default)]
-pub struct Commit {
+pub struct CommitCheck {
     /// Paths as git names them: relative to the root of the work tree.
-    pub verdicts: Vec<Verdict>,
+    pub verdicts: Vec<PathVerdict>,
     /// Why the commit is refused; `None` if it is not.
     pub refusal: Option<CommandError>,
 }
 
 /// Checks the staged changes. If the check fails, the error does not stop the commit; with `strict` it becomes a
 /// refusal.
-pub fn check(ctx: &Op) -> Result<Commit, CommandError> {
+pub fn check(ctx: &Op) -> Result<CommitCheck, CommandError> {
     match look(ctx) {
-        Err(error) if ctx.settings.is_on("strict") && error.kind != Kind::NoRepository => {
-            Ok(Commit { refusal: Some(not_known(&error)), ..Commit::default() })
+        Err(error) if ctx.settings.is_on("strict") && error.kind != CommandErrorKind::NoRepository => {
+            Ok(CommitCheck { refusal: Some(not_known(&error)), ..CommitCheck::default() })
         }
         looked => looked,
     }
 }
 
-fn look(ctx: &Op) -> Result<Commit, CommandError> {
+fn look(ctx: &Op) -> Result<CommitCheck, CommandError> {
     let repository = Repository::here(&ctx.cwd)?;
     let staged = repository.staged()?;
     if staged.is_empty() {
-        return Ok(Commit::default());
+        return Ok(CommitCheck::default());
     }
     let targets = targets(&repository.root, &staged);
-    let (verdicts, judged) = paths_check::for_caller(ctx, targets, Names::Given)?;
+    let (verdicts, judged) = paths_check::for_caller(ctx, targets, HardLinkPolicy::Given)?;
     let refusal = paths_check::verdict(&verdicts).map(|error| with_ways_out(error, &verdicts));
     if let (None, Some(file), true) = (&refusal, judged.unreadable.first(), ctx.settings.is_on("strict")) {
         return Err(names::unknown_reservations(file));
@@ -48,19 +48,19 @@ fn look(ctx: &Op) -> Result<Commit, CommandError> {
     for file in &judged.unreadable {
         ctx.warn(format!("cannot tell what `{}` reserves: {}", file.path, file.reason));
     }
-    Ok(Commit { verdicts, refusal })
+    Ok(CommitCheck { verdicts, refusal })
 }
 
 /// The staged entries as targets. A commit changes the entries themselves, so links among them are not resolved; only
 /// the path to the root may be a link.
-fn targets(root: &Path, staged: &[Staged]) -> Vec<(String, Target)> {
+fn targets(root: &Path, staged: &[Staged]) -> Vec<(String, ChangeTarget)> {
     let roots = paths::spellings(root, "");
     let target = |staged: &Staged| {
         let path = staged.path.to_string_lossy().into_owned();
         let spellings: Vec<PathForm> = roots.iter().map(|root| root.join(&path)).collect();
         let target = match staged.is_repository {
-            true => Target::tree(spellings),
-            false => Target::File(spellings),
+            true => ChangeTarget::tree(spellings),
+            false => ChangeTarget::File(spellings),
         };
         (path, target)
     };
@@ -68,7 +68,7 @@ fn targets(root: &Path, staged: &[Staged]) -> Vec<(String, Target)> {
 }
 
 /// Adds hints: ask the holders (at most three), unstage the path, or, as a person, bypass the guard.
-fn with_ways_out(error: CommandError, verdicts: &[Verdict]) -> CommandError {
+fn with_ways_out(error: CommandError, verdicts: &[PathVerdict]) -> CommandError {
     const MOST: usize = 3;
     let mut holders: Vec<&str> = Vec::new();
     for holding in verdicts.iter().filter_map(|verdict| verdict.holding.as_ref()) {
@@ -88,7 +88,8 @@ fn with_ways_out(error: CommandError, verdicts: &[Verdict]) -> CommandError {
 
 fn not_known(error: &CommandError) -> CommandError {
     let text = format!("cannot check whether others have reserved what is staged: {}", error.message);
-    let refusal = CommandError { hints: error.hints.clone(), ..CommandError::new(Kind::NotChecked, text) };
+    let refusal =
+        CommandError { hints: error.hints.clone(), ..CommandError::new(CommandErrorKind::NotChecked, text) };
     refusal
         .hint("you are refused because `strict` is set: `msg config get strict`")
         .hint("to commit anyway (people only): `git commit --no-verify`")

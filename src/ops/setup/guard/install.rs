@@ -7,17 +7,17 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::domain::settings::Source;
+use crate::domain::settings::SettingSource;
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::person;
-use crate::store::Reason;
+use crate::store::LocationReason;
 use crate::sys::files::{self, Published};
 use crate::sys::git::Repository;
 use crate::sys::program;
 
-use crate::ops::setup::guard::place::{self, Audience, Occupant, Place, is_executable};
-use crate::ops::setup::guard::script::{self, Call, Shape};
+use crate::ops::setup::guard::place::{self, ExistingHook, HookLocation, HookSharing, is_executable};
+use crate::ops::setup::guard::script::{self, GuardCommand, GuardShape};
 
 /// Mode of a hook file that only we wrote.
 const MODE: u32 = 0o755;
@@ -33,7 +33,7 @@ const GENERATORS: [(&str, &str); 4] = [
 
 /// The options of `msg guard install`.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Order {
+pub struct GuardInstallOptions {
     /// Install even if the hook would apply outside of this repository.
     pub shared: bool,
     pub dry_run: bool,
@@ -51,24 +51,24 @@ pub struct Installed {
     pub is_chained: bool,
 }
 
-pub fn install(ctx: &Op, order: Order) -> Result<Installed, CommandError> {
+pub fn install(ctx: &Op, order: GuardInstallOptions) -> Result<Installed, CommandError> {
     person::required(|| {
         let shared = if order.shared { " --shared" } else { "" };
         let dry_run = if order.dry_run { " --dry-run" } else { "" };
         person::with_mesh(ctx, &format!("msg guard install{shared}{dry_run}"))
     })?;
     let repository = Repository::here(&ctx.cwd)?;
-    let place = Place::of(ctx, &repository)?;
+    let place = HookLocation::of(ctx, &repository)?;
     // If `--mesh` was given, the hook uses that mesh, whatever is configured when it runs.
-    let is_pinned = matches!(ctx.location.reason, Reason::Told(Source::Flag(_)));
-    let call = Call {
+    let is_pinned = matches!(ctx.location.reason, LocationReason::Told(SettingSource::Flag(_)));
+    let call = GuardCommand {
         is_on_path: program::is_on_path("msg"),
         program: program::own().map_err(no_program)?,
         mesh: is_pinned.then(|| ctx.location.to_string()),
     };
     // A first plan without the lock. It may fail because another installation is half done at this moment.
-    let mut plan = Plan::of(&place, &call);
-    let is_change = plan.as_ref().map_or(true, Plan::is_change);
+    let mut plan = GuardPlan::of(&place, &call);
+    let is_change = plan.as_ref().map_or(true, GuardPlan::is_change);
     if is_change && !order.shared {
         refuse_shared(&place, &repository)?;
     }
@@ -77,7 +77,7 @@ pub fn install(ctx: &Op, order: Order) -> Result<Installed, CommandError> {
             files::missing_above(&place.hook)?.iter().try_for_each(|dir| create_dir(dir))?;
         }
         let _alone = place.lock(ctx)?;
-        let now = Plan::of(&place, &call)?;
+        let now = GuardPlan::of(&place, &call)?;
         now.change.make(&place)?;
         plan = Ok(now);
     }
@@ -88,28 +88,30 @@ pub fn install(ctx: &Op, order: Order) -> Result<Installed, CommandError> {
 }
 
 /// The current state of the hook file, and the change it needs.
-struct Plan {
-    occupant: Occupant,
-    change: Change,
+struct GuardPlan {
+    occupant: ExistingHook,
+    change: GuardInstallStep,
     is_chained: bool,
 }
 
-impl Plan {
-    fn of(place: &Place, call: &Call) -> Result<Self, CommandError> {
+impl GuardPlan {
+    fn of(place: &HookLocation, call: &GuardCommand) -> Result<Self, CommandError> {
         let occupant = place.occupant()?;
-        let change = Change::of(place, &occupant, call)?;
+        let change = GuardInstallStep::of(place, &occupant, call)?;
         let is_chained = place.runs_another(&occupant)?;
         Ok(Self { occupant, change, is_chained })
     }
 
     fn is_change(&self) -> bool {
-        !matches!(self.change, Change::None)
+        !matches!(self.change, GuardInstallStep::None)
     }
 
     fn warn(&self, ctx: &Op, shown: &str) {
         match &self.occupant {
-            Occupant::Script { content } => warn_of_generators(ctx, shown, content),
-            Occupant::Ours { mode, found, .. } if found.shape == Shape::Inserted && !is_executable(*mode) => {
+            ExistingHook::Script { content } => warn_of_generators(ctx, shown, content),
+            ExistingHook::Ours { mode, found, .. }
+                if found.shape == GuardShape::Inserted && !is_executable(*mode) =>
+            {
                 ctx.warn(format!("git ignores `{shown}`, which is not executable: `chmod +x` it"));
             }
             _ => {}
@@ -118,7 +120,7 @@ impl Plan {
 }
 
 /// The change to make.
-enum Change {
+enum GuardInstallStep {
     None,
     /// Create the file: there is none.
     Publish(Vec<u8>),
@@ -130,28 +132,28 @@ enum Change {
     Displace(Vec<u8>),
 }
 
-impl Change {
-    fn of(place: &Place, occupant: &Occupant, call: &Call) -> Result<Self, CommandError> {
+impl GuardInstallStep {
+    fn of(place: &HookLocation, occupant: &ExistingHook, call: &GuardCommand) -> Result<Self, CommandError> {
         match occupant {
-            Occupant::Ours { content, mode, found } => {
+            ExistingHook::Ours { content, mode, found } => {
                 let renewed = script::renewed(content, found, call);
                 Ok(match (found.shape, renewed == *content) {
-                    (Shape::Whole, true) if !is_executable(*mode) => Self::Replace(renewed),
+                    (GuardShape::Whole, true) if !is_executable(*mode) => Self::Replace(renewed),
                     (_, true) => Self::None,
-                    (Shape::Whole, false) => Self::Replace(renewed),
-                    (Shape::Inserted, false) => Self::Rewrite(renewed),
+                    (GuardShape::Whole, false) => Self::Replace(renewed),
+                    (GuardShape::Inserted, false) => Self::Rewrite(renewed),
                 })
             }
-            Occupant::Script { content } => Ok(Self::Rewrite(script::inserted(content, call))),
-            Occupant::Nothing | Occupant::Other => match (place.place_of_kept()?, occupant) {
+            ExistingHook::Script { content } => Ok(Self::Rewrite(script::inserted(content, call))),
+            ExistingHook::Nothing | ExistingHook::Other => match (place.place_of_kept()?, occupant) {
                 (Some(kept), _) if !place.is_kept()? => Err(left_over(place, &kept)),
-                (None, Occupant::Nothing) => Ok(Self::Publish(script::whole(call))),
+                (None, ExistingHook::Nothing) => Ok(Self::Publish(script::whole(call))),
                 _ => Ok(Self::Displace(script::whole(call))),
             },
         }
     }
 
-    fn make(&self, place: &Place) -> Result<(), CommandError> {
+    fn make(&self, place: &HookLocation) -> Result<(), CommandError> {
         files::sweep_in(place.dir())?;
         match self {
             Self::None => Ok(()),
@@ -170,7 +172,7 @@ impl Change {
 }
 
 /// Gives the existing hook a second name, under which our hook finds it.
-fn keep(place: &Place) -> Result<(), CommandError> {
+fn keep(place: &HookLocation) -> Result<(), CommandError> {
     place.tidy()?;
     create_dir(&place.kept_in)?;
     let text = match files::read_link(&place.hook)? {
@@ -205,24 +207,26 @@ fn create_dir(dir: &Path) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn refuse_shared(place: &Place, repository: &Repository) -> Result<(), CommandError> {
+fn refuse_shared(place: &HookLocation, repository: &Repository) -> Result<(), CommandError> {
     let dir = place.shown(place.dir());
     let (text, hint) = match place.audience(repository)? {
-        Audience::ThisRepository => return Ok(()),
-        Audience::WhoeverPulls => (
+        HookSharing::ThisRepository => return Ok(()),
+        HookSharing::WhoeverPulls => (
             format!(
                 "git looks for hooks in `{dir}`, and what is there is committed: everyone would get the guard"
             ),
             "let the hook there call `msg guard check`, or write it all the same with `--shared`",
         ),
-        Audience::OtherRepositories => (
+        HookSharing::OtherRepositories => (
             format!(
                 "git looks for hooks in `{dir}`, outside of this repository: others would get the guard too"
             ),
             "if that is what you want: `msg guard install --shared`; else see `git config --show-origin core.hooksPath`",
         ),
     };
-    Err(CommandError::new(Kind::SharedHooks, text).hint(hint).fact("file", place.hook.display().to_string()))
+    Err(CommandError::new(CommandErrorKind::SharedHooks, text)
+        .hint(hint)
+        .fact("file", place.hook.display().to_string()))
 }
 
 fn warn_of_generators(ctx: &Op, shown: &str, content: &[u8]) {
@@ -234,21 +238,21 @@ fn warn_of_generators(ctx: &Op, shown: &str, content: &[u8]) {
     }
 }
 
-fn left_over(place: &Place, kept: &Path) -> CommandError {
+fn left_over(place: &HookLocation, kept: &Path) -> CommandError {
     let text = format!(
         "`{}` is the hook from before an earlier installation, whose place another took",
         place.shown(kept)
     );
-    CommandError::new(Kind::HookInTheWay, text)
+    CommandError::new(CommandErrorKind::HookInTheWay, text)
         .hint("move it to where you want it, or remove it")
         .fact("file", kept.display().to_string())
 }
 
-fn changed_meanwhile(place: &Place) -> CommandError {
+fn changed_meanwhile(place: &HookLocation) -> CommandError {
     let text = format!("`{}` was changed while we looked at it", place.shown(&place.hook));
-    CommandError::new(Kind::HookInTheWay, text).hint("try again")
+    CommandError::new(CommandErrorKind::HookInTheWay, text).hint("try again")
 }
 
 fn no_program(error: std::io::Error) -> CommandError {
-    CommandError::new(Kind::Io, format!("the path of this program can't be found out: {error}"))
+    CommandError::new(CommandErrorKind::Io, format!("the path of this program can't be found out: {error}"))
 }

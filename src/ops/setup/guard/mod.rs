@@ -9,11 +9,11 @@ mod place;
 mod script;
 mod uninstall;
 
-pub use check::{Commit, check};
-pub use install::{Installed, Order, install};
+pub use check::{CommitCheck, check};
+pub use install::{GuardInstallOptions, Installed, install};
 pub use uninstall::{TakenOut, Uninstalled, uninstall};
 
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::sys::git::GitError;
 
 /// The hook that git runs before it makes a commit.
@@ -23,13 +23,16 @@ impl From<GitError> for CommandError {
     fn from(error: GitError) -> Self {
         let text = error.to_string();
         match error {
-            GitError::NoRepository(_) => {
-                Self::new(Kind::NoRepository, text).hint("go to the work tree that you commit from")
-            }
-            GitError::NoWorkTree(_) => Self::new(Kind::NoRepository, text)
+            GitError::NoRepository(_) => Self::new(CommandErrorKind::NoRepository, text)
+                .hint("go to the work tree that you commit from"),
+            GitError::NoWorkTree(_) => Self::new(CommandErrorKind::NoRepository, text)
                 .hint("go to the work tree that you commit from; nobody commits in a bare repository"),
-            GitError::NotRun(_) => Self::new(Kind::Io, text).hint("is git installed, and on your PATH?"),
-            GitError::Failed { .. } => Self::new(Kind::Io, text).hint("does `git status` work here?"),
+            GitError::NotRun(_) => {
+                Self::new(CommandErrorKind::Io, text).hint("is git installed, and on your PATH?")
+            }
+            GitError::Failed { .. } => {
+                Self::new(CommandErrorKind::Io, text).hint("does `git status` work here?")
+            }
             GitError::File(error) => error.into(),
         }
     }

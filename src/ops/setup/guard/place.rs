@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::ops::context::Context;
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::sys::environment::Home;
 use crate::sys::files;
 use crate::sys::flock::{FileLock, LockError};
@@ -14,11 +14,11 @@ use crate::sys::git::Repository;
 use crate::sys::paths;
 
 use crate::ops::setup::guard::HOOK;
-use crate::ops::setup::guard::script::{self, Found, KEPT, KEPT_FILE, Shape};
+use crate::ops::setup::guard::script::{self, GuardBlock, GuardShape, KEPT, KEPT_FILE};
 
 /// The path of the hook file, and the paths where the previous hook is kept.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct HookLocation {
     pub(super) hook: PathBuf,
     /// Directory for `kept`. In it the previous hook keeps its file name, because some hooks depend on their name.
     pub(super) kept_in: PathBuf,
@@ -34,13 +34,13 @@ pub(super) struct Place {
 
 /// The current content of the path of the hook.
 #[derive(Debug)]
-pub(super) enum Occupant {
+pub(super) enum ExistingHook {
     Nothing,
     /// A file with our block in it.
     Ours {
         content: Vec<u8>,
         mode: u32,
-        found: Found,
+        found: GuardBlock,
     },
     /// A shell script that git runs and that does not read itself.
     Script {
@@ -53,7 +53,7 @@ pub(super) enum Occupant {
 
 /// The previous hook.
 #[derive(Debug)]
-pub(super) enum Kept {
+pub(super) enum PreviousHook {
     Nothing,
     File(PathBuf),
     /// A link, with its target text at its original path.
@@ -62,7 +62,7 @@ pub(super) enum Kept {
 
 /// The people and repositories that would get a hook that is written there.
 #[derive(Debug)]
-pub(super) enum Audience {
+pub(super) enum HookSharing {
     ThisRepository,
     /// It would be committed.
     WhoeverPulls,
@@ -70,7 +70,7 @@ pub(super) enum Audience {
     OtherRepositories,
 }
 
-impl Place {
+impl HookLocation {
     pub(super) fn of(ctx: &Context, repository: &Repository) -> Result<Self, CommandError> {
         let hook = repository.hook(HOOK)?;
         let kept_in = hook.with_file_name(KEPT);
@@ -80,7 +80,7 @@ impl Place {
         if files::metadata(place.dir())?.is_some_and(|metadata| !metadata.is_dir()) {
             let dir = place.shown(place.dir());
             let text = format!("git looks for hooks in `{dir}`, which is not a directory");
-            return Err(CommandError::new(Kind::HookInTheWay, text)
+            return Err(CommandError::new(CommandErrorKind::HookInTheWay, text)
                 .hint("`git config --show-origin core.hooksPath` shows where that is set"));
         }
         Ok(place)
@@ -117,75 +117,77 @@ impl Place {
         self.home.shorten(&path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy())
     }
 
-    pub(super) fn occupant(&self) -> Result<Occupant, CommandError> {
-        let Some(metadata) = files::link_metadata(&self.hook)? else { return Ok(Occupant::Nothing) };
+    pub(super) fn occupant(&self) -> Result<ExistingHook, CommandError> {
+        let Some(metadata) = files::link_metadata(&self.hook)? else { return Ok(ExistingHook::Nothing) };
         if metadata.is_symlink() {
-            return Ok(Occupant::Other);
+            return Ok(ExistingHook::Other);
         }
         if !metadata.is_file() {
             let text = format!("`{}` is not a file", self.shown(&self.hook));
-            return Err(CommandError::new(Kind::HookInTheWay, text).hint("look at it, and move it away"));
+            return Err(
+                CommandError::new(CommandErrorKind::HookInTheWay, text).hint("look at it, and move it away")
+            );
         }
         let content = files::read_large(&self.hook)?.unwrap_or_default();
         let mode = metadata.permissions().mode() & 0o7777;
-        let found = script::find(&content).map_err(|script::Torn| {
+        let found = script::find(&content).map_err(|script::UnpairedMark| {
             let text = format!("`{}` has one of our marks without the other", self.shown(&self.hook));
-            CommandError::new(Kind::HookInTheWay, text)
+            CommandError::new(CommandErrorKind::HookInTheWay, text)
                 .hint("take our lines out by hand; they are about `ravenry guard`")
                 .fact("file", self.hook.display().to_string())
         })?;
         Ok(match found {
-            Some(found) => Occupant::Ours { content, mode, found },
+            Some(found) => ExistingHook::Ours { content, mode, found },
             None if is_executable(mode) && script::is_shell(&content) && !script::reads_itself(&content) => {
-                Occupant::Script { content }
+                ExistingHook::Script { content }
             }
-            None => Occupant::Other,
+            None => ExistingHook::Other,
         })
     }
 
     /// Whether another hook runs before our check. A hook that git would ignore does not count.
-    pub(super) fn runs_another(&self, occupant: &Occupant) -> Result<bool, CommandError> {
+    pub(super) fn runs_another(&self, occupant: &ExistingHook) -> Result<bool, CommandError> {
         let runs = |file: &Path| -> Result<bool, CommandError> {
             let metadata = files::metadata(file)?;
             Ok(metadata.is_some_and(|file| file.is_file() && is_executable(file.permissions().mode())))
         };
         match occupant {
-            Occupant::Nothing => Ok(false),
-            Occupant::Script { .. } => Ok(true),
-            Occupant::Other => runs(&self.hook),
-            Occupant::Ours { found, .. } if found.shape == Shape::Inserted => Ok(true),
-            Occupant::Ours { .. } => runs(&self.kept),
+            ExistingHook::Nothing => Ok(false),
+            ExistingHook::Script { .. } => Ok(true),
+            ExistingHook::Other => runs(&self.hook),
+            ExistingHook::Ours { found, .. } if found.shape == GuardShape::Inserted => Ok(true),
+            ExistingHook::Ours { .. } => runs(&self.kept),
         }
     }
 
     /// The previous hook. Our link without its file counts as nothing: the link is removed last, and that was
     /// interrupted.
-    pub(super) fn what_is_kept(&self) -> Result<Kept, CommandError> {
+    pub(super) fn what_is_kept(&self) -> Result<PreviousHook, CommandError> {
         let link = files::read_link(&self.kept)?;
         Ok(match link {
-            Some(text) if text != to_file() => Kept::Link(from_above(&text)),
+            Some(text) if text != to_file() => PreviousHook::Link(from_above(&text)),
             // Earlier versions kept the file here, without a link.
-            None if files::exists(&self.kept)? => Kept::File(self.kept.clone()),
-            _ if files::exists(&self.kept_file)? => Kept::File(self.kept_file.clone()),
-            _ => Kept::Nothing,
+            None if files::exists(&self.kept)? => PreviousHook::File(self.kept.clone()),
+            _ if files::exists(&self.kept_file)? => PreviousHook::File(self.kept_file.clone()),
+            _ => PreviousHook::Nothing,
         })
     }
 
     /// The path where the previous hook is kept, if there is one.
     pub(super) fn place_of_kept(&self) -> Result<Option<PathBuf>, CommandError> {
         Ok(match self.what_is_kept()? {
-            Kept::Nothing => None,
-            Kept::File(file) => Some(file),
-            Kept::Link(_) => Some(self.kept.clone()),
+            PreviousHook::Nothing => None,
+            PreviousHook::File(file) => Some(file),
+            PreviousHook::Link(_) => Some(self.kept.clone()),
         })
     }
 
     /// Whether the hook and the kept one are the same, as they are after a crash.
     pub(super) fn is_kept(&self) -> Result<bool, CommandError> {
         let kept = match self.what_is_kept()? {
-            Kept::Nothing => return Ok(false),
-            Kept::Link(text) => return Ok(files::read_link(&self.hook)? == Some(text)),
-            Kept::File(file) => file,
+            PreviousHook::Nothing => return Ok(false),
+            PreviousHook::Link(text) => return Ok(files::read_link(&self.hook)? == Some(text)),
+            PreviousHook::File(file) => file,
         };
         let (Some(there), Some(file)) = (files::link_metadata(&self.hook)?, files::link_metadata(&kept)?)
         else {
@@ -199,24 +201,24 @@ impl Place {
 
     /// Removes the directory and the link if no hook is kept.
     pub(super) fn tidy(&self) -> Result<(), CommandError> {
-        if matches!(self.what_is_kept()?, Kept::Nothing) && files::exists(&self.kept_in)? {
+        if matches!(self.what_is_kept()?, PreviousHook::Nothing) && files::exists(&self.kept_in)? {
             files::remove(&self.kept)?;
             files::remove_dir(&self.kept_in)?;
         }
         Ok(())
     }
 
-    pub(super) fn audience(&self, repository: &Repository) -> Result<Audience, CommandError> {
+    pub(super) fn audience(&self, repository: &Repository) -> Result<HookSharing, CommandError> {
         let dir = paths::resolve(self.dir());
         if dir.is_within(&paths::resolve(&repository.common_dir()?)) {
-            return Ok(Audience::ThisRepository);
+            return Ok(HookSharing::ThisRepository);
         }
         let Some(inside) = dir.relative_to(&paths::resolve(&repository.root)) else {
-            return Ok(Audience::OtherRepositories);
+            return Ok(HookSharing::OtherRepositories);
         };
         match repository.would_commit(&Path::new(inside).join(HOOK))? {
-            true => Ok(Audience::WhoeverPulls),
-            false => Ok(Audience::ThisRepository),
+            true => Ok(HookSharing::WhoeverPulls),
+            false => Ok(HookSharing::ThisRepository),
         }
     }
 }

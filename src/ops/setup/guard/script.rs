@@ -1,25 +1,25 @@
 //! The text of the hook: a block between two marks, in POSIX shell.
 //!
-//! It has two shapes. [`Shape::Inserted`] goes to the top of a shell script that is there already. The block runs the same
-//! file again, under the same name, and does nothing in that second run; so the rest of the script finds its `$0`, its
-//! arguments and its environment unchanged, and may exit anywhere. [`Shape::Whole`] is a file of our own that first runs the
-//! hook that it replaced, if there was one, through a link: a program, a script in another language, a link, or a shell
-//! script that reads itself.
+//! It has two shapes. [`GuardShape::Inserted`] goes to the top of a shell script that is there already. The block runs
+//! the same file again, under the same name, and does nothing in that second run; so the rest of the script finds its
+//! `$0`, its arguments and its environment unchanged, and may exit anywhere. [`GuardShape::Whole`] is a file of our own
+//! that first runs the hook that it replaced, if there was one, through a link: a program, a script in another
+//! language, a link, or a shell script that reads itself.
 //!
 //! One shape can't do both, because two kinds of shell scripts need opposite things from `$0`:
 //! - A script that looks for its neighbours or its own name needs `$0` to be the path that git runs, directory and name
-//!   alike. husky 9 runs `$(dirname "$(dirname "$0")")/$(basename "$0")` (`guard::places::a_directory_that_is_ignored`). So
-//!   our text and the script share one file; a link in `pre-commit.ravenry/` has another directory, and
-//!   `pre-commit.ravenry-kept` another name.
-//! - A script that reads itself, such as `tail -n +4 "$0" | sh` or `exec python3 "$0"`, needs a file at `$0` that has its
-//!   own lines and no others (`guard::others::scripts_that_read_themselves`). So our text must not be in that file, not
-//!   even on lines that the shell would skip.
+//!   alike. husky 9 runs `$(dirname "$(dirname "$0")")/$(basename "$0")`
+//!   (`guard::places::a_directory_that_is_ignored`). So our text and the script share one file; a link in
+//!   `pre-commit.ravenry/` has another directory, and `pre-commit.ravenry-kept` another name.
+//! - A script that reads itself, such as `tail -n +4 "$0" | sh` or `exec python3 "$0"`, needs a file at `$0` that has
+//!   its own lines and no others (`guard::others::scripts_that_read_themselves`). So our text must not be in that file,
+//!   not even on lines that the shell would skip.
 //!
 //! Hence [`reads_itself`], which tells the second kind from the first.
 //!
-//! In both shapes the other hook runs first, because it may stage more files, and take long; then we check. Only a clear
-//! refusal stops the commit: exit code 1, and the word that our answer begins with. Any other failure is reported, and the
-//! commit goes on.
+//! In both shapes the other hook runs first, because it may stage more files, and take long; then we check. Only a
+//! clear refusal stops the commit: exit code 1, and the word that our answer begins with. Any other failure is
+//! reported, and the commit goes on.
 
 use std::ffi::OsStr;
 use std::ops::Range;
@@ -46,7 +46,7 @@ const LOOKS: [&str; 9] = ["echo", "printf", "test", "[", "[[", "case", "basename
 const PREFIXES: [&str; 10] = ["if", "elif", "then", "else", "while", "until", "do", "!", "{", "exec"];
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Shape {
+pub(super) enum GuardShape {
     /// A block at the top of somebody else's script.
     Inserted,
     /// A file of our own, except for what people add to it.
@@ -55,7 +55,7 @@ pub(super) enum Shape {
 
 /// How the hook calls `msg`.
 #[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct GuardCommand {
     /// Whether this binary is the `msg` on the PATH.
     pub(super) is_on_path: bool,
     pub(super) program: PathBuf,
@@ -65,47 +65,47 @@ pub(super) struct Call {
 
 /// The position of our block in a file.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Found {
-    pub(super) shape: Shape,
+pub(super) struct GuardBlock {
+    pub(super) shape: GuardShape,
     pub(super) range: Range<usize>,
 }
 
 /// One of the two marks without the other.
 #[derive(Debug)]
-pub(super) struct Torn;
+pub(super) struct UnpairedMark;
 
 /// The content of a file that only we wrote.
-pub(super) fn whole(call: &Call) -> Vec<u8> {
-    [SHEBANG.as_bytes(), &block(Shape::Whole, call)].concat()
+pub(super) fn whole(call: &GuardCommand) -> Vec<u8> {
+    [SHEBANG.as_bytes(), &block(GuardShape::Whole, call)].concat()
 }
 
 /// Another's script with our block in it.
-pub(super) fn inserted(script: &[u8], call: &Call) -> Vec<u8> {
+pub(super) fn inserted(script: &[u8], call: &GuardCommand) -> Vec<u8> {
     let (before, after) = script.split_at(first_line(script));
-    [before, &block(Shape::Inserted, call), after].concat()
+    [before, &block(GuardShape::Inserted, call), after].concat()
 }
 
 /// The position of our block, if there is one.
-pub(super) fn find(content: &[u8]) -> Result<Option<Found>, Torn> {
-    let begins = [(BEGIN, Shape::Inserted), (BEGIN_WHOLE, Shape::Whole)];
+pub(super) fn find(content: &[u8]) -> Result<Option<GuardBlock>, UnpairedMark> {
+    let begins = [(BEGIN, GuardShape::Inserted), (BEGIN_WHOLE, GuardShape::Whole)];
     let begin = begins.iter().find_map(|(mark, shape)| Some((position(content, mark)?, *shape)));
     let end = position(content, END);
     match (begin, end) {
         (None, None) => Ok(None),
         (Some((begin, shape)), Some(end)) if begin < end => {
-            Ok(Some(Found { shape, range: begin..end + END.len() }))
+            Ok(Some(GuardBlock { shape, range: begin..end + END.len() }))
         }
-        _ => Err(Torn),
+        _ => Err(UnpairedMark),
     }
 }
 
 /// The content without our block.
-pub(super) fn without(content: &[u8], found: &Found) -> Vec<u8> {
+pub(super) fn without(content: &[u8], found: &GuardBlock) -> Vec<u8> {
     [&content[..found.range.start], &content[found.range.end..]].concat()
 }
 
 /// The same content, with the block as it is written now.
-pub(super) fn renewed(content: &[u8], found: &Found, call: &Call) -> Vec<u8> {
+pub(super) fn renewed(content: &[u8], found: &GuardBlock, call: &GuardCommand) -> Vec<u8> {
     let (before, after) = (&content[..found.range.start], &content[found.range.end..]);
     [before, &block(found.shape, call), after].concat()
 }
@@ -218,15 +218,15 @@ fn position(content: &[u8], mark: &str) -> Option<usize> {
     places.find(|(at, window)| *window == mark && is_line(*at)).map(|(at, _)| at)
 }
 
-fn block(shape: Shape, call: &Call) -> Vec<u8> {
+fn block(shape: GuardShape, call: &GuardCommand) -> Vec<u8> {
     let template = match shape {
-        Shape::Inserted => include_str!("inserted.sh"),
-        Shape::Whole => include_str!("whole.sh").trim_start_matches(SHEBANG),
+        GuardShape::Inserted => include_str!("inserted.sh"),
+        GuardShape::Whole => include_str!("whole.sh").trim_start_matches(SHEBANG),
     };
     let mesh = call.mesh.iter().flat_map(|mesh| [b" --mesh ", &*quoted(mesh.as_ref())].concat()).collect();
     let by_name: &[u8] = if call.is_on_path { b"msg " } else { b"" };
     let programs = [by_name, &quoted(call.program.as_os_str())].concat();
-    let indent = if shape == Shape::Inserted { "    " } else { "" };
+    let indent = if shape == GuardShape::Inserted { "    " } else { "" };
     let look: String = include_str!("look.sh").lines().map(|line| format!("{indent}{line}\n")).collect();
     let look = fill(&look, &[("@PROGRAMS@", programs), ("@MESH@", mesh)]);
     fill(template, &[("@LOOK@", look)])
@@ -264,8 +264,8 @@ fn quoted(word: &OsStr) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn call(program: &str) -> Call {
-        Call { is_on_path: false, program: program.into(), mesh: Some("/the mesh".into()) }
+    fn call(program: &str) -> GuardCommand {
+        GuardCommand { is_on_path: false, program: program.into(), mesh: Some("/the mesh".into()) }
     }
 
     #[test]
@@ -275,14 +275,14 @@ mod tests {
         for script in scripts {
             let guarded = inserted(script, &call("/a"));
             let found = find(&guarded).unwrap().unwrap();
-            assert_eq!(found.shape, Shape::Inserted);
+            assert_eq!(found.shape, GuardShape::Inserted);
             assert_eq!(without(&guarded, &found), script);
             let renewed = renewed(&guarded, &found, &call("/b"));
             assert_eq!(renewed, inserted(script, &call("/b")));
         }
         let whole = whole(&call("/a"));
         let found = find(&whole).unwrap().unwrap();
-        assert_eq!((found.shape, &*without(&whole, &found)), (Shape::Whole, SHEBANG.as_bytes()));
+        assert_eq!((found.shape, &*without(&whole, &found)), (GuardShape::Whole, SHEBANG.as_bytes()));
     }
 
     #[test]

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::person;
 use crate::sys::files;
 use crate::sys::git::Repository;
 
-use crate::ops::setup::guard::place::{Kept, Occupant, Place};
-use crate::ops::setup::guard::script::{self, SHEBANG, Shape};
+use crate::ops::setup::guard::place::{ExistingHook, HookLocation, PreviousHook};
+use crate::ops::setup::guard::script::{self, GuardShape, SHEBANG};
 
 #[derive(Clone, Debug)]
 pub struct Uninstalled {
@@ -34,13 +34,13 @@ pub fn uninstall(ctx: &Op, dry_run: bool) -> Result<Uninstalled, CommandError> {
         person::with_mesh(ctx, &format!("msg guard uninstall{}", if dry_run { " --dry-run" } else { "" }))
     })?;
     let repository = Repository::here(&ctx.cwd)?;
-    let place = Place::of(ctx, &repository)?;
+    let place = HookLocation::of(ctx, &repository)?;
     let mut taken_out = Vec::new();
     if files::exists(place.dir())? {
         let _alone = if dry_run { None } else { place.lock(ctx)? };
         taken_out.extend(take_out(&place, dry_run)?);
         for aside in place.moved_aside()? {
-            if matches!(aside.occupant(), Ok(Occupant::Ours { .. })) {
+            if matches!(aside.occupant(), Ok(ExistingHook::Ours { .. })) {
                 taken_out.extend(take_out(&aside, dry_run)?);
             }
         }
@@ -54,22 +54,22 @@ pub fn uninstall(ctx: &Op, dry_run: bool) -> Result<Uninstalled, CommandError> {
 }
 
 /// Removes the guard from one file. `None`: it was not there.
-fn take_out(place: &Place, dry_run: bool) -> Result<Option<TakenOut>, CommandError> {
-    let change = Change::of(place)?;
+fn take_out(place: &HookLocation, dry_run: bool) -> Result<Option<TakenOut>, CommandError> {
+    let change = GuardRemovalStep::of(place)?;
     if !dry_run {
         files::sweep_in(place.dir())?;
         change.make(place)?;
     }
     let is_left = match change {
-        Change::None | Change::Forget => return Ok(None),
-        Change::Remove => false,
-        Change::Restore | Change::Rewrite(_) => true,
+        GuardRemovalStep::None | GuardRemovalStep::Forget => return Ok(None),
+        GuardRemovalStep::Remove => false,
+        GuardRemovalStep::Restore | GuardRemovalStep::Rewrite(_) => true,
     };
     Ok(Some(TakenOut { file: place.hook.clone(), shown: place.shown(&place.hook), is_left }))
 }
 
 /// The change to make.
-enum Change {
+enum GuardRemovalStep {
     None,
     /// Remove the kept copy: the hook itself is there, because an earlier run was killed in between.
     Forget,
@@ -81,22 +81,22 @@ enum Change {
     Rewrite(Vec<u8>),
 }
 
-impl Change {
-    fn of(place: &Place) -> Result<Self, CommandError> {
-        let Occupant::Ours { content, found, .. } = place.occupant()? else {
+impl GuardRemovalStep {
+    fn of(place: &HookLocation) -> Result<Self, CommandError> {
+        let ExistingHook::Ours { content, found, .. } = place.occupant()? else {
             return Ok(if place.is_kept()? { Self::Forget } else { Self::None });
         };
         let rest = script::without(&content, &found);
-        let is_all_ours = found.shape == Shape::Whole && rest == SHEBANG.as_bytes();
+        let is_all_ours = found.shape == GuardShape::Whole && rest == SHEBANG.as_bytes();
         match (found.shape, place.place_of_kept()?) {
-            (Shape::Whole, Some(_)) if is_all_ours => Ok(Self::Restore),
-            (Shape::Whole, Some(kept)) => Err(edited(place, &kept)),
-            (Shape::Whole, None) if is_all_ours => Ok(Self::Remove),
-            (Shape::Whole, None) | (Shape::Inserted, _) => Ok(Self::Rewrite(rest)),
+            (GuardShape::Whole, Some(_)) if is_all_ours => Ok(Self::Restore),
+            (GuardShape::Whole, Some(kept)) => Err(edited(place, &kept)),
+            (GuardShape::Whole, None) if is_all_ours => Ok(Self::Remove),
+            (GuardShape::Whole, None) | (GuardShape::Inserted, _) => Ok(Self::Rewrite(rest)),
         }
     }
 
-    fn make(&self, place: &Place) -> Result<(), CommandError> {
+    fn make(&self, place: &HookLocation) -> Result<(), CommandError> {
         match self {
             Self::None => {}
             Self::Forget => {
@@ -112,24 +112,24 @@ impl Change {
     }
 }
 
-fn restore(place: &Place) -> Result<(), CommandError> {
+fn restore(place: &HookLocation) -> Result<(), CommandError> {
     match place.what_is_kept()? {
-        Kept::Nothing => {}
-        Kept::Link(text) => {
+        PreviousHook::Nothing => {}
+        PreviousHook::Link(text) => {
             files::replace_with_link(&place.hook, &text)?;
             files::remove(&place.kept)?;
         }
-        Kept::File(file) => files::put_back(&file, &place.hook)?,
+        PreviousHook::File(file) => files::put_back(&file, &place.hook)?,
     }
     Ok(())
 }
 
 /// Both the edited hook and the kept one may be wanted, so a person has to merge them.
-fn edited(place: &Place, kept: &Path) -> CommandError {
+fn edited(place: &HookLocation, kept: &Path) -> CommandError {
     let (hook, kept) = (place.shown(&place.hook), place.shown(kept));
     let text =
         format!("`{hook}` was changed since the guard was installed, and `{kept}` is the hook from before");
-    CommandError::new(Kind::HookInTheWay, text)
+    CommandError::new(CommandErrorKind::HookInTheWay, text)
         .hint(format!("make one of the two, put it at `{hook}`, and remove the other"))
         .fact("file", place.hook.display().to_string())
 }

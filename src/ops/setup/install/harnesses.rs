@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use crate::domain::edit::json::{Dialect, Json, quoted};
-use crate::domain::{Errand, Harness, HookLine, Program};
+use crate::domain::{Harness, HookLine, HookPurpose, MsgProgram};
 use crate::ops::error::CommandError;
 use crate::sys::environment::{Home, variable};
 use crate::sys::files;
 use crate::sys::program::{on_path, own};
 
-use crate::ops::setup::install::part::{Entry, Hook, Part, Target};
-use crate::ops::setup::install::plan::Way;
-use crate::ops::setup::install::server::Server;
+use crate::ops::setup::install::part::{Hook, InstallTarget, InstalledPart, SettingsFileEntry};
+use crate::ops::setup::install::plan::InstallDirection;
+use crate::ops::setup::install::server::ServerEntry;
 use crate::ops::setup::install::tmux;
 use crate::ops::setup::install::trust::{Trust, Trusted};
 
@@ -67,7 +67,7 @@ priority = 100
 
 /// Which settings files are changed.
 #[derive(Clone, Debug)]
-pub(super) enum Scope<'a> {
+pub(super) enum InstallScope<'a> {
     /// The user's.
     User,
     /// Those of the project in this directory that stay out of its repository.
@@ -76,35 +76,35 @@ pub(super) enum Scope<'a> {
 
 /// Where and how something is installed. `program` is how hooks call `msg`.
 #[derive(Clone, Debug)]
-pub(super) struct Place<'a> {
+pub(super) struct InstallContext<'a> {
     pub(super) home: &'a Home,
-    pub(super) scope: Scope<'a>,
-    pub(super) program: Program,
+    pub(super) scope: InstallScope<'a>,
+    pub(super) program: MsgProgram,
     /// Also install Claude Code's status line.
     pub(super) statusline: bool,
     /// Also install the MCP server.
     pub(super) mcp: bool,
 }
 
-impl Place<'_> {
+impl InstallContext<'_> {
     /// The arguments by which `install` installs this harness here.
     pub(super) fn name(&self, harness: Harness) -> String {
         match self.scope {
-            Scope::User => harness.to_string(),
-            Scope::Project(_) => format!("{harness} --project"),
+            InstallScope::User => harness.to_string(),
+            InstallScope::Project(_) => format!("{harness} --project"),
         }
     }
 
     /// tmux's configuration files, or `Err` if our line can't be written in them.
-    pub(super) fn tmux(&self, way: Way) -> Result<Vec<Target>, CommandError> {
+    pub(super) fn tmux(&self, way: InstallDirection) -> Result<Vec<InstallTarget>, CommandError> {
         let line = tmux::line(&self.program)?;
-        let target = |path| Target::new(path, Part::Tmux(line.clone()));
+        let target = |path| InstallTarget::new(path, InstalledPart::Tmux(line.clone()));
         Ok(tmux::files(self.home, way).into_iter().map(target).collect())
     }
 
     /// The files of a harness, in the order in which they are written; `Err` says why there are none for a project.
-    pub(super) fn targets(&self, harness: Harness) -> Result<Vec<Target>, String> {
-        let Scope::Project(root) = &self.scope else { return Ok(self.user_targets(harness)) };
+    pub(super) fn targets(&self, harness: Harness) -> Result<Vec<InstallTarget>, String> {
+        let InstallScope::Project(root) = &self.scope else { return Ok(self.user_targets(harness)) };
         match harness {
             Harness::Claude => Ok(vec![self.claude(root.join(".claude/settings.local.json"))]),
             Harness::Opencode => {
@@ -122,7 +122,7 @@ impl Place<'_> {
         }
     }
 
-    fn user_targets(&self, harness: Harness) -> Vec<Target> {
+    fn user_targets(&self, harness: Harness) -> Vec<InstallTarget> {
         let mut targets = self.hook_targets(harness);
         if self.mcp {
             targets.extend(self.server_targets(harness));
@@ -131,16 +131,23 @@ impl Place<'_> {
     }
 
     /// Files that hold servers and nothing else of ours.
-    pub(super) fn server_targets(&self, harness: Harness) -> Vec<Target> {
+    pub(super) fn server_targets(&self, harness: Harness) -> Vec<InstallTarget> {
         let dir = config_dir(harness, self.home);
         let target = |path: PathBuf, dialect: Dialect| {
-            Target::new(path, settings(harness, dialect, vec![Entry::Server(self.server())]))
+            InstallTarget::new(
+                path,
+                settings(harness, dialect, vec![SettingsFileEntry::Server(self.server())]),
+            )
         };
         match (&self.scope, harness) {
-            (Scope::Project(_), _) => Vec::new(),
-            (Scope::User, Harness::Claude) => vec![target(claude_state(&dir, self.home), Dialect::Strict)],
-            (Scope::User, Harness::Copilot) => vec![target(dir.join("mcp-config.json"), Dialect::Strict)],
-            (Scope::User, Harness::Opencode) => {
+            (InstallScope::Project(_), _) => Vec::new(),
+            (InstallScope::User, Harness::Claude) => {
+                vec![target(claude_state(&dir, self.home), Dialect::Strict)]
+            }
+            (InstallScope::User, Harness::Copilot) => {
+                vec![target(dir.join("mcp-config.json"), Dialect::Strict)]
+            }
+            (InstallScope::User, Harness::Opencode) => {
                 let path = opencode_configs(&dir).into_iter().rfind(|path| path.is_file());
                 match path {
                     // The server is written together with our other entries in that file.
@@ -148,15 +155,15 @@ impl Place<'_> {
                     None => vec![target(dir.join("opencode.json"), Dialect::CommentsAndTrailingCommas)],
                 }
             }
-            (Scope::User, _) => Vec::new(),
+            (InstallScope::User, _) => Vec::new(),
         }
     }
 
     /// Every absolute path by which the program may be called.
     fn program_paths(&self) -> Vec<String> {
         let called = match &self.program {
-            Program::OnPath => on_path("msg"),
-            Program::At(path) => Some(PathBuf::from(path)),
+            MsgProgram::OnPath => on_path("msg"),
+            MsgProgram::At(path) => Some(PathBuf::from(path)),
         };
         let mut paths: Vec<String> = Vec::new();
         for path in called.into_iter().chain(own().ok()) {
@@ -168,18 +175,21 @@ impl Place<'_> {
         paths
     }
 
-    fn server(&self) -> Server {
-        Server { program: self.program.clone(), is_wanted: self.mcp }
+    fn server(&self) -> ServerEntry {
+        ServerEntry { program: self.program.clone(), is_wanted: self.mcp }
     }
 
-    fn hook_targets(&self, harness: Harness) -> Vec<Target> {
+    fn hook_targets(&self, harness: Harness) -> Vec<InstallTarget> {
         let dir = config_dir(harness, self.home);
         match harness {
             Harness::Claude => vec![self.claude(dir.join("settings.json"))],
             Harness::Codex => self.codex(&dir),
             Harness::Gemini => vec![
                 self.gemini(dir.join("settings.json")),
-                Target::new(dir.join("policies/ravenry.toml"), Part::Own(GEMINI_POLICY.to_string())),
+                InstallTarget::new(
+                    dir.join("policies/ravenry.toml"),
+                    InstalledPart::Own(GEMINI_POLICY.to_string()),
+                ),
             ],
             Harness::Opencode => {
                 let plugin = dir.join("plugins/ravenry.js");
@@ -189,12 +199,13 @@ impl Place<'_> {
                     opencode_configs(&dir).into_iter().filter(|path| path.is_file()).collect();
                 let last = configs.last().cloned();
                 targets.extend(configs.into_iter().map(|path| {
-                    let mut entries = vec![Entry::Leave { command: "msg", plugin: plugin.clone() }];
+                    let mut entries =
+                        vec![SettingsFileEntry::Leave { command: "msg", plugin: plugin.clone() }];
                     // OpenCode reads this file last, so it wins.
                     if last.as_ref() == Some(&path) {
-                        entries.push(Entry::Server(self.server()));
+                        entries.push(SettingsFileEntry::Server(self.server()));
                     }
-                    Target::new(path, settings(harness, Dialect::CommentsAndTrailingCommas, entries))
+                    InstallTarget::new(path, settings(harness, Dialect::CommentsAndTrailingCommas, entries))
                 }));
                 targets
             }
@@ -204,9 +215,9 @@ impl Place<'_> {
         }
     }
 
-    fn claude(&self, path: PathBuf) -> Target {
+    fn claude(&self, path: PathBuf) -> InstallTarget {
         let harness = Harness::Claude;
-        let mut entries: Vec<Entry> = [
+        let mut entries: Vec<SettingsFileEntry> = [
             ("SessionStart", None),
             ("UserPromptSubmit", None),
             ("PreToolUse", Some(CLAUDE_CHANGES)),
@@ -216,22 +227,22 @@ impl Place<'_> {
             ("SessionEnd", None),
         ]
         .into_iter()
-        .map(|(event, matcher)| Entry::Hook(self.group(harness, event, matcher, SECONDS)))
+        .map(|(event, matcher)| SettingsFileEntry::Hook(self.group(harness, event, matcher, SECONDS)))
         .collect();
-        entries.extend(["SessionStart", "Stop"].map(|event| Entry::Hook(self.waiter(event))));
+        entries.extend(["SessionStart", "Stop"].map(|event| SettingsFileEntry::Hook(self.waiter(event))));
         let list = ["permissions", "allow"].map(str::to_string).to_vec();
-        entries.push(Entry::Item { list: list.clone(), text: "Bash(msg:*)".to_string() });
-        if self.mcp && matches!(self.scope, Scope::User) {
-            entries.push(Entry::Item { list, text: "mcp__ravenry".to_string() });
+        entries.push(SettingsFileEntry::Item { list: list.clone(), text: "Bash(msg:*)".to_string() });
+        if self.mcp && matches!(self.scope, InstallScope::User) {
+            entries.push(SettingsFileEntry::Item { list, text: "mcp__ravenry".to_string() });
         }
-        let shown = HookLine::new(&self.program, harness, Errand::Show).render();
+        let shown = HookLine::new(&self.program, harness, HookPurpose::Show).render();
         let value = Json::object([("type", "command".into()), ("command", shown.as_str().into())]);
-        entries.push(Entry::StatusLine { value, wanted: self.statusline });
+        entries.push(SettingsFileEntry::StatusLine { value, wanted: self.statusline });
         // Claude Code silently ignores the whole file if it contains a comment.
-        Target::new(path, settings(harness, Dialect::Strict, entries))
+        InstallTarget::new(path, settings(harness, Dialect::Strict, entries))
     }
 
-    fn codex(&self, dir: &Path) -> Vec<Target> {
+    fn codex(&self, dir: &Path) -> Vec<InstallTarget> {
         let harness = Harness::Codex;
         let events = [
             ("SessionStart", "session_start", SECONDS),
@@ -247,7 +258,7 @@ impl Place<'_> {
             line: self.line(harness, name),
             timeout,
         });
-        let entries = trusted.iter().map(|trusted| Entry::Hook(trusted.hook.clone())).collect();
+        let entries = trusted.iter().map(|trusted| SettingsFileEntry::Hook(trusted.hook.clone())).collect();
         let path = dir.join("hooks.json");
         let trust = Trust {
             hooks: path.clone(),
@@ -256,9 +267,9 @@ impl Place<'_> {
             server: self.server(),
         };
         vec![
-            Target::new(path, settings(harness, Dialect::Strict, entries)),
-            Target::new(dir.join("config.toml"), Part::Trust(trust)),
-            Target::new(dir.join("rules/ravenry.rules"), Part::Own(self.codex_rules())),
+            InstallTarget::new(path, settings(harness, Dialect::Strict, entries)),
+            InstallTarget::new(dir.join("config.toml"), InstalledPart::Trust(trust)),
+            InstallTarget::new(dir.join("rules/ravenry.rules"), InstalledPart::Own(self.codex_rules())),
         ]
     }
 
@@ -267,7 +278,7 @@ impl Place<'_> {
         CODEX_RULES.replacen("@PATHS@", &format!("[{}]", paths.join(", ")), 1)
     }
 
-    fn gemini(&self, path: PathBuf) -> Target {
+    fn gemini(&self, path: PathBuf) -> InstallTarget {
         let harness = Harness::Gemini;
         let entries = [
             ("SessionStart", None),
@@ -279,13 +290,13 @@ impl Place<'_> {
         ]
         .into_iter()
         // Gemini's timeouts are in milliseconds.
-        .map(|(event, matcher)| Entry::Hook(self.group(harness, event, matcher, SECONDS * 1000)))
-        .chain([Entry::Server(self.server())])
+        .map(|(event, matcher)| SettingsFileEntry::Hook(self.group(harness, event, matcher, SECONDS * 1000)))
+        .chain([SettingsFileEntry::Server(self.server())])
         .collect();
-        Target::new(path, settings(harness, Dialect::Comments, entries))
+        InstallTarget::new(path, settings(harness, Dialect::Comments, entries))
     }
 
-    fn copilot(&self, path: PathBuf) -> Target {
+    fn copilot(&self, path: PathBuf) -> InstallTarget {
         let harness = Harness::Copilot;
         let is_own = path.ends_with("hooks/ravenry.json");
         let entries = [
@@ -305,25 +316,28 @@ impl Place<'_> {
                 ("timeoutSec", Json::Number(SECONDS)),
             ])
         };
-        let mut list: Vec<Entry> = entries
+        let mut list: Vec<SettingsFileEntry> = entries
             .into_iter()
             .map(|event| {
                 let (list, value) = (hook_list(event), hook(event));
-                Entry::Hook(Hook { list, within: None, field: "bash", waits: false, value })
+                SettingsFileEntry::Hook(Hook { list, within: None, field: "bash", waits: false, value })
             })
             .collect();
         if is_own {
-            list.insert(0, Entry::Member { path: vec!["version".to_string()], value: Json::Number(1) });
+            list.insert(
+                0,
+                SettingsFileEntry::Member { path: vec!["version".to_string()], value: Json::Number(1) },
+            );
         }
-        Target::new(path, settings(harness, Dialect::CommentsAndTrailingCommas, list))
+        InstallTarget::new(path, settings(harness, Dialect::CommentsAndTrailingCommas, list))
     }
 
-    fn plugin(&self, template: &str, path: PathBuf) -> Target {
+    fn plugin(&self, template: &str, path: PathBuf) -> InstallTarget {
         let program = match &self.program {
-            Program::OnPath => "msg",
-            Program::At(path) => path,
+            MsgProgram::OnPath => "msg",
+            MsgProgram::At(path) => path,
         };
-        Target::new(path, Part::Own(template.replacen(PLACE_OF_PROGRAM, &quoted(program), 1)))
+        InstallTarget::new(path, InstalledPart::Own(template.replacen(PLACE_OF_PROGRAM, &quoted(program), 1)))
     }
 
     /// A hook in a group of its own: the format of Claude Code and of the harnesses that adopted it.
@@ -344,7 +358,7 @@ impl Place<'_> {
     /// The process that Claude Code keeps running beside an idle session. A version that doesn't know `asyncRewake`
     /// still knows `async`; its sessions are just not woken.
     fn waiter(&self, event: &str) -> Hook {
-        let line = HookLine::new(&self.program, Harness::Claude, Errand::Wait).render();
+        let line = HookLine::new(&self.program, Harness::Claude, HookPurpose::Wait).render();
         let handler = Json::object([
             ("type", Json::from("command")),
             ("command", line.as_str().into()),
@@ -361,8 +375,8 @@ impl Place<'_> {
     }
 }
 
-fn settings(harness: Harness, dialect: Dialect, entries: Vec<Entry>) -> Part {
-    Part::Entries { harness, dialect, entries }
+fn settings(harness: Harness, dialect: Dialect, entries: Vec<SettingsFileEntry>) -> InstalledPart {
+    InstalledPart::Entries { harness, dialect, entries }
 }
 
 fn hook_list(event: &str) -> Vec<String> {

@@ -2,29 +2,29 @@
 //! where it would ask. The last matching rule wins. A redirection is matched as part of the command, so a second rule
 //! after ours asks about redirections: without it, `msg show ID > FILE` could write any file.
 
-use crate::domain::edit::Refusal;
-use crate::domain::edit::json::{Document, Json, Kind, Member, Node};
+use crate::domain::edit::EditError;
+use crate::domain::edit::json::{Document, Json, JsonNode, Member, NodeKind};
 
 /// Allows a command where OpenCode would ask. What is denied stays denied. `is_ours` says whether a permission that is
 /// already there is one we put there: an earlier version did not ask about redirections.
-pub(super) fn put(document: &mut Document, command: &str, is_ours: bool) -> Result<(), Refusal> {
+pub(super) fn put(document: &mut Document, command: &str, is_ours: bool) -> Result<(), EditError> {
     let Names { pattern, redirected } = Names::of(command);
     let rules = || [(pattern.as_str(), Json::from("allow")), (redirected.as_str(), Json::from("ask"))];
     let (all, bash) = (path(&["permission"]), path(&["permission", "bash"]));
     match document.get(&all)?.map(|node| node.kind.clone()) {
-        Some(Kind::Text(rule)) if rule == "ask" => {
+        Some(NodeKind::Text(rule)) if rule == "ask" => {
             let ours = Json::object(rules());
             return document.set(&all, &Json::object([("*", "ask".into()), ("bash", ours)]));
         }
-        Some(Kind::Object(_)) => {}
+        Some(NodeKind::Object(_)) => {}
         _ => return Ok(()),
     }
     match document.get(&bash)?.map(|node| node.kind.clone()) {
-        Some(Kind::Text(rule)) if rule == "ask" => {
+        Some(NodeKind::Text(rule)) if rule == "ask" => {
             let [allowed, asked] = rules();
             document.set(&bash, &Json::object([("*", "ask".into()), allowed, asked]))
         }
-        Some(Kind::Object(present)) => match last_fitting(&present, command) {
+        Some(NodeKind::Object(present)) => match last_fitting(&present, command) {
             Some((at, "ask")) if denial(&present, command).is_none() => {
                 let place = path(&["permission", "bash", &pattern]);
                 if present[at].name != pattern {
@@ -38,7 +38,7 @@ pub(super) fn put(document: &mut Document, command: &str, is_ours: bool) -> Resu
             }
             _ => Ok(()),
         },
-        None if document.get(&path(&["permission", "*"]))?.and_then(Node::text) == Some("ask") => rules()
+        None if document.get(&path(&["permission", "*"]))?.and_then(JsonNode::text) == Some("ask") => rules()
             .iter()
             .try_for_each(|(name, rule)| document.set(&path(&["permission", "bash", name]), rule)),
         _ => Ok(()),
@@ -46,27 +46,27 @@ pub(super) fn put(document: &mut Document, command: &str, is_ours: bool) -> Resu
 }
 
 /// Puts the rule about redirections after the one that allows the command, keeping the value it already has, if any.
-fn rule_redirections(document: &mut Document, command: &str) -> Result<(), Refusal> {
+fn rule_redirections(document: &mut Document, command: &str) -> Result<(), EditError> {
     let Names { pattern, redirected } = Names::of(command);
     let place = path(&["permission", "bash", &redirected]);
-    let names = document.get(&place[..2])?.map(Node::names).unwrap_or_default();
+    let names = document.get(&place[..2])?.map(JsonNode::names).unwrap_or_default();
     let position = |name: &str| names.iter().position(|other| other == name);
     if position(&redirected) > position(&pattern) {
         return Ok(());
     }
-    let value = document.get(&place)?.and_then(Node::text).unwrap_or("ask").to_string();
+    let value = document.get(&place)?.and_then(JsonNode::text).unwrap_or("ask").to_string();
     document.unset(&place, &|_| true)?;
     document.set(&place, &value.as_str().into())
 }
 
 /// The user's rule that keeps us from allowing the command.
-pub(super) fn denied(document: &Document, command: &str) -> Result<Option<String>, Refusal> {
+pub(super) fn denied(document: &Document, command: &str) -> Result<Option<String>, EditError> {
     let (all, bash) = (path(&["permission"]), path(&["permission", "bash"]));
     Ok(match document.get(&all)?.map(|node| &node.kind) {
-        Some(Kind::Text(rule)) => (rule == "deny").then(|| "permission".to_string()),
-        Some(Kind::Object(_)) => match document.get(&bash)?.map(|node| &node.kind) {
-            Some(Kind::Text(rule)) => (rule == "deny").then(|| "permission.bash".to_string()),
-            Some(Kind::Object(present)) => {
+        Some(NodeKind::Text(rule)) => (rule == "deny").then(|| "permission".to_string()),
+        Some(NodeKind::Object(_)) => match document.get(&bash)?.map(|node| &node.kind) {
+            Some(NodeKind::Text(rule)) => (rule == "deny").then(|| "permission.bash".to_string()),
+            Some(NodeKind::Object(present)) => {
                 denial(present, command).map(|rule| format!("permission.bash.\"{rule}\""))
             }
             _ => None,
@@ -120,21 +120,21 @@ pub(super) fn take(
     command: &str,
     before: Option<&Document>,
     stays: &dyn Fn(&[String]) -> bool,
-) -> Result<(), Refusal> {
+) -> Result<(), EditError> {
     if before.is_some_and(|before| may_have_allowed(before, command)) {
         return Ok(());
     }
     let Names { pattern, redirected } = Names::of(command);
     let ours = path(&["permission", "bash", &pattern]);
     let is_ours =
-        document.get(&path(&["permission"]))?.is_some_and(|node| matches!(node.kind, Kind::Object(_)))
-            && document.get(&ours[..2])?.is_some_and(|node| matches!(node.kind, Kind::Object(_)))
-            && document.get(&ours)?.and_then(Node::text) == Some("allow");
+        document.get(&path(&["permission"]))?.is_some_and(|node| matches!(node.kind, NodeKind::Object(_)))
+            && document.get(&ours[..2])?.is_some_and(|node| matches!(node.kind, NodeKind::Object(_)))
+            && document.get(&ours)?.and_then(JsonNode::text) == Some("allow");
     if !is_ours {
         return Ok(());
     }
     let redirected = path(&["permission", "bash", &redirected]);
-    if document.get(&redirected)?.and_then(Node::text) == Some("ask") {
+    if document.get(&redirected)?.and_then(JsonNode::text) == Some("ask") {
         restore(document, &redirected, before, stays)?;
     }
     restore(document, &ours, before, stays)?;
@@ -157,9 +157,9 @@ fn restore(
     place: &[String],
     before: Option<&Document>,
     stays: &dyn Fn(&[String]) -> bool,
-) -> Result<(), Refusal> {
+) -> Result<(), EditError> {
     let was = match before {
-        Some(before) => before.get(place).ok().flatten().and_then(Node::text),
+        Some(before) => before.get(place).ok().flatten().and_then(JsonNode::text),
         None => None,
     };
     match was {

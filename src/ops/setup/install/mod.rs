@@ -26,17 +26,17 @@ use crate::sys::git::WorkTree;
 use crate::sys::program::on_path;
 
 use crate::ops::context::surroundings;
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::person;
-use harnesses::{Place, Scope};
-use part::Target;
-use plan::{Plan, Way};
+use harnesses::{InstallContext, InstallScope};
+use part::InstallTarget;
+use plan::{InstallDirection, InstallPlan};
 
 pub use harnesses::HARNESSES;
 pub(in crate::ops) use harnesses::config_dir;
 pub(in crate::ops) use health::checks;
 pub use health::{installed, overview};
-pub use plan::Change;
+pub use plan::FileChange;
 
 /// What `install` can install into.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -73,7 +73,7 @@ impl std::fmt::Display for Recipient {
 
 /// Options of `install` and `uninstall`.
 #[derive(Clone, Copy, Debug)]
-pub struct Wish {
+pub struct InstallOptions {
     /// `None`: every harness on this machine.
     pub recipient: Option<Recipient>,
     /// Also install Claude Code's status line.
@@ -89,10 +89,10 @@ pub struct Wish {
     pub join: bool,
 }
 
-impl Wish {
+impl InstallOptions {
     /// The command line as a person would type it.
-    fn line(self, way: Way) -> String {
-        let verb = if way == Way::In { "install" } else { "uninstall" };
+    fn line(self, way: InstallDirection) -> String {
+        let verb = if way == InstallDirection::In { "install" } else { "uninstall" };
         let mut line = format!("msg {verb} {}", self.recipient.map_or("all", Recipient::name));
         for (is_wanted, flag) in [
             (self.join, " --join"),
@@ -109,10 +109,10 @@ impl Wish {
 
 /// The result.
 #[derive(Debug, Default)]
-pub struct Done {
+pub struct InstallOutcome {
     /// The recipients that were processed.
     pub recipients: Vec<Recipient>,
-    pub changes: Vec<Change>,
+    pub changes: Vec<FileChange>,
     /// Recipients that were skipped, and why.
     pub skipped: Vec<(Recipient, String)>,
     /// What was left as it is, and why.
@@ -121,33 +121,41 @@ pub struct Done {
 }
 
 /// Puts our hooks into one harness, or into every one on this machine.
-pub fn install(wish: Wish) -> Result<Done, CommandError> {
-    run(wish, Way::In)
+pub fn install(wish: InstallOptions) -> Result<InstallOutcome, CommandError> {
+    run(wish, InstallDirection::In)
 }
 
 /// Takes them out again.
-pub fn uninstall(wish: Wish) -> Result<Done, CommandError> {
-    run(wish, Way::Out)
+pub fn uninstall(wish: InstallOptions) -> Result<InstallOutcome, CommandError> {
+    run(wish, InstallDirection::Out)
 }
 
-fn run(wish: Wish, way: Way) -> Result<Done, CommandError> {
+fn run(wish: InstallOptions, way: InstallDirection) -> Result<InstallOutcome, CommandError> {
     person::required(|| wish.line(way))?;
     let (home, cwd) = surroundings()?;
     let tree = WorkTree::containing(&cwd);
     let root = tree.as_ref().map_or(cwd, |tree| tree.root.clone());
-    let scope = if wish.project { Scope::Project(&root) } else { Scope::User };
+    let scope = if wish.project { InstallScope::Project(&root) } else { InstallScope::User };
     if wish.project && root == home.home {
-        return Err(CommandError::new(Kind::NoProjectSettings, "your home directory is not a project")
-            .hint("leave out `--project` to do it for yourself"));
+        return Err(CommandError::new(
+            CommandErrorKind::NoProjectSettings,
+            "your home directory is not a project",
+        )
+        .hint("leave out `--project` to do it for yourself"));
     }
-    let place =
-        Place { home: &home, scope, program: program::find()?, statusline: wish.statusline, mcp: wish.mcp };
+    let place = InstallContext {
+        home: &home,
+        scope,
+        program: program::find()?,
+        statusline: wish.statusline,
+        mcp: wish.mcp,
+    };
     let installs = Installs::of(&home);
-    let mut done = Done::default();
+    let mut done = InstallOutcome::default();
     let one = wish.recipient;
     for recipient in one.map_or(HARNESSES.map(Recipient::from).to_vec(), |recipient| vec![recipient]) {
         if one.is_none()
-            && way == Way::In
+            && way == InstallDirection::In
             && let Some(reason) = absence(recipient, &home)
         {
             done.skipped.push((recipient, reason));
@@ -160,19 +168,22 @@ fn run(wish: Wish, way: Way) -> Result<Done, CommandError> {
             }
             targets => targets.map_err(|instead| no_project_settings(recipient, &instead)),
         };
-        let notes =
-            if way == Way::In { denials(recipient, targets.as_deref().unwrap_or_default()) } else { vec![] };
+        let notes = if way == InstallDirection::In {
+            denials(recipient, targets.as_deref().unwrap_or_default())
+        } else {
+            vec![]
+        };
         let tree = tree.as_ref().filter(|_| wish.project);
-        let plan = targets.map(|targets| Plan { recipient, targets, tree, way });
+        let plan = targets.map(|targets| InstallPlan { recipient, targets, tree, way });
         let carried_out = plan.and_then(|plan| {
             let mut changes = plan.carry_out(&installs, wish.dry_run)?;
             // Remove a server that was installed before and is not wanted now.
             if let Recipient::Harness(harness) = recipient
                 && !wish.mcp
-                && way == Way::In
+                && way == InstallDirection::In
             {
                 let targets = place.server_targets(harness);
-                let unwanted = Plan { recipient, targets, tree: None, way: Way::Out };
+                let unwanted = InstallPlan { recipient, targets, tree: None, way: InstallDirection::Out };
                 changes.extend(unwanted.carry_out(&installs, wish.dry_run)?);
             }
             Ok(changes)
@@ -192,32 +203,32 @@ fn run(wish: Wish, way: Way) -> Result<Done, CommandError> {
 
 /// The files to change; the inner `Err` says why there are none for a project.
 fn targets(
-    place: &Place<'_>,
+    place: &InstallContext<'_>,
     recipient: Recipient,
-    way: Way,
-) -> Result<Result<Vec<Target>, String>, CommandError> {
+    way: InstallDirection,
+) -> Result<Result<Vec<InstallTarget>, String>, CommandError> {
     match (recipient, &place.scope) {
         (Recipient::Harness(harness), _) => Ok(place.targets(harness)),
-        (Recipient::Tmux, Scope::User) => place.tmux(way).map(Ok),
-        (Recipient::Tmux, Scope::Project(_)) => Ok(Err("there is one status bar for all".to_string())),
+        (Recipient::Tmux, InstallScope::User) => place.tmux(way).map(Ok),
+        (Recipient::Tmux, InstallScope::Project(_)) => Ok(Err("there is one status bar for all".to_string())),
     }
 }
 
 /// The error that `install all` ends with if a recipient failed.
-pub fn verdict(done: &Done) -> Option<CommandError> {
+pub fn verdict(done: &InstallOutcome) -> Option<CommandError> {
     let names: Vec<String> = done.failed.iter().map(|(recipient, _)| recipient.to_string()).collect();
     if names.is_empty() {
         return None;
     }
     let text = format!("it failed for {}", names.join(", "));
-    let error = CommandError::new(Kind::NotAllInstalled, text).facts("harnesses", names);
+    let error = CommandError::new(CommandErrorKind::NotAllInstalled, text).facts("harnesses", names);
     let reason = |(recipient, error): &(Recipient, CommandError)| format!("{recipient}: {}", error.message);
     Some(done.failed.iter().map(reason).fold(error, CommandError::hint))
 }
 
 /// The user's rules that keep a harness from running `msg`. They stay.
-fn denials(recipient: Recipient, targets: &[Target]) -> Vec<(Recipient, String)> {
-    let denial = |target: &Target| {
+fn denials(recipient: Recipient, targets: &[InstallTarget]) -> Vec<(Recipient, String)> {
+    let denial = |target: &InstallTarget| {
         let rule = target.part.denied(&files::read_large(&target.path).ok()??)?;
         let text = format!("`{rule}` in `{}` denies msg and stays as it is", shown(&target.path));
         Some((recipient, text))
@@ -238,7 +249,7 @@ fn absence(recipient: impl Into<Recipient>, home: &Home) -> Option<String> {
 
 fn no_project_settings(recipient: Recipient, instead: &str) -> CommandError {
     let text = format!("{recipient} has no settings of a project that stay out of its repository: {instead}");
-    CommandError::new(Kind::NoProjectSettings, text)
+    CommandError::new(CommandErrorKind::NoProjectSettings, text)
         .hint(format!("`msg install {recipient}` installs it for yourself, in every project"))
 }
 

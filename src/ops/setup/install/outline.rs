@@ -5,8 +5,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::domain::Program;
-use crate::domain::edit::json::{Dialect, Document, Kind, Node, quoted};
+use crate::domain::MsgProgram;
+use crate::domain::edit::json::{Dialect, Document, JsonNode, NodeKind, quoted};
 use crate::store::{Install, KnownFile, OriginalFile, WrittenFile};
 
 use crate::ops::setup::install::server;
@@ -74,8 +74,8 @@ fn outline(text: &str) -> String {
     match server::found_table(text.as_bytes()) {
         Ok(Some(program)) => {
             let command = match &program {
-                Program::OnPath => "msg",
-                Program::At(path) => path,
+                MsgProgram::OnPath => "msg",
+                MsgProgram::At(path) => path,
             };
             format!(
                 "[mcp_servers.{}]\ncommand = {}\nargs = [{}]\n",
@@ -89,9 +89,9 @@ fn outline(text: &str) -> String {
 }
 
 /// The node reduced to the members that these paths lead to.
-fn of_node(node: &Node, paths: &[&[&str]]) -> Value {
+fn of_node(node: &JsonNode, paths: &[&[&str]]) -> Value {
     match &node.kind {
-        Kind::Object(members) => {
+        NodeKind::Object(members) => {
             let mut kept = Map::new();
             for member in members {
                 let is_it =
@@ -103,12 +103,12 @@ fn of_node(node: &Node, paths: &[&[&str]]) -> Value {
             }
             Value::Object(kept)
         }
-        Kind::List(items) => {
-            let texts = items.iter().filter_map(Node::text).filter(|text| ITEMS.contains(text));
+        NodeKind::List(items) => {
+            let texts = items.iter().filter_map(JsonNode::text).filter(|text| ITEMS.contains(text));
             texts.map(Value::from).collect()
         }
-        Kind::Text(text) => Value::from(RULES.into_iter().find(|rule| rule == text).unwrap_or_default()),
-        Kind::Null | Kind::Bool(_) | Kind::Number(_) => Value::Null,
+        NodeKind::Text(text) => Value::from(RULES.into_iter().find(|rule| rule == text).unwrap_or_default()),
+        NodeKind::Null | NodeKind::Bool(_) | NodeKind::Number(_) => Value::Null,
     }
 }
 
@@ -137,31 +137,36 @@ mod tests {
 
     #[test]
     fn all_that_is_put_into_settings_is_told_of() {
-        use crate::ops::setup::install::harnesses::{HARNESSES, Place, Scope};
-        use crate::ops::setup::install::part::{Entry, Part};
+        use crate::ops::setup::install::harnesses::{HARNESSES, InstallContext, InstallScope};
+        use crate::ops::setup::install::part::{InstalledPart, SettingsFileEntry};
         use crate::sys::environment::Home;
         let dir = std::path::PathBuf::from("/nowhere");
         let home = Home { home: dir.clone(), config: dir.clone(), state: dir };
-        let place =
-            Place { home: &home, scope: Scope::User, program: Program::OnPath, statusline: true, mcp: true };
+        let place = InstallContext {
+            home: &home,
+            scope: InstallScope::User,
+            program: MsgProgram::OnPath,
+            statusline: true,
+            mcp: true,
+        };
         let mut looked_at = 0;
         for (harness, target) in HARNESSES
             .into_iter()
             .flat_map(|it| place.targets(it).unwrap().into_iter().map(move |target| (it, target)))
         {
-            let Part::Entries { entries, .. } = target.part else { continue };
+            let InstalledPart::Entries { entries, .. } = target.part else { continue };
             for entry in entries {
                 looked_at += 1;
                 let path = match entry {
-                    Entry::Hook(hook) => hook.list,
-                    Entry::Item { list, text } => {
+                    SettingsFileEntry::Hook(hook) => hook.list,
+                    SettingsFileEntry::Item { list, text } => {
                         assert!(ITEMS.contains(&text.as_str()), "{text}");
                         list
                     }
-                    Entry::Member { path, .. } => path,
-                    Entry::StatusLine { .. } => vec!["statusLine".to_string()],
-                    Entry::Server(server) => server.path(harness),
-                    Entry::Leave { command, .. } => {
+                    SettingsFileEntry::Member { path, .. } => path,
+                    SettingsFileEntry::StatusLine { .. } => vec!["statusLine".to_string()],
+                    SettingsFileEntry::Server(server) => server.path(harness),
+                    SettingsFileEntry::Leave { command, .. } => {
                         ["permission", "bash", &format!("{command} *")].map(str::to_string).to_vec()
                     }
                 };

@@ -4,32 +4,32 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::edit::json::{Dialect, Document, Json, Node, Place, Slot};
-use crate::domain::edit::{Refusal, lines};
-use crate::domain::{Errand, Harness, HookLine, Program};
+use crate::domain::edit::json::{Dialect, Document, EntryPosition, EntrySlot, Json, JsonNode};
+use crate::domain::edit::{EditError, lines};
+use crate::domain::{Harness, HookLine, HookPurpose, MsgProgram};
 use crate::store::{KnownFile, OriginalFile, hash};
 
-use crate::ops::setup::install::server::{self, Server};
+use crate::ops::setup::install::server::{self, ServerEntry};
 use crate::ops::setup::install::trust::Trust;
 use crate::ops::setup::install::{leave, tmux};
 
 /// A file, and our part of it.
 #[derive(Clone, Debug)]
-pub(super) struct Target {
+pub(super) struct InstallTarget {
     pub(super) path: PathBuf,
-    pub(super) part: Part,
+    pub(super) part: InstalledPart,
 }
 
-impl Target {
-    pub(super) fn new(path: PathBuf, part: Part) -> Self {
+impl InstallTarget {
+    pub(super) fn new(path: PathBuf, part: InstalledPart) -> Self {
         Self { path, part }
     }
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Part {
+pub(super) enum InstalledPart {
     /// Entries in a settings file.
-    Entries { harness: Harness, dialect: Dialect, entries: Vec<Entry> },
+    Entries { harness: Harness, dialect: Dialect, entries: Vec<SettingsFileEntry> },
     /// Codex's trust in the hooks of another file.
     Trust(Trust),
     /// A file that is ours alone, recognised by its first line.
@@ -42,7 +42,7 @@ pub(super) enum Part {
 
 /// One entry in a settings file.
 #[derive(Clone, Debug)]
-pub(super) enum Entry {
+pub(super) enum SettingsFileEntry {
     /// A hook, recognised by its command line.
     Hook(Hook),
     /// A text in a list.
@@ -52,7 +52,7 @@ pub(super) enum Entry {
     /// The command of Claude Code's status line, if it is wanted. Ours is kept up to date if it is already there.
     StatusLine { value: Json, wanted: bool },
     /// Our MCP server, recognised by its command.
-    Server(Server),
+    Server(ServerEntry),
     /// OpenCode's permission to run a command without asking; it is installed and removed together with that plugin.
     Leave { command: &'static str, plugin: PathBuf },
 }
@@ -71,7 +71,7 @@ pub(super) struct Hook {
 }
 
 /// Looks up a file's content before and after the change, by its path.
-pub(super) type View<'a> = &'a dyn Fn(&Path) -> (Option<Vec<u8>>, Option<Vec<u8>>);
+pub(super) type FileLookup<'a> = &'a dyn Fn(&Path) -> (Option<Vec<u8>>, Option<Vec<u8>>);
 
 /// The file before us: unknown, absent, or a file of which a hash and an outline are kept.
 #[derive(Clone, Copy, Debug)]
@@ -103,14 +103,14 @@ fn has(document: Option<&Document>, path: &[String]) -> bool {
     document.is_some_and(|document| document.get(path).is_ok_and(|node| node.is_some()))
 }
 
-impl Part {
+impl InstalledPart {
     /// The content with our part in it.
     pub(super) fn put(
         &self,
         current: Option<&[u8]>,
         original: Original<'_>,
-        view: View<'_>,
-    ) -> Result<Vec<u8>, Refusal> {
+        view: FileLookup<'_>,
+    ) -> Result<Vec<u8>, EditError> {
         let bytes = current.unwrap_or_default();
         match self {
             Self::Entries { harness, dialect, entries } => {
@@ -119,7 +119,7 @@ impl Part {
                 let was_there = |path: &[String]| has(before.as_ref(), path);
                 for entry in entries {
                     match entry {
-                        Entry::Leave { command, plugin } => {
+                        SettingsFileEntry::Leave { command, plugin } => {
                             let is_ours = match original {
                                 Original::Nothing => true,
                                 Original::Unknown => view(plugin).0.is_some(),
@@ -146,9 +146,9 @@ impl Part {
     }
 
     /// Whether our status line is wanted but the user has their own.
-    pub(super) fn has_rival(&self, bytes: &[u8]) -> Result<bool, Refusal> {
+    pub(super) fn has_rival(&self, bytes: &[u8]) -> Result<bool, EditError> {
         let Self::Entries { dialect, entries, .. } = self else { return Ok(false) };
-        if !entries.iter().any(|entry| matches!(entry, Entry::StatusLine { wanted: true, .. })) {
+        if !entries.iter().any(|entry| matches!(entry, SettingsFileEntry::StatusLine { wanted: true, .. })) {
             return Ok(false);
         }
         let document = Document::parse(bytes, *dialect)?;
@@ -160,17 +160,17 @@ impl Part {
         &self,
         bytes: &[u8],
         original: Original<'_>,
-        view: View<'_>,
-    ) -> Result<Option<Vec<u8>>, Refusal> {
+        view: FileLookup<'_>,
+    ) -> Result<Option<Vec<u8>>, EditError> {
         match self {
             Self::Entries { harness, dialect, entries } => {
                 let mut document = Document::parse(bytes, *dialect)?;
                 let before = original.outline(*dialect);
                 let was_there = |path: &[String]| has(before.as_ref(), path);
-                let (hooks, rest): (Vec<&Entry>, Vec<&Entry>) = entries
-                    .iter()
-                    .rev()
-                    .partition(|entry| matches!(entry, Entry::Hook(_) | Entry::Server(_)));
+                let (hooks, rest): (Vec<&SettingsFileEntry>, Vec<&SettingsFileEntry>) =
+                    entries.iter().rev().partition(|entry| {
+                        matches!(entry, SettingsFileEntry::Hook(_) | SettingsFileEntry::Server(_))
+                    });
                 for entry in hooks {
                     entry.take(&mut document, *harness, before.as_ref(), &was_there)?;
                 }
@@ -211,7 +211,11 @@ impl Part {
     /// The same part without OpenCode's permission.
     pub(super) fn without_leave(&self) -> Self {
         let Self::Entries { harness, dialect, entries } = self else { return self.clone() };
-        let rest = entries.iter().filter(|entry| !matches!(entry, Entry::Leave { .. })).cloned().collect();
+        let rest = entries
+            .iter()
+            .filter(|entry| !matches!(entry, SettingsFileEntry::Leave { .. }))
+            .cloned()
+            .collect();
         Self::Entries { harness: *harness, dialect: *dialect, entries: rest }
     }
 
@@ -220,37 +224,40 @@ impl Part {
         let Self::Entries { dialect, entries, .. } = self else { return None };
         let document = Document::parse(bytes, *dialect).ok()?;
         entries.iter().find_map(|entry| match entry {
-            Entry::Leave { command, .. } => leave::denied(&document, command).ok()?,
+            SettingsFileEntry::Leave { command, .. } => leave::denied(&document, command).ok()?,
             _ => None,
         })
     }
 
     /// Our hooks in the file.
-    pub(super) fn lines(&self, bytes: &[u8]) -> Result<Vec<HookLine>, Refusal> {
+    pub(super) fn lines(&self, bytes: &[u8]) -> Result<Vec<HookLine>, EditError> {
         let Self::Entries { harness, dialect, entries } = self else { return Ok(Vec::new()) };
         let document = Document::parse(bytes, *dialect)?;
         let mut found = Vec::new();
         for entry in entries {
             match entry {
-                Entry::Hook(hook) => {
+                SettingsFileEntry::Hook(hook) => {
                     found.extend(hook.found(&document, *harness)?.into_iter().map(|(_, line)| line));
                 }
-                Entry::StatusLine { .. } => {
+                SettingsFileEntry::StatusLine { .. } => {
                     found.extend(document.get(&status_line())?.and_then(shown_by));
                 }
-                Entry::Item { .. } | Entry::Member { .. } | Entry::Server(_) | Entry::Leave { .. } => {}
+                SettingsFileEntry::Item { .. }
+                | SettingsFileEntry::Member { .. }
+                | SettingsFileEntry::Server(_)
+                | SettingsFileEntry::Leave { .. } => {}
             }
         }
         Ok(found)
     }
 
     /// The program that our MCP server calls, if it is in the file.
-    pub(super) fn server(&self, bytes: &[u8]) -> Result<Option<Program>, Refusal> {
+    pub(super) fn server(&self, bytes: &[u8]) -> Result<Option<MsgProgram>, EditError> {
         match self {
             Self::Entries { harness, dialect, entries } => {
                 let document = Document::parse(bytes, *dialect)?;
                 for entry in entries {
-                    if let Entry::Server(server) = entry
+                    if let SettingsFileEntry::Server(server) = entry
                         && let Some(program) = server.found(&document, *harness)?
                     {
                         return Ok(Some(program));
@@ -264,7 +271,7 @@ impl Part {
     }
 
     /// The program that our plugin calls.
-    pub(super) fn called(&self, bytes: &[u8]) -> Option<Program> {
+    pub(super) fn called(&self, bytes: &[u8]) -> Option<MsgProgram> {
         let Self::Own(content) = self else { return None };
         if !is_own(bytes, content) {
             return None;
@@ -272,8 +279,8 @@ impl Part {
         let text = String::from_utf8_lossy(bytes).into_owned();
         let line = text.lines().find_map(|line| line.strip_prefix("const MSG = "))?;
         match serde_json::from_str::<String>(line.trim_end_matches(';')).ok()?.as_str() {
-            "msg" => Some(Program::OnPath),
-            path => Some(Program::At(path.to_string())),
+            "msg" => Some(MsgProgram::OnPath),
+            path => Some(MsgProgram::At(path.to_string())),
         }
     }
 
@@ -287,7 +294,7 @@ impl Part {
     }
 
     /// Whether anything of ours is in the file, as far as that can be known without a record.
-    pub(super) fn is_in(&self, bytes: &[u8]) -> Result<bool, Refusal> {
+    pub(super) fn is_in(&self, bytes: &[u8]) -> Result<bool, EditError> {
         match self {
             Self::Entries { .. } => Ok(!self.lines(bytes)?.is_empty() || self.server(bytes)?.is_some()),
             Self::Own(content) => Ok(is_own(bytes, content)),
@@ -317,19 +324,19 @@ impl Part {
 fn take_strays(
     document: &mut Document,
     harness: Harness,
-    entries: &[Entry],
+    entries: &[SettingsFileEntry],
     stays: &dyn Fn(&[String]) -> bool,
-) -> Result<(), Refusal> {
+) -> Result<(), EditError> {
     let hooks: Vec<&Hook> = entries
         .iter()
-        .filter_map(|entry| if let Entry::Hook(hook) = entry { Some(hook) } else { None })
+        .filter_map(|entry| if let SettingsFileEntry::Hook(hook) = entry { Some(hook) } else { None })
         .collect();
     let Some((first, above)) =
         hooks.first().and_then(|hook| Some((*hook, hook.list.split_last()?.1.to_vec())))
     else {
         return Ok(());
     };
-    let events = document.get(&above)?.map(Node::names).unwrap_or_default();
+    let events = document.get(&above)?.map(JsonNode::names).unwrap_or_default();
     for event in events.into_iter().filter(|event| hooks.iter().all(|hook| hook.list.last() != Some(event))) {
         let list = above.iter().cloned().chain([event]).collect();
         let stray = Hook { list, ..first.clone() };
@@ -342,7 +349,7 @@ fn take_strays(
 }
 
 /// The rest of a file of lines. If that is the original text, its trailing whitespace is restored too.
-fn without(rest: Vec<u8>, original: Original<'_>) -> Result<Option<Vec<u8>>, Refusal> {
+fn without(rest: Vec<u8>, original: Original<'_>) -> Result<Option<Vec<u8>>, EditError> {
     match original {
         Original::Known(known) if known.stem == hash(rest.trim_ascii_end()) => {
             Ok(Some([rest.trim_ascii_end(), known.blanks.as_bytes()].concat()))
@@ -356,13 +363,13 @@ fn status_line() -> [String; 1] {
 }
 
 /// Our command line in the status line, if it is ours.
-fn shown_by(node: &Node) -> Option<HookLine> {
+fn shown_by(node: &JsonNode) -> Option<HookLine> {
     let line = HookLine::parse(node.member("command")?.text()?)?;
-    (line.errand == Errand::Show).then_some(line)
+    (line.errand == HookPurpose::Show).then_some(line)
 }
 
 /// `None` if the file was created for us and is now empty.
-fn leftover(bytes: Vec<u8>, original: Original<'_>) -> Result<Option<Vec<u8>>, Refusal> {
+fn leftover(bytes: Vec<u8>, original: Original<'_>) -> Result<Option<Vec<u8>>, EditError> {
     let is_bare = matches!(original, Original::Nothing) && bytes.iter().all(u8::is_ascii_whitespace);
     Ok((!is_bare).then_some(bytes))
 }
@@ -372,22 +379,22 @@ fn is_own(bytes: &[u8], content: &str) -> bool {
     first(bytes) == first(content.as_bytes())
 }
 
-fn not_ours() -> Refusal {
-    Refusal { reason: "msg did not write it".to_string(), line: 1, column: 1 }
+fn not_ours() -> EditError {
+    EditError { reason: "msg did not write it".to_string(), line: 1, column: 1 }
 }
 
-impl Entry {
+impl SettingsFileEntry {
     fn put(
         &self,
         document: &mut Document,
         harness: Harness,
         stays: &dyn Fn(&[String]) -> bool,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), EditError> {
         match self {
             Self::Hook(hook) => hook.slot(harness, |slot| document.put(slot, &hook.value)),
             Self::Item { list, text } => {
-                let is_it = |node: &Node| node.text() == Some(text);
-                let slot = Slot { list, within: None, is_ours: &is_it };
+                let is_it = |node: &JsonNode| node.text() == Some(text);
+                let slot = EntrySlot { list, within: None, is_ours: &is_it };
                 if document.places(&slot)?.is_empty() {
                     document.put(&slot, &Json::from(text.as_str()))
                 } else {
@@ -404,13 +411,13 @@ impl Entry {
                 None | Some(_) => document.set(&status_line(), value),
             },
             Self::Server(server) => server.put(document, harness, stays),
-            // `Part::put` does it, because it depends on what was there before.
+            // `InstalledPart::put` does it, because it depends on what was there before.
             Self::Leave { .. } => Ok(()),
         }
     }
 
     /// Whether the plugin that it belongs to is being added or removed.
-    fn goes_with_plugin(&self, view: View<'_>) -> bool {
+    fn goes_with_plugin(&self, view: FileLookup<'_>) -> bool {
         let Self::Leave { plugin, .. } = self else { return false };
         let (before, after) = view(plugin);
         before != after
@@ -422,12 +429,12 @@ impl Entry {
         harness: Harness,
         before: Option<&Document>,
         stays: &dyn Fn(&[String]) -> bool,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), EditError> {
         match self {
             Self::Hook(hook) => hook.slot(harness, |slot| document.take(slot, stays)),
             Self::Item { list, text } => {
-                let is_it = |node: &Node| node.text() == Some(text);
-                let slot = Slot { list, within: None, is_ours: &is_it };
+                let is_it = |node: &JsonNode| node.text() == Some(text);
+                let slot = EntrySlot { list, within: None, is_ours: &is_it };
                 let was_there = match before {
                     Some(before) => !before.places(&slot)?.is_empty(),
                     None => false,
@@ -454,10 +461,10 @@ impl Hook {
         &self,
         document: &Document,
         harness: Harness,
-    ) -> Result<Vec<(Place, HookLine)>, Refusal> {
+    ) -> Result<Vec<(EntryPosition, HookLine)>, EditError> {
         let places = self.slot(harness, |slot| document.places(slot))?;
         let items = document.list(&self.list)?.unwrap_or_default();
-        let line = |(outer, inner): Place| {
+        let line = |(outer, inner): EntryPosition| {
             let item = items.get(outer)?;
             let handler = match self.within {
                 Some(within) => item.member(within)?.item(inner)?,
@@ -468,18 +475,18 @@ impl Hook {
         Ok(places.into_iter().filter_map(line).collect())
     }
 
-    pub(super) fn slot<R>(&self, harness: Harness, run: impl FnOnce(&Slot<'_>) -> R) -> R {
-        let is_ours = |node: &Node| {
-            let line = node.member(self.field).and_then(Node::text).and_then(HookLine::parse);
+    pub(super) fn slot<R>(&self, harness: Harness, run: impl FnOnce(&EntrySlot<'_>) -> R) -> R {
+        let is_ours = |node: &JsonNode| {
+            let line = node.member(self.field).and_then(JsonNode::text).and_then(HookLine::parse);
             line.is_some_and(|line| {
                 let is_same = match line.errand {
-                    Errand::Tell(_) => !self.waits,
-                    Errand::Wait => self.waits,
-                    Errand::Show => false,
+                    HookPurpose::Tell(_) => !self.waits,
+                    HookPurpose::Wait => self.waits,
+                    HookPurpose::Show => false,
                 };
                 line.harness == harness && is_same
             })
         };
-        run(&Slot { list: &self.list, within: self.within, is_ours: &is_ours })
+        run(&EntrySlot { list: &self.list, within: self.within, is_ours: &is_ours })
     }
 }

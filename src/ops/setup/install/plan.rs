@@ -6,24 +6,24 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::edit::Refusal;
+use crate::domain::edit::EditError;
 use crate::store::{Install, Installs, InstallsLock, OriginalFile, StoreError, WrittenFile};
 use crate::sys::files;
 use crate::sys::git::WorkTree;
 
-use crate::ops::error::{CommandError, Kind};
-use crate::ops::setup::install::part::{Original, Part, Target, View};
+use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::setup::install::part::{FileLookup, InstallTarget, InstalledPart, Original};
 use crate::ops::setup::install::{Recipient, exclusion, outline, shown};
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Way {
+pub(super) enum InstallDirection {
     In,
     Out,
 }
 
 /// A file that changes. `None` as content: there is no file.
 #[derive(Clone, Debug)]
-pub struct Change {
+pub struct FileChange {
     pub recipient: Recipient,
     pub path: PathBuf,
     pub before: Option<Vec<u8>>,
@@ -32,18 +32,18 @@ pub struct Change {
 
 /// The changes wanted for one recipient.
 #[derive(Debug)]
-pub(super) struct Plan<'a> {
+pub(super) struct InstallPlan<'a> {
     pub(super) recipient: Recipient,
-    pub(super) targets: Vec<Target>,
+    pub(super) targets: Vec<InstallTarget>,
     /// Set if the files belong to a project; they must stay out of this repository.
     pub(super) tree: Option<&'a WorkTree>,
-    pub(super) way: Way,
+    pub(super) way: InstallDirection,
 }
 
 /// A file, its present and its new content, and its record.
 #[derive(Debug)]
-pub(super) struct Step {
-    pub(super) target: Target,
+pub(super) struct PlannedFile {
+    pub(super) target: InstallTarget,
     pub(super) before: Option<Vec<u8>>,
     pub(super) after: Option<Vec<u8>>,
     record: Option<Install>,
@@ -51,13 +51,13 @@ pub(super) struct Step {
     original: Option<Vec<u8>>,
 }
 
-impl Plan<'_> {
+impl InstallPlan<'_> {
     /// Carries out the plan unless `dry_run` is set. Returns what changed or would change.
     pub(super) fn carry_out(
         mut self,
         installs: &Installs,
         dry_run: bool,
-    ) -> Result<Vec<Change>, CommandError> {
+    ) -> Result<Vec<FileChange>, CommandError> {
         self.targets.iter().try_for_each(|target| refuse_no_text(&target.path))?;
         self.keep_out_of_repository()?;
         if dry_run {
@@ -77,22 +77,27 @@ impl Plan<'_> {
         let lock = installs.lock()?;
         let steps = self.steps(installs)?;
         match self.way {
-            Way::In => steps.iter().try_for_each(|step| step.put(&lock))?,
-            Way::Out => steps.iter().rev().try_for_each(|step| step.take(&lock))?,
+            InstallDirection::In => steps.iter().try_for_each(|step| step.put(&lock))?,
+            InstallDirection::Out => steps.iter().rev().try_for_each(|step| step.take(&lock))?,
         }
         Ok(self.changes(&steps))
     }
 
     /// Plans all files before any of them is written.
-    pub(super) fn steps(&self, installs: &Installs) -> Result<Vec<Step>, CommandError> {
-        let mut steps: Vec<Step> = Vec::new();
+    pub(super) fn steps(&self, installs: &Installs) -> Result<Vec<PlannedFile>, CommandError> {
+        let mut steps: Vec<PlannedFile> = Vec::new();
         for target in &self.targets {
             steps.push(self.step(target, installs, &steps)?);
         }
         Ok(steps)
     }
 
-    fn step(&self, target: &Target, installs: &Installs, done: &[Step]) -> Result<Step, CommandError> {
+    fn step(
+        &self,
+        target: &InstallTarget,
+        installs: &Installs,
+        done: &[PlannedFile],
+    ) -> Result<PlannedFile, CommandError> {
         let path = &target.path;
         refuse_odd(path)?;
         let before = files::read_large(path).map_err(|error| unreadable(path, &error))?;
@@ -101,7 +106,7 @@ impl Plan<'_> {
             let step = done.iter().find(|step| step.target.path == path);
             step.map_or((None, None), |step| (step.before.clone(), step.after.clone()))
         };
-        let refused = |refusal: Refusal| refuse(path, self.recipient, &target.part, &refusal);
+        let refused = |refusal: EditError| refuse(path, self.recipient, &target.part, &refusal);
         // If another file of this harness has a record and this one has none, there was nothing to write here: a
         // permission in it is the user's.
         let is_theirs = record.is_none() && done.iter().any(|step| step.record.is_some());
@@ -116,41 +121,42 @@ impl Plan<'_> {
             None => None,
         };
         let after = match self.way {
-            Way::In => {
+            InstallDirection::In => {
                 // A file that is ours alone is replaced, whichever version wrote it.
-                let is_old = matches!(target.part, Part::Own(_)) && is_untouched(record.as_ref(), &before);
+                let is_old =
+                    matches!(target.part, InstalledPart::Own(_)) && is_untouched(record.as_ref(), &before);
                 let current = before.as_deref().filter(|_| !is_old);
                 if target.part.has_rival(before.as_deref().unwrap_or_default()).map_err(refused)? {
                     return Err(rival(path));
                 }
                 Some(target.part.put(current, Original::of(kept.as_ref()), &view).map_err(refused)?)
             }
-            Way::Out => original.clone(),
+            InstallDirection::Out => original.clone(),
         };
-        Ok(Step { target: target.clone(), before, after, record, original })
+        Ok(PlannedFile { target: target.clone(), before, after, record, original })
     }
 
     /// The file without us: the original if nobody has changed it since, otherwise the present content without our
     /// entries. `None`: no file.
     fn original(
         &self,
-        part: &Part,
+        part: &InstalledPart,
         bytes: &[u8],
         record: Option<&Install>,
-        view: View<'_>,
-    ) -> Result<Option<Vec<u8>>, Refusal> {
+        view: FileLookup<'_>,
+    ) -> Result<Option<Vec<u8>>, EditError> {
         // In a file that other harnesses use too, only our own part is removed.
-        let is_whole = !(part.is_shared() && self.way == Way::Out);
+        let is_whole = !(part.is_shared() && self.way == InstallDirection::Out);
         if let Some(first) = record.filter(|_| is_whole).and_then(|record| record.original(bytes)) {
             return Ok(first);
         }
         let kept = record.map(outline::kept);
         // Without a record, what looks like ours may be the user's own.
-        if self.way == Way::In && record.is_none() && !part.is_in(bytes)? {
+        if self.way == InstallDirection::In && record.is_none() && !part.is_in(bytes)? {
             return Ok(Some(bytes.to_vec()));
         }
         match part.take(bytes, Original::of(kept.as_ref()), view) {
-            Err(_) if self.way == Way::Out && record.is_none() && !part.is_mentioned(bytes) => {
+            Err(_) if self.way == InstallDirection::Out && record.is_none() && !part.is_mentioned(bytes) => {
                 Ok(Some(bytes.to_vec()))
             }
             rest => rest,
@@ -160,30 +166,30 @@ impl Plan<'_> {
     /// Adds a project's files to the repository's exclude file, and refuses those that are committed.
     fn keep_out_of_repository(&mut self) -> Result<(), CommandError> {
         let Some(tree) = self.tree else { return Ok(()) };
-        for Target { path, part } in self.targets.clone() {
-            if self.way == Way::In && tree.tracks(&path) {
+        for InstallTarget { path, part } in self.targets.clone() {
+            if self.way == InstallDirection::In && tree.tracks(&path) {
                 let text = format!(
                     "`{}` is committed to the repository, so what is in it is not yours alone",
                     shown(&path)
                 );
-                return Err(CommandError::new(Kind::NoProjectSettings, text).hint(format!(
+                return Err(CommandError::new(CommandErrorKind::NoProjectSettings, text).hint(format!(
                     "`msg install {}` installs it for yourself, in every project",
                     self.recipient
                 )));
             }
-            if self.way == Way::Out && is_elsewhere(tree, &path, &part)? {
+            if self.way == InstallDirection::Out && is_elsewhere(tree, &path, &part)? {
                 continue;
             }
             if let Some((file, line)) = exclusion(tree, &path) {
-                self.targets.push(Target::new(file, Part::Line(line)));
+                self.targets.push(InstallTarget::new(file, InstalledPart::Line(line)));
             }
         }
         Ok(())
     }
 
-    fn changes(&self, steps: &[Step]) -> Vec<Change> {
+    fn changes(&self, steps: &[PlannedFile]) -> Vec<FileChange> {
         let changed = steps.iter().filter(|step| step.before != step.after);
-        let change = |step: &Step| Change {
+        let change = |step: &PlannedFile| FileChange {
             recipient: self.recipient,
             path: step.target.path.clone(),
             before: step.before.clone(),
@@ -193,17 +199,18 @@ impl Plan<'_> {
     }
 }
 
-impl Step {
+impl PlannedFile {
     /// Whether anything of ours is in the file.
     pub(super) fn is_installed(&self) -> bool {
-        let is_old =
-            matches!(self.target.part, Part::Own(_)) && is_untouched(self.record.as_ref(), &self.before);
+        let is_old = matches!(self.target.part, InstalledPart::Own(_))
+            && is_untouched(self.record.as_ref(), &self.before);
         is_old || self.before.as_deref().is_some_and(|bytes| self.target.part.is_in(bytes).unwrap_or(false))
     }
 
     /// Refuses to touch a file of ours that was edited: what somebody added is not ours to remove.
     fn refuse_edited(&self) -> Result<(), CommandError> {
-        let (Part::Own(content), Some(bytes), Some(record)) = (&self.target.part, &self.before, &self.record)
+        let (InstalledPart::Own(content), Some(bytes), Some(record)) =
+            (&self.target.part, &self.before, &self.record)
         else {
             return Ok(());
         };
@@ -212,16 +219,16 @@ impl Step {
         }
         let path = shown(&self.target.path);
         let text = format!("`{path}` was changed since msg wrote it");
-        Err(CommandError::new(Kind::BadConfig, text)
+        Err(CommandError::new(CommandErrorKind::BadConfig, text)
             .hint("keep what is yours in another file, remove this one, and try again")
             .fact("file", path))
     }
 
     /// Whether there is nothing to write, neither in the file nor in its record.
-    fn is_settled(&self, way: Way) -> bool {
+    fn is_settled(&self, way: InstallDirection) -> bool {
         let is_copy =
             self.record.as_ref().is_some_and(|record| matches!(record.before, OriginalFile::Copy(_)));
-        self.before == self.after && !is_copy && (way == Way::In || self.record.is_none())
+        self.before == self.after && !is_copy && (way == InstallDirection::In || self.record.is_none())
     }
 
     fn put(&self, lock: &InstallsLock) -> Result<(), CommandError> {
@@ -285,7 +292,7 @@ impl Step {
     fn changed_meanwhile(&self) -> CommandError {
         let path = shown(&self.target.path);
         let text = format!("`{path}` was changed by somebody else at this moment");
-        CommandError::new(Kind::Io, text).hint("try again").fact("file", path)
+        CommandError::new(CommandErrorKind::Io, text).hint("try again").fact("file", path)
     }
 
     fn take(&self, lock: &InstallsLock) -> Result<(), CommandError> {
@@ -320,7 +327,7 @@ fn is_untouched(record: Option<&Install>, content: &Option<Vec<u8>>) -> bool {
 }
 
 /// Whether another work tree of the repository has the same file with our part. All work trees share one exclude file.
-fn is_elsewhere(tree: &WorkTree, path: &Path, part: &Part) -> Result<bool, CommandError> {
+fn is_elsewhere(tree: &WorkTree, path: &Path, part: &InstalledPart) -> Result<bool, CommandError> {
     let Ok(inside) = path.strip_prefix(&tree.root) else { return Ok(false) };
     for root in tree.others() {
         let other = root.join(inside);
@@ -333,14 +340,14 @@ fn is_elsewhere(tree: &WorkTree, path: &Path, part: &Part) -> Result<bool, Comma
     Ok(false)
 }
 
-fn refuse(path: &Path, recipient: Recipient, part: &Part, refusal: &Refusal) -> CommandError {
-    if matches!(part, Part::Own(_)) {
+fn refuse(path: &Path, recipient: Recipient, part: &InstalledPart, refusal: &EditError) -> CommandError {
+    if matches!(part, InstalledPart::Own(_)) {
         let text = format!("`{}` is there already, and {}", shown(path), refusal.reason);
-        return CommandError::new(Kind::BadConfig, text)
+        return CommandError::new(CommandErrorKind::BadConfig, text)
             .hint(format!("move it away, then `msg install {recipient}`; nothing of {recipient} was changed"))
             .fact("file", shown(path));
     }
-    CommandError::new(Kind::BadConfig, format!("`{}` can't be read: {refusal}", shown(path)))
+    CommandError::new(CommandErrorKind::BadConfig, format!("`{}` can't be read: {refusal}", shown(path)))
         .hint(format!("fix the file, then try again; nothing of {recipient} was changed"))
         .fact("file", shown(path))
         .number("line", refusal.line as u64)
@@ -349,10 +356,13 @@ fn refuse(path: &Path, recipient: Recipient, part: &Part, refusal: &Refusal) -> 
 
 /// There is only one status line, and a user who has made their own wants to keep it.
 fn rival(path: &Path) -> CommandError {
-    CommandError::new(Kind::StatusLineInUse, format!("`{}` has a status line of your own", shown(path)))
-        .hint("call `msg statusline` in it, with the JSON that it gets; `msg statusline --help` shows how")
-        .hint("or remove `statusLine` there, then try again; nothing of claude was changed")
-        .fact("file", shown(path))
+    CommandError::new(
+        CommandErrorKind::StatusLineInUse,
+        format!("`{}` has a status line of your own", shown(path)),
+    )
+    .hint("call `msg statusline` in it, with the JSON that it gets; `msg statusline --help` shows how")
+    .hint("or remove `statusLine` there, then try again; nothing of claude was changed")
+    .fact("file", shown(path))
 }
 
 /// Refuses paths that are not UTF-8: records and settings that name a path are text.
@@ -360,7 +370,8 @@ fn refuse_no_text(path: &Path) -> Result<(), CommandError> {
     let real = files::destination(path);
     let Some(odd) = [path, &real].into_iter().find(|path| path.to_str().is_none()) else { return Ok(()) };
     let text = format!("the path `{}` is not text", shown(odd));
-    Err(CommandError::new(Kind::InvalidValue, text).hint("give it a name that is UTF-8".to_string()))
+    Err(CommandError::new(CommandErrorKind::InvalidValue, text)
+        .hint("give it a name that is UTF-8".to_string()))
 }
 
 /// Refuses anything but plain files. Some users link a settings file to `/dev/null` so that nobody writes to it:
@@ -374,7 +385,7 @@ fn refuse_odd(path: &Path) -> Result<(), CommandError> {
         true => format!("`{}` is not a plain file", shown(path)),
         false => format!("`{}` leads to `{}`, which is not a plain file", shown(path), shown(&real)),
     };
-    Err(CommandError::new(Kind::ReadOnly, text)
+    Err(CommandError::new(CommandErrorKind::ReadOnly, text)
         .hint("move it away, and try again".to_string())
         .fact("file", shown(path)))
 }
@@ -386,7 +397,7 @@ fn refuse_read_only(path: &Path) -> Result<(), CommandError> {
         true => format!("`{}` is read-only", shown(path)),
         false => format!("`{}` can't be changed: `{}` is read-only", shown(path), shown(&what)),
     };
-    Err(CommandError::new(Kind::ReadOnly, text)
+    Err(CommandError::new(CommandErrorKind::ReadOnly, text)
         .hint(format!(
             "`chmod u+w {}`, or change it where it is made, if it is made by a program",
             shown(&what)
@@ -401,7 +412,7 @@ fn refuse_of_another(path: &Path) -> Result<(), CommandError> {
         return Ok(());
     }
     let text = format!("`{}` belongs to another user, and would become yours", shown(path));
-    Err(CommandError::new(Kind::ReadOnly, text)
+    Err(CommandError::new(CommandErrorKind::ReadOnly, text)
         .hint("let its owner do it, or root".to_string())
         .fact("file", shown(path)))
 }
@@ -409,7 +420,7 @@ fn refuse_of_another(path: &Path) -> Result<(), CommandError> {
 /// The damaged record may hold the only copy of somebody's settings.
 fn damaged(error: StoreError) -> CommandError {
     let StoreError::Corrupt { path, .. } = &error else { return error.into() };
-    CommandError::new(Kind::Corrupt, error.to_string())
+    CommandError::new(CommandErrorKind::Corrupt, error.to_string())
         .hint(
             "it may hold what was there before `install`: look, then move it away; `uninstall` works without it",
         )
@@ -417,13 +428,13 @@ fn damaged(error: StoreError) -> CommandError {
 }
 
 fn unreadable(path: &Path, error: &files::FileError) -> CommandError {
-    CommandError::new(Kind::Io, format!("`{}` can't be read: {error}", shown(path)))
+    CommandError::new(CommandErrorKind::Io, format!("`{}` can't be read: {error}", shown(path)))
         .hint("fix that, then try again; nothing was changed")
         .fact("file", shown(path))
 }
 
 fn unwritable(path: &Path, error: &files::FileError) -> CommandError {
-    let kind = if error.is_full() { Kind::DiskFull } else { Kind::Io };
+    let kind = if error.is_full() { CommandErrorKind::DiskFull } else { CommandErrorKind::Io };
     CommandError::new(kind, format!("`{}` can't be written: {error}", shown(path)))
         .hint("it was not changed; fix that, then try again")
         .fact("file", shown(path))

@@ -1,26 +1,28 @@
 //! Decides how hooks call `msg`: by name or by path.
 
-use crate::domain::Program;
+use crate::domain::MsgProgram;
 use crate::sys::program;
 
-use crate::ops::error::{CommandError, Kind};
+use crate::ops::error::{CommandError, CommandErrorKind};
 
 /// By name if that leads to this very binary, otherwise by its path.
-pub(super) fn find() -> Result<Program, CommandError> {
+pub(super) fn find() -> Result<MsgProgram, CommandError> {
     let this = program::own().map_err(|error| {
         let text = format!("the path of this program can't be found: {error}");
-        CommandError::new(Kind::Io, text).hint("was it removed? put it back and call it by its path")
+        CommandError::new(CommandErrorKind::Io, text)
+            .hint("was it removed? put it back and call it by its path")
     })?;
     if program::on_path("msg").is_some_and(|found| program::is_same(&found, &this)) {
-        return Ok(Program::OnPath);
+        return Ok(MsgProgram::OnPath);
     }
     // Keep a link as it is: it outlives the version it points to.
     let path = program::called_as().filter(|path| program::is_same(path, &this)).unwrap_or(this);
     match path.to_str() {
-        Some(path) => Ok(Program::At(path.to_string())),
+        Some(path) => Ok(MsgProgram::At(path.to_string())),
         None => {
             let text = format!("the path of this program is not text: `{}`", path.display());
-            Err(CommandError::new(Kind::InvalidValue, text).hint("put it where the path is plain text"))
+            Err(CommandError::new(CommandErrorKind::InvalidValue, text)
+                .hint("put it where the path is plain text"))
         }
     }
 }

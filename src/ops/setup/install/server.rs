@@ -1,9 +1,9 @@
 //! The entry for `msg mcp` among a harness's MCP servers. It is recognised by its command, like our hooks.
 
-use crate::domain::edit::Refusal;
-use crate::domain::edit::json::{Document, Json, Node, quoted};
+use crate::domain::edit::EditError;
+use crate::domain::edit::json::{Document, Json, JsonNode, quoted};
 use crate::domain::edit::toml::Tables;
-use crate::domain::{Harness, Program};
+use crate::domain::{Harness, MsgProgram};
 
 /// The server's name in the settings.
 pub(super) const NAME: &str = "ravenry";
@@ -14,17 +14,17 @@ const ABOVE: [&str; 1] = ["mcp_servers"];
 
 /// The server as it should be in a file.
 #[derive(Clone, Debug)]
-pub(super) struct Server {
-    pub(super) program: Program,
+pub(super) struct ServerEntry {
+    pub(super) program: MsgProgram,
     /// `false`: the user does not want it, so ours is removed if it is there.
     pub(super) is_wanted: bool,
 }
 
-impl Server {
+impl ServerEntry {
     fn command(&self) -> &str {
         match &self.program {
-            Program::OnPath => "msg",
-            Program::At(path) => path,
+            MsgProgram::OnPath => "msg",
+            MsgProgram::At(path) => path,
         }
     }
 
@@ -62,7 +62,7 @@ impl Server {
         document: &mut Document,
         harness: Harness,
         stays: &dyn Fn(&[String]) -> bool,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), EditError> {
         let (path, value) = self.member(harness);
         match (document.get(&path)?.map(program_of), self.is_wanted) {
             (None, true) => document.set(&path, &value),
@@ -84,19 +84,23 @@ impl Server {
         document: &mut Document,
         harness: Harness,
         stays: &dyn Fn(&[String]) -> bool,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), EditError> {
         let (path, _) = self.member(harness);
         let is_ours = document.get(&path)?.is_some_and(|node| program_of(node).is_some());
         if is_ours && !stays(&path) { document.unset(&path, stays) } else { Ok(()) }
     }
 
     /// The program that our server calls, if it is there.
-    pub(super) fn found(&self, document: &Document, harness: Harness) -> Result<Option<Program>, Refusal> {
+    pub(super) fn found(
+        &self,
+        document: &Document,
+        harness: Harness,
+    ) -> Result<Option<MsgProgram>, EditError> {
         Ok(document.get(&self.member(harness).0)?.and_then(program_of))
     }
 
     /// Like [`Self::put`], for Codex's `config.toml`.
-    pub(super) fn put_table(&self, bytes: &[u8]) -> Result<Vec<u8>, Refusal> {
+    pub(super) fn put_table(&self, bytes: &[u8]) -> Result<Vec<u8>, EditError> {
         let mut tables = Tables::parse(bytes, &ABOVE, "command")?;
         let is_there = tables.entries()?.iter().any(|entry| entry.name == NAME);
         match (is_there, table_program(&tables)?, self.is_wanted) {
@@ -117,7 +121,7 @@ impl Server {
     }
 
     /// Removes our server from Codex's `config.toml`, unless it was there before us.
-    pub(super) fn take_table(&self, bytes: &[u8], before: Option<&[u8]>) -> Result<Vec<u8>, Refusal> {
+    pub(super) fn take_table(&self, bytes: &[u8], before: Option<&[u8]>) -> Result<Vec<u8>, EditError> {
         let was_there = match before.map(|before| Tables::parse(before, &ABOVE, "command")) {
             Some(Ok(before)) => table_program(&before)?.is_some(),
             _ => false,
@@ -131,18 +135,18 @@ impl Server {
 }
 
 /// The program that our server in Codex's `config.toml` calls, if it is there.
-pub(super) fn found_table(bytes: &[u8]) -> Result<Option<Program>, Refusal> {
+pub(super) fn found_table(bytes: &[u8]) -> Result<Option<MsgProgram>, EditError> {
     table_program(&Tables::parse(bytes, &ABOVE, "command")?)
 }
 
-fn table_program(tables: &Tables<'_>) -> Result<Option<Program>, Refusal> {
+fn table_program(tables: &Tables<'_>) -> Result<Option<MsgProgram>, EditError> {
     let is_ours = tables.list(NAME, "args")?.is_some_and(|args| args == [WORD]);
     let entry = tables.entries()?.into_iter().find(|entry| entry.name == NAME);
     Ok(entry.and_then(|entry| entry.text).filter(|_| is_ours).map(|command| program(&command)))
 }
 
 /// The program, if it is called the way ours is: `command` and `args`, or all in one list.
-fn program_of(node: &Node) -> Option<Program> {
+fn program_of(node: &JsonNode) -> Option<MsgProgram> {
     let command = node.member("command")?;
     let list = node.member("args").unwrap_or(command);
     let is_ours = list.item(list.length().checked_sub(1)?)?.text() == Some(WORD);
@@ -151,9 +155,9 @@ fn program_of(node: &Node) -> Option<Program> {
     (is_ours && list.length() == count).then(|| program(name))
 }
 
-fn program(command: &str) -> Program {
+fn program(command: &str) -> MsgProgram {
     match command {
-        "msg" => Program::OnPath,
-        path => Program::At(path.to_string()),
+        "msg" => MsgProgram::OnPath,
+        path => MsgProgram::At(path.to_string()),
     }
 }

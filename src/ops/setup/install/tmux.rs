@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use crate::domain::Program;
-use crate::domain::edit::{Refusal, lines};
-use crate::ops::error::{CommandError, Kind};
+use crate::domain::MsgProgram;
+use crate::domain::edit::{EditError, lines};
+use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::sys::environment::Home;
 
-use crate::ops::setup::install::plan::Way;
+use crate::ops::setup::install::plan::InstallDirection;
 
 /// The condition adds our part only once, even if the configuration is loaded again.
 const HEAD: &str = "if -F \"#{m:*statusline --tmux*,#{status-right}}\" \"\" 'set -ag status-right \" #(";
@@ -16,14 +16,16 @@ const TAIL: &str = " statusline --tmux --pane #{pane_pid} 2>/dev/null)\"'; \
                     if -F \"#{e|<:#{status-right-length},100}\" \"set -g status-right-length 100\"";
 
 /// The line that calls the program.
-pub(super) fn line(program: &Program) -> Result<String, CommandError> {
+pub(super) fn line(program: &MsgProgram) -> Result<String, CommandError> {
     let program = match program {
-        Program::OnPath => "msg",
+        MsgProgram::OnPath => "msg",
         // Both tmux and a shell parse this, and nested quotes would not survive both.
-        Program::At(path) if path.chars().all(|c| c.is_ascii_alphanumeric() || "/._+-".contains(c)) => path,
-        Program::At(path) => {
+        MsgProgram::At(path) if path.chars().all(|c| c.is_ascii_alphanumeric() || "/._+-".contains(c)) => {
+            path
+        }
+        MsgProgram::At(path) => {
             let text = format!("the path of this program can't stand in tmux's configuration: `{path}`");
-            return Err(CommandError::new(Kind::InvalidValue, text)
+            return Err(CommandError::new(CommandErrorKind::InvalidValue, text)
                 .hint("put `msg` on your PATH, or where the path is plain letters"));
         }
     };
@@ -31,21 +33,21 @@ pub(super) fn line(program: &Program) -> Result<String, CommandError> {
 }
 
 /// tmux's configuration files: for `In`, the one that exists; for `Out`, both, because ours may be in either.
-pub(super) fn files(home: &Home, way: Way) -> Vec<PathBuf> {
+pub(super) fn files(home: &Home, way: InstallDirection) -> Vec<PathBuf> {
     let (old, new) = (home.home.join(".tmux.conf"), home.config.join("tmux/tmux.conf"));
     match way {
-        Way::Out => vec![old, new],
-        Way::In if new.exists() && !old.exists() => vec![new],
-        Way::In => vec![old],
+        InstallDirection::Out => vec![old, new],
+        InstallDirection::In if new.exists() && !old.exists() => vec![new],
+        InstallDirection::In => vec![old],
     }
 }
 
 /// The content with the line at its end, or where it was. Lines of other versions are removed.
-pub(super) fn put(bytes: &[u8], line: &str) -> Result<Vec<u8>, Refusal> {
+pub(super) fn put(bytes: &[u8], line: &str) -> Result<Vec<u8>, EditError> {
     lines::put(&lines::take_those(bytes, &|other| is_ours(other) && other != line)?, line)
 }
 
-pub(super) fn take(bytes: &[u8]) -> Result<Vec<u8>, Refusal> {
+pub(super) fn take(bytes: &[u8]) -> Result<Vec<u8>, EditError> {
     lines::take_those(bytes, &is_ours)
 }
 

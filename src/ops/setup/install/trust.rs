@@ -4,13 +4,13 @@
 use std::path::PathBuf;
 
 use crate::domain::Harness;
-use crate::domain::edit::Refusal;
-use crate::domain::edit::json::{Dialect, Document, Node};
+use crate::domain::edit::EditError;
+use crate::domain::edit::json::{Dialect, Document, JsonNode};
 use crate::domain::edit::toml::Tables;
 use crate::store;
 
-use crate::ops::setup::install::part::{Hook, View};
-use crate::ops::setup::install::server::Server;
+use crate::ops::setup::install::part::{FileLookup, Hook};
+use crate::ops::setup::install::server::ServerEntry;
 
 const ABOVE: [&str; 2] = ["hooks", "state"];
 const KEY: &str = "trusted_hash";
@@ -23,7 +23,7 @@ pub(super) struct Trust {
     /// The same file, by the path Codex uses.
     pub(super) source: String,
     pub(super) events: Vec<Trusted>,
-    pub(super) server: Server,
+    pub(super) server: ServerEntry,
 }
 
 /// A hook, and the values that go into its hash.
@@ -38,7 +38,7 @@ pub(super) struct Trusted {
 
 impl Trust {
     /// Trusts the hooks that are in the file now, at their present positions.
-    pub(super) fn put(&self, bytes: &[u8], view: View<'_>) -> Result<Vec<u8>, Refusal> {
+    pub(super) fn put(&self, bytes: &[u8], view: FileLookup<'_>) -> Result<Vec<u8>, EditError> {
         let (before, after) = view(&self.hooks);
         let mut tables = Tables::parse(bytes, &ABOVE, KEY)?;
         let wanted = self.keys(after.as_deref())?;
@@ -59,8 +59,8 @@ impl Trust {
         &self,
         bytes: &[u8],
         first: Option<&[u8]>,
-        view: View<'_>,
-    ) -> Result<Vec<u8>, Refusal> {
+        view: FileLookup<'_>,
+    ) -> Result<Vec<u8>, EditError> {
         let (before, after) = view(&self.hooks);
         let mut tables = Tables::parse(&self.server.take_table(bytes, first)?, &ABOVE, KEY)?;
         let known = self.hashes(before.as_deref())?;
@@ -89,7 +89,7 @@ impl Trust {
     }
 
     /// The keys and hashes of our hooks in the file.
-    pub(super) fn keys(&self, hooks: Option<&[u8]>) -> Result<Vec<(String, String)>, Refusal> {
+    pub(super) fn keys(&self, hooks: Option<&[u8]>) -> Result<Vec<(String, String)>, EditError> {
         let Some(document) = parse(hooks)? else { return Ok(Vec::new()) };
         let mut keys = Vec::new();
         for Trusted { hook, event, .. } in &self.events {
@@ -103,7 +103,7 @@ impl Trust {
     }
 
     /// Every hash that may be ours: of our hooks in the file, and of what we would write.
-    fn hashes(&self, hooks: Option<&[u8]>) -> Result<Vec<String>, Refusal> {
+    fn hashes(&self, hooks: Option<&[u8]>) -> Result<Vec<String>, EditError> {
         let mut hashes: Vec<String> = self.keys(hooks)?.into_iter().map(|(_, hash)| hash).collect();
         hashes.extend(self.events.iter().map(|it| hash(it.event, None, &it.line, it.timeout)));
         Ok(hashes)
@@ -115,7 +115,7 @@ impl Trust {
     }
 
     /// Old and new keys of others' hooks whose position changes when ours are removed.
-    fn moves(&self, before: Option<&[u8]>, after: Option<&[u8]>) -> Result<Vec<(String, String)>, Refusal> {
+    fn moves(&self, before: Option<&[u8]>, after: Option<&[u8]>) -> Result<Vec<(String, String)>, EditError> {
         let mut moves = Vec::new();
         for Trusted { hook, event, .. } in &self.events {
             let from = self.others(parse(before)?.as_ref(), hook, event)?;
@@ -125,13 +125,18 @@ impl Trust {
         Ok(moves)
     }
 
-    fn others(&self, document: Option<&Document>, hook: &Hook, event: &str) -> Result<Vec<String>, Refusal> {
+    fn others(
+        &self,
+        document: Option<&Document>,
+        hook: &Hook,
+        event: &str,
+    ) -> Result<Vec<String>, EditError> {
         let Some(document) = document else { return Ok(Vec::new()) };
         let ours = hook.slot(Harness::Codex, |slot| document.places(slot))?;
         let groups = document.list(&hook.list)?.unwrap_or_default();
         let mut keys = Vec::new();
         for (outer, group) in groups.iter().enumerate() {
-            let handlers = group.member("hooks").map_or(0, Node::length);
+            let handlers = group.member("hooks").map_or(0, JsonNode::length);
             let others = (0..handlers).filter(|inner| !ours.contains(&(outer, *inner)));
             keys.extend(others.map(|inner| self.key(event, outer, inner)));
         }
@@ -143,15 +148,15 @@ impl Trust {
     }
 }
 
-fn parse(hooks: Option<&[u8]>) -> Result<Option<Document>, Refusal> {
+fn parse(hooks: Option<&[u8]>) -> Result<Option<Document>, EditError> {
     hooks.map(|bytes| Document::parse(bytes, Dialect::Strict)).transpose()
 }
 
 /// The hash of the handler at this position in its group.
-fn hash_of(event: &str, group: &Node, inner: usize) -> Option<String> {
+fn hash_of(event: &str, group: &JsonNode, inner: usize) -> Option<String> {
     let handler = group.member("hooks")?.item(inner)?;
-    let timeout = handler.member("timeout").and_then(Node::number)?;
-    let matcher = group.member("matcher").and_then(Node::text);
+    let timeout = handler.member("timeout").and_then(JsonNode::number)?;
+    let matcher = group.member("matcher").and_then(JsonNode::text);
     Some(hash(event, matcher, handler.member("command")?.text()?, timeout))
 }
 

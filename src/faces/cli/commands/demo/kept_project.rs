@@ -1,8 +1,8 @@
 //! The project that `msg demo --keep DIR` leaves: a spec, some files, a mesh of its own and two agents.
 //!
-//! An agent lives as long as a process, so the demo leaves a process for each agent too (`msg demo --stand-in MESH`). It
-//! does nothing but wait for the mesh to be removed. Until all of the project is there, everything is taken away again
-//! when the demo fails or is interrupted.
+//! An agent lives as long as a process, so the demo leaves a process for each agent too (`msg demo --stand-in MESH`).
+//! It does nothing but wait for the mesh to be removed. Until all of the project is there, everything is taken away
+//! again when the demo fails or is interrupted.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::{Stage, failed};
 use crate::domain::{shell_word, visible};
 use crate::faces::cli::output::{Page, style};
-use crate::ops::{CommandError, Kind};
+use crate::ops::{CommandError, CommandErrorKind};
 use crate::sys::files::{self, FileId};
 use crate::sys::program;
 use crate::sys::signals::Stop;
@@ -46,17 +46,17 @@ const EDIT: &str = "bobs-edit.json";
 const AGENTS: [(&str, &str, &str); 2] = [("Alice", "claude", "alice"), ("Bob", "codex", "bob")];
 
 /// A directory that the project may be made in.
-pub(super) struct Place {
+pub(super) struct ProjectDir {
     dir: PathBuf,
     is_new: bool,
 }
 
-impl Place {
+impl ProjectDir {
     /// Checks that the directory is new or empty, before anything else is done.
     pub(super) fn find(wanted: &Path) -> Result<Self, CommandError> {
         let refused = |why: &str| {
             let text = format!("`--keep {}`: {why}", wanted.display());
-            CommandError::new(Kind::InvalidValue, text)
+            CommandError::new(CommandErrorKind::InvalidValue, text)
                 .hint("pass a directory that is new or empty, for example `--keep ~/ravenry-tour`")
         };
         let dir = std::path::absolute(wanted).map_err(|_| refused("this is not a path"))?;
@@ -86,11 +86,11 @@ pub(super) struct KeptProject {
 }
 
 /// Makes the project: all of it or nothing.
-pub(super) fn make(place: Place, stop: &Stop) -> Result<KeptProject, CommandError> {
+pub(super) fn make(place: ProjectDir, stop: &Stop) -> Result<KeptProject, CommandError> {
     // Seconds have passed since the first check: another run may have been told the same directory.
-    let place = Place::find(&place.dir)?;
+    let place = ProjectDir::find(&place.dir)?;
     let (dir, mesh) = (place.dir.clone(), place.dir.join(MESH));
-    let mut draft = Draft { place, made: Vec::new(), stand_ins: Vec::new(), is_done: false };
+    let mut draft = UnfinishedProject { place, made: Vec::new(), stand_ins: Vec::new(), is_done: false };
     files::create_dir(&dir).map_err(|error| failed(&error.source))?;
     // Of two runs in one directory, one makes the mesh. The other fails here and has nothing to take away.
     for name in [MESH].into_iter().chain(DIRS) {
@@ -132,15 +132,15 @@ fn edit(dir: &Path) -> String {
 }
 
 /// A project that is not complete yet. It is removed with this value.
-struct Draft {
-    place: Place,
+struct UnfinishedProject {
+    place: ProjectDir,
     /// The directories and files that were made, in this order.
     made: Vec<PathBuf>,
     stand_ins: Vec<Child>,
     is_done: bool,
 }
 
-impl Draft {
+impl UnfinishedProject {
     /// Starts the process of an agent. It has nothing of ours open, and Ctrl-C does not reach it.
     fn start_stand_in(&mut self, mesh: &Path) -> Result<u32, CommandError> {
         let mut command = Command::new(program::own().map_err(|error| failed(&error))?);
@@ -159,7 +159,7 @@ impl Draft {
     }
 }
 
-impl Drop for Draft {
+impl Drop for UnfinishedProject {
     #[expect(clippy::disallowed_methods, reason = "it removes what the demo itself has made")]
     fn drop(&mut self) {
         if self.is_done {
@@ -171,7 +171,7 @@ impl Drop for Draft {
             drop(child.wait());
         }
         // Only what we made: somebody else may have put files into the directory meanwhile.
-        let Place { dir, is_new } = &self.place;
+        let ProjectDir { dir, is_new } = &self.place;
         for path in self.made.iter().rev() {
             if path.ends_with(MESH) {
                 drop(std::fs::remove_dir_all(path));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::decode;
 use crate::domain::Harness;
-use crate::domain::hook::{HookEvent, Moment, ToolUse};
+use crate::domain::hook::{HookEvent, HookMoment, ToolUse};
 
 #[test]
 fn claude() {
@@ -115,8 +115,8 @@ fn shown(event: &HookEvent) -> String {
         }
     };
     let (moment, tool) = match moment {
-        Moment::BeforeTool(tool) => ("BeforeTool".to_string(), Some(tool)),
-        Moment::AfterTool(tool) => ("AfterTool".to_string(), Some(tool)),
+        HookMoment::BeforeTool(tool) => ("BeforeTool".to_string(), Some(tool)),
+        HookMoment::AfterTool(tool) => ("AfterTool".to_string(), Some(tool)),
         other => (format!("{other:?}"), None),
     };
     line("moment", Some(moment));

@@ -3,7 +3,7 @@
 use super::super::decode;
 use super::{EVENTS, HARNESSES};
 use crate::domain::Harness::{self, Claude, Codex, Copilot, Gemini, Opencode, Pi};
-use crate::domain::hook::{HookEvent, Moment, ToolUse};
+use crate::domain::hook::{HookEvent, HookMoment, ToolUse};
 
 #[track_caller]
 fn event(harness: Harness, event: &str, input: &str) -> HookEvent {
@@ -13,7 +13,7 @@ fn event(harness: Harness, event: &str, input: &str) -> HookEvent {
 #[track_caller]
 fn tool(harness: Harness, name: &str, input: &str) -> ToolUse {
     match event(harness, name, input).moment {
-        Moment::BeforeTool(tool) | Moment::AfterTool(tool) | Moment::AskingLeave(tool) => tool,
+        HookMoment::BeforeTool(tool) | HookMoment::AfterTool(tool) | HookMoment::AskingLeave(tool) => tool,
         moment => panic!("{name} is {moment:?}"),
     }
 }
@@ -36,19 +36,23 @@ const PATCH: &str =
 #[test]
 fn the_argument_decides_what_event_it_is() {
     let input = r#"{"hook_event_name":"PreToolUse","session_id":"s","prompt":"hi"}"#;
-    assert_eq!(event(Claude, "Stop", input).moment, Moment::Stopping);
+    assert_eq!(event(Claude, "Stop", input).moment, HookMoment::Stopping);
     assert_eq!(
         event(Claude, "UserPromptSubmit", input).moment,
-        Moment::PromptSubmitted { prompt: "hi".to_string() }
+        HookMoment::PromptSubmitted { prompt: "hi".to_string() }
     );
     let input = r#"{"type":"session.idle","properties":{"sessionID":"s"}}"#;
-    assert_eq!(event(Opencode, "session.created", input).moment, Moment::SessionStarted);
+    assert_eq!(event(Opencode, "session.created", input).moment, HookMoment::SessionStarted);
 }
 
 #[test]
 fn sessions_that_others_follow() {
     let check = |harness, name: &str, input: &str, goes_on| {
-        assert_eq!(event(harness, name, input).moment, Moment::SessionEnded { goes_on }, "{harness} {input}");
+        assert_eq!(
+            event(harness, name, input).moment,
+            HookMoment::SessionEnded { goes_on },
+            "{harness} {input}"
+        );
     };
     for (reason, goes_on) in [("clear", true), ("resume", true), ("logout", false), ("other", false)] {
         let input = format!(r#"{{"reason":"{reason}"}}"#);
@@ -165,12 +169,12 @@ fn only_what_the_user_said_is_the_prompt() {
     let input = r#"{"output":{"parts":[
         {"type":"text","text":"one"}, {"type":"text","text":"ours","synthetic":true}, 7, {"type":"text","text":7},
         {"type":"file","text":"no"}, {"type":"text","text":"two","synthetic":false}]}}"#;
-    let prompt = Moment::PromptSubmitted { prompt: "one\ntwo".to_string() };
+    let prompt = HookMoment::PromptSubmitted { prompt: "one\ntwo".to_string() };
     assert_eq!(event(Opencode, "chat.message", input).moment, prompt);
     let input = r#"{"prompt":"<hook_context>ours</hook_context>\n\nhi"}"#;
     assert_eq!(
         event(Gemini, "BeforeAgent", input).moment,
-        Moment::PromptSubmitted { prompt: "hi".to_string() }
+        HookMoment::PromptSubmitted { prompt: "hi".to_string() }
     );
 }
 
@@ -183,8 +187,8 @@ fn tools_of_pi() {
     };
     check_edits(Pi, "tool_call", &call("write"), &["a"]);
     check_edits(Pi, "tool_call", &call("read"), &[]);
-    assert_eq!(event(Pi, "input", &call("write")).moment, Moment::Other);
-    assert_eq!(event(Pi, "agent_end", &call("write")).moment, Moment::Other);
+    assert_eq!(event(Pi, "input", &call("write")).moment, HookMoment::Other);
+    assert_eq!(event(Pi, "agent_end", &call("write")).moment, HookMoment::Other);
 }
 
 #[test]
@@ -233,16 +237,18 @@ fn no_fields_at_all() {
             let bare = event(harness, name, "{}");
             assert_eq!(HookEvent { moment: bare.moment.clone(), ..HookEvent::default() }, bare);
             match bare.moment {
-                Moment::BeforeTool(tool) | Moment::AfterTool(tool) | Moment::AskingLeave(tool) => {
+                HookMoment::BeforeTool(tool)
+                | HookMoment::AfterTool(tool)
+                | HookMoment::AskingLeave(tool) => {
                     // Some harnesses have an event only for success or only for failure.
                     assert_eq!(ToolUse { outcome: None, ..tool }, ToolUse::default());
                 }
-                Moment::PromptSubmitted { prompt } => assert_eq!(prompt, ""),
-                Moment::SessionEnded { goes_on } => assert!(!goes_on),
-                Moment::SessionStarted | Moment::Stopping | Moment::Other => {}
+                HookMoment::PromptSubmitted { prompt } => assert_eq!(prompt, ""),
+                HookMoment::SessionEnded { goes_on } => assert!(!goes_on),
+                HookMoment::SessionStarted | HookMoment::Stopping | HookMoment::Other => {}
             }
         }
-        assert_eq!(event(harness, "no such event", "{}").moment, Moment::Other);
+        assert_eq!(event(harness, "no such event", "{}").moment, HookMoment::Other);
     }
 }
 

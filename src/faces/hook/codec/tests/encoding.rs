@@ -3,16 +3,19 @@
 use super::super::{encode, room};
 use super::{EVENTS, HARNESSES};
 use crate::domain::Harness::{self, Claude, Codex, Copilot, Gemini, Opencode, Pi};
-use crate::domain::hook::Answer;
+use crate::domain::hook::HookAnswer;
 
 /// Checks what a denial, a context and a go-on become at an event. Silence is always silence.
 #[track_caller]
 fn check(harness: Harness, event: &str, expected: [Option<&str>; 3]) {
-    let answers =
-        [Answer::Deny("\"R\"".into()), Answer::Context("\"R\"".into()), Answer::GoOn("\"R\"".into())];
+    let answers = [
+        HookAnswer::Deny("\"R\"".into()),
+        HookAnswer::Context("\"R\"".into()),
+        HookAnswer::GoOn("\"R\"".into()),
+    ];
     let said = answers.map(|answer| encode(harness, event, &answer));
     assert_eq!(said.each_ref().map(Option::as_deref), expected, "{harness} {event}");
-    assert_eq!(encode(harness, event, &Answer::Silence), None);
+    assert_eq!(encode(harness, event, &HookAnswer::Silence), None);
     assert_eq!(room(harness, event).is_some(), expected[1].is_some() || expected[2].is_some());
 }
 
@@ -130,7 +133,7 @@ fn only_copilot_asks_whether_its_user_must_be_asked() {
         for event in EVENTS {
             let expected =
                 (harness == Copilot && event == "permissionRequest").then_some(r#"{"behavior":"allow"}"#);
-            assert_eq!(encode(harness, event, &Answer::Allow).as_deref(), expected, "{harness} {event}");
+            assert_eq!(encode(harness, event, &HookAnswer::Allow).as_deref(), expected, "{harness} {event}");
         }
     }
 }

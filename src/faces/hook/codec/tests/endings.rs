@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use super::super::decode;
 use crate::domain::Harness;
-use crate::domain::hook::{Moment, Outcome};
+use crate::domain::hook::{HookMoment, ToolOutcome};
 
 /// The outcome in the captured payload `name`, after putting these values in these places.
 #[track_caller]
-fn outcome(name: &str, changes: &[(&str, Value)]) -> Option<Outcome> {
+fn outcome(name: &str, changes: &[(&str, Value)]) -> Option<ToolOutcome> {
     let path = format!("{}/fixtures/hooks/{name}.json", env!("CARGO_MANIFEST_DIR"));
     let mut payload: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     for (place, value) in changes {
@@ -19,13 +19,13 @@ fn outcome(name: &str, changes: &[(&str, Value)]) -> Option<Outcome> {
     let harness = Harness::parse(folder.trim_end_matches("-pascal")).unwrap();
     let event = file.split('-').next().unwrap();
     match decode(harness, event, payload.to_string().as_bytes()).unwrap().moment {
-        Moment::AfterTool(tool) => tool.outcome,
+        HookMoment::AfterTool(tool) => tool.outcome,
         other => panic!("{other:?}"),
     }
 }
 
-const GOOD: Option<Outcome> = Some(Outcome::Succeeded);
-const BAD: Option<Outcome> = Some(Outcome::Failed);
+const GOOD: Option<ToolOutcome> = Some(ToolOutcome::Succeeded);
+const BAD: Option<ToolOutcome> = Some(ToolOutcome::Failed);
 
 #[test]
 fn claude_code_has_an_event_for_failures() {
